@@ -1,0 +1,36 @@
+const { readFileSync } = require('node:fs');
+const { join } = require('node:path');
+
+/** One jest for the whole repository; the real servers of the integration tests are started per test file by @caribou/testing. */
+const swc = JSON.parse(readFileSync(join(__dirname, '.swcrc'), 'utf8'));
+delete swc.$schema;
+
+/** The options for a file with JSX; `tsx` must be off for plain .ts, where it would forbid `<T>(x: T) => x`. */
+const swcForJsx = {
+  ...swc,
+  jsc: {
+    ...swc.jsc,
+    parser: { ...swc.jsc.parser, tsx: true },
+    transform: { ...swc.jsc.transform, react: { runtime: 'automatic' } },
+  },
+};
+
+const shared = {
+  testEnvironment: 'node',
+  transform: {
+    '^.+\\.tsx$': ['@swc/jest', { ...swcForJsx, swcrc: false }],
+    '^.+\\.ts$': ['@swc/jest', { ...swc, swcrc: false }],
+  },
+  moduleNameMapper: {
+    '^@caribou/(.*)$': '<rootDir>/libs/$1/src/index.ts',
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+  },
+  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.caribou', '<rootDir>/.nx'],
+};
+
+module.exports = {
+  projects: [
+    { ...shared, displayName: 'unit', testMatch: ['<rootDir>/{libs,apps,tools}/**/*.test.ts'] },
+    { ...shared, displayName: 'e2e', testMatch: ['<rootDir>/e2e/**/*.test.ts', '<rootDir>/e2e/**/*.test.tsx'] },
+  ],
+};
