@@ -28,9 +28,18 @@ const shared = {
   modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.caribou', '<rootDir>/.nx'],
 };
 
+/** Packages that ship ES modules only; jest on Node 20 and 22 cannot require them, so swc turns them into CommonJS. */
+const esmOnly = ['p-queue', 'p-retry', 'p-timeout', 'is-network-error', 'uuid', 'eventemitter3'];
+
+const e2e = {
+  ...shared,
+  transform: { ...shared.transform, '/node_modules/.+\\.m?js$': ['@swc/jest', { module: swc.module, swcrc: false }] },
+  transformIgnorePatterns: [`/node_modules/(?!(.+/node_modules/)?(${esmOnly.join('|')})/)`],
+};
+
 module.exports = {
   projects: [
     { ...shared, displayName: 'unit', testMatch: ['<rootDir>/{libs,apps,tools}/**/*.test.ts'] },
-    { ...shared, displayName: 'e2e', testMatch: ['<rootDir>/e2e/**/*.test.ts', '<rootDir>/e2e/**/*.test.tsx'] },
+    { ...e2e, displayName: 'e2e', testMatch: ['<rootDir>/e2e/**/*.test.ts', '<rootDir>/e2e/**/*.test.tsx'] },
   ],
 };
