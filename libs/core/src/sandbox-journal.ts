@@ -10,8 +10,8 @@
  * unknown, and repeating the same call is safe.
  */
 
-/** Whose sandbox: one per thread. Both ids match the strict pattern of @caribou/contracts. */
-export interface SandboxScope {
+/** Whose sandbox: a thread has one. Both ids match the strict pattern of @caribou/contracts. */
+export interface SandboxThread {
   readonly userId: string;
   readonly threadId: string;
 }
@@ -40,7 +40,7 @@ export interface SandboxRegistry {
   releaseManager(managerId: string): Promise<void>;
   isManagerAlive(managerId: string): Promise<boolean>;
   /** The thread's binding as it stands, or null when it never had one. */
-  binding(scope: SandboxScope): Promise<SandboxRecord | null>;
+  binding(thread: SandboxThread): Promise<SandboxRecord | null>;
   /**
    * The binding that holds after the call. No binding: the proposal is written. Bound to the proposer, or to another
    * manager whose lease lives: the existing record, unchanged. Bound to a manager without a lease: taken over for the
@@ -49,9 +49,9 @@ export interface SandboxRegistry {
    * @throws FencedError when `epoch` is not the thread's current lease epoch
    * @throws ConflictError when a takeover would change the driver of the existing record
    */
-  bind(scope: SandboxScope, proposal: SandboxProposal): Promise<SandboxRecord>;
+  bind(thread: SandboxThread, proposal: SandboxProposal): Promise<SandboxRecord>;
   /** The epoch of the thread's live lease; 0 when nobody holds it. */
-  currentEpoch(scope: SandboxScope): Promise<number>;
+  currentEpoch(thread: SandboxThread): Promise<number>;
 }
 
 /** An execution as it is entered before it starts. */
@@ -83,22 +83,22 @@ export interface ExecutionJournal {
    * @throws FencedError when `epoch` is not the thread's current lease epoch, or the thread's binding does not name
    *   this manager and this sandbox
    */
-  start(scope: SandboxScope, entry: ExecutionEntry): Promise<ExecutionState>;
+  start(thread: SandboxThread, entry: ExecutionEntry): Promise<ExecutionState>;
   /** What `start` would answer, with the same checks, without writing. */
-  peek(scope: SandboxScope, entry: ExecutionEntry): Promise<ExecutionState>;
+  peek(thread: SandboxThread, entry: ExecutionEntry): Promise<ExecutionState>;
   /**
    * Keeps the result (JSON, at most 2 MiB) under the key. Repeating it by the same manager is a no-op.
    *
    * @throws FencedError when the key was not started by `managerId`, or ended as unknown meanwhile
    */
-  finish(scope: SandboxScope, key: string, outcome: { readonly managerId: string; readonly result: unknown }): Promise<void>;
+  finish(thread: SandboxThread, key: string, outcome: { readonly managerId: string; readonly result: unknown }): Promise<void>;
   /**
    * Ends an execution that `startedBy` began and cannot report any more, by keeping `result` in its place. Answers the
    * result that is kept after the call: an earlier one wins.
    *
    * @throws FencedError when the thread's binding does not name `by`, or the key was not started by `startedBy`
    */
-  markUnknown(scope: SandboxScope, key: string, lost: LostExecution): Promise<{ readonly result: unknown }>;
+  markUnknown(thread: SandboxThread, key: string, lost: LostExecution): Promise<{ readonly result: unknown }>;
 }
 
 export interface LostExecution {
