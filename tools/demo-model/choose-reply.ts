@@ -1,0 +1,66 @@
+import { ModelApiError } from './api-error.js';
+import type { Control } from './control.js';
+import { currentTurn, textOf, type Turn } from './conversation.js';
+import { parseScript, type Script, ScriptError } from './grammar.js';
+import { isTitlePrompt, newcomerReply, titleReply } from './newcomer.js';
+import { type Reply, sayReply } from './reply.js';
+import type { ChatRequest } from './request-check.js';
+import { planStep } from './script-step.js';
+
+export interface ReplyContext {
+  control: Control;
+  /** Prefix of the tool call ids of this answer. */
+  responseId: string;
+  constantCallId?: string | undefined;
+}
+
+/**
+ * Decides the answer from the conversation alone: a title, the next step of a script, or the newcomer's story.
+ *
+ * @throws ModelApiError 400 `bad_directive` for a script that cannot be read.
+ */
+export function chooseReply(request: ChatRequest, context: ReplyContext): Reply {
+  const turn = currentTurn(request.messages);
+  if (isTitlePrompt(turn.humanText, request.tools !== undefined)) return titleReply(turn.humanText);
+  const script = readScript(turn.humanText);
+  const callId = callIds(script, context);
+  if (script !== undefined) return scriptReply(script, turn, { request, context, callId });
+  const tools = new Set((request.tools ?? []).map((tool) => tool.function.name));
+  return newcomerReply(turn, { tools, callId });
+}
+
+/** The step is the number of assistant messages since the human one, so a retry of a call repeats its step. */
+function scriptReply(
+  script: Script,
+  turn: Turn,
+  { request, context, callId }: { request: ChatRequest; context: ReplyContext; callId: (index: number) => string },
+): Reply {
+  const at = turn.after.filter((message) => message.role === 'assistant').length;
+  const step = script.steps[at];
+  if (step === undefined) return sayReply('done');
+  return planStep(step, {
+    seenBefore: (index) => context.control.countUp(turn.humanText, `${at}.${index}`),
+    callId,
+    echo: () => JSON.stringify(request.messages),
+  });
+}
+
+function callIds(script: Script | undefined, context: ReplyContext): (index: number) => string {
+  const constant = script?.callId ?? context.constantCallId;
+  return (index) => constant ?? `call_${context.responseId}_${index}`;
+}
+
+function readScript(text: string): Script | undefined {
+  try {
+    return parseScript(text);
+  } catch (cause) {
+    if (!(cause instanceof ScriptError)) throw cause;
+    throw new ModelApiError(400, cause.message, { param: 'messages', code: 'bad_directive' });
+  }
+}
+
+/** Characters of the conversation divided by four: what the demo model reports as input tokens. */
+export function countInput(request: ChatRequest): number {
+  const chars = request.messages.reduce((sum, message) => sum + textOf(message).length, 0);
+  return Math.ceil(chars / 4);
+}

@@ -1,0 +1,24 @@
+import { parseArgs } from 'node:util';
+import { startDemoModel } from './server.js';
+
+const { values } = parseArgs({
+  options: {
+    port: { type: 'string', default: '0' },
+    host: { type: 'string', default: '127.0.0.1' },
+    'call-id': { type: 'string' },
+    'api-key': { type: 'string' },
+  },
+});
+
+async function main(): Promise<void> {
+  const model = await startDemoModel({
+    port: Number(values.port),
+    host: values.host,
+    ...(values['call-id'] === undefined ? {} : { constantCallId: values['call-id'] }),
+    ...(values['api-key'] === undefined ? {} : { apiKey: values['api-key'] }),
+  });
+  process.stdout.write(`demo model (scripted, not an AI) listening on ${model.baseUrl}\n`);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void model.close());
+}
+
+void main();

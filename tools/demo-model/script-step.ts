@@ -1,0 +1,89 @@
+import type { Action } from './grammar.js';
+import { asOps, type Delta, type Op, type Reply, textDeltas, thinkDeltas, toolDeltas } from './reply.js';
+
+export interface StepContext {
+  /** How often the action at this place of the step was asked for before this call. */
+  seenBefore(actionIndex: number): number;
+  /** The id of the call with this index within the answer. */
+  callId(index: number): string;
+  /** What `#echo-messages` answers. */
+  echo(): string;
+}
+
+/** Turns one step of a script into the ordered things to do; an action whose `times` are used up is left out. */
+export function planStep(actions: readonly Action[], context: StepContext): Reply {
+  const live = actions.filter((action, at) => !('times' in action) || context.seenBefore(at) < action.times);
+  const reply: Reply = { ops: [], finish: 'stop' };
+  let calls = 0;
+  for (const action of live) {
+    if (action.do === 'tool') {
+      const index = calls++;
+      reply.ops.push(...asOps(toolDeltas({ index, id: context.callId(index), name: action.name, args: action.args })));
+    } else if (action.do === 'usage') reply.usage = { input: action.input, output: action.output };
+    else reply.ops.push(...opsOf(action, context));
+  }
+  if (live.some((action) => action.do === 'length')) reply.finish = 'length';
+  else if (calls > 0) reply.finish = 'tool_calls';
+  for (const action of live) insertByCount(reply.ops, action);
+  return reply;
+}
+
+/** The ops of an action at its own place; those placed by a count of deltas are put in afterwards. */
+function opsOf(action: Exclude<Action, { do: 'tool' | 'usage' }>, context: StepContext): Op[] {
+  switch (action.do) {
+    case 'say':
+      return asOps(textDeltas(action.text));
+    case 'think':
+      return asOps(thinkDeltas(action.text));
+    case 'echo':
+      return asOps([{ content: context.echo() }]);
+    case 'tokens':
+      return tokenOps(action.count, action.delayMs);
+    case 'headers':
+      return [{ op: 'headers' }];
+    case 'delay':
+      return [{ op: 'wait', ms: action.ms }];
+    case 'error':
+      return [{ op: 'fail', status: action.status, message: action.message || 'scripted failure' }];
+    case 'hold':
+      return action.at === 'here' ? [{ op: 'hold', name: action.name }] : [];
+    case 'cut':
+      return action.afterTokens === 0 ? [{ op: 'cut', reset: action.reset }] : [];
+    case 'length':
+      return [];
+  }
+}
+
+function tokenOps(count: number, delayMs: number): Op[] {
+  const ops: Op[] = [];
+  for (let at = 0; at < count; at += 1) {
+    if (delayMs > 0) ops.push({ op: 'wait', ms: delayMs });
+    ops.push({ op: 'delta', delta: filler(at) });
+  }
+  return ops;
+}
+
+function filler(at: number): Delta {
+  return { content: `t${at} ` };
+}
+
+function insertByCount(ops: Op[], action: Action): void {
+  if (action.do === 'hold' && action.at === 'before') ops.unshift({ op: 'hold', name: action.name });
+  else if (action.do === 'hold' && typeof action.at === 'number') ops.splice(placeAfter(ops, action.at), 0, { op: 'hold', name: action.name });
+  else if (action.do === 'cut' && action.afterTokens > 0) {
+    const deltas = ops.filter((op) => op.op === 'delta').length;
+    for (let at = deltas; at < action.afterTokens; at += 1) ops.push({ op: 'delta', delta: filler(at) });
+    ops.splice(placeAfter(ops, action.afterTokens), 0, { op: 'cut', reset: action.reset });
+  }
+}
+
+/** Index in `ops` right after the `count`-th delta, or the end when there are fewer. */
+function placeAfter(ops: readonly Op[], count: number): number {
+  if (count === 0) return 0;
+  let seen = 0;
+  for (const [at, op] of ops.entries()) {
+    if (op.op === 'delta') seen += 1;
+    if (seen === count) return at + 1;
+  }
+  return ops.length;
+}

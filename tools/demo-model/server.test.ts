@@ -1,0 +1,201 @@
+import OpenAI from 'openai';
+import { type DemoModel, startDemoModel } from './server.js';
+
+let model: DemoModel;
+let client: OpenAI;
+
+beforeAll(async () => {
+  model = await startDemoModel();
+  client = new OpenAI({ baseURL: model.baseUrl, apiKey: 'unused', maxRetries: 0 });
+});
+afterAll(() => model.close());
+
+type Message = OpenAI.ChatCompletionMessageParam;
+
+async function collect(messages: Message[], signal?: AbortSignal) {
+  const stream = await client.chat.completions.create(
+    { model: 'caribou-demo', messages, stream: true, stream_options: { include_usage: true } },
+    signal === undefined ? {} : { signal },
+  );
+  const chunks: OpenAI.ChatCompletionChunk[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return chunks;
+}
+
+const script = (...lines: string[]): Message[] => [{ role: 'user', content: lines.join('\n') }];
+const text = (chunks: OpenAI.ChatCompletionChunk[]) => chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('');
+const finish = (chunks: OpenAI.ChatCompletionChunk[]) => chunks.map((chunk) => chunk.choices[0]?.finish_reason).filter(Boolean);
+
+/** Waits for something that arrives over the socket; the limit is the test's own. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('answers', () => {
+  test('a text streams in several deltas under one id, then one usage chunk', async () => {
+    const chunks = await collect(script('#usage 7 9', '#say one two three'));
+
+    expect(text(chunks)).toBe('one two three');
+    expect(new Set(chunks.map((chunk) => chunk.id)).size).toBe(1);
+    expect(finish(chunks)).toEqual(['stop']);
+    expect(chunks.filter((chunk) => chunk.usage).map((chunk) => chunk.usage?.total_tokens)).toEqual([16]);
+    expect(chunks.at(-1)?.choices).toEqual([]);
+  });
+
+  test('steps follow each other by the assistant messages of the turn, then it says done', async () => {
+    const turn: Message[] = [
+      ...script('#tool bash {"command":"ls"}', '#+tool bash {"command":"pwd"}', '#say end'),
+    ];
+    const first = await client.chat.completions.create({ model: 'caribou-demo', messages: turn });
+    const asked = first.choices[0]?.message;
+    if (asked === undefined) throw new Error('no choice');
+    const calls = asked.tool_calls ?? [];
+    turn.push(asked, ...calls.map((call): Message => ({ role: 'tool', tool_call_id: call.id, content: 'ok' })));
+    const second = await client.chat.completions.create({ model: 'caribou-demo', messages: turn });
+    turn.push({ role: 'assistant', content: second.choices[0]?.message.content ?? '' });
+    const third = await client.chat.completions.create({ model: 'caribou-demo', messages: turn });
+
+    expect(calls.map((call) => (call.type === 'function' ? call.function.arguments : ''))).toEqual(['{"command":"ls"}', '{"command":"pwd"}']);
+    expect(new Set(calls.map((call) => call.id)).size).toBe(2);
+    expect(first.choices[0]?.finish_reason).toBe('tool_calls');
+    expect([second, third].map((answer) => answer.choices[0]?.message.content)).toEqual(['end', 'done']);
+  });
+
+  test('thinking, words and a call come in one answer, with the call id the script names', async () => {
+    const chunks = await collect(script('#callid call_0', '#think hm hm', '#say look', '#+tool bash {"command":"x"}'));
+    const deltas = chunks.flatMap((chunk) => (chunk.choices[0] ? [chunk.choices[0].delta] : []));
+    const calls = deltas.flatMap((delta) => delta.tool_calls ?? []);
+
+    expect(deltas.map((delta) => ('reasoning_content' in delta ? delta.reasoning_content : '')).join('')).toBe('hm hm');
+    expect(calls[0]).toMatchObject({ index: 0, id: 'call_0', function: { name: 'bash' } });
+    expect(calls.map((call) => call.function?.arguments ?? '').join('')).toBe('{"command":"x"}');
+    expect(finish(chunks)).toEqual(['tool_calls']);
+  });
+
+  test('N tokens are N deltas and a length limit is a finish reason', async () => {
+    const chunks = await collect(script('#tokens 50', '#+length'));
+
+    expect(chunks.filter((chunk) => chunk.choices[0]?.delta.content).length).toBe(50);
+    expect(finish(chunks)).toEqual(['length']);
+  });
+
+  test('the messages seen come back as JSON', async () => {
+    expect(JSON.parse(text(await collect(script('#echo-messages'))))).toEqual(script('#echo-messages'));
+  });
+
+  test('malformed arguments are sent as written', async () => {
+    const calls = (await collect(script('#badargs bash {"command": oops'))).flatMap((chunk) => chunk.choices[0]?.delta.tool_calls ?? []);
+
+    expect(calls.map((call) => call.function?.arguments ?? '').join('')).toBe('{"command": oops');
+  });
+
+  test('a reminder in the middle of a turn does not begin a new one', async () => {
+    const call = { id: 'a', type: 'function' as const, function: { name: 'bash', arguments: '{}' } };
+    const messages: Message[] = [
+      ...script('#tool bash {}', '#say second'),
+      { role: 'assistant', tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'a', content: 'ok' },
+      { role: 'user', name: 'loop_warning', content: 'you repeat yourself' },
+      { role: 'user', content: '<system-reminder>\ntoday\n</system-reminder>' },
+    ];
+
+    expect(text(await collect(messages))).toBe('second');
+  });
+});
+
+describe('failures', () => {
+  test('an error with times fails that often and then the step goes on', async () => {
+    const messages = script(`#error 503 times=2 busy ${Math.random()}`, '#say ok');
+
+    await expect(collect(messages)).rejects.toMatchObject({ status: 503, type: 'server_error' });
+    await expect(collect(messages)).rejects.toMatchObject({ status: 503 });
+    expect(text(await collect(messages))).toBe('ok');
+  });
+
+  test('an error after words is an error event inside the stream', async () => {
+    await expect(collect(script('#say one two', '#+error 500 broke'))).rejects.toThrow('broke');
+  });
+
+  test('a cut stream has the asked-for deltas and neither finish reason nor [DONE]', async () => {
+    const answer = await post({ model: 'm', stream: true, messages: script('#tokens 9', '#+cut 3') });
+    const body = await answer.text();
+
+    expect(body.match(/t\d /g)).toEqual(['t0 ', 't1 ', 't2 ']);
+    expect(body).not.toContain('[DONE]');
+    expect(body).not.toContain('"finish_reason":"');
+  });
+
+  test('a reset breaks the connection', async () => {
+    const answer = await post({ model: 'm', stream: true, messages: script('#cut 2 reset') });
+
+    await expect(answer.text()).rejects.toThrow();
+  });
+
+  test('a refused request, a bad script and a wrong path are errors in the shape of OpenAI', async () => {
+    const orphan = await post({ model: 'm', messages: [{ role: 'tool', tool_call_id: 'x', content: 'y' }] });
+    const bad = await post({ model: 'm', messages: script('#say ok', '#sya typo') });
+    const lost = await fetch(`${model.url}/v1/nothing`);
+
+    expect([orphan.status, bad.status, lost.status]).toEqual([400, 400, 404]);
+    expect(await orphan.json()).toEqual({ error: { message: expect.any(String), type: 'invalid_request_error', param: 'messages.[0].role', code: null } });
+    expect(await bad.json()).toMatchObject({ error: { code: 'bad_directive' } });
+  });
+
+  test('a model with a key refuses calls without it', async () => {
+    const guarded = await startDemoModel({ apiKey: 'k1' });
+    const ask = (apiKey: string) => new OpenAI({ baseURL: guarded.baseUrl, apiKey, maxRetries: 0 }).chat.completions.create({ model: 'm', messages: script('#say in') });
+
+    await expect(ask('k2')).rejects.toMatchObject({ status: 401, code: 'invalid_api_key' });
+    expect((await ask('k1')).choices[0]?.message.content).toBe('in');
+    await guarded.close();
+  });
+});
+
+describe('control', () => {
+  test('a hold stops the stream at its place until it is released, and stays open then', async () => {
+    const answer = collect(script('#say a b c d', '#+hold gate-1 after 2'));
+    await until(() => model.holding().some((hold) => hold.name === 'gate-1'));
+
+    expect(model.requests('gate-1').at(-1)).toMatchObject({ deltas: 2, finished: false, status: 200 });
+    expect(await (await fetch(`${model.url}/control/release/gate-1`, { method: 'POST' })).json()).toEqual({ released: 1 });
+    expect(text(await answer)).toBe('a b c d');
+    expect(text(await collect(script('#say a b c d', '#+hold gate-1 after 2')))).toBe('a b c d');
+  });
+
+  test('a hold before the first byte sends no headers', async () => {
+    const answer = collect(script('#hold gate-2 before', '#say late'));
+    await until(() => model.holding().some((hold) => hold.name === 'gate-2'));
+
+    expect(model.requests('gate-2').at(-1)).toMatchObject({ status: null });
+    model.release('gate-2');
+    expect(text(await answer)).toBe('late');
+  });
+
+  test('a client that goes away ends its stream and is seen in the records', async () => {
+    const left = new AbortController();
+    const answer = collect(script('#tokens 2', '#+hold gate-3', '#+tokens 5'), left.signal).catch(() => undefined);
+    await until(() => model.holding().some((hold) => hold.name === 'gate-3'));
+    left.abort();
+    await answer;
+    await until(() => model.requests('gate-3').some((record) => record.closedByClient));
+
+    expect(model.holding()).toEqual([]);
+    expect(model.requests('gate-3')).toMatchObject([{ closedByClient: true, finished: false, deltas: 2 }]);
+  });
+
+  test('records hold the body, and a scripted end is not the client leaving', async () => {
+    await (await post({ model: 'm', stream: true, messages: script('#cut 1 reset', 'mark-77') })).text().catch(() => undefined);
+    const records = await (await fetch(`${model.url}/control/requests?contains=mark-77`)).json();
+
+    expect(records).toMatchObject([{ body: { model: 'm' }, finished: true, closedByClient: false }]);
+  });
+
+  test('models and health are listed', async () => {
+    expect((await client.models.list()).data.map((entry) => entry.id)).toEqual(['caribou-demo']);
+    expect(await (await fetch(`${model.url}/health`)).json()).toMatchObject({ scripted: true });
+  });
+});
+
+function post(body: object): Promise<Response> {
+  return fetch(`${model.baseUrl}/chat/completions`, { method: 'POST', body: JSON.stringify(body) });
+}
