@@ -1,0 +1,140 @@
+import { z } from 'zod';
+
+/** Every failure that crosses a process border has one of these codes. */
+export const ErrorCode = z.enum([
+  'invalid_request',
+  'unauthenticated',
+  'forbidden',
+  'not_found',
+  'conflict',
+  'too_large',
+  'unsupported_media_type',
+  'rate_limited',
+  'model_failed',
+  'unavailable',
+  'deadline',
+  'fenced',
+  'internal',
+]);
+export type ErrorCode = z.infer<typeof ErrorCode>;
+
+/** An AppError as it crosses NATS or enters a record: never a stack. */
+export const WireError = z.object({
+  code: ErrorCode,
+  message: z.string(),
+  retryable: z.boolean(),
+  details: z.record(z.string(), z.unknown()).default({}),
+});
+export type WireError = z.infer<typeof WireError>;
+
+interface Traits {
+  readonly status: number;
+  readonly retryable: boolean;
+  /** Expected errors are answers to the caller and are logged at info; the others at error with their stack. */
+  readonly expected: boolean;
+}
+
+const traits: Readonly<Record<ErrorCode, Traits>> = {
+  invalid_request: { status: 422, retryable: false, expected: true },
+  unauthenticated: { status: 401, retryable: false, expected: true },
+  forbidden: { status: 403, retryable: false, expected: true },
+  not_found: { status: 404, retryable: false, expected: true },
+  conflict: { status: 409, retryable: false, expected: true },
+  too_large: { status: 413, retryable: false, expected: true },
+  unsupported_media_type: { status: 415, retryable: false, expected: true },
+  rate_limited: { status: 429, retryable: true, expected: true },
+  model_failed: { status: 502, retryable: false, expected: true },
+  unavailable: { status: 503, retryable: true, expected: true },
+  deadline: { status: 504, retryable: true, expected: true },
+  fenced: { status: 409, retryable: false, expected: true },
+  internal: { status: 500, retryable: false, expected: false },
+};
+
+export interface AppErrorOptions {
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly retryable?: boolean;
+  readonly cause?: unknown;
+}
+
+/** Base of all errors we throw: a code decides HTTP status, retry and log level; `message` is in the caller's words. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly retryable: boolean;
+  readonly expected: boolean;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    const trait = traits[code];
+    this.name = new.target.name;
+    this.code = code;
+    this.status = trait.status;
+    this.retryable = options.retryable ?? trait.retryable;
+    this.expected = trait.expected;
+    this.details = options.details ?? {};
+  }
+}
+
+const named = (code: ErrorCode) =>
+  class extends AppError {
+    constructor(message: string, options?: AppErrorOptions) {
+      super(code, message, options);
+    }
+  };
+
+/** 422: the caller's input breaks a contract; the message names the field and the limit. */
+export class InvalidRequestError extends named('invalid_request') {}
+/** 401: no or an unknown key. */
+export class UnauthenticatedError extends named('unauthenticated') {}
+/** 403: known caller, forbidden act. */
+export class ForbiddenError extends named('forbidden') {}
+/** 404: not there, or another user's. */
+export class NotFoundError extends named('not_found') {}
+/** 409: the thread is busy, or moved on. */
+export class ConflictError extends named('conflict') {}
+/** 413: over a declared size; `details.limitBytes`. */
+export class TooLargeError extends named('too_large') {}
+/** 415: the body's content type is not the route's. */
+export class UnsupportedMediaTypeError extends named('unsupported_media_type') {}
+/** 429: a quota or a full queue; `details.retryAfterMs`. */
+export class RateLimitedError extends named('rate_limited') {}
+/** The model endpoint failed; `details.providerStatus`, `details.reason`. Retryable as the adapter decides. */
+export class ModelError extends named('model_failed') {}
+/** 503: NATS, Redis, a service or the sandbox engine is away; `details.dependency`. */
+export class UnavailableError extends named('unavailable') {}
+/** 504: a deadline passed; `details.afterMs`. */
+export class DeadlineError extends named('deadline') {}
+/** The writer is not (or no longer) the owner of what it writes: it must stop locally and tell nobody. */
+export class FencedError extends named('fenced') {}
+/** A defect of ours. */
+export class BugError extends named('internal') {}
+
+const classes: Readonly<Record<ErrorCode, new (message: string, options?: AppErrorOptions) => AppError>> = {
+  invalid_request: InvalidRequestError,
+  unauthenticated: UnauthenticatedError,
+  forbidden: ForbiddenError,
+  not_found: NotFoundError,
+  conflict: ConflictError,
+  too_large: TooLargeError,
+  unsupported_media_type: UnsupportedMediaTypeError,
+  rate_limited: RateLimitedError,
+  model_failed: ModelError,
+  unavailable: UnavailableError,
+  deadline: DeadlineError,
+  fenced: FencedError,
+  internal: BugError,
+};
+
+/** What may be told to another process: an unexpected error loses its message, as it may hold anything. */
+export function toWireError(error: unknown): WireError {
+  if (!(error instanceof AppError) || !error.expected) {
+    return { code: 'internal', message: 'internal error', retryable: false, details: {} };
+  }
+  return { code: error.code, message: error.message, retryable: error.retryable, details: { ...error.details } };
+}
+
+/** The AppError that `toWireError` described, as the class of its code. */
+export function fromWireError(wire: WireError): AppError {
+  return new classes[wire.code](wire.message, { retryable: wire.retryable, details: wire.details });
+}

@@ -1,0 +1,36 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+
+/**
+ * Ids become parts of NATS subjects, Redis keys and file paths, so the pattern admits nothing that has a
+ * meaning in any of the three: no dots, wildcards, spaces, slashes or control characters.
+ */
+const strictId = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+
+/** User (owner) id: part of every key, subject and lookup. */
+export const UserId = z.string().regex(strictId, 'must be 1 to 64 letters, digits, "_" or "-", starting with a letter or digit');
+export type UserId = z.infer<typeof UserId>;
+
+/** Thread id: a UUID when we mint it; a client may bring any id of the strict pattern. */
+export const ThreadId = UserId.describe('Thread id');
+export type ThreadId = z.infer<typeof ThreadId>;
+
+/** Run id: always minted by us, always a UUID. */
+export const RunId = z.uuid();
+export type RunId = z.infer<typeof RunId>;
+
+/**
+ * Checkpoint id: minted inside the commit script from Redis TIME, laid out as a UUID whose hex digits rise with
+ * time, as clients sort them as strings.
+ */
+export const CheckpointId = z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a checkpoint id');
+export type CheckpointId = z.infer<typeof CheckpointId>;
+
+/** The owner when authentication is off. */
+export const DEFAULT_USER_ID = 'default';
+
+/** A fresh random id (UUID v4) for threads, runs, messages and owners of leases. */
+export const newId = (): string => randomUUID();
+
+/** A fresh id for a tool call, minted by us at its first chunk since models repeat theirs. */
+export const newToolCallId = (): string => `call_${randomUUID().replaceAll('-', '')}`;

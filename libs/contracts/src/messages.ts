@@ -1,0 +1,99 @@
+import { z } from 'zod';
+
+/**
+ * Messages keep LangChain's JSON shape everywhere, in state, on the bus and on the wire: they are what clients
+ * read, and a second shape would have to be converted on every token.
+ */
+const Json = z.record(z.string(), z.unknown());
+
+/** A part of a message's content: text, an image by URL, or a provider's own block. */
+export const ContentBlock = z.looseObject({ type: z.string() });
+export type ContentBlock = z.infer<typeof ContentBlock>;
+
+export const Content = z.union([z.string(), z.array(z.union([ContentBlock, z.string()]))]);
+export type Content = z.infer<typeof Content>;
+
+export const ToolCall = z.object({
+  name: z.string(),
+  args: Json,
+  id: z.string(),
+  type: z.literal('tool_call'),
+});
+export type ToolCall = z.infer<typeof ToolCall>;
+
+/** A tool call whose arguments were no JSON object; it is answered by an error, never executed. */
+export const InvalidToolCall = z.object({
+  name: z.string(),
+  args: z.string(),
+  id: z.string(),
+  error: z.string(),
+  type: z.literal('invalid_tool_call'),
+});
+export type InvalidToolCall = z.infer<typeof InvalidToolCall>;
+
+export const UsageMetadata = z.looseObject({
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+  total_tokens: z.number(),
+});
+export type UsageMetadata = z.infer<typeof UsageMetadata>;
+
+const common = {
+  id: z.string(),
+  content: Content,
+  name: z.string().nullish(),
+  additional_kwargs: Json,
+  response_metadata: Json,
+};
+
+export const HumanMessage = z.object({ type: z.literal('human'), ...common });
+export type HumanMessage = z.infer<typeof HumanMessage>;
+
+export const SystemMessage = z.object({ type: z.literal('system'), ...common });
+export type SystemMessage = z.infer<typeof SystemMessage>;
+
+export const AiMessage = z.object({
+  type: z.literal('ai'),
+  ...common,
+  tool_calls: z.array(ToolCall),
+  invalid_tool_calls: z.array(InvalidToolCall),
+  usage_metadata: UsageMetadata.optional(),
+});
+export type AiMessage = z.infer<typeof AiMessage>;
+
+export const ToolMessage = z.object({
+  type: z.literal('tool'),
+  ...common,
+  tool_call_id: z.string(),
+  name: z.string(),
+  status: z.enum(['success', 'error']),
+  artifact: z.unknown().optional(),
+});
+export type ToolMessage = z.infer<typeof ToolMessage>;
+
+export const Message = z.discriminatedUnion('type', [HumanMessage, SystemMessage, AiMessage, ToolMessage]);
+export type Message = z.infer<typeof Message>;
+
+/** Takes a message (or all, with `REMOVE_ALL`) out of the list. */
+export const RemoveMessage = z.object({ type: z.literal('remove'), id: z.string() });
+export type RemoveMessage = z.infer<typeof RemoveMessage>;
+
+/** The id of a RemoveMessage that empties the list. */
+export const REMOVE_ALL = '__remove_all__';
+
+/** A piece of a tool call while it streams; `name` and `id` only in the first piece of an `index`. */
+export interface ToolCallChunk {
+  readonly name: string | null;
+  readonly args: string;
+  readonly id: string | null;
+  readonly index: number;
+  readonly type: 'tool_call_chunk';
+}
+
+/** The text of a message's content: strings and text blocks joined, other blocks left out. */
+export function textOf(content: Content): string {
+  if (typeof content === 'string') return content;
+  return content
+    .map((block) => (typeof block === 'string' ? block : typeof block['text'] === 'string' ? block['text'] : ''))
+    .join('');
+}

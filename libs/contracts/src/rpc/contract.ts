@@ -1,0 +1,15 @@
+import type { z } from 'zod';
+
+/** One remote procedure: its schemas and its deadline stand here once, for caller and handler. */
+export interface RpcContract<Request extends z.ZodType = z.ZodType, Reply extends z.ZodType = z.ZodType> {
+  /** Last token(s) of the subject; `sandbox.acquire` is served by a queue group, `exec` by one manager. */
+  readonly name: string;
+  readonly request: Request;
+  readonly reply: Reply;
+  /** Longest time a caller waits for the reply, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+export const rpc = <Request extends z.ZodType, Reply extends z.ZodType>(
+  contract: RpcContract<Request, Reply>,
+): RpcContract<Request, Reply> => contract;

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { ThreadId, UserId } from '../ids.js';
+import { rpc } from './contract.js';
+
+/** Whose sandbox, and under which epoch of the thread's lease the caller acts: the manager checks all three itself. */
+const scope = { user_id: UserId, thread_id: ThreadId, epoch: z.number().int().positive() };
+const box = { ...scope, sandbox_id: z.string().min(1).max(128) };
+
+/** Most bytes of text one reply carries; NATS is configured for 8 MB. */
+export const MAX_REPLY_TEXT_BYTES = 256 * 1024;
+/** Most bytes of text one write carries. */
+export const MAX_WRITE_BYTES = 1024 * 1024;
+
+/** Served by any manager (queue group): binds the thread to a sandbox, creating it when there is none. */
+export const SandboxAcquire = rpc({
+  name: 'sandbox.acquire',
+  request: z.object(scope),
+  reply: z.object({ sandbox_id: z.string(), manager_id: z.string(), driver: z.enum(['docker', 'bwrap']) }),
+  timeoutMs: 60_000,
+});
+
+/**
+ * Runs a command once per `key`. A second request with the same key attaches to the running command or gets the
+ * kept result; with other arguments it is an error; a command that was started by a manager that died is `unknown`.
+ */
+export const SandboxExec = rpc({
+  name: 'exec',
+  request: z.object({
+    ...box,
+    key: z.string().min(1).max(200).describe('run_id:tool_call_id'),
+    args_hash: z.string().min(1).max(128),
+    command: z.string().min(1).max(262_144),
+    timeout_ms: z.number().int().min(100).max(3_600_000),
+    max_output_bytes: z.number().int().min(1024).max(MAX_REPLY_TEXT_BYTES),
+  }),
+  reply: z.discriminatedUnion('outcome', [
+    z.object({
+      outcome: z.literal('done'),
+      exit_code: z.number().int(),
+      stdout: z.string(),
+      stderr: z.string(),
+      truncated_bytes: z.number().int().min(0),
+      timed_out: z.boolean(),
+      cancelled: z.boolean(),
+      duration_ms: z.number(),
+    }),
+    z.object({ outcome: z.literal('unknown'), reason: z.string() }),
+  ]),
+  timeoutMs: 3_630_000,
+});
+
+/** Ends the command of `key`; refused unless the epoch is the thread's current one. Idempotent. */
+export const SandboxCancel = rpc({
+  name: 'cancel',
+  request: z.object({ ...box, key: z.string().min(1).max(200) }),
+  reply: z.object({ cancelled: z.boolean() }),
+  timeoutMs: 5_000,
+});
+
+/** Reads a text file below the virtual root. Lines are 1-based and inclusive. */
+export const SandboxRead = rpc({
+  name: 'read',
+  request: z.object({
+    ...box,
+    path: z.string().min(1).max(4096),
+    start_line: z.number().int().min(1).optional(),
+    end_line: z.number().int().min(1).optional(),
+    max_bytes: z.number().int().min(1).max(MAX_REPLY_TEXT_BYTES),
+  }),
+  reply: z.discriminatedUnion('outcome', [
+    z.object({ outcome: z.literal('ok'), text: z.string(), total_bytes: z.number().int(), total_lines: z.number().int(), truncated: z.boolean() }),
+    z.object({ outcome: z.literal('refused'), reason: z.enum(['not_found', 'is_directory', 'not_regular', 'permission', 'outside', 'binary', 'too_large']) }),
+  ]),
+  timeoutMs: 30_000,
+});
+
+/** Writes a whole file, or appends to it, below the virtual root; journalled under `key` so that an append is done once. */
+export const SandboxWrite = rpc({
+  name: 'write',
+  request: z.object({
+    ...box,
+    key: z.string().min(1).max(200),
+    args_hash: z.string().min(1).max(128),
+    path: z.string().min(1).max(4096),
+    content: z.string().max(MAX_WRITE_BYTES),
+    append: z.boolean(),
+  }),
+  reply: z.discriminatedUnion('outcome', [
+    z.object({ outcome: z.literal('ok'), bytes: z.number().int() }),
+    z.object({ outcome: z.literal('refused'), reason: z.enum(['is_directory', 'not_regular', 'permission', 'outside', 'too_large', 'no_space']) }),
+    z.object({ outcome: z.literal('unknown'), reason: z.string() }),
+  ]),
+  timeoutMs: 30_000,
+});
+
+/** The run is over: the sandbox may be paused or reaped when idle. Never destroys files. */
+export const SandboxRelease = rpc({
+  name: 'release',
+  request: z.object(box),
+  reply: z.object({ released: z.boolean() }),
+  timeoutMs: 10_000,
+});
+
+/** Subject of a contract at one manager: `sandbox.<manager_id>.<name>`. */
+export const managerSubject = (managerId: string, contract: { readonly name: string }): string =>
+  `sandbox.${managerId}.${contract.name}`;

@@ -1,0 +1,19 @@
+/** NATS names, one place. Ids are checked against the strict pattern before they get here. */
+
+export const streams = {
+  turns: { name: 'TURNS', subjects: ['turns.*.*'], consumer: 'runner' },
+  subagents: { name: 'SUBAGENTS', subjects: ['subagents.*.*'], consumer: 'pool' },
+  memory: { name: 'MEMORY', subjects: ['memory.*.*'], consumer: 'worker' },
+  deadLetters: { name: 'DEAD_LETTERS', subjects: ['dead.>'], consumer: 'operator' },
+} as const;
+
+/** The wake of a thread: says that there may be something to run, never what. */
+export const turnSubject = (userId: string, threadId: string): string => `turns.${userId}.${threadId}`;
+export const memorySubject = (userId: string, threadId: string): string => `memory.${userId}.${threadId}`;
+export const deadLetterSubject = (kind: 'run' | 'malformed', id: string): string => `dead.${kind}.${id}`;
+
+/** Live tail of a run's event log. */
+export const runEventsSubject = (runId: string): string => `run.${runId}.event`;
+/** Cancel broadcast; every runner and executor hears `cancel.*`. */
+export const cancelSubject = (runId: string): string => `cancel.${runId}`;
+export const CANCEL_ALL = 'cancel.*';

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { Message, RemoveMessage } from './messages.js';
+
+/** The virtual directories of a thread, as tools and prompts see them; host paths never enter the state. */
+export const ThreadData = z.object({
+  workspace_path: z.string(),
+  uploads_path: z.string(),
+  outputs_path: z.string(),
+});
+export type ThreadData = z.infer<typeof ThreadData>;
+
+export const Todo = z.object({ content: z.string(), status: z.enum(['pending', 'in_progress', 'completed']) });
+export type Todo = z.infer<typeof Todo>;
+
+/** The sandbox bound to the thread; `driver` is fixed for the thread's life. */
+export const SandboxBinding = z.object({ sandbox_id: z.string(), driver: z.enum(['docker', 'bwrap']) });
+export type SandboxBinding = z.infer<typeof SandboxBinding>;
+
+/** Every channel but `messages`. A field's merge rule stands in core's reducer. */
+export const ChannelValues = z.object({
+  title: z.string().optional(),
+  thread_data: ThreadData.optional(),
+  sandbox: SandboxBinding.optional(),
+  artifacts: z.array(z.string()).optional(),
+  todos: z.array(Todo).optional(),
+});
+export type ChannelValues = z.infer<typeof ChannelValues>;
+export type ChannelName = keyof ChannelValues;
+
+export const CHANNEL_NAMES = ['title', 'thread_data', 'sandbox', 'artifacts', 'todos'] as const satisfies readonly ChannelName[];
+
+/** Channels a client may set by `POST /threads/{id}/state` or a run's input; the rest is server-owned. */
+export const CLIENT_CHANNELS = ['title', 'todos', 'artifacts'] as const satisfies readonly ChannelName[];
+
+/** What a thread holds at a checkpoint; the JSON clients receive as `values`. */
+export const ThreadState = ChannelValues.extend({ messages: z.array(Message) });
+export type ThreadState = z.infer<typeof ThreadState>;
+
+/** A change of state as data: messages append, replace by id or remove; channels by their merge rule. */
+export interface StateUpdate extends ChannelValues {
+  readonly messages?: readonly (Message | RemoveMessage)[];
+}
+
+export const StateUpdateSchema = ChannelValues.extend({
+  messages: z.array(z.union([Message, RemoveMessage])).optional(),
+});
+
+/** Where the loop goes on after a checkpoint: the name of the next node, or nothing when the run is over. */
+export const NextNode = z.enum(['model_request', 'tools']);
+export type NextNode = z.infer<typeof NextNode>;
+
+export const CheckpointSource = z.enum(['input', 'loop', 'update', 'fork']);
+export type CheckpointSource = z.infer<typeof CheckpointSource>;
+
+export const CheckpointMetadata = z.looseObject({
+  source: CheckpointSource,
+  step: z.number().int(),
+  run_id: z.string().optional(),
+});
+export type CheckpointMetadata = z.infer<typeof CheckpointMetadata>;
+
+/** A checkpoint with its state filled in. */
+export interface CheckpointView {
+  readonly checkpointId: string;
+  readonly parentId: string | null;
+  readonly createdAt: string;
+  readonly metadata: CheckpointMetadata;
+  readonly next: readonly NextNode[];
+  /** Error of the node in `next`, when the run failed there. */
+  readonly error?: { readonly name: string; readonly message: string };
+  readonly state: ThreadState;
+}
+
+export const ThreadStatus = z.enum(['idle', 'busy', 'interrupted', 'error']);
+export type ThreadStatus = z.infer<typeof ThreadStatus>;
+
+/** The thread record: what lists, searches and `GET /threads/{id}` show. Times are ISO 8601 UTC. */
+export const ThreadRecord = z.object({
+  thread_id: z.string(),
+  created_at: z.string(),
+  updated_at: z.string(),
+  metadata: z.record(z.string(), z.unknown()),
+  status: ThreadStatus,
+  values: ChannelValues,
+  head: z.string().nullable(),
+});
+export type ThreadRecord = z.infer<typeof ThreadRecord>;

@@ -1,0 +1,30 @@
+import type { NextNode, RunEvent, ThreadState } from '@caribou/contracts';
+
+/** Where a run goes on: from its input, or from the node its last checkpoint named. */
+export type LoopPosition = 'start' | NextNode | 'end';
+
+/** A checkpoint as the loop asks for it; the executor adds fence, head and numbering. */
+export interface TurnCommit {
+  readonly state: ThreadState;
+  readonly next: readonly NextNode[];
+  readonly events: readonly RunEvent[];
+  readonly step: number;
+  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly calls: number };
+}
+
+/** What the loop asks of its host. */
+export interface LoopHost {
+  /**
+   * Makes the state durable, then tells. 'yield' asks the loop to stop at this border (drain).
+   *
+   * @throws the signal's reason when the run was cancelled or lost.
+   */
+  commit(turn: TurnCommit): Promise<'continue' | 'yield'>;
+}
+
+/** How the loop ended. `last` is the turn that is not committed yet: the finish script writes it. */
+export type LoopOutcome =
+  | { readonly kind: 'finished'; readonly last: TurnCommit; readonly stopReason?: string }
+  /** The model failed for good: the visible fallback message is part of `last`. */
+  | { readonly kind: 'failed'; readonly last: TurnCommit; readonly error: { readonly name: string; readonly message: string } }
+  | { readonly kind: 'yielded' };

@@ -1,0 +1,19 @@
+/** Fields of one log line; the closed list of names stands in observability. */
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** What libs below the apps see of the logger: one line per finished operation, ids bound by `child`. */
+export interface Logger {
+  debug(fields: LogFields, message: string): void;
+  info(fields: LogFields, message: string): void;
+  warn(fields: LogFields, message: string): void;
+  error(fields: LogFields, message: string): void;
+  child(fields: LogFields): Logger;
+}
+
+export const silentLogger: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => silentLogger,
+};

@@ -1,0 +1,50 @@
+import type { Message, ToolCallChunk } from '@caribou/contracts';
+
+/** A tool as a model is told of it. */
+export interface ModelTool {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+export interface ModelCall {
+  readonly system: string;
+  readonly messages: readonly Message[];
+  readonly tools: readonly ModelTool[];
+  readonly toolChoice?: 'auto' | 'none';
+  readonly thinkingEnabled?: boolean;
+  readonly reasoningEffort?: string;
+}
+
+/** One piece of a streamed answer. Tool-call ids are the provider's; the loop mints its own. */
+export interface ModelDelta {
+  readonly content?: string;
+  readonly reasoning?: string;
+  readonly toolCallChunks?: readonly ToolCallChunk[];
+  /** LangChain's usage_metadata; at most one delta of an answer has it. */
+  readonly usage?: Readonly<Record<string, unknown>> & { readonly input_tokens: number; readonly output_tokens: number; readonly total_tokens: number };
+  readonly finishReason?: string;
+  readonly responseMetadata?: Readonly<Record<string, unknown>>;
+}
+
+/** A model by its configured name. */
+export interface ModelPort {
+  readonly name: string;
+  readonly supportsVision: boolean;
+  readonly supportsThinking: boolean;
+  /**
+   * Streams one answer.
+   *
+   * @throws {ModelError} while iterating: refused, cut (no finish reason), silent past a clock, or malformed;
+   *   `retryable`, `details.reason`, `details.providerStatus`, `details.retryAfterMs` say how.
+   * Rejects with the signal's reason when aborted, and closes the connection then.
+   */
+  stream(call: ModelCall, options: { readonly signal: AbortSignal }): AsyncIterable<ModelDelta>;
+}
+
+export interface ModelCatalog {
+  /** Names in the order of the config; the first is the default. */
+  readonly names: readonly string[];
+  /** @throws {InvalidRequestError} naming the unknown model and the known ones. */
+  get(name: string | undefined): ModelPort;
+}

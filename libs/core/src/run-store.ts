@@ -1,0 +1,159 @@
+import type {
+  CancelAction,
+  CheckpointMetadata,
+  MultitaskStrategy,
+  NextNode,
+  NumberedEvent,
+  RunEvent,
+  RunKwargs,
+  RunRecord,
+  RunStatus,
+  ThreadState,
+} from '@caribou/contracts';
+
+/** A thread with its owner: every lookup needs both; another user's thread does not exist. */
+export interface ThreadKey {
+  readonly userId: string;
+  readonly threadId: string;
+}
+
+/** The right to write a thread for one run: all three are compared in every fenced script. */
+export interface RunLease extends ThreadKey {
+  readonly runId: string;
+  /** Unique per claim. */
+  readonly ownerId: string;
+  readonly epoch: number;
+}
+
+/**
+ * The newest state of a thread as its owner holds it. The store finds what is new in the next state by message
+ * identity, so the state must come from `applyUpdate` on this one. `log` is the store's own bookkeeping.
+ */
+export interface ThreadHead {
+  readonly checkpointId: string | null;
+  readonly metadata: CheckpointMetadata | null;
+  readonly next: readonly NextNode[];
+  readonly state: ThreadState;
+  readonly log: unknown;
+}
+
+export type ClaimResult =
+  /** Nothing to run: the wake is stale. */
+  | { readonly kind: 'idle' }
+  /** Another live owner has the thread. */
+  | { readonly kind: 'busy' }
+  | {
+      readonly kind: 'run';
+      readonly lease: RunLease;
+      /** As it stands after the claim: status running, `attempt` counted, `cancel`, `dropped_message_ids` complete. */
+      readonly run: RunRecord;
+      readonly head: ThreadHead;
+      /** More than the allowed attempts without a commit between them: end it as an error. */
+      readonly exhausted: boolean;
+    };
+
+/** One checkpoint to be: everything the script needs that is not already in Redis. */
+export interface CommitRequest {
+  /** The head this state was built on. */
+  readonly head: ThreadHead;
+  /** State to show; for a forked run's first commit, built on the fork's head. */
+  readonly state: ThreadState;
+  readonly next: readonly NextNode[];
+  readonly source: CheckpointMetadata['source'];
+  readonly step: number;
+  /** Events before the store's own `checkpoint` event, in order. */
+  readonly events: readonly RunEvent[];
+  /** This checkpoint holds the run's input. */
+  readonly inputCommitted?: boolean;
+  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly calls: number };
+  /** Shown as the failed task of the checkpoint. */
+  readonly error?: { readonly name: string; readonly message: string };
+}
+
+export interface CommitResult {
+  readonly head: ThreadHead;
+  /** The appended events with the store's `checkpoint` event last, as they must be published. */
+  readonly appended: readonly NumberedEvent[];
+  /** Cancel flag as the script saw it. */
+  readonly cancel: CancelAction | null;
+}
+
+export interface FinishRequest {
+  readonly status: RunStatus;
+  readonly error?: { readonly name: string; readonly message: string };
+  readonly stopReason?: string;
+  /** A last checkpoint, written by the same script. */
+  readonly commit?: CommitRequest;
+  /** Events after the checkpoint (an `error`); the script itself appends the one `end`. */
+  readonly events: readonly RunEvent[];
+  /** Rollback: the head moves to the run's base, the run's checkpoints and its record go. */
+  readonly rollback?: boolean;
+}
+
+export interface FinishResult {
+  readonly appended: readonly NumberedEvent[];
+  /** Whether the thread still has something to run: the caller publishes a wake. */
+  readonly more: boolean;
+}
+
+/**
+ * The runner's face of the store. Every write is one fenced Lua script: owner compared for equality (absent is not
+ * you), epoch, current run and expected head; all checks before the first write.
+ *
+ * All methods throw FencedError when the caller is not the owner (any more) and UnavailableError when Redis does not
+ * answer in time: then the outcome is unknown, and repeating `renew` or reading tells.
+ */
+export interface RunStore {
+  /** Takes the thread's `current` run, else the head of its inbox; queued runs with a cancel flag are carried out on the way. */
+  claim(thread: ThreadKey, ownerId: string): Promise<ClaimResult>;
+  /** The head a forked run starts from. @throws {NotFoundError} when the checkpoint is gone. */
+  loadCheckpoint(thread: ThreadKey, checkpointId: string): Promise<ThreadHead>;
+  /** Prolongs the lease; the reply carries the cancel flag. */
+  renew(lease: RunLease): Promise<{ readonly cancel: CancelAction | null }>;
+  /**
+   * Appends events to the run's log. `openMessageId` names the message that is being streamed, so that a takeover
+   * knows what to drop; null clears it; `dropped` adds ids given up in this attempt.
+   */
+  append(
+    lease: RunLease,
+    events: readonly RunEvent[],
+    options?: { readonly openMessageId?: string | null; readonly dropped?: readonly string[] },
+  ): Promise<readonly NumberedEvent[]>;
+  commit(lease: RunLease, request: CommitRequest): Promise<CommitResult>;
+  finish(lease: RunLease, request: FinishRequest): Promise<FinishResult>;
+  /** Gives the thread back with its run still current and without counting an attempt. */
+  handOver(lease: RunLease): Promise<void>;
+  /** Threads with something to run and no live lease, oldest first; jittered callers republish their wakes. */
+  listUnowned(limit: number): Promise<readonly ThreadKey[]>;
+  /** Whether the thread is in the pending set. */
+  hasWork(thread: ThreadKey): Promise<boolean>;
+  ping(): Promise<void>;
+}
+
+export interface AdmitRequest extends ThreadKey {
+  readonly runId: string;
+  readonly assistantId: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly kwargs: RunKwargs;
+  readonly multitaskStrategy: MultitaskStrategy;
+  readonly ifNotExists: 'create' | 'reject';
+  /** Metadata the thread gets when this admission creates it. */
+  readonly threadMetadata: Readonly<Record<string, unknown>>;
+  readonly checkpointId?: string;
+  readonly idempotency?: { readonly key: string; readonly bodyHash: string };
+  readonly traceparent?: string;
+}
+
+export interface AdmitResult {
+  readonly run: RunRecord;
+  /** The idempotency key was known: `run` is the first call's. */
+  readonly repeated: boolean;
+  /** Runs whose cancel flag this admission set: the caller broadcasts their cancel. */
+  readonly cancelled: readonly string[];
+}
+
+export interface CancelResult {
+  readonly run: RunRecord;
+  /** The owner must be told: the run is current. False: it was finished already, or was queued and is gone now. */
+  readonly broadcast: boolean;
+}

@@ -1,0 +1,84 @@
+import type {
+  CancelAction,
+  CheckpointView,
+  NumberedEvent,
+  RunRecord,
+  RunStatus,
+  StateUpdate,
+  ThreadRecord,
+  ThreadStatus,
+} from '@caribou/contracts';
+import type { AdmitRequest, AdmitResult, CancelResult, ThreadKey } from './run-store.js';
+
+export interface ThreadSearch {
+  readonly userId: string;
+  readonly ids?: readonly string[];
+  /** Containment on every key given. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly values?: Readonly<Record<string, unknown>>;
+  readonly status?: ThreadStatus;
+  readonly limit: number;
+  readonly offset: number;
+  readonly sortBy: 'thread_id' | 'status' | 'created_at' | 'updated_at';
+  readonly sortOrder: 'asc' | 'desc';
+}
+
+export interface HistoryQuery {
+  readonly limit: number;
+  /** Only checkpoints older than this one. */
+  readonly before?: string;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+export interface RunQuery {
+  readonly limit: number;
+  readonly offset: number;
+  readonly status?: RunStatus;
+}
+
+/**
+ * The gateway's face of the store. All methods take the owner; what belongs to another user is NotFoundError.
+ * State writes are refused with ConflictError unless the thread has no current run, no inbox and no lease.
+ * All throw UnavailableError when Redis does not answer in time.
+ */
+export interface ThreadStore {
+  /** `created: false` with the old record when the thread was there already. */
+  createThread(thread: ThreadKey, metadata: Readonly<Record<string, unknown>>): Promise<{ readonly record: ThreadRecord; readonly created: boolean }>;
+  getThread(thread: ThreadKey): Promise<ThreadRecord>;
+  /** Merges metadata per key; `updated_at` moves unless `touch` is false. */
+  patchThread(thread: ThreadKey, metadata: Readonly<Record<string, unknown>>, options?: { readonly touch?: boolean }): Promise<ThreadRecord>;
+  /** Removes the thread with its log, checkpoints, runs and events. @throws {ConflictError} while a run is in flight. */
+  deleteThread(thread: ThreadKey): Promise<void>;
+  /** A new thread with the same log and checkpoints. */
+  copyThread(thread: ThreadKey, newThreadId: string): Promise<ThreadRecord>;
+  searchThreads(query: ThreadSearch): Promise<{ readonly threads: readonly ThreadRecord[]; readonly total: number }>;
+
+  /** The head, or null for a fresh thread. */
+  head(thread: ThreadKey): Promise<CheckpointView | null>;
+  /** @throws {NotFoundError} for an unknown checkpoint. */
+  checkpoint(thread: ThreadKey, checkpointId: string): Promise<CheckpointView>;
+  /** Newest first. */
+  history(thread: ThreadKey, query: HistoryQuery): Promise<readonly CheckpointView[]>;
+  /** Writes a checkpoint with source `update` on the head (or forks from `checkpointId` when that is older). */
+  updateState(thread: ThreadKey, update: StateUpdate, options?: { readonly checkpointId?: string; readonly asNode?: string }): Promise<CheckpointView>;
+
+  admit(request: AdmitRequest): Promise<AdmitResult>;
+  /** The run an idempotency key stands for, if any. @throws {InvalidRequestError} when the body hash differs. */
+  findIdempotent(userId: string, key: string, bodyHash: string): Promise<RunRecord | null>;
+  getRun(thread: ThreadKey, runId: string): Promise<RunRecord>;
+  /** Newest first. */
+  listRuns(thread: ThreadKey, query: RunQuery): Promise<readonly RunRecord[]>;
+  /** @throws {ConflictError} while the run is in flight. */
+  deleteRun(thread: ThreadKey, runId: string): Promise<void>;
+  /** Sets the durable cancel flag; a queued run ends at once. A finished run is left as it is. */
+  requestCancel(thread: ThreadKey, runId: string, action: CancelAction): Promise<CancelResult>;
+
+  ping(): Promise<void>;
+}
+
+/** Reading a run's event log: what streams are replayed from. */
+export interface RunEventLog {
+  /** Events with `seq > after`, oldest first, at most `limit`. `firstKept` is the oldest number still there (0: empty log). */
+  read(userId: string, runId: string, options: { readonly after: number; readonly limit: number }): Promise<{ readonly events: readonly NumberedEvent[]; readonly firstKept: number; readonly lastSeq: number }>;
+}
+
