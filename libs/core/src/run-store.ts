@@ -56,7 +56,12 @@ export type ClaimResult =
 export interface CommitRequest {
   /** The head this state was built on. */
   readonly head: ThreadHead;
-  /** State to show; for a forked run's first commit, built on the fork's head. */
+  /**
+   * First commit of a forked run: the checkpoint it starts from, as `loadCheckpoint` gave it. Then `state` is built on
+   * this one's state, the new checkpoint's parent is this one, and `head` is only what the script expects to replace.
+   */
+  readonly forkedFrom?: ThreadHead;
+  /** State to show, made by `applyUpdate` on the state of `forkedFrom`, else of `head`. */
   readonly state: ThreadState;
   readonly next: readonly NextNode[];
   readonly source: CheckpointMetadata['source'];
