@@ -1,0 +1,40 @@
+/**
+ * Who may import whom: the one list behind both guards, lint (eslint.config.mjs, by import text) and
+ * dependency-cruiser (.dependency-cruiser.cjs, by resolved path).
+ */
+
+/** Libs from the ground up. A lib imports only lower floors, never a neighbour. */
+const floors = [
+  ['contracts'],
+  ['core', 'config', 'observability'],
+  ['middleware', 'tools', 'models', 'state', 'bus', 'sandbox', 'skills', 'mcp', 'documents', 'egress'],
+  ['agent', 'nest'],
+];
+
+const apps = ['gateway', 'agent-runner', 'sandbox-manager', 'memory-worker', 'subagent-pool'];
+
+/** Packages (a trailing slash names a whole scope) and the folders that are their door. */
+const vendorDoors = [
+  { packages: ['nats'], doors: ['libs/bus'] },
+  { packages: ['ioredis'], doors: ['libs/state'] },
+  { packages: ['openai'], doors: ['libs/models'] },
+  { packages: ['dockerode'], doors: ['libs/sandbox'] },
+  { packages: ['pino', 'prom-client', '@opentelemetry/'], doors: ['libs/observability'] },
+  { packages: ['rxjs', 'fastify', '@nestjs/', '@fastify/'], doors: ['libs/nest', 'apps'] },
+  { packages: ['yaml'], doors: ['libs/config', 'libs/skills'] },
+];
+
+/**
+ * Files on disk: user data is opened by libs/sandbox alone, which follows no link out of a thread's folder.
+ * The other doors read what ships with the product (scripts, prompts) or what the operator wrote.
+ */
+const diskDoors = ['libs/sandbox', 'libs/config', 'libs/state'];
+
+/** The libs that `lib` may import besides itself. */
+function openTo(lib) {
+  const floor = floors.findIndex((names) => names.includes(lib));
+  if (floor < 0) throw new Error(`libs/${lib} stands on no floor: add it to tools/checks/floors.cjs`);
+  return floors.slice(0, floor).flat();
+}
+
+module.exports = { floors, apps, vendorDoors, diskDoors, openTo };
