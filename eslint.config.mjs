@@ -137,6 +137,11 @@ export default tseslint.config(
     rules: { 'max-params': ['error', 7] },
   },
   {
+    // A cast in JSDoc is not part of the syntax tree, so the rule sees JSON.parse's any.
+    files: scripts,
+    rules: { '@typescript-eslint/no-unsafe-assignment': 'off' },
+  },
+  {
     files: tests,
     rules: {
       'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }],
