@@ -42,3 +42,13 @@ export type {
   SandboxRegistry,
   SandboxThread,
 } from './sandbox-journal.js';
+export {
+  DATA_DIRECTORIES,
+  type DataDirectory,
+  formatVirtualPath,
+  MAX_PATH_BYTES,
+  parseVirtualPath,
+  SKILLS_ROOT,
+  VIRTUAL_ROOT,
+  type VirtualPath,
+} from './virtual-path.js';
