@@ -1,0 +1,126 @@
+import type { CancelAction, NumberedEvent } from '@caribou/contracts';
+import type { Logger, ThreadKey } from '@caribou/core';
+
+/** The JetStream streams by role; names and subjects stand in @caribou/contracts. */
+export type StreamRole = 'turns' | 'subagents' | 'memory' | 'deadLetters';
+
+export interface BusOptions {
+  readonly url: string;
+  /** Shown by the server's monitoring; the app's name. */
+  readonly name: string;
+  readonly logger: Logger;
+  /**
+   * Streams this process needs. They are created, with their consumer, at every (re)connect, looked at again every
+   * `checkMs`, and created again when gone.
+   */
+  readonly streams: readonly StreamRole[];
+  /** A wake that is neither acked nor held by `working()` for this long is delivered again; milliseconds. Default 10 s. */
+  readonly ackWaitMs?: number;
+  /** Most wakes out at once, over all runners of the system. Default 1000. */
+  readonly maxAckPending?: number;
+  /** Default 5 s. */
+  readonly checkMs?: number;
+}
+
+/** Ends a subscription; idempotent. */
+export type Unsubscribe = () => void;
+
+/** One delivery of a thread's wake. The right to run comes from the store's claim, never from this. */
+export interface Wake extends ThreadKey {
+  /** Delivered before: its first runner died, was too late, or gave it back. */
+  readonly redelivered: boolean;
+  /** Holds the wake for another `ackWaitMs`. Only after a good renewal of the lease: it works from a stale delivery too. */
+  working(): void;
+  /**
+   * Done with it. True when the server confirmed; false when it did not in time, and then the wake comes again, which
+   * finds nothing to run.
+   */
+  ack(): Promise<boolean>;
+  /** Not now: to be delivered again after `delayMs`, to whomever. */
+  nak(delayMs: number): void;
+}
+
+export interface PullOptions {
+  /** Most handlers at once; one wake is asked for at a time, and only while a slot is free. */
+  readonly slots: number;
+  /** Holds a slot until it settles. It settles the wake itself; when it rejects, the error is logged and nothing is sent. */
+  handle(wake: Wake): Promise<void>;
+}
+
+export interface WakePull {
+  /** From now on no wake is handed over; one that still arrives is given back at once. Idempotent. */
+  stop(): void;
+  /** Resolves when no handler is running. */
+  idle(): Promise<void>;
+}
+
+export interface Wakes {
+  /**
+   * Nudges the runners: the thread may have something to run. Succeeds also when a wake of the thread is waiting already.
+   * @throws {UnavailableError} when NATS did not confirm; the pending set in Redis still has the thread, sweepers repeat.
+   */
+  publishWake(thread: ThreadKey): Promise<void>;
+  /** Pulls wakes until stopped; goes on by itself after a lost connection, stream or consumer. */
+  pullWakes(options: PullOptions): WakePull;
+}
+
+export interface RunEventListener {
+  /** Events in the order of one publisher; duplicates of what the log gave are possible, compare `seq`. */
+  onEvents(events: readonly NumberedEvent[]): void;
+  /** Something may have been missed (reconnect, or a batch too big for the bus): read the log from the last seq. */
+  onGap(): void;
+}
+
+export interface RunEvents {
+  /**
+   * Tells live watchers what was just appended. Never throws and never waits: the log is the truth. What is too big for
+   * the bus, or happens while NATS is away, reaches watchers as `onGap` later.
+   */
+  publishEvents(runId: string, appended: readonly NumberedEvent[]): void;
+  /**
+   * Hears a run's events; listeners of one run share a subscription. Resolves when the server knows of it, so that a
+   * read of the log afterwards leaves no hole. While NATS is away it resolves all the same, and `onGap` is called when it is back.
+   */
+  subscribeEvents(runId: string, listener: RunEventListener): Promise<Unsubscribe>;
+}
+
+export interface Cancels {
+  /** Tells every runner and executor; never throws, as the flag in Redis is the truth. */
+  publishCancel(runId: string, action: CancelAction): void;
+  subscribeCancels(listener: (runId: string, action: CancelAction) => void): Unsubscribe;
+}
+
+export interface DeadLetters {
+  /**
+   * Keeps what cannot be worked on for an operator; `entry` is JSON, cut to 256 KiB.
+   * @throws {UnavailableError} when NATS did not confirm.
+   */
+  deadLetter(kind: 'run' | 'malformed', id: string, entry: Readonly<Record<string, unknown>>): Promise<void>;
+}
+
+export interface RequestOptions {
+  readonly timeoutMs: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Stops the waiting, nothing else. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Bus extends Wakes, RunEvents, Cancels, DeadLetters {
+  readonly connected: boolean;
+  /** Resolves at the first moment with a connection (now, if there is one); rejects with the signal's reason. */
+  whenConnected(signal?: AbortSignal): Promise<void>;
+  /** One round trip to the server. @throws {UnavailableError} when it takes longer than `timeoutMs`. */
+  ping(timeoutMs: number): Promise<void>;
+  /** Whether the streams of this process stand; what is wrong, in words, when they do not. @throws {UnavailableError} */
+  checkStreams(timeoutMs: number): Promise<void>;
+  /**
+   * One request and its first reply.
+   * @throws {UnavailableError} at once without a connection or a responder, and when the connection is lost while waiting
+   * @throws {DeadlineError} after `timeoutMs`
+   * @throws {TooLargeError} when the request is over the server's limit
+   * @throws the signal's reason
+   */
+  request(subject: string, payload: Uint8Array, options: RequestOptions): Promise<Uint8Array>;
+  /** Stops everything and closes the connection, draining for at most `timeoutMs` (default 2 s). Idempotent; never throws. */
+  close(timeoutMs?: number): Promise<void>;
+}
