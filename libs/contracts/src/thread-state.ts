@@ -38,7 +38,7 @@ export type ThreadState = z.infer<typeof ThreadState>;
 
 /** A change of state as data: messages append, replace by id or remove; channels by their merge rule. */
 export interface StateUpdate extends ChannelValues {
-  readonly messages?: readonly (Message | RemoveMessage)[];
+  readonly messages?: readonly (Message | RemoveMessage)[] | undefined;
 }
 
 export const StateUpdateSchema = ChannelValues.extend({

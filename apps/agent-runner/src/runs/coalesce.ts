@@ -1,0 +1,65 @@
+import type { RunEvent, RunEventOf } from '@caribou/contracts';
+
+type Delta = RunEventOf<'message.delta'>;
+type Chunk = NonNullable<Delta['tool_call_chunks']>[number];
+
+/** Joined deltas stay below this many UTF-16 units, so that one frame never grows with a stalled log. */
+const MAX_JOINED_UNITS = 16_384;
+
+/**
+ * Joins neighbouring deltas of the same message, so a slow log costs frames and not tokens. The concatenation of
+ * content, reasoning and each tool call's arguments is the same before and after.
+ */
+export function coalesce(events: readonly RunEvent[]): RunEvent[] {
+  const joined: RunEvent[] = [];
+  for (const event of events) {
+    const last = joined.at(-1);
+    if (last?.kind === 'message.delta' && event.kind === 'message.delta' && mayJoin(last, event)) {
+      joined[joined.length - 1] = join(last, event);
+    } else {
+      joined.push(event);
+    }
+  }
+  return joined;
+}
+
+function mayJoin(first: Delta, second: Delta): boolean {
+  return (
+    first.message_id === second.message_id &&
+    first.usage === undefined &&
+    second.usage === undefined &&
+    first.response_metadata === undefined &&
+    second.response_metadata === undefined &&
+    size(first) + size(second) <= MAX_JOINED_UNITS
+  );
+}
+
+const size = (delta: Delta): number =>
+  delta.content.length +
+  (delta.reasoning?.length ?? 0) +
+  (delta.tool_call_chunks ?? []).reduce((sum, chunk) => sum + chunk.args.length, 0);
+
+function join(first: Delta, second: Delta): Delta {
+  const chunks = joinChunks([...(first.tool_call_chunks ?? []), ...(second.tool_call_chunks ?? [])]);
+  const reasoning = (first.reasoning ?? '') + (second.reasoning ?? '');
+  return {
+    ...first,
+    content: first.content + second.content,
+    ...(reasoning === '' ? {} : { reasoning }),
+    ...(chunks.length === 0 ? {} : { tool_call_chunks: chunks }),
+  };
+}
+
+function joinChunks(chunks: readonly Chunk[]): Chunk[] {
+  const byIndex = new Map<number, Chunk>();
+  for (const chunk of chunks) {
+    const known = byIndex.get(chunk.index);
+    byIndex.set(
+      chunk.index,
+      known === undefined
+        ? chunk
+        : { ...known, name: known.name ?? chunk.name, id: known.id ?? chunk.id, args: known.args + chunk.args },
+    );
+  }
+  return [...byIndex.values()];
+}

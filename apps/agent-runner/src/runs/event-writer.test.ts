@@ -1,0 +1,150 @@
+import { FencedError, type NumberedEvent, type RunEvent } from '@caribou/contracts';
+import type { RunLease, RunStore } from '@caribou/core';
+import { EventWriter } from './event-writer.js';
+
+const lease: RunLease = { userId: 'u', threadId: 't', runId: 'r', ownerId: 'o', epoch: 1 };
+const custom = (data: number): RunEvent => ({ kind: 'custom', data });
+const delta = (content: string, messageId = 'm1'): RunEvent => ({
+  kind: 'message.delta',
+  node: 'model_request',
+  step: 1,
+  message_id: messageId,
+  content,
+});
+
+type Options = Parameters<RunStore['append']>[2];
+
+/** A log whose appends finish when the test says so. */
+class HeldLog {
+  readonly appended: NumberedEvent[] = [];
+  readonly calls: { events: readonly RunEvent[]; options: Options }[] = [];
+  private waiting: (() => void)[] = [];
+  failure: Error | undefined;
+
+  constructor(private holding = true) {}
+
+  async append(_lease: RunLease, events: readonly RunEvent[], options?: Options): Promise<readonly NumberedEvent[]> {
+    this.calls.push({ events, options });
+    if (this.holding) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    if (this.failure !== undefined) throw this.failure;
+    return this.number(events);
+  }
+
+  number(events: readonly RunEvent[]): readonly NumberedEvent[] {
+    const numbered = events.map((event, index) => ({ seq: this.appended.length + index + 1, event }));
+    this.appended.push(...numbered);
+    return numbered;
+  }
+
+  release(): void {
+    this.holding = false;
+    for (const resolve of this.waiting.splice(0)) resolve();
+  }
+}
+
+function writerOn(log: HeldLog) {
+  const published: NumberedEvent[] = [];
+  const failures: unknown[] = [];
+  const publisher = { publishEvents: (_run: string, events: readonly NumberedEvent[]) => void published.push(...events) };
+  const writer = new EventWriter(log, lease, publisher, (error) => void failures.push(error));
+  return { writer, published, failures };
+}
+
+const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+};
+
+describe(EventWriter, () => {
+  test('W1 what queues up behind a slow append goes in one batch with its deltas joined', async () => {
+    const log = new HeldLog();
+    const { writer, published } = writerOn(log);
+
+    for (const event of [delta('a'), delta('b'), delta('c'), custom(1)]) await writer.emit(event);
+    log.release();
+    await settled();
+
+    expect(log.calls.map((call) => call.events)).toEqual([[delta('a')], [delta('bc'), custom(1)]]);
+    expect(published.map((entry) => entry.seq)).toEqual([1, 2, 3]);
+  });
+
+  test('W2 a full queue holds the caller back until the log has moved', async () => {
+    const log = new HeldLog();
+    const { writer } = writerOn(log);
+    for (let index = 0; index < 256; index += 1) await writer.emit(custom(index));
+
+    let resolved = false;
+    const blocked = writer.emit(custom(256)).then(() => {
+      resolved = true;
+    });
+    await settled();
+    expect(resolved).toBe(false);
+
+    log.release();
+    await blocked;
+    expect(resolved).toBe(true);
+  });
+
+  test('W3 nothing is published before the log has answered', async () => {
+    const log = new HeldLog();
+    const { writer, published } = writerOn(log);
+
+    await writer.emit(custom(1));
+    await settled();
+
+    expect(published).toEqual([]);
+  });
+
+  test('W4 a failed append closes the writer with its failure', async () => {
+    const log = new HeldLog();
+    const { writer, failures } = writerOn(log);
+    log.failure = new FencedError('not the owner');
+
+    await writer.emit(custom(1));
+    log.release();
+    await settled();
+
+    await expect(writer.emit(custom(2))).rejects.toThrow('not the owner');
+    await expect(writer.commit(async () => ({ appended: [] }))).rejects.toThrow('not the owner');
+    expect(failures).toHaveLength(1);
+  });
+
+  test('W5 a commit takes the queue along and keeps later events behind it', async () => {
+    const log = new HeldLog();
+    const { writer, published } = writerOn(log);
+    await writer.emit(custom(1));
+    await writer.emit(custom(2));
+
+    const commit = writer.commit(async (queued) => ({ appended: log.number([...queued, custom(100)]) }));
+    await writer.emit(custom(3));
+    log.release();
+    await commit;
+    await settled();
+
+    expect(published.map((entry) => entry.event)).toEqual([custom(1), custom(2), custom(3), custom(100)]);
+  });
+
+  test('the log is told which message is open, once, and of ids that were given up', async () => {
+    const log = new HeldLog(false);
+    const { writer } = writerOn(log);
+    const restart: RunEvent = {
+      kind: 'run.start',
+      run_id: 'r',
+      thread_id: 't',
+      attempt: 1,
+      dropped_message_ids: ['m1'],
+      checkpoint_id: null,
+    };
+
+    for (const event of [delta('a'), delta('b'), restart, delta('c', 'm2')]) {
+      await writer.emit(event);
+      await settled();
+    }
+
+    expect(log.calls.map((call) => call.options)).toEqual([
+      { openMessageId: 'm1' },
+      {},
+      { openMessageId: null, dropped: ['m1'] },
+      { openMessageId: 'm2' },
+    ]);
+  });
+});

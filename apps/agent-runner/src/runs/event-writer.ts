@@ -1,0 +1,124 @@
+import type { NumberedEvent, RunEvent } from '@caribou/contracts';
+import type { RunLease, RunStore } from '@caribou/core';
+import { coalesce } from './coalesce.js';
+
+/** What the writer tells after an append: a lost publication only delays watchers, so it never throws. */
+export interface EventPublisher {
+  publishEvents(runId: string, events: readonly NumberedEvent[]): void;
+}
+
+/** Most events waiting for the log before `emit` holds its caller back. */
+const MAX_QUEUED = 256;
+
+/**
+ * The way of a run's events into its log. Stages of an event: queued → in flight → appended → published.
+ *
+ * W1 Events are appended in the order of `emit`, one append at a time; what queues up meanwhile is coalesced.
+ * W2 An idle writer appends at once; a busy one holds back callers above the bound.
+ * W3 Published is only what was appended, with the log's numbers.
+ * W4 After a failed append the writer is closed: `emit` and `commit` reject with that failure.
+ * W5 A commit takes the queue along in its own script; until it is done nothing else is appended.
+ */
+export class EventWriter {
+  private queue: RunEvent[] = [];
+  private inFlight: Promise<void> | undefined;
+  private held = false;
+  private failure: unknown;
+  private openMessageId: string | null = null;
+  private toldOpenMessageId: string | null = null;
+  private roomWaiters: (() => void)[] = [];
+
+  constructor(
+    private readonly store: Pick<RunStore, 'append'>,
+    private readonly lease: RunLease,
+    private readonly publisher: EventPublisher,
+    private readonly onFailure: (error: unknown) => void,
+  ) {}
+
+  /** Queues an event; resolves once there is room (W2). @throws the failure of an earlier append (W4). */
+  async emit(event: RunEvent): Promise<void> {
+    this.assertOpen();
+    this.queue.push(event);
+    this.pump();
+    while (this.failure === undefined && this.queue.length >= MAX_QUEUED) {
+      await new Promise<void>((resolve) => this.roomWaiters.push(resolve));
+    }
+    this.assertOpen();
+  }
+
+  /**
+   * Runs a commit that writes the queued events before its own (W5) and publishes what it appended. The commit's
+   * script closes the open message.
+   */
+  async commit<Result extends { readonly appended: readonly NumberedEvent[] }>(
+    write: (queued: readonly RunEvent[]) => Promise<Result>,
+  ): Promise<Result> {
+    this.held = true;
+    try {
+      await this.inFlight;
+      this.assertOpen();
+      const queued = coalesce(this.queue);
+      this.queue = [];
+      const result = await write(queued);
+      this.openMessageId = null;
+      this.toldOpenMessageId = null;
+      this.publish(result.appended);
+      return result;
+    } finally {
+      this.held = false;
+      this.wakeWaiters();
+      this.pump();
+    }
+  }
+
+  private publish(appended: readonly NumberedEvent[]): void {
+    if (appended.length > 0) this.publisher.publishEvents(this.lease.runId, appended);
+  }
+
+  private pump(): void {
+    if (this.held || this.inFlight !== undefined || this.queue.length === 0 || this.failure !== undefined) return;
+    const batch = coalesce(this.queue);
+    this.queue = [];
+    this.inFlight = this.append(batch)
+      .catch((error: unknown) => this.fail(error))
+      .finally(() => {
+        this.inFlight = undefined;
+        this.wakeWaiters();
+        this.pump();
+      });
+  }
+
+  private async append(batch: readonly RunEvent[]): Promise<void> {
+    const dropped: string[] = [];
+    for (const event of batch) {
+      if (event.kind === 'message.delta') this.openMessageId = event.message_id;
+      if (event.kind === 'run.start' && event.dropped_message_ids.length > 0) {
+        dropped.push(...event.dropped_message_ids);
+        this.openMessageId = null;
+      }
+    }
+    const changed = this.openMessageId !== this.toldOpenMessageId;
+    const options = {
+      ...(changed ? { openMessageId: this.openMessageId } : {}),
+      ...(dropped.length > 0 ? { dropped } : {}),
+    };
+    this.toldOpenMessageId = this.openMessageId;
+    this.publish(await this.store.append(this.lease, batch, options));
+  }
+
+  private fail(error: unknown): void {
+    this.failure ??= error;
+    this.queue = [];
+    this.onFailure(error);
+  }
+
+  private assertOpen(): void {
+    if (this.failure !== undefined) throw this.failure;
+  }
+
+  private wakeWaiters(): void {
+    const waiters = this.roomWaiters;
+    this.roomWaiters = [];
+    for (const wake of waiters) wake();
+  }
+}

@@ -1,0 +1,93 @@
+import { AppError, type CancelAction, type RunEvent } from '@caribou/contracts';
+import type {
+  ClaimResult,
+  CommitRequest,
+  FinishRequest,
+  Logger,
+  LoopOutcome,
+  RunStore,
+  ThreadHead,
+  TurnCommit,
+} from '@caribou/core';
+import type { EventWriter } from './event-writer.js';
+import type { LeaseKeeper } from './lease-keeper.js';
+
+export type Claimed = Extract<ClaimResult, { kind: 'run' }>;
+
+/** A run while this process executes it. */
+export interface Held {
+  readonly claimed: Claimed;
+  readonly store: RunStore;
+  readonly keeper: LeaseKeeper;
+  readonly writer: EventWriter;
+  readonly logger: Logger;
+  readonly isDraining: () => boolean;
+  /** The head after the last commit. */
+  head: ThreadHead;
+}
+
+/** A turn as the store commits it, with the queued events before its own. */
+export function commitRequest(held: Held, turn: TurnCommit, queued: readonly RunEvent[]): CommitRequest {
+  return {
+    head: held.head,
+    state: turn.state,
+    next: turn.next,
+    source: 'loop',
+    step: turn.step,
+    events: [...queued, ...turn.events],
+    ...(turn.usage === undefined ? {} : { usage: turn.usage }),
+  };
+}
+
+/** Ends a run whose loop came to its end: the last turn, the status and the terminal event in one script. */
+export async function finishOutcome(held: Held, outcome: Exclude<LoopOutcome, { kind: 'yielded' }>): Promise<string> {
+  held.keeper.signal.throwIfAborted();
+  const error = outcome.kind === 'failed' ? outcome.error : undefined;
+  const stopReason = outcome.kind === 'finished' ? outcome.stopReason : undefined;
+  await held.writer.commit((queued) =>
+    held.store.finish(held.claimed.lease, {
+      status: error === undefined ? 'success' : 'error',
+      commit: commitRequest(held, outcome.last, queued),
+      ...(stopReason === undefined ? {} : { stopReason }),
+      ...(error === undefined ? { events: [] } : { error, events: [{ kind: 'error', ...error }] }),
+    }),
+  );
+  return error === undefined ? 'success' : 'error';
+}
+
+/** Carries a cancel out: the last checkpoint stays (interrupt), or the head goes back to the run's base (rollback). */
+export async function finishCancelled(held: Held, action: CancelAction): Promise<string> {
+  await finish(held, { status: 'interrupted', events: [], rollback: action === 'rollback' });
+  return 'cancelled';
+}
+
+/** Ends a run that no attempt could bring to its next checkpoint, and keeps a dead letter of it. */
+export async function finishExhausted(
+  held: Held,
+  deadLetter: (id: string, entry: Readonly<Record<string, unknown>>) => Promise<void>,
+): Promise<string> {
+  const { lease, run } = held.claimed;
+  const error = {
+    name: 'AttemptsExhausted',
+    message: `the run was started ${run.attempt} times and never reached its next checkpoint`,
+  };
+  await deadLetter(run.run_id, { user_id: lease.userId, thread_id: lease.threadId, run_id: run.run_id, attempt: run.attempt, error });
+  await finish(held, { status: 'error', error, events: [{ kind: 'error', ...error }] });
+  return 'exhausted';
+}
+
+/** Wall for failures of hooks, tools and assembly: an expected error's text is shown, a defect's is not. */
+export async function finishFailed(held: Held, cause: unknown): Promise<string> {
+  const shown = cause instanceof AppError && cause.expected;
+  if (!shown) held.logger.error({ event: 'run.failed', outcome: 'error', error: cause }, 'run failed by a defect');
+  const error = shown ? { name: cause.name, message: cause.message } : { name: 'InternalError', message: 'internal error' };
+  await finish(held, { status: 'error', error, events: [{ kind: 'error', ...error }] });
+  return 'error';
+}
+
+/** Ends the run where its last checkpoint stands; events still queued go before the ending's own. */
+async function finish(held: Held, request: FinishRequest): Promise<void> {
+  await held.writer.commit((queued) =>
+    held.store.finish(held.claimed.lease, { ...request, events: [...queued, ...request.events] }),
+  );
+}

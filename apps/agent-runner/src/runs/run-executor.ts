@@ -1,0 +1,218 @@
+import { FencedError, newId, type RunEvent, UnavailableError } from '@caribou/contracts';
+import {
+  applyUpdate,
+  type Clock,
+  type Logger,
+  type LoopHost,
+  type LoopOutcome,
+  type LoopPosition,
+  RunCancelled,
+  RunDraining,
+  RunLost,
+  type RunContext,
+  type RunStore,
+  type ThreadHead,
+  type ThreadKey,
+  type TurnCommit,
+} from '@caribou/core';
+import { type Claimed, commitRequest, type Held, finishCancelled, finishExhausted, finishFailed, finishOutcome } from './run-endings.js';
+import { type EventPublisher, EventWriter } from './event-writer.js';
+import { type LeaseClocks, LeaseKeeper } from './lease-keeper.js';
+import type { RunRegistry } from './run-registry.js';
+
+/** Runs the loop of one agent; made by the lead agent's builder. */
+export type AgentLoop = (input: {
+  readonly host: LoopHost;
+  readonly run: RunContext;
+  readonly claimed: Claimed;
+  readonly head: ThreadHead;
+  readonly position: LoopPosition;
+}) => Promise<LoopOutcome>;
+
+export interface RunExecutorPorts {
+  readonly store: RunStore;
+  readonly publisher: EventPublisher;
+  readonly registry: RunRegistry;
+  readonly agent: AgentLoop;
+  readonly deadLetter: (id: string, entry: Readonly<Record<string, unknown>>) => Promise<void>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly clocks: LeaseClocks;
+  readonly onRunEnd: (outcome: string) => void;
+}
+
+/** What the holder of the wake must do: acknowledge it, put it back, or send nothing at all. */
+export type Handling =
+  | { readonly kind: 'ack' }
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'handed_over' }
+  | { readonly kind: 'lost' };
+
+/**
+ * One run from claim to end. Stages: claimed → input committed → loop → finished | handed over | lost.
+ *
+ * R1 Nothing is written but through the store's fenced scripts; the lease is renewed from claim to finish.
+ * R2 The input is committed once, as the run's first checkpoint; a takeover goes on from the last checkpoint's `next`.
+ * R3 Committed first, told after: the writer publishes only what a script appended.
+ * R4 A lost run stops locally: no event, no cancel to executors, nothing to NATS.
+ * R5 When Redis does not answer, the outcome of a write is unknown: the run is handed over and goes on from what is
+ *    durable, without counting an attempt.
+ * R6 Every other failure ends the run with a status and exactly one terminal event.
+ */
+export class RunExecutor {
+  constructor(private readonly ports: RunExecutorPorts) {}
+
+  /** Claims what the thread has to run and executes it; never rejects for a failure of the run itself. */
+  async handle(thread: ThreadKey, onRenewed: () => void): Promise<Handling> {
+    const claimed = await this.ports.store.claim(thread, newId());
+    if (claimed.kind === 'idle') return { kind: 'ack' };
+    if (claimed.kind === 'busy') return { kind: 'busy' };
+    return this.execute(claimed, onRenewed);
+  }
+
+  private async execute(claimed: Claimed, onRenewed: () => void): Promise<Handling> {
+    const { store, clock, clocks, publisher, registry, logger: root } = this.ports;
+    const { lease, run } = claimed;
+    const logger = root.child({ userId: lease.userId, threadId: lease.threadId, runId: lease.runId, attempt: run.attempt });
+    const startedMs = clock.monotonicMs();
+    const keeper = new LeaseKeeper({ store, lease, clocks, clock, logger, onRenewed });
+    const writer = new EventWriter(store, lease, publisher, (error) => this.onWriteFailure(keeper, error));
+    const held = registry.add(lease.runId, keeper);
+    try {
+      const outcome = await this.drive(claimed, { head: claimed.head, claimed, store, keeper, writer, logger, isDraining: () => held.draining });
+      logger.info({ event: 'run.end', outcome, durationMs: Math.round(clock.monotonicMs() - startedMs) }, `run ${outcome}`);
+      this.ports.onRunEnd(outcome);
+      return { kind: outcome === 'handed_over' ? 'handed_over' : 'ack' };
+    } catch (error) {
+      const handling = await this.giveUp(claimed, keeper, error);
+      logger.warn({ event: 'run.end', outcome: handling.kind, error }, `run ${handling.kind}`);
+      this.ports.onRunEnd(handling.kind);
+      return handling;
+    } finally {
+      keeper.stop();
+      held.remove();
+    }
+  }
+
+  /** From claim to the finish script. Rejects only when the run is lost or Redis is away. */
+  private async drive(claimed: Claimed, held: Held): Promise<string> {
+    const { run } = claimed;
+    if (run.cancel !== null) return finishCancelled(held, run.cancel);
+    if (claimed.exhausted) return finishExhausted(held, this.ports.deadLetter);
+    try {
+      const outcome = await this.loop(claimed, held);
+      if (outcome.kind === 'yielded') {
+        await this.handOver(claimed, held.keeper);
+        return 'handed_over';
+      }
+      return await finishOutcome(held, outcome);
+    } catch (error) {
+      const reason: unknown = held.keeper.signal.aborted ? held.keeper.signal.reason : error;
+      if (held.keeper.lost || reason instanceof FencedError || reason instanceof UnavailableError) throw reason;
+      if (reason instanceof RunCancelled) return finishCancelled(held, reason.action);
+      if (reason instanceof RunDraining) {
+        await this.handOver(claimed, held.keeper);
+        return 'handed_over';
+      }
+      return finishFailed(held, reason);
+    }
+  }
+
+  private async loop(claimed: Claimed, held: Held): Promise<LoopOutcome> {
+    const { run, lease } = claimed;
+    const start: RunEvent = {
+      kind: 'run.start',
+      run_id: run.run_id,
+      thread_id: run.thread_id,
+      attempt: run.attempt,
+      dropped_message_ids: run.dropped_message_ids,
+      checkpoint_id: run.attempt > 1 ? claimed.head.checkpointId : null,
+    };
+    const position = await this.enter(claimed, held, start);
+    const context: RunContext = {
+      userId: lease.userId,
+      threadId: lease.threadId,
+      runId: lease.runId,
+      assistantId: run.assistant_id,
+      attempt: run.attempt,
+      epoch: lease.epoch,
+      context: run.kwargs.context,
+      signal: held.keeper.signal,
+      clock: this.ports.clock,
+      logger: held.logger,
+      emit: (event) => {
+        held.keeper.signal.throwIfAborted();
+        return held.writer.emit(event);
+      },
+    };
+    const host: LoopHost = { commit: (turn) => this.commitTurn(claimed, held, turn) };
+    return this.ports.agent({ host, run: context, claimed, head: held.head, position });
+  }
+
+  /** Tells the attempt's start and makes sure that the input is committed (R2); answers where the loop goes on. */
+  private async enter(claimed: Claimed, held: Held, start: RunEvent): Promise<LoopPosition> {
+    const { run, head } = claimed;
+    const input = run.kwargs.input;
+    if (run.input_committed || input === null) {
+      await held.writer.emit(start);
+      return head.metadata?.source === 'input' && run.input_committed ? 'start' : (head.next[0] ?? 'end');
+    }
+    const forkedFrom =
+      run.fork_checkpoint_id === null ? undefined : await this.ports.store.loadCheckpoint(claimed.lease, run.fork_checkpoint_id);
+    const base = forkedFrom ?? head;
+    const { head: committed } = await held.writer.commit((queued) =>
+      this.ports.store.commit(claimed.lease, {
+        head,
+        ...(forkedFrom === undefined ? {} : { forkedFrom }),
+        state: applyUpdate(base.state, input),
+        next: ['model_request'],
+        source: 'input',
+        step: (base.metadata?.step ?? -1) + 1,
+        events: [...queued, start],
+        inputCommitted: true,
+      }),
+    );
+    held.head = committed;
+    return 'start';
+  }
+
+  private async commitTurn(claimed: Claimed, held: Held, turn: TurnCommit): Promise<'continue' | 'yield'> {
+    const { keeper, writer } = held;
+    keeper.signal.throwIfAborted();
+    const result = await writer.commit((queued) => this.ports.store.commit(claimed.lease, commitRequest(held, turn, queued)));
+    held.head = result.head;
+    if (result.cancel !== null) keeper.cancel(result.cancel);
+    keeper.signal.throwIfAborted();
+    return held.isDraining() ? 'yield' : 'continue';
+  }
+
+  private onWriteFailure(keeper: LeaseKeeper, error: unknown): void {
+    if (error instanceof FencedError) keeper.lose('an append was fenced');
+    else keeper.fail(error);
+  }
+
+  /** R4 and R5: what is left to do when the run could not be carried to its end here. */
+  private async giveUp(claimed: Claimed, keeper: LeaseKeeper, error: unknown): Promise<Handling> {
+    if (keeper.lost || error instanceof FencedError || error instanceof RunLost) return { kind: 'lost' };
+    try {
+      await this.handOver(claimed, keeper);
+      return { kind: 'handed_over' };
+    } catch (failure) {
+      if (failure instanceof FencedError || failure instanceof UnavailableError) return { kind: 'lost' };
+      throw failure;
+    }
+  }
+
+  /** Gives the thread back; tries until the own deadline while Redis is away. */
+  private async handOver(claimed: Claimed, keeper: LeaseKeeper): Promise<void> {
+    for (;;) {
+      try {
+        await this.ports.store.handOver(claimed.lease);
+        return;
+      } catch (error) {
+        if (!(error instanceof UnavailableError) || keeper.remainingMs <= 0) throw error;
+        await this.ports.clock.sleep(Math.min(200, Math.max(1, keeper.remainingMs)));
+      }
+    }
+  }
+}
