@@ -3,6 +3,7 @@ export type Action =
   | { do: 'say'; text: string }
   | { do: 'think'; text: string }
   | { do: 'tokens'; count: number; delayMs: number }
+  | { do: 'stamps'; count: number; delayMs: number }
   | { do: 'tool'; name: string; args: string }
   | { do: 'echo' }
   | { do: 'length' }
@@ -37,6 +38,7 @@ const readers: Record<string, Reader> = {
   say: (w) => ({ do: 'say', text: w.text() }),
   think: (w) => ({ do: 'think', text: w.text() }),
   tokens: (w) => ({ do: 'tokens', count: w.number('N', MAX_COUNT), delayMs: w.number('delayMs', MAX_MS, 0) }),
+  stamps: (w) => ({ do: 'stamps', count: w.number('N', MAX_COUNT), delayMs: w.number('delayMs', MAX_MS, 0) }),
   tool: (w) => ({ do: 'tool', name: w.word('NAME'), args: w.json() }),
   badargs: (w) => ({ do: 'tool', name: w.word('NAME'), args: w.text() }),
   'echo-messages': () => ({ do: 'echo' }),

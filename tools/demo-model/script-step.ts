@@ -38,7 +38,9 @@ function opsOf(action: Exclude<Action, { do: 'tool' | 'usage' }>, context: StepC
     case 'echo':
       return asOps([{ content: context.echo() }]);
     case 'tokens':
-      return tokenOps(action.count, action.delayMs);
+      return tokenOps(action.count, action.delayMs, filler);
+    case 'stamps':
+      return tokenOps(action.count, action.delayMs, stamp);
     case 'headers':
       return [{ op: 'headers' }];
     case 'delay':
@@ -54,17 +56,26 @@ function opsOf(action: Exclude<Action, { do: 'tool' | 'usage' }>, context: StepC
   }
 }
 
-function tokenOps(count: number, delayMs: number): Op[] {
+function tokenOps(count: number, delayMs: number, make: (at: number) => Delta): Op[] {
   const ops: Op[] = [];
   for (let at = 0; at < count; at += 1) {
     if (delayMs > 0) ops.push({ op: 'wait', ms: delayMs });
-    ops.push({ op: 'delta', delta: filler(at) });
+    ops.push({ op: 'delta', delta: make(at) });
   }
   return ops;
 }
 
 function filler(at: number): Delta {
   return { content: `t${at} ` };
+}
+
+/** The moment it is put on the wire, in milliseconds since the Unix epoch, so a reader on this machine sees its delay. */
+function stamp(): Delta {
+  return {
+    get content() {
+      return `${(performance.timeOrigin + performance.now()).toFixed(3)} `;
+    },
+  };
 }
 
 function insertByCount(ops: Op[], action: Action): void {
