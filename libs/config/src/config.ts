@@ -1,0 +1,91 @@
+import type { z } from 'zod';
+import type { CamelKeys } from './camel-keys.js';
+import type { ClocksFile, LimitsFile, logLevels, QuotasFile, RunnerFile, TitleFile } from './file-schema.js';
+import type { Secret } from './secret.js';
+
+export type ClocksConfig = CamelKeys<z.output<typeof ClocksFile>>;
+export type RunnerConfig = CamelKeys<z.output<typeof RunnerFile>>;
+export type QuotasConfig = CamelKeys<z.output<typeof QuotasFile>>;
+export type SandboxLimits = CamelKeys<z.output<typeof LimitsFile>>;
+export type TitleConfig = CamelKeys<z.output<typeof TitleFile>>;
+export type LogLevelName = (typeof logLevels)[number];
+
+/** Who a key speaks for. */
+export interface ApiKey {
+  readonly key: Secret;
+  readonly userId: string;
+  readonly admin: boolean;
+}
+
+export interface HttpConfig {
+  /** Loopback unless there are API keys or `allowUnauthenticated` is set. */
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** Empty: authentication is off. */
+  readonly apiKeys: readonly ApiKey[];
+  readonly allowUnauthenticated: boolean;
+  /** Allowed origins; empty: any http(s) origin on localhost and 127.0.0.1. */
+  readonly corsOrigins: readonly string[];
+  readonly bodyLimitBytes: number;
+}
+
+export interface SandboxConfig {
+  readonly driver: 'auto' | 'docker' | 'bwrap';
+  readonly image: string;
+  readonly runtime?: string;
+  /** `homeDir` as the Docker engine sees it, when it is not the same path. */
+  readonly hostHomeDir?: string;
+  readonly limits: SandboxLimits;
+}
+
+export interface ModelConfig {
+  /** Name that requests use; unique. */
+  readonly name: string;
+  readonly displayName: string;
+  readonly description: string;
+  /** The provider's name of the model. */
+  readonly model: string;
+  /** Absent: requests carry no Authorization header. */
+  readonly apiKey?: Secret;
+  readonly baseUrl: string;
+  readonly maxTokens?: number;
+  readonly temperature?: number;
+  readonly supportsThinking: boolean;
+  readonly supportsVision: boolean;
+  readonly supportsReasoningEffort: boolean;
+  readonly sendReasoning: boolean;
+  /** Body fields while thinking is on, `thinking` already merged in. Absent: the model has no such switch. */
+  readonly whenThinkingEnabled?: Readonly<Record<string, unknown>>;
+  readonly headers: Readonly<Record<string, Secret>>;
+  /** Further fields of the request's body. */
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Why the model cannot be called, in the operator's words; it is listed and refuses calls with this text. */
+  readonly problem?: string;
+}
+
+/** Everything a service is told from outside: parsed once at the start, frozen. */
+export interface Config {
+  readonly http: HttpConfig;
+  /** URLs may hold passwords. */
+  readonly nats: { readonly url: Secret };
+  readonly redis: { readonly url: Secret; readonly fsync: 'everysec' | 'always' };
+  /** Absolute path of the data volume. */
+  readonly homeDir: string;
+  /** Absolute path; the file need not exist. */
+  readonly extensionsConfigPath: string;
+  readonly logLevel: LogLevelName;
+  /** Port of /health, /ready and /metrics of the services without an HTTP surface; 0 takes any free port. */
+  readonly healthPort: number;
+  readonly clocks: ClocksConfig;
+  readonly runner: RunnerConfig;
+  readonly quotas: QuotasConfig;
+  readonly sandbox: SandboxConfig;
+  /** In the order of the file; the first is the default. */
+  readonly models: readonly ModelConfig[];
+  readonly title: TitleConfig;
+  /** What was read and is not used, one line each. */
+  readonly warnings: readonly string[];
+  /** Why a turn would not run, one line each: no model, or a model without its key. */
+  readonly problems: readonly string[];
+}

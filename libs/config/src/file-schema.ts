@@ -1,0 +1,150 @@
+import { z } from 'zod';
+
+/**
+ * The sections of config.yaml, in the format of DeerFlow's file plus our own sections. Each key has its unit in
+ * its name or description, its range, and its default: config.example.yaml is written from here.
+ */
+
+const integer = (fallback: number, min: number, max: number) => z.int().min(min).max(max).default(fallback);
+const ms = (fallback: number, max = 3_600_000) => integer(fallback, 1, max);
+
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+
+export const ClocksFile = z
+  .object({
+    lease_ms: ms(10_000).describe("A runner's lease on a thread"),
+    renew_ms: ms(3_000).describe('How often a runner renews its lease; at most a third of lease_ms'),
+    ack_wait_ms: ms(10_000).describe('How long NATS waits for a sign of life before it delivers a wake again'),
+    busy_nak_ms: ms(500).describe('Delay before a wake for a busy thread is delivered again'),
+    sweep_ms: ms(5_000).describe('How often each service looks for work that nobody holds'),
+    manager_lease_ms: ms(10_000).describe("A sandbox-manager's own lease"),
+    manager_renew_ms: ms(3_000).describe(
+      'How often a sandbox-manager renews its lease; at most a third of manager_lease_ms',
+    ),
+    manager_check_ms: ms(2_000).describe("How often a waiting runner checks the manager's lease"),
+    heartbeat_ms: ms(5_000).describe('Comment line on a silent event stream'),
+    events_ttl_ms: ms(3_600_000, 604_800_000).describe("How long a run's events are kept after its end"),
+    idempotency_ttl_ms: ms(86_400_000, 604_800_000).describe('How long an Idempotency-Key is remembered'),
+    model_connect_ms: ms(10_000).describe('Until the connection to the model endpoint stands'),
+    model_first_byte_ms: ms(300_000).describe('From the request to the first piece of the answer'),
+    model_chunk_ms: ms(120_000).describe('Between two pieces of the answer'),
+    drain_ms: ms(30_000).describe('Longest orderly stop after SIGTERM'),
+  })
+  .describe('Every clock of the system, in milliseconds');
+
+export const RunnerFile = z
+  .object({
+    slots: integer(32, 1, 1_000).describe('Runs at once in one agent-runner'),
+    max_attempts: integer(5, 1, 100).describe('Attempts without a commit between them before a run ends as error'),
+    max_turns: integer(100, 1, 1_000).describe('Model turns of a run whose request sets no recursion_limit'),
+    max_turns_cap: integer(1_000, 1, 10_000).describe('Highest recursion_limit a request may ask for'),
+  })
+  .describe('The agent-runner');
+
+export const QuotasFile = z
+  .object({
+    max_queued_runs_per_thread: integer(100, 1, 10_000).describe('Runs waiting on one thread'),
+    max_runs_per_user: integer(1_000, 1, 100_000).describe('Runs of one user that wait or run'),
+    max_streams_per_user: integer(1_000, 1, 100_000).describe('Open event streams of one user at one gateway'),
+  })
+  .describe('Limits per user; over them a request gets 429 with Retry-After');
+
+export const LimitsFile = z
+  .object({
+    memory_bytes: integer(1_073_741_824, 16_777_216, 1_099_511_627_776).describe('Memory of one sandbox'),
+    cpus: z.number().min(0.1).max(256).default(1).describe('CPUs of one sandbox'),
+    pids: integer(256, 16, 32_768).describe('Processes and threads in one sandbox'),
+    tmp_bytes: integer(268_435_456, 1_048_576, 1_099_511_627_776).describe('Size of /tmp'),
+    command_timeout_ms: integer(600_000, 100, 3_600_000).describe('Longest run of one command, in milliseconds'),
+    max_output_bytes: integer(262_144, 1_024, 262_144).describe('Output kept of one command'),
+  })
+  .describe('What one sandbox may use');
+
+export const SandboxFile = z
+  .object({
+    driver: z
+      .enum(['auto', 'docker', 'bwrap'])
+      .default('auto')
+      .describe('auto: Docker when an engine answers, else bwrap'),
+    image: z.string().min(1).default('caribou-sandbox:latest').describe('Image of the docker driver'),
+    runtime: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('OCI runtime of the docker driver, such as runsc; unset: the engine decides'),
+    host_home_dir: z
+      .string()
+      .startsWith('/', 'must be an absolute path')
+      .optional()
+      .describe('CARIBOU_HOME as the Docker engine sees it, when the sandbox-manager itself runs in a container'),
+    limits: LimitsFile.prefault({}),
+  })
+  .describe('Where commands run; there is no execution on the host');
+
+export const TitleFile = z
+  .object({
+    enabled: z.boolean().default(true).describe('Give a thread a title after its first answer'),
+    max_words: integer(6, 1, 20).describe('Words asked of the model'),
+    max_chars: integer(60, 10, 200).describe('Longest title, in characters'),
+    model_name: z
+      .string()
+      .min(1)
+      .nullable()
+      .default(null)
+      .describe('Model that writes titles; null: cut from the first message'),
+  })
+  .describe('Titles of threads');
+
+/** A key of one model's entry; keys that are not here are fields of the request's body. */
+export const ModelFile = z
+  .object({
+    name: z.string().min(1).max(200).describe('Name that requests use; unique'),
+    display_name: z.string().optional().describe('Name that people read; default: name'),
+    description: z.string().optional().describe('One line for people'),
+    use: z
+      .string()
+      .optional()
+      .describe('Client class in DeerFlow; any OpenAI-compatible one is served by the same client'),
+    model: z.string().min(1).optional().describe("The provider's name of the model; default: name"),
+    api_key: z.string().min(1).optional().describe('Default: $OPENAI_API_KEY'),
+    base_url: z
+      .url({ protocol: /^https?$/, error: 'must be an http(s) URL' })
+      .optional()
+      .describe('Default: $OPENAI_BASE_URL, else https://api.openai.com/v1'),
+    max_tokens: z.int().min(1).optional().describe('Longest answer, in tokens'),
+    temperature: z.number().min(0).max(2).optional().describe('0 to 2'),
+    supports_thinking: z.boolean().default(false).describe('Requests may switch thinking on'),
+    supports_vision: z.boolean().default(false).describe('The model reads images'),
+    supports_reasoning_effort: z.boolean().default(false).describe('Requests may send reasoning_effort'),
+    send_reasoning: z
+      .boolean()
+      .default(false)
+      .describe('Send the reasoning of earlier answers back as reasoning_content'),
+    when_thinking_enabled: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe('Body fields merged in while thinking is on'),
+    thinking: z.record(z.string(), z.unknown()).optional().describe('Shortcut for when_thinking_enabled.thinking'),
+    default_headers: z.record(z.string(), z.string()).optional().describe('HTTP headers added to each request'),
+    extra_body: z.record(z.string(), z.unknown()).optional().describe('Body fields added to each request'),
+  })
+  .describe('One model');
+
+/** Sections that are objects of plain settings, by their key in the file. */
+export const sections = {
+  title: TitleFile,
+  sandbox: SandboxFile,
+  runner: RunnerFile,
+  quotas: QuotasFile,
+  clocks: ClocksFile,
+} as const;
+
+/** Python's name for a level, in DeerFlow's files. */
+const pythonLevels: Readonly<Record<string, string>> = { warning: 'warn', critical: 'error' };
+
+/** The level that a word of a person means, in any case of letters. */
+export const levelWord = (word: string): string => pythonLevels[word.toLowerCase()] ?? word.toLowerCase();
+
+export const LogLevel = z
+  .preprocess((value) => (typeof value === 'string' ? levelWord(value) : value), z.enum(logLevels).default('info'))
+  .describe(`${logLevels.join(', ')}; LOG_LEVEL wins`);

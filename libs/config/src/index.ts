@@ -1,0 +1,16 @@
+export type {
+  ApiKey,
+  ClocksConfig,
+  Config,
+  HttpConfig,
+  LogLevelName,
+  ModelConfig,
+  QuotasConfig,
+  RunnerConfig,
+  SandboxConfig,
+  SandboxLimits,
+  TitleConfig,
+} from './config.js';
+export { ConfigError } from './config-error.js';
+export { loadConfig } from './load-config.js';
+export { Secret } from './secret.js';

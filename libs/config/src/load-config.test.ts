@@ -1,0 +1,213 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { type Config, ConfigError, loadConfig } from './index.js';
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true });
+});
+
+function folderWith(yaml?: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'caribou-config-'));
+  folders.push(folder);
+  if (yaml !== undefined) writeFileSync(join(folder, 'config.yaml'), yaml);
+  return folder;
+}
+
+const load = (yaml: string, env: Record<string, string> = {}): Config => loadConfig(env, folderWith(yaml));
+
+function faultsOf(act: () => unknown): readonly string[] {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+  throw new Error('it loaded');
+}
+
+describe('loadConfig without a file', () => {
+  test('with an empty environment listens on loopback and says which variables a model needs', () => {
+    const folder = folderWith();
+    const config = loadConfig({}, folder);
+    expect(config.http).toMatchObject({ host: '127.0.0.1', port: 2026, apiKeys: [], bodyLimitBytes: 20971520 });
+    expect(config.homeDir).toBe(join(folder, '.caribou/data'));
+    expect(config.models).toEqual([]);
+    expect(config.problems).toEqual([expect.stringMatching(/OPENAI_API_KEY.*OPENAI_BASE_URL.*config\.yaml/)]);
+    expect(config.warnings).toEqual([]);
+  });
+
+  test('makes one model from OPENAI_BASE_URL alone, without a key', () => {
+    const config = loadConfig({ OPENAI_BASE_URL: 'http://127.0.0.1:9/v1', OPENAI_API_KEY: '' }, folderWith());
+    expect(config.models).toMatchObject([
+      { name: 'gpt-4.1-mini', model: 'gpt-4.1-mini', baseUrl: 'http://127.0.0.1:9/v1' },
+    ]);
+    expect(config.models[0]).not.toHaveProperty('apiKey');
+    expect(config.problems).toEqual([]);
+  });
+
+  test('takes name and key of the model from the environment', () => {
+    const config = loadConfig({ OPENAI_API_KEY: 'sk-1', OPENAI_MODEL: 'm-1' }, folderWith());
+    expect(config.models).toMatchObject([{ name: 'm-1', model: 'm-1', baseUrl: 'https://api.openai.com/v1' }]);
+    expect(config.models[0]?.apiKey?.reveal()).toBe('sk-1');
+  });
+
+  test('lists every fault at once, each with its variable, none with the value', () => {
+    const env = {
+      PORT: 'secret-1',
+      NATS_URL: 'secret-2',
+      REDIS_URL: 'http://secret-3',
+      REDIS_FSYNC: 'secret-4',
+      CARIBOU_API_KEYS: 'secret-key-5,secret-key-6:a.b,secret-key-7:bob:root',
+      CARIBOU_CORS_ORIGINS: 'https://secret-8/path',
+      CARIBOU_CONFIG: '/nowhere/config.yaml',
+      LOG_LEVEL: 'secret-9',
+      CARIBOU_ALLOW_UNAUTHENTICATED: 'secret-10',
+      OPENAI_BASE_URL: 'secret-11',
+    };
+    const faults = faultsOf(() => loadConfig(env, folderWith()));
+    expect(faults.map((fault) => fault.split(':')[0]).sort()).toEqual(
+      [...Object.keys(env), 'CARIBOU_API_KEYS', 'CARIBOU_API_KEYS'].sort(),
+    );
+    expect(faults.join('\n')).not.toContain('secret');
+  });
+
+  test('stays on loopback, with a warning, when HOST asks for more without authentication', () => {
+    const config = loadConfig({ HOST: '0.0.0.0' }, folderWith());
+    expect(config.http.host).toBe('127.0.0.1');
+    expect(config.warnings).toEqual([expect.stringMatching(/^HOST /)]);
+    expect(loadConfig({ HOST: '0.0.0.0', CARIBOU_ALLOW_UNAUTHENTICATED: '1' }, folderWith()).http.host).toBe('0.0.0.0');
+    expect(loadConfig({ CARIBOU_API_KEYS: 'key-12345:bob' }, folderWith()).http.host).toBe('0.0.0.0');
+  });
+
+  test('reads API keys with their user and the admin mark', () => {
+    const { apiKeys } = loadConfig({ CARIBOU_API_KEYS: 'key-12345:ann:admin, key-67890:bob' }, folderWith()).http;
+    expect(apiKeys.map(({ key, userId, admin }) => [key.reveal(), userId, admin])).toEqual([
+      ['key-12345', 'ann', true],
+      ['key-67890', 'bob', false],
+    ]);
+  });
+});
+
+describe('loadConfig with a file', () => {
+  test("loads a file in DeerFlow's format, resolves its variables and names what is not used", () => {
+    const config = load(
+      `
+config_version: 34
+log_level: WARNING
+models:
+  - name: gpt
+    display_name: GPT
+    use: langchain_openai:ChatOpenAI
+    model: gpt-4
+    api_key: $MY_KEY
+    max_tokens: 4096
+    temperature: 0.7
+    supports_vision: true
+    timeout: 600
+    top_p: 0.9
+    extra_body: {seed: 7}
+  - name: deep
+    use: deerflow.models.patched_deepseek:PatchedChatDeepSeek
+    model: deepseek-reasoner
+    api_key: $MY_KEY
+    api_base: https://api.deepseek.com/v1
+    supports_thinking: true
+    when_thinking_enabled: {extra_body: {thinking: {type: enabled}}}
+  - name: claude
+    use: langchain_anthropic:ChatAnthropic
+    api_key: $NOT_SET
+tools: [{name: web, api_key: $NOT_SET}]
+title: {enabled: true, max_words: 8, model_name: gpt, prompt_template: x}
+sandbox: {use: 'deerflow.sandbox.local:LocalSandboxProvider', image: other}
+`,
+      { MY_KEY: 'sk-mine' },
+    );
+    expect(config.logLevel).toBe('warn');
+    expect(config.models.map(({ name, baseUrl }) => [name, baseUrl])).toEqual([
+      ['gpt', 'https://api.openai.com/v1'],
+      ['deep', 'https://api.deepseek.com/v1'],
+    ]);
+    expect(config.models[0]).toMatchObject({
+      displayName: 'GPT',
+      model: 'gpt-4',
+      maxTokens: 4096,
+      temperature: 0.7,
+      supportsVision: true,
+      body: { top_p: 0.9, seed: 7 },
+    });
+    expect(config.models[0]?.apiKey?.reveal()).toBe('sk-mine');
+    expect(config.title).toEqual({ enabled: true, maxWords: 8, maxChars: 60, modelName: 'gpt' });
+    expect(config.sandbox).toMatchObject({ driver: 'auto', image: 'caribou-sandbox:latest' });
+    expect(config.warnings.map((warning) => warning.split(': ')[0]).sort()).toEqual([
+      'config_version',
+      'models[0].timeout',
+      'models[1].use',
+      'models[2].use',
+      'sandbox.image',
+      'sandbox.use',
+      'title.prompt_template',
+      'tools',
+    ]);
+  });
+
+  test('names key and variable when a variable is not set', () => {
+    const faults = faultsOf(() => load('models: [{name: m, api_key: $GONE, extra_body: {a: [$GONE_TOO]}}]'));
+    expect(faults).toEqual([
+      'models[0].api_key: the variable GONE is not set',
+      'models[0].extra_body.a[0]: the variable GONE_TOO is not set',
+    ]);
+  });
+
+  test('keeps a model without its key in the list and says what is missing', () => {
+    const config = load('models: [{name: a}, {name: b, base_url: "http://127.0.0.1:9/v1"}]');
+    expect(config.models.map(({ name }) => name)).toEqual(['a', 'b']);
+    expect(config.problems).toEqual([expect.stringMatching(/^model "a" has no API key: .*OPENAI_API_KEY/)]);
+    expect(config.models[0]?.problem).toBe(config.problems[0]);
+  });
+
+  test('changes clocks in milliseconds and refuses a renewal that is too slow for its lease', () => {
+    const { clocks } = load('clocks: {lease_ms: 1000, renew_ms: 300, heartbeat_ms: 500}');
+    expect(clocks).toMatchObject({ leaseMs: 1000, renewMs: 300, heartbeatMs: 500, ackWaitMs: 10000 });
+    expect(faultsOf(() => load('clocks: {lease_ms: 1000}'))).toEqual([
+      'clocks.renew_ms: must be at most a third of lease_ms',
+    ]);
+  });
+
+  test('refuses values out of range with the key and the limit', () => {
+    const yaml =
+      'runner: {slots: 0}\nsandbox: {driver: host, limits: {pids: many}}\nmodels: [{name: a}, {name: a}]\ntitle: 7';
+    const faults = faultsOf(() => load(yaml, { OPENAI_API_KEY: 'k' })).join('\n');
+    expect(faults).toMatch(/runner\.slots: .*1/);
+    expect(faults).toMatch(/sandbox\.driver: .*docker/);
+    expect(faults).toMatch(/sandbox\.limits\.pids: .*int|number/);
+    expect(faults).toMatch(/models\[1\]\.name: /);
+    expect(faults).toMatch(/title: .*object/);
+  });
+
+  test('tells where broken YAML is without quoting the line', () => {
+    const faults = faultsOf(() => load('models:\n  - name: a\n    api_key: "sk-secret\n'));
+    expect(faults[0]).toMatch(/config\.yaml: line \d+, column \d+/);
+    expect(faults.join()).not.toContain('sk-secret');
+  });
+
+  test('the LOG_LEVEL variable wins over the file', () => {
+    expect(load('log_level: info', { LOG_LEVEL: 'debug' }).logLevel).toBe('debug');
+  });
+
+  test('shows no secret when the configuration is printed or serialised, and cannot be changed', () => {
+    const config = load('models: [{name: a, api_key: $K, default_headers: {X-Token: $T}}]', {
+      K: 'secret-1',
+      T: 'secret-2',
+      CARIBOU_API_KEYS: 'secret-3:bob',
+      NATS_URL: 'nats://u:secret-4@h:4222',
+      REDIS_URL: 'redis://:secret-5@h:6379',
+    });
+    expect(JSON.stringify(config)).not.toContain('secret-');
+    expect(inspect(config, { depth: 10, showHidden: true })).not.toContain('secret-');
+    expect(config.models[0]?.headers['X-Token']?.reveal()).toBe('secret-2');
+    expect(() => Object.assign(config.clocks, { leaseMs: 1 })).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { camelKeys } from './camel-keys.js';
+import type { Config, ModelConfig, SandboxConfig } from './config.js';
+import { ConfigError } from './config-error.js';
+import { readConfigFile } from './config-file.js';
+import { readEnvironment } from './environment.js';
+import { ClocksFile, LogLevel, QuotasFile, RunnerFile, SandboxFile, sections, TitleFile } from './file-schema.js';
+import { addIssues, type Findings, isRecord, noFindings } from './findings.js';
+import { modelProblems, readModels } from './model-entries.js';
+import { present } from './present.js';
+import { type Environment, resolveReferences } from './references.js';
+import { Secret } from './secret.js';
+
+interface Reading {
+  readonly env: Environment;
+  readonly cwd: string;
+  readonly findings: Findings;
+}
+
+interface FileReading {
+  readonly file: Readonly<Record<string, unknown>>;
+  readonly reading: Reading;
+}
+
+/**
+ * The configuration of a service from its environment and config.yaml (CARIBOU_CONFIG, else ./config.yaml when
+ * there is one). Environment variables win over the file; an empty variable counts as unset.
+ *
+ * @throws {ConfigError} listing every fault at once; no text of it shows a value.
+ */
+export function loadConfig(env: Environment = process.env, cwd: string = process.cwd()): Config {
+  const findings = noFindings();
+  const reading = { env, cwd, findings };
+  const file = readConfigFile(env, cwd, findings);
+  const config = compose(file, reading);
+  if (findings.faults.length > 0) throw new ConfigError(findings.faults);
+  return deepFreeze(config);
+}
+
+function compose(file: Readonly<Record<string, unknown>>, reading: Reading): Config {
+  const { findings } = reading;
+  const settings = readEnvironment(reading);
+  warnUnknown(file, findings);
+  const from = { file, reading };
+  const level = section(LogLevel, 'log_level', from);
+  const models = readModels(file['models'], reading);
+  return {
+    http: settings.http,
+    nats: { url: new Secret(settings.natsUrl) },
+    redis: { url: new Secret(settings.redisUrl), fsync: settings.redisFsync },
+    homeDir: settings.homeDir,
+    extensionsConfigPath: settings.extensionsConfigPath,
+    logLevel: settings.logLevel ?? level,
+    healthPort: settings.healthPort,
+    clocks: camelKeys(checkedClocks(section(ClocksFile, 'clocks', from), findings)),
+    runner: camelKeys(section(RunnerFile, 'runner', from)),
+    quotas: camelKeys(section(QuotasFile, 'quotas', from)),
+    sandbox: toSandbox(section(SandboxFile, 'sandbox', from)),
+    models,
+    title: camelKeys(checkedTitle(section(TitleFile, 'title', from), models, findings)),
+    warnings: findings.warnings,
+    problems: modelProblems(models),
+  };
+}
+
+/** The section with its references resolved and its defaults filled in; the defaults alone when it has faults. */
+function section<T extends z.ZodType>(schema: T, key: string, { file, reading }: FileReading): z.output<T> {
+  const empty = schema instanceof z.ZodObject ? {} : undefined;
+  const value = known(schema, key, file[key] ?? empty, reading.findings);
+  const parsed = schema.safeParse(resolveReferences(value, key, reading));
+  if (parsed.success) return parsed.data;
+  addIssues(reading.findings, key, parsed.error);
+  return schema.parse(empty);
+}
+
+/** The value without the keys the schema does not have, each warned of: DeerFlow's own file loads. */
+function known(schema: z.ZodType, key: string, value: unknown, findings: Findings): unknown {
+  if (!(schema instanceof z.ZodObject) || !isRecord(value)) return value;
+  const shape: Readonly<Record<string, z.ZodType>> = schema.shape;
+  const kept: [string, unknown][] = [];
+  for (const [name, item] of Object.entries(value)) {
+    const inner = Object.hasOwn(shape, name) ? shape[name] : undefined;
+    if (inner === undefined || foreignImage(key, name, value)) findings.warnings.push(`${key}.${name}: not used`);
+    else kept.push([name, known(unwrapped(inner), `${key}.${name}`, item, findings)]);
+  }
+  return Object.fromEntries(kept);
+}
+
+/** The image beside one of DeerFlow's providers is a server of its own kind, which our driver cannot drive. */
+const foreignImage = (key: string, name: string, value: Readonly<Record<string, unknown>>): boolean =>
+  key === 'sandbox' && name === 'image' && 'use' in value;
+
+function unwrapped(schema: z.ZodType): z.ZodType {
+  if (!(schema instanceof z.ZodPrefault || schema instanceof z.ZodDefault || schema instanceof z.ZodOptional))
+    return schema;
+  const inner = schema.unwrap();
+  return inner instanceof z.ZodType ? inner : schema;
+}
+
+function warnUnknown(file: Readonly<Record<string, unknown>>, findings: Findings): void {
+  const used = new Set(['models', 'log_level', ...Object.keys(sections)]);
+  for (const key of Object.keys(file)) if (!used.has(key)) findings.warnings.push(`${key}: not used`);
+}
+
+/** A holder must get two renewals in before its lease lapses, or one lost packet costs a takeover. */
+function checkedClocks(clocks: z.output<typeof ClocksFile>, { faults }: Findings): z.output<typeof ClocksFile> {
+  const third = (renewMs: number, leaseMs: number) => renewMs * 3 <= leaseMs;
+  if (!third(clocks.renew_ms, clocks.lease_ms)) faults.push('clocks.renew_ms: must be at most a third of lease_ms');
+  if (!third(clocks.manager_renew_ms, clocks.manager_lease_ms)) {
+    faults.push('clocks.manager_renew_ms: must be at most a third of manager_lease_ms');
+  }
+  if (clocks.renew_ms >= clocks.ack_wait_ms) faults.push('clocks.renew_ms: must be less than ack_wait_ms');
+  return clocks;
+}
+
+type Title = z.output<typeof TitleFile>;
+
+function checkedTitle(title: Title, models: readonly ModelConfig[], { faults }: Findings): Title {
+  const name = title.model_name;
+  if (name !== null && !models.some((model) => model.name === name))
+    faults.push('title.model_name: no model has this name');
+  return title;
+}
+
+function toSandbox(value: z.output<typeof SandboxFile>): SandboxConfig {
+  return {
+    driver: value.driver,
+    image: value.image,
+    ...present({ runtime: value.runtime, hostHomeDir: value.host_home_dir }),
+    limits: camelKeys(value.limits),
+  };
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const item of Object.values(value)) deepFreeze(item);
+  return value;
+}
