@@ -1,0 +1,79 @@
+import { UnavailableError } from '@caribou/contracts';
+import type { SandboxDriverKind, SandboxThread } from '@caribou/core';
+
+/** The sandbox of one thread, as a driver needs to know it. */
+export interface BoxSpec extends SandboxThread {
+  /** Stable for the thread, so that whoever takes the thread over finds what its predecessor left. */
+  readonly sandboxId: string;
+  /** The manager that creates it. */
+  readonly managerId: string;
+}
+
+export interface BoxCommand {
+  readonly command: string;
+  readonly timeoutMs: number;
+  /** Most bytes of stdout and stderr together that the result holds. */
+  readonly maxOutputBytes: number;
+}
+
+/** Why a command is over: by itself, at its time-out, by the caller's signal, or for writing without end. */
+export type EndedBy = 'exit' | 'timeout' | 'cancel' | 'output';
+
+export interface BoxResult {
+  /** Of the command; 128 + n when signal n ended it. */
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Bytes of output that the result leaves out. */
+  readonly truncatedBytes: number;
+  readonly endedBy: EndedBy;
+  readonly durationMs: number;
+}
+
+/** A box that a manager of this machine or engine left or holds. */
+export interface BoxInfo extends BoxSpec {
+  readonly running: boolean;
+}
+
+export type Probe = { readonly ok: true; readonly detail: string } | { readonly ok: false; readonly reason: string };
+
+/** The box went away; thrown by `exec` only when the command certainly did not start. */
+export class BoxGoneError extends UnavailableError {}
+
+/**
+ * Isolation by one means. Whatever the driver:
+ *
+ *  D1  a command runs as the dedicated user, without capabilities, new privileges, network or the host's environment
+ *  D2  of the host it sees system files read-only, and of users' data only the three directories of its thread
+ *  D3  when `exec` settles nothing that the command started still runs
+ *  D4  one command at a time per box; the caller keeps to it
+ *  D5  the files of a thread outlive every box; only `/tmp` and processes belong to the box
+ */
+export interface SandboxDriver {
+  readonly kind: SandboxDriverKind;
+  /** Whether commands can run here, tried for real; the reason says what to install or to change. Never throws. */
+  probe(): Promise<Probe>;
+  /**
+   * Makes the box ready for commands. With `fresh`, what an earlier manager left of it is ended and thrown away first;
+   * else a box that is ready stays as it is. Idempotent.
+   *
+   * @throws {UnavailableError} when it cannot be made
+   */
+  create(box: BoxSpec, options: { readonly fresh: boolean }): Promise<void>;
+  /**
+   * Runs a command in /mnt/user-data/workspace until it ends, its time is up, or the signal aborts (then it is killed
+   * with all it started, and the result says so).
+   *
+   * @throws {BoxGoneError} when the box is not there, so nothing ran
+   * @throws {UnavailableError} when the engine failed in between: the command may have run
+   * @throws {InvalidRequestError} for a command over 120 KiB
+   */
+  exec(box: BoxSpec, command: BoxCommand, signal: AbortSignal): Promise<BoxResult>;
+  /** Ends what runs in the box and removes it; the files stay. Idempotent. */
+  remove(box: BoxSpec): Promise<void>;
+  /** Boxes of this installation, whoever made them. */
+  list(): Promise<readonly BoxInfo[]>;
+}
+
+/** Longest command: the kernel takes 128 KiB for one argument. */
+export const MAX_COMMAND_BYTES = 120 * 1024;

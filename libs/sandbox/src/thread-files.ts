@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, rename, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ThreadId, UserId } from '@caribou/contracts';
+import { DATA_DIRECTORIES, type DataDirectory, parseVirtualPath, type SandboxThread, type VirtualPath } from '@caribou/core';
+import { below, giveTo, openDirectory } from './descriptor-walk.js';
+import { errnoOf, FileRefusedError, toFileRefused } from './file-refused.js';
+import type { CommandIdentity } from './identity.js';
+
+/**
+ * The one module for access to users' files from outside a sandbox. Whoever is inside may rename, link and replace
+ * anything below the three directories at any moment, so:
+ *
+ *  F1  every name is opened through the descriptor of its directory, links refused; no path is checked and then used
+ *  F2  nothing but a regular file with a single name is read or appended to, decided by fstat after the open
+ *  F3  a file is replaced by rename within its directory, so a reader sees the old or the new content, never a part
+ *  F4  every read and write has a size limit
+ *  F5  what is created belongs to the user of commands and is never setuid
+ *
+ * Directories above the three are the platform's own: no sandbox can reach them.
+ */
+
+/** Largest file that an append may grow, in bytes. */
+export const MAX_FILE_BYTES = 512 * 1024 * 1024;
+const DIRECTORY_MODE = 0o755;
+const FILE_MODE = 0o644;
+const SEARCHABLE_MODE = 0o711;
+const PRIVATE_MODE = 0o700;
+const TEMPORARY_MODE = 0o600;
+
+export interface ThreadFiles {
+  /** Makes the three directories, owned by the user of commands. Idempotent. */
+  prepare(thread: SandboxThread): Promise<void>;
+  /** Host path of a directory, to be mounted; never to be opened by name. */
+  hostPath(thread: SandboxThread, directory: DataDirectory): string;
+  /** A descriptor of the directory itself; the caller closes it. @throws {FileRefusedError} */
+  openDataDirectory(thread: SandboxThread, directory: DataDirectory): Promise<FileHandle>;
+  /** A readable descriptor of a regular file; the caller closes it. @throws {FileRefusedError} */
+  openFile(thread: SandboxThread, path: string): Promise<FileHandle>;
+  /** Replaces a file whole, or creates it and the directories above it. Bytes written. @throws {FileRefusedError} */
+  replace(thread: SandboxThread, path: string, content: Uint8Array): Promise<number>;
+  /** Adds to the end of a file, or creates it. Bytes added. @throws {FileRefusedError} */
+  append(thread: SandboxThread, path: string, content: Uint8Array): Promise<number>;
+}
+
+const threadNames = ({ userId, threadId }: SandboxThread): readonly string[] => [
+  'users',
+  UserId.parse(userId),
+  'threads',
+  ThreadId.parse(threadId),
+];
+
+interface Place {
+  readonly parents: readonly string[];
+  readonly name: string;
+}
+
+function placeOf(path: string): VirtualPath & Place {
+  const parsed = parseVirtualPath(path);
+  if (parsed === null) throw new FileRefusedError('outside', path);
+  const name = parsed.segments.at(-1);
+  if (name === undefined) throw new FileRefusedError('is_directory', path);
+  return { ...parsed, parents: parsed.segments.slice(0, -1), name };
+}
+
+/** (F2) Closes the handle and refuses unless it is a regular file with a single name. */
+async function requireRegular(handle: FileHandle, path: string): Promise<FileHandle> {
+  const stat = await handle.stat();
+  if (stat.isFile() && stat.nlink === 1) return handle;
+  await handle.close();
+  throw new FileRefusedError(stat.isDirectory() ? 'is_directory' : 'not_regular', path);
+}
+
+/** The permission bits a replacement keeps of what it replaces. @throws FileRefusedError for anything but a file */
+async function modeToKeep(directory: FileHandle, place: Place, path: string): Promise<number> {
+  try {
+    const stat = await lstat(below(directory, place.name));
+    if (stat.isDirectory()) throw new FileRefusedError('is_directory', path);
+    if (!stat.isFile()) throw new FileRefusedError('not_regular', path);
+    return stat.mode & 0o777;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return FILE_MODE;
+    throw error;
+  }
+}
+
+/** (F3, F5) Writes beside the target and renames over it; leaves nothing behind when it fails. */
+async function replaceIn(directory: FileHandle, place: Place, file: { content: Uint8Array; mode: number; owner: CommandIdentity }): Promise<void> {
+  const temporary = below(directory, `.caribou-${randomUUID()}`);
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+  const handle = await open(temporary, flags, TEMPORARY_MODE);
+  try {
+    await handle.writeFile(file.content);
+    await giveTo(handle, file.owner);
+    await handle.chmod(file.mode);
+    await rename(temporary, below(directory, place.name));
+  } catch (error) {
+    await unlink(temporary).catch((late: unknown) => {
+      if (errnoOf(late) !== 'ENOENT') throw late;
+    });
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function openForAppend(directory: FileHandle, place: Place, owner: CommandIdentity): Promise<FileHandle> {
+  const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  try {
+    const made = await open(below(directory, place.name), flags | constants.O_CREAT | constants.O_EXCL, FILE_MODE);
+    await giveTo(made, owner);
+    return made;
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw error;
+    return open(below(directory, place.name), flags);
+  }
+}
+
+async function appendTo(handle: FileHandle, content: Uint8Array, path: string): Promise<void> {
+  const { size } = await handle.stat();
+  if (size + content.byteLength > MAX_FILE_BYTES) throw new FileRefusedError('too_large', path);
+  await handle.appendFile(content);
+}
+
+/** Makes the platform's directories above a thread's data, searchable by the user of commands but not listable. */
+async function prepareThread(homeDir: string, names: readonly string[], owner: CommandIdentity): Promise<void> {
+  await mkdir(homeDir, { recursive: true, mode: DIRECTORY_MODE });
+  const root = { uid: process.getuid?.() ?? owner.uid, gid: process.getgid?.() ?? owner.gid };
+  const above = await openDirectory(homeDir, names, { owner: root, mode: SEARCHABLE_MODE });
+  await above.close();
+  const data = await openDirectory(join(homeDir, ...names), ['user-data'], { owner, mode: PRIVATE_MODE });
+  await data.close();
+  for (const directory of DATA_DIRECTORIES) {
+    const made = await openDirectory(join(homeDir, ...names, 'user-data'), [directory], { owner, mode: DIRECTORY_MODE });
+    await made.close();
+  }
+}
+
+/** Access to the files of all threads below `homeDir` (CARIBOU_HOME). */
+export function threadFiles(homeDir: string, owner: CommandIdentity): ThreadFiles {
+  const hostPath = (thread: SandboxThread, directory: DataDirectory): string =>
+    join(homeDir, ...threadNames(thread), 'user-data', directory);
+
+  /** Runs `act` on the directory of the path's last name; every refusal names the virtual path. */
+  async function within<T>(thread: SandboxThread, path: string, act: (parent: FileHandle, place: Place) => Promise<T>, create = false): Promise<T> {
+    const place = placeOf(path);
+    try {
+      const parent = await openDirectory(hostPath(thread, place.directory), place.parents, create ? { owner, mode: DIRECTORY_MODE } : undefined);
+      try {
+        return await act(parent, place);
+      } finally {
+        await parent.close();
+      }
+    } catch (error) {
+      throw toFileRefused(error, path);
+    }
+  }
+
+  return {
+    prepare: async (thread) => prepareThread(homeDir, threadNames(thread), owner),
+    hostPath,
+    openDataDirectory: (thread, directory) =>
+      openDirectory(hostPath(thread, directory), []).catch((error: unknown) => {
+        throw toFileRefused(error, directory);
+      }),
+    openFile: (thread, path) =>
+      within(thread, path, async (parent, { name }) => {
+        const handle = await open(below(parent, name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+        return requireRegular(handle, path);
+      }),
+    replace: (thread, path, content) =>
+      within(thread, path, async (parent, place) => {
+        if (content.byteLength > MAX_FILE_BYTES) throw new FileRefusedError('too_large', path);
+        const mode = await modeToKeep(parent, place, path);
+        await replaceIn(parent, place, { content, mode, owner });
+        return content.byteLength;
+      }, true),
+    append: (thread, path, content) =>
+      within(thread, path, async (parent, place) => {
+        const handle = await requireRegular(await openForAppend(parent, place, owner), path);
+        try {
+          await appendTo(handle, content, path);
+        } finally {
+          await handle.close();
+        }
+        return content.byteLength;
+      }, true),
+  };
+}
