@@ -165,7 +165,14 @@ function addCall(calls: Map<number, ToolCallDelta>, piece: ToolCallDelta): void 
 
 function envelope({ responseId, model }: AnswerOptions, object: string): object {
   const created = Math.floor(Date.now() / 1000);
-  return { id: `chatcmpl-${responseId}`, object, created, model, service_tier: 'default', system_fingerprint: 'fp_caribou_demo' };
+  return {
+    id: `chatcmpl-${responseId}`,
+    object,
+    created,
+    model,
+    service_tier: 'default',
+    system_fingerprint: 'fp_caribou_demo',
+  };
 }
 
 /** Sends one JSON answer and notes its status in the record. */

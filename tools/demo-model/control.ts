@@ -78,10 +78,14 @@ export class Control {
     await new Promise<void>((resolve) => {
       const waiter: Waiter = { name, requestId, open: resolve };
       this.waiting.add(waiter);
-      signal.addEventListener('abort', () => {
-        this.waiting.delete(waiter);
-        resolve();
-      }, { once: true });
+      signal.addEventListener(
+        'abort',
+        () => {
+          this.waiting.delete(waiter);
+          resolve();
+        },
+        { once: true },
+      );
     });
   }
 

@@ -1,6 +1,7 @@
 import { parseScript, ScriptError } from './grammar.js';
 
-const steps = (...lines: string[]) => parseScript(lines.join('\n'))?.steps.map((step) => step.map((action) => action.do));
+const steps = (...lines: string[]) =>
+  parseScript(lines.join('\n'))?.steps.map((step) => step.map((action) => action.do));
 
 describe(parseScript, () => {
   test('a text without directives is not a script, whatever headings and tags it holds', () => {
@@ -29,7 +30,9 @@ describe(parseScript, () => {
   });
 
   test('the words of a directive are read by place, times= from anywhere', () => {
-    const script = parseScript(['#callid call_0', '#error 503 times=2 too busy', '#+cut 4 reset', '#+hold h after 7'].join('\n'));
+    const script = parseScript(
+      ['#callid call_0', '#error 503 times=2 too busy', '#+cut 4 reset', '#+hold h after 7'].join('\n'),
+    );
 
     expect(script).toEqual({
       callId: 'call_0',
@@ -47,10 +50,15 @@ describe(parseScript, () => {
     expect(parseScript('#say one\\ntwo')?.steps).toEqual([[{ do: 'say', text: 'one\ntwo' }]]);
   });
 
-  test.each(['#say ok\n#sya typo', '#tokens many', '#tokens -1', '#tool bash {"x":', '#error 200 fine', '#hold', '#hold h soon'])(
-    'the malformed script %j is refused by name',
-    (text) => {
-      expect(() => parseScript(text)).toThrow(ScriptError);
-    },
-  );
+  test.each([
+    '#say ok\n#sya typo',
+    '#tokens many',
+    '#tokens -1',
+    '#tool bash {"x":',
+    '#error 200 fine',
+    '#hold',
+    '#hold h soon',
+  ])('the malformed script %j is refused by name', (text) => {
+    expect(() => parseScript(text)).toThrow(ScriptError);
+  });
 });

@@ -48,7 +48,12 @@ const readers: Record<string, Reader> = {
   delay: (w) => ({ do: 'delay', times: w.times(), ms: w.number('MS', MAX_MS) }),
   hold: (w) => ({ do: 'hold', times: w.times(), name: w.word('NAME'), at: w.place() }),
   error: (w) => ({ do: 'error', times: w.times(), status: w.status(), message: w.text() }),
-  cut: (w) => ({ do: 'cut', times: w.times(), reset: w.flag('reset'), afterTokens: w.number('afterTokens', MAX_COUNT, 0) }),
+  cut: (w) => ({
+    do: 'cut',
+    times: w.times(),
+    reset: w.flag('reset'),
+    afterTokens: w.number('afterTokens', MAX_COUNT, 0),
+  }),
 };
 
 /**
@@ -59,7 +64,10 @@ const readers: Record<string, Reader> = {
  */
 export function parseScript(text: string): Script | undefined {
   if (!text.includes('#')) return undefined;
-  const lines = text.split('\n').map((line) => LINE.exec(line.trim())).filter((match) => match !== null);
+  const lines = text
+    .split('\n')
+    .map((line) => LINE.exec(line.trim()))
+    .filter((match) => match !== null);
   if (!lines.some((match) => isKnown(match[2]))) return undefined;
   const script: Script = { steps: [] };
   for (const [line, plus, word = '', rest = ''] of lines) {
@@ -131,7 +139,8 @@ class Words {
     try {
       JSON.parse(text);
     } catch (cause) {
-      if (cause instanceof SyntaxError) throw new ScriptError(this.line, 'the arguments are not JSON; #badargs sends such');
+      if (cause instanceof SyntaxError)
+        throw new ScriptError(this.line, 'the arguments are not JSON; #badargs sends such');
       throw cause;
     }
     return text;
@@ -147,7 +156,10 @@ class Words {
 
   flag(name: string): boolean {
     const before = this.rest;
-    this.rest = before.split(/\s+/).filter((word) => word !== name).join(' ');
+    this.rest = before
+      .split(/\s+/)
+      .filter((word) => word !== name)
+      .join(' ');
     return this.rest.length !== before.length;
   }
 

@@ -15,7 +15,9 @@ function textOfReply(reply: Reply): string {
 }
 
 function argsOf(reply: Reply): Record<string, string> {
-  const pieces = reply.ops.map((op) => (op.op === 'delta' && 'tool_calls' in op.delta ? op.delta.tool_calls[0].function.arguments : ''));
+  const pieces = reply.ops.map((op) =>
+    op.op === 'delta' && 'tool_calls' in op.delta ? op.delta.tool_calls[0].function.arguments : '',
+  );
   return JSON.parse(pieces.join('')) as Record<string, string>;
 }
 
@@ -56,13 +58,20 @@ describe(newcomerReply, () => {
     expect(run(content)).toContain('Primes up to 20: 2 3 5 7 11 13 17 19\n');
   });
 
-  test("no words of a person become shell code: the program prints them as they are", () => {
+  test('no words of a person become shell code: the program prints them as they are', () => {
     fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom("'", '"', '$', '`', '\\', ' ', 'a', '(', ')', ';', '\n'), minLength: 1, maxLength: 30 }), (words) => {
-        const { content = '' } = argsOf(reply({ role: 'user', content: words }));
-        const expected = words.replaceAll(/\n+/g, ' ').trim() || 'hello';
-        expect(run(content).split('\n')[0]).toBe(`You said: ${expected}`);
-      }),
+      fc.property(
+        fc.string({
+          unit: fc.constantFrom("'", '"', '$', '`', '\\', ' ', 'a', '(', ')', ';', '\n'),
+          minLength: 1,
+          maxLength: 30,
+        }),
+        (words) => {
+          const { content = '' } = argsOf(reply({ role: 'user', content: words }));
+          const expected = words.replaceAll(/\n+/g, ' ').trim() || 'hello';
+          expect(run(content).split('\n')[0]).toBe(`You said: ${expected}`);
+        },
+      ),
       { numRuns: 25 },
     );
   });
@@ -76,7 +85,8 @@ describe(newcomerReply, () => {
 });
 
 describe(titleReply, () => {
-  const prompt = 'Generate a concise title (max 6 words) for this conversation.\nUser: how do primes work, in detail, for a child?\nAssistant: they\n';
+  const prompt =
+    'Generate a concise title (max 6 words) for this conversation.\nUser: how do primes work, in detail, for a child?\nAssistant: they\n';
 
   test('a title prompt is answered with the first words of the person', () => {
     expect(isTitlePrompt(prompt, false)).toBe(true);

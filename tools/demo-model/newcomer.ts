@@ -40,8 +40,15 @@ export function newcomerReply(turn: Turn, context: StoryContext): Reply {
 /** A short title made from the words of the conversation inside a title prompt. */
 export function titleReply(prompt: string): Reply {
   const user = /(?:^|\n)\s*(?:user|human)\s*:\s*([\s\S]*?)(?:\n\s*(?:assistant|ai)\s*:|$)/i.exec(prompt)?.[1] ?? '';
-  const plain = user.split('\n').filter((line) => !line.trim().startsWith('#')).join(' ');
-  const words = plain.match(/[\p{L}\p{N}'’-]+/gu)?.slice(0, 6).join(' ') ?? '';
+  const plain = user
+    .split('\n')
+    .filter((line) => !line.trim().startsWith('#'))
+    .join(' ');
+  const words =
+    plain
+      .match(/[\p{L}\p{N}'’-]+/gu)
+      ?.slice(0, 6)
+      .join(' ') ?? '';
   const title = words === '' ? 'Scripted demo chat' : `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
   return sayReply(title.slice(0, 60));
 }
@@ -55,7 +62,8 @@ function resultsOf(turn: Turn): ToolResult[] {
   const names = new Map<string, string>();
   const results: ToolResult[] = [];
   for (const message of turn.after) {
-    if (message.role === 'assistant') for (const made of message.tool_calls ?? []) names.set(made.id, made.function.name);
+    if (message.role === 'assistant')
+      for (const made of message.tool_calls ?? []) names.set(made.id, made.function.name);
     if (message.role === 'tool') results.push({ tool: names.get(message.tool_call_id) ?? '', output: textOf(message) });
   }
   return results;
@@ -81,7 +89,12 @@ function report(path: string, output: string): string {
 
 /** The person's words on one line, without control characters, at most 200 characters. */
 function oneLine(text: string): string {
-  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim().slice(0, 200) || 'hello';
+  return (
+    text
+      .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+      .trim()
+      .slice(0, 200) || 'hello'
+  );
 }
 
 function program(words: string): string {
@@ -91,8 +104,8 @@ function program(words: string): string {
     '# Written by the scripted demo model.',
     `words=${quoted}`,
     'printf \'You said: %s\\n\' "$words"',
-    'printf \'Words: %s\\n\' "$(printf \'%s\' "$words" | wc -w | tr -d \' \')"',
-    'printf \'Characters: %s\\n\' "$(printf \'%s\' "$words" | wc -m | tr -d \' \')"',
+    "printf 'Words: %s\\n' \"$(printf '%s' \"$words\" | wc -w | tr -d ' ')\"",
+    "printf 'Characters: %s\\n' \"$(printf '%s' \"$words\" | wc -m | tr -d ' ')\"",
     'printf \'Running in: %s\\n\' "$(pwd)"',
     ...task(words),
     '',
@@ -120,7 +133,7 @@ function task(words: string): string[] {
       "done; printf '\\n'",
     ];
   }
-  if (/\b(time|date|day|uhr|datum)\b/i.test(words)) return ["printf 'Date: %s\\n' \"$(date -u)\""];
+  if (/\b(time|date|day|uhr|datum)\b/i.test(words)) return ['printf \'Date: %s\\n\' "$(date -u)"'];
   return [
     `i=1; sum=0; while [ "$i" -le ${limit} ]; do sum=$((sum + i)); i=$((i + 1)); done`,
     `printf 'Sum of 1 to ${limit}: %s\\n' "$sum"`,

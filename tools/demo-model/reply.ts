@@ -1,8 +1,5 @@
 /** One `delta` object of a chat completion chunk. */
-export type Delta =
-  | { content: string }
-  | { reasoning_content: string }
-  | { tool_calls: [ToolCallDelta] };
+export type Delta = { content: string } | { reasoning_content: string } | { tool_calls: [ToolCallDelta] };
 
 export interface ToolCallDelta {
   index: number;

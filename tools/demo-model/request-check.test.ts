@@ -24,16 +24,51 @@ describe(checkChatRequest, () => {
 
   test.each<[string, object[], RegExp, string]>([
     ['a call without an answer', [user, asks(call('a'))], /did not have response messages: a/, 'messages.[1].role'],
-    ['a call answered after another message', [asks(call('a')), user, answers('a')], /response messages: a/, 'messages.[0].role'],
-    ['one of two calls answered', [asks(call('a'), call('b')), answers('a'), user], /response messages: b/, 'messages.[0].role'],
-    ['a tool message nobody asked for', [user, answers('x')], /must be a response to a preceeding message/, 'messages.[1].role'],
+    [
+      'a call answered after another message',
+      [asks(call('a')), user, answers('a')],
+      /response messages: a/,
+      'messages.[0].role',
+    ],
+    [
+      'one of two calls answered',
+      [asks(call('a'), call('b')), answers('a'), user],
+      /response messages: b/,
+      'messages.[0].role',
+    ],
+    [
+      'a tool message nobody asked for',
+      [user, answers('x')],
+      /must be a response to a preceeding message/,
+      'messages.[1].role',
+    ],
     ['a call answered twice', [asks(call('a')), answers('a'), answers('a')], /answered before/, 'messages.[2].role'],
     ['two calls of one id', [asks(call('a'), call('a')), answers('a')], /Duplicate value/, 'messages.[0].tool_calls'],
-    ['arguments that are not JSON', [asks(call('a', '{"x":')), answers('a')], /not valid JSON/, 'messages.[0].tool_calls'],
-    ['arguments that are no object', [asks(call('a', '[]')), answers('a')], /not a JSON object/, 'messages.[0].tool_calls'],
-    ['an id of 41 characters', [asks(call('x'.repeat(41))), answers('x'.repeat(41))], /40/, 'messages.[0].tool_calls.[0].id'],
+    [
+      'arguments that are not JSON',
+      [asks(call('a', '{"x":')), answers('a')],
+      /not valid JSON/,
+      'messages.[0].tool_calls',
+    ],
+    [
+      'arguments that are no object',
+      [asks(call('a', '[]')), answers('a')],
+      /not a JSON object/,
+      'messages.[0].tool_calls',
+    ],
+    [
+      'an id of 41 characters',
+      [asks(call('x'.repeat(41))), answers('x'.repeat(41))],
+      /40/,
+      'messages.[0].tool_calls.[0].id',
+    ],
     ['an empty tool_calls list', [asks()], /Too small/i, 'messages.[0].tool_calls'],
-    ['an assistant message with neither content nor calls', [{ role: 'assistant' }], /needs 'content'/, 'messages.[0].content'],
+    [
+      'an assistant message with neither content nor calls',
+      [{ role: 'assistant' }],
+      /needs 'content'/,
+      'messages.[0].content',
+    ],
     ['an unknown role', [{ role: 'robot', content: 'x' }], /role/, 'messages.[0].role'],
     ['no message', [], /messages/, 'messages'],
   ])('%s is refused with 400', (_case, messages, words, param) => {
@@ -47,7 +82,9 @@ describe(checkChatRequest, () => {
   test('options that need another option are refused', () => {
     const base = { model: 'm', messages: [user] };
 
-    expect(refused(() => checkChatRequest({ ...base, stream_options: { include_usage: true } })).detail.param).toBe('stream_options');
+    expect(refused(() => checkChatRequest({ ...base, stream_options: { include_usage: true } })).detail.param).toBe(
+      'stream_options',
+    );
     expect(refused(() => checkChatRequest({ ...base, tool_choice: 'auto' })).detail.param).toBe('tool_choice');
     expect(refused(() => checkChatRequest({ ...base, tools: [] })).detail.param).toBe('tools');
   });

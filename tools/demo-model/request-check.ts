@@ -13,7 +13,11 @@ const ToolCall = z.looseObject({
 
 const Part = z.looseObject({ type: z.string(), text: z.string().optional() });
 const Content = z.union([z.string(), z.array(Part).min(1)]);
-const Name = z.string().regex(/^[^\s<|\\/>]+$/, 'must match ^[^\\s<|\\\\/>]+$').max(64).optional();
+const Name = z
+  .string()
+  .regex(/^[^\s<|\\/>]+$/, 'must match ^[^\\s<|\\\\/>]+$')
+  .max(64)
+  .optional();
 
 const Message = z.discriminatedUnion('role', [
   z.looseObject({ role: z.enum(['system', 'developer', 'user']), content: Content, name: Name }),
@@ -90,7 +94,7 @@ function checkPairing(messages: readonly ChatMessage[]): void {
       return;
     }
     refuseUnanswered(open);
-    open = message.role === 'assistant' ? callsOf(message, at) : new Map();
+    open = message.role === 'assistant' ? callsOf(message, at) : new Map<string, number>();
   });
   refuseUnanswered(open);
 }
@@ -102,7 +106,10 @@ function callsOf(message: Extract<ChatMessage, { role: 'assistant' }>, at: numbe
   const open = new Map<string, number>();
   for (const call of message.tool_calls ?? []) {
     if (open.has(call.id)) {
-      throw invalid(`Duplicate value for 'tool_call_id' of '${call.id}' in message[${at}]`, `messages.[${at}].tool_calls`);
+      throw invalid(
+        `Duplicate value for 'tool_call_id' of '${call.id}' in message[${at}]`,
+        `messages.[${at}].tool_calls`,
+      );
     }
     checkArguments(call.function.arguments, `messages.[${at}].tool_calls`, call.id);
     open.set(call.id, at);

@@ -28,32 +28,27 @@ export function planStep(actions: readonly Action[], context: StepContext): Repl
   return reply;
 }
 
-/** The ops of an action at its own place; those placed by a count of deltas are put in afterwards. */
-function opsOf(action: Exclude<Action, { do: 'tool' | 'usage' }>, context: StepContext): Op[] {
-  switch (action.do) {
-    case 'say':
-      return asOps(textDeltas(action.text));
-    case 'think':
-      return asOps(thinkDeltas(action.text));
-    case 'echo':
-      return asOps([{ content: context.echo() }]);
-    case 'tokens':
-      return tokenOps(action.count, action.delayMs, filler);
-    case 'stamps':
-      return tokenOps(action.count, action.delayMs, stamp);
-    case 'headers':
-      return [{ op: 'headers' }];
-    case 'delay':
-      return [{ op: 'wait', ms: action.ms }];
-    case 'error':
-      return [{ op: 'fail', status: action.status, message: action.message || 'scripted failure' }];
-    case 'hold':
-      return action.at === 'here' ? [{ op: 'hold', name: action.name }] : [];
-    case 'cut':
-      return action.afterTokens === 0 ? [{ op: 'cut', reset: action.reset }] : [];
-    case 'length':
-      return [];
-  }
+type Placed = Exclude<Action, { do: 'tool' | 'usage' }>;
+type Planner<Kind extends Placed['do']> = (action: Extract<Placed, { do: Kind }>, context: StepContext) => Op[];
+
+/** The ops of each kind of action at its own place; those placed by a count of deltas are put in afterwards. */
+const planners: { [Kind in Placed['do']]: Planner<Kind> } = {
+  say: ({ text }) => asOps(textDeltas(text)),
+  think: ({ text }) => asOps(thinkDeltas(text)),
+  echo: (_action, context) => asOps([{ content: context.echo() }]),
+  tokens: ({ count, delayMs }) => tokenOps(count, delayMs, filler),
+  stamps: ({ count, delayMs }) => tokenOps(count, delayMs, stamp),
+  headers: () => [{ op: 'headers' }],
+  delay: ({ ms }) => [{ op: 'wait', ms }],
+  error: ({ status, message }) => [{ op: 'fail', status, message: message || 'scripted failure' }],
+  hold: ({ at, name }) => (at === 'here' ? [{ op: 'hold', name }] : []),
+  cut: ({ afterTokens, reset }) => (afterTokens === 0 ? [{ op: 'cut', reset }] : []),
+  length: () => [],
+};
+
+function opsOf<Kind extends Placed['do']>(action: Extract<Placed, { do: Kind }>, context: StepContext): Op[] {
+  const plan: Planner<Kind> = planners[action.do];
+  return plan(action, context);
 }
 
 function tokenOps(count: number, delayMs: number, make: (at: number) => Delta): Op[] {
@@ -80,7 +75,8 @@ function stamp(): Delta {
 
 function insertByCount(ops: Op[], action: Action): void {
   if (action.do === 'hold' && action.at === 'before') ops.unshift({ op: 'hold', name: action.name });
-  else if (action.do === 'hold' && typeof action.at === 'number') ops.splice(placeAfter(ops, action.at), 0, { op: 'hold', name: action.name });
+  else if (action.do === 'hold' && typeof action.at === 'number')
+    ops.splice(placeAfter(ops, action.at), 0, { op: 'hold', name: action.name });
   else if (action.do === 'cut' && action.afterTokens > 0) {
     const deltas = ops.filter((op) => op.op === 'delta').length;
     for (let at = deltas; at < action.afterTokens; at += 1) ops.push({ op: 'delta', delta: filler(at) });

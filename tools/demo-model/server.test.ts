@@ -23,8 +23,10 @@ async function collect(messages: Message[], signal?: AbortSignal) {
 }
 
 const script = (...lines: string[]): Message[] => [{ role: 'user', content: lines.join('\n') }];
-const text = (chunks: OpenAI.ChatCompletionChunk[]) => chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('');
-const finish = (chunks: OpenAI.ChatCompletionChunk[]) => chunks.map((chunk) => chunk.choices[0]?.finish_reason).filter(Boolean);
+const text = (chunks: OpenAI.ChatCompletionChunk[]) =>
+  chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('');
+const finish = (chunks: OpenAI.ChatCompletionChunk[]) =>
+  chunks.map((chunk) => chunk.choices[0]?.finish_reason).filter(Boolean);
 
 /** Waits for something that arrives over the socket; the limit is the test's own. */
 async function until(condition: () => boolean): Promise<void> {
@@ -43,9 +45,7 @@ describe('answers', () => {
   });
 
   test('steps follow each other by the assistant messages of the turn, then it says done', async () => {
-    const turn: Message[] = [
-      ...script('#tool bash {"command":"ls"}', '#+tool bash {"command":"pwd"}', '#say end'),
-    ];
+    const turn: Message[] = [...script('#tool bash {"command":"ls"}', '#+tool bash {"command":"pwd"}', '#say end')];
     const first = await client.chat.completions.create({ model: 'caribou-demo', messages: turn });
     const asked = first.choices[0]?.message;
     if (asked === undefined) throw new Error('no choice');
@@ -55,7 +55,10 @@ describe('answers', () => {
     turn.push({ role: 'assistant', content: second.choices[0]?.message.content ?? '' });
     const third = await client.chat.completions.create({ model: 'caribou-demo', messages: turn });
 
-    expect(calls.map((call) => (call.type === 'function' ? call.function.arguments : ''))).toEqual(['{"command":"ls"}', '{"command":"pwd"}']);
+    expect(calls.map((call) => (call.type === 'function' ? call.function.arguments : ''))).toEqual([
+      '{"command":"ls"}',
+      '{"command":"pwd"}',
+    ]);
     expect(new Set(calls.map((call) => call.id)).size).toBe(2);
     expect(first.choices[0]?.finish_reason).toBe('tool_calls');
     expect([second, third].map((answer) => answer.choices[0]?.message.content)).toEqual(['end', 'done']);
@@ -84,7 +87,9 @@ describe('answers', () => {
   });
 
   test('malformed arguments are sent as written', async () => {
-    const calls = (await collect(script('#badargs bash {"command": oops'))).flatMap((chunk) => chunk.choices[0]?.delta.tool_calls ?? []);
+    const calls = (await collect(script('#badargs bash {"command": oops'))).flatMap(
+      (chunk) => chunk.choices[0]?.delta.tool_calls ?? [],
+    );
 
     expect(calls.map((call) => call.function?.arguments ?? '').join('')).toBe('{"command": oops');
   });
@@ -137,13 +142,19 @@ describe('failures', () => {
     const lost = await fetch(`${model.url}/v1/nothing`);
 
     expect([orphan.status, bad.status, lost.status]).toEqual([400, 400, 404]);
-    expect(await orphan.json()).toEqual({ error: { message: expect.any(String), type: 'invalid_request_error', param: 'messages.[0].role', code: null } });
+    expect(await orphan.json()).toEqual({
+      error: { message: expect.any(String), type: 'invalid_request_error', param: 'messages.[0].role', code: null },
+    });
     expect(await bad.json()).toMatchObject({ error: { code: 'bad_directive' } });
   });
 
   test('a model with a key refuses calls without it', async () => {
     const guarded = await startDemoModel({ apiKey: 'k1' });
-    const ask = (apiKey: string) => new OpenAI({ baseURL: guarded.baseUrl, apiKey, maxRetries: 0 }).chat.completions.create({ model: 'm', messages: script('#say in') });
+    const ask = (apiKey: string) =>
+      new OpenAI({ baseURL: guarded.baseUrl, apiKey, maxRetries: 0 }).chat.completions.create({
+        model: 'm',
+        messages: script('#say in'),
+      });
 
     await expect(ask('k2')).rejects.toMatchObject({ status: 401, code: 'invalid_api_key' });
     expect((await ask('k1')).choices[0]?.message.content).toBe('in');
@@ -157,7 +168,9 @@ describe('control', () => {
     await until(() => model.holding().some((hold) => hold.name === 'gate-1'));
 
     expect(model.requests('gate-1').at(-1)).toMatchObject({ deltas: 2, finished: false, status: 200 });
-    expect(await (await fetch(`${model.url}/control/release/gate-1`, { method: 'POST' })).json()).toEqual({ released: 1 });
+    expect(await (await fetch(`${model.url}/control/release/gate-1`, { method: 'POST' })).json()).toEqual({
+      released: 1,
+    });
     expect(text(await answer)).toBe('a b c d');
     expect(text(await collect(script('#say a b c d', '#+hold gate-1 after 2')))).toBe('a b c d');
   });
@@ -184,7 +197,9 @@ describe('control', () => {
   });
 
   test('records hold the body, and a scripted end is not the client leaving', async () => {
-    await (await post({ model: 'm', stream: true, messages: script('#cut 1 reset', 'mark-77') })).text().catch(() => undefined);
+    await (await post({ model: 'm', stream: true, messages: script('#cut 1 reset', 'mark-77') }))
+      .text()
+      .catch(() => undefined);
     const records = await (await fetch(`${model.url}/control/requests?contains=mark-77`)).json();
 
     expect(records).toMatchObject([{ body: { model: 'm' }, finished: true, closedByClient: false }]);

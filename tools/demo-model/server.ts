@@ -95,7 +95,8 @@ async function route(req: IncomingMessage, res: ServerResponse, context: Complet
   if (where === 'POST /v1/chat/completions') return await complete(req, res, context);
   if (where === 'GET /v1/models') return sendJson(res, 200, { object: 'list', data: [modelCard()] });
   if (where === 'GET /health') return sendJson(res, 200, { status: 'ok', model: MODEL_ID, scripted: true });
-  if (where === 'GET /control/requests') return sendJson(res, 200, control.requests(searchParams.get('contains') ?? ''));
+  if (where === 'GET /control/requests')
+    return sendJson(res, 200, control.requests(searchParams.get('contains') ?? ''));
   if (where === 'GET /control/holding') return sendJson(res, 200, control.holding());
   if (where === 'POST /control/reset') {
     control.reset();
