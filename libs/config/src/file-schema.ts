@@ -147,4 +147,4 @@ export const levelWord = (word: string): string => pythonLevels[word.toLowerCase
 
 export const LogLevel = z
   .preprocess((value) => (typeof value === 'string' ? levelWord(value) : value), z.enum(logLevels).default('info'))
-  .describe(`${logLevels.join(', ')}; LOG_LEVEL wins`);
+  .describe('Least level that is logged; LOG_LEVEL wins');
