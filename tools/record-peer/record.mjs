@@ -3,7 +3,7 @@
  *
  *   node tools/record-peer/record.mjs <peer url> <demo model url> <output folder>
  *
- * The peer runs `peer-agent.mjs` on the demo model. Each recording uses a thread of its own.
+ * The peer runs a copy of `peer-agent.js` on the demo model. Each recording uses a thread of its own.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
