@@ -1,0 +1,60 @@
+import { inRepository } from './repository.mjs';
+import { freePort } from './free-port.mjs';
+import { waitUntil } from './wait-until.mjs';
+
+const serviceReadyTimeoutMs = 60_000;
+
+/** In the order in which they are shown; they start together. */
+export const services = ['gateway', 'agent-runner', 'sandbox-manager', 'memory-worker', 'subagent-pool'];
+
+/**
+ * @typedef {Pick<import('./managed-process.mjs').ProcessPlan, 'name' | 'file' | 'args' | 'untilReady' | 'readyTimeoutMs' | 'quiet' | 'ipc'>} Plan
+ */
+
+/**
+ * The plan of one service. It is ready when it says so: `process.send({ type: 'ready', healthPort })`.
+ *
+ * @param {string} name
+ * @param {(healthPort: number) => void} onReady
+ * @returns {Plan}
+ */
+export function servicePlan(name, onReady) {
+  return {
+    name,
+    file: process.execPath,
+    args: ['--enable-source-maps', inRepository('dist', 'apps', name, 'src', 'main.js')],
+    quiet: false,
+    ipc: true,
+    readyTimeoutMs: serviceReadyTimeoutMs,
+    untilReady: (child) =>
+      new Promise((resolve) => {
+        child.on('message', (message) => {
+          if (typeof message !== 'object' || !('type' in message) || message.type !== 'ready') return;
+          onReady('healthPort' in message && typeof message.healthPort === 'number' ? message.healthPort : 0);
+          resolve();
+        });
+      }),
+  };
+}
+
+/**
+ * The scripted demo model: an OpenAI-compatible server that plays a fixed story, for a first look without a model.
+ *
+ * @returns {Promise<{ plan: Plan, env: Record<string, string> }>} env: how the services reach it
+ */
+export async function demoModelPlan() {
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  return {
+    env: { OPENAI_BASE_URL: `${origin}/v1`, OPENAI_API_KEY: 'demo', OPENAI_MODEL: 'caribou-demo' },
+    plan: {
+      name: 'demo-model',
+      file: process.execPath,
+      args: [inRepository('dist', 'tools', 'demo-model', 'main.js'), '--port', String(port)],
+      quiet: true,
+      ipc: false,
+      readyTimeoutMs: serviceReadyTimeoutMs,
+      untilReady: (_child, signal) => waitUntil(async () => (await fetch(`${origin}/health`, { signal })).ok, signal),
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { inRepository, repository } from './repository.mjs';
+
+/**
+ * What the launcher itself must know before anything is installed. The rest of the environment is the services'
+ * business: they read it through libs/config.
+ *
+ * @typedef {object} LauncherSettings
+ * @property {string} home absolute path of the data folder, CARIBOU_HOME
+ * @property {string} own the launcher's part of it: servers' files, lock, unpacked programs
+ * @property {string} unpacked
+ * @property {string | undefined} natsUrl a server of the operator's own
+ * @property {string | undefined} redisUrl a server of the operator's own
+ * @property {string} redisFsync everysec or always
+ */
+
+/** @returns {LauncherSettings} */
+export function readSettings() {
+  if (existsSync(inRepository('.env'))) process.loadEnvFile(inRepository('.env'));
+  const home = resolve(repository, value('CARIBOU_HOME') ?? '.caribou');
+  const own = join(home, 'launcher');
+  return {
+    home,
+    own,
+    unpacked: join(own, 'programs'),
+    natsUrl: value('NATS_URL'),
+    redisUrl: value('REDIS_URL'),
+    redisFsync: value('REDIS_FSYNC') === 'always' ? 'always' : 'everysec',
+  };
+}
+
+/** An empty variable counts as unset. @param {string} name */
+function value(name) {
+  const found = process.env[name]?.trim();
+  return found === '' ? undefined : found;
+}
