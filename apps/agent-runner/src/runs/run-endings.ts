@@ -43,7 +43,7 @@ export function commitRequest(held: Held, turn: TurnCommit, queued: readonly Run
 export async function finishOutcome(held: Held, outcome: Exclude<LoopOutcome, { kind: 'yielded' }>): Promise<string> {
   held.keeper.signal.throwIfAborted();
   const error = outcome.kind === 'failed' ? outcome.error : undefined;
-  const stopReason = outcome.kind === 'finished' ? outcome.stopReason : undefined;
+  const { stopReason } = outcome;
   await held.writer.commit((queued) =>
     held.store.finish(held.claimed.lease, {
       status: error === undefined ? 'success' : 'error',

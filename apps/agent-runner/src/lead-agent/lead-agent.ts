@@ -1,0 +1,60 @@
+import { buildSystemPrompt, runAgent } from '@caribou/agent';
+import type { RunnerConfig, TitleConfig } from '@caribou/config';
+import type { ModelCatalog, SandboxPort } from '@caribou/core';
+import { leadChain, type TitleOptions } from '@caribou/middleware';
+import { leadTools } from '@caribou/tools';
+import type { AgentLoop } from '../runs/run-executor.js';
+
+export interface LeadAgentPorts {
+  readonly models: ModelCatalog;
+  readonly sandbox: SandboxPort;
+}
+
+export interface LeadAgentOptions {
+  readonly runner: RunnerConfig;
+  readonly title: TitleConfig;
+}
+
+/**
+ * The lead agent: tools, chain and prompt put together per run from the run's switches and the configuration.
+ *
+ * @returns a loop that throws InvalidRequestError when the run names an unknown model.
+ */
+export function leadAgent(ports: LeadAgentPorts, options: LeadAgentOptions): AgentLoop {
+  const tools = leadTools({ sandbox: ports.sandbox });
+  const toolNames = tools.map((tool) => tool.name);
+  return ({ host, run, claimed, head, position }) => {
+    const { kwargs, llm_call_count: turnsTaken } = claimed.run;
+    const agentName = run.context.agent_name;
+    return runAgent({
+      chain: leadChain({ sandbox: ports.sandbox }, { title: titleOptions(options.title, ports.models) }),
+      tools,
+      model: ports.models.get(run.context.model_name),
+      systemPrompt: buildSystemPrompt({
+        toolNames,
+        nowMs: run.clock.now(),
+        ...(agentName === undefined ? {} : { agentName }),
+      }),
+      options: {
+        maxTurns: Math.min(kwargs.recursion_limit, options.runner.maxTurnsCap),
+        ...(kwargs.interrupt_before === undefined ? {} : { interruptBefore: kwargs.interrupt_before }),
+        ...(kwargs.interrupt_after === undefined ? {} : { interruptAfter: kwargs.interrupt_after }),
+      },
+      host,
+      run,
+      state: head.state,
+      step: head.metadata?.step ?? 0,
+      position,
+      turnsTaken,
+    });
+  };
+}
+
+function titleOptions(config: TitleConfig, models: ModelCatalog): TitleOptions {
+  return {
+    enabled: config.enabled,
+    maxWords: config.maxWords,
+    maxChars: config.maxChars,
+    ...(config.modelName === null ? {} : { model: models.get(config.modelName) }),
+  };
+}
