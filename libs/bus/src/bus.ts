@@ -111,8 +111,8 @@ export interface Bus extends Wakes, RunEvents, Cancels, DeadLetters {
   whenConnected(signal?: AbortSignal): Promise<void>;
   /** One round trip to the server. @throws {UnavailableError} when it takes longer than `timeoutMs`. */
   ping(timeoutMs: number): Promise<void>;
-  /** Whether the streams of this process stand; what is wrong, in words, when they do not. @throws {UnavailableError} */
-  checkStreams(timeoutMs: number): Promise<void>;
+  /** Resolves when the streams of this process stand, making what is missing. @throws {UnavailableError} saying what is wrong */
+  checkStreams(): Promise<void>;
   /**
    * One request and its first reply.
    * @throws {UnavailableError} at once without a connection or a responder, and when the connection is lost while waiting

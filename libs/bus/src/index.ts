@@ -13,7 +13,6 @@ export type {
   WakePull,
   Wakes,
 } from './bus.js';
-export type { CallOptions, CallTarget, RpcClient } from './rpc-client.js';
-// connectBus(options: BusOptions): Bus
-// createRpcClient(bus: Bus): RpcClient
-// createRemoteSandbox(options: { rpc: RpcClient; registry: Pick<SandboxRegistry, 'isManagerAlive'>; clock?: Clock }): SandboxPort
+export { connectBus } from './connect-bus.js';
+export { type NatsTarget, natsTarget } from './nats-target.js';
+export { type CallOptions, type CallTarget, createRpcClient, DEADLINE_HEADER, type RpcClient } from './rpc-client.js';

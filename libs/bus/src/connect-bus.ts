@@ -1,0 +1,47 @@
+import type { Bus, BusOptions } from './bus.js';
+import { createCancels } from './cancels.js';
+import { createDeadLetters } from './dead-letters.js';
+import { natsFailure } from './nats-errors.js';
+import { NatsLink } from './nats-link.js';
+import { createRequests } from './requests.js';
+import { createRunEvents } from './run-events.js';
+import { StreamKeeper } from './stream-keeper.js';
+import { streamSpec } from './stream-specs.js';
+import { createWakes } from './wakes.js';
+
+const DRAIN_MS = 2_000;
+
+/**
+ * The bus of one process. It returns at once: the connection is made in the background and kept for ever, `connected`
+ * says how it stands, and what needs it throws UnavailableError meanwhile.
+ */
+export function connectBus(options: BusOptions): Bus {
+  const { logger, ackWaitMs = 10_000, maxAckPending = 1_000, checkMs = 5_000 } = options;
+  const link = new NatsLink(options);
+  const specs = options.streams.map((role) => streamSpec(role, { ackWaitMs, maxAckPending }));
+  const keeper = new StreamKeeper(link, { specs, checkMs, logger });
+  const deadLetters = createDeadLetters(link, keeper);
+  const wakes = createWakes({ link, keeper, deadLetters, logger });
+  return {
+    get connected() {
+      return link.connected;
+    },
+    whenConnected: (signal) => link.whenConnected(signal),
+    ping: (timeoutMs) => link.flush(timeoutMs),
+    checkStreams: () => keeper.ensure(),
+    request: createRequests(link),
+    publishWake: wakes.publishWake,
+    pullWakes: wakes.pullWakes,
+    ...createRunEvents(link, logger),
+    ...createCancels(link, logger),
+    ...deadLetters,
+    close: async (timeoutMs = DRAIN_MS) => {
+      wakes.stop();
+      try {
+        await link.close(timeoutMs);
+      } catch (cause) {
+        logger.warn({ err: natsFailure('close the connection', cause) }, 'nats: the connection did not close cleanly');
+      }
+    },
+  };
+}

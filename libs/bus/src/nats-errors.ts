@@ -1,0 +1,23 @@
+import { AppError, TooLargeError, UnavailableError } from '@caribou/contracts';
+import { ErrorCode, NatsError } from 'nats';
+
+/** JetStream's codes in `api_error.err_code`; the server's errors.json names them. */
+export const jetStreamCodes = { consumerNotFound: 10014, streamNotFound: 10059, tooManyPerSubject: 10077 } as const;
+
+/** The JetStream error number of a refusal, or undefined. */
+export const jetStreamCode = (error: unknown): number | undefined =>
+  error instanceof NatsError ? error.api_error?.err_code : undefined;
+
+/** Nobody listens on the subject: for JetStream, the stream is not there. */
+export const isNoResponders = (error: unknown): boolean =>
+  error instanceof NatsError && error.code === ErrorCode.NoResponders.toString();
+
+/** What a failed act on NATS is called outside of this lib; `doing` completes "NATS: cannot …". */
+export function natsFailure(doing: string, cause: unknown): AppError {
+  if (cause instanceof AppError) return cause;
+  if (cause instanceof NatsError && cause.code === ErrorCode.MaxPayloadExceeded.toString()) {
+    return new TooLargeError(`cannot ${doing}: it is over the message limit of the NATS server`, { cause });
+  }
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new UnavailableError(`NATS: cannot ${doing} (${reason})`, { cause, details: { dependency: 'nats' } });
+}

@@ -1,0 +1,212 @@
+import { UnavailableError } from '@caribou/contracts';
+import type { Logger } from '@caribou/core';
+import { connect, type ConnectionOptions, deferred, type Msg, type NatsConnection, type Subscription } from 'nats';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Unsubscribe } from './bus.js';
+import { natsFailure } from './nats-errors.js';
+import { natsTarget } from './nats-target.js';
+
+const CONNECT_TIMEOUT_MS = 5_000;
+/** A server that is silent for two of these is given up. */
+const PING_INTERVAL_MS = 5_000;
+const RECONNECT_WAIT_MS = 250;
+
+export interface LinkOptions {
+  readonly url: string;
+  readonly name: string;
+  readonly logger: Logger;
+}
+
+interface Registered {
+  readonly subject: string;
+  readonly onMessage: (message: Msg) => void;
+  live: Subscription | undefined;
+}
+
+/**
+ * One connection that is kept for ever: made in the background, made again when lost, with its subscriptions. While
+ * it is away every act on it fails at once, since what the client library buffered would go out at an unknown time.
+ */
+export class NatsLink {
+  private current: NatsConnection | undefined;
+  private up = false;
+  private readonly closing = new AbortController();
+  private readonly registered = new Set<Registered>();
+  private readonly upListeners = new Set<() => void>();
+  private readonly downListeners = new Set<() => void>();
+  private readonly ended: Promise<void>;
+
+  constructor(private readonly options: LinkOptions) {
+    this.ended = this.keepConnected();
+  }
+
+  get connected(): boolean {
+    return this.up;
+  }
+
+  /** The live connection. @throws {UnavailableError} while there is none. */
+  get connection(): NatsConnection {
+    if (!this.up || this.current === undefined) {
+      throw new UnavailableError('NATS: not connected', { details: { dependency: 'nats' } });
+    }
+    return this.current;
+  }
+
+  /** Aborts when the link is closed. */
+  get closed(): AbortSignal {
+    return this.closing.signal;
+  }
+
+  /** Calls back after every connect and reconnect, when the subscriptions are on their way to the server. */
+  onUp(listener: () => void): void {
+    this.upListeners.add(listener);
+    if (this.up) listener();
+  }
+
+  onDown(listener: () => void): void {
+    this.downListeners.add(listener);
+  }
+
+  /** Resolves at the first moment with a connection. @throws the signal's reason, or UnavailableError once closed */
+  async whenConnected(signal?: AbortSignal): Promise<void> {
+    if (this.up) return;
+    const stop = signal === undefined ? this.closed : AbortSignal.any([signal, this.closed]);
+    stop.throwIfAborted();
+    const turned = deferred();
+    const resolve = (): void => turned.resolve();
+    const giveUp = (): void => turned.reject(stop.reason);
+    stop.addEventListener('abort', giveUp, { once: true });
+    this.upListeners.add(resolve);
+    try {
+      await turned;
+    } finally {
+      this.upListeners.delete(resolve);
+      stop.removeEventListener('abort', giveUp);
+    }
+  }
+
+  /** Hears a subject over all connections to come. */
+  subscribe(subject: string, onMessage: (message: Msg) => void): Unsubscribe {
+    const entry: Registered = { subject, onMessage, live: undefined };
+    this.registered.add(entry);
+    if (this.current !== undefined && !this.current.isClosed()) this.attach(entry, this.current);
+    return () => {
+      this.registered.delete(entry);
+      if (this.current?.isClosed() === false) entry.live?.unsubscribe();
+    };
+  }
+
+  /** One round trip: what was sent before it has reached the server. @throws {UnavailableError} not within `timeoutMs` */
+  async flush(timeoutMs: number): Promise<void> {
+    const stop = new AbortController();
+    const late = sleep(timeoutMs, undefined, { signal: stop.signal, ref: false }).then(() => {
+      throw new UnavailableError(`NATS: no answer within ${timeoutMs} ms`, { details: { dependency: 'nats' } });
+    });
+    late.catch(() => undefined);
+    try {
+      await Promise.race([this.connection.flush(), late]);
+    } catch (cause) {
+      throw natsFailure('reach the server', cause);
+    } finally {
+      stop.abort();
+    }
+  }
+
+  /** Drains for at most `timeoutMs`, then closes. Idempotent. */
+  async close(timeoutMs: number): Promise<void> {
+    this.closing.abort(new UnavailableError('NATS: the connection is closed', { details: { dependency: 'nats' } }));
+    const connection = this.current;
+    if (connection !== undefined && !connection.isClosed()) {
+      const drained = connection.drain().catch((cause: unknown) => {
+        this.options.logger.debug({ err: cause }, 'nats: drain did not finish');
+      });
+      await Promise.race([drained, sleep(timeoutMs, undefined, { ref: false })]);
+      if (!connection.isClosed()) await connection.close();
+    }
+    await this.ended;
+  }
+
+  private async keepConnected(): Promise<void> {
+    const { logger, url } = this.options;
+    let failures = 0;
+    while (!this.closing.signal.aborted) {
+      try {
+        this.current = await connect(this.connectOptions());
+        failures = 0;
+        await this.live(this.current);
+      } catch (cause) {
+        failures += 1;
+        if (failures === 1) logger.warn({ err: cause }, `nats: no connection to ${natsTarget(url).servers.join(', ')} yet, trying on`);
+        await this.pause(Math.min(failures, 8) * RECONNECT_WAIT_MS);
+      }
+    }
+  }
+
+  /** Resolves when the connection is closed for good; its own reconnects happen inside. */
+  private async live(connection: NatsConnection): Promise<void> {
+    const { logger } = this.options;
+    if (this.closing.signal.aborted) {
+      await connection.close();
+      return;
+    }
+    for (const entry of this.registered) this.attach(entry, connection);
+    this.setUp(connection);
+    const watch = this.watch(connection);
+    const error = await connection.closed();
+    this.setDown();
+    await watch;
+    if (this.closing.signal.aborted) return;
+    logger.error({ err: error ?? undefined }, 'nats: the connection ended, making a new one');
+    await this.pause(RECONNECT_WAIT_MS);
+  }
+
+  private async watch(connection: NatsConnection): Promise<void> {
+    for await (const { type, data } of connection.status()) {
+      if (type === 'disconnect') this.setDown();
+      else if (type === 'reconnect') this.setUp(connection);
+      else if (type === 'error') this.options.logger.warn({ reason: String(data) }, 'nats: error from the server');
+    }
+  }
+
+  private setUp(connection: NatsConnection): void {
+    if (this.up) return;
+    this.up = true;
+    this.options.logger.info({ server: connection.getServer() }, 'nats: connected');
+    for (const listener of [...this.upListeners]) listener();
+  }
+
+  private setDown(): void {
+    if (!this.up) return;
+    this.up = false;
+    if (!this.closing.signal.aborted) this.options.logger.warn({}, 'nats: connection lost');
+    for (const listener of [...this.downListeners]) listener();
+  }
+
+  private attach(entry: Registered, connection: NatsConnection): void {
+    entry.live = connection.subscribe(entry.subject, {
+      callback: (error, message) => {
+        if (error === null) entry.onMessage(message);
+        else this.options.logger.error({ err: error, subject: entry.subject }, 'nats: subscription refused');
+      },
+    });
+  }
+
+  private async pause(ms: number): Promise<void> {
+    const jittered = ms * (0.5 + Math.random());
+    await sleep(jittered, undefined, { signal: this.closing.signal }).catch(() => undefined);
+  }
+
+  private connectOptions(): ConnectionOptions {
+    return {
+      ...natsTarget(this.options.url),
+      name: this.options.name,
+      timeout: CONNECT_TIMEOUT_MS,
+      pingInterval: PING_INTERVAL_MS,
+      maxPingOut: 2,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: RECONNECT_WAIT_MS,
+      reconnectJitter: RECONNECT_WAIT_MS,
+      ignoreAuthErrorAbort: true,
+    };
+  }
+}

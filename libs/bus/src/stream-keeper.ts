@@ -1,0 +1,134 @@
+import { UnavailableError } from '@caribou/contracts';
+import type { Logger } from '@caribou/core';
+import type { JetStreamManager } from 'nats';
+import { jetStreamCode, jetStreamCodes, natsFailure } from './nats-errors.js';
+import type { NatsLink } from './nats-link.js';
+import type { StreamSpec } from './stream-specs.js';
+
+const API_TIMEOUT_MS = 3_000;
+
+export interface KeeperOptions {
+  readonly specs: readonly StreamSpec[];
+  readonly checkMs: number;
+  readonly logger: Logger;
+}
+
+/**
+ * Keeps streams and consumers in being: made at every connect, looked for every `checkMs`, made again when gone. What
+ * was lost with a stream comes back from Redis, where the truth is.
+ */
+export class StreamKeeper {
+  private running: Promise<void> | undefined;
+  private problem: string | undefined;
+
+  constructor(
+    private readonly link: NatsLink,
+    private readonly options: KeeperOptions,
+  ) {
+    if (options.specs.length === 0) return;
+    link.onUp(() => this.look());
+    const timer = setInterval(() => {
+      if (link.connected) this.look();
+    }, options.checkMs);
+    timer.unref();
+    link.closed.addEventListener('abort', () => clearInterval(timer), { once: true });
+  }
+
+  /**
+   * Resolves when all streams and consumers stand as specified; one check at a time, later callers share it.
+   * @throws {UnavailableError} saying what is wrong
+   */
+  ensure(): Promise<void> {
+    this.running ??= this.ensureAll().finally(() => {
+      this.running = undefined;
+    });
+    return this.running;
+  }
+
+  /** A look in the background; a problem is logged once, when it begins and when it ends. */
+  private look(): void {
+    this.ensure().then(
+      () => this.note(undefined),
+      (cause: unknown) => this.note(cause instanceof Error ? cause.message : String(cause)),
+    );
+  }
+
+  private note(problem: string | undefined): void {
+    if (problem === this.problem) return;
+    this.problem = problem;
+    if (problem === undefined) this.options.logger.info({}, 'nats: streams are in place');
+    else if (this.link.connected) this.options.logger.warn({ reason: problem }, 'nats: streams are not in place');
+  }
+
+  private async ensureAll(): Promise<void> {
+    try {
+      const manager = await this.link.connection.jetstreamManager({ timeout: API_TIMEOUT_MS, checkAPI: false });
+      for (const spec of this.options.specs) {
+        await ensureStream(manager, spec, this.options.logger);
+        await ensureConsumer(manager, spec, this.options.logger);
+      }
+    } catch (cause) {
+      throw natsFailure('set up its streams', cause);
+    }
+  }
+}
+
+async function ensureStream(manager: JetStreamManager, spec: StreamSpec, logger: Logger): Promise<void> {
+  const found = await orMissing(manager.streams.info(spec.name));
+  if (found === undefined) {
+    await manager.streams.add(spec.stream);
+    logger.info({ stream: spec.name }, 'nats: stream created');
+    return;
+  }
+  const differing = differences(spec.stream, found.config);
+  if (differing.length === 0) return;
+  try {
+    await manager.streams.update(spec.name, { ...found.config, ...spec.stream });
+  } catch (cause) {
+    throw unlike(`stream ${spec.name}`, differing, cause);
+  }
+  logger.info({ stream: spec.name, changed: differing }, 'nats: stream updated');
+}
+
+async function ensureConsumer(manager: JetStreamManager, spec: StreamSpec, logger: Logger): Promise<void> {
+  if (spec.consumer === undefined) return;
+  const { durable_name: name } = spec.consumer;
+  const found = await orMissing(manager.consumers.info(spec.name, name));
+  if (found === undefined) {
+    await manager.consumers.add(spec.name, spec.consumer);
+    logger.info({ stream: spec.name, consumer: name }, 'nats: consumer created');
+    return;
+  }
+  const differing = differences(spec.consumer, found.config);
+  if (differing.length === 0) return;
+  try {
+    await manager.consumers.update(spec.name, name, { ...found.config, ...spec.consumer });
+  } catch (cause) {
+    throw unlike(`consumer ${name} of stream ${spec.name}`, differing, cause);
+  }
+  logger.info({ stream: spec.name, consumer: name, changed: differing }, 'nats: consumer updated');
+}
+
+async function orMissing<T>(info: Promise<T>): Promise<T | undefined> {
+  try {
+    return await info;
+  } catch (cause) {
+    const code = jetStreamCode(cause);
+    if (code === jetStreamCodes.streamNotFound || code === jetStreamCodes.consumerNotFound) return undefined;
+    throw cause;
+  }
+}
+
+/** Names of the settings in `wanted` that `found` has otherwise. */
+function differences(wanted: object, found: object): string[] {
+  const actual = new Map<string, unknown>(Object.entries(found));
+  return Object.entries(wanted).flatMap(([key, value]) =>
+    JSON.stringify(actual.get(key)) === JSON.stringify(value) ? [] : [key],
+  );
+}
+
+const unlike = (what: string, settings: readonly string[], cause: unknown): UnavailableError =>
+  new UnavailableError(
+    `NATS: ${what} exists with another ${settings.join(', ')} that cannot be changed; it was not made by Caribou, or by another version`,
+    { cause, details: { dependency: 'nats' } },
+  );

@@ -1,0 +1,66 @@
+import { streams } from '@caribou/contracts';
+import {
+  AckPolicy,
+  type ConsumerConfig,
+  DeliverPolicy,
+  DiscardPolicy,
+  nanos,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+} from 'nats';
+import type { StreamRole } from './bus.js';
+
+const DAY_MS = 86_400_000;
+const MAX_WAITING_JOBS = 1_000_000;
+const MAX_DEAD_LETTER_BYTES = 64 * 1024 * 1024;
+
+export interface StreamSpec {
+  readonly name: string;
+  readonly stream: Partial<StreamConfig> & { readonly name: string };
+  readonly consumer: (Partial<ConsumerConfig> & { readonly durable_name: string }) | undefined;
+}
+
+export interface ConsumerLimits {
+  readonly ackWaitMs: number;
+  readonly maxAckPending: number;
+}
+
+/** What a stream must look like. Only what nats-server 2.9 knows. */
+export function streamSpec(role: StreamRole, limits: ConsumerLimits): StreamSpec {
+  const { name, subjects, consumer } = streams[role];
+  if (role === 'deadLetters') return { name, stream: deadLetterStream(name, subjects), consumer: undefined };
+  return { name, stream: workQueue(name, subjects), consumer: puller(consumer, limits) };
+}
+
+/** At most one waiting job per subject; the server refuses the second, which its publisher takes for success. */
+const workQueue = (name: string, subjects: readonly string[]): StreamSpec['stream'] => ({
+  name,
+  subjects: [...subjects],
+  retention: RetentionPolicy.Workqueue,
+  storage: StorageType.File,
+  discard: DiscardPolicy.New,
+  max_msgs_per_subject: 1,
+  discard_new_per_subject: true,
+  max_msgs: MAX_WAITING_JOBS,
+});
+
+const deadLetterStream = (name: string, subjects: readonly string[]): StreamSpec['stream'] => ({
+  name,
+  subjects: [...subjects],
+  retention: RetentionPolicy.Limits,
+  storage: StorageType.File,
+  discard: DiscardPolicy.Old,
+  max_bytes: MAX_DEAD_LETTER_BYTES,
+  max_age: nanos(30 * DAY_MS),
+});
+
+/** Deliveries are not counted against a job: attempts stand in the run record. */
+const puller = (name: string, { ackWaitMs, maxAckPending }: ConsumerLimits): StreamSpec['consumer'] => ({
+  durable_name: name,
+  ack_policy: AckPolicy.Explicit,
+  deliver_policy: DeliverPolicy.All,
+  ack_wait: nanos(ackWaitMs),
+  max_deliver: -1,
+  max_ack_pending: maxAckPending,
+});
