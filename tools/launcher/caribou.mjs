@@ -81,7 +81,7 @@ async function startServices({ fleet, signal }, env) {
     return fleet.start(plan, { role: 'service', env, signal: inner });
   });
   await step(`services: ${services.join(', ')}`, () => together(signal, starts));
-  return services.map((name) => `${name.padEnd(16)} health on 127.0.0.1:${healthPorts.get(name)}`);
+  return services.map((name) => `${name.padEnd(17)}health on 127.0.0.1:${healthPorts.get(name)}`);
 }
 
 /** npm's packages, then the build: the first needs nothing, the second the first. @param {AbortSignal} signal */

@@ -25,8 +25,8 @@ const checks = [
     ],
   },
   { name: 'dead code', args: [bin('knip', 'bin', 'knip.js'), '--no-config-hints'] },
-  { name: 'types', args: [bin('typescript-7', 'bin', 'tsc'), '-p', 'tsconfig.json'] },
-  { name: 'types of the pages', args: [bin('typescript-7', 'bin', 'tsc'), '-p', 'tsconfig.dom.json'] },
+  { name: 'types', args: [bin('typescript-7', 'bin', 'tsc'), '-p', 'tsconfig.json', '--noEmit'] },
+  { name: 'types of the pages', args: [bin('typescript-7', 'bin', 'tsc'), '-p', 'tsconfig.dom.json', '--noEmit'] },
   { name: 'format', args: [bin('@biomejs', 'biome', 'bin', 'biome'), 'format', '.'] },
 ];
 

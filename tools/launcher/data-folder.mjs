@@ -1,5 +1,5 @@
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LauncherError, warn } from './terminal.mjs';
 
@@ -14,15 +14,15 @@ import { LauncherError, warn } from './terminal.mjs';
 /**
  * Claims the folder for this process, and ends what a killed launcher left running in it.
  *
- * @param {string} home
+ * @param {string} folder
  * @returns {Promise<{ record: (children: Child[]) => void, release: () => void }>} record: keeps the list of running children
  * @throws {LauncherError} when another launcher holds the folder
  */
-export async function claimDataFolder(home) {
-  mkdirSync(home, { recursive: true, mode: 0o700 });
-  const lock = join(home, 'launcher.lock');
-  const pids = join(home, 'pids.json');
-  takeLock(lock, home);
+export async function claimDataFolder(folder) {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const lock = join(folder, 'launcher.lock');
+  const pids = join(folder, 'pids.json');
+  takeLock(lock, folder);
   await endLeftovers(pids);
   return {
     record: (children) => writeFileSync(pids, `${JSON.stringify(children)}\n`, { mode: 0o600 }),
@@ -33,8 +33,8 @@ export async function claimDataFolder(home) {
   };
 }
 
-/** @param {string} lock @param {string} home */
-function takeLock(lock, home) {
+/** @param {string} lock @param {string} folder */
+function takeLock(lock, folder) {
   const mine = `${lock}.${process.pid}`;
   writeFileSync(mine, JSON.stringify(nameOf(process.pid)), { mode: 0o600 });
   try {
@@ -43,7 +43,7 @@ function takeLock(lock, home) {
     const holder = parse(text, /** @type {ProcessName} */ ({ pid: 0, startedAt: '' }));
     if (isRunning(holder)) {
       throw new LauncherError(
-        `Caribou is running already on ${home} (process ${holder.pid}). Set CARIBOU_HOME and PORT for a second one.`,
+        `Caribou is running already on ${dirname(folder)} (process ${holder.pid}). Set CARIBOU_HOME and PORT for a second one.`,
       );
     }
     // Two launchers may find the same stale lock: whoever moved away something else puts it back.
@@ -51,7 +51,7 @@ function takeLock(lock, home) {
     renameSync(lock, moved);
     if (readText(moved) !== text) tryLink(moved, lock);
     rmSync(moved, { force: true });
-    if (!tryLink(mine, lock)) throw new LauncherError(`Another launcher took ${home} in this moment.`);
+    if (!tryLink(mine, lock)) throw new LauncherError(`Another launcher took ${folder} in this moment.`);
   } finally {
     rmSync(mine, { force: true });
   }

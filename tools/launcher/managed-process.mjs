@@ -23,7 +23,7 @@ const steadyMs = 60_000;
  * @property {NodeJS.ProcessEnv} env
  * @property {string} cwd
  * @property {string | undefined} setpriv path of setpriv, if there is one
- * @property {boolean} quiet prints nothing but the last lines of a crash
+ * @property {boolean} quiet prints nothing but the last lines before a crash
  * @property {boolean} ipc the child tells by a message that it is ready
  * @property {(child: import('node:child_process').ChildProcess, signal: AbortSignal) => Promise<void>} untilReady
  * @property {number} readyTimeoutMs
@@ -94,7 +94,8 @@ export class ManagedProcess {
     } catch (error) {
       killGroup(child, 'SIGKILL');
       const reason = late.aborted ? `${name} was not ready after ${readyTimeoutMs} ms.` : messageOf(error);
-      throw new LauncherError([reason, ...this.#lastLines.map((line) => `    ${line}`)].join('\n'), { cause: error });
+      const lines = this.#plan.quiet ? this.#lastLines.map((line) => `    ${line}`) : [];
+      throw new LauncherError([reason, ...lines].join('\n'), { cause: error });
     }
   }
 

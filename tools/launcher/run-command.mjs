@@ -12,9 +12,11 @@ const maxOutputBytes = 4 * 1024 * 1024;
  * Runs a program to its end and gives its exit code and output. Never rejects for a failing program: a program that
  * cannot be started ends with code 127, one that passes its deadline is killed and ends with code 124.
  *
+ * `onError` is told what arrives on stderr, as it arrives.
+ *
  * @param {string} file
  * @param {string[]} args
- * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, timeoutMs: number, signal?: AbortSignal, onOutput?: (text: string) => void }} options
+ * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, timeoutMs: number, signal?: AbortSignal, onError?: (text: string) => void }} options
  * @returns {Promise<CommandResult>}
  */
 export function runCommand(file, args, options) {
@@ -28,12 +30,11 @@ export function runCommand(file, args, options) {
     let late = false;
     /** @param {Buffer} data */
     const take = (data) => {
-      const text = data.toString('utf8');
-      output = (output + text).slice(-maxOutputBytes);
-      options.onOutput?.(text);
+      output = (output + data.toString('utf8')).slice(-maxOutputBytes);
     };
     child.stdout.on('data', take);
     child.stderr.on('data', take);
+    child.stderr.on('data', (/** @type {Buffer} */ data) => options.onError?.(data.toString('utf8')));
     const deadline = setTimeout(() => {
       late = true;
       child.kill('SIGKILL');

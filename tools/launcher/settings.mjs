@@ -8,7 +8,7 @@ import { inRepository, repository } from './repository.mjs';
  *
  * @typedef {object} LauncherSettings
  * @property {string} home absolute path of the data folder, CARIBOU_HOME
- * @property {string} own the launcher's part of it: servers' files, lock, unpacked programs
+ * @property {string} own the launcher's part of it: files of NATS and Redis, lock, unpacked programs
  * @property {string} unpacked
  * @property {string | undefined} natsUrl a server of the operator's own
  * @property {string | undefined} redisUrl a server of the operator's own
@@ -19,7 +19,7 @@ import { inRepository, repository } from './repository.mjs';
 export function readSettings() {
   if (existsSync(inRepository('.env'))) process.loadEnvFile(inRepository('.env'));
   const home = resolve(repository, value('CARIBOU_HOME') ?? '.caribou');
-  const own = join(home, 'launcher');
+  const own = join(home, 'servers');
   return {
     home,
     own,

@@ -1,0 +1,90 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { runChecks } from './check.mjs';
+import { useDockerEngine } from './docker-engine.mjs';
+import { closingLine, readJestCounts } from './jest-summary.mjs';
+import { requireNode } from './node-version.mjs';
+import { installPackages } from './packages.mjs';
+import { searchPath } from './programs.mjs';
+import { inRepository, repository } from './repository.mjs';
+import { runCommand } from './run-command.mjs';
+import { installPrograms } from './system-packages.mjs';
+import { LauncherError, say, step, warn } from './terminal.mjs';
+import { together } from './together.mjs';
+
+/**
+ * `npm test`: installs what is missing, runs the checks, builds, runs every test, and ends with one line
+ * `N passed, N failed`. With arguments (`npm test -- --selectProjects unit libs/state`) it hands them to jest and
+ * leaves the checks out.
+ */
+
+const jestTimeoutMs = 14 * 60_000;
+const results = inRepository('.test-results');
+const unpacked = inRepository('.caribou', 'servers', 'programs');
+
+/** @returns {Promise<void>} */
+async function install() {
+  /** @type {import('./system-packages.mjs').Program[]} */
+  const programs = ['nats-server', 'redis-server', 'bwrap', 'setpriv'];
+  if (process.getuid?.() === 0) programs.push('dockerd');
+  const [, missing] = await together(new AbortController().signal, [
+    (signal) => installPackages({ dev: true, signal }),
+    (signal) => installPrograms({ programs, unpacked, signal }),
+  ]);
+  if (missing.length > 0)
+    warn(`not installed: ${missing.join(', ')}; tests that need it fail or say that they are skipped`);
+}
+
+/**
+ * @param {string[]} args
+ * @returns {Promise<import('./jest-summary.mjs').Counts>}
+ */
+async function runJest(args) {
+  const report = `${results}/jest.json`;
+  rmSync(report, { force: true });
+  const jest = inRepository('node_modules', 'jest', 'bin', 'jest.js');
+  const { code } = await runCommand(process.execPath, [jest, ...pathsFirst(args), '--json', `--outputFile=${report}`], {
+    cwd: repository,
+    timeoutMs: jestTimeoutMs,
+    env: { ...process.env, PATH: searchPath(unpacked), NX_DAEMON: 'false' },
+    onError: (text) => process.stdout.write(text),
+  });
+  if (code === 124) warn(`jest was ended after ${jestTimeoutMs / 60_000} minutes`);
+  const counts = readJestCounts(report);
+  return code !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
+}
+
+/** jest takes everything after `--selectProjects` for the name of a project. @param {string[]} args */
+const pathsFirst = (args) => [...args].sort((a, b) => Number(b.includes('/')) - Number(a.includes('/')));
+
+/** @param {string[]} jestArgs @returns {Promise<import('./jest-summary.mjs').Counts>} */
+async function testAll(jestArgs) {
+  requireNode();
+  await install();
+  mkdirSync(results, { recursive: true });
+  const checks = jestArgs.length === 0 ? await step('checks', runChecks) : { passed: [], failed: [] };
+  const { build } = await import('../build/build.mjs');
+  await step('build', () => build(repository));
+  const engine = await useDockerEngine(`${results}/dockerd.log`);
+  say(`Docker engine: ${engine.state}`);
+  try {
+    const tests = await step('tests', () => runJest(jestArgs));
+    say(`tests: ${closingLine(tests)}; checks: ${checks.passed.length} passed, ${checks.failed.length} failed`);
+    if (checks.failed.length > 0) say(`failed checks: ${checks.failed.join(', ')}`);
+    return {
+      passed: tests.passed + checks.passed.length,
+      failed: tests.failed + checks.failed.length,
+      skipped: tests.skipped,
+    };
+  } finally {
+    await engine.stop();
+  }
+}
+
+let counts = { passed: 0, failed: 1, skipped: 0 };
+try {
+  counts = await testAll(process.argv.slice(2));
+} catch (error) {
+  warn(error instanceof LauncherError ? error.message : String(error instanceof Error ? error.stack : error));
+}
+process.exitCode = counts.failed === 0 ? 0 : 1;
+process.stdout.write(`${closingLine(counts)}\n`);
