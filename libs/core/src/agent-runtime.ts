@@ -22,9 +22,17 @@ export interface LoopHost {
   commit(turn: TurnCommit): Promise<'continue' | 'yield'>;
 }
 
-/** How the loop ended. `last` is the turn that is not committed yet: the finish script writes it. */
+/**
+ * How the loop ended. `last` is the turn that is not committed yet: the finish script writes it. A `last.next` that is
+ * not empty is a breakpoint: the run is a success and its thread interrupted.
+ */
 export type LoopOutcome =
   | { readonly kind: 'finished'; readonly last: TurnCommit; readonly stopReason?: string }
-  /** The model failed for good: the visible fallback message is part of `last`. */
-  | { readonly kind: 'failed'; readonly last: TurnCommit; readonly error: { readonly name: string; readonly message: string } }
+  /** The model failed for good, or the turn limit was reached: a visible message that says so is part of `last`. */
+  | {
+      readonly kind: 'failed';
+      readonly last: TurnCommit;
+      readonly error: { readonly name: string; readonly message: string };
+      readonly stopReason?: string;
+    }
   | { readonly kind: 'yielded' };

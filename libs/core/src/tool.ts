@@ -48,7 +48,7 @@ export function defineTool<Input extends z.ZodType>(tool: Tool<Input>): AnyTool 
   return {
     name: tool.name,
     description: tool.description,
-    parameters: z.toJSONSchema(tool.input),
+    parameters: z.toJSONSchema(tool.input, { io: 'input' }),
     async invoke(args, context) {
       const parsed = tool.input.safeParse(args);
       if (parsed.success) return tool.run(parsed.data, context);

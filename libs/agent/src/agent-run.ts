@@ -1,0 +1,36 @@
+import type { NextNode, ThreadState } from '@caribou/contracts';
+import type { AgentMiddleware, AnyTool, LoopHost, LoopPosition, ModelPort, RunContext } from '@caribou/core';
+
+export interface LoopOptions {
+  /** Model turns a run may take; the next one is refused. */
+  readonly maxTurns: number;
+  readonly interruptBefore?: '*' | readonly string[];
+  readonly interruptAfter?: '*' | readonly string[];
+}
+
+export interface AgentRun {
+  readonly chain: readonly AgentMiddleware[];
+  readonly tools: readonly AnyTool[];
+  readonly model: ModelPort;
+  readonly systemPrompt: string;
+  readonly options: LoopOptions;
+  readonly host: LoopHost;
+  readonly run: RunContext;
+  /** State of the head. */
+  readonly state: ThreadState;
+  /** Super-step number of the head; the first node is the next one. */
+  readonly step: number;
+  readonly position: LoopPosition;
+  /** Model turns this run committed before a takeover. */
+  readonly turnsTaken?: number;
+}
+
+/** What comes after a node: another one, or an end; an end with an open `next` is a breakpoint. */
+export type Decision =
+  | { readonly kind: 'next'; readonly node: NextNode }
+  | { readonly kind: 'end'; readonly next?: readonly NextNode[] }
+  | {
+      readonly kind: 'failed';
+      readonly error: { readonly name: string; readonly message: string };
+      readonly stopReason?: string;
+    };

@@ -1,0 +1,151 @@
+import {
+  type AiMessage,
+  type InvalidToolCall,
+  ModelError,
+  newToolCallId,
+  type RunEventOf,
+  type ToolCall,
+  type ToolCallChunk,
+  type UsageMetadata,
+} from '@caribou/contracts';
+import type { ModelDelta } from '@caribou/core';
+
+type Delta = RunEventOf<'message.delta'>;
+
+interface CallInProgress {
+  readonly id: string;
+  name: string;
+  args: string;
+}
+
+/** Where the deltas of an answer belong. */
+export interface AnswerPlace {
+  readonly messageId: string;
+  readonly node: string;
+  readonly step: number;
+  /** Name of the model, unless the provider says which one answered. */
+  readonly modelName: string;
+}
+
+/**
+ * One answer while it streams: turns the provider's deltas into ours and keeps their sum. The text and the argument
+ * pieces of the deltas it gives out, joined, equal the final message. Tool-call ids are minted here, at the first
+ * piece of each call: providers repeat theirs.
+ */
+export class AnswerAssembly {
+  private content = '';
+  private reasoning = '';
+  private readonly calls = new Map<number, CallInProgress>();
+  private usage: UsageMetadata | undefined;
+  private finishReason: string | undefined;
+  private metadata: Record<string, unknown> = {};
+
+  constructor(private readonly place: AnswerPlace) {}
+
+  /** Takes a delta in; answers what to tell of it, or undefined when it holds nothing to show yet. */
+  add(delta: ModelDelta): Delta | undefined {
+    this.usage = delta.usage ?? this.usage;
+    this.finishReason = delta.finishReason ?? this.finishReason;
+    this.metadata = { ...this.metadata, ...delta.responseMetadata };
+    const content = delta.content ?? '';
+    const reasoning = delta.reasoning ?? '';
+    const chunks = (delta.toolCallChunks ?? []).map((chunk) => this.addChunk(chunk));
+    this.content += content;
+    this.reasoning += reasoning;
+    if (content === '' && reasoning === '' && chunks.length === 0) return undefined;
+    return {
+      ...this.emptyDelta(),
+      content,
+      ...(reasoning === '' ? {} : { reasoning }),
+      ...(chunks.length === 0 ? {} : { tool_call_chunks: chunks }),
+    };
+  }
+
+  /**
+   * The last delta, alone with usage and finish reason, since clients add usage up over all deltas.
+   *
+   * @throws {ModelError} retryable, when the stream ended without a finish reason: the answer was cut.
+   */
+  lastDelta(): Delta {
+    return {
+      ...this.emptyDelta(),
+      response_metadata: this.responseMetadata(),
+      ...(this.usage === undefined ? {} : { usage: this.usage }),
+    };
+  }
+
+  /** The whole message. @throws {ModelError} as `lastDelta`. */
+  message(): AiMessage {
+    const { valid, invalid } = parseCalls([...this.calls.values()]);
+    return {
+      type: 'ai',
+      id: this.place.messageId,
+      content: this.content,
+      additional_kwargs: this.reasoning === '' ? {} : { reasoning_content: this.reasoning },
+      response_metadata: this.responseMetadata(),
+      tool_calls: valid,
+      invalid_tool_calls: invalid,
+      ...(this.usage === undefined ? {} : { usage_metadata: this.usage }),
+    };
+  }
+
+  private emptyDelta(): Delta {
+    const { node, step, messageId } = this.place;
+    return { kind: 'message.delta', node, step, message_id: messageId, content: '' };
+  }
+
+  private responseMetadata(): Record<string, unknown> {
+    if (this.finishReason === undefined) {
+      const details = { reason: 'stream_cut' };
+      throw new ModelError('the model stream ended without a finish reason', { retryable: true, details });
+    }
+    return { model_name: this.place.modelName, ...this.metadata, finish_reason: this.finishReason };
+  }
+
+  private addChunk(chunk: ToolCallChunk): ToolCallChunk {
+    const known = this.calls.get(chunk.index);
+    const call = known ?? { id: newToolCallId(), name: '', args: '' };
+    if (known === undefined) this.calls.set(chunk.index, call);
+    const name = call.name === '' && chunk.name !== null && chunk.name !== '' ? chunk.name : null;
+    call.name ||= name ?? '';
+    call.args += chunk.args;
+    return {
+      name,
+      args: chunk.args,
+      id: known === undefined ? call.id : null,
+      index: chunk.index,
+      type: 'tool_call_chunk',
+    };
+  }
+}
+
+interface ParsedCalls {
+  readonly valid: ToolCall[];
+  readonly invalid: InvalidToolCall[];
+}
+
+/** Arguments are a JSON object or the call is invalid; none at all are the empty object. */
+function parseCalls(calls: readonly CallInProgress[]): ParsedCalls {
+  const parsed: ParsedCalls = { valid: [], invalid: [] };
+  for (const { id, name, args } of calls) {
+    const result = parseArguments(args);
+    if ('error' in result) parsed.invalid.push({ name, args, id, error: result.error, type: 'invalid_tool_call' });
+    else parsed.valid.push({ name, args: result.args, id, type: 'tool_call' });
+  }
+  return parsed;
+}
+
+function parseArguments(text: string): { readonly args: Record<string, unknown> } | { readonly error: string } {
+  if (text.trim() === '') return { args: {} };
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isObject(value)) return { args: value };
+    return { error: 'The arguments are JSON, but not an object.' };
+  } catch (error) {
+    if (error instanceof SyntaxError) return { error: `The arguments are not valid JSON: ${error.message}.` };
+    throw error;
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

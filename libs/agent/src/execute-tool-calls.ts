@@ -1,0 +1,129 @@
+import {
+  type InvalidToolCall,
+  type StateUpdate,
+  textOf,
+  type ThreadState,
+  type ToolCall,
+  type ToolMessage,
+} from '@caribou/contracts';
+import {
+  type AgentMiddleware,
+  type AnyTool,
+  joinUpdates,
+  type RunContext,
+  type ToolCallNext,
+  type ToolCallRequest,
+  type ToolOutcome,
+} from '@caribou/core';
+import { onion } from '@caribou/middleware';
+import type { PendingCalls } from './pending-calls.js';
+import { forEachBounded, untilAborted } from './waiting.js';
+
+/** Calls of one message that run at the same time. */
+const MAX_CONCURRENT_CALLS = 8;
+
+export interface ToolRound {
+  readonly chain: readonly AgentMiddleware[];
+  readonly tools: readonly AnyTool[];
+  readonly run: RunContext;
+  readonly state: ThreadState;
+  readonly calls: PendingCalls;
+}
+
+export interface ToolRoundResult {
+  /** The tool messages in call order, then what the outcomes changed beyond them. */
+  readonly update: StateUpdate;
+  /** An outcome ends the run. */
+  readonly end: boolean;
+}
+
+/**
+ * Executes the calls in parallel, each through all `wrapToolCall` layers, and answers with their results in call
+ * order. A call with invalid arguments is answered by its error and reaches no layer. Tool messages are told with
+ * the commit; `tool.*` events as they happen, and again after a takeover.
+ *
+ * @throws the first exception a layer let through, once all running calls settled; the signal's reason when the run
+ *   was aborted, at once.
+ */
+export async function executeToolCalls(round: ToolRound): Promise<ToolRoundResult> {
+  const { run, state, calls } = round;
+  const execute = callThroughLayers(round);
+  const outcomes = new Map<string, ToolOutcome>();
+  await forEachBounded(calls.valid, MAX_CONCURRENT_CALLS, async (call) => {
+    run.signal.throwIfAborted();
+    await run.emit({ kind: 'tool.start', tool_call_id: call.id, name: call.name, args: call.args });
+    const tool = round.tools.find((candidate) => candidate.name === call.name);
+    const outcome = await untilAborted(execute({ call, tool, state }), run.signal);
+    outcomes.set(call.id, outcome);
+    await tellEnd(run, call, outcome);
+  });
+  for (const call of calls.invalid) {
+    const outcome = invalidOutcome(call);
+    outcomes.set(call.id, outcome);
+    await tellEnd(run, call, outcome);
+  }
+  return collect([...calls.valid, ...calls.invalid], outcomes);
+}
+
+function callThroughLayers({ chain, tools, run }: ToolRound): ToolCallNext {
+  const layers = chain.flatMap((middleware) => {
+    const call = (request: ToolCallRequest, next: ToolCallNext): Promise<ToolOutcome> =>
+      middleware.wrapToolCall?.(request, next, run) ?? next(request);
+    return middleware.wrapToolCall === undefined ? [] : [{ name: middleware.name, call }];
+  });
+  return onion<ToolCallRequest, ToolOutcome>(layers, ({ call, tool, state }) => {
+    if (tool === undefined) return Promise.resolve(unknownTool(call.name, tools));
+    return tool.invoke(call.args, { run, toolCallId: call.id, key: `${run.runId}:${call.id}`, state });
+  });
+}
+
+const unknownTool = (name: string, tools: readonly AnyTool[]): ToolOutcome => ({
+  content: `Error: Tool '${name}' does not exist. Available tools: ${tools.map((tool) => tool.name).join(', ')}.`,
+  isError: true,
+});
+
+const invalidOutcome = (call: InvalidToolCall): ToolOutcome => ({
+  content: `Error: Tool '${call.name}' was not called. ${call.error.slice(0, 500)} Call it again with valid arguments.`,
+  isError: true,
+});
+
+async function tellEnd(run: RunContext, call: ToolCall | InvalidToolCall, outcome: ToolOutcome): Promise<void> {
+  run.signal.throwIfAborted();
+  const { id: tool_call_id, name } = call;
+  const message = toolMessage(call, outcome);
+  if (outcome.isError !== true) await run.emit({ kind: 'tool.end', tool_call_id, name, message });
+  else await run.emit({ kind: 'tool.error', tool_call_id, name, error: textOf(message.content) });
+}
+
+/** The id is derived from the call's, so a takeover answers under the same one. */
+function toolMessage(call: ToolCall | InvalidToolCall, outcome: ToolOutcome): ToolMessage {
+  return {
+    type: 'tool',
+    id: outcome.messageId ?? `tool:${call.id}`,
+    content: outcome.content,
+    name: call.name,
+    tool_call_id: call.id,
+    status: outcome.isError === true ? 'error' : 'success',
+    additional_kwargs: { ...outcome.additionalKwargs },
+    response_metadata: {},
+    ...(outcome.artifact === undefined ? {} : { artifact: outcome.artifact }),
+  };
+}
+
+/** Tool messages first and together: a message between them would break the pairing of calls and results. */
+function collect(
+  calls: readonly (ToolCall | InvalidToolCall)[],
+  outcomes: ReadonlyMap<string, ToolOutcome>,
+): ToolRoundResult {
+  const messages: ToolMessage[] = [];
+  let further: StateUpdate = {};
+  let end = false;
+  for (const call of calls) {
+    const outcome = outcomes.get(call.id);
+    if (outcome === undefined) continue;
+    messages.push(toolMessage(call, outcome));
+    further = joinUpdates(further, outcome.update ?? {});
+    end ||= outcome.end === true;
+  }
+  return { update: joinUpdates({ messages }, further), end };
+}

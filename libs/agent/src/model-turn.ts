@@ -1,0 +1,119 @@
+import { type AiMessage, ModelError, newId, type RunEventOf, textOf, type ThreadState } from '@caribou/contracts';
+import type { AgentMiddleware, AnyTool, ModelCall, ModelPort, ModelRequest, RunContext } from '@caribou/core';
+import { onion } from '@caribou/middleware';
+import { AnswerAssembly } from './answer-assembly.js';
+
+const MODEL_NODE = 'model_request';
+
+export interface ModelTurn {
+  readonly chain: readonly AgentMiddleware[];
+  readonly model: ModelPort;
+  readonly tools: readonly AnyTool[];
+  readonly systemPrompt: string;
+  readonly run: RunContext;
+  readonly state: ThreadState;
+  readonly step: number;
+}
+
+/**
+ * One answer of the model, through all `wrapModelCall` layers, told piece by piece. Each attempt streams under a
+ * message id of its own, and a message that broke off is told as dropped before the next attempt: clients join deltas
+ * by id. A message that a layer made up is told as one delta.
+ *
+ * @throws what the layers let through: a ModelError, or the signal's reason when the run was aborted; nothing is
+ *   told after that.
+ */
+export async function takeModelTurn(turn: ModelTurn): Promise<AiMessage> {
+  const { chain, run } = turn;
+  let streamed: AiMessage | undefined;
+  const layers = chain.flatMap((middleware) =>
+    middleware.wrapModelCall === undefined ? [] : [{ name: middleware.name, call: wrapOf(middleware, run) }],
+  );
+  const call = onion<ModelRequest, AiMessage>(layers, async (request) => {
+    streamed = await streamAnswer(turn, request);
+    return streamed;
+  });
+  const message = await call({
+    model: turn.model.name,
+    system: turn.systemPrompt,
+    messages: turn.state.messages,
+    tools: turn.tools,
+    state: turn.state,
+  });
+  run.signal.throwIfAborted();
+  if (message.id !== streamed?.id) await run.emit(wholeDelta(message, turn.step));
+  return message;
+}
+
+type Wrap = NonNullable<AgentMiddleware['wrapModelCall']>;
+
+const wrapOf =
+  (middleware: AgentMiddleware, run: RunContext) =>
+  (request: Parameters<Wrap>[0], next: Parameters<Wrap>[1]): Promise<AiMessage> =>
+    middleware.wrapModelCall?.(request, next, run) ?? next(request);
+
+async function streamAnswer({ model, run, step }: ModelTurn, request: ModelRequest): Promise<AiMessage> {
+  run.signal.throwIfAborted();
+  const messageId = newId();
+  const answer = new AnswerAssembly({ messageId, node: MODEL_NODE, step, modelName: model.name });
+  await run.emit({ kind: 'model.start', node: MODEL_NODE, step, message_id: messageId, model: model.name });
+  let told = false;
+  try {
+    for await (const piece of model.stream(callOf(request, model, run), { signal: run.signal })) {
+      run.signal.throwIfAborted();
+      const delta = answer.add(piece);
+      if (delta === undefined) continue;
+      told = true;
+      await run.emit(delta);
+    }
+    run.signal.throwIfAborted();
+    const message = answer.message();
+    await run.emit(answer.lastDelta());
+    return message;
+  } catch (error) {
+    run.signal.throwIfAborted();
+    if (told && error instanceof ModelError) await run.emit(dropped(messageId, run));
+    throw error;
+  }
+}
+
+function callOf(request: ModelRequest, model: ModelPort, run: RunContext): ModelCall {
+  const { thinking_enabled: thinking = true, reasoning_effort: effort } = run.context;
+  return {
+    system: request.system,
+    messages: request.messages,
+    tools: request.tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
+    thinkingEnabled: thinking && model.supportsThinking,
+    ...(request.toolChoice === undefined ? {} : { toolChoice: request.toolChoice }),
+    ...(effort === undefined ? {} : { reasoningEffort: effort }),
+  };
+}
+
+const dropped = (messageId: string, run: RunContext): RunEventOf<'run.start'> => ({
+  kind: 'run.start',
+  run_id: run.runId,
+  thread_id: run.threadId,
+  attempt: run.attempt,
+  dropped_message_ids: [messageId],
+  checkpoint_id: null,
+});
+
+function wholeDelta(message: AiMessage, step: number): RunEventOf<'message.delta'> {
+  const chunks = message.tool_calls.map(({ name, args, id }, index) => ({
+    name,
+    args: JSON.stringify(args),
+    id,
+    index,
+    type: 'tool_call_chunk' as const,
+  }));
+  return {
+    kind: 'message.delta',
+    node: MODEL_NODE,
+    step,
+    message_id: message.id,
+    content: textOf(message.content),
+    response_metadata: message.response_metadata,
+    ...(chunks.length === 0 ? {} : { tool_call_chunks: chunks }),
+    ...(message.usage_metadata === undefined ? {} : { usage: message.usage_metadata }),
+  };
+}

@@ -1,0 +1,40 @@
+/**
+ * Settles as `work` does, or rejects with the signal's reason as soon as it aborts: a tool that does not listen must
+ * not hold up a cancel. The abandoned work's own failure is of no interest any more.
+ */
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop = (): void => undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+    work.catch(() => undefined);
+  }
+}
+
+/**
+ * Runs `visit` for each item, at most `limit` at a time, started in order. After a failure nothing new is started.
+ *
+ * @throws the first failure, once all that were started have settled.
+ */
+export async function forEachBounded<Item>(
+  items: readonly Item[],
+  limit: number,
+  visit: (item: Item) => Promise<void>,
+): Promise<void> {
+  const waiting = items.values();
+  const failures: unknown[] = [];
+  const work = async (): Promise<void> => {
+    for (const item of waiting) {
+      if (failures.length > 0) return;
+      await visit(item).catch((error: unknown) => failures.push(error));
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, work));
+  if (failures.length > 0) throw failures[0];
+}

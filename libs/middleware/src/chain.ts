@@ -1,0 +1,30 @@
+import type { AgentMiddleware, SandboxPort } from '@caribou/core';
+import { clarification } from './clarification.js';
+import { danglingToolCall } from './dangling-tool-call.js';
+import { llmError, type LlmErrorOptions } from './llm-error.js';
+import { sandbox } from './sandbox.js';
+import { threadData } from './thread-data.js';
+import { title, type TitleOptions } from './title.js';
+import { toolError } from './tool-error.js';
+
+export interface ChainPorts {
+  readonly sandbox: SandboxPort;
+}
+
+export interface ChainOptions {
+  readonly llmError?: LlmErrorOptions;
+  readonly title?: TitleOptions;
+}
+
+/** The lead agent's middlewares. First is outermost for wraps and first for `before*`, last is first for `after*`. */
+export function leadChain(ports: ChainPorts, options: ChainOptions = {}): readonly AgentMiddleware[] {
+  return [
+    threadData(), // before all: later hooks and prompts speak of the thread's directories
+    sandbox(ports.sandbox), // outside tool-error: the binding is kept even when the tool that acquired it failed
+    danglingToolCall(), // outside llm-error: every attempt sends the repaired history
+    llmError(options.llmError), // outside what shapes a single attempt
+    toolError(), // innermost of the general tool layers: those outside see an answer, never an exception
+    title(options.title), // afterModel runs in reverse: it names the answer as all later hooks left it
+    clarification(), // always last: every layer sees the call, and none runs the tool
+  ];
+}

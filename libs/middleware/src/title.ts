@@ -1,0 +1,116 @@
+import { type Message, ModelError, textOf, type ThreadState } from '@caribou/contracts';
+import type { AgentMiddleware, ModelPort, RunContext } from '@caribou/core';
+
+export interface TitleOptions {
+  readonly enabled?: boolean;
+  /** Words asked of the model. */
+  readonly maxWords?: number;
+  /** Longest title kept. */
+  readonly maxChars?: number;
+  /** Writes the title; without it the title is cut from the person's words. */
+  readonly model?: ModelPort;
+  /** Longest wait for the model. */
+  readonly timeoutMs?: number;
+}
+
+const NEW_CONVERSATION = 'New Conversation';
+const FALLBACK_CHARS = 50;
+const EXCERPT_CHARS = 500;
+
+/**
+ * Names a thread after its first exchange. By default from the person's own words: a model call would hold up the
+ * end of the stream, so it needs to be asked for. Its failure never fails the run.
+ */
+export function title(options: TitleOptions = {}): AgentMiddleware {
+  const { enabled = true, maxWords = 6, maxChars = 60, timeoutMs = 10_000, model } = options;
+  return {
+    name: 'title',
+    async afterModel(state, run) {
+      const exchange = enabled ? firstExchange(state) : undefined;
+      if (exchange === undefined) return undefined;
+      const fallback = titleFromWords(exchange.person, maxChars);
+      if (model === undefined) return { update: { title: fallback } };
+      const prompt = titlePrompt(exchange, maxWords);
+      const written = cleanTitle(await askModel(model, prompt, { run, timeoutMs }), maxChars);
+      return { update: { title: written === '' ? fallback : written } };
+    },
+  };
+}
+
+interface Exchange {
+  readonly person: string;
+  readonly assistant: string;
+}
+
+/** The first exchange of a thread that has no title and one human message; undefined otherwise. */
+function firstExchange(state: ThreadState): Exchange | undefined {
+  if (state.title !== undefined && state.title !== '') return undefined;
+  const human = state.messages.filter(isFromPerson);
+  const answer = state.messages.find((message) => message.type === 'ai');
+  const [first, second] = human;
+  if (first === undefined || second !== undefined || answer === undefined) return undefined;
+  return { person: wordsOf(first), assistant: textOf(answer.content) };
+}
+
+const isFromPerson = (message: Message): boolean =>
+  message.type === 'human' && (message.name ?? 'user-input') === 'user-input';
+
+function wordsOf(message: Message): string {
+  const original = message.additional_kwargs['original_user_content'];
+  return typeof original === 'string' ? original : textOf(message.content);
+}
+
+/** The beginning of the person's words on one line, with `...` where it was cut. */
+export function titleFromWords(words: string, maxChars: number): string {
+  const line = words.replace(/\s+/g, ' ').trim();
+  if (line === '') return NEW_CONVERSATION;
+  const limit = Math.min(maxChars, FALLBACK_CHARS);
+  const chars = Array.from(line);
+  return chars.length <= limit ? line : `${chars.slice(0, limit).join('').trimEnd()}...`;
+}
+
+const titlePrompt = ({ person, assistant }: Exchange, maxWords: number): string =>
+  [
+    `Write a concise title of at most ${maxWords} words for this conversation.`,
+    'Answer with the title only: no quotes, no explanation, in the language of the person.',
+    '',
+    `Person: ${person.slice(0, EXCERPT_CHARS)}`,
+    `Assistant: ${assistant.slice(0, EXCERPT_CHARS)}`,
+  ].join('\n');
+
+/** A model's answer as a title: thinking and quotes off, one line, at most `maxChars` characters. */
+export function cleanTitle(answer: string, maxChars: number): string {
+  const visible = answer
+    .replace(/<think>[\s\S]*?(<\/think>|$)/gi, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
+  const bare = visible.replace(/^["'“”‘’«»]+|["'“”‘’«»]+$/gu, '').trim();
+  return Array.from(bare).slice(0, maxChars).join('').trimEnd();
+}
+
+/** The model's whole answer, or '' when it failed or took too long. Nothing of it is streamed. */
+async function askModel(
+  model: ModelPort,
+  prompt: string,
+  { run, timeoutMs }: { readonly run: RunContext; readonly timeoutMs: number },
+): Promise<string> {
+  const late = AbortSignal.timeout(timeoutMs);
+  const signal = AbortSignal.any([run.signal, late]);
+  let answer = '';
+  try {
+    for await (const delta of model.stream(titleCall(prompt), { signal })) answer += delta.content ?? '';
+    return answer;
+  } catch (error) {
+    run.signal.throwIfAborted();
+    if (!late.aborted && !(error instanceof ModelError)) throw error;
+    run.logger.warn({ err: error }, 'title model failed');
+    return '';
+  }
+}
+
+const titleCall = (prompt: string): Parameters<ModelPort['stream']>[0] => ({
+  system: '',
+  messages: [{ type: 'human', id: 'title', content: prompt, additional_kwargs: {}, response_metadata: {} }],
+  tools: [],
+  thinkingEnabled: false,
+});

@@ -1,0 +1,169 @@
+import { type HumanMessage, newId, type NextNode, type RunEvent, type ThreadState } from '@caribou/contracts';
+import {
+  type Clock,
+  type ExecOutcome,
+  type LoopHost,
+  type RunContext,
+  RunLost,
+  type SandboxPort,
+  type SandboxScope,
+  silentLogger,
+  type TurnCommit,
+} from '@caribou/core';
+
+export interface FakeRun extends RunContext {
+  /** What was told, in order. Emitting after an abort fails the test by its rejection. */
+  readonly events: readonly RunEvent[];
+  /** Waits asked of the clock; none of them takes time. */
+  readonly sleepsMs: readonly number[];
+  abort(reason: Error): void;
+}
+
+/** A run whose events stay in memory and whose clock never waits. */
+export function fakeRun(overrides: Partial<RunContext> = {}): FakeRun {
+  const events: RunEvent[] = [];
+  const sleepsMs: number[] = [];
+  const controller = new AbortController();
+  return {
+    userId: 'default',
+    threadId: 'thread-1',
+    runId: '11111111-1111-4111-8111-111111111111',
+    assistantId: 'lead_agent',
+    attempt: 1,
+    epoch: 1,
+    context: {},
+    signal: controller.signal,
+    clock: instantClock(sleepsMs),
+    logger: silentLogger,
+    emit: (event) => {
+      if (controller.signal.aborted) return Promise.reject(new Error(`${event.kind} was told after the abort`));
+      events.push(event);
+      return Promise.resolve();
+    },
+    ...overrides,
+    events,
+    sleepsMs,
+    abort: (reason) => controller.abort(reason),
+  };
+}
+
+const instantClock = (sleepsMs: number[]): Clock => ({
+  now: () => Date.UTC(2026, 0, 5),
+  monotonicMs: () => 0,
+  sleep: (ms, signal) => {
+    sleepsMs.push(ms);
+    signal?.throwIfAborted();
+    return Promise.resolve();
+  },
+});
+
+export interface FakeHost extends LoopHost {
+  readonly commits: readonly TurnCommit[];
+  /** The newest committed state and where the loop goes on from it. */
+  readonly head: { readonly state: ThreadState; readonly next: readonly NextNode[]; readonly step: number };
+}
+
+export interface FakeHostOptions {
+  readonly state: ThreadState;
+  /** Commit (from 1) in which the process dies, and whether it was written before. */
+  readonly dieAt?: { readonly commit: number; readonly written: boolean };
+  /** Commit (from 1) after which the loop is asked to stop. */
+  readonly yieldAt?: number;
+}
+
+/** A host whose checkpoints stay in memory. */
+export function fakeHost({ state, dieAt, yieldAt }: FakeHostOptions): FakeHost {
+  const commits: TurnCommit[] = [];
+  let asked = 0;
+  return {
+    commits,
+    get head() {
+      const last = commits.at(-1);
+      return last ?? { state, next: ['model_request'], step: 0 };
+    },
+    commit(turn) {
+      asked += 1;
+      const dies = dieAt?.commit === asked;
+      if (!dies || dieAt.written) commits.push(turn);
+      if (dies) return Promise.reject(new RunLost('killed by the test'));
+      return Promise.resolve(yieldAt === asked ? 'yield' : 'continue');
+    },
+  };
+}
+
+export interface FakeSandbox extends SandboxPort {
+  readonly files: ReadonlyMap<string, string>;
+  /** Commands that were really executed, in order. */
+  readonly executed: readonly string[];
+  /** How often it was released. */
+  readonly released: readonly SandboxScope[];
+}
+
+/** A sandbox in memory that executes a key once and keeps its result, as the journal does. `echo` says its words. */
+export function fakeSandbox(
+  exec: (command: string) => Partial<Extract<ExecOutcome, { outcome: 'done' }>> = echo,
+): FakeSandbox {
+  const files = new Map<string, string>();
+  const executed: string[] = [];
+  const released: SandboxScope[] = [];
+  const results = new Map<string, ExecOutcome>();
+  const written = new Set<string>();
+  let acquired = false;
+  return {
+    files,
+    executed,
+    released,
+    exec(_scope, { key, command }, signal) {
+      signal.throwIfAborted();
+      acquired = true;
+      const kept = results.get(key);
+      if (kept !== undefined) return Promise.resolve(kept);
+      executed.push(command);
+      const result: ExecOutcome = { ...NOTHING, ...exec(command) };
+      results.set(key, result);
+      return Promise.resolve(result);
+    },
+    read(_scope, { path }) {
+      acquired = true;
+      const text = files.get(path);
+      if (text === undefined) return Promise.resolve({ outcome: 'refused', reason: 'not_found' });
+      const size = { totalBytes: Buffer.byteLength(text), totalLines: text.split('\n').length, truncated: false };
+      return Promise.resolve({ outcome: 'ok', text, ...size });
+    },
+    write(_scope, { key, path, content, append }) {
+      acquired = true;
+      if (!written.has(key)) files.set(path, append ? `${files.get(path) ?? ''}${content}` : content);
+      written.add(key);
+      return Promise.resolve({ outcome: 'ok', bytes: Buffer.byteLength(content) });
+    },
+    binding: () => (acquired ? { sandbox_id: 'box-1', driver: 'bwrap' } : undefined),
+    release(scope) {
+      released.push(scope);
+      return Promise.resolve();
+    },
+  };
+}
+
+const NOTHING = {
+  outcome: 'done',
+  exitCode: 0,
+  stdout: '',
+  stderr: '',
+  truncatedBytes: 0,
+  timedOut: false,
+  cancelled: false,
+  durationMs: 1,
+} as const;
+
+const echo = (command: string): { readonly stdout: string } => ({
+  stdout: command.startsWith('echo ') ? `${command.slice(5)}\n` : '',
+});
+
+/** A person's message. */
+export const humanMessage = (content: string, id: string = newId()): HumanMessage => ({
+  type: 'human',
+  id,
+  content,
+  additional_kwargs: {},
+  response_metadata: {},
+});

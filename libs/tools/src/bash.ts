@@ -1,0 +1,58 @@
+import { type AnyTool, defineTool, type ExecOutcome, type SandboxPort, type ToolOutcome } from '@caribou/core';
+import { z } from 'zod';
+import { cutMiddle } from './cut-text.js';
+import { DESCRIPTION_HINT, failed, scopeOf } from './sandbox-request.js';
+
+const TIMEOUT_MS = 600_000;
+/** Most bytes taken from the executor: one reply of the bus. */
+const MAX_OUTPUT_BYTES = 256 * 1024;
+const MAX_OUTPUT_CHARS = 20_000;
+
+const Input = z.object({
+  description: z.string().default('').describe(DESCRIPTION_HINT),
+  command: z
+    .string()
+    .min(1)
+    .max(262_144)
+    .describe('The command, run by bash in /mnt/user-data/workspace. Use absolute paths for files.'),
+});
+
+/** Runs a command in the thread's sandbox. A command that fails is a normal answer: its exit code is part of it. */
+export function bashTool(sandbox: SandboxPort): AnyTool {
+  return defineTool({
+    name: 'bash',
+    description:
+      'Run a bash command in the sandbox. Returns its output, its error output and, when it failed, its exit code. ' +
+      'Long output is shortened in the middle. Standard input is empty; the time limit is 600 seconds.',
+    input: Input,
+    async run({ command }, context) {
+      const request = { key: context.key, command, timeoutMs: TIMEOUT_MS, maxOutputBytes: MAX_OUTPUT_BYTES };
+      return outcomeOf(await sandbox.exec(scopeOf(context), request, context.run.signal));
+    },
+  });
+}
+
+function outcomeOf(done: ExecOutcome): ToolOutcome {
+  if (done.outcome === 'unknown') {
+    return failed(
+      `The command was started, but its outcome is not known (${done.reason}). It may have run completely, partly or ` +
+        'not at all. Check its effects before running it again.',
+    );
+  }
+  const output = cutMiddle(outputText(done), MAX_OUTPUT_CHARS);
+  if (done.timedOut) return failed(withOutput('Command timed out after 600 seconds and was stopped.', output));
+  if (done.cancelled) return failed(withOutput('Command was cancelled.', output));
+  return { content: output === '' ? '(no output)' : output };
+}
+
+type Finished = Extract<ExecOutcome, { outcome: 'done' }>;
+
+function outputText({ stdout, stderr, exitCode, timedOut, cancelled, truncatedBytes }: Finished): string {
+  const errors = stderr === '' ? '' : stdout === '' ? stderr : `\nStd Error:\n${stderr}`;
+  const code = exitCode === 0 || timedOut || cancelled ? '' : `\nExit Code: ${exitCode}`;
+  const lost = truncatedBytes === 0 ? '' : `\n(${truncatedBytes} more bytes of output were not kept)`;
+  return `${stdout}${errors}${lost}${code}`;
+}
+
+const withOutput = (reason: string, output: string): string =>
+  output === '' ? `${reason} It had no output.` : `${reason} Output until then:\n${output}`;

@@ -1,0 +1,63 @@
+import { type AnyTool, defineTool, type ReadOutcome, type SandboxPort, type ToolOutcome } from '@caribou/core';
+import { z } from 'zod';
+import { cutTail } from './cut-text.js';
+import { DESCRIPTION_HINT, failed, refusalText, scopeOf } from './sandbox-request.js';
+
+const MAX_CHARS = 50_000;
+/** Room for `MAX_CHARS` of the widest text: four bytes each. */
+const MAX_BYTES = 4 * MAX_CHARS;
+
+const Input = z.object({
+  description: z.string().default('').describe(DESCRIPTION_HINT),
+  path: z.string().min(1).max(4096).describe('Absolute path of the file, below /mnt/user-data or /mnt/skills.'),
+  start_line: z
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe('First line, 1-based, inclusive. Omit to start at the beginning.'),
+  end_line: z.number().int().min(1).optional().describe('Last line, 1-based, inclusive. Omit to read to the end.'),
+});
+type Range = Pick<z.infer<typeof Input>, 'start_line' | 'end_line'>;
+
+/** Reads a text file of the thread's sandbox. */
+export function readFileTool(sandbox: SandboxPort): AnyTool {
+  return defineTool({
+    name: 'read_file',
+    description:
+      'Read a text file. Give start_line and end_line to read a part of a long one; at most 50000 characters are shown.',
+    input: Input,
+    async run({ path, start_line, end_line }, context) {
+      if (start_line !== undefined && end_line !== undefined && end_line < start_line) {
+        return { content: '(end_line is before start_line)' };
+      }
+      const request = {
+        path,
+        maxBytes: MAX_BYTES,
+        ...(start_line === undefined ? {} : { startLine: start_line }),
+        ...(end_line === undefined ? {} : { endLine: end_line }),
+      };
+      const read = await sandbox.read(scopeOf(context), request, context.run.signal);
+      return read.outcome === 'ok' ? shown(read, { start_line, end_line }) : failed(refused(read.reason, path));
+    },
+  });
+}
+
+function shown(read: Extract<ReadOutcome, { outcome: 'ok' }>, range: Range): ToolOutcome {
+  if (range.start_line !== undefined && range.start_line > 1 && range.start_line > read.totalLines) {
+    return { content: `(start_line exceeds file length of ${read.totalLines} lines)` };
+  }
+  if (read.text === '') return { content: '(empty)' };
+  const text = cutTail(read.text, MAX_CHARS);
+  if (text.length === read.text.length && !read.truncated) return { content: text };
+  const hint = `the file has ${read.totalLines} lines, ${read.totalBytes} bytes; use start_line and end_line to read the rest`;
+  return { content: `${text}\n... [shortened after ${text.length} characters: ${hint}]` };
+}
+
+function refused(reason: string, path: string): string {
+  if (reason === 'permission') return `Permission denied reading file: ${path}`;
+  if (reason === 'binary') return `File is not text: ${path}. Use bash to inspect or convert it.`;
+  if (reason === 'too_large')
+    return `File is too large to read: ${path}. Use bash (head, tail, sed) to look at a part.`;
+  return refusalText(reason, path) ?? `Could not read file '${path}': ${reason}`;
+}

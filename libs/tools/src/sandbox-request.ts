@@ -1,0 +1,24 @@
+import type { SandboxScope, ToolContext, ToolOutcome } from '@caribou/core';
+
+/** Shown in the interface and kept in logs; executing ignores it. */
+export const DESCRIPTION_HINT = 'Why you do this, in a few words. Always give this first.';
+
+export const scopeOf = ({ run }: ToolContext): SandboxScope => ({
+  userId: run.userId,
+  threadId: run.threadId,
+  epoch: run.epoch,
+});
+
+/** An expected failure as the model reads it. */
+export const failed = (text: string): ToolOutcome => ({ content: `Error: ${text}`, isError: true });
+
+/** Why the sandbox refused a path, in the model's words; undefined for a reason that needs no special text. */
+export function refusalText(reason: string, path: string): string | undefined {
+  const texts: Readonly<Record<string, string>> = {
+    not_found: `File not found: ${path}`,
+    is_directory: `Path is a directory, not a file: ${path}`,
+    not_regular: `Not a regular file: ${path}`,
+    outside: `Path is outside the allowed directories (/mnt/user-data/workspace, /mnt/user-data/uploads, /mnt/user-data/outputs): ${path}`,
+  };
+  return texts[reason];
+}
