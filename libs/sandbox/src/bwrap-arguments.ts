@@ -1,0 +1,79 @@
+import { DATA_DIRECTORIES, type DataDirectory, SKILLS_ROOT, VIRTUAL_ROOT } from '@caribou/core';
+import type { SandboxLimits } from './settings.js';
+
+/** Where bwrap finds what it mounts; paths as bwrap sees them. */
+export interface BwrapSources {
+  readonly data: Readonly<Record<DataDirectory, string>>;
+  readonly skills?: string;
+  /** Entries of the host's root besides /usr that programs need: links of a merged /usr, or directories. */
+  readonly rootEntries: readonly RootEntry[];
+}
+
+export type RootEntry =
+  | { readonly kind: 'link'; readonly target: string; readonly path: string }
+  | { readonly kind: 'directory'; readonly path: string };
+
+/** Numbers of the descriptors bwrap reads from or writes to. */
+export interface BwrapDescriptors {
+  readonly passwd: number;
+  readonly group: number;
+  readonly status: number;
+  readonly seccomp?: number;
+}
+
+export const WORKING_DIRECTORY = `${VIRTUAL_ROOT}/workspace`;
+
+/** All that a command finds in its environment. */
+export const COMMAND_ENVIRONMENT: Readonly<Record<string, string>> = {
+  PATH: '/usr/local/bin:/usr/bin:/bin',
+  HOME: WORKING_DIRECTORY,
+  USER: 'sandbox',
+  LANG: 'C.UTF-8',
+  TERM: 'dumb',
+  TMPDIR: '/tmp',
+};
+
+const SHM_BYTES = 64 * 1024 * 1024;
+
+/** Host files below /etc that programs need and that tell nothing about the host; each only if it is there. */
+const ETC_FILES = ['/etc/alternatives', '/etc/ld.so.cache', '/etc/ld.so.conf', '/etc/ld.so.conf.d', '/etc/magic', '/etc/mime.types'];
+
+const rootEntry = (entry: RootEntry): string[] =>
+  entry.kind === 'link' ? ['--symlink', entry.target, entry.path] : ['--ro-bind', entry.path, entry.path];
+
+/**
+ * bwrap's options, for --args. Every destination lies on bwrap's own root, never below a directory that a command can
+ * write, so that no link left there is followed when the next box is set up (CVE-2026-87766). That root and /dev are
+ * read-only in the end, so a command cannot fill their memory.
+ */
+export function bwrapArguments(sources: BwrapSources, descriptors: BwrapDescriptors, limits: SandboxLimits): string[] {
+  return [
+    ...['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent', '--new-session'],
+    ...['--cap-drop', 'ALL', '--hostname', 'sandbox', '--clearenv'],
+    ...Object.entries(COMMAND_ENVIRONMENT).flatMap(([name, value]) => ['--setenv', name, value]),
+    ...['--ro-bind', '/usr', '/usr', ...sources.rootEntries.flatMap(rootEntry)],
+    ...ETC_FILES.flatMap((path) => ['--ro-bind-try', path, path]),
+    ...['--file', String(descriptors.passwd), '/etc/passwd', '--file', String(descriptors.group), '/etc/group'],
+    ...['--proc', '/proc', '--dev', '/dev'],
+    ...['--perms', '1777', '--size', String(SHM_BYTES), '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
+    ...['--perms', '1777', '--size', String(limits.tmpBytes), '--tmpfs', '/tmp'],
+    ...DATA_DIRECTORIES.flatMap((directory) => ['--bind', sources.data[directory], `${VIRTUAL_ROOT}/${directory}`]),
+    ...(sources.skills === undefined ? [] : ['--ro-bind', sources.skills, SKILLS_ROOT]),
+    ...['--remount-ro', '/', '--chdir', WORKING_DIRECTORY],
+    ...['--json-status-fd', String(descriptors.status)],
+    ...(descriptors.seccomp === undefined ? [] : ['--seccomp', String(descriptors.seccomp)]),
+  ];
+}
+
+/** prlimit's options for a command with a time limit. */
+export function processLimits(limits: SandboxLimits, timeoutMs: number): string[] {
+  const cpuSeconds = Math.ceil(timeoutMs / 1000) + 5;
+  return [
+    `--as=${limits.memoryBytes}`,
+    `--nproc=${limits.pids}`,
+    `--fsize=${limits.fileBytes}`,
+    `--nofile=${limits.openFiles}`,
+    `--cpu=${cpuSeconds}`,
+    '--core=0',
+  ];
+}

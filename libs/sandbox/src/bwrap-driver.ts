@@ -1,0 +1,122 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { AppError, BugError, InvalidRequestError, newId, UnavailableError } from '@caribou/contracts';
+import type { DataDirectory } from '@caribou/core';
+import { markProcess, type ProcessMark } from './bwrap-host.js';
+import { launch, type LaunchPlan, type LaunchSources } from './bwrap-launch.js';
+import { explainFailure, planLaunch } from './bwrap-probe.js';
+import { BwrapRecords } from './bwrap-records.js';
+import { follow, killMarked, untilOver } from './bwrap-run.js';
+import { type BoxCommand, BoxGoneError, type BoxInfo, type BoxResult, type BoxSpec, MAX_COMMAND_BYTES, type Probe, type SandboxDriver } from './driver.js';
+import { FileRefusedError } from './file-refused.js';
+import { commandIdentity } from './identity.js';
+import type { SandboxSettings } from './settings.js';
+import { type ThreadFiles, threadFiles } from './thread-files.js';
+
+const PROBE_TIMEOUT_MS = 10_000;
+
+/**
+ * Sandboxes by bubblewrap: a box per command, made of namespaces, so the box of a thread is only a name and whatever
+ * runs under it. Weaker than a container where CPU and memory are concerned: limits are per process.
+ */
+export class BwrapDriver implements SandboxDriver {
+  readonly kind = 'bwrap';
+  private readonly files: ThreadFiles;
+  private readonly records: BwrapRecords;
+  private plan: LaunchPlan | undefined;
+
+  constructor(private readonly settings: SandboxSettings) {
+    this.files = threadFiles(settings.homeDir, commandIdentity());
+    this.records = new BwrapRecords(settings.homeDir);
+  }
+
+  async probe(): Promise<Probe> {
+    try {
+      const planned = await planLaunch(this.settings);
+      if (!planned.ok) return planned;
+      if (planned.plan.identity.uid === 0) return { ok: false, reason: 'commands must not run as root' };
+      await this.tryOut(planned.plan);
+      this.plan = planned.plan;
+      return { ok: true, detail: `bubblewrap: ${planned.detail}` };
+    } catch (error) {
+      // A probe answers in words; whatever failed on the way is the reason.
+      return { ok: false, reason: explainFailure(error instanceof Error || error instanceof AppError ? error.message : String(error)) };
+    }
+  }
+
+  /** Runs one command under a thread that belongs to nobody. @throws {UnavailableError} when that does not go well */
+  private async tryOut(plan: LaunchPlan): Promise<void> {
+    const homeDir = mkdtempSync(join(this.settings.homeDir, 'probe-'));
+    chmodSync(homeDir, 0o711);
+    try {
+      const trial = new BwrapDriver({ ...this.settings, homeDir });
+      trial.plan = plan;
+      const box = { sandboxId: 'probe', managerId: newId(), userId: 'probe', threadId: 'probe' };
+      await trial.create(box, { fresh: false });
+      const command = { command: 'id -u && echo ok > probe', timeoutMs: PROBE_TIMEOUT_MS, maxOutputBytes: 1024 };
+      const { exitCode, stdout, stderr } = await trial.exec(box, command, new AbortController().signal);
+      if (exitCode !== 0 || stdout.trim() !== String(plan.identity.uid)) {
+        throw new UnavailableError(`a trial command answered ${exitCode}: ${stdout}${stderr}`.slice(0, 300));
+      }
+    } finally {
+      rmSync(homeDir, { recursive: true, force: true });
+    }
+  }
+
+  async create(box: BoxSpec, { fresh }: { readonly fresh: boolean }): Promise<void> {
+    await this.files.prepare(box);
+    if (fresh) await this.endRecorded(box);
+  }
+
+  async exec(box: BoxSpec, command: BoxCommand, signal: AbortSignal): Promise<BoxResult> {
+    if (Buffer.byteLength(command.command) > MAX_COMMAND_BYTES) {
+      throw new InvalidRequestError(`a command may have at most ${MAX_COMMAND_BYTES} bytes`);
+    }
+    const { plan } = this;
+    if (plan === undefined) throw new BugError('probe() must have passed before exec()');
+    const timeoutMs = Math.min(command.timeoutMs, this.settings.limits.commandTimeoutMs);
+    const sources = await this.sourcesOf(box, plan);
+    let mark: ProcessMark | null = null;
+    try {
+      const launched = launch(plan, sources, { command: command.command, timeoutMs });
+      mark = launched.child.pid === undefined ? null : markProcess(launched.child.pid);
+      if (mark !== null) this.records.write(box, mark);
+      const { outputCeilingBytes: ceilingBytes } = this.settings.limits;
+      return await follow(launched, { ...command, timeoutMs }, { signal, ceilingBytes });
+    } finally {
+      if (mark !== null) this.records.remove(box.sandboxId, mark.pid);
+    }
+  }
+
+  /** What is mounted. @throws {BoxGoneError} when a directory of the thread is not there */
+  private async sourcesOf(box: BoxSpec, { skillsDir }: LaunchPlan): Promise<LaunchSources> {
+    const path = async (directory: DataDirectory): Promise<string> => {
+      const opened = await this.files.openDataDirectory(box, directory);
+      await opened.close();
+      return this.files.hostPath(box, directory);
+    };
+    try {
+      const data = { workspace: await path('workspace'), uploads: await path('uploads'), outputs: await path('outputs') };
+      return { data, ...(skillsDir === undefined ? {} : { skills: skillsDir }) };
+    } catch (error) {
+      if (!(error instanceof FileRefusedError)) throw error;
+      throw new BoxGoneError('the directories of the thread are not there', { cause: error, details: { dependency: 'bwrap' } });
+    }
+  }
+
+  async remove(box: BoxSpec): Promise<void> {
+    await this.endRecorded(box);
+  }
+
+  private async endRecorded({ sandboxId }: BoxSpec): Promise<void> {
+    const record = this.records.read(sandboxId);
+    if (record === null) return;
+    killMarked(record);
+    await untilOver(record);
+    this.records.remove(sandboxId, record.pid);
+  }
+
+  list(): Promise<readonly BoxInfo[]> {
+    return Promise.resolve(this.records.list());
+  }
+}

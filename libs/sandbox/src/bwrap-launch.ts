@@ -1,0 +1,162 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { Duplex, type Readable } from 'node:stream';
+import { BugError } from '@caribou/contracts';
+import { DATA_DIRECTORIES, type DataDirectory } from '@caribou/core';
+import { bwrapArguments, processLimits, type RootEntry } from './bwrap-arguments.js';
+import { inheritableDescriptors } from './bwrap-host.js';
+import type { CommandIdentity } from './identity.js';
+import type { SandboxLimits } from './settings.js';
+
+/**
+ * Starting bwrap. Three things about the launcher's side of the wall:
+ *
+ *  L1  bwrap gets an empty environment and its options through a descriptor: /proc/1/environ and /proc/1/cmdline of
+ *      the box would show both (reliability notes, finding 6)
+ *  L2  root drops to the dedicated user before bwrap starts
+ *  L3  no descriptor of this process reaches the box: bwrap closes what it is given, inherited ones are covered
+ *
+ * Where the dedicated user cannot come to the data by path (a home below /root, say), root first binds the directories
+ * in a mount namespace of its own at places that user can reach ("staging"). The paths lead through the platform's own
+ * directories only; no command can move them.
+ */
+
+export interface Programs {
+  readonly bwrap: string;
+  readonly prlimit: string;
+  /** Only root needs these. */
+  readonly setpriv?: string;
+  readonly unshare?: string;
+  readonly mount?: string;
+  readonly mkdir?: string;
+  readonly shell: string;
+}
+
+export interface LaunchPlan {
+  readonly programs: Programs;
+  readonly limits: SandboxLimits;
+  readonly rootEntries: readonly RootEntry[];
+  readonly seccomp: Buffer | null;
+  readonly identity: CommandIdentity;
+  /** True when this process is root. */
+  readonly dropsUser: boolean;
+  /** Directory of the machine to stage mounts in, where that is needed. */
+  readonly stage?: string;
+  readonly skillsDir?: string;
+}
+
+/** Host paths to mount. */
+export interface LaunchSources {
+  readonly data: Readonly<Record<DataDirectory, string>>;
+  readonly skills?: string;
+}
+
+export interface Launched {
+  readonly child: ChildProcess;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** JSON documents by bwrap: child-pid once there is a box, exit-code only if the command was really started. */
+  readonly status: Readable;
+}
+
+/** Descriptor numbers in the child. */
+const FD = { args: 3, passwd: 4, group: 5, status: 6, seccomp: 7 } as const;
+
+/** Runs as root with an empty environment; $1 mount, $2 mkdir, $3 stage, $4 how many paths follow; the rest is executed. */
+const STAGING_SCRIPT = `set -e
+mount=$1; mkdir=$2; stage=$3; left=$4; shift 4
+"$mount" -t tmpfs -o size=64k,mode=0755,nosuid,nodev,noexec caribou "$stage"
+while [ "$left" -gt 0 ]; do
+  "$mkdir" "$stage/$left"
+  "$mount" --bind "$1" "$stage/$left"
+  left=$((left - 1)); shift
+done
+exec "$@"`;
+
+/** The sources in the order they are staged. */
+const pathsOf = ({ data, skills }: LaunchSources): string[] => [
+  ...DATA_DIRECTORIES.map((directory) => data[directory]),
+  ...(skills === undefined ? [] : [skills]),
+];
+
+/** The same sources where the staging script binds them: it counts down to 1. */
+function stagedSources(sources: LaunchSources, stage: string): LaunchSources {
+  const count = pathsOf(sources).length;
+  const at = (index: number): string => `${stage}/${count - index}`;
+  return {
+    data: { workspace: at(0), uploads: at(1), outputs: at(2) },
+    ...(sources.skills === undefined ? {} : { skills: at(3) }),
+  };
+}
+
+/** The words that lead to bwrap: staging, then the drop to the dedicated user (L2), then the process limits. */
+function prefix(plan: LaunchPlan, sources: LaunchSources, timeoutMs: number): string[] {
+  const { programs, identity, stage } = plan;
+  const limited = [programs.prlimit, ...processLimits(plan.limits, timeoutMs), '--'];
+  if (!plan.dropsUser) return limited;
+  const { setpriv, unshare, mount, mkdir } = programs;
+  if (setpriv === undefined) throw new BugError('root launches through setpriv');
+  const dropped = [setpriv, `--reuid=${identity.uid}`, `--regid=${identity.gid}`, '--clear-groups', '--inh-caps=-all', '--', ...limited];
+  if (stage === undefined) return dropped;
+  if (unshare === undefined || mount === undefined || mkdir === undefined) throw new BugError('staging takes unshare, mount and mkdir');
+  const paths = pathsOf(sources);
+  const staging = ['/bin/sh', '-c', STAGING_SCRIPT, 'sh', mount, mkdir, stage, String(paths.length), ...paths];
+  return [unshare, '--mount', '--propagation', 'private', '--', ...staging, ...dropped];
+}
+
+type Slot = 'ignore' | 'pipe' | number;
+
+/** stdio of the child; inherited descriptors are covered by /dev/null (L3). */
+function slots(plan: LaunchPlan, devNull: number): Slot[] {
+  const own: Slot[] = ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', plan.seccomp === null ? 'ignore' : 'pipe'];
+  const inherited = inheritableDescriptors();
+  const all: Slot[] = Array.from({ length: Math.max(own.length, 1 + Math.max(2, ...inherited)) }, () => 'ignore');
+  for (const fd of inherited) all[fd] = devNull;
+  own.forEach((slot, fd) => {
+    if (slot !== 'ignore') all[fd] = slot;
+  });
+  return all;
+}
+
+const passwdOf = ({ uid, gid }: CommandIdentity): string =>
+  `root:x:0:0:root:/nonexistent:/usr/sbin/nologin\nsandbox:x:${uid}:${gid}:sandbox:/mnt/user-data/workspace:/bin/sh\n`;
+const groupOf = ({ gid }: CommandIdentity): string => `root:x:0:\nsandbox:x:${gid}:\n`;
+
+/** The pipe at a descriptor of the child; Node makes every pipe a socket, so it goes both ways. */
+function pipeAt(child: ChildProcess, fd: number): Duplex {
+  const streams: readonly unknown[] = child.stdio;
+  const stream = streams[fd];
+  if (!(stream instanceof Duplex)) throw new BugError(`descriptor ${fd} of the child is no pipe`);
+  return stream;
+}
+
+function feed(child: ChildProcess, fd: number, content: string | Buffer): void {
+  const stream = pipeAt(child, fd);
+  // A launch that fails early closes the reading end; its exit says why.
+  stream.on('error', () => undefined);
+  stream.end(content);
+}
+
+/** Starts a command in a new box. Must be called from Node's main thread: the box dies with the thread that spawns it. */
+export function launch(plan: LaunchPlan, sources: LaunchSources, command: { readonly command: string; readonly timeoutMs: number }): Launched {
+  const options = bwrapArguments(
+    { ...(plan.stage === undefined ? sources : stagedSources(sources, plan.stage)), rootEntries: plan.rootEntries },
+    { passwd: FD.passwd, group: FD.group, status: FD.status, ...(plan.seccomp === null ? {} : { seccomp: FD.seccomp }) },
+    plan.limits,
+  );
+  const [file = '', ...words] = [
+    ...prefix(plan, sources, command.timeoutMs),
+    ...[plan.programs.bwrap, '--args', String(FD.args), '--', plan.programs.shell, '-c', command.command],
+  ];
+  const devNull = openSync('/dev/null', 'r+');
+  try {
+    const child = spawn(file, words, { env: {}, cwd: '/', stdio: slots(plan, devNull) });
+    feed(child, FD.args, `${options.join('\0')}\0`);
+    feed(child, FD.passwd, passwdOf(plan.identity));
+    feed(child, FD.group, groupOf(plan.identity));
+    if (plan.seccomp !== null) feed(child, FD.seccomp, plan.seccomp);
+    return { child, stdout: pipeAt(child, 1), stderr: pipeAt(child, 2), status: pipeAt(child, FD.status) };
+  } finally {
+    closeSync(devNull);
+  }
+}

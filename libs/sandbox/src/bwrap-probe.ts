@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { findProgram, hostRootEntries, isReachableBy } from './bwrap-host.js';
+import type { LaunchPlan, Programs } from './bwrap-launch.js';
+import { commandIdentity } from './identity.js';
+import { seccompFilter } from './seccomp.js';
+import type { SandboxSettings } from './settings.js';
+
+const run = promisify(execFile);
+
+/** --disable-userns and --size exist from 0.8.0 on. */
+const MINIMUM_VERSION = [0, 8] as const;
+
+type Planned = { readonly ok: true; readonly plan: LaunchPlan; readonly detail: string } | { readonly ok: false; readonly reason: string };
+const no = (reason: string): Planned => ({ ok: false, reason });
+
+function findPrograms(): Programs | string {
+  const bwrap = findProgram('bwrap');
+  const prlimit = findProgram('prlimit');
+  const setpriv = findProgram('setpriv');
+  const unshare = findProgram('unshare');
+  const mount = findProgram('mount');
+  const mkdir = findProgram('mkdir');
+  if (bwrap === undefined) return 'bubblewrap is not installed (apt install bubblewrap)';
+  if (prlimit === undefined) return 'prlimit is not installed (apt install util-linux)';
+  if (process.getuid?.() === 0 && setpriv === undefined) return 'setpriv is not installed (apt install util-linux)';
+  return {
+    ...{ bwrap, prlimit, shell: findProgram('bash') ?? '/bin/sh' },
+    ...(setpriv === undefined ? {} : { setpriv }),
+    ...(unshare === undefined ? {} : { unshare }),
+    ...(mount === undefined ? {} : { mount }),
+    ...(mkdir === undefined ? {} : { mkdir }),
+  };
+}
+
+async function versionProblem(bwrap: string): Promise<string | null> {
+  const { stdout } = await run(bwrap, ['--version'], { env: {}, timeout: 5000 });
+  const [major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(stdout)?.slice(1) ?? []).map(Number);
+  const enough = major > MINIMUM_VERSION[0] || (major === MINIMUM_VERSION[0] && minor >= MINIMUM_VERSION[1]);
+  return enough ? null : `bubblewrap ${stdout.trim()} is too old, 0.8 or newer is needed`;
+}
+
+/** A directory every machine has, that hides neither the data nor the skills when mounts are staged in it. */
+function stagePlace({ homeDir, skillsDir }: SandboxSettings): string {
+  const hides = (place: string): boolean => [homeDir, skillsDir ?? ''].some((path) => path === place || path.startsWith(`${place}/`));
+  return ['/mnt', '/media', '/srv'].find((place) => existsSync(place) && !hides(place)) ?? '/tmp';
+}
+
+/** How commands are to be launched on this machine, or why they cannot be. */
+export async function planLaunch(settings: SandboxSettings): Promise<Planned> {
+  if (process.platform !== 'linux') return no('bubblewrap exists on Linux only');
+  const programs = findPrograms();
+  if (typeof programs === 'string') return no(programs);
+  const problem = await versionProblem(programs.bwrap);
+  if (problem !== null) return no(problem);
+  const identity = commandIdentity();
+  const dropsUser = process.getuid?.() === 0;
+  mkdirSync(settings.homeDir, { recursive: true });
+  const skills = settings.skillsDir !== undefined && existsSync(settings.skillsDir) ? { skillsDir: settings.skillsDir } : {};
+  const reachable = [settings.homeDir, ...Object.values(skills)].every((path) => isReachableBy(identity, path));
+  const stage = dropsUser && !reachable ? stagePlace(settings) : undefined;
+  if (stage !== undefined && (programs.unshare === undefined || programs.mount === undefined || programs.mkdir === undefined)) {
+    return no(`user ${identity.uid} cannot reach ${settings.homeDir}, and unshare and mount (apt install util-linux) are needed to help it`);
+  }
+  const seccomp = seccompFilter(process.arch);
+  const plan: LaunchPlan = { programs, limits: settings.limits, rootEntries: hostRootEntries(), seccomp, identity, dropsUser, ...skills, ...(stage === undefined ? {} : { stage }) };
+  const detail = `user ${identity.uid}, ${seccomp === null ? `no system call filter for ${process.arch}` : 'system call filter'}${stage === undefined ? '' : ', staged mounts'}`;
+  return { ok: true, plan, detail };
+}
+
+/** What to do about a launch that failed, in an administrator's words. */
+export function explainFailure(message: string): string {
+  if (/namespace|uid map|Operation not permitted|Permission denied/i.test(message)) {
+    return `${message}; user namespaces must be allowed (sysctl kernel.unprivileged_userns_clone=1, on Ubuntu also kernel.apparmor_restrict_unprivileged_userns=0; in a container: --security-opt seccomp=unconfined)`;
+  }
+  return message;
+}

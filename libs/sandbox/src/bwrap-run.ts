@@ -1,0 +1,97 @@
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { UnavailableError } from '@caribou/contracts';
+import { isRunning, markProcess, type ProcessMark } from './bwrap-host.js';
+import type { Launched } from './bwrap-launch.js';
+import type { BoxCommand, BoxResult, EndedBy } from './driver.js';
+import { errnoOf } from './file-refused.js';
+import { CommandOutput } from './output-window.js';
+
+const SIGNAL_NUMBERS: Readonly<Record<string, number>> = { SIGHUP: 1, SIGINT: 2, SIGABRT: 6, SIGKILL: 9, SIGSEGV: 11, SIGTERM: 15, SIGXCPU: 24 };
+/** The kernel ends a box within milliseconds; a machine that takes longer than this is in trouble. */
+const END_WAIT_MS = 10_000;
+const MAX_STATUS_BYTES = 4096;
+
+/** What bwrap reports about the box, as far as it came. */
+interface BoxStatus {
+  /** PID 1 of the box, as this machine numbers it. */
+  readonly keeperPid?: number;
+  /** Known only if the command was started. */
+  readonly exitCode?: number;
+}
+
+function parseStatus(text: string): BoxStatus {
+  const keeperPid = /"child-pid"\s*:\s*(\d+)/.exec(text)?.[1];
+  const exitCode = /"exit-code"\s*:\s*(\d+)/.exec(text)?.[1];
+  return {
+    ...(keeperPid === undefined ? {} : { keeperPid: Number(keeperPid) }),
+    ...(exitCode === undefined ? {} : { exitCode: Number(exitCode) }),
+  };
+}
+
+/**
+ * Resolves once the marked process is over. A box's PID 1 is over only when the kernel has ended everything in its
+ * process namespace.
+ *
+ * @throws {UnavailableError} when it is still there after ten seconds
+ */
+export async function untilOver(mark: ProcessMark): Promise<void> {
+  for (let waitedMs = 0; isRunning(mark); waitedMs += 2) {
+    if (waitedMs > END_WAIT_MS) throw new UnavailableError('a process of the sandbox does not end', { details: { dependency: 'bwrap' } });
+    await delay(2);
+  }
+}
+
+/** Kills a process if it still is the marked one; bwrap takes its whole box with it. */
+export function killMarked(mark: ProcessMark): void {
+  if (!isRunning(mark)) return;
+  try {
+    process.kill(mark.pid, 'SIGKILL');
+  } catch (error) {
+    if (errnoOf(error) !== 'ESRCH') throw error;
+  }
+}
+
+/** Follows a launched command to its end; see SandboxDriver.exec. */
+export async function follow(launched: Launched, command: BoxCommand, options: { signal: AbortSignal; ceilingBytes: number }): Promise<BoxResult> {
+  const { child, stdout, stderr, status } = launched;
+  const { signal } = options;
+  const startedMs = performance.now();
+  let endedBy: EndedBy = 'exit';
+  const end = (by: EndedBy): void => {
+    if (endedBy === 'exit') endedBy = by;
+    child.kill('SIGKILL');
+  };
+  const output = new CommandOutput({ maxBytes: command.maxOutputBytes, ceilingBytes: options.ceilingBytes }, () => {
+    stdout.destroy();
+    stderr.destroy();
+    end('output');
+  });
+  stdout.on('data', (chunk: Buffer) => output.push('out', chunk));
+  stderr.on('data', (chunk: Buffer) => output.push('err', chunk));
+  let statusText = '';
+  let keeper: ProcessMark | null = null;
+  status.on('data', (chunk: Buffer) => {
+    statusText = (statusText + chunk.toString('utf8')).slice(0, MAX_STATUS_BYTES);
+    const { keeperPid } = parseStatus(statusText);
+    if (keeper === null && keeperPid !== undefined) keeper = markProcess(keeperPid);
+  });
+  const timer = setTimeout(() => end('timeout'), command.timeoutMs);
+  const onAbort = (): void => end('cancel');
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    const [code, killedBy] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+    if (keeper !== null) await untilOver(keeper);
+    const known = parseStatus(statusText).exitCode;
+    const taken = output.take();
+    if (endedBy === 'exit' && known === undefined && killedBy === null) {
+      throw new UnavailableError(`bubblewrap could not set the sandbox up: ${taken.stderr.trim().slice(0, 300)}`, { details: { dependency: 'bwrap' } });
+    }
+    const exitCode = endedBy === 'exit' ? (known ?? 128 + (SIGNAL_NUMBERS[killedBy ?? ''] ?? 0)) : 137;
+    return { exitCode: exitCode ?? code ?? 1, ...taken, endedBy, durationMs: performance.now() - startedMs };
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+  }
+}

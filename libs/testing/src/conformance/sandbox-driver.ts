@@ -1,0 +1,251 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { BoxResult, BoxSpec, SandboxDriver, ThreadFiles } from '@caribou/sandbox';
+
+/** What a driver's own test brings. */
+export interface SandboxDriverUnderTest {
+  /**
+   * A driver that has passed its probe, with its data below `homeDir`, skills from `homeDir/skills`, at most 256 MiB of
+   * memory, 64 processes, 8 MiB of /tmp and 2 MiB of output. Called again for a second manager's driver.
+   */
+  make(homeDir: string): Promise<SandboxDriver>;
+  /** Host-side access to the same data. */
+  files(homeDir: string): ThreadFiles;
+  /** The user commands run as. */
+  readonly uid: number;
+}
+
+let marks = 0;
+/** A number of seconds that only one test sleeps: it marks a process in the machine's process list. */
+const uniqueSleep = (): string => {
+  marks += 1;
+  return `86${process.pid}${marks}`;
+};
+
+/** Living processes of this machine whose command line holds the text; boxes share its kernel. */
+export function processesWith(text: string): string[] {
+  return readdirSync('/proc').filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false;
+    try {
+      const state = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.[0];
+      return state !== 'Z' && readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(text);
+    } catch {
+      return false; // It ended while we looked.
+    }
+  });
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+/** The one suite of every SandboxDriver. */
+export function describeSandboxDriver(name: string, underTest: SandboxDriverUnderTest): void {
+  describe(`${name} as a SandboxDriver`, () => {
+    let home: string;
+    let driver: SandboxDriver;
+    const box: BoxSpec = { sandboxId: `caribou-test-${process.pid}`, managerId: 'm1', userId: 'default', threadId: 't1' };
+    const other: BoxSpec = { sandboxId: `caribou-test-${process.pid}-b`, managerId: 'm1', userId: 'default', threadId: 't2' };
+
+    const files = (): ThreadFiles => underTest.files(home);
+    const hostFile = (name: string): string => join(files().hostPath(box, 'workspace'), name);
+    const run = (command: string, options: { timeoutMs?: number; signal?: AbortSignal; maxOutputBytes?: number; in?: BoxSpec } = {}): Promise<BoxResult> =>
+      driver.exec(
+        options.in ?? box,
+        { command, timeoutMs: options.timeoutMs ?? 20_000, maxOutputBytes: options.maxOutputBytes ?? 16_384 },
+        options.signal ?? new AbortController().signal,
+      );
+    const outputOf = async (command: string): Promise<string> => (await run(command)).stdout.trim();
+
+    beforeAll(async () => {
+      home = mkdtempSync(join(tmpdir(), 'caribou-box-'));
+      mkdirSync(join(home, 'skills'));
+      writeFileSync(join(home, 'skills', 'SKILL.md'), 'a skill');
+      process.env['CARIBOU_CANARY_SECRET'] = 'canary-in-the-environment';
+      driver = await underTest.make(home);
+      await driver.create(box, { fresh: true });
+      await driver.create(other, { fresh: true });
+    }, 60_000);
+    afterAll(async () => {
+      delete process.env['CARIBOU_CANARY_SECRET'];
+      await driver.remove(box);
+      await driver.remove(other);
+      rmSync(home, { recursive: true, force: true });
+    }, 60_000);
+
+    test('runs a command in the workspace and tells exit code, stdout and stderr apart', async () => {
+      const result = await run('pwd; echo problem >&2; exit 3');
+
+      expect(result).toMatchObject({ exitCode: 3, stdout: '/mnt/user-data/workspace\n', stderr: 'problem\n', truncatedBytes: 0, endedBy: 'exit' });
+    });
+
+    test('gives the command an empty standard input and no descriptor of ours', async () => {
+      const beyond = await outputOf('cat; cd /proc/self/fd; for fd in *; do [ "$fd" -gt 2 ] && readlink "$fd"; done | grep -v -e ^/dev/null$ -e ^/proc/');
+
+      expect(beyond).toBe('');
+    });
+
+    test('runs as the dedicated user, without capabilities or new privileges, behind a system call filter (D1)', async () => {
+      const status = await outputOf('id -u; grep -E "^(CapInh|CapPrm|CapEff|CapBnd|CapAmb|NoNewPrivs|Seccomp):" /proc/self/status | tr -d "\\t "');
+
+      expect(status.split('\n')).toEqual([
+        String(underTest.uid),
+        ...['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].map((set) => `${set}:0000000000000000`),
+        'NoNewPrivs:1',
+        'Seccomp:2',
+      ]);
+    });
+
+    test('shows nothing of the environment of the process that launches it (D1)', async () => {
+      const names = (await outputOf('env | cut -d= -f1 | grep -v -E "^(_|SHLVL|PWD|OLDPWD|HOSTNAME)$" | sort | tr "\\n" " "')).trim();
+      const everywhere = await outputOf('cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr "\\0" "\\n"');
+
+      expect(names.split(' ')).toEqual(['HOME', 'LANG', 'PATH', 'TERM', 'TMPDIR', 'USER']);
+      expect(everywhere).not.toContain('canary');
+      expect(everywhere).not.toContain(home);
+    });
+
+    test('has no network but its own loopback (D1)', async () => {
+      expect(await outputOf('tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d " "')).toBe('lo');
+    });
+
+    test('cannot make namespaces, mount, or change the system (D1, D2)', async () => {
+      const attempts = ['unshare -U true', 'unshare -m true', 'mount -t tmpfs none /tmp', 'touch /x', 'touch /usr/x', 'touch /etc/x', 'touch /dev/x', 'mkdir /mnt/x', 'mknod /tmp/n b 8 0'];
+
+      for (const attempt of attempts) expect([attempt, (await run(attempt)).exitCode === 0]).toEqual([attempt, false]);
+    });
+
+    test('sees the data of its own thread, shared with the host, and of no other (D2)', async () => {
+      await files().replace(other, '/mnt/user-data/workspace/of-another-thread', Buffer.from('foreign'));
+      await files().replace(box, '/mnt/user-data/uploads/in.txt', Buffer.from('in'));
+
+      const result = await run('cat ../uploads/in.txt > ../outputs/out.txt; mkdir -p sub; echo w > sub/w; ls /mnt/user-data; find / -name of-another-thread 2>/dev/null');
+
+      expect(result.stdout.trim().split('\n')).toEqual(['outputs', 'uploads', 'workspace']);
+      const handle = await files().openFile(box, '/mnt/user-data/outputs/out.txt');
+      expect(await handle.readFile('utf8')).toBe('in');
+      await handle.close();
+    });
+
+    test('has the skills read-only', async () => {
+      const result = await run('cat /mnt/skills/SKILL.md; touch /mnt/skills/x');
+
+      expect(result.stdout).toBe('a skill');
+      expect(result.exitCode).not.toBe(0);
+    });
+
+    test('ends everything at the time-out, daemons as well (D3)', async () => {
+      const mark = uniqueSleep();
+
+      const result = await run(`setsid sleep ${mark} & (trap "" TERM HUP; sleep ${mark}) & echo before; sleep ${mark}`, { timeoutMs: 1500 });
+
+      expect(result).toMatchObject({ endedBy: 'timeout', exitCode: 137, stdout: 'before\n' });
+      expect(processesWith(mark)).toEqual([]);
+    });
+
+    test('ends everything when the signal aborts, before or during the command (D3)', async () => {
+      const mark = uniqueSleep();
+      const during = new AbortController();
+      const running = run(`setsid sleep ${mark} & sleep ${mark}`, { signal: during.signal });
+      await until(() => processesWith(mark).length >= 2);
+      during.abort();
+
+      expect(await running).toMatchObject({ endedBy: 'cancel' });
+      expect(processesWith(mark)).toEqual([]);
+      expect(await run(`sleep ${mark}`, { signal: AbortSignal.abort() })).toMatchObject({ endedBy: 'cancel' });
+      expect(processesWith(mark)).toEqual([]);
+    });
+
+    test('returns at the end of the command and leaves no background process (D3)', async () => {
+      const mark = uniqueSleep();
+
+      const result = await run(`setsid sleep ${mark} >/dev/null 2>&1 & sleep ${mark} & echo done`);
+
+      expect(result).toMatchObject({ exitCode: 0, stdout: 'done\n', endedBy: 'exit' });
+      expect(processesWith(mark)).toEqual([]);
+    });
+
+    test('leaves nothing when a command kills the shell above it (D3)', async () => {
+      const mark = uniqueSleep();
+
+      await run(`setsid sleep ${mark} >/dev/null 2>&1 & kill -9 $PPID; kill -9 $$`);
+
+      expect(processesWith(mark)).toEqual([]);
+    });
+
+    test('survives a fork bomb: it ends at the time-out and the next command runs', async () => {
+      const bomb = await run('bomb() { bomb | bomb & }; bomb; sleep 60', { timeoutMs: 2000 });
+
+      expect(['timeout', 'exit', 'output']).toContain(bomb.endedBy);
+      expect(await outputOf('echo alive')).toBe('alive');
+    }, 60_000);
+
+    test('keeps head and tail of a long output and counts the rest', async () => {
+      const result = await run('i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done', { maxOutputBytes: 2048 });
+
+      expect(result.stdout).toMatch(/^line 0\n[^]*bytes left out[^]*line 2999\n$/);
+      expect(Buffer.byteLength(result.stdout)).toBeLessThanOrEqual(2048);
+      expect(result.truncatedBytes).toBeGreaterThan(20_000);
+    });
+
+    test('ends a command that writes without end', async () => {
+      const mark = uniqueSleep();
+      const result = await run(`yes ${mark}`, { maxOutputBytes: 1024 });
+
+      expect(result.endedBy).toBe('output');
+      expect(Buffer.byteLength(result.stdout)).toBeLessThanOrEqual(1024);
+      expect(processesWith(mark)).toEqual([]);
+    });
+
+    test('bounds memory and the size of /tmp', async () => {
+      expect((await run('dd if=/dev/zero of=/dev/null bs=512M count=1')).exitCode).not.toBe(0);
+      expect((await run('head -c 20000000 /dev/zero > /tmp/big')).exitCode).not.toBe(0);
+    });
+
+    test('follows no link that a command left when it runs the next one', async () => {
+      const victim = join(home, 'victim');
+      await run(`rm -rf * ; for name in sub uploads mnt .bwrap; do ln -s /oldroot${victim} $name; ln -s ${victim} $name-b; done; ln -s /etc/hostname link`);
+      await driver.create(box, { fresh: false });
+
+      expect(await outputOf('echo next')).toBe('next');
+      expect(existsSync(victim)).toBe(false);
+      await run('rm -rf *');
+    });
+
+    test('passes the command on unchanged, whatever it holds', async () => {
+      const text = `a'b"c$HOME\\n; $(id) \`id\` é😀 --\n%s`;
+
+      expect((await run(`cat <<'END_OF_TEXT'\n${text}\nEND_OF_TEXT`)).stdout).toBe(`${text}\n`);
+      expect((await run('-c')).exitCode).not.toBe(0);
+    });
+
+    test('refuses a command that no kernel would take', async () => {
+      await expect(run(`: ${'x'.repeat(130_000)}`)).rejects.toMatchObject({ code: 'invalid_request' });
+    });
+
+    test('a fresh box ends what an earlier manager left running, and keeps the files', async () => {
+      const mark = uniqueSleep();
+      const successor = await underTest.make(home);
+      const left = run(`echo kept > kept; sleep ${mark}`).catch((error: unknown) => error);
+      await until(() => processesWith(mark).length > 0 && existsSync(hostFile('kept')));
+
+      await successor.create({ ...box, managerId: 'm2' }, { fresh: true });
+
+      expect(processesWith(mark)).toEqual([]);
+      await left;
+      const command = { command: 'cat kept', timeoutMs: 10_000, maxOutputBytes: 1024 };
+      expect(await successor.exec({ ...box, managerId: 'm2' }, command, new AbortController().signal)).toMatchObject({ stdout: 'kept\n' });
+    }, 30_000);
+
+    test('can be removed twice and made again, with its files', async () => {
+      await run('echo still > here');
+
+      await driver.remove(box);
+      await driver.remove(box);
+      await driver.create(box, { fresh: false });
+
+      expect(await outputOf('cat here')).toBe('still');
+    }, 30_000);
+  });
+}
