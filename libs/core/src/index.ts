@@ -12,6 +12,7 @@ export type {
   ClaimResult,
   CommitRequest,
   CommitResult,
+  EndedRun,
   FinishRequest,
   FinishResult,
   RunLease,

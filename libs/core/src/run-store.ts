@@ -155,10 +155,20 @@ export interface AdmitResult {
   readonly repeated: boolean;
   /** Runs whose cancel flag this admission set: the caller broadcasts their cancel. */
   readonly cancelled: readonly string[];
+  /** Queued runs this admission ended. */
+  readonly ended: readonly EndedRun[];
+}
+
+/** A queued run that ended without ever having an owner: the caller publishes its last events to who listens. */
+export interface EndedRun {
+  readonly runId: string;
+  readonly appended: readonly NumberedEvent[];
 }
 
 export interface CancelResult {
   readonly run: RunRecord;
   /** The owner must be told: the run is current. False: it was finished already, or was queued and is gone now. */
   readonly broadcast: boolean;
+  /** The run, when this call ended it. */
+  readonly ended: readonly EndedRun[];
 }

@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto';
+import {
+  BugError,
+  type CancelAction,
+  ConflictError,
+  InvalidRequestError,
+  NotFoundError,
+  RateLimitedError,
+  type RunRecord,
+} from '@caribou/contracts';
+import type { AdmitRequest, AdmitResult, CancelResult, EndedRun, ThreadKey, ThreadStore } from '@caribou/core';
+import type { RedisConnection } from './connection.js';
+import { runOf } from './run-codec.js';
+import { loadScript } from './scripts.js';
+import type { StoreSettings } from './store-settings.js';
+import { parseStored } from './stored-json.js';
+import { callThread } from './thread-call.js';
+
+const scripts = { admit: loadScript('admit'), cancel: loadScript('cancel') };
+
+/** A hint, not a promise: a queue moves when a run ends. */
+const RETRY_AFTER_MS = 5000;
+
+const otherBody = (): InvalidRequestError =>
+  new InvalidRequestError('this Idempotency-Key was used with another request body');
+
+/** Why an admission was refused; nothing was written. */
+function refusal(outcome: string, request: AdmitRequest, settings: StoreSettings): Error {
+  const details = { threadId: request.threadId };
+  switch (outcome) {
+    case 'busy':
+      return new ConflictError(
+        'Thread is already running a task. Wait for it to finish or choose a different multitask strategy.',
+        { details },
+      );
+    case 'no_thread':
+      return new NotFoundError(`Thread ${request.threadId} does not exist`, { details });
+    case 'no_checkpoint':
+      return new NotFoundError(`Checkpoint ${request.checkpointId ?? ''} does not exist`, { details });
+    case 'other_body':
+      return otherBody();
+    case 'gone':
+      return new ConflictError('the run of this Idempotency-Key was deleted or rolled back', { details });
+    case 'full':
+      return new RateLimitedError(`the thread has ${settings.maxQueuedRuns} queued runs, which is the limit`, {
+        details: { ...details, retryAfterMs: RETRY_AFTER_MS },
+      });
+    case 'quota':
+      return new RateLimitedError(`${settings.maxInFlightRuns} runs are in flight, which is the limit`, {
+        details: { ...details, retryAfterMs: RETRY_AFTER_MS },
+      });
+    default:
+      return new BugError(`unknown reply of admit: ${outcome}`);
+  }
+}
+
+/** Queued runs that a script ended: `end` is all that their logs hold. */
+const endedOf = (pairs: unknown): EndedRun[] =>
+  (pairs as readonly [string, number][]).map(([runId, seq]) => ({
+    runId,
+    appended: [{ seq: Number(seq), event: { kind: 'end', status: 'interrupted' } }],
+  }));
+
+/** Keys come from clients: hashed, they are short and hold no separator. */
+const keyDigest = (key: string): string => createHash('sha256').update(key).digest('hex');
+
+export function admissions(redis: RedisConnection, settings: StoreSettings): Pick<ThreadStore, 'admit' | 'findIdempotent' | 'requestCancel'> {
+  const idempotencyKey = (userId: string, key: string): string => redis.keys.idempotency(userId, keyDigest(key));
+  const logParams = { events_ttl_ms: settings.eventsTtlMs, max_log_bytes: settings.maxLogBytes };
+
+  async function admit(request: AdmitRequest): Promise<AdmitResult> {
+    const { idempotency } = request;
+    const reply = await callThread(redis, request, scripts.admit, {
+      params: {
+        ...logParams,
+        run: request.runId,
+        user: request.userId,
+        assistant: request.assistantId,
+        strategy: request.multitaskStrategy,
+        create: request.ifNotExists === 'create',
+        temporary: request.kwargs.temporary,
+        checkpoint: request.checkpointId ?? '',
+        traceparent: request.traceparent ?? '',
+        body_hash: idempotency?.bodyHash ?? '',
+        idempotency_ttl_ms: settings.idempotencyTtlMs,
+        max_queued: settings.maxQueuedRuns,
+        max_in_flight: settings.maxInFlightRuns,
+        kept_checkpoints: settings.keptCheckpoints,
+      },
+      texts: [JSON.stringify(request.metadata), JSON.stringify(request.kwargs), JSON.stringify(request.threadMetadata)],
+      moreKeys: idempotency === undefined ? [] : [idempotencyKey(request.userId, idempotency.key)],
+    });
+    const [outcome, run, cancelled, ended] = reply;
+    if (outcome === 'repeated') return { run: runOf(run), repeated: true, cancelled: [], ended: [] };
+    if (outcome !== 'ok') throw refusal(outcome, request, settings);
+    return { run: runOf(run), repeated: false, cancelled: cancelled as string[], ended: endedOf(ended) };
+  }
+
+  async function findIdempotent(userId: string, key: string, bodyHash: string): Promise<RunRecord | null> {
+    const known = await redis.use((client) => client.get(idempotencyKey(userId, key)));
+    if (known === null) return null;
+    const first = parseStored<{ readonly body_hash: string; readonly run: string }>(known);
+    if (first.body_hash !== bodyHash) throw otherBody();
+    const hash = await redis.use((client) => client.hgetall(redis.keys.runPrefix(userId) + first.run));
+    const flat = Object.entries(hash).flat();
+    return flat.length === 0 ? null : runOf(flat);
+  }
+
+  async function requestCancel(thread: ThreadKey, runId: string, action: CancelAction): Promise<CancelResult> {
+    const reply = await callThread(redis, thread, scripts.cancel, { params: { ...logParams, run: runId, action } });
+    if (reply[0] === 'no_run') throw new NotFoundError(`Run ${runId} does not exist`, { details: { runId } });
+    return { run: runOf(reply[1]), broadcast: reply[2] === 1, ended: endedOf(reply[3]) };
+  }
+
+  return { admit, findIdempotent, requestCancel };
+}

@@ -1,0 +1,46 @@
+#!lua
+--[[ Takes a thread for an owner: its current run, else the head of its inbox. A queued run never carries a cancel flag
+  (cancel.lua and admit.lua end it at once), so the head is to be run.
+  KEYS, ARGV  thread.lua; parameters owner, lease_ms
+  Reply  {'idle'}: nothing to run; {'busy'}: another live owner; {'damaged', key}
+         {'run', epoch, run record, head as load.lua gives it, attempts since the last commit} ]]
+-- @include thread.lua
+-- @include clock.lua
+-- @include load.lua
+local damage = damaged_thread()
+if damage then return { 'damaged', damage } end
+if redis.call('EXISTS', lease_key) == 1 then return { 'busy' } end
+
+local record, run = read_hash(record_key), nil
+local passed = 0
+for _, run_id in ipairs(record and runs_in_flight(record) or {}) do
+  damage = damaged_run(run_id)
+  if damage then return { 'damaged', damage } end
+  run = read_hash(run_key(run_id))
+  if run_id ~= record.current then passed = passed + 1 end
+  if run then break end
+end
+if passed > 0 then redis.call('LTRIM', inbox_key, passed, -1) end
+if not run then
+  redis.call('ZREM', pending_key, pending_member)
+  if record and record.status == 'busy' then
+    redis.call('HSET', record_key, 'current', '', 'status', record.settled)
+  end
+  return { 'idle' }
+end
+
+local epoch = string.format('%.0f', math.max((record.epoch or 0) + 1, now_ms))
+if not run.started then
+  run.base_checkpoint_id = record.head
+  redis.call('HSET', run_key(run.run_id), 'started', '1', 'base_checkpoint_id', record.head,
+    'base_entry', record.next_entry, 'base_value', record.next_value)
+  if record.head ~= '' then redis.call('HINCRBY', bases_key, record.head, 1) end
+end
+if run.open ~= '' then
+  run.dropped = run.dropped == '' and run.open or run.dropped .. ',' .. run.open
+end
+redis.call('HSET', run_key(run.run_id), 'status', 'running', 'updated_at', now_iso, 'attempt', run.attempt + 1,
+  'tries', run.tries + 1, 'dropped', run.dropped, 'open', '')
+redis.call('HSET', record_key, 'current', run.run_id, 'epoch', epoch, 'status', 'busy')
+redis.call('SET', lease_key, p.owner .. ':' .. epoch, 'PX', p.lease_ms)
+return { 'run', epoch, redis.call('HGETALL', run_key(run.run_id)), load_head(record), run.tries + 1 }

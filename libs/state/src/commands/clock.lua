@@ -1,0 +1,24 @@
+-- Redis' own clock: no process's clock decides anything.
+local clock = redis.call('TIME')
+local now_us = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
+local now_ms = math.floor(now_us / 1000)
+
+local function iso(ms)
+  local days = math.floor(ms / 86400000)
+  local rest = ms - days * 86400000
+  local year, month = 1970, 1
+  local function leap() return (year % 4 == 0 and year % 100 ~= 0) or year % 400 == 0 end
+  while days >= (leap() and 366 or 365) do
+    days = days - (leap() and 366 or 365)
+    year = year + 1
+  end
+  local lengths = { 31, leap() and 29 or 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 }
+  while days >= lengths[month] do
+    days = days - lengths[month]
+    month = month + 1
+  end
+  local seconds = math.floor(rest / 1000)
+  return string.format('%04d-%02d-%02dT%02d:%02d:%02d.%03dZ', year, month, days + 1,
+    math.floor(seconds / 3600), math.floor(seconds / 60) % 60, seconds % 60, rest % 1000)
+end
+local now_iso = iso(now_ms)

@@ -1,0 +1,16 @@
+#!lua
+--[[ Makes a state the head of its thread for the run that owns it, and tells the run's log, in one step.
+  KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua) and those of run-commit.lua
+  Reply  {'ok', checkpoint id, its time, number of the first event, log fields, cancel flag or ''}
+         {'fenced', reason}, {'damaged', key}: nothing is written ]]
+-- @include fence.lua
+-- @include run-commit.lua
+local refusal = refused()
+if refusal then return refusal end
+local record, run = read_hash(record_key), read_hash(run_key(p.run))
+if is_stale(record, p.commit) then return { 'fenced', 'another head' } end
+
+local first = run.seq + 1
+local id = commit_step(record, run)
+touch(record)
+return { 'ok', id, now_iso, first, redis.call('HLEN', log_key), run.cancel }

@@ -1,0 +1,9 @@
+-- Writing a new thread record. Needs thread.lua, clock.lua.
+-- Unset texts are '', counters begin at 1; `minted`: time in µs of the newest checkpoint id.
+local function create_thread(metadata, temporary)
+  redis.call('HSET', record_key, 'created_at', now_iso, 'updated_at', now_iso, 'metadata', metadata,
+    'status', 'idle', 'settled', 'idle', 'head', '', 'current', '', 'next_entry', 1, 'next_value', 1,
+    'minted', 0, 'pruned', '', 'swept', 0, 'temporary', temporary and '1' or '')
+  if not temporary then redis.call('ZADD', threads_key, now_ms, thread_id) end
+  return read_hash(record_key)
+end

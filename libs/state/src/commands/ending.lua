@@ -1,0 +1,73 @@
+-- How runs leave a thread. Needs thread.lua, clock.lua, events.lua.
+
+-- Moves `updated_at`; a temporary thread is in no index.
+local function touch(record, ...)
+  redis.call('HSET', record_key, 'updated_at', now_iso, ...)
+  if record.temporary ~= '1' then redis.call('ZADD', threads_key, now_ms, thread_id) end
+end
+
+local function drop_checkpoint(id)
+  redis.call('HDEL', checkpoints_key, id)
+  redis.call('ZREM', order_key, id)
+end
+
+-- A base that no run needs any more goes if pruning has passed it already.
+local function release_base(record, id)
+  if not id or id == '' or redis.call('HEXISTS', bases_key, id) == 0 then return end
+  if redis.call('HINCRBY', bases_key, id, -1) > 0 then return end
+  redis.call('HDEL', bases_key, id)
+  if id <= record.pruned and id ~= record.head then drop_checkpoint(id) end
+end
+
+local function forget_run(record, run)
+  redis.call('DEL', run_key(run.run_id))
+  redis.call('ZREM', runs_key, run.run_id)
+  release_base(record, run.base_checkpoint_id)
+  release_base(record, run.fork_checkpoint_id)
+end
+
+-- The terminal event; the log lives on for p.events_ttl_ms.
+local function add_end(run, status)
+  add_event(run, '{"kind":"end","status":"' .. status .. '"}')
+  redis.call('PEXPIRE', events_key(run.run_id), p.events_ttl_ms)
+  redis.call('SREM', in_flight_key, run.run_id)
+end
+
+-- Ends a run that never had an owner; the caller takes it out of the inbox. Answers its id and the number of `end`.
+local function end_queued(record, run, action)
+  add_end(run, 'interrupted')
+  if action == 'rollback' then
+    forget_run(record, run)
+  else
+    save_log(run)
+    redis.call('HSET', run_key(run.run_id), 'status', 'interrupted', 'cancel', action, 'updated_at', now_iso)
+  end
+  return { run.run_id, run.seq }
+end
+
+-- A rollback may follow an interrupt, as it asks for more; nothing takes one back.
+local function set_cancel(run, action)
+  if run.cancel == 'rollback' or run.cancel == action then return end
+  run.cancel = action
+  redis.call('HSET', run_key(run.run_id), 'cancel', action, 'updated_at', now_iso)
+end
+
+-- An ended temporary thread stays readable as long as its run's log, for those who wait for the run's values.
+local function expire_thread()
+  redis.call('HSET', record_key, 'ended', '1')
+  for _, key in ipairs({ record_key, log_key, checkpoints_key, order_key, bases_key, runs_key }) do
+    redis.call('PEXPIRE', key, p.events_ttl_ms)
+  end
+  for _, run_id in ipairs(redis.call('ZRANGE', runs_key, 0, -1)) do
+    redis.call('PEXPIRE', run_key(run_id), p.events_ttl_ms)
+  end
+end
+
+-- After a run left: pending while another is there, else the thread shows how it was left.
+local function settle(record, settled, current)
+  local more = current ~= '' or redis.call('LLEN', inbox_key) > 0
+  if not more then redis.call('ZREM', pending_key, pending_member) end
+  touch(record, 'current', current, 'settled', settled, 'status', more and 'busy' or settled)
+  if record.temporary == '1' and not more then expire_thread() end
+  return more
+end

@@ -1,0 +1,62 @@
+#!lua
+--[[ Ends the run that owns its thread: a last step, the terminal event, statuses, release of the lease. A run whose
+  cancel flag says rollback is rolled back whatever its owner made of it: the next run was promised the state before.
+  KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua), status, stop_reason, error (JSON or ''),
+              rollback, more_events (how many), those of run-commit.lua when `commit` is there,
+              events_ttl_ms, max_log_bytes
+              texts: those of run-commit.lua, then the other events
+  Reply  {'ok', 1 when rolled back, number of the first event, checkpoint id or '', time, 1 when more is to run}
+         {'fenced', reason}, {'damaged', key}: nothing is written ]]
+-- @include fence.lua
+-- @include run-commit.lua
+local refusal = refused()
+if refusal then return refusal end
+local record, run = read_hash(record_key), read_hash(run_key(p.run))
+local rollback = p.rollback or run.cancel == 'rollback'
+local base = run.base_checkpoint_id
+if rollback and base ~= '' and redis.call('HEXISTS', checkpoints_key, base) == 0 then
+  return { 'damaged', checkpoints_key }
+end
+if p.commit and not rollback and is_stale(record, p.commit) then return { 'fenced', 'another head' } end
+
+-- Everything above the base is this run's: nobody else writes while it is current.
+local function roll_back()
+  local newer = redis.call('ZRANGEBYLEX', order_key, base == '' and '-' or '(' .. base, '+')
+  for _, id in ipairs(newer) do drop_checkpoint(id) end
+  for entry = run.base_entry, record.next_entry - 1 do
+    redis.call('HDEL', log_key, string.format('%.0f', entry))
+  end
+  for value = run.base_value, record.next_value - 1 do
+    redis.call('HDEL', log_key, string.format('c%.0f', value))
+  end
+  local channels = {}
+  if base ~= '' then channels = cjson.decode(redis.call('HGET', checkpoints_key, base)).channels end
+  show_values(record, channels)
+  redis.call('HSET', record_key, 'head', base)
+  record.head = base
+  forget_run(record, run)
+end
+
+local function settled_status()
+  if rollback then return record.settled end
+  if p.status == 'error' or p.status == 'timeout' then return 'error' end
+  if p.status ~= 'success' or record.head == '' then return 'idle' end
+  local head = cjson.decode(redis.call('HGET', checkpoints_key, record.head))
+  return #head.next > 0 and 'interrupted' or 'idle'
+end
+
+local first, checkpoint = run.seq + 1, ''
+if rollback then
+  add_end(run, 'interrupted')
+  roll_back()
+else
+  if p.commit then checkpoint = commit_step(record, run) end
+  for _ = 1, p.more_events do add_event(run, take()) end
+  add_end(run, p.status)
+  save_log(run)
+  redis.call('HSET', run_key(p.run), 'status', p.status, 'stop_reason', p.stop_reason, 'error', p.error,
+    'open', '', 'updated_at', now_iso)
+end
+redis.call('DEL', lease_key)
+local more = settle(record, settled_status(), '')
+return { 'ok', rollback and 1 or 0, first, checkpoint, now_iso, more and 1 or 0 }

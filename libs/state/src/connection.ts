@@ -1,0 +1,112 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Logger, silentLogger } from '@caribou/core';
+import { UnavailableError } from '@caribou/contracts';
+import { Redis } from 'ioredis';
+import { storeKeys, type StoreKeys } from './keys.js';
+import { asAppError } from './redis-errors.js';
+import type { Script } from './scripts.js';
+
+export interface RedisOptions {
+  readonly url: string;
+  /** Begins every key; default `caribou:`. */
+  readonly keyPrefix?: string;
+  /** Longest wait for a connection plus a reply, default 3000. */
+  readonly commandTimeoutMs?: number;
+  /** Upper bound of the growing pause between reconnects, default 1000. */
+  readonly maxReconnectDelayMs?: number;
+  readonly logger?: Logger;
+}
+
+const FIRST_RECONNECT_MS = 20;
+
+/**
+ * One connection to Redis, reconnecting for ever. Commands wait a bounded time for it; a command that was sent when
+ * the connection broke is not sent again, as nobody knows whether it took effect.
+ */
+export class RedisConnection {
+  readonly keys: StoreKeys;
+  private readonly client: Redis;
+  private readonly timeoutMs: number;
+  private closed = false;
+
+  constructor(options: RedisOptions) {
+    this.keys = storeKeys(options.keyPrefix ?? 'caribou:');
+    this.timeoutMs = options.commandTimeoutMs ?? 3000;
+    const maxDelayMs = options.maxReconnectDelayMs ?? 1000;
+    this.client = new Redis(options.url, {
+      commandTimeout: this.timeoutMs,
+      connectTimeout: this.timeoutMs,
+      enableOfflineQueue: false,
+      autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
+      noDelay: true,
+      keepAlive: 10_000,
+      socketTimeout: 2 * this.timeoutMs,
+      retryStrategy: (times) => Math.min(FIRST_RECONNECT_MS * 2 ** Math.min(times, 10), maxDelayMs),
+    });
+    this.client.setMaxListeners(0);
+    const logger = options.logger ?? silentLogger;
+    this.client.on('error', (error: Error) => logger.warn({ event: 'redis.error', error: error.message }, 'redis connection'));
+  }
+
+  /** @throws {UnavailableError} when Redis does not answer in time. */
+  async ping(): Promise<void> {
+    await this.use((client) => client.ping());
+  }
+
+  /**
+   * Runs plain commands on the connection.
+   *
+   * @throws {UnavailableError} when Redis does not answer in time; a write may then have taken effect
+   */
+  async use<Reply>(command: (client: Redis) => Promise<Reply>): Promise<Reply> {
+    await this.ready();
+    try {
+      return await command(this.client);
+    } catch (error) {
+      throw asAppError(error);
+    }
+  }
+
+  /** Runs a script in one atomic step. @throws as `use`. */
+  async run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+    return this.use(async (client) => {
+      try {
+        return await client.evalsha(script.sha1, keys.length, ...keys, ...args);
+      } catch (error) {
+        if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
+        return await client.eval(script.source, keys.length, ...keys, ...args);
+      }
+    });
+  }
+
+  /** Ends the connection after the commands under way; later commands throw UnavailableError. */
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    if (this.client.status === 'ready') await Promise.race([this.client.quit(), delay(this.timeoutMs)]);
+    this.client.disconnect();
+  }
+
+  private async ready(): Promise<void> {
+    if (this.client.status === 'ready') return;
+    if (this.closed) throw new UnavailableError('the connection to Redis is closed', { details: { dependency: 'redis' } });
+    await new Promise<void>((resolve, reject) => {
+      const settle = (failure?: UnavailableError): void => {
+        clearTimeout(timer);
+        this.client.off('ready', onReady);
+        if (failure === undefined) resolve();
+        else reject(failure);
+      };
+      const onReady = (): void => settle();
+      const timer = setTimeout(
+        () => settle(new UnavailableError(`Redis was not reachable for ${this.timeoutMs} ms`, { details: { dependency: 'redis' } })),
+        this.timeoutMs,
+      );
+      this.client.once('ready', onReady);
+    });
+  }
+}
+
+/** Connects in the background and reconnects for ever; the first command waits for the connection. */
+export const createRedis = (options: RedisOptions): RedisConnection => new RedisConnection(options);

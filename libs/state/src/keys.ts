@@ -1,0 +1,99 @@
+import { InvalidRequestError, UserId } from '@caribou/contracts';
+import type { ThreadKey } from '@caribou/core';
+
+/**
+ * The keys of one thread in the order in which every script on a thread takes them; `commands/thread.lua` names them
+ * again. The owner is part of every key.
+ */
+export interface ThreadKeys {
+  /** Hash: the thread record. */
+  readonly record: string;
+  /** Hash: numbered, immutable messages (`<n>`) and channel values (`c<n>`). */
+  readonly log: string;
+  /** Hash: checkpoint id → JSON. */
+  readonly checkpoints: string;
+  /** Sorted set, all scores 0: checkpoint ids by age. */
+  readonly order: string;
+  /** Hash: checkpoint id → how many runs start from it. */
+  readonly bases: string;
+  /** Sorted set: run ids by their number in the thread. */
+  readonly runs: string;
+  /** List: ids of queued runs, oldest first. */
+  readonly inbox: string;
+  /** String with a deadline: `<owner id>:<epoch>`. */
+  readonly lease: string;
+  /** Sorted set of all users: threads with something to run, by the time they got it. */
+  readonly pending: string;
+  /** Sorted set: the user's threads by `updated_at`. */
+  readonly threads: string;
+  /** Set: the user's runs that are not over. */
+  readonly inFlight: string;
+  /** Hash: the thread's sandbox binding. */
+  readonly sandbox: string;
+  /** Set: keys of the thread's execution journal. */
+  readonly executions: string;
+}
+
+export interface StoreKeys {
+  thread(thread: ThreadKey): ThreadKeys;
+  /** Run records and event logs are named inside scripts, by prefix and run id. */
+  runPrefix(userId: string): string;
+  eventsPrefix(userId: string): string;
+  runEvents(userId: string, runId: string): string;
+  executionPrefix(thread: ThreadKey): string;
+  threads(userId: string): string;
+  idempotency(userId: string, key: string): string;
+  readonly managerPrefix: string;
+  manager(managerId: string): string;
+  managerSeen(managerId: string): string;
+  readonly pending: string;
+}
+
+/** Ids are checked here once more: a ":" in one would let it name another owner's key. */
+function strict(id: string): string {
+  if (!UserId.safeParse(id).success) throw new InvalidRequestError('an id must be 1 to 64 letters, digits, "_" or "-"');
+  return id;
+}
+
+export function storeKeys(prefix: string): StoreKeys {
+  const pending = `${prefix}pending`;
+  const user = (userId: string): string => `${prefix}user:${strict(userId)}`;
+  return {
+    pending,
+    thread: ({ userId, threadId }) => {
+      const base = `${prefix}thread:${strict(userId)}:${strict(threadId)}`;
+      return {
+        record: base,
+        log: `${base}:log`,
+        checkpoints: `${base}:checkpoints`,
+        order: `${base}:order`,
+        bases: `${base}:bases`,
+        runs: `${base}:runs`,
+        inbox: `${base}:inbox`,
+        lease: `${base}:lease`,
+        pending,
+        threads: `${user(userId)}:threads`,
+        inFlight: `${user(userId)}:in-flight`,
+        sandbox: `${base}:sandbox`,
+        executions: `${base}:executions`,
+      };
+    },
+    runPrefix: (userId) => `${prefix}run:${strict(userId)}:`,
+    eventsPrefix: (userId) => `${prefix}events:${strict(userId)}:`,
+    runEvents: (userId, runId) => `${prefix}events:${strict(userId)}:${strict(runId)}`,
+    executionPrefix: ({ userId, threadId }) => `${prefix}execution:${strict(userId)}:${strict(threadId)}:`,
+    threads: (userId) => `${user(userId)}:threads`,
+    idempotency: (userId, key) => `${user(userId)}:idempotency:${key}`,
+    managerPrefix: `${prefix}manager:`,
+    manager: (managerId) => `${prefix}manager:${strict(managerId)}`,
+    managerSeen: (managerId) => `${prefix}manager-seen:${strict(managerId)}`,
+  };
+}
+
+/** A thread as a member of the pending set. */
+export const pendingMember = ({ userId, threadId }: ThreadKey): string => `${userId}/${threadId}`;
+
+export function parsePendingMember(member: string): ThreadKey {
+  const border = member.indexOf('/');
+  return { userId: member.slice(0, border), threadId: member.slice(border + 1) };
+}

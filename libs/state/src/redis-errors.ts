@@ -1,0 +1,14 @@
+import { AppError, BugError, UnavailableError } from '@caribou/contracts';
+
+/** Replies by which Redis says that it will not serve at present; the command had no effect. */
+const refusals = /^(OOM|LOADING|MISCONF|READONLY|MASTERDOWN|NOREPLICAS|BUSY|TRYAGAIN|CLUSTERDOWN)\b/;
+
+/** What an error of the Redis client means to a caller: unavailable, or a defect of ours. */
+export function asAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  if (error instanceof Error && error.name === 'ReplyError' && !refusals.test(error.message)) {
+    return new BugError(`Redis refused a command: ${error.message}`, { cause: error });
+  }
+  const reason = error instanceof Error ? error.message : String(error);
+  return new UnavailableError(`Redis is not available: ${reason}`, { cause: error, details: { dependency: 'redis' } });
+}

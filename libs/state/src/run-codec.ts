@@ -1,0 +1,50 @@
+import { CancelAction, MultitaskStrategy, type NumberedEvent, type RunEvent, type RunRecord, RunStatus } from '@caribou/contracts';
+import { parseStored } from './stored-json.js';
+
+/** A hash as Redis' HGETALL and our scripts give it: field, text, field, text, … */
+export function hashOf(flat: unknown): ReadonlyMap<string, string> {
+  const texts = flat as readonly string[];
+  const hash = new Map<string, string>();
+  for (let index = 0; index + 1 < texts.length; index += 2) hash.set(texts[index] ?? '', texts[index + 1] ?? '');
+  return hash;
+}
+
+/** The run record that `commands/admit.lua` wrote; unset texts are stored as ''. */
+export function runOf(flat: unknown): RunRecord {
+  const hash = hashOf(flat);
+  const text = (field: string): string => hash.get(field) ?? '';
+  const number = (field: string): number => Number(text(field));
+  const orNull = (field: string): string | null => (text(field) === '' ? null : text(field));
+  return {
+    run_id: text('run_id'),
+    thread_id: text('thread_id'),
+    assistant_id: text('assistant_id'),
+    status: RunStatus.parse(text('status')),
+    metadata: parseStored<RunRecord['metadata']>(text('metadata')),
+    kwargs: parseStored<RunRecord['kwargs']>(text('kwargs')),
+    multitask_strategy: MultitaskStrategy.parse(text('multitask_strategy')),
+    created_at: text('created_at'),
+    updated_at: text('updated_at'),
+    attempt: number('attempt'),
+    total_input_tokens: number('input_tokens'),
+    total_output_tokens: number('output_tokens'),
+    total_tokens: number('input_tokens') + number('output_tokens'),
+    llm_call_count: number('calls'),
+    stop_reason: orNull('stop_reason'),
+    error: text('error') === '' ? null : parseStored<RunRecord['error']>(text('error')),
+    user_id: text('user_id'),
+    base_checkpoint_id: orNull('base_checkpoint_id'),
+    fork_checkpoint_id: orNull('fork_checkpoint_id'),
+    input_committed: text('input_committed') === '1',
+    cancel: cancelOf(text('cancel')),
+    dropped_message_ids: parseStored<string[]>(`[${text('dropped')}]`),
+    traceparent: orNull('traceparent'),
+  };
+}
+
+/** A stored cancel flag; '' means none. */
+export const cancelOf = (text: unknown): CancelAction | null => (text === '' ? null : CancelAction.parse(text));
+
+/** Events with the numbers a script gave them: consecutive from `first`. */
+export const numbered = (first: unknown, events: readonly RunEvent[]): NumberedEvent[] =>
+  events.map((event, index) => ({ seq: Number(first) + index, event }));

@@ -1,0 +1,117 @@
+import type { RunEvent } from '@caribou/contracts';
+import { NotFoundError, TooLargeError } from '@caribou/contracts';
+import type { ClaimResult, CommitRequest, RunLease, RunStore, ThreadKey } from '@caribou/core';
+import {
+  appendedBy,
+  type CheckpointDraft,
+  checkpointCall,
+  checkpointEvent,
+  draftOf,
+  progressParams,
+  texts,
+  writtenHead,
+} from './commit-call.js';
+import type { RedisConnection } from './connection.js';
+import { finishRun } from './finish-run.js';
+import { logOf } from './head-log.js';
+import { pendingMember } from './keys.js';
+import { isSweepDue, type Sweep, sweepLog } from './log-sweep.js';
+import { cancelOf, numbered, runOf } from './run-codec.js';
+import { loadScript } from './scripts.js';
+import { headOf, loadedOf } from './stored-checkpoint.js';
+import { type StoreOptions, storeSettings } from './store-settings.js';
+import { callOwned, callThread } from './thread-call.js';
+import { listUnowned } from './unowned-threads.js';
+
+const scripts = {
+  claim: loadScript('claim'),
+  renew: loadScript('renew'),
+  append: loadScript('append'),
+  commit: loadScript('commit'),
+  handOver: loadScript('hand-over'),
+  readCheckpoints: loadScript('read-checkpoints'),
+};
+
+/** The runner's face of the store in Redis. */
+export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}): RunStore {
+  const settings = storeSettings(options);
+  const logLimits = { max_log_bytes: settings.maxLogBytes, kept_checkpoints: settings.keptCheckpoints };
+
+  async function claim(thread: ThreadKey, ownerId: string): Promise<ClaimResult> {
+    const reply = await callThread(redis, thread, scripts.claim, {
+      params: { owner: ownerId, lease_ms: settings.leaseMs },
+    });
+    if (reply[0] !== 'run') return { kind: reply[0] === 'busy' ? 'busy' : 'idle' };
+    const [, epoch, flat, head, tries] = reply;
+    const run = runOf(flat);
+    const loaded = loadedOf(head);
+    return {
+      kind: 'run',
+      lease: { userId: thread.userId, threadId: thread.threadId, runId: run.run_id, ownerId, epoch: Number(epoch) },
+      run,
+      head: headOf(loaded, loaded.checkpoints[0] ?? null),
+      exhausted: Number(tries) > settings.maxAttempts,
+    };
+  }
+
+  async function append(
+    lease: RunLease,
+    events: readonly RunEvent[],
+    { openMessageId, dropped = [] }: Parameters<RunStore['append']>[2] = {},
+  ) {
+    const open = openMessageId === null ? '' : JSON.stringify(openMessageId);
+    const reply = await callOwned(redis, lease, scripts.append, {
+      params: { ...logLimits, events: events.length, open, dropped: dropped.map((id) => JSON.stringify(id)).join(',') },
+      texts: texts(events),
+    });
+    if (reply[0] === 'too_large') {
+      throw new TooLargeError('the event log of the run is full', { details: { limitBytes: 2 * settings.maxLogBytes } });
+    }
+    return numbered(reply[1], events);
+  }
+
+  /** What the commit may free; only a log with much that its head does not show is looked through. */
+  async function sweepFor(thread: ThreadKey, draft: CheckpointDraft): Promise<Sweep | null> {
+    const log = logOf(draft.head);
+    return isSweepDue(log) ? sweepLog(redis, thread, log) : null;
+  }
+
+  async function commit(lease: RunLease, request: CommitRequest) {
+    const draft = draftOf(request, lease.runId);
+    const call = checkpointCall(draft, await sweepFor(lease, draft));
+    const reply = await callOwned(redis, lease, scripts.commit, {
+      params: { ...logLimits, ...progressParams(request), commit: call.params },
+      texts: [...texts(request.events), ...call.texts],
+    });
+    const minted = { checkpointId: String(reply[1]), createdAt: String(reply[2]), fields: Number(reply[4]) };
+    return {
+      head: writtenHead(draft, call, minted),
+      appended: appendedBy(reply[3], request.events, [checkpointEvent(draft, minted)]),
+      cancel: cancelOf(reply[5]),
+    };
+  }
+
+  return {
+    claim,
+    append,
+    commit,
+    finish: (lease, request) => finishRun(redis, settings, lease, request),
+    loadCheckpoint: async (thread, checkpointId) => {
+      const reply = await callThread(redis, thread, scripts.readCheckpoints, { params: { ids: [checkpointId], ended: true } });
+      const loaded = reply[0] === 'ok' ? loadedOf(reply[1]) : null;
+      const checkpoint = loaded?.checkpoints[0] ?? null;
+      if (loaded === null || checkpoint === null) throw new NotFoundError(`checkpoint ${checkpointId} does not exist`);
+      return headOf(loaded, checkpoint);
+    },
+    renew: async (lease) => {
+      const reply = await callOwned(redis, lease, scripts.renew, { params: { lease_ms: settings.leaseMs } });
+      return { cancel: cancelOf(reply[1]) };
+    },
+    handOver: async (lease) => {
+      await callOwned(redis, lease, scripts.handOver, { params: {} });
+    },
+    listUnowned: (limit) => listUnowned(redis, limit),
+    hasWork: async (thread) => (await redis.use((client) => client.zscore(redis.keys.pending, pendingMember(thread)))) !== null,
+    ping: () => redis.ping(),
+  };
+}

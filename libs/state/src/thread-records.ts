@@ -1,0 +1,80 @@
+import { ConflictError, NotFoundError, type ThreadRecord } from '@caribou/contracts';
+import type { ThreadKey, ThreadStore } from '@caribou/core';
+import type { RedisConnection } from './connection.js';
+import { loadScript } from './scripts.js';
+import { callThread, type Reply } from './thread-call.js';
+import { isListed, threadOf } from './thread-codec.js';
+
+const scripts = {
+  create: loadScript('create-thread'),
+  patch: loadScript('patch-thread'),
+  remove: loadScript('delete-thread'),
+  copy: loadScript('copy-thread'),
+};
+
+const noThread = (threadId: string): NotFoundError =>
+  new NotFoundError(`Thread ${threadId} does not exist`, { details: { threadId } });
+
+/** Throws what a refusal of a write without an owner means. */
+export function assertAllowed([outcome]: Reply, threadId: string): void {
+  if (outcome === 'no_thread') throw noThread(threadId);
+  if (outcome === 'busy') {
+    throw new ConflictError('Thread is busy: a run is in flight. Wait for it to finish or cancel it.', { details: { threadId } });
+  }
+}
+
+type Records = Pick<ThreadStore, 'createThread' | 'getThread' | 'patchThread' | 'deleteThread' | 'copyThread'>;
+
+export function threadRecords(redis: RedisConnection): Records {
+  async function getThread(thread: ThreadKey): Promise<ThreadRecord> {
+    const hash = await redis.use((client) => client.hgetall(redis.keys.thread(thread).record));
+    const flat = Object.entries(hash).flat();
+    if (!isListed(flat)) throw noThread(thread.threadId);
+    return threadOf(thread.threadId, flat);
+  }
+
+  return {
+    getThread,
+
+    createThread: async (thread, metadata) => {
+      const reply = await callThread(redis, thread, scripts.create, { params: {}, texts: [JSON.stringify(metadata)] });
+      if (reply[0] === 'taken') throw new ConflictError('this thread id is in use', { details: { threadId: thread.threadId } });
+      return { record: threadOf(thread.threadId, reply[1]), created: reply[2] === 1 };
+    },
+
+    patchThread: async (thread, metadata, { touch = true } = {}) => {
+      for (let attempt = 0; attempt < MAX_PATCH_ATTEMPTS; attempt += 1) {
+        const before = await getThread(thread);
+        const reply = await callThread(redis, thread, scripts.patch, {
+          params: { touch },
+          texts: [JSON.stringify(before.metadata), JSON.stringify({ ...before.metadata, ...metadata })],
+        });
+        assertAllowed(reply, thread.threadId);
+        if (reply[0] === 'ok') return threadOf(thread.threadId, reply[1]);
+      }
+      throw new ConflictError('the thread is being changed by others', { details: { threadId: thread.threadId } });
+    },
+
+    deleteThread: async (thread) => {
+      const reply = await callThread(redis, thread, scripts.remove, {
+        params: {},
+        moreKeys: [redis.keys.executionPrefix(thread)],
+      });
+      assertAllowed(reply, thread.threadId);
+    },
+
+    copyThread: async (thread, newThreadId) => {
+      const target = redis.keys.thread({ userId: thread.userId, threadId: newThreadId });
+      const reply = await callThread(redis, thread, scripts.copy, {
+        params: { target: newThreadId },
+        moreKeys: [target.record, target.log, target.checkpoints, target.order],
+      });
+      assertAllowed(reply, thread.threadId);
+      if (reply[0] === 'taken') throw new ConflictError('this thread id is in use', { details: { threadId: newThreadId } });
+      return threadOf(newThreadId, reply[1]);
+    },
+  };
+}
+
+/** Patches of one thread are rare; each lost race means that another one was written. */
+const MAX_PATCH_ATTEMPTS = 10;

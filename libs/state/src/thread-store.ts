@@ -1,0 +1,23 @@
+import type { ThreadStore } from '@caribou/core';
+import { admissions } from './admission.js';
+import { checkpointReads } from './checkpoint-reads.js';
+import type { RedisConnection } from './connection.js';
+import { runRecords } from './run-records.js';
+import { stateUpdates } from './state-updates.js';
+import { type StoreOptions, storeSettings } from './store-settings.js';
+import { threadRecords } from './thread-records.js';
+import { threadSearch } from './thread-search.js';
+
+/** The gateway's face of the store in Redis. */
+export function redisThreadStore(redis: RedisConnection, options: StoreOptions = {}): ThreadStore {
+  const settings = storeSettings(options);
+  return {
+    ...threadRecords(redis),
+    ...threadSearch(redis),
+    ...checkpointReads(redis),
+    ...stateUpdates(redis, settings),
+    ...admissions(redis, settings),
+    ...runRecords(redis),
+    ping: () => redis.ping(),
+  };
+}
