@@ -35,6 +35,7 @@ export class LeaseKeeper {
   constructor(private readonly options: LeaseKeeperOptions) {
     this.deadlineMs = options.clock.monotonicMs() + options.clocks.leaseMs;
     this.timer = setInterval(() => void this.renewNow(), options.clocks.renewMs);
+    this.timer.unref();
   }
 
   /** Aborts with RunCancelled or RunLost. */

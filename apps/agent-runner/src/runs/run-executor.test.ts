@@ -1,0 +1,186 @@
+import { newId, type RunEvent, type RunKwargs } from '@caribou/contracts';
+import { type RunEventLog, type RunStore, silentLogger, systemClock, type ThreadKey, type ThreadStore } from '@caribou/core';
+import { runAgent } from '@caribou/agent';
+import { leadChain } from '@caribou/middleware';
+import { createRedis, type RedisConnection, redisEventLog, redisRunStore, redisThreadStore } from '@caribou/state';
+import { type FakeSandbox, fakeSandbox, scriptedModel, startRedis, type TestServer, transcriptFaults } from '@caribou/testing';
+import { leadTools } from '@caribou/tools';
+import { type Handling, RunExecutor } from './run-executor.js';
+import { RunRegistry } from './run-registry.js';
+
+const LEASE_MS = 250;
+
+let server: TestServer;
+let redis: RedisConnection;
+let threads: ThreadStore;
+let log: RunEventLog;
+
+beforeAll(async () => {
+  server = await startRedis({ appendonly: false });
+  redis = createRedis({ url: server.url, keyPrefix: `${newId()}:` });
+  threads = redisThreadStore(redis, { leaseMs: LEASE_MS });
+  log = redisEventLog(redis, { leaseMs: LEASE_MS });
+});
+
+afterAll(async () => {
+  await redis.close();
+  await server.stop();
+});
+
+const SCRIPT = [
+  { content: ['Look', 'ing'], calls: [{ name: 'bash', args: { description: 'count', command: 'echo one' } }] },
+  { content: ['It says ', 'one.'] },
+];
+
+const kwargs = (text: string): RunKwargs => ({
+  input: { messages: [{ type: 'human', id: newId(), content: text, additional_kwargs: {}, response_metadata: {} }] },
+  context: {},
+  recursion_limit: 10,
+  stream_mode: ['values'],
+  stream_subgraphs: false,
+  on_disconnect: 'continue',
+  temporary: false,
+});
+
+async function admitted(): Promise<ThreadKey & { readonly runId: string }> {
+  const thread = { userId: 'default', threadId: newId() };
+  const { run } = await threads.admit({
+    ...thread,
+    runId: newId(),
+    assistantId: 'lead_agent',
+    metadata: {},
+    kwargs: kwargs('count'),
+    multitaskStrategy: 'reject',
+    ifNotExists: 'create',
+    threadMetadata: {},
+  });
+  return { ...thread, runId: run.run_id };
+}
+
+/** A store of a process that dies at its n-th call: before the call, or after Redis carried it out. */
+function dyingStore(store: RunStore, death: { readonly call: number; readonly after: boolean }): { store: RunStore; died: Promise<void> } {
+  let calls = 0;
+  let markDied: () => void = () => undefined;
+  const died = new Promise<void>((resolve) => {
+    markDied = resolve;
+  });
+  const never = new Promise<never>(() => undefined);
+  const mortal = new Proxy(store, {
+    get(target, name: keyof RunStore) {
+      return async (...args: readonly unknown[]) => {
+        calls += 1;
+        if (calls > death.call) return never;
+        const call = (): Promise<unknown> => Reflect.apply(target[name], target, args) as Promise<unknown>;
+        if (calls < death.call) return call();
+        if (death.after) await call();
+        markDied();
+        return never;
+      };
+    },
+  });
+  return { store: mortal, died };
+}
+
+function executorOn(store: RunStore, sandbox: FakeSandbox): RunExecutor {
+  const model = scriptedModel(SCRIPT);
+  return new RunExecutor({
+    store,
+    publisher: { publishEvents: () => undefined },
+    registry: new RunRegistry(),
+    agent: ({ host, run, head, position }) =>
+      runAgent({
+        chain: leadChain({ sandbox }),
+        tools: leadTools({ sandbox }),
+        model,
+        systemPrompt: 'test',
+        options: { maxTurns: 10 },
+        host,
+        run,
+        state: head.state,
+        step: head.metadata?.step ?? 0,
+        position,
+      }),
+    deadLetter: () => Promise.resolve(),
+    clock: systemClock,
+    logger: silentLogger,
+    clocks: { leaseMs: LEASE_MS, renewMs: 80 },
+    onRunEnd: () => undefined,
+  });
+}
+
+/** What a fresh process does with the thread's wake: again and again until it is its turn. */
+async function takeOver(thread: ThreadKey, sandbox: FakeSandbox): Promise<Handling> {
+  const executor = executorOn(redisRunStore(redis, { leaseMs: LEASE_MS }), sandbox);
+  for (;;) {
+    const handling = await executor.handle(thread, () => undefined);
+    if (handling.kind !== 'busy') return handling;
+    await systemClock.sleep(20);
+  }
+}
+
+async function eventsOf(runId: string): Promise<readonly RunEvent[]> {
+  const { events } = await log.read('default', runId, { after: 0, limit: 1000 });
+  expect(events.map((entry) => entry.seq)).toEqual(events.map((_, index) => index + 1));
+  return events.map((entry) => entry.event);
+}
+
+async function expectWhole(thread: ThreadKey & { readonly runId: string }, sandbox: FakeSandbox): Promise<void> {
+  const head = await threads.head(thread);
+  const messages = head?.state.messages ?? [];
+  expect(messages.map((message) => [message.type, message.content])).toEqual([
+    ['human', 'count'],
+    ['ai', 'Looking'],
+    ['tool', 'one\n'],
+    ['ai', 'It says one.'],
+  ]);
+  expect(transcriptFaults(messages)).toEqual([]);
+  expect(sandbox.executed).toEqual(['echo one']);
+  expect((await threads.getRun(thread, thread.runId)).status).toBe('success');
+  expect(await threads.getThread(thread)).toMatchObject({ status: 'idle', values: { title: 'count' } });
+  const events = await eventsOf(thread.runId);
+  expect(events.filter((event) => event.kind === 'end')).toEqual([{ kind: 'end', status: 'success' }]);
+  expect(events.at(-1)?.kind).toBe('end');
+  expectDeltasMatch(events, messages);
+}
+
+/** Whoever concatenates the deltas and drops what he is told to drop has each message exactly once. */
+function expectDeltasMatch(events: readonly RunEvent[], messages: readonly { readonly id: string; readonly content: unknown; readonly type: string }[]): void {
+  const texts = new Map<string, string>();
+  for (const event of events) {
+    if (event.kind === 'message.delta') texts.set(event.message_id, (texts.get(event.message_id) ?? '') + event.content);
+    if (event.kind === 'run.start') for (const id of event.dropped_message_ids) texts.delete(id);
+  }
+  const answers = messages.filter((message) => message.type === 'ai').map((message) => [message.id, message.content]);
+  expect([...texts]).toEqual(answers);
+}
+
+describe(RunExecutor, () => {
+  test('an undisturbed run leaves a whole transcript, one terminal event and a free thread', async () => {
+    const thread = await admitted();
+    const sandbox = fakeSandbox();
+
+    expect(await takeOver(thread, sandbox)).toEqual({ kind: 'ack' });
+
+    await expectWhole(thread, sandbox);
+    expect(await takeOver(thread, sandbox)).toEqual({ kind: 'ack' });
+    expect(await redisRunStore(redis).hasWork(thread)).toBe(false);
+  });
+
+  const deaths = Array.from({ length: 10 }, (_, index) => index + 1).flatMap((call) => [
+    { call, after: false },
+    { call, after: true },
+  ]);
+
+  test.each(deaths)('a death at store call $call (after it: $after) is made good by the next runner', async (death) => {
+    const thread = await admitted();
+    const sandbox = fakeSandbox();
+    const { store, died } = dyingStore(redisRunStore(redis, { leaseMs: LEASE_MS }), death);
+
+    const first = executorOn(store, sandbox).handle(thread, () => undefined);
+    const outcome = await Promise.race([died.then(() => 'died'), first.then(() => 'finished')]);
+    await takeOver(thread, sandbox);
+
+    expect(outcome === 'died' || death.call > 8).toBe(true);
+    await expectWhole(thread, sandbox);
+  });
+});
