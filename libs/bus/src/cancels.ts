@@ -20,7 +20,7 @@ export function createCancels(link: NatsLink, logger: Logger): Cancels {
       link.subscribe(CANCEL_ALL, ({ subject, data }) => {
         const runId = subject.slice(subject.indexOf('.') + 1);
         const action = readAction(data);
-        if (action === undefined) logger.warn({ run_id: runId }, 'nats: a cancel without a known action is ignored');
+        if (action === undefined) logger.warn({ runId }, 'nats: a cancel without a known action is ignored');
         else listener(runId, action);
       }),
   };

@@ -40,7 +40,7 @@ export function connectBus(options: BusOptions): Bus {
       try {
         await link.close(timeoutMs);
       } catch (cause) {
-        logger.warn({ err: natsFailure('close the connection', cause) }, 'nats: the connection did not close cleanly');
+        logger.warn({ error: natsFailure('close the connection', cause) }, 'nats: the connection did not close cleanly');
       }
     },
   };

@@ -15,4 +15,5 @@ export type {
 } from './bus.js';
 export { connectBus } from './connect-bus.js';
 export { type NatsTarget, natsTarget } from './nats-target.js';
+export { createRemoteSandbox, type RemoteSandboxOptions } from './remote-sandbox.js';
 export { type CallOptions, type CallTarget, createRpcClient, DEADLINE_HEADER, type RpcClient } from './rpc-client.js';

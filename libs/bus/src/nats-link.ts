@@ -118,7 +118,7 @@ export class NatsLink {
     const connection = this.current;
     if (connection !== undefined && !connection.isClosed()) {
       const drained = connection.drain().catch((cause: unknown) => {
-        this.options.logger.debug({ err: cause }, 'nats: drain did not finish');
+        this.options.logger.debug({ error: cause }, 'nats: drain did not finish');
       });
       await Promise.race([drained, sleep(timeoutMs, undefined, { ref: false })]);
       if (!connection.isClosed()) await connection.close();
@@ -136,7 +136,7 @@ export class NatsLink {
         await this.live(this.current);
       } catch (cause) {
         failures += 1;
-        if (failures === 1) logger.warn({ err: cause }, `nats: no connection to ${natsTarget(url).servers.join(', ')} yet, trying on`);
+        if (failures === 1) logger.warn({ error: cause }, `nats: no connection to ${natsTarget(url).servers.join(', ')} yet, trying on`);
         await this.pause(Math.min(failures, 8) * RECONNECT_WAIT_MS);
       }
     }
@@ -156,7 +156,7 @@ export class NatsLink {
     this.setDown();
     await watch;
     if (this.closing.signal.aborted) return;
-    logger.error({ err: error ?? undefined }, 'nats: the connection ended, making a new one');
+    logger.error({ error: error ?? undefined }, 'nats: the connection ended, making a new one');
     await this.pause(RECONNECT_WAIT_MS);
   }
 
@@ -186,7 +186,7 @@ export class NatsLink {
     entry.live = connection.subscribe(entry.subject, {
       callback: (error, message) => {
         if (error === null) entry.onMessage(message);
-        else this.options.logger.error({ err: error, subject: entry.subject }, 'nats: subscription refused');
+        else this.options.logger.error({ error, subject: entry.subject }, 'nats: subscription refused');
       },
     });
   }

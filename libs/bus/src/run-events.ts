@@ -88,7 +88,7 @@ function eventPublisher(link: NatsLink, logger: Logger): RunEvents['publishEvent
     try {
       for (const batch of batches()) link.connection.publish(runEventsSubject(runId), batch);
     } catch (cause) {
-      logger.debug({ err: cause, run_id: runId }, 'nats: live events were not sent, watchers read the log later');
+      logger.debug({ error: cause, runId }, 'nats: live events were not sent, watchers read the log later');
     }
   };
   link.onUp(() => {

@@ -87,7 +87,7 @@ async function ensureStream(manager: JetStreamManager, spec: StreamSpec, logger:
   } catch (cause) {
     throw unlike(`stream ${spec.name}`, differing, cause);
   }
-  logger.info({ stream: spec.name, changed: differing }, 'nats: stream updated');
+  logger.info({ stream: spec.name, reason: differing.join(', ') }, 'nats: stream updated');
 }
 
 async function ensureConsumer(manager: JetStreamManager, spec: StreamSpec, logger: Logger): Promise<void> {
@@ -106,7 +106,7 @@ async function ensureConsumer(manager: JetStreamManager, spec: StreamSpec, logge
   } catch (cause) {
     throw unlike(`consumer ${name} of stream ${spec.name}`, differing, cause);
   }
-  logger.info({ stream: spec.name, consumer: name, changed: differing }, 'nats: consumer updated');
+  logger.info({ stream: spec.name, consumer: name, reason: differing.join(', ') }, 'nats: consumer updated');
 }
 
 async function orMissing<T>(info: Promise<T>): Promise<T | undefined> {

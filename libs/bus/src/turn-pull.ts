@@ -67,7 +67,7 @@ export class TurnPull implements WakePull {
         consumer = undefined;
         failures += 1;
         if (signal.aborted || link.closed.aborted) return;
-        logger.warn({ err: cause, attempt: failures }, 'nats: pulling wakes failed, trying on');
+        logger.warn({ error: cause, attempt: failures }, 'nats: pulling wakes failed, trying on');
         await this.pause(Math.min(RETRY_MS * 2 ** Math.min(failures, 6), MAX_RETRY_MS));
       }
     }
@@ -111,7 +111,7 @@ export class TurnPull implements WakePull {
     try {
       await this.options.handle(wake);
     } catch (cause) {
-      logger.error({ err: cause, user_id: thread.userId, thread_id: thread.threadId }, 'a wake was not handled');
+      logger.error({ error: cause, userId: thread.userId, threadId: thread.threadId }, 'a wake was not handled');
     }
   }
 
@@ -121,7 +121,7 @@ export class TurnPull implements WakePull {
     try {
       return await message.ackAck({ timeout: ACK_TIMEOUT_MS });
     } catch (cause) {
-      logger.debug({ err: cause }, 'nats: an ack was not confirmed, the wake will come again');
+      logger.debug({ error: cause }, 'nats: an ack was not confirmed, the wake will come again');
       return false;
     }
   }
@@ -134,7 +134,7 @@ export class TurnPull implements WakePull {
       message.term();
       logger.warn({ subject: message.subject, reason }, 'nats: a malformed wake went to the dead letters');
     } catch (cause) {
-      logger.warn({ err: cause, subject: message.subject }, 'nats: a malformed wake could not be put away yet');
+      logger.warn({ error: cause, subject: message.subject }, 'nats: a malformed wake could not be put away yet');
       message.nak(NEWER_DELAY_MS);
     }
   }

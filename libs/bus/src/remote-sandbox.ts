@@ -1,0 +1,132 @@
+import { AppError, managerSubject, SandboxCancel, SandboxExec, SandboxRead, SandboxRelease, SandboxWrite } from '@caribou/contracts';
+import { type Clock, type Logger, RunCancelled, type SandboxPort, type SandboxScope, systemClock } from '@caribou/core';
+import type { RpcClient } from './rpc-client.js';
+import { argsHash, toExecOutcome, toReadOutcome, toWriteOutcome } from './sandbox-calls.js';
+import { ManagerCalls, scopeFields } from './sandbox-manager-call.js';
+
+export interface RemoteSandboxOptions {
+  readonly rpc: RpcClient;
+  /** From the registry in the store. */
+  readonly isManagerAlive: (managerId: string) => Promise<boolean>;
+  readonly logger: Logger;
+  /** How often a waiting call looks at the manager's lease; default 2 s. */
+  readonly lookMs?: number;
+  readonly clock?: Clock;
+}
+
+const CANCEL_TIMEOUT_MS = 3_000;
+const RELEASE_TIMEOUT_MS = 5_000;
+
+/**
+ * Sandboxes behind sandbox-managers, over RPC. Each call goes on over lost replies, connections and managers: the key
+ * makes asking again safe, and what a lost manager had started answers `unknown`.
+ */
+export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort {
+  const { rpc, isManagerAlive, logger, lookMs = 2_000, clock = systemClock } = options;
+  const calls = new ManagerCalls({ rpc, isManagerAlive, logger, clock, lookMs });
+  const cancelOnCancel = async <T>(job: KeyedJob, work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (cause) {
+      if (job.signal.reason instanceof RunCancelled) await cancelCommand({ rpc, logger, calls }, job);
+      throw cause;
+    }
+  };
+  return {
+    exec: async (scope, { key, command, timeoutMs, maxOutputBytes }, signal) => {
+      const asked = calls.ask({
+        contract: SandboxExec,
+        scope,
+        signal,
+        payload: (sandboxId) => ({
+          ...scopeFields(scope),
+          sandbox_id: sandboxId,
+          key,
+          args_hash: argsHash({ command }),
+          command,
+          timeout_ms: timeoutMs,
+          max_output_bytes: maxOutputBytes,
+        }),
+      });
+      return toExecOutcome(await cancelOnCancel({ scope, key, signal }, asked));
+    },
+    read: async (scope, { path, startLine, endLine, maxBytes }, signal) => {
+      const reply = await calls.ask({
+        contract: SandboxRead,
+        scope,
+        signal,
+        payload: (sandboxId) => ({
+          ...scopeFields(scope),
+          sandbox_id: sandboxId,
+          path,
+          ...(startLine === undefined ? {} : { start_line: startLine }),
+          ...(endLine === undefined ? {} : { end_line: endLine }),
+          max_bytes: maxBytes,
+        }),
+      });
+      return toReadOutcome(reply);
+    },
+    write: async (scope, { key, path, content, append }, signal) => {
+      const reply = await calls.ask({
+        contract: SandboxWrite,
+        scope,
+        signal,
+        payload: (sandboxId) => ({
+          ...scopeFields(scope),
+          sandbox_id: sandboxId,
+          key,
+          args_hash: argsHash({ path, content, append }),
+          path,
+          content,
+          append,
+        }),
+      });
+      return toWriteOutcome(reply);
+    },
+    binding: (scope) => {
+      const sandbox = calls.known(scope);
+      return sandbox === undefined ? undefined : { sandbox_id: sandbox.sandboxId, driver: sandbox.driver };
+    },
+    release: (scope) => release({ rpc, logger, calls }, scope),
+  };
+}
+
+interface KeyedJob {
+  readonly scope: SandboxScope;
+  readonly key: string;
+  readonly signal: AbortSignal;
+}
+
+interface Parts {
+  readonly rpc: RpcClient;
+  readonly logger: Logger;
+  readonly calls: ManagerCalls;
+}
+
+/** Ends the command of a cancelled run; a manager that cannot be told ends it by its own time limit. */
+async function cancelCommand({ rpc, logger, calls }: Parts, { scope, key }: KeyedJob): Promise<void> {
+  const sandbox = calls.known(scope);
+  if (sandbox === undefined) return;
+  const subject = managerSubject(sandbox.managerId, SandboxCancel);
+  const payload = { ...scopeFields(scope), sandbox_id: sandbox.sandboxId, key };
+  try {
+    await rpc.call({ contract: SandboxCancel, subject }, payload, { timeoutMs: CANCEL_TIMEOUT_MS });
+  } catch (cause) {
+    if (!(cause instanceof AppError)) throw cause;
+    logger.warn({ error: cause, threadId: scope.threadId }, 'a running command could not be cancelled');
+  }
+}
+
+async function release({ rpc, logger, calls }: Parts, scope: SandboxScope): Promise<void> {
+  const sandbox = calls.known(scope);
+  if (sandbox === undefined) return;
+  calls.forget(scope);
+  const subject = managerSubject(sandbox.managerId, SandboxRelease);
+  const payload = { ...scopeFields(scope), sandbox_id: sandbox.sandboxId };
+  try {
+    await rpc.call({ contract: SandboxRelease, subject }, payload, { timeoutMs: RELEASE_TIMEOUT_MS });
+  } catch (cause) {
+    if (!(cause instanceof AppError)) throw cause;
+    logger.debug({ error: cause, threadId: scope.threadId }, 'a sandbox could not be released, it will be reaped when idle');
+  }
+}
