@@ -84,7 +84,7 @@ export class RedisConnection {
   async close(): Promise<void> {
     if (this.closed) return;
     this.closed = true;
-    if (this.client.status === 'ready') await Promise.race([this.client.quit(), delay(this.timeoutMs)]);
+    if (this.client.status === 'ready') await Promise.race([this.client.quit(), delay(this.timeoutMs, undefined, { ref: false })]);
     this.client.disconnect();
   }
 
