@@ -27,14 +27,15 @@ const filesAtOnce = 16;
  * Brings `dist/` up to date with the sources and says what was done.
  *
  * @param {string} root absolute path of the repository
+ * @param {string[]} [folders] what to build, relative to the root; everything when absent
  * @returns {Promise<Built>}
  * @throws {Error} when a file does not compile; the message names it
  */
-export async function build(root) {
+export async function build(root, folders = sourceFolders) {
   const { transform } = await import('@swc/core');
   const swcOptions = await swcSettings(root);
   const settingsMs = Math.max(await changedAt(join(root, '.swcrc')), await changedAt(fileURLToPath(import.meta.url)));
-  const sources = (await Promise.all(sourceFolders.map((folder) => filesBelow(root, folder)))).flat();
+  const sources = (await Promise.all(folders.map((folder) => filesBelow(root, folder)))).flat();
   /** @type {Built} */
   const done = { compiled: 0, copied: 0, unchanged: 0, removed: 0 };
 
@@ -66,7 +67,7 @@ export async function build(root) {
     await replaceFile(target, withRelativeLibs(compiled.code, output) + map);
     done.compiled++;
   });
-  done.removed = await removeOrphans(root, new Set(sources.map(outputOf)));
+  done.removed = await removeOrphans(root, folders, new Set(sources.map(outputOf)));
   return done;
 }
 
@@ -138,10 +139,10 @@ async function filesBelow(root, folder) {
   return (await Promise.all(nested)).flat();
 }
 
-/** @param {string} root @param {ReadonlySet<string>} outputs */
-async function removeOrphans(root, outputs) {
+/** @param {string} root @param {string[]} folders @param {ReadonlySet<string>} outputs */
+async function removeOrphans(root, folders, outputs) {
   let removed = 0;
-  const present = (await Promise.all(sourceFolders.map((folder) => filesBelow(join(root, 'dist'), folder)))).flat();
+  const present = (await Promise.all(folders.map((folder) => filesBelow(join(root, 'dist'), folder)))).flat();
   await eachOf(present, async (path) => {
     if (outputs.has(path.replace(/\.map$/, '')) || halfWritten.test(path)) return;
     await rm(join(root, 'dist', path), { force: true });
@@ -165,7 +166,8 @@ async function eachOf(items, work) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const began = Date.now();
-  const done = await build(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
+  const folders = process.argv.length > 2 ? process.argv.slice(2) : sourceFolders;
+  const done = await build(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), folders);
   const parts = Object.entries(done).map(([what, count]) => `${count} ${what}`);
   process.stdout.write(`built in ${Date.now() - began} ms: ${parts.join(', ')}\n`);
 }

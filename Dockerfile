@@ -1,0 +1,26 @@
+# One image for the five services and the demo model; the argument chooses: `docker run IMAGE gateway`.
+FROM node:22-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --ignore-scripts
+COPY .swcrc ./
+COPY tools/build tools/build
+COPY tools/demo-model tools/demo-model
+COPY libs libs
+COPY apps apps
+# The compiler is needed for the build alone.
+RUN node tools/build/build.mjs && rm -rf node_modules/@swc
+
+FROM node:22-bookworm-slim
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/dist dist
+COPY docker/entrypoint.sh docker/healthcheck.mjs docker/
+# The services need no rights at all: code is root's and read-only, data is in NATS and Redis. The one exception is
+# sandbox-manager, which docker-compose.yml runs as root: it owns the threads' files for the sandboxes' own user and
+# speaks to the engine's socket, and whoever may use that socket is root on the host whatever uid he has.
+USER node
+ENTRYPOINT ["/app/docker/entrypoint.sh"]
+CMD ["gateway"]
