@@ -17,7 +17,9 @@ import {
 } from '@caribou/core';
 import { onion } from '@caribou/middleware';
 import type { PendingCalls } from './pending-calls.js';
-import { forEachBounded, untilAborted } from './waiting.js';
+import { mapBounded, untilAborted } from './waiting.js';
+
+type AnyCall = ToolCall | InvalidToolCall;
 
 /** Calls of one message that run at the same time. */
 const MAX_CONCURRENT_CALLS = 8;
@@ -30,39 +32,33 @@ export interface ToolRound {
   readonly calls: PendingCalls;
 }
 
-export interface ToolRoundResult {
-  /** The tool messages in call order, then what the outcomes changed beyond them. */
+/** What became of one call. */
+export interface ToolResult {
+  /** The tool message, and what else the outcome changes. */
   readonly update: StateUpdate;
-  /** An outcome ends the run. */
+  /** The run ends successfully after this round. */
   readonly end: boolean;
 }
 
 /**
- * Executes the calls in parallel, each through all `wrapToolCall` layers, and answers with their results in call
- * order. A call with invalid arguments is answered by its error and reaches no layer. Tool messages are told with
- * the commit; `tool.*` events as they happen, and again after a takeover.
+ * Executes the calls in parallel, each through all `wrapToolCall` layers, and answers with their results: valid calls
+ * first, each kind in call order. A call with invalid arguments is answered by its error and reaches no layer. Tool
+ * messages are told with the commit; `tool.*` events as they happen, and again after a takeover.
  *
  * @throws the first exception a layer let through, once all running calls settled; the signal's reason when the run
  *   was aborted, at once.
  */
-export async function executeToolCalls(round: ToolRound): Promise<ToolRoundResult> {
+export async function executeToolCalls(round: ToolRound): Promise<readonly ToolResult[]> {
   const { run, state, calls } = round;
   const execute = callThroughLayers(round);
-  const outcomes = new Map<string, ToolOutcome>();
-  await forEachBounded(calls.valid, MAX_CONCURRENT_CALLS, async (call) => {
+  const results = await mapBounded(calls.valid, MAX_CONCURRENT_CALLS, async (call) => {
     run.signal.throwIfAborted();
     await run.emit({ kind: 'tool.start', tool_call_id: call.id, name: call.name, args: call.args });
     const tool = round.tools.find((candidate) => candidate.name === call.name);
-    const outcome = await untilAborted(execute({ call, tool, state }), run.signal);
-    outcomes.set(call.id, outcome);
-    await tellEnd(run, call, outcome);
+    return finalize(run, call, await untilAborted(execute({ call, tool, state }), run.signal));
   });
-  for (const call of calls.invalid) {
-    const outcome = invalidOutcome(call);
-    outcomes.set(call.id, outcome);
-    await tellEnd(run, call, outcome);
-  }
-  return collect([...calls.valid, ...calls.invalid], outcomes);
+  const refused = await mapBounded(calls.invalid, 1, (call) => finalize(run, call, invalidOutcome(call)));
+  return [...results, ...refused];
 }
 
 function callThroughLayers({ chain, tools, run }: ToolRound): ToolCallNext {
@@ -87,16 +83,18 @@ const invalidOutcome = (call: InvalidToolCall): ToolOutcome => ({
   isError: true,
 });
 
-async function tellEnd(run: RunContext, call: ToolCall | InvalidToolCall, outcome: ToolOutcome): Promise<void> {
+async function finalize(run: RunContext, call: AnyCall, outcome: ToolOutcome): Promise<ToolResult> {
   run.signal.throwIfAborted();
   const { id: tool_call_id, name } = call;
   const message = toolMessage(call, outcome);
   if (outcome.isError !== true) await run.emit({ kind: 'tool.end', tool_call_id, name, message });
   else await run.emit({ kind: 'tool.error', tool_call_id, name, error: textOf(message.content) });
+  const update = joinUpdates({ messages: [message] }, outcome.update ?? {});
+  return { update, end: outcome.end === true };
 }
 
 /** The id is derived from the call's, so a takeover answers under the same one. */
-function toolMessage(call: ToolCall | InvalidToolCall, outcome: ToolOutcome): ToolMessage {
+function toolMessage(call: AnyCall, outcome: ToolOutcome): ToolMessage {
   return {
     type: 'tool',
     id: outcome.messageId ?? `tool:${call.id}`,
@@ -108,22 +106,4 @@ function toolMessage(call: ToolCall | InvalidToolCall, outcome: ToolOutcome): To
     response_metadata: {},
     ...(outcome.artifact === undefined ? {} : { artifact: outcome.artifact }),
   };
-}
-
-/** Tool messages first and together: a message between them would break the pairing of calls and results. */
-function collect(
-  calls: readonly (ToolCall | InvalidToolCall)[],
-  outcomes: ReadonlyMap<string, ToolOutcome>,
-): ToolRoundResult {
-  const messages: ToolMessage[] = [];
-  let further: StateUpdate = {};
-  let end = false;
-  for (const call of calls) {
-    const outcome = outcomes.get(call.id);
-    if (outcome === undefined) continue;
-    messages.push(toolMessage(call, outcome));
-    further = joinUpdates(further, outcome.update ?? {});
-    end ||= outcome.end === true;
-  }
-  return { update: joinUpdates({ messages }, further), end };
 }

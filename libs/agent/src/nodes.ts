@@ -13,7 +13,7 @@ export async function takeModelNode(agent: AgentRun, draft: TurnDraft, turnsLeft
   const start = taskStart('model_request', draft.step);
   await run.emit(start);
   const message = await takeModelTurn({ ...agent, tools: toolsOf(agent), state: draft.state, step: draft.step });
-  draft.add(start, { messages: [message] });
+  draft.add([start], [{ messages: [message] }]);
   draft.count(message.usage_metadata);
   const ended = await draft.runHooks(chain, 'afterModel', run);
   if (message.additional_kwargs['deerflow_error_fallback'] === true) return { kind: 'failed', error: errorOf(message) };
@@ -21,15 +21,18 @@ export async function takeModelNode(agent: AgentRun, draft: TurnDraft, turnsLeft
   return { kind: 'next', node: 'tools' };
 }
 
-/** The unanswered tool calls of the last AI message. */
+/** The unanswered tool calls of the last AI message; each call is a task of its own, as in LangChain's agent. */
 export async function takeToolsNode(agent: AgentRun, draft: TurnDraft): Promise<Decision> {
   const { chain, run } = agent;
-  const start = taskStart('tools', draft.step);
-  await run.emit(start);
   const calls = pendingCalls(draft.state);
-  const result = await executeToolCalls({ chain, tools: toolsOf(agent), run, state: draft.state, calls });
-  draft.add(start, result.update);
-  return result.end ? { kind: 'end' } : { kind: 'next', node: 'model_request' };
+  const starts = [...calls.valid, ...calls.invalid].map(() => taskStart('tools', draft.step, '__pregel_push'));
+  for (const start of starts) await run.emit(start);
+  const results = await executeToolCalls({ chain, tools: toolsOf(agent), run, state: draft.state, calls });
+  draft.add(
+    starts,
+    results.map((result) => result.update),
+  );
+  return results.some((result) => result.end) ? { kind: 'end' } : { kind: 'next', node: 'model_request' };
 }
 
 const toolsOf = ({ tools, chain }: AgentRun): AgentRun['tools'] => [
@@ -44,7 +47,7 @@ function errorOf(message: AiMessage): { readonly name: string; readonly message:
 
 function refuseTurn(maxTurns: number, draft: TurnDraft): Decision {
   const text = `The run was stopped after ${maxTurns} model turns without a final answer. Send a message to go on.`;
-  draft.add(taskStart('model_request', draft.step), { messages: [noticeOf(text)] });
+  draft.add([taskStart('model_request', draft.step)], [{ messages: [noticeOf(text)] }]);
   return { kind: 'failed', error: { name: 'GraphRecursionError', message: text }, stopReason: 'recursion_limit' };
 }
 

@@ -1,5 +1,5 @@
 import { newId, type NextNode, type RunEvent, type StateUpdate, type ThreadState } from '@caribou/contracts';
-import { type AgentMiddleware, applyUpdate, type RunContext, type TurnCommit } from '@caribou/core';
+import { type AgentMiddleware, applyUpdate, joinUpdates, type RunContext, type TurnCommit } from '@caribou/core';
 import { type HookName, runHooks } from '@caribou/middleware';
 
 /**
@@ -35,14 +35,18 @@ export class TurnDraft {
     return pass.ended;
   }
 
-  /** Takes over what a node produced; `start` is the event that told of its beginning. */
-  add(start: TaskStart, update: StateUpdate): void {
-    this.reached = applyUpdate(this.reached, update);
-    for (const message of update.messages ?? []) {
-      if (message.type === 'remove' || message.type === 'human' || message.type === 'system') continue;
-      this.events.push({ kind: 'message', node: start.node, step: start.step, message });
-    }
-    this.events.push(taskEnd(start, update));
+  /**
+   * Takes over what the tasks of a node produced, `updates[i]` by the task that `starts[i]` told of. Tool messages are
+   * reduced first and together: a message between them would break the pairing of calls and results.
+   */
+  add(starts: readonly TaskStart[], updates: readonly StateUpdate[]): void {
+    const { messages = [], ...channels } = updates.reduce<StateUpdate>(joinUpdates, {});
+    const results = messages.filter((message) => message.type === 'tool');
+    const others = messages.filter((message) => message.type !== 'tool');
+    this.reached = applyUpdate(this.reached, { ...channels, messages: [...results, ...others] });
+    const ends = starts.map((start, index) => ({ start, update: updates[index] ?? {} }));
+    this.events.push(...ends.flatMap(({ start, update }) => messageEvents(start, update)));
+    this.events.push(...ends.map(({ start, update }) => taskEnd(start, update)));
   }
 
   count(usage: { readonly input_tokens: number; readonly output_tokens: number } | undefined): void {
@@ -71,14 +75,20 @@ export class TurnDraft {
 
 export type TaskStart = Extract<RunEvent, { kind: 'task.start' }>;
 
-/** The event that a node began. */
-export const taskStart = (node: string, step: number): TaskStart => ({
+/** The event that a task of a node began. */
+export const taskStart = (node: string, step: number, trigger = `branch:to:${node}`): TaskStart => ({
   kind: 'task.start',
   task_id: newId(),
   node,
   step,
-  triggers: [`branch:to:${node}`],
+  triggers: [trigger],
 });
+
+/** The whole messages a task made, for those who do not follow deltas. */
+const messageEvents = ({ node, step }: TaskStart, update: StateUpdate): readonly RunEvent[] =>
+  (update.messages ?? []).flatMap((message) =>
+    message.type === 'ai' || message.type === 'tool' ? [{ kind: 'message', node, step, message }] : [],
+  );
 
 const taskEnd = (start: TaskStart, update: StateUpdate): RunEvent => ({
   kind: 'task.end',

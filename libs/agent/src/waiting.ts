@@ -18,23 +18,30 @@ export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Pr
 }
 
 /**
- * Runs `visit` for each item, at most `limit` at a time, started in order. After a failure nothing new is started.
+ * What `visit` makes of each item, in the order of the items; at most `limit` run at a time, started in order. After a
+ * failure nothing new is started.
  *
  * @throws the first failure, once all that were started have settled.
  */
-export async function forEachBounded<Item>(
+export async function mapBounded<Item, Result>(
   items: readonly Item[],
   limit: number,
-  visit: (item: Item) => Promise<void>,
-): Promise<void> {
-  const waiting = items.values();
+  visit: (item: Item) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const waiting = items.entries();
+  const results: Result[] = [];
   const failures: unknown[] = [];
   const work = async (): Promise<void> => {
-    for (const item of waiting) {
+    for (const [index, item] of waiting) {
       if (failures.length > 0) return;
-      await visit(item).catch((error: unknown) => failures.push(error));
+      try {
+        results[index] = await visit(item);
+      } catch (error) {
+        failures.push(error);
+      }
     }
   };
   await Promise.all(Array.from({ length: Math.min(limit, items.length) }, work));
   if (failures.length > 0) throw failures[0];
+  return results;
 }

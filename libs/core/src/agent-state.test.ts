@@ -1,0 +1,131 @@
+import { type Message, REMOVE_ALL, type RemoveMessage, type StateUpdate, type ThreadState } from '@caribou/contracts';
+import fc from 'fast-check';
+import { applyUpdate, EMPTY_STATE, isEmptyUpdate, joinUpdates, messageIdOr } from './agent-state.js';
+
+const human = (id: string, content = id): Message => ({
+  type: 'human',
+  id,
+  content,
+  additional_kwargs: {},
+  response_metadata: {},
+});
+const remove = (id: string): RemoveMessage => ({ type: 'remove', id });
+const idsOf = (state: ThreadState): readonly string[] => state.messages.map((message) => message.id);
+
+const id = fc.constantFrom('a', 'b', 'c', 'd', 'e');
+const change = fc.oneof(
+  { weight: 6, arbitrary: fc.tuple(id, fc.string({ maxLength: 3 })).map(([key, text]) => human(key, text)) },
+  { weight: 2, arbitrary: id.map(remove) },
+  { weight: 1, arbitrary: fc.constant(remove(REMOVE_ALL)) },
+);
+const update: fc.Arbitrary<StateUpdate> = fc.record(
+  {
+    messages: fc.array(change, { maxLength: 6 }),
+    artifacts: fc.array(fc.constantFrom('/x', '/y', '/z'), { maxLength: 3 }),
+    title: fc.constantFrom('one', 'two'),
+  },
+  { requiredKeys: [] },
+);
+
+/** The merge rules said the slow way: one change after the other on a plain list. */
+function oneByOne(messages: readonly Message[], changes: readonly (Message | RemoveMessage)[]): readonly Message[] {
+  return changes.reduce<readonly Message[]>((list, next) => {
+    if (next.type === 'remove') return next.id === REMOVE_ALL ? [] : list.filter((message) => message.id !== next.id);
+    const known = list.some((message) => message.id === next.id);
+    return known ? list.map((message) => (message.id === next.id ? next : message)) : [...list, next];
+  }, messages);
+}
+
+const after = (updates: readonly StateUpdate[]): ThreadState => updates.reduce(applyUpdate, EMPTY_STATE);
+
+describe(applyUpdate, () => {
+  test('messages follow the merge rules as if applied one by one, and keep their identity', () => {
+    fc.assert(
+      fc.property(fc.array(update, { maxLength: 5 }), fc.array(change, { maxLength: 8 }), (before, changes) => {
+        const state = after(before);
+
+        const { messages } = applyUpdate(state, { messages: changes });
+
+        const expected = oneByOne(state.messages, changes);
+        expect(messages).toHaveLength(expected.length);
+        messages.forEach((message, index) => expect(message).toBe(expected[index]));
+      }),
+    );
+  });
+
+  test('an update never changes the state it is applied to', () => {
+    fc.assert(
+      fc.property(fc.array(update, { maxLength: 5 }), update, (before, next) => {
+        const state = after(before);
+        const copy = structuredClone(state);
+
+        applyUpdate(state, next);
+
+        expect(state).toEqual(copy);
+      }),
+    );
+  });
+
+  test('no two messages ever have the same id', () => {
+    fc.assert(
+      fc.property(fc.array(update, { maxLength: 8 }), (updates) => {
+        const ids = idsOf(after(updates));
+
+        expect(new Set(ids).size).toBe(ids.length);
+      }),
+    );
+  });
+
+  test('a replaced message keeps its place, a removed one leaves, an unknown removal is ignored', () => {
+    const state: ThreadState = { messages: [human('a'), human('b'), human('c')] };
+
+    const next = applyUpdate(state, { messages: [human('b', 'new'), remove('a'), remove('nobody')] });
+
+    expect(next.messages).toEqual([human('b', 'new'), human('c')]);
+  });
+
+  test('remove-all drops what stood before it and keeps what comes after it', () => {
+    const state: ThreadState = { messages: [human('a')] };
+
+    expect(idsOf(applyUpdate(state, { messages: [human('b'), remove(REMOVE_ALL), human('c')] }))).toEqual(['c']);
+  });
+
+  test('artifacts are joined in first-seen order, other channels take the last value, undefined keeps', () => {
+    const state: ThreadState = { messages: [], artifacts: ['/b'], title: 'old' };
+
+    expect(applyUpdate(state, { artifacts: ['/a', '/b'], title: 'new' })).toEqual({
+      messages: [],
+      artifacts: ['/b', '/a'],
+      title: 'new',
+    });
+    expect(applyUpdate(state, JSON.parse('{}') as StateUpdate)).toEqual(state);
+  });
+});
+
+describe(joinUpdates, () => {
+  test('the joined update has the effect of both in order', () => {
+    fc.assert(
+      fc.property(fc.array(update, { maxLength: 4 }), update, update, (before, first, second) => {
+        const state = after(before);
+
+        expect(applyUpdate(state, joinUpdates(first, second))).toEqual(applyUpdate(applyUpdate(state, first), second));
+      }),
+    );
+  });
+});
+
+describe(isEmptyUpdate, () => {
+  test('only an update without any change is empty', () => {
+    expect(isEmptyUpdate({})).toBe(true);
+    expect(isEmptyUpdate({ messages: [] })).toBe(true);
+    expect(isEmptyUpdate({ messages: [remove('a')] })).toBe(false);
+    expect(isEmptyUpdate({ title: '' })).toBe(false);
+  });
+});
+
+describe(messageIdOr, () => {
+  test('a given id is kept, a missing or empty one is minted', () => {
+    expect(messageIdOr('mine')).toBe('mine');
+    for (const missing of [undefined, null, '']) expect(messageIdOr(missing)).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});

@@ -1,0 +1,146 @@
+import { type AiMessage, ModelError } from '@caribou/contracts';
+import { type ModelRequest, RunCancelled } from '@caribou/core';
+import { type FakeRun, fakeRun, modelFailure } from '@caribou/testing';
+import fc from 'fast-check';
+import { llmError, type LlmErrorOptions, nextDelayMs } from './llm-error.js';
+
+const request: ModelRequest = { model: 'm', system: '', messages: [], tools: [], state: { messages: [] } };
+const answer: AiMessage = {
+  type: 'ai',
+  id: 'a',
+  content: 'hello',
+  additional_kwargs: {},
+  response_metadata: {},
+  tool_calls: [],
+  invalid_tool_calls: [],
+};
+
+/** Calls the layer over a model that fails with these errors, one per attempt, and then answers. */
+async function attempt(failures: readonly Error[], options: LlmErrorOptions = {}, run: FakeRun = fakeRun()) {
+  let calls = 0;
+  const next = (): Promise<AiMessage> => {
+    const failure = failures[calls];
+    calls += 1;
+    return failure === undefined ? Promise.resolve(answer) : Promise.reject(failure);
+  };
+  const message = await llmError({ random: () => 0.5, ...options }).wrapModelCall?.(request, next, run);
+  return { message, calls: () => calls, run };
+}
+
+const busy = (retryAfterMs?: number): ModelError =>
+  modelFailure({ reason: 'rate_limit', providerStatus: 429, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+
+describe(llmError, () => {
+  test('a passing failure is tried again and told as llm_retry', async () => {
+    const { message, run } = await attempt([busy(), modelFailure({ reason: 'connect' })]);
+
+    expect(message).toBe(answer);
+    expect(run.events.map((event) => (event.kind === 'custom' ? event.data : event))).toEqual([
+      {
+        type: 'llm_retry',
+        attempt: 1,
+        max_attempts: 3,
+        wait_ms: 2000,
+        reason: 'busy',
+        message: expect.any(String) as string,
+      },
+      {
+        type: 'llm_retry',
+        attempt: 2,
+        max_attempts: 3,
+        wait_ms: 3500,
+        reason: 'transient',
+        message: expect.any(String) as string,
+      },
+    ]);
+    expect(run.sleepsMs).toEqual([2000, 3500]);
+  });
+
+  test.each([408, 409, 425, 429, 500, 502, 503, 504])('status %d is tried three times', async (providerStatus) => {
+    const failure = modelFailure({ reason: 'status', providerStatus });
+
+    expect((await attempt([failure, failure, failure, failure])).calls()).toBe(3);
+  });
+
+  test.each([
+    ['quota', { reason: 'insufficient_quota', providerStatus: 429 }],
+    ['auth', { reason: 'auth', providerStatus: 401 }],
+    ['auth', { reason: 'status', providerStatus: 403 }],
+    ['request', { reason: 'status', providerStatus: 400 }],
+    ['request', { reason: 'status', providerStatus: 404 }],
+  ])('%s is not tried again', async (reason, details) => {
+    const { message, calls } = await attempt([modelFailure(details)]);
+
+    expect(calls()).toBe(1);
+    expect(message?.additional_kwargs).toMatchObject({ deerflow_error_fallback: true, error_reason: reason });
+  });
+
+  test('a silent model gets two attempts, a cut stream three', async () => {
+    const silent = modelFailure({ reason: 'silence' });
+    const cut = modelFailure({ reason: 'stream_cut' });
+
+    expect((await attempt([silent, silent, silent])).calls()).toBe(2);
+    expect((await attempt([cut, cut, cut, cut])).calls()).toBe(3);
+  });
+
+  test("the provider's Retry-After is waited for, up to a bound", async () => {
+    const { run } = await attempt([busy(12_000), busy(3_600_000)]);
+
+    expect(run.sleepsMs).toEqual([12_000, 60_000]);
+  });
+
+  test('the fallback says nothing of what the provider wrote', async () => {
+    const leaking = new ModelError('401 incorrect API key sk-secret-123', {
+      details: { reason: 'auth', providerStatus: 401, body: 'sk-secret-123' },
+    });
+
+    const { message } = await attempt([leaking]);
+
+    expect(JSON.stringify(message)).not.toContain('sk-secret');
+    expect(message).toMatchObject({
+      type: 'ai',
+      content: expect.stringContaining('API key') as string,
+      additional_kwargs: { error_type: 'ModelError', error_reason: 'auth', error_detail: 'HTTP 401' },
+    });
+  });
+
+  test('what is no failure of the model passes at once', async () => {
+    await expect(attempt([new TypeError('bug')])).rejects.toThrow('bug');
+  });
+
+  test('a call that failed because the run was cancelled is neither tried again nor replaced', async () => {
+    const run = fakeRun();
+    const failure = busy();
+    const next = (): Promise<AiMessage> => {
+      run.abort(new RunCancelled('interrupt'));
+      return Promise.reject(failure);
+    };
+
+    await expect(llmError().wrapModelCall?.(request, next, run)).rejects.toBe(failure);
+    expect(run.events).toEqual([]);
+  });
+
+  test('a cancel ends the wait for the next attempt', async () => {
+    const run = fakeRun();
+    const reason = new RunCancelled('interrupt');
+    const clock = { ...run.clock, sleep: () => Promise.reject(reason) };
+
+    await expect(attempt([busy()], {}, { ...run, clock })).rejects.toBe(reason);
+  });
+});
+
+describe(nextDelayMs, () => {
+  test('every delay lies between the base and the cap, and at most three times the one before', () => {
+    fc.assert(
+      fc.property(fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { maxLength: 10 }), (rolls) => {
+        let previousMs = 1000;
+        for (const roll of rolls) {
+          const delayMs = nextDelayMs(previousMs, { baseDelayMs: 1000, maxDelayMs: 8000, random: () => roll });
+          expect(delayMs).toBeGreaterThanOrEqual(1000);
+          expect(delayMs).toBeLessThanOrEqual(Math.min(8000, previousMs * 3));
+          previousMs = delayMs;
+        }
+      }),
+    );
+  });
+});
