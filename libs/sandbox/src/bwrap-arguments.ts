@@ -1,4 +1,5 @@
 import { DATA_DIRECTORIES, type DataDirectory, SKILLS_ROOT, VIRTUAL_ROOT } from '@caribou/core';
+import { COMMAND_ENVIRONMENT, WORKING_DIRECTORY } from './command-environment.js';
 import type { SandboxLimits } from './settings.js';
 
 /** Where bwrap finds what it mounts; paths as bwrap sees them. */
@@ -20,18 +21,6 @@ export interface BwrapDescriptors {
   readonly status: number;
   readonly seccomp?: number;
 }
-
-export const WORKING_DIRECTORY = `${VIRTUAL_ROOT}/workspace`;
-
-/** All that a command finds in its environment. */
-export const COMMAND_ENVIRONMENT: Readonly<Record<string, string>> = {
-  PATH: '/usr/local/bin:/usr/bin:/bin',
-  HOME: WORKING_DIRECTORY,
-  USER: 'sandbox',
-  LANG: 'C.UTF-8',
-  TERM: 'dumb',
-  TMPDIR: '/tmp',
-};
 
 const SHM_BYTES = 64 * 1024 * 1024;
 

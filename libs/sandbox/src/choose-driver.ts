@@ -1,0 +1,66 @@
+import { UnavailableError } from '@caribou/contracts';
+import type { Clock, SandboxDriverKind } from '@caribou/core';
+import { BwrapDriver } from './bwrap-driver.js';
+import { DockerDriver } from './docker-driver.js';
+import type { Probe, SandboxDriver } from './driver.js';
+import type { SandboxSettings } from './settings.js';
+
+/** A driver that failed its probe is asked again after this long, in milliseconds: someone may have helped it. */
+const RETRY_FAILED_MS = 15_000;
+
+export interface SandboxDrivers {
+  /** The driver for threads that have no sandbox yet. @throws {UnavailableError} that says what to install */
+  forNewThread(): Promise<SandboxDriver>;
+  /** The driver of a thread that has one: no other will do. @throws {UnavailableError} when it cannot be used here */
+  ofKind(kind: SandboxDriverKind): Promise<SandboxDriver>;
+}
+
+interface Candidate {
+  readonly driver: SandboxDriver;
+  probe: Promise<Probe> | undefined;
+  failedAtMs: number;
+}
+
+/** Docker when its engine answers and has the image, else bubblewrap, or only the one that the settings name. */
+export function sandboxDrivers(settings: SandboxSettings, clock: Clock): SandboxDrivers {
+  return chooseAmong([new DockerDriver(settings), new BwrapDriver(settings)], settings.driver, clock);
+}
+
+/** The choice among drivers in order of preference. Commands never run on the host itself: that is not among them. */
+export function chooseAmong(drivers: readonly SandboxDriver[], wanted: SandboxSettings['driver'], clock: Clock): SandboxDrivers {
+  const candidates = drivers.map((driver): Candidate => ({ driver, probe: undefined, failedAtMs: 0 }));
+
+  async function probe(candidate: Candidate): Promise<Probe> {
+    if (candidate.probe !== undefined) {
+      const known = await candidate.probe;
+      if (known.ok || clock.monotonicMs() - candidate.failedAtMs < RETRY_FAILED_MS) return known;
+    }
+    candidate.probe = candidate.driver.probe();
+    const fresh = await candidate.probe;
+    if (!fresh.ok) candidate.failedAtMs = clock.monotonicMs();
+    return fresh;
+  }
+
+  async function firstUsable(among: readonly Candidate[], nothing: string): Promise<SandboxDriver> {
+    const reasons: string[] = [];
+    for (const candidate of among) {
+      const answer = await probe(candidate);
+      if (answer.ok) return candidate.driver;
+      reasons.push(`${candidate.driver.kind}: ${answer.reason}`);
+    }
+    throw new UnavailableError(`${nothing}: ${reasons.join('; ')}`, { details: { dependency: 'sandbox' }, retryable: false });
+  }
+
+  return {
+    forNewThread: () =>
+      firstUsable(
+        candidates.filter(({ driver }) => wanted === 'auto' || driver.kind === wanted),
+        'no sandbox is available, and commands never run outside of one',
+      ),
+    ofKind: (kind) =>
+      firstUsable(
+        candidates.filter(({ driver }) => driver.kind === kind),
+        `this thread began in a ${kind} sandbox, which is not available here`,
+      ),
+  };
+}

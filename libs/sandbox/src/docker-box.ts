@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { DATA_DIRECTORIES, SKILLS_ROOT, VIRTUAL_ROOT } from '@caribou/core';
+import type { ContainerCreateOptions, ContainerInfo, MountSettings } from 'dockerode';
+import { COMMAND_ENVIRONMENT, WORKING_DIRECTORY } from './command-environment.js';
+import type { BoxInfo, BoxSpec } from './driver.js';
+import { KEEPER } from './identity.js';
+import type { SandboxSettings } from './settings.js';
+import type { ThreadFiles } from './thread-files.js';
+
+/** Labels by which a container tells whose it is; `home` keeps installations on one engine apart. */
+export const LABEL = {
+  mark: 'caribou.sandbox',
+  home: 'caribou.home',
+  manager: 'caribou.manager',
+  user: 'caribou.user',
+  thread: 'caribou.thread',
+  config: 'caribou.config',
+} as const;
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 24);
+
+export const homeLabel = (settings: SandboxSettings): string => digest(settings.hostHomeDir ?? settings.homeDir);
+
+/** PID 1's command: it waits, and its keeper reaps. Any shell and any sleep know these words. */
+const WAIT_FOREVER = ['/bin/sh', '-c', 'while :; do sleep 86400; done'];
+
+function bindMounts(settings: SandboxSettings, files: ThreadFiles, box: BoxSpec): MountSettings[] {
+  const engineHome = settings.hostHomeDir ?? settings.homeDir;
+  const data = DATA_DIRECTORIES.map((directory): MountSettings => ({
+    Type: 'bind',
+    Source: join(engineHome, relative(settings.homeDir, files.hostPath(box, directory))),
+    Target: `${VIRTUAL_ROOT}/${directory}`,
+  }));
+  const { skillsDir } = settings;
+  if (skillsDir === undefined || !existsSync(skillsDir)) return data;
+  return [...data, { Type: 'bind', Source: settings.hostSkillsDir ?? skillsDir, Target: SKILLS_ROOT, ReadOnly: true }];
+}
+
+/**
+ * Everything the engine is told about a box. The default seccomp profile holds because no other is named; a log driver
+ * would fill the engine's disk with whatever a command prints; without `Init` the children of a fork bomb stay zombies
+ * and use up the process limit for good.
+ */
+export function containerOptions(settings: SandboxSettings, files: ThreadFiles, box: BoxSpec): ContainerCreateOptions {
+  const { limits } = settings;
+  const options: ContainerCreateOptions = {
+    name: box.sandboxId,
+    Image: settings.image,
+    Entrypoint: WAIT_FOREVER,
+    Cmd: [],
+    User: `${KEEPER.uid}:${KEEPER.gid}`,
+    WorkingDir: WORKING_DIRECTORY,
+    Env: Object.entries(COMMAND_ENVIRONMENT).map(([name, value]) => `${name}=${value}`),
+    Hostname: 'sandbox',
+    NetworkDisabled: true,
+    HostConfig: {
+      Init: true,
+      NetworkMode: 'none',
+      IpcMode: 'private',
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges:true'],
+      ReadonlyRootfs: true,
+      Tmpfs: { '/tmp': `rw,exec,nosuid,nodev,size=${limits.tmpBytes},mode=1777` },
+      Memory: limits.memoryBytes,
+      MemorySwap: limits.memoryBytes,
+      NanoCpus: Math.round(limits.cpus * 1e9),
+      PidsLimit: limits.pids,
+      Ulimits: [
+        { Name: 'nofile', Soft: limits.openFiles, Hard: limits.openFiles },
+        { Name: 'fsize', Soft: limits.fileBytes, Hard: limits.fileBytes },
+        { Name: 'core', Soft: 0, Hard: 0 },
+      ],
+      LogConfig: { Type: 'none', Config: {} },
+      RestartPolicy: { Name: 'no' },
+      Mounts: bindMounts(settings, files, box),
+      ...(settings.runtime === undefined ? {} : { Runtime: settings.runtime }),
+    },
+  };
+  return {
+    ...options,
+    Labels: {
+      [LABEL.mark]: '1',
+      [LABEL.home]: homeLabel(settings),
+      [LABEL.manager]: box.managerId,
+      [LABEL.user]: box.userId,
+      [LABEL.thread]: box.threadId,
+      [LABEL.config]: digest(JSON.stringify(options)),
+    },
+  };
+}
+
+/** A container of ours as a box, or null for one whose labels are not all there. */
+export function toBoxInfo(container: ContainerInfo): BoxInfo | null {
+  const name = container.Names[0]?.replace(/^\//, '');
+  const managerId = container.Labels[LABEL.manager];
+  const userId = container.Labels[LABEL.user];
+  const threadId = container.Labels[LABEL.thread];
+  if (name === undefined || managerId === undefined || userId === undefined || threadId === undefined) return null;
+  return { sandboxId: name, managerId, userId, threadId, running: container.State === 'running' };
+}

@@ -1,0 +1,107 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describeSandboxDriver } from '@caribou/testing';
+import { openEngine } from './docker-engine.js';
+import { DockerDriver } from './docker-driver.js';
+import { commandIdentity } from './identity.js';
+import { DEFAULT_SANDBOX_LIMITS, type SandboxSettings } from './settings.js';
+import { threadFiles } from './thread-files.js';
+
+const MiB = 1024 * 1024;
+const IMAGE = 'caribou-sandbox-test:latest';
+const limits = { ...DEFAULT_SANDBOX_LIMITS, memoryBytes: 256 * MiB, pids: 64, tmpBytes: 8 * MiB, outputCeilingBytes: 2 * MiB };
+const settingsOf = (homeDir: string): SandboxSettings => ({ driver: 'docker', image: IMAGE, limits, homeDir, skillsDir: join(homeDir, 'skills') });
+
+/** Why there is nothing to test against, or null. Asked in a process of its own, as suites are declared synchronously. */
+function missing(): string | null {
+  if (!existsSync('/usr/bin/busybox') && !existsSync('/bin/busybox')) return 'no busybox for the test image (apt install busybox-static)';
+  const ping = "new (require('dockerode'))().ping().then(() => process.exit(0), () => process.exit(1))";
+  return spawnSync(process.execPath, ['-e', ping], { timeout: 5000 }).status === 0 ? null : 'no docker engine answers (DOCKER_HOST, /var/run/docker.sock)';
+}
+
+/** An image of one static busybox. */
+async function importImage(): Promise<void> {
+  const root = mkdtempSync(join(tmpdir(), 'caribou-image-'));
+  try {
+    for (const folder of ['bin', 'proc', 'tmp', 'etc', 'usr']) mkdirSync(join(root, folder));
+    const busybox = existsSync('/usr/bin/busybox') ? '/usr/bin/busybox' : '/bin/busybox';
+    copyFileSync(busybox, join(root, 'bin/busybox'));
+    const applets = execFileSync(busybox, ['--list'], { encoding: 'utf8' }).trim().split('\n');
+    for (const applet of applets) if (applet !== 'busybox') symlinkSync('busybox', join(root, 'bin', applet));
+    execFileSync('tar', ['-C', root, '-cf', join(root, '..', 'caribou-image.tar'), '.']);
+    const engine = openEngine(undefined);
+    const progress = await engine.importImage(join(root, '..', 'caribou-image.tar'), { repo: 'caribou-sandbox-test', tag: 'latest' });
+    await new Promise((resolve, reject) => engine.modem.followProgress(progress, (error) => (error === null ? resolve(undefined) : reject(error))));
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+    rmSync(join(root, '..', 'caribou-image.tar'), { force: true });
+  }
+}
+
+async function ready(homeDir: string): Promise<DockerDriver> {
+  const driver = new DockerDriver(settingsOf(homeDir));
+  const probe = await driver.probe();
+  if (!probe.ok) throw new Error(probe.reason);
+  return driver;
+}
+
+const reason = missing();
+if (reason === null) {
+  jest.setTimeout(60_000);
+  beforeAll(importImage, 60_000);
+
+  describeSandboxDriver('DockerDriver', { make: ready, files: (homeDir) => threadFiles(homeDir, commandIdentity()), uid: commandIdentity().uid });
+
+  describe('DockerDriver', () => {
+    let home: string;
+    let driver: DockerDriver;
+    const box = { sandboxId: `caribou-docker-${process.pid}`, managerId: 'm1', userId: 'default', threadId: 't1' };
+    const run = (command: string) => driver.exec(box, { command, timeoutMs: 20_000, maxOutputBytes: 8192 }, new AbortController().signal);
+
+    beforeAll(async () => {
+      home = mkdtempSync(join(tmpdir(), 'caribou-docker-'));
+      driver = await ready(home);
+    });
+    afterAll(async () => {
+      await driver.remove(box);
+      rmSync(home, { recursive: true, force: true });
+    });
+
+    test('keeps PID 1 under another user, out of reach of commands', async () => {
+      await driver.create(box, { fresh: true });
+
+      const { stdout } = await run('grep Uid /proc/1/status; kill -9 1; echo still here');
+
+      expect(stdout).toMatch(/^Uid:\s+10002\s[^]*still here\n$/);
+    });
+
+    test('lists its boxes with whose they are, and those of no other installation', async () => {
+      await driver.create(box, { fresh: false });
+
+      expect(await driver.list()).toEqual([{ ...box, running: true }]);
+      expect(await new DockerDriver(settingsOf(`${home}-other`)).list()).toEqual([]);
+    });
+
+    test('a command for a container that is gone is a BoxGoneError, and runs once the box is made again', async () => {
+      await driver.create(box, { fresh: false });
+      await driver.remove(box);
+
+      await expect(run('echo no')).rejects.toMatchObject({ name: 'BoxGoneError', code: 'unavailable' });
+      await driver.create(box, { fresh: false });
+      expect(await run('echo yes')).toMatchObject({ stdout: 'yes\n' });
+    });
+
+    test('says what is missing when there is no such image or no engine', async () => {
+      const noImage = new DockerDriver({ ...settingsOf(home), image: 'caribou-none:1' });
+      const noEngine = new DockerDriver({ ...settingsOf(home), engineSocket: join(home, 'none.sock') });
+
+      expect(await noImage.probe()).toEqual({ ok: false, reason: 'the docker engine has no image caribou-none:1' });
+      expect(await noEngine.probe()).toMatchObject({ ok: false, reason: expect.stringMatching(/^no docker engine answers/) });
+    });
+  });
+} else {
+  test.skip(`DockerDriver: ${reason}`, () => undefined);
+  process.stderr.write(`skipped: DockerDriver (${reason})\n`);
+}

@@ -1,0 +1,130 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { InvalidRequestError, newId, UnavailableError } from '@caribou/contracts';
+import type Docker from 'dockerode';
+import type { ContainerInspectInfo } from 'dockerode';
+import { containerOptions, homeLabel, LABEL, toBoxInfo } from './docker-box.js';
+import { engineAway, openEngine, unlessStatus, withinTime } from './docker-engine.js';
+import { runInContainer } from './docker-run.js';
+import { type BoxCommand, type BoxInfo, type BoxResult, type BoxSpec, MAX_COMMAND_BYTES, type Probe, type SandboxDriver } from './driver.js';
+import { commandIdentity } from './identity.js';
+import type { SandboxSettings } from './settings.js';
+import { type ThreadFiles, threadFiles } from './thread-files.js';
+
+const PING_TIMEOUT_MS = 3000;
+const TRIAL_TIMEOUT_MS = 20_000;
+/** Another creator of the same name may win this often before we give up. */
+const CREATE_ATTEMPTS = 3;
+
+const isReady = (found: ContainerInspectInfo, managerId: string, config: string | undefined): boolean =>
+  found.State.Running &&
+  !found.State.Paused &&
+  found.Config.Labels[LABEL.manager] === managerId &&
+  found.Config.Labels[LABEL.config] === config;
+
+/** Sandboxes as containers: one per thread, kept while the thread is active; its name is the sandbox id. */
+export class DockerDriver implements SandboxDriver {
+  readonly kind = 'docker';
+  private readonly docker: Docker;
+  private readonly files: ThreadFiles;
+  private readonly identity = commandIdentity();
+
+  constructor(private readonly settings: SandboxSettings) {
+    this.docker = openEngine(settings.engineSocket);
+    this.files = threadFiles(settings.homeDir, this.identity);
+  }
+
+  async probe(): Promise<Probe> {
+    const { image } = this.settings;
+    try {
+      await withinTime(this.docker.ping(), PING_TIMEOUT_MS);
+    } catch (error) {
+      return { ok: false, reason: `no docker engine answers (${engineAway(error).message})` };
+    }
+    try {
+      if ((await unlessStatus(this.docker.getImage(image).inspect(), [404])) === null) {
+        return { ok: false, reason: `the docker engine has no image ${image}` };
+      }
+      await this.tryOut();
+      return { ok: true, detail: `docker: image ${image}, user ${this.identity.uid}` };
+    } catch (error) {
+      if (!(error instanceof UnavailableError)) throw error;
+      return { ok: false, reason: error.message };
+    }
+  }
+
+  /** Runs one command under a thread that belongs to nobody, and sees that engine and manager mean the same directory. */
+  private async tryOut(): Promise<void> {
+    const { homeDir, hostHomeDir } = this.settings;
+    mkdirSync(homeDir, { recursive: true });
+    const trialHome = mkdtempSync(join(homeDir, 'probe-'));
+    chmodSync(trialHome, 0o711);
+    const seenByEngine = hostHomeDir === undefined ? {} : { hostHomeDir: join(hostHomeDir, basename(trialHome)) };
+    const trial = new DockerDriver({ ...this.settings, homeDir: trialHome, ...seenByEngine });
+    const box = { sandboxId: `caribou-probe-${newId()}`, managerId: newId(), userId: 'probe', threadId: 'probe' };
+    try {
+      await trial.create(box, { fresh: false });
+      const command = { command: 'id -u && echo ok > probe', timeoutMs: TRIAL_TIMEOUT_MS, maxOutputBytes: 1024 };
+      const { exitCode, stdout, stderr } = await trial.exec(box, command, new AbortController().signal);
+      if (exitCode !== 0 || stdout.trim() !== String(this.identity.uid)) {
+        throw new UnavailableError(`a trial command answered ${exitCode}: ${stdout}${stderr}`.slice(0, 300));
+      }
+      if (!existsSync(join(this.trialWorkspace(trialHome), 'probe'))) {
+        throw new UnavailableError(`the docker engine knows ${homeDir} as another directory: mount it at the same path, or name the engine's path`);
+      }
+    } finally {
+      await trial.remove(box);
+      rmSync(trialHome, { recursive: true, force: true });
+    }
+  }
+
+  private trialWorkspace(trialHome: string): string {
+    return threadFiles(trialHome, this.identity).hostPath({ userId: 'probe', threadId: 'probe' }, 'workspace');
+  }
+
+  async create(box: BoxSpec, { fresh }: { readonly fresh: boolean }): Promise<void> {
+    await this.files.prepare(box);
+    const options = containerOptions(this.settings, this.files, box);
+    let mayKeep = !fresh;
+    for (let attempt = 1; attempt <= CREATE_ATTEMPTS; attempt += 1) {
+      const found = await unlessStatus(this.container(box).inspect(), [404]);
+      if (found !== null) {
+        if (mayKeep && isReady(found, box.managerId, options.Labels?.[LABEL.config])) return;
+        await this.remove(box);
+      }
+      const made = await unlessStatus(this.docker.createContainer(options), [409]);
+      if (made !== null) {
+        await unlessStatus(made.start(), []);
+        return;
+      }
+      // A concurrent create of this manager won the name: what it made is fresh enough.
+      mayKeep = true;
+    }
+    throw new UnavailableError(`the container name ${box.sandboxId} stays taken`, { details: { dependency: 'docker' } });
+  }
+
+  async exec(box: BoxSpec, command: BoxCommand, signal: AbortSignal): Promise<BoxResult> {
+    if (Buffer.byteLength(command.command) > MAX_COMMAND_BYTES) {
+      throw new InvalidRequestError(`a command may have at most ${MAX_COMMAND_BYTES} bytes`);
+    }
+    const { commandTimeoutMs, outputCeilingBytes: ceilingBytes } = this.settings.limits;
+    const timeoutMs = Math.min(command.timeoutMs, commandTimeoutMs);
+    const engine = { docker: this.docker, identity: this.identity };
+    return runInContainer(engine, this.container(box), { ...command, timeoutMs }, { signal, ceilingBytes });
+  }
+
+  async remove(box: BoxSpec): Promise<void> {
+    // 404: gone already; 409: being removed by someone else.
+    await unlessStatus(this.container(box).remove({ force: true, v: true }), [404, 409]);
+  }
+
+  async list(): Promise<readonly BoxInfo[]> {
+    const label = [`${LABEL.mark}=1`, `${LABEL.home}=${homeLabel(this.settings)}`];
+    const containers = await unlessStatus(this.docker.listContainers({ all: true, filters: { label } }), []);
+    return (containers ?? []).map(toBoxInfo).filter((box) => box !== null);
+  }
+
+  private container({ sandboxId }: BoxSpec): Docker.Container {
+    return this.docker.getContainer(sandboxId);
+  }
+}

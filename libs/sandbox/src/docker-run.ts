@@ -1,0 +1,124 @@
+import { Writable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import type Docker from 'dockerode';
+import type { Container, Exec } from 'dockerode';
+import { WORKING_DIRECTORY } from './command-environment.js';
+import { engineAway, engineStatus, withinTime } from './docker-engine.js';
+import { type BoxCommand, BoxGoneError, type BoxResult, type EndedBy } from './driver.js';
+import type { CommandIdentity } from './identity.js';
+import { CommandOutput } from './output-window.js';
+
+/** A kill from inside that has not worked by then is followed by one from outside. */
+const INSIDE_KILL_MS = 2000;
+
+/**
+ * Runs the command ($1) under the best shell there is and ends whatever it started, before and after: kill(-1) reaches
+ * every process of this user but the caller, also those in other sessions.
+ */
+const WRAPPER = `kill -9 -1 2>/dev/null
+if [ -x /bin/bash ]; then /bin/bash -c "$1"; else /bin/sh -c "$1"; fi
+code=$?
+kill -9 -1 2>/dev/null
+exit $code`;
+
+interface Engine {
+  readonly docker: Docker;
+  readonly identity: CommandIdentity;
+}
+
+const startExec = (engine: Engine, container: Container, words: readonly string[]): Promise<Exec> =>
+  withinTime(
+    container.exec({
+      Cmd: [...words],
+      User: `${engine.identity.uid}:${engine.identity.gid}`,
+      WorkingDir: WORKING_DIRECTORY,
+      AttachStdout: true,
+      AttachStderr: true,
+      Tty: false,
+    }),
+  );
+
+/**
+ * Ends every process of the command user: from inside by kill(-1), as PID 1 and its keeper belong to another user; when
+ * `isOver` does not come true in time, by restarting the container, which needs no free process.
+ */
+export async function killAll(engine: Engine, container: Container, isOver: Promise<unknown>): Promise<void> {
+  const inside = async (): Promise<void> => {
+    const exec = await startExec(engine, container, ['/bin/sh', '-c', 'kill -9 -1']);
+    const stream = await exec.start({ hijack: true, stdin: false });
+    stream.resume();
+    await finished(stream);
+    await isOver;
+  };
+  try {
+    await withinTime(inside(), INSIDE_KILL_MS);
+  } catch {
+    // Whatever kept the inside from working (a full process table, a paused box), the outside does not depend on it.
+    await withinTime(container.restart({ t: 0 })).catch((error: unknown) => {
+      if (engineStatus(error) !== 404) throw engineAway(error);
+    });
+  }
+}
+
+const sink = (output: CommandOutput, stream: 'out' | 'err'): Writable =>
+  new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      output.push(stream, chunk);
+      done();
+    },
+  });
+
+async function begin(engine: Engine, container: Container, command: string): Promise<{ exec: Exec; stream: NodeJS.ReadWriteStream & { destroy(): unknown } }> {
+  try {
+    const exec = await startExec(engine, container, ['/bin/sh', '-c', WRAPPER, 'sh', command]);
+    const stream = await withinTime(exec.start({ hijack: true, stdin: false }));
+    return { exec, stream };
+  } catch (error) {
+    const status = engineStatus(error);
+    if (status === 404 || status === 409) throw new BoxGoneError('the container is not there', { cause: error, details: { dependency: 'docker' } });
+    throw engineAway(error);
+  }
+}
+
+/** Runs a command in a container to its end; see SandboxDriver.exec. */
+export async function runInContainer(engine: Engine, container: Container, command: BoxCommand, options: { signal: AbortSignal; ceilingBytes: number }): Promise<BoxResult> {
+  const startedMs = performance.now();
+  let endedBy: EndedBy = 'exit';
+  let ending: Promise<void> | undefined;
+  const { exec, stream } = await begin(engine, container, command.command);
+  const over = finished(stream).catch(() => undefined);
+  const end = (by: EndedBy): void => {
+    if (ending !== undefined) return;
+    endedBy = by;
+    ending = killAll(engine, container, over);
+  };
+  const output = new CommandOutput({ maxBytes: command.maxOutputBytes, ceilingBytes: options.ceilingBytes }, () => {
+    stream.destroy();
+    end('output');
+  });
+  engine.docker.modem.demuxStream(stream, sink(output, 'out'), sink(output, 'err'));
+  const timer = setTimeout(() => end('timeout'), command.timeoutMs);
+  const onAbort = (): void => end('cancel');
+  options.signal.addEventListener('abort', onAbort, { once: true });
+  if (options.signal.aborted) onAbort();
+  try {
+    await over;
+    await ending;
+    const exitCode = endedBy === 'exit' ? await exitCodeOf(exec) : 137;
+    // A shell that was killed could not sweep up behind its command.
+    if (endedBy === 'exit' && exitCode > 128) await killAll(engine, container, Promise.resolve());
+    return { exitCode, ...output.take(), endedBy, durationMs: performance.now() - startedMs };
+  } finally {
+    clearTimeout(timer);
+    options.signal.removeEventListener('abort', onAbort);
+  }
+}
+
+async function exitCodeOf(exec: Exec): Promise<number> {
+  try {
+    const { ExitCode } = await withinTime(exec.inspect());
+    return ExitCode ?? 137;
+  } catch (error) {
+    throw engineAway(error);
+  }
+}
