@@ -28,11 +28,15 @@ async function attempt(failures: readonly Error[], options: LlmErrorOptions = {}
 }
 
 const busy = (retryAfterMs?: number): ModelError =>
-  modelFailure({ reason: 'rate_limit', providerStatus: 429, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+  modelFailure({
+    reason: 'rate_limited',
+    providerStatus: 429,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
 
 describe(llmError, () => {
   test('a passing failure is tried again and told as llm_retry', async () => {
-    const { message, run } = await attempt([busy(), modelFailure({ reason: 'connect' })]);
+    const { message, run } = await attempt([busy(), modelFailure({ reason: 'connection' })]);
 
     expect(message).toBe(answer);
     expect(run.events.map((event) => (event.kind === 'custom' ? event.data : event))).toEqual([
@@ -57,17 +61,19 @@ describe(llmError, () => {
   });
 
   test.each([408, 409, 425, 429, 500, 502, 503, 504])('status %d is tried three times', async (providerStatus) => {
-    const failure = modelFailure({ reason: 'status', providerStatus });
+    const failure = modelFailure({ reason: 'server', providerStatus });
 
     expect((await attempt([failure, failure, failure, failure])).calls()).toBe(3);
   });
 
   test.each([
-    ['quota', { reason: 'insufficient_quota', providerStatus: 429 }],
+    ['quota', { reason: 'quota', providerStatus: 429 }],
     ['auth', { reason: 'auth', providerStatus: 401 }],
-    ['auth', { reason: 'status', providerStatus: 403 }],
-    ['request', { reason: 'status', providerStatus: 400 }],
-    ['request', { reason: 'status', providerStatus: 404 }],
+    ['request', { reason: 'bad_request', providerStatus: 400 }],
+    ['request', { reason: 'not_found', providerStatus: 404 }],
+    ['request', { reason: 'server', providerStatus: 501 }],
+    ['too_long', { reason: 'context_length', providerStatus: 413 }],
+    ['not_configured', { reason: 'not_configured' }],
   ])('%s is not tried again', async (reason, details) => {
     const { message, calls } = await attempt([modelFailure(details)]);
 
@@ -76,11 +82,20 @@ describe(llmError, () => {
   });
 
   test('a silent model gets two attempts, a cut stream three', async () => {
-    const silent = modelFailure({ reason: 'silence' });
+    const silent = modelFailure({ reason: 'chunk_timeout' });
     const cut = modelFailure({ reason: 'stream_cut' });
 
     expect((await attempt([silent, silent, silent])).calls()).toBe(2);
     expect((await attempt([cut, cut, cut, cut])).calls()).toBe(3);
+  });
+
+  test('a burst is waited out longer, once', async () => {
+    const burst = modelFailure({ reason: 'burst', providerStatus: 429 });
+
+    const { calls, run } = await attempt([burst, burst, burst]);
+
+    expect(calls()).toBe(2);
+    expect(run.sleepsMs).toEqual([5000]);
   });
 
   test("the provider's Retry-After is waited for, up to a bound", async () => {
@@ -100,7 +115,7 @@ describe(llmError, () => {
     expect(message).toMatchObject({
       type: 'ai',
       content: expect.stringContaining('API key') as string,
-      additional_kwargs: { error_type: 'ModelError', error_reason: 'auth', error_detail: 'HTTP 401' },
+      additional_kwargs: { error_type: 'ModelError', error_reason: 'auth', error_detail: 'auth (HTTP 401)' },
     });
   });
 

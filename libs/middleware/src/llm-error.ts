@@ -1,6 +1,6 @@
 import { type AiMessage, ModelError, newId } from '@caribou/contracts';
 import type { AgentMiddleware, RunContext } from '@caribou/core';
-import { type Failure, fallbackText, judgeFailure, retryText } from './model-failure.js';
+import { type Failure, failureDetail, fallbackText, judgeFailure, retryText } from './model-failure.js';
 
 export interface LlmErrorOptions {
   /** Attempts of one model call, the first included. */
@@ -44,7 +44,7 @@ export function llmError(options: LlmErrorOptions = {}): AgentMiddleware {
             failure.attempts === 'all' ? backoff.maxAttempts : Math.min(failure.attempts, backoff.maxAttempts);
           run.logger.warn({ attempt, maxAttempts, reason: failure.reason, err: error }, 'model call failed');
           if (attempt >= maxAttempts) return fallbackMessage(error, failure);
-          delayMs = nextDelayMs(delayMs, backoff);
+          delayMs = nextDelayMs(delayMs, failure.slow === true ? slower(backoff) : backoff);
           await waitForRetry(run, { failure, attempt, maxAttempts, waitMs: waitOf(failure, delayMs, backoff) });
         }
       }
@@ -61,6 +61,13 @@ export const nextDelayMs = (
   const lowest = Math.min(backoff.baseDelayMs, highest);
   return Math.round(lowest + backoff.random() * (highest - lowest));
 };
+
+const BURST_BASE_DELAY_MS = 5000;
+
+const slower = (backoff: Backoff): Backoff => ({
+  ...backoff,
+  baseDelayMs: Math.min(BURST_BASE_DELAY_MS, backoff.maxDelayMs),
+});
 
 const waitOf = (failure: Failure, delayMs: number, backoff: Backoff): number =>
   failure.retryAfterMs === undefined ? delayMs : Math.min(Math.max(0, failure.retryAfterMs), backoff.maxRetryAfterMs);
@@ -89,7 +96,6 @@ async function waitForRetry(run: RunContext, { failure, attempt, maxAttempts, wa
 }
 
 function fallbackMessage(error: ModelError, { reason }: Failure): AiMessage {
-  const status = error.details['providerStatus'];
   return {
     type: 'ai',
     id: newId(),
@@ -98,7 +104,7 @@ function fallbackMessage(error: ModelError, { reason }: Failure): AiMessage {
       deerflow_error_fallback: true,
       error_type: error.name,
       error_reason: reason,
-      error_detail: typeof status === 'number' ? `HTTP ${status}` : retryText[reason],
+      error_detail: failureDetail(error),
     },
     response_metadata: {},
     tool_calls: [],

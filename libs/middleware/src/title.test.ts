@@ -53,7 +53,7 @@ describe(title, () => {
   });
 
   test('a failing or empty title model leaves the fallback and does not fail the run', async () => {
-    for (const script of [{ error: modelFailure({ reason: 'connect' }) }, { content: '  ' }]) {
+    for (const script of [{ error: modelFailure({ reason: 'connection' }) }, { content: '  ' }]) {
       expect(await titled(exchange, { model: scriptedModel([script]) })).toEqual({
         update: { title: 'Write a program' },
       });
