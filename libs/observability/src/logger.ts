@@ -1,0 +1,64 @@
+import { pino } from 'pino';
+import { describeError } from './describe-error.js';
+import { logFields } from './fields.js';
+import { redact } from './redact.js';
+
+/** The same seam as core's Logger: core is a neighbour, so it is spelled out here and a test holds the two together. */
+export interface ServiceLogger {
+  debug(fields: Readonly<Record<string, unknown>>, message: string): void;
+  info(fields: Readonly<Record<string, unknown>>, message: string): void;
+  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
+  error(fields: Readonly<Record<string, unknown>>, message: string): void;
+  child(fields: Readonly<Record<string, unknown>>): ServiceLogger;
+}
+
+export interface LoggerOptions {
+  readonly service: string;
+  readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  /** Where lines go, each with its line break; stdout, written at once, when absent. */
+  readonly destination?: { write(line: string): void };
+}
+
+const allowed: ReadonlySet<string> = new Set(logFields);
+
+/** A logger of JSON lines: `time` (ISO 8601), `level` by name, `service`, `msg` and fields of the closed list. */
+export function createLogger(options: LoggerOptions): ServiceLogger {
+  const settings: pino.LoggerOptions = {
+    base: { service: options.service },
+    level: options.level,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }), log: checked, bindings: (fields) => fields },
+  };
+  return wrap(options.destination === undefined ? pino(settings) : pino(settings, options.destination));
+}
+
+function wrap(logger: pino.Logger): ServiceLogger {
+  return {
+    debug: (fields, message) => {
+      logger.debug(fields, message);
+    },
+    info: (fields, message) => {
+      logger.info(fields, message);
+    },
+    warn: (fields, message) => {
+      logger.warn(fields, message);
+    },
+    error: (fields, message) => {
+      logger.error(fields, message);
+    },
+    child: (fields) => wrap(logger.child(checked(fields))),
+  };
+}
+
+/** The fields that may be told, without secrets; the names of the others in `dropped`. */
+function checked(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const line: Record<string, unknown> = {};
+  const dropped: string[] = [];
+  for (const [name, value] of Object.entries(fields)) {
+    if (!allowed.has(name)) dropped.push(name);
+    else if (value !== undefined)
+      line[name] = value instanceof Error || name === 'error' ? describeError(value) : redact(value);
+  }
+  if (dropped.length > 0) line['dropped'] = dropped;
+  return line;
+}
