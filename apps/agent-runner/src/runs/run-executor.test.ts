@@ -19,7 +19,7 @@ beforeAll(async () => {
   server = await startRedis({ appendonly: false });
   redis = createRedis({ url: server.url, keyPrefix: `${newId()}:` });
   threads = redisThreadStore(redis, { leaseMs: LEASE_MS });
-  log = redisEventLog(redis, { leaseMs: LEASE_MS });
+  log = redisEventLog(redis);
 });
 
 afterAll(async () => {

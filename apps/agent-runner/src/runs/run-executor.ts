@@ -108,7 +108,7 @@ export class RunExecutor {
       return await finishOutcome(held, outcome);
     } catch (error) {
       const reason: unknown = held.keeper.signal.aborted ? held.keeper.signal.reason : error;
-      if (held.keeper.lost || reason instanceof FencedError || reason instanceof UnavailableError) throw reason;
+      if (held.keeper.lost || reason instanceof FencedError || isStoreAway(reason)) throw reason;
       if (reason instanceof RunCancelled) return finishCancelled(held, reason.action);
       if (reason instanceof RunDraining) {
         await this.handOver(claimed, held.keeper);
@@ -198,7 +198,7 @@ export class RunExecutor {
       await this.handOver(claimed, keeper);
       return { kind: 'handed_over' };
     } catch (failure) {
-      if (failure instanceof FencedError || failure instanceof UnavailableError) return { kind: 'lost' };
+      if (failure instanceof FencedError || isStoreAway(failure)) return { kind: 'lost' };
       throw failure;
     }
   }
@@ -210,9 +210,13 @@ export class RunExecutor {
         await this.ports.store.handOver(claimed.lease);
         return;
       } catch (error) {
-        if (!(error instanceof UnavailableError) || keeper.remainingMs <= 0) throw error;
+        if (!isStoreAway(error) || keeper.remainingMs <= 0) throw error;
         await this.ports.clock.sleep(Math.min(200, Math.max(1, keeper.remainingMs)));
       }
     }
   }
 }
+
+/** Redis did not answer: what a script did is unknown. A model or a sandbox that is away is the run's own failure. */
+const isStoreAway = (error: unknown): boolean =>
+  error instanceof UnavailableError && error.details['dependency'] === 'redis';

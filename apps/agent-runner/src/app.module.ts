@@ -1,0 +1,96 @@
+import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
+import type { Config } from '@caribou/config';
+import { type Logger, systemClock } from '@caribou/core';
+import { createModelCatalog } from '@caribou/models';
+import { createMetrics, type Metrics } from '@caribou/observability';
+import { checkRedis, createRedis, redisRunStore, redisSandboxRegistry, type RedisConnection } from '@caribou/state';
+import { type DynamicModule, Module } from '@nestjs/common';
+import { leadAgent } from './lead-agent/lead-agent.js';
+import { RunExecutor } from './runs/run-executor.js';
+import { RunRegistry } from './runs/run-registry.js';
+import { Sweeper } from './runs/sweeper.js';
+import { TurnWorker } from './runs/turn-worker.js';
+
+/** Wakes that may be out over all runners; far above what runners have slots for. */
+const MAX_ACK_PENDING = 20_000;
+
+/** What the agent-runner stands on; app.module.ts is the only place that builds adapters. */
+export interface RunnerParts {
+  readonly bus: Bus;
+  readonly redis: RedisConnection;
+  readonly worker: TurnWorker;
+  readonly sweeper: Sweeper;
+  readonly registry: RunRegistry;
+  readonly metrics: Metrics;
+}
+
+@Module({})
+export class AppModule {
+  static on(parts: RunnerParts): DynamicModule {
+    return {
+      module: AppModule,
+      providers: [
+        { provide: TurnWorker, useValue: parts.worker },
+        { provide: Sweeper, useValue: parts.sweeper },
+        { provide: RunRegistry, useValue: parts.registry },
+      ],
+    };
+  }
+}
+
+/** Connects to Redis and NATS in the background, both for ever, and puts the runner together. */
+export function connectParts(config: Config, logger: Logger): RunnerParts {
+  const { clocks, runner } = config;
+  const metrics = createMetrics({ service: 'agent-runner' });
+  const redis = createRedis({ url: config.redis.url.reveal(), logger });
+  const bus = connectBus({
+    url: config.nats.url.reveal(),
+    name: 'agent-runner',
+    logger,
+    streams: ['turns', 'deadLetters'],
+    ackWaitMs: clocks.ackWaitMs,
+    maxAckPending: MAX_ACK_PENDING,
+  });
+  const store = redisRunStore(redis, {
+    leaseMs: clocks.leaseMs,
+    maxAttempts: runner.maxAttempts,
+    eventsTtlMs: clocks.eventsTtlMs,
+  });
+  const registryOfSandboxes = redisSandboxRegistry(redis);
+  const sandbox = createRemoteSandbox({
+    rpc: createRpcClient(bus),
+    isManagerAlive: (managerId) => registryOfSandboxes.isManagerAlive(managerId),
+    logger,
+    lookMs: clocks.managerCheckMs,
+  });
+  const registry = new RunRegistry();
+  const executor = new RunExecutor({
+    store,
+    publisher: bus,
+    registry,
+    agent: leadAgent({ models: createModelCatalog(config.models, { clocks, logger }), sandbox }, config),
+    deadLetter: (id, entry) => bus.deadLetter('run', id, entry),
+    clock: systemClock,
+    logger,
+    clocks,
+    onRunEnd: (outcome) => metrics.runEnded(outcome),
+  });
+  bus.subscribeCancels((runId) => registry.nudge(runId));
+  const { slots } = runner;
+  return {
+    bus,
+    redis,
+    registry,
+    metrics,
+    worker: new TurnWorker({ wakes: bus, store, executor, registry, logger, slots, busyNakMs: clocks.busyNakMs }),
+    sweeper: new Sweeper({ store, wakes: bus, clock: systemClock, logger, sweepMs: clocks.sweepMs }),
+  };
+}
+
+/** Checks that Redis can be trusted with state. @throws Error in words of the operator when it must not be used */
+export async function checkStore(redis: RedisConnection, logger: Logger): Promise<void> {
+  for (const { level, message } of await checkRedis(redis)) {
+    if (level === 'error') throw new Error(message);
+    logger.warn({ event: 'redis.settings', reason: message }, message);
+  }
+}
