@@ -95,3 +95,21 @@ export {
   SandboxRelease,
   SandboxWrite,
 } from './rpc/sandbox.js';
+export { assistantRoutes } from './http/assistants.js';
+export { ClientMessage } from './http/client-messages.js';
+export {
+  type AssistantReply,
+  type CheckpointReply,
+  FailureReply,
+  type RunReply,
+  type StateReply,
+  type StateUpdateReply,
+  type TaskReply,
+  type ThreadReply,
+} from './http/replies.js';
+export { httpRoutes } from './http/registry.js';
+export { type HttpMethod, route, type RouteContract, type RouteInput, type RouteReply } from './http/route.js';
+export { clampRecursionLimit, ConfigurableThread, RECURSION_LIMIT, RunContextInput, RunCreate } from './http/run-create.js';
+export { runRoutes, statelessRoutes } from './http/runs.js';
+export { systemRoutes } from './http/system.js';
+export { threadRoutes } from './http/threads.js';

@@ -1,0 +1,99 @@
+import { type Bus, connectBus } from '@caribou/bus';
+import type { Config } from '@caribou/config';
+import type { Logger, RunEventLog, ThreadStore } from '@caribou/core';
+import { createMetrics, type Metrics } from '@caribou/observability';
+import { createRedis, redisEventLog, redisThreadStore } from '@caribou/state';
+import { type DynamicModule, Module } from '@nestjs/common';
+import { AssistantsController } from './assistants/assistants.controller.js';
+import { BUS, EVENT_LOG, type GatewayBus, type GatewaySettings, LOGGER, METRICS, SETTINGS, THREAD_STORE } from './ports.js';
+import { RunsController } from './runs/runs.controller.js';
+import { RunsService } from './runs/runs.service.js';
+import { StatelessRunsController } from './runs/stateless-runs.controller.js';
+import { RunWatcher } from './streams/run-watcher.js';
+import { ReadinessCheck } from './system/readiness.js';
+import { InfoController, SystemController } from './system/system.controller.js';
+import { ThreadsController } from './threads/threads.controller.js';
+import { ThreadsService } from './threads/threads.service.js';
+
+/** What the gateway stands on. */
+export interface GatewayParts {
+  readonly store: ThreadStore;
+  readonly log: RunEventLog;
+  readonly bus: GatewayBus;
+  readonly settings: GatewaySettings;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+@Module({})
+export class AppModule {
+  /** The gateway on these parts; tests bring a bus or a store of their own. */
+  static on({ store, log, bus, settings, metrics, logger }: GatewayParts): DynamicModule {
+    return {
+      module: AppModule,
+      controllers: [
+        ThreadsController,
+        RunsController,
+        StatelessRunsController,
+        AssistantsController,
+        InfoController,
+        SystemController,
+      ],
+      providers: [
+        { provide: THREAD_STORE, useValue: store },
+        { provide: EVENT_LOG, useValue: log },
+        { provide: BUS, useValue: bus },
+        { provide: SETTINGS, useValue: settings },
+        { provide: METRICS, useValue: metrics },
+        { provide: LOGGER, useValue: logger },
+        ThreadsService,
+        RunsService,
+        RunWatcher,
+        ReadinessCheck,
+      ],
+    };
+  }
+}
+
+/** The settings of the gateway from the configuration. */
+export const settingsOf = ({ clocks, quotas, runner, models, problems, http }: Config): GatewaySettings => ({
+  heartbeatMs: clocks.heartbeatMs,
+  maxStreamsPerUser: quotas.maxStreamsPerUser,
+  maxTurns: runner.maxTurns,
+  maxTurnsCap: runner.maxTurnsCap,
+  models,
+  problems,
+  bodyLimitBytes: http.bodyLimitBytes,
+});
+
+export interface ConnectedParts extends GatewayParts {
+  /** Ends the connections; after the HTTP server has stopped. */
+  close(): Promise<void>;
+}
+
+/** Connects to Redis and NATS in the background; both are reconnected for ever. */
+export function connectParts(config: Config, logger: Logger): ConnectedParts {
+  const { clocks, quotas, runner } = config;
+  const redis = createRedis({ url: config.redis.url.reveal(), logger });
+  const bus: Bus = connectBus({ url: config.nats.url.reveal(), name: 'gateway', logger, streams: ['turns'] });
+  const store = redisThreadStore(redis, {
+    leaseMs: clocks.leaseMs,
+    maxAttempts: runner.maxAttempts,
+    eventsTtlMs: clocks.eventsTtlMs,
+    maxQueuedRuns: quotas.maxQueuedRunsPerThread,
+    maxInFlightRuns: quotas.maxRunsPerUser,
+    idempotencyTtlMs: clocks.idempotencyTtlMs,
+  });
+  return {
+    store,
+    log: redisEventLog(redis),
+    bus,
+    settings: settingsOf(config),
+    metrics: createMetrics({ service: 'gateway' }),
+    logger,
+    close: async () => {
+      await bus.close();
+      await redis.close();
+    },
+  };
+}

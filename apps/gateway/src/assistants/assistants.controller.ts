@@ -1,0 +1,67 @@
+import { Controller, Res } from '@nestjs/common';
+import { assistantRoutes, type RouteInput, RunContextInput, RunCreate, ThreadState } from '@caribou/contracts';
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import { API_ROOTS, Input, Route } from '../http/route.decorators.js';
+import { assistantOf, assistants } from './assistant-catalog.js';
+
+type Of<Name extends keyof typeof assistantRoutes> = RouteInput<(typeof assistantRoutes)[Name]>;
+
+const jsonSchema = (schema: z.ZodType): Record<string, unknown> => ({ ...z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) });
+
+/** The loop as LangGraph draws it. */
+const graph = {
+  nodes: [
+    { id: '__start__', type: 'schema', data: '__start__' },
+    { id: 'model_request', type: 'runnable', data: { id: ['model_request'], name: 'model_request' } },
+    { id: 'tools', type: 'runnable', data: { id: ['tools'], name: 'tools' } },
+    { id: '__end__', type: 'schema', data: '__end__' },
+  ],
+  edges: [
+    { source: '__start__', target: 'model_request' },
+    { source: 'model_request', target: 'tools', conditional: true },
+    { source: 'model_request', target: '__end__', conditional: true },
+    { source: 'tools', target: 'model_request' },
+  ],
+};
+
+@Controller(API_ROOTS)
+export class AssistantsController {
+  @Route(assistantRoutes.search)
+  search(@Input() { body }: Of<'search'>, @Res({ passthrough: true }) reply: FastifyReply) {
+    const wanted = Object.entries(body.metadata ?? {});
+    const found = assistants.filter(
+      ({ graph_id, name, metadata }) =>
+        (body.graph_id ?? graph_id) === graph_id &&
+        name.includes(body.name ?? '') &&
+        wanted.every(([key, value]) => metadata[key] === value),
+    );
+    void reply.header('x-pagination-total', found.length);
+    return found.slice(body.offset, body.offset + body.limit);
+  }
+
+  @Route(assistantRoutes.get)
+  get(@Input() { params }: Of<'get'>) {
+    return assistantOf(params.assistant_id);
+  }
+
+  @Route(assistantRoutes.graph)
+  graph(@Input() { params }: Of<'graph'>) {
+    assistantOf(params.assistant_id);
+    return graph;
+  }
+
+  @Route(assistantRoutes.schemas)
+  schemas(@Input() { params }: Of<'schemas'>) {
+    const { graph_id } = assistantOf(params.assistant_id);
+    const state = jsonSchema(ThreadState);
+    return {
+      graph_id,
+      input_schema: jsonSchema(RunCreate.shape.input),
+      output_schema: state,
+      state_schema: state,
+      config_schema: {},
+      context_schema: jsonSchema(RunContextInput),
+    };
+  }
+}

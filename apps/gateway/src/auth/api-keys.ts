@@ -1,0 +1,25 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { ApiKey } from '@caribou/config';
+import type { Principal } from './principal.js';
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/** Looks a key up in time that does not depend on it: every known key is compared, as digests of equal length. */
+export function keyRing(keys: readonly ApiKey[]): (given: string) => Principal | undefined {
+  const ring = keys.map(({ key, userId, admin }) => ({ digest: digest(key.reveal()), principal: { userId, admin } }));
+  return (given) => {
+    const asked = digest(given);
+    let found: Principal | undefined;
+    for (const entry of ring) if (timingSafeEqual(entry.digest, asked)) found = entry.principal;
+    return found;
+  };
+}
+
+/** The key of `X-Api-Key` or `Authorization: Bearer`, the first of them that is there. */
+export function keyOf(headers: Readonly<Record<string, string | string[] | undefined>>): string | undefined {
+  const own = headers['x-api-key'];
+  if (typeof own === 'string' && own !== '') return own;
+  const { authorization } = headers;
+  const match = typeof authorization === 'string' ? /^Bearer +(\S+)$/i.exec(authorization) : null;
+  return match?.[1];
+}

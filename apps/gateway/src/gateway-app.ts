@@ -1,0 +1,71 @@
+import cors from '@fastify/cors';
+import type { HttpConfig } from '@caribou/config';
+import type { Logger } from '@caribou/core';
+import { type DynamicModule, type Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyServerOptions } from 'fastify';
+import { originRule } from './auth/origins.js';
+import { addRequestGuard } from './auth/request-guard.js';
+import { addAccessLog } from './http/access-log.js';
+import { answerFor, ErrorFilter } from './http/error.filter.js';
+import { parseJsonBody } from './http/json-body.js';
+
+/** Ids and paths longer than this reach no route; the error for longer ones is the router's 404. */
+const MAX_PARAM_CHARS = 1_024;
+const PREFLIGHT_SECONDS = 600;
+
+export interface GatewayAppOptions {
+  readonly module: Type | DynamicModule;
+  readonly http: HttpConfig;
+  readonly logger: Logger;
+}
+
+/** The HTTP server around the module: parsing, limits, CORS, the guard and the one error wall; not yet listening. */
+export async function createGatewayApp({ module, http, logger }: GatewayAppOptions): Promise<NestFastifyApplication> {
+  const options: FastifyServerOptions = {
+    bodyLimit: http.bodyLimitBytes,
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: MAX_PARAM_CHARS },
+    frameworkErrors: (error, _request, reply: FastifyReply) => {
+      const { status, detail } = answerFor(error);
+      void reply.status(status).send({ detail });
+    },
+  };
+  const server = fastify(options);
+  const adapter = new FastifyAdapter(server);
+  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, { bodyParser: false, logger: false });
+  takeJsonOnly(server, http.bodyLimitBytes);
+  addAccessLog(server, logger);
+  await server.register(cors, corsOptions(http));
+  addRequestGuard(server, http);
+  app.useGlobalFilters(new ErrorFilter(logger));
+  await app.init();
+  await server.ready();
+  return app;
+}
+
+function takeJsonOnly(server: FastifyInstance, bodyLimit: number): void {
+  server.removeAllContentTypeParsers();
+  const options = { parseAs: 'string', bodyLimit } as const;
+  server.addContentTypeParser<string>(/^application\/([\w.-]+\+)?json(;|$)/, options, (_request, text, done) => {
+    try {
+      done(null, parseJsonBody(text));
+    } catch (error) {
+      done(error instanceof Error ? error : new Error('unreadable body', { cause: error }));
+    }
+  });
+}
+
+const corsOptions = ({ corsOrigins }: HttpConfig) => {
+  const mayCall = originRule(corsOrigins);
+  return {
+    origin: (origin: string | undefined, done: (error: Error | null, allow: boolean) => void): void => {
+      done(null, origin !== undefined && mayCall(origin));
+    },
+    credentials: true,
+    methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    exposedHeaders: ['Content-Location', 'Location', 'X-Pagination-Total', 'X-Pagination-Next', 'Retry-After'],
+    maxAge: PREFLIGHT_SECONDS,
+  };
+};

@@ -1,0 +1,27 @@
+import type { Logger } from '@caribou/core';
+import type { FastifyInstance } from 'fastify';
+import { knownPrincipal } from '../auth/principal.js';
+
+/** One line per finished request, streams included: they finish when the connection does. */
+export function addAccessLog(server: FastifyInstance, logger: Logger): void {
+  server.addHook('onRequest', (request, reply, done) => {
+    const startedAt = performance.now();
+    reply.raw.once('close', () => {
+      const status = reply.raw.statusCode;
+      logger.info(
+        {
+          event: 'http.request',
+          outcome: status >= 500 ? 'error' : 'ok',
+          method: request.method,
+          route: request.routeOptions.url ?? 'unknown',
+          status,
+          userId: knownPrincipal(request)?.userId,
+          requestId: request.id,
+          durationMs: Math.round(performance.now() - startedAt),
+        },
+        'request',
+      );
+    });
+    done();
+  });
+}

@@ -1,0 +1,70 @@
+import { AppError, type ErrorCode } from '@caribou/contracts';
+import type { Logger } from '@caribou/core';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+interface Answer {
+  readonly status: number;
+  readonly detail: string;
+  readonly retryAfterMs?: number;
+}
+
+const MAX_DETAIL_CHARS = 1_000;
+
+/** The wall where every error of a request becomes `{"detail": …}`: what the caller did wrong in words, ours without any. */
+@Catch()
+export class ErrorFilter implements ExceptionFilter {
+  constructor(private readonly logger: Logger) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const reply = http.getResponse<FastifyReply>();
+    const answer = answerFor(error);
+    if (answer.status >= 500) {
+      const fields = { error, method: request.method, route: request.routeOptions.url, status: answer.status };
+      this.logger.error(fields, 'request failed');
+    }
+    // A hijacked response is already under way; whoever took it over ends it.
+    if (reply.sent) return;
+    if (answer.retryAfterMs !== undefined) void reply.header('retry-after', Math.max(1, Math.ceil(answer.retryAfterMs / 1_000)));
+    void reply.status(answer.status).send({ detail: answer.detail.slice(0, MAX_DETAIL_CHARS) });
+  }
+}
+
+const RETRY_AFTER_MS: Partial<Record<ErrorCode, number>> = { rate_limited: 1_000, unavailable: 2_000 };
+
+/** Status and words for an error of any origin. */
+export function answerFor(error: unknown): Answer {
+  if (error instanceof AppError) return appAnswer(error);
+  if (error instanceof HttpException) return clientAnswer(error.getStatus(), error.message);
+  const status = statusOf(error);
+  return status === undefined ? INTERNAL : clientAnswer(status, error instanceof Error ? error.message : 'bad request');
+}
+
+const INTERNAL: Answer = { status: 500, detail: 'internal error' };
+
+function appAnswer(error: AppError): Answer {
+  if (!error.expected) return INTERNAL;
+  const told = error.details['retryAfterMs'];
+  const retryAfterMs = typeof told === 'number' ? told : RETRY_AFTER_MS[error.code];
+  const detail = error.message;
+  return { status: error.status, detail, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+}
+
+/** Fastify's and Nest's own refusals: unknown path, body too large, wrong content type, a URL that is none. */
+function clientAnswer(status: number, message: string): Answer {
+  if (status >= 500) return INTERNAL;
+  const words: Partial<Record<number, string>> = {
+    404: 'there is nothing at this path',
+    413: 'the body is larger than the limit',
+    415: 'the content type must be application/json',
+  };
+  return { status, detail: words[status] ?? message };
+}
+
+function statusOf(error: unknown): number | undefined {
+  if (typeof error !== 'object' || error === null || !('statusCode' in error)) return undefined;
+  const { statusCode } = error;
+  return typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500 ? statusCode : undefined;
+}

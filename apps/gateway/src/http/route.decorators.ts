@@ -1,0 +1,40 @@
+import { applyDecorators, createParamDecorator, type ExecutionContext, HttpCode, RequestMapping, RequestMethod, SetMetadata } from '@nestjs/common';
+import { BugError, type RouteContract, type RouteInput } from '@caribou/contracts';
+import type { FastifyRequest } from 'fastify';
+import { principalOf } from '../auth/principal.js';
+import { parseInput } from './parse-input.js';
+
+const CONTRACT = Symbol('RouteContract');
+
+/** Where the LangGraph-compatible routes are served: DeerFlow's page and its proxies use either. */
+export const API_ROOTS = ['api/langgraph', 'api'];
+
+const methods = {
+  GET: RequestMethod.GET,
+  POST: RequestMethod.POST,
+  PATCH: RequestMethod.PATCH,
+  DELETE: RequestMethod.DELETE,
+} as const;
+
+/** Serves a contract's route: method, path and status of success are the contract's. */
+export const Route = (contract: RouteContract): MethodDecorator =>
+  applyDecorators(
+    RequestMapping({ method: methods[contract.method], path: contract.path }),
+    HttpCode(contract.status),
+    SetMetadata(CONTRACT, contract),
+  );
+
+/** The request as the route's contract parses it; what breaks it is 422 and reaches no handler. */
+export const Input = createParamDecorator((_: unknown, context: ExecutionContext): RouteInput<RouteContract> => {
+  const contract: unknown = Reflect.getMetadata(CONTRACT, context.getHandler());
+  if (!isContract(contract)) throw new BugError('a handler takes input without a route contract');
+  const { params, query, body } = context.switchToHttp().getRequest<FastifyRequest>();
+  return parseInput(contract, { params, query, body });
+});
+
+const isContract = (value: unknown): value is RouteContract => typeof value === 'object' && value !== null && 'path' in value;
+
+/** Who is asking. @throws {UnauthenticatedError} when the guard did not say */
+export const Caller = createParamDecorator((_: unknown, context: ExecutionContext) =>
+  principalOf(context.switchToHttp().getRequest<FastifyRequest>()),
+);

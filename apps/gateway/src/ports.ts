@@ -1,0 +1,24 @@
+import type { Bus } from '@caribou/bus';
+import type { ModelConfig } from '@caribou/config';
+
+/** Injection tokens of what app.module.ts builds. */
+export const THREAD_STORE = Symbol('ThreadStore');
+export const EVENT_LOG = Symbol('RunEventLog');
+export const BUS = Symbol('Bus');
+export const LOGGER = Symbol('Logger');
+export const METRICS = Symbol('Metrics');
+export const SETTINGS = Symbol('GatewaySettings');
+
+/** What the gateway uses of the bus. */
+export type GatewayBus = Pick<Bus, 'publishWake' | 'publishCancel' | 'publishEvents' | 'subscribeEvents' | 'ping' | 'connected'>;
+
+/** The part of the configuration that decides how the gateway answers. */
+export interface GatewaySettings {
+  readonly heartbeatMs: number;
+  readonly maxStreamsPerUser: number;
+  readonly maxTurns: number;
+  readonly maxTurnsCap: number;
+  readonly models: readonly Pick<ModelConfig, 'name'>[];
+  readonly problems: readonly string[];
+  readonly bodyLimitBytes: number;
+}

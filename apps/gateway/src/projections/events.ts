@@ -1,0 +1,90 @@
+import type { RunEvent } from '@caribou/contracts';
+import { type Frame, jsonFrame, NO_FRAMES, type Projection, type ProjectionContext } from './frame.js';
+import { messageChunk } from './message-chunk.js';
+import { messageMetadata } from './message-metadata.js';
+import { stableId } from './stable-id.js';
+
+interface Part {
+  readonly event: string;
+  readonly name: string;
+  readonly data: unknown;
+  /** Id of the model call, tool call or node inside the run. */
+  readonly runId: string;
+}
+
+/** The class of the model client that tools built on LangChain's events know. */
+const MODEL_CLASS = 'ChatOpenAI';
+
+/** Mode `events`: LangChain's v2 events of the run, its nodes, model calls and tools. */
+export const events: Projection = (event, context) => {
+  if (event.kind === 'end' && context.memory.checkpointId !== null) return [endFrame(context, context.memory.checkpointId)];
+  const part = toPart(event, context);
+  return part === undefined ? NO_FRAMES : [eventFrame(part, event, context)];
+};
+
+function toPart(event: RunEvent, { run }: ProjectionContext): Part | undefined {
+  const own = (name: string): string => stableId(`${run.runId}:${name}`);
+  switch (event.kind) {
+    case 'run.start':
+      if (event.attempt > 1 || event.dropped_message_ids.length > 0) return undefined;
+      return { event: 'on_chain_start', name: 'LangGraph', data: { input: run.input }, runId: run.runId };
+    case 'end':
+      return { event: 'on_chain_end', name: 'LangGraph', data: {}, runId: run.runId };
+    case 'task.start':
+      return { event: 'on_chain_start', name: event.node, data: {}, runId: own(event.task_id) };
+    case 'task.end':
+      return { event: 'on_chain_end', name: event.node, data: { output: event.update }, runId: own(event.task_id) };
+    case 'model.start':
+      return { event: 'on_chat_model_start', name: MODEL_CLASS, data: {}, runId: own(event.message_id) };
+    default:
+      return contentPart(event, own);
+  }
+}
+
+function contentPart(event: RunEvent, own: (name: string) => string): Part | undefined {
+  switch (event.kind) {
+    case 'message.delta':
+      return { event: 'on_chat_model_stream', name: MODEL_CLASS, data: { chunk: messageChunk(event) }, runId: own(event.message_id) };
+    case 'message':
+      if (event.message.type !== 'ai') return undefined;
+      return { event: 'on_chat_model_end', name: MODEL_CLASS, data: { output: event.message }, runId: own(event.message.id) };
+    case 'tool.start':
+      return { event: 'on_tool_start', name: event.name, data: { input: event.args }, runId: own(event.tool_call_id) };
+    case 'tool.end':
+      return { event: 'on_tool_end', name: event.name, data: { output: event.message }, runId: own(event.tool_call_id) };
+    case 'tool.error':
+      return { event: 'on_tool_error', name: event.name, data: { error: event.error }, runId: own(event.tool_call_id) };
+    case 'custom':
+      return { event: 'on_custom_event', name: 'custom', data: event.data, runId: own('custom') };
+    default:
+      return undefined;
+  }
+}
+
+/** The end of the run around its final values. */
+function endFrame(context: ProjectionContext, checkpointId: string): Frame {
+  const { runId: run_id } = context.run;
+  const rest = { name: 'LangGraph', run_id, tags: [], metadata: runMetadata(context) };
+  const after = `},${JSON.stringify(rest).slice(1)}`;
+  return { event: 'events', checkpointId, before: '{"event":"on_chain_end","data":{"output":', after };
+}
+
+const runMetadata = ({ run, memory }: ProjectionContext): Readonly<Record<string, unknown>> => ({
+  graph_id: run.graphId,
+  assistant_id: run.assistantId,
+  run_attempt: memory.attempt,
+  thread_id: run.threadId,
+  run_id: run.runId,
+});
+
+function eventFrame(part: Part, event: RunEvent, context: ProjectionContext): Frame {
+  const origin = 'node' in event ? { node: event.node, step: event.step } : undefined;
+  return jsonFrame('events', {
+    event: part.event,
+    name: part.name,
+    run_id: part.runId,
+    tags: [],
+    metadata: origin === undefined ? runMetadata(context) : messageMetadata(origin, context),
+    data: part.data,
+  });
+}

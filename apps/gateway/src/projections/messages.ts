@@ -1,0 +1,76 @@
+import type { RunEventOf } from '@caribou/contracts';
+import { jsonFrame, NO_FRAMES, type PartialMessage, type Projection } from './frame.js';
+import { messageMetadata } from './message-metadata.js';
+
+/** Mode `messages`: who writes a message, once, before its first piece. */
+export const messagesMetadata: Projection = (event, context) => {
+  if (event.kind !== 'message.delta' || context.memory.partials.has(event.message_id)) return NO_FRAMES;
+  return [jsonFrame('messages/metadata', { [event.message_id]: { metadata: messageMetadata(event, context) } })];
+};
+
+/** Mode `messages`: the message as far as it has come, at each delta. */
+export const messagesPartial: Projection = (event, { memory }) => {
+  if (event.kind !== 'message.delta') return NO_FRAMES;
+  const sum = sumUp(memory.partials.get(event.message_id), event);
+  return [jsonFrame('messages/partial', [partialMessage(sum, event)])];
+};
+
+/** Mode `messages`: whole messages: the run's input, what hooks wrote, and what model and tools answered. */
+export const messagesComplete: Projection = (event, { run }) => {
+  switch (event.kind) {
+    case 'checkpoint':
+      return event.metadata.source === 'input' ? complete(run.input?.messages ?? []) : NO_FRAMES;
+    case 'task.end':
+      return complete((event.update?.messages ?? []).filter(({ type }) => type === 'human' || type === 'system'));
+    case 'message':
+      return complete([event.message]);
+    default:
+      return NO_FRAMES;
+  }
+};
+
+const complete = (messages: readonly unknown[]) =>
+  messages.length === 0 ? NO_FRAMES : [jsonFrame('messages/complete', messages)];
+
+/** A message so far, with one delta more; the given one is left as it is. */
+export function sumUp(soFar: PartialMessage | undefined, delta: RunEventOf<'message.delta'>): PartialMessage {
+  const toolCallChunks = new Map(soFar?.toolCallChunks);
+  for (const { index, name, args, id } of delta.tool_call_chunks ?? []) {
+    const old = toolCallChunks.get(index) ?? { name: '', args: '', id: '' };
+    toolCallChunks.set(index, { name: old.name + (name ?? ''), args: old.args + args, id: old.id === '' ? (id ?? '') : old.id });
+  }
+  return {
+    content: (soFar?.content ?? '') + delta.content,
+    reasoning: (soFar?.reasoning ?? '') + (delta.reasoning ?? ''),
+    toolCallChunks,
+  };
+}
+
+function partialMessage(sum: PartialMessage, delta: RunEventOf<'message.delta'>): Readonly<Record<string, unknown>> {
+  const chunks = [...sum.toolCallChunks].map(([index, chunk]) => ({ ...chunk, index, type: 'tool_call_chunk' }));
+  return {
+    content: sum.content,
+    tool_call_chunks: chunks,
+    additional_kwargs: sum.reasoning === '' ? {} : { reasoning_content: sum.reasoning },
+    id: delta.message_id,
+    response_metadata: delta.response_metadata ?? {},
+    tool_calls: chunks.flatMap(({ name, args, id }) => {
+      const parsed = parsedArgs(args);
+      return parsed === undefined ? [] : [{ name, args: parsed, id, type: 'tool_call' }];
+    }),
+    invalid_tool_calls: [],
+    ...(delta.usage === undefined ? {} : { usage_metadata: delta.usage }),
+    type: 'ai',
+  };
+}
+
+/** Arguments that are complete; those still being written are in `tool_call_chunks` alone. */
+function parsedArgs(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

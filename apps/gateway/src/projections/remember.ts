@@ -1,0 +1,40 @@
+import type { RunEvent, RunRecord } from '@caribou/contracts';
+import type { FrameKind, StreamMemory } from './frame.js';
+import { sumUp } from './messages.js';
+
+/** Memory of a stream that has seen nothing yet. */
+export const freshMemory = (run: Pick<RunRecord, 'attempt' | 'created_at' | 'kwargs'>): StreamMemory => ({
+  attempt: Math.max(1, run.attempt),
+  checkpointId: null,
+  next: [],
+  timestamp: run.created_at,
+  model: run.kwargs.context.model_name ?? '',
+  partials: new Map(),
+});
+
+/** Takes one event into the memory, as far as the shown kinds of frame need it; after its frames were made. */
+export function remember(memory: StreamMemory, event: RunEvent, kinds: ReadonlySet<FrameKind>): void {
+  switch (event.kind) {
+    case 'run.start':
+      memory.attempt = event.attempt;
+      if (event.checkpoint_id !== null) memory.checkpointId = event.checkpoint_id;
+      for (const id of event.dropped_message_ids) memory.partials.delete(id);
+      return;
+    case 'checkpoint':
+      memory.checkpointId = event.checkpoint_id;
+      memory.next = event.next;
+      memory.timestamp = event.created_at;
+      return;
+    case 'model.start':
+      memory.model = event.model;
+      return;
+    case 'message.delta':
+      if (!kinds.has('messages-partial')) return;
+      memory.partials.set(event.message_id, sumUp(memory.partials.get(event.message_id), event));
+      return;
+    case 'message':
+      memory.partials.delete(event.message.id);
+      return;
+    default:
+  }
+}

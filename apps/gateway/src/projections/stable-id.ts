@@ -1,0 +1,12 @@
+import { createHash } from 'node:crypto';
+
+/** The namespace LangGraph derives assistant ids from graph names with (RFC 4122, appendix C: OID). */
+const NAMESPACE = Buffer.from('6ba7b8219dad11d180b400c04fd430c8', 'hex');
+
+/** A UUID (version 5) that is the same for the same name, in every process and at every replay. */
+export function stableId(name: string): string {
+  const bytes = createHash('sha1').update(NAMESPACE).update(name).digest().subarray(0, 16);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}

@@ -1,0 +1,94 @@
+import type { RunEventOf } from '@caribou/contracts';
+import { type Frame, jsonFrame, NO_FRAMES, type Projection, type ProjectionContext } from './frame.js';
+import { stableId } from './stable-id.js';
+
+/** JSON in two parts, to be joined around a thread's values. */
+interface Parts {
+  readonly before: string;
+  readonly after: string;
+}
+
+/** A node's start, around its input. */
+function taskStart(event: RunEventOf<'task.start'>, { run, memory }: ProjectionContext): Parts {
+  const head = JSON.stringify({ id: event.task_id, name: event.node });
+  const { runId: run_id, graphId: graph_id, assistantId: assistant_id } = run;
+  const metadata = { graph_id, assistant_id, run_id, run_attempt: memory.attempt };
+  const tail = JSON.stringify({ triggers: event.triggers, interrupts: [], metadata });
+  return { before: `${head.slice(0, -1)},"input":`, after: `,${tail.slice(1)}` };
+}
+
+/** A node's end. */
+const taskEnd = (event: RunEventOf<'task.end'>): Readonly<Record<string, unknown>> => ({
+  id: event.task_id,
+  name: event.node,
+  result: event.update,
+  error: event.error,
+  interrupts: [],
+});
+
+/** A frame around the values the node was given: those of the newest checkpoint. */
+function aroundValues(event: string, { before, after }: Parts, { memory }: ProjectionContext): Frame {
+  if (memory.checkpointId === null) return { event, data: `${before}{}${after}` };
+  return { event, checkpointId: memory.checkpointId, before, after };
+}
+
+/** `{step, type, timestamp, payload}` around a payload in parts. */
+function inDebug(head: Readonly<Record<string, unknown>>, payload: Parts): Parts {
+  return { before: `${JSON.stringify(head).slice(0, -1)},"payload":${payload.before}`, after: `${payload.after}}` };
+}
+
+/** Mode `tasks`: each node's start and end. */
+export const tasks: Projection = (event, context) => {
+  switch (event.kind) {
+    case 'task.start':
+      return [aroundValues('tasks', taskStart(event, context), context)];
+    case 'task.end':
+      return [jsonFrame('tasks', taskEnd(event))];
+    default:
+      return NO_FRAMES;
+  }
+};
+
+/** Mode `debug`: checkpoints and nodes, each with its step. */
+export const debug: Projection = (event, context) => {
+  const { timestamp } = context.memory;
+  switch (event.kind) {
+    case 'checkpoint': {
+      const head = { step: event.metadata.step, type: 'checkpoint', timestamp: event.created_at };
+      const payload = debugCheckpoint(event, context.run.threadId);
+      return [{ event: 'debug', checkpointId: event.checkpoint_id, ...inDebug(head, payload) }];
+    }
+    case 'task.start': {
+      const payload = taskStart(event, context);
+      return [aroundValues('debug', inDebug({ step: event.step, type: 'task', timestamp }, payload), context)];
+    }
+    case 'task.end':
+      return [jsonFrame('debug', { step: event.step, type: 'task_result', timestamp, payload: taskEnd(event) })];
+    default:
+      return NO_FRAMES;
+  }
+};
+
+/** Mode `checkpoints`: each committed state with where it stands. */
+export const checkpoints: Projection = (event) => {
+  if (event.kind !== 'checkpoint') return NO_FRAMES;
+  const after = `,${JSON.stringify(standing(event)).slice(1)}`;
+  return [{ event: 'checkpoints', checkpointId: event.checkpoint_id, before: '{"values":', after }];
+};
+
+const standing = ({ metadata, next }: RunEventOf<'checkpoint'>) => ({ metadata: { parents: {}, ...metadata }, next });
+
+function debugCheckpoint(event: RunEventOf<'checkpoint'>, threadId: string): Parts {
+  const checkpoint = (id: string) => ({ thread_id: threadId, checkpoint_ns: '', checkpoint_id: id, checkpoint_map: null });
+  const own = checkpoint(event.checkpoint_id);
+  const parent = event.parent_id === null ? null : checkpoint(event.parent_id);
+  const rest = {
+    ...standing(event),
+    tasks: event.next.map((name) => ({ id: stableId(`${event.checkpoint_id}:${name}`), name, interrupts: [] })),
+    config: { configurable: own },
+    ...(parent === null ? {} : { parent_config: { configurable: parent } }),
+    checkpoint: own,
+    parent_checkpoint: parent,
+  };
+  return { before: '{"values":', after: `,${JSON.stringify(rest).slice(1)}` };
+}

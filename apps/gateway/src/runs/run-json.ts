@@ -1,0 +1,39 @@
+import type { RunRecord, RunReply } from '@caribou/contracts';
+import { stableId } from '../projections/stable-id.js';
+
+/** A run as clients see it: without its owner and what only the loop needs. */
+export function runJson(run: RunRecord): RunReply {
+  return {
+    run_id: run.run_id,
+    thread_id: run.thread_id,
+    assistant_id: stableId(run.assistant_id),
+    status: run.status,
+    metadata: run.metadata,
+    kwargs: kwargsJson(run),
+    multitask_strategy: run.multitask_strategy,
+    created_at: run.created_at,
+    updated_at: run.updated_at,
+    total_input_tokens: run.total_input_tokens,
+    total_output_tokens: run.total_output_tokens,
+    total_tokens: run.total_tokens,
+    llm_call_count: run.llm_call_count,
+    stop_reason: run.stop_reason,
+    error: run.error,
+  };
+}
+
+function kwargsJson({ kwargs, run_id, thread_id, assistant_id }: RunRecord): Record<string, unknown> {
+  const { input, context, recursion_limit, stream_mode, stream_subgraphs, on_disconnect, temporary } = kwargs;
+  return {
+    input,
+    config: { recursion_limit, configurable: { run_id, thread_id, graph_id: assistant_id, assistant_id: stableId(assistant_id) } },
+    context,
+    stream_mode,
+    on_disconnect,
+    interrupt_before: kwargs.interrupt_before,
+    interrupt_after: kwargs.interrupt_after,
+    temporary,
+    subgraphs: stream_subgraphs,
+    resumable: true,
+  };
+}

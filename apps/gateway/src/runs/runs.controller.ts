@@ -1,0 +1,105 @@
+import { Controller, Req, Res } from '@nestjs/common';
+import { type RouteInput, runRoutes } from '@caribou/contracts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Principal } from '../auth/principal.js';
+import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
+import { linksOf, RunWatcher } from '../streams/run-watcher.js';
+import { selected } from '../threads/thread-json.js';
+import { runJson } from './run-json.js';
+import { RunsService } from './runs.service.js';
+import { lastEventId, startHeaders } from './start-headers.js';
+
+type Of<Name extends keyof typeof runRoutes> = RouteInput<(typeof runRoutes)[Name]>;
+
+/** How long `cancel?wait=1` waits before it answers 202 instead of 204. */
+const CANCEL_WAIT_MS = 30_000;
+
+const keyOf = (caller: Principal, { params }: { readonly params: { readonly thread_id: string } }) => ({
+  userId: caller.userId,
+  threadId: params.thread_id,
+});
+
+@Controller(API_ROOTS)
+export class RunsController {
+  constructor(
+    private readonly runs: RunsService,
+    private readonly watcher: RunWatcher,
+  ) {}
+
+  @Route(runRoutes.create)
+  async create(
+    @Caller() caller: Principal,
+    @Input() input: Of<'create'>,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    const run = await this.runs.start(keyOf(caller, input), input.body, startHeaders(request));
+    void reply.header('content-location', linksOf(run)['content-location']);
+    return runJson(run);
+  }
+
+  @Route(runRoutes.stream)
+  async stream(@Caller() caller: Principal, @Input() input: Of<'stream'>, @Req() request: FastifyRequest, @Res() reply: FastifyReply) {
+    await this.watcher.withPlace(caller.userId, async () => {
+      const run = await this.runs.start(keyOf(caller, input), input.body, startHeaders(request));
+      const { stream_mode: modes, on_disconnect } = run.kwargs;
+      const cancelOnDisconnect = on_disconnect === 'cancel';
+      await this.watcher.stream({ run, reply, modes, lastEventId: lastEventId(request), cancelOnDisconnect });
+    });
+  }
+
+  @Route(runRoutes.wait)
+  async wait(@Caller() caller: Principal, @Input() input: Of<'wait'>, @Req() request: FastifyRequest, @Res() reply: FastifyReply) {
+    await this.watcher.withPlace(caller.userId, async () => {
+      const run = await this.runs.start(keyOf(caller, input), input.body, startHeaders(request));
+      await this.watcher.wait({ run, reply, cancelOnDisconnect: run.kwargs.on_disconnect === 'cancel' });
+    });
+  }
+
+  @Route(runRoutes.list)
+  async list(@Caller() caller: Principal, @Input() input: Of<'list'>) {
+    const runs = await this.runs.list(keyOf(caller, input), input.query);
+    return runs.map((run) => selected(runJson(run), input.query.select));
+  }
+
+  @Route(runRoutes.get)
+  async get(@Caller() caller: Principal, @Input() input: Of<'get'>) {
+    return runJson(await this.runs.get(keyOf(caller, input), input.params.run_id));
+  }
+
+  @Route(runRoutes.remove)
+  remove(@Caller() caller: Principal, @Input() input: Of<'remove'>) {
+    return this.runs.remove(keyOf(caller, input), input.params.run_id);
+  }
+
+  @Route(runRoutes.join)
+  async join(@Caller() caller: Principal, @Input() input: Of<'join'>, @Res() reply: FastifyReply) {
+    await this.watcher.withPlace(caller.userId, async () => {
+      const run = await this.runs.get(keyOf(caller, input), input.params.run_id);
+      await this.watcher.wait({ run, reply, cancelOnDisconnect: input.query.cancel_on_disconnect ?? false });
+    });
+  }
+
+  @Route(runRoutes.joinStream)
+  async joinStream(
+    @Caller() caller: Principal,
+    @Input() input: Of<'joinStream'>,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ) {
+    await this.watcher.withPlace(caller.userId, async () => {
+      const run = await this.runs.get(keyOf(caller, input), input.params.run_id);
+      const { cancel_on_disconnect: cancelOnDisconnect = false, stream_mode: asked = [] } = input.query;
+      const modes = asked.length > 0 ? asked : run.kwargs.stream_mode;
+      await this.watcher.stream({ run, reply, modes, lastEventId: lastEventId(request), cancelOnDisconnect });
+    });
+  }
+
+  @Route(runRoutes.cancel)
+  async cancel(@Caller() caller: Principal, @Input() input: Of<'cancel'>, @Res() reply: FastifyReply) {
+    const { wait = false, action } = input.query;
+    const run = await this.runs.cancel(keyOf(caller, input), input.params.run_id, action);
+    const over = wait && (await this.watcher.untilOver(run, CANCEL_WAIT_MS)) !== null;
+    await reply.status(over ? 204 : 202).send();
+  }
+}

@@ -1,0 +1,155 @@
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  type CancelAction,
+  ConfigurableThread,
+  isTerminal,
+  newId,
+  NotFoundError,
+  type RouteInput,
+  type RunCreate,
+  type RunRecord,
+  type runRoutes,
+  UnavailableError,
+} from '@caribou/contracts';
+import type { AdmitRequest, AdmitResult, EndedRun, Logger, ThreadKey, ThreadStore } from '@caribou/core';
+import { childOf, newTrace, parseTraceparent, toTraceparent } from '@caribou/observability';
+import { parse } from '../http/parse-input.js';
+import { BUS, type GatewayBus, type GatewaySettings, LOGGER, SETTINGS, THREAD_STORE } from '../ports.js';
+import { idempotencyOf } from './idempotency.js';
+import { admitRequest, type RunPlace } from './run-request.js';
+
+/** What of a request counts besides its body. */
+export interface StartHeaders {
+  readonly idempotencyKey: string | readonly string[] | undefined;
+  readonly traceparent: string | undefined;
+  /** The body as it was sent: what an idempotency key stands for. */
+  readonly rawBody: unknown;
+}
+
+/** Starting, finding and stopping runs. Owns nothing: the store decides, the bus is told afterwards. */
+@Injectable()
+export class RunsService {
+  constructor(
+    @Inject(THREAD_STORE) private readonly store: ThreadStore,
+    @Inject(BUS) private readonly bus: GatewayBus,
+    @Inject(SETTINGS) private readonly settings: GatewaySettings,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  /**
+   * Admits a run on a thread. What is stored then runs whatever NATS does: the wake is sent without waiting for it.
+   *
+   * @throws {ConflictError} when the thread is busy and the strategy is `reject`
+   * @throws {RateLimitedError} over a quota
+   */
+  start(key: ThreadKey, body: RunCreate, headers: StartHeaders): Promise<RunRecord> {
+    const place: RunPlace = { ...key, temporary: false, ifNotExists: 'reject' };
+    const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: key.threadId, body: headers.rawBody });
+    return this.admit(admitRequest(body, place, this.settings), idempotency, headers);
+  }
+
+  /** Admits a run on a thread of its own, or on the one its configurable names. */
+  startAlone(userId: string, body: RunCreate, headers: StartHeaders): Promise<RunRecord> {
+    const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: null, body: headers.rawBody });
+    return this.admit(admitRequest(body, placeAlone(userId, body), this.settings), idempotency, headers);
+  }
+
+  /** Admits several, all of them checked before the first is stored; what was stored is stopped when a later one is refused. */
+  async startBatch(userId: string, bodies: readonly RunCreate[], headers: StartHeaders): Promise<readonly RunRecord[]> {
+    const requests = bodies.map((body) => admitRequest(body, placeAlone(userId, body), this.settings));
+    const runs: RunRecord[] = [];
+    try {
+      for (const [part, request] of requests.entries()) {
+        const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: null, body: headers.rawBody, part });
+        runs.push(await this.admit(request, idempotency, headers));
+      }
+    } catch (error) {
+      const cancels = runs.map((run) => this.cancel({ userId, threadId: run.thread_id }, run.run_id, 'rollback'));
+      await Promise.allSettled(cancels);
+      throw error;
+    }
+    return runs;
+  }
+
+  get(key: ThreadKey, runId: string): Promise<RunRecord> {
+    return this.store.getRun(key, runId);
+  }
+
+  async list(key: ThreadKey, query: RouteInput<typeof runRoutes.list>['query']): Promise<readonly RunRecord[]> {
+    const { limit, offset, status } = query;
+    return await this.store.listRuns(key, { limit, offset, ...(status === undefined ? {} : { status }) });
+  }
+
+  remove(key: ThreadKey, runId: string): Promise<void> {
+    return this.store.deleteRun(key, runId);
+  }
+
+  /** Asks for a run's end: durable first, then told to its owner. A finished run is left as it is. */
+  async cancel(key: ThreadKey, runId: string, action: CancelAction): Promise<RunRecord> {
+    const result = await this.store.requestCancel(key, runId, action);
+    this.publishEnds(result.ended);
+    if (result.broadcast) this.bus.publishCancel(runId, action);
+    return result.run;
+  }
+
+  /** Whether the run is over; one that is gone (rolled back) is. */
+  async isOver(key: ThreadKey, runId: string): Promise<boolean> {
+    try {
+      return isTerminal((await this.store.getRun(key, runId)).status);
+    } catch (error) {
+      if (error instanceof NotFoundError) return true;
+      throw error;
+    }
+  }
+
+  private async admit(request: AdmitRequest, idempotency: AdmitRequest['idempotency'], headers: StartHeaders): Promise<RunRecord> {
+    const trace = parseTraceparent(headers.traceparent);
+    const result = await this.admitOnce({
+      ...request,
+      traceparent: toTraceparent(trace === undefined ? newTrace() : childOf(trace)),
+      ...(idempotency === undefined ? {} : { idempotency }),
+    });
+    this.publishEnds(result.ended);
+    const action = request.multitaskStrategy === 'rollback' ? 'rollback' : 'interrupt';
+    for (const runId of result.cancelled) this.bus.publishCancel(runId, action);
+    if (!result.repeated) void this.wake({ userId: request.userId, threadId: result.run.thread_id });
+    return result.run;
+  }
+
+  /** Admits; when the reply was lost, looks whether the run was stored, as 503 must mean that it was not. */
+  private async admitOnce(request: AdmitRequest): Promise<AdmitResult> {
+    try {
+      return await this.store.admit(request);
+    } catch (error) {
+      if (!(error instanceof UnavailableError)) throw error;
+      try {
+        const run = await this.store.getRun(request, request.runId);
+        return { run, repeated: false, cancelled: [], ended: [] };
+      } catch {
+        throw error;
+      }
+    }
+  }
+
+  private publishEnds(ended: readonly EndedRun[]): void {
+    for (const { runId, appended } of ended) this.bus.publishEvents(runId, appended);
+  }
+
+  /** Never rejects: the pending set has the thread, and the sweeper repeats what is lost here. */
+  private async wake(key: ThreadKey): Promise<void> {
+    try {
+      await this.bus.publishWake(key);
+    } catch (error) {
+      const fields = { event: 'wake.publish', outcome: 'error', threadId: key.threadId, error };
+      if (error instanceof UnavailableError) this.logger.warn(fields, 'the wake was not confirmed');
+      else this.logger.error(fields, 'the wake could not be published');
+    }
+  }
+}
+
+/** Where a stateless run goes: its own thread, unless its configurable names one of the caller's. */
+function placeAlone(userId: string, body: RunCreate): RunPlace {
+  const named = parse(ConfigurableThread, { thread_id: body.config?.configurable?.['thread_id'] ?? undefined }, 'config.configurable');
+  if (named.thread_id !== undefined) return { userId, threadId: named.thread_id, temporary: false, ifNotExists: 'create' };
+  return { userId, threadId: newId(), temporary: body.on_completion !== 'keep', ifNotExists: 'create' };
+}

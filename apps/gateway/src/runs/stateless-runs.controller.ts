@@ -1,0 +1,54 @@
+import { Controller, Req, Res } from '@nestjs/common';
+import { type RouteInput, statelessRoutes } from '@caribou/contracts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Principal } from '../auth/principal.js';
+import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
+import { linksOf, RunWatcher } from '../streams/run-watcher.js';
+import { runJson } from './run-json.js';
+import { RunsService } from './runs.service.js';
+import { startHeaders } from './start-headers.js';
+
+type Of<Name extends keyof typeof statelessRoutes> = RouteInput<(typeof statelessRoutes)[Name]>;
+
+@Controller(API_ROOTS)
+export class StatelessRunsController {
+  constructor(
+    private readonly runs: RunsService,
+    private readonly watcher: RunWatcher,
+  ) {}
+
+  @Route(statelessRoutes.create)
+  async create(
+    @Caller() caller: Principal,
+    @Input() { body }: Of<'create'>,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    const run = await this.runs.startAlone(caller.userId, body, startHeaders(request));
+    void reply.header('content-location', linksOf(run)['content-location']);
+    return runJson(run);
+  }
+
+  @Route(statelessRoutes.stream)
+  async stream(@Caller() caller: Principal, @Input() { body }: Of<'stream'>, @Req() request: FastifyRequest, @Res() reply: FastifyReply) {
+    await this.watcher.withPlace(caller.userId, async () => {
+      const run = await this.runs.startAlone(caller.userId, body, startHeaders(request));
+      const { stream_mode: modes, on_disconnect } = run.kwargs;
+      await this.watcher.stream({ run, reply, modes, lastEventId: undefined, cancelOnDisconnect: on_disconnect === 'cancel' });
+    });
+  }
+
+  @Route(statelessRoutes.wait)
+  async wait(@Caller() caller: Principal, @Input() { body }: Of<'wait'>, @Req() request: FastifyRequest, @Res() reply: FastifyReply) {
+    await this.watcher.withPlace(caller.userId, async () => {
+      const run = await this.runs.startAlone(caller.userId, body, startHeaders(request));
+      await this.watcher.wait({ run, reply, cancelOnDisconnect: run.kwargs.on_disconnect === 'cancel' });
+    });
+  }
+
+  @Route(statelessRoutes.batch)
+  async batch(@Caller() caller: Principal, @Input() { body }: Of<'batch'>, @Req() request: FastifyRequest) {
+    const runs = await this.runs.startBatch(caller.userId, body, startHeaders(request));
+    return runs.map(runJson);
+  }
+}

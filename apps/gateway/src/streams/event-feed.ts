@@ -1,0 +1,183 @@
+import type { NumberedEvent } from '@caribou/contracts';
+import type { RunEventLog } from '@caribou/core';
+import type { GatewayBus } from '../ports.js';
+
+/**
+ * One watcher's ordered view of a run's events: the log for what was, the live subscription for what is.
+ *
+ * E1 Events leave in the order of `seq`, each once, starting after `after`.
+ * E2 The subscription stands before the first read of the log, so nothing falls between the two.
+ * E3 Live batches are a shortcut and never believed alone: whatever is not exactly the next number makes the feed
+ *    read the log, and so do a lost connection and every `checkMs` of silence.
+ * E4 What waits here is bounded: past `MAX_WAITING` events, or while the reader is slow (`pause`), live events are
+ *    let go and read from the log later.
+ * E5 A number that is no longer in the log is told (`trimmed`), never stepped over.
+ */
+export type FeedItem =
+  | { readonly kind: 'events'; readonly events: readonly NumberedEvent[] }
+  /** Numbers after the cursor are gone; the log begins at `firstKept`. */
+  | { readonly kind: 'trimmed'; readonly firstKept: number; readonly lastSeq: number }
+  /** The log was read and holds nothing after the cursor. */
+  | { readonly kind: 'quiet' };
+
+export interface FeedOptions {
+  readonly userId: string;
+  readonly runId: string;
+  /** Number of the last event that is not wanted. */
+  readonly after: number;
+  /** How long a silence may last before the log is read, in milliseconds. */
+  readonly checkMs: number;
+  /** Whether to tell at once that the log holds nothing new, instead of after a silence. */
+  readonly quietAtOnce: boolean;
+  readonly signal: AbortSignal;
+}
+
+const MAX_WAITING = 512;
+const PAGE = 500;
+
+export class EventFeed {
+  private cursor: number;
+  private waiting: NumberedEvent[] = [];
+  private mustRead = true;
+  private tellQuiet: boolean;
+  private paused = false;
+  private wake: () => void = () => undefined;
+  private unsubscribe: () => void = () => undefined;
+
+  private constructor(
+    private readonly log: RunEventLog,
+    private readonly options: FeedOptions,
+  ) {
+    this.cursor = options.after;
+    this.tellQuiet = options.quietAtOnce;
+  }
+
+  static async open(log: RunEventLog, bus: Pick<GatewayBus, 'subscribeEvents'>, options: FeedOptions): Promise<EventFeed> {
+    const feed = new EventFeed(log, options);
+    feed.unsubscribe = await bus.subscribeEvents(options.runId, {
+      onEvents: (events) => feed.hear(events),
+      onGap: () => feed.readSoon(),
+    });
+    return feed;
+  }
+
+  close(): void {
+    this.unsubscribe();
+    this.waiting = [];
+  }
+
+  /** Moves on to just before `seq`: used when what lies between is known to be gone. */
+  skipTo(seq: number): void {
+    this.cursor = Math.max(this.cursor, seq - 1);
+    this.readSoon();
+  }
+
+  /** The reader is slow: live events are not kept until `resume`. */
+  pause(): void {
+    this.paused = true;
+    this.waiting = [];
+    this.mustRead = true;
+  }
+
+  resume(): void {
+    this.paused = false;
+    this.wake();
+  }
+
+  /** Makes `next` read the log, and say so when there is nothing new. */
+  checkNow(): void {
+    this.tellQuiet = true;
+    this.readSoon();
+  }
+
+  /**
+   * The next events, or what is to be known about their absence.
+   *
+   * @throws {UnavailableError} when the log cannot be read now; calling again goes on where it was
+   * @throws the signal's reason
+   */
+  async next(): Promise<FeedItem> {
+    for (;;) {
+      this.options.signal.throwIfAborted();
+      const ready = this.takeReady();
+      if (ready.length > 0) return { kind: 'events', events: ready };
+      if (!this.mustRead) {
+        await this.somethingNew();
+        continue;
+      }
+      const item = await this.readLog();
+      if (item !== undefined) return item;
+    }
+  }
+
+  private hear(events: readonly NumberedEvent[]): void {
+    if (this.paused || this.waiting.length + events.length > MAX_WAITING) {
+      this.waiting = [];
+      this.mustRead = true;
+    } else {
+      this.waiting.push(...events);
+    }
+    this.wake();
+  }
+
+  private readSoon(): void {
+    this.mustRead = true;
+    this.wake();
+  }
+
+  /** The live events that follow the cursor without a hole; a hole makes the log be read. */
+  private takeReady(): NumberedEvent[] {
+    const ready: NumberedEvent[] = [];
+    for (const [index, item] of this.waiting.entries()) {
+      if (item.seq <= this.cursor) continue;
+      if (item.seq !== this.cursor + 1) {
+        this.waiting = this.waiting.slice(index);
+        this.mustRead = true;
+        return ready;
+      }
+      this.cursor = item.seq;
+      ready.push(item);
+    }
+    this.waiting = [];
+    return ready;
+  }
+
+  private async readLog(): Promise<FeedItem | undefined> {
+    const { userId, runId } = this.options;
+    const page = await this.log.read(userId, runId, { after: this.cursor, limit: PAGE });
+    const first = page.events[0]?.seq ?? page.firstKept;
+    if (first > this.cursor + 1) return { kind: 'trimmed', firstKept: first, lastSeq: page.lastSeq };
+    const last = page.events.at(-1);
+    // Cleared only after a good read; a batch that came meanwhile sets it again when it leaves a hole.
+    this.mustRead = page.events.length >= PAGE;
+    if (last !== undefined) {
+      this.cursor = last.seq;
+      return { kind: 'events', events: page.events };
+    }
+    // What was heard beyond a hole that the log does not fill is let go: the log is the truth.
+    if (this.waiting.some((item) => item.seq > this.cursor + 1)) this.waiting = [];
+    if (!this.tellQuiet) return undefined;
+    this.tellQuiet = false;
+    return { kind: 'quiet' };
+  }
+
+  /** Resolves when a batch came, a read is due, or the stream is over. */
+  private async somethingNew(): Promise<void> {
+    const { signal, checkMs } = this.options;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => {
+        this.mustRead = true;
+        this.tellQuiet = true;
+        done();
+      }, checkMs);
+      const done = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', done);
+        this.wake = () => undefined;
+        resolve();
+      };
+      this.wake = done;
+      signal.addEventListener('abort', done, { once: true });
+    });
+  }
+}

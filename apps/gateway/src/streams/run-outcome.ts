@@ -1,0 +1,113 @@
+import { type CheckpointView, type NumberedEvent, NotFoundError, type RunRecord, type RunStatus } from '@caribou/contracts';
+import type { ThreadKey, ThreadStore } from '@caribou/core';
+import { type FollowPorts, patiently, RunFollower } from './follow-run.js';
+
+/** How a run ended, as far as its events told. */
+export interface RunOutcome {
+  readonly status: RunStatus;
+  readonly error: { readonly name: string; readonly message: string } | null;
+  /** Its last checkpoint; null when its events are gone. */
+  readonly checkpointId: string | null;
+}
+
+export interface WaitOptions {
+  readonly run: RunRecord;
+  readonly checkMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Waits for a run's end. @throws the signal's reason */
+export async function runOutcome(ports: FollowPorts, options: WaitOptions): Promise<RunOutcome> {
+  const follower = await RunFollower.open(ports, { ...options, after: 0, mayBeOver: true });
+  const seen = new OutcomeSeen(options.run);
+  try {
+    for (;;) {
+      const item = await follower.next();
+      if (item.kind === 'over') return seen.withoutEnd(item.run);
+      if (item.kind === 'trimmed') follower.skipTo(item.firstKept);
+      else if (seen.take(item.events)) return seen.outcome;
+    }
+  } finally {
+    follower.close();
+  }
+}
+
+class OutcomeSeen {
+  private status: RunStatus;
+  private error: RunOutcome['error'] = null;
+  private checkpointId: string | null = null;
+
+  constructor(run: RunRecord) {
+    this.status = run.status;
+  }
+
+  get outcome(): RunOutcome {
+    return { status: this.status, error: this.error, checkpointId: this.checkpointId };
+  }
+
+  /** True when these hold the end. */
+  take(events: readonly NumberedEvent[]): boolean {
+    for (const { event } of events) {
+      if (event.kind === 'checkpoint') this.checkpointId = event.checkpoint_id;
+      else if (event.kind === 'error') this.error = { name: event.name, message: event.message };
+      else if (event.kind === 'end') {
+        this.status = event.status;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  withoutEnd(run: RunRecord | null): RunOutcome {
+    if (run === null) return { ...this.outcome, error: { name: 'RunGone', message: 'the run is no longer there' }, status: 'error' };
+    return { ...this.outcome, status: run.status, error: run.error };
+  }
+}
+
+export interface FinalPorts {
+  readonly store: Pick<ThreadStore, 'checkpoint' | 'head' | 'history'>;
+}
+
+/**
+ * What `wait` and `join` answer: the values of the run's last checkpoint, `__error__` when it failed, and an empty
+ * `__interrupt__` when it stands at a breakpoint.
+ *
+ * @throws the signal's reason
+ */
+export async function finalValues(
+  ports: FinalPorts,
+  outcome: RunOutcome,
+  options: WaitOptions,
+): Promise<Readonly<Record<string, unknown>>> {
+  const { run } = options;
+  if (outcome.status === 'error' || outcome.status === 'timeout') {
+    const { name, message } = outcome.error ?? run.error ?? { name: 'Error', message: `the run ended with status ${outcome.status}` };
+    return { __error__: { error: name, message } };
+  }
+  const key = { userId: run.user_id, threadId: run.thread_id };
+  const view = await patiently(() => lastView(ports, key, { run, checkpointId: outcome.checkpointId }), options);
+  if (view === null) return {};
+  const interrupted = outcome.status === 'success' && view.next.length > 0;
+  return { ...view.state, ...(interrupted ? { __interrupt__: [] } : {}) };
+}
+
+/** The run's last checkpoint, else the newest of the thread: what a rolled-back run leaves behind. */
+async function lastView(
+  { store }: FinalPorts,
+  key: ThreadKey,
+  last: { readonly run: RunRecord; readonly checkpointId: string | null },
+): Promise<CheckpointView | null> {
+  try {
+    if (last.checkpointId !== null) return await store.checkpoint(key, last.checkpointId);
+    const [newest] = await store.history(key, { limit: 1, metadata: { run_id: last.run.run_id } });
+    if (newest !== undefined) return newest;
+  } catch (error) {
+    if (!(error instanceof NotFoundError)) throw error;
+  }
+  try {
+    return await store.head(key);
+  } catch (error) {
+    if (error instanceof NotFoundError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,228 @@
+import { isTerminal, type NumberedEvent, type RunRecord, type StreamMode } from '@caribou/contracts';
+import type { ThreadStore } from '@caribou/core';
+import { stableId } from '../projections/stable-id.js';
+import type { Frame, FrameKind, ProjectionContext } from '../projections/frame.js';
+import { frameId, isAfter, type Position, START, WHOLE } from '../projections/position.js';
+import { kindsFor, type PlacedFrame, project } from '../projections/project.js';
+import { freshMemory, remember } from '../projections/remember.js';
+import { type FollowPorts, patiently, RunFollower } from './follow-run.js';
+import type { ResponseWriter } from './response-writer.js';
+import type { ValuesCache } from './values-cache.js';
+
+/**
+ * One client's event stream of one run.
+ *
+ * S1 Frames leave in order, each once, starting after the position the client named; the heartbeat of the writer
+ *    runs from the first byte to the last.
+ * S2 Every frame is a function of the log: a client that resumes, at this gateway or another, gets exactly the rest.
+ * S3 Deltas of messages that were given up (a takeover) are left out wherever that is known before they are sent;
+ *    where it is not, the `metadata` of the new attempt names them.
+ * S4 A reader that does not keep up gets the log at its own pace; nothing is queued for it but one write.
+ * S5 `end` is written once, last, and only for a run that is over; every other ending breaks the connection.
+ * S6 A trimmed log answers a stream from the start with `metadata`, the newest `values` and the rest, and a
+ *    position inside the lost part with `gap`.
+ */
+export interface RunStreamRequest {
+  readonly run: RunRecord;
+  readonly modes: readonly StreamMode[];
+  readonly from: Position;
+  readonly checkMs: number;
+}
+
+export interface RunStreamPorts extends FollowPorts {
+  readonly store: Pick<ThreadStore, 'getRun' | 'head'>;
+  readonly values: ValuesCache;
+}
+
+/** Text is handed to the socket in pieces of about this many characters. */
+const WRITE_CHARS = 64 * 1024;
+
+/** Kinds whose frames need what came before: a stream that resumes reads the log from the start for them. */
+const withMemory: readonly FrameKind[] = ['messages-partial', 'tasks', 'debug', 'events'];
+
+/** Writes the stream to its end. @throws {ResponseGone} when the client left, stalled, or the gateway stops */
+export async function streamRun(ports: RunStreamPorts, request: RunStreamRequest, writer: ResponseWriter): Promise<void> {
+  const kinds = kindsFor(request.modes);
+  const { from } = request;
+  const warmUp = withMemory.some((kind) => kinds.has(kind));
+  const after = warmUp ? 0 : from.place === WHOLE ? from.seq : from.seq - 1;
+  const follower = await RunFollower.open(ports, {
+    run: request.run,
+    after,
+    checkMs: request.checkMs,
+    mayBeOver: isTerminal(request.run.status),
+    signal: writer.signal,
+  });
+  try {
+    await new RunStream(ports, request, { kinds, follower, writer }).run();
+  } finally {
+    follower.close();
+  }
+}
+
+interface Wiring {
+  readonly kinds: ReadonlySet<FrameKind>;
+  readonly follower: RunFollower;
+  readonly writer: ResponseWriter;
+}
+
+class RunStream {
+  private readonly context: ProjectionContext;
+  private readonly dropped: Set<string>;
+  private sent: Position;
+  private pending: string[] = [];
+  private pendingChars = 0;
+
+  constructor(
+    private readonly ports: RunStreamPorts,
+    private readonly request: RunStreamRequest,
+    private readonly wiring: Wiring,
+  ) {
+    const { run } = request;
+    this.sent = request.from;
+    this.dropped = new Set(run.dropped_message_ids);
+    this.context = {
+      run: {
+        runId: run.run_id,
+        threadId: run.thread_id,
+        graphId: run.assistant_id,
+        assistantId: stableId(run.assistant_id),
+        input: run.kwargs.input,
+      },
+      memory: freshMemory(run),
+    };
+  }
+
+  async run(): Promise<void> {
+    const { follower, writer } = this.wiring;
+    for (;;) {
+      const item = await follower.next();
+      switch (item.kind) {
+        case 'events':
+          if (await this.show(item.events)) {
+            writer.end();
+            return;
+          }
+          break;
+        case 'trimmed':
+          if (this.sent.seq > 0) {
+            await this.showGap(item);
+            return;
+          }
+          await this.catchUp(item.firstKept);
+          break;
+        case 'over':
+          await this.endWithoutLog(item.run);
+          return;
+      }
+    }
+  }
+
+  /** Sends what these events show; true when the last of them was the run's `end`. */
+  private async show(events: readonly NumberedEvent[]): Promise<boolean> {
+    for (const { event } of events) {
+      if (event.kind === 'run.start') for (const id of event.dropped_message_ids) this.dropped.add(id);
+    }
+    let ended = false;
+    for (const numbered of events) {
+      const { event } = numbered;
+      ended = event.kind === 'end';
+      if ((event.kind === 'message.delta' || event.kind === 'model.start') && this.dropped.has(event.message_id)) continue;
+      for (const placed of project(numbered, this.wiring.kinds, this.context)) await this.send(placed);
+      remember(this.context.memory, event, this.wiring.kinds);
+    }
+    await this.flush();
+    return ended;
+  }
+
+  private async send({ position, frame }: PlacedFrame): Promise<void> {
+    // Several frames of one kind and event share a position; they leave together or not at all.
+    if (!isAfter(position, this.request.from)) return;
+    const data = await this.dataOf(frame);
+    if (data === null) return;
+    this.sent = position;
+    await this.put(frame.event, data, frameId(position));
+  }
+
+  private async dataOf(frame: Frame): Promise<string | null> {
+    if ('data' in frame) return frame.data;
+    const { run, checkMs } = this.request;
+    const thread = { userId: run.user_id, threadId: run.thread_id };
+    const load = (): Promise<string | null> => this.ports.values.text(thread, frame.checkpointId);
+    const text = await patiently(load, { checkMs, signal: this.wiring.writer.signal });
+    return text === null ? null : `${frame.before}${text}${frame.after}`;
+  }
+
+  private async put(event: string, data: string, id: string | null): Promise<void> {
+    const text = `event: ${event}\ndata: ${data}\n${id === null ? '' : `id: ${id}\n`}\n`;
+    this.pending.push(text);
+    this.pendingChars += text.length;
+    if (this.pendingChars >= WRITE_CHARS) await this.flush();
+  }
+
+  /** Hands what is pending to the socket; a reader that does not keep up is read for from the log afterwards. */
+  private async flush(): Promise<void> {
+    if (this.pending.length === 0) return;
+    const text = this.pending.join('');
+    this.pending = [];
+    this.pendingChars = 0;
+    const { writer, follower } = this.wiring;
+    writer.signal.throwIfAborted();
+    if (writer.write(text)) return;
+    follower.pause();
+    try {
+      await writer.drained();
+    } finally {
+      follower.resume();
+    }
+  }
+
+  /** The start of the log is gone: who the run is, what the thread holds now, and on from what is left. */
+  private async catchUp(firstKept: number): Promise<void> {
+    const { run, checkMs } = this.request;
+    const { run_id, thread_id, attempt, dropped_message_ids } = run;
+    await this.put('metadata', JSON.stringify({ run_id, thread_id, attempt, dropped_message_ids }), `${firstKept - 1}.1`);
+    if (this.wiring.kinds.has('values')) {
+      const key = { userId: run.user_id, threadId: thread_id };
+      const options = { checkMs, signal: this.wiring.writer.signal };
+      const head = await patiently(() => this.ports.store.head(key), options);
+      const text = head === null ? null : await patiently(() => this.ports.values.text(key, head.checkpointId), options);
+      if (text !== null) await this.put('values', text, String(firstKept - 1));
+    }
+    await this.flush();
+    this.wiring.follower.skipTo(firstKept);
+  }
+
+  private async showGap({ firstKept, lastSeq }: { readonly firstKept: number; readonly lastSeq: number }): Promise<void> {
+    const gap = {
+      code: 'stream_replay_gap',
+      run_id: this.request.run.run_id,
+      requested_event_id: frameId(this.sent),
+      earliest_available_event_id: String(firstKept),
+      latest_available_event_id: String(lastSeq),
+      recovery: 'reload_durable_state',
+    };
+    await this.put('gap', JSON.stringify(gap), null);
+    await this.flush();
+    this.wiring.writer.end();
+  }
+
+  /** The run is over and its log is gone: the gateway ends the stream itself. */
+  private async endWithoutLog(run: RunRecord | null): Promise<void> {
+    const { run: asked } = this.request;
+    let seq = this.sent.seq;
+    const nextId = (): string => String(++seq);
+    if (this.sent === START) {
+      const { run_id, thread_id, attempt } = asked;
+      await this.put('metadata', JSON.stringify({ run_id, thread_id, attempt }), nextId());
+    }
+    const failure = run === null ? { name: 'RunGone', message: 'the run is no longer there' } : run.error;
+    if (failure !== null) {
+      const { name, message } = failure;
+      await this.put('error', JSON.stringify({ error: name, name, message }), nextId());
+    }
+    await this.put('end', 'null', nextId());
+    await this.flush();
+    this.wiring.writer.end();
+  }
+}

@@ -1,0 +1,93 @@
+import { FailureReply, httpRoutes, type RouteContract } from '@caribou/contracts';
+import { z } from 'zod';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const ROOTS = ['/api', '/api/langgraph'];
+
+const everyRefusal = [401, 403, 422, 503];
+const words: Readonly<Record<number, string>> = {
+  401: 'No key, or an unknown one',
+  403: 'Not allowed',
+  404: 'Not there',
+  409: 'The thread is busy, or exists already',
+  422: 'The request breaks this contract',
+  429: 'Over a quota; see Retry-After',
+  503: 'Nothing was stored; try again',
+};
+
+/** The API as an OpenAPI 3.1 document, written from the routes' own schemas. */
+export function openApiDocument(version: string): Json {
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const route of httpRoutes) {
+    const path = pathOf(route);
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Caribou', version, description: 'Threads, runs and event streams, compatible with LangGraph clients.' },
+    servers: [{ url: '/' }],
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key' },
+        bearer: { type: 'http', scheme: 'bearer' },
+      },
+      schemas: { Failure: schemaOf(FailureReply, 'output') },
+    },
+    security: [{ apiKey: [] }, { bearer: [] }, {}],
+  };
+}
+
+/** Every route also answers under `/api/langgraph`. */
+const pathOf = ({ path, root }: RouteContract): string => `${root ? '' : (ROOTS[0] ?? '')}${path.replaceAll(/:(\w+)/g, '{$1}')}`;
+
+function operationOf(route: RouteContract): Json {
+  const body = schemaOf(route.body, 'input');
+  const hasBody = route.method !== 'GET' && Object.keys(body).length > 0;
+  return {
+    operationId: route.name,
+    tags: [route.group],
+    summary: route.summary,
+    parameters: [...parametersOf(route.params, 'path'), ...parametersOf(route.query, 'query')],
+    ...(hasBody ? { requestBody: { content: { 'application/json': { schema: body } } } } : {}),
+    responses: { [route.status]: successOf(route), ...refusalsOf(route) },
+  };
+}
+
+function parametersOf(schema: z.ZodType, place: 'path' | 'query'): Json[] {
+  const { properties = {}, required = [] } = schemaOf(schema, 'input') as { properties?: Record<string, Json>; required?: string[] };
+  return Object.entries(properties).map(([name, value]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    schema: value,
+  }));
+}
+
+function successOf({ reply }: RouteContract): Json {
+  switch (reply) {
+    case 'empty':
+      return { description: 'Done' };
+    case 'event-stream':
+      return { description: 'Events until the run ends', content: { 'text/event-stream': { schema: { type: 'string' } } } };
+    case 'html':
+      return { description: 'A page', content: { 'text/html': { schema: { type: 'string' } } } };
+    case 'text':
+      return { description: 'Text', content: { 'text/plain': { schema: { type: 'string' } } } };
+    default:
+      return { description: 'The answer', content: { 'application/json': { schema: schemaOf(reply, 'output') } } };
+  }
+}
+
+function refusalsOf({ refusals }: RouteContract): Json {
+  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } };
+  const statuses = [...new Set([...everyRefusal, ...refusals])].sort((one, other) => one - other);
+  return Object.fromEntries(statuses.map((status) => [status, { description: words[status] ?? 'Refused', content }]));
+}
+
+/** A zod schema as JSON Schema; what has no form there (transforms, refinements) is left open. */
+function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
+  return rest;
+}

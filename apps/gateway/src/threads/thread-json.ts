@@ -1,0 +1,59 @@
+import type { CheckpointReply, CheckpointView, StateReply, TaskReply, ThreadRecord, ThreadReply } from '@caribou/contracts';
+import { stableId } from '../projections/stable-id.js';
+
+/** A thread as clients see it; `values` are every channel of its record, and the messages where the caller has them. */
+export function threadJson(record: ThreadRecord, values: Readonly<Record<string, unknown>> = record.values): ThreadReply {
+  const { thread_id, created_at, updated_at, metadata, status } = record;
+  return { thread_id, created_at, updated_at, metadata, status, config: {}, values: { ...values }, interrupts: {} };
+}
+
+/** The fields asked for; all of them when none are named. */
+export function selected<T extends object>(object: T, fields: readonly (keyof T)[] | null | undefined): Partial<T> {
+  if (fields === null || fields === undefined || fields.length === 0) return object;
+  return Object.fromEntries(fields.map((field) => [field, object[field]])) as Partial<T>;
+}
+
+export const checkpointJson = (threadId: string, checkpointId: string): CheckpointReply => ({
+  thread_id: threadId,
+  checkpoint_ns: '',
+  checkpoint_id: checkpointId,
+  checkpoint_map: null,
+});
+
+/** State of a thread that never ran: clients expect an answer, not a refusal. */
+export const FRESH_STATE: StateReply = {
+  values: {},
+  next: [],
+  tasks: [],
+  metadata: {},
+  created_at: null,
+  checkpoint: null,
+  parent_checkpoint: null,
+};
+
+/** A checkpoint as LangGraph's ThreadState. */
+export function stateJson(threadId: string, view: CheckpointView): StateReply {
+  return {
+    values: { ...view.state },
+    next: [...view.next],
+    tasks: view.next.map((name) => taskJson(view, name)),
+    metadata: { parents: {}, ...view.metadata },
+    created_at: view.createdAt,
+    checkpoint: checkpointJson(threadId, view.checkpointId),
+    parent_checkpoint: view.parentId === null ? null : checkpointJson(threadId, view.parentId),
+  };
+}
+
+/** `error` is JSON in a string: the SDK's hook parses it and shows the message. */
+function taskJson({ checkpointId, error }: CheckpointView, name: string): TaskReply {
+  return {
+    id: stableId(`${checkpointId}:${name}`),
+    name,
+    path: ['__pregel_pull', name],
+    error: error === undefined ? null : JSON.stringify({ message: error.message, name: error.name }),
+    interrupts: [],
+    checkpoint: null,
+    state: null,
+    result: null,
+  };
+}

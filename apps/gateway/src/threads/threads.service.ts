@@ -1,0 +1,108 @@
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  ConflictError,
+  newId,
+  type RouteInput,
+  type StateReply,
+  type StateUpdateReply,
+  type threadRoutes,
+  type ThreadReply,
+} from '@caribou/contracts';
+import type { ThreadKey, ThreadSearch, ThreadStore } from '@caribou/core';
+import { THREAD_STORE } from '../ports.js';
+import { checkpointJson, FRESH_STATE, selected, stateJson, threadJson } from './thread-json.js';
+
+type Routes = typeof threadRoutes;
+type Body<Name extends keyof Routes> = RouteInput<Routes[Name]>['body'];
+
+/** Metadata keys whose change does not move a thread up the list. */
+const SILENT_KEYS = ['deerflow_pinned'];
+
+/** Threads and their states, for one owner at a time. */
+@Injectable()
+export class ThreadsService {
+  constructor(@Inject(THREAD_STORE) private readonly store: ThreadStore) {}
+
+  /** @throws {ConflictError} when the id is taken and the caller said `if_exists: raise` */
+  async create(userId: string, body: Body<'create'>): Promise<ThreadReply> {
+    const key = { userId, threadId: body.thread_id ?? newId() };
+    const { record, created } = await this.store.createThread(key, body.metadata ?? {});
+    if (!created && body.if_exists === 'raise') throw new ConflictError(`thread ${key.threadId} exists already`);
+    return threadJson(record);
+  }
+
+  async search(userId: string, body: Body<'search'>): Promise<{ readonly threads: readonly Partial<ThreadReply>[]; readonly total: number }> {
+    const { ids, limit, offset, sort_by, sort_order, select } = body;
+    const { threads, total } = await this.store.searchThreads({
+      ...filterOf(userId, body),
+      ...(ids === null || ids === undefined ? {} : { ids }),
+      limit,
+      offset,
+      sortBy: sort_by ?? 'updated_at',
+      sortOrder: sort_order ?? 'desc',
+    });
+    return { threads: threads.map((record) => selected(threadJson(record), select)), total };
+  }
+
+  async count(userId: string, body: Body<'count'>): Promise<number> {
+    const query = { ...filterOf(userId, body), limit: 1, offset: 0, sortBy: 'updated_at', sortOrder: 'desc' } as const;
+    return (await this.store.searchThreads(query)).total;
+  }
+
+  async get(key: ThreadKey): Promise<ThreadReply> {
+    const record = await this.store.getThread(key);
+    if (record.head === null) return threadJson(record);
+    const view = await this.store.head(key);
+    return threadJson(record, { ...view?.state, ...record.values });
+  }
+
+  async patch(key: ThreadKey, metadata: Readonly<Record<string, unknown>>): Promise<ThreadReply> {
+    const touch = Object.keys(metadata).some((name) => !SILENT_KEYS.includes(name));
+    return threadJson(await this.store.patchThread(key, metadata, { touch }));
+  }
+
+  async remove(key: ThreadKey): Promise<void> {
+    await this.store.deleteThread(key);
+  }
+
+  async copy(key: ThreadKey): Promise<ThreadReply> {
+    return threadJson(await this.store.copyThread(key, newId()));
+  }
+
+  async state(key: ThreadKey, checkpointId?: string | null): Promise<StateReply> {
+    if (checkpointId !== undefined && checkpointId !== null) {
+      return stateJson(key.threadId, await this.store.checkpoint(key, checkpointId));
+    }
+    const view = await this.store.head(key);
+    return view === null ? FRESH_STATE : stateJson(key.threadId, view);
+  }
+
+  async history(key: ThreadKey, body: Body<'history'>): Promise<readonly StateReply[]> {
+    const { limit, before, metadata } = body;
+    const views = await this.store.history(key, {
+      limit,
+      ...(before === null || before === undefined ? {} : { before }),
+      ...(metadata === null || metadata === undefined ? {} : { metadata }),
+    });
+    return views.map((view) => stateJson(key.threadId, view));
+  }
+
+  /** @throws {ConflictError} while a run is in flight */
+  async update(key: ThreadKey, body: Body<'updateState'>): Promise<StateUpdateReply> {
+    const checkpointId = body.checkpoint_id ?? body.checkpoint?.checkpoint_id ?? undefined;
+    const view = await this.store.updateState(key, body.values, {
+      ...(checkpointId === undefined ? {} : { checkpointId }),
+      ...(body.as_node === null || body.as_node === undefined ? {} : { asNode: body.as_node }),
+    });
+    return { checkpoint: checkpointJson(key.threadId, view.checkpointId), checkpoint_id: view.checkpointId };
+  }
+}
+
+function filterOf(userId: string, { metadata, values, status }: Body<'count'>): Pick<ThreadSearch, 'userId' | 'metadata' | 'values' | 'status'> {
+  return {
+    userId,
+    ...(metadata === null || metadata === undefined ? {} : { metadata }),
+    ...(values === null || values === undefined ? {} : { values }),
+    ...(status === null || status === undefined ? {} : { status }),
+  };
+}

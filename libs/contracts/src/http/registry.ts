@@ -1,0 +1,14 @@
+import { assistantRoutes } from './assistants.js';
+import type { RouteContract } from './route.js';
+import { runRoutes, statelessRoutes } from './runs.js';
+import { systemRoutes } from './system.js';
+import { threadRoutes } from './threads.js';
+
+/** Every route of the gateway, in the order of the documentation. */
+export const httpRoutes: readonly RouteContract[] = [
+  threadRoutes,
+  runRoutes,
+  statelessRoutes,
+  assistantRoutes,
+  systemRoutes,
+].flatMap((routes) => Object.values<RouteContract>(routes));

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+
+export type HttpMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+/** What a route sends when all is well: JSON of a schema, an event stream, text, or nothing. */
+export type RouteReply = z.ZodType | 'event-stream' | 'text' | 'html' | 'empty';
+
+/**
+ * One HTTP route: the only place where its path, its input and its answers stand. The gateway parses requests with
+ * it and `/openapi.json` is written from it. Paths are relative to the API root (`/api` and `/api/langgraph`) unless
+ * `root` says that they are the server's own.
+ */
+export interface RouteContract<
+  Params extends z.ZodType = z.ZodType,
+  Query extends z.ZodType = z.ZodType,
+  Body extends z.ZodType = z.ZodType,
+> {
+  /** Unique; the OpenAPI operationId. */
+  readonly name: string;
+  readonly group: string;
+  readonly method: HttpMethod;
+  /** With `:name` for parameters. */
+  readonly path: string;
+  readonly root: boolean;
+  readonly summary: string;
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  readonly status: number;
+  readonly reply: RouteReply;
+  /** Statuses of refusals besides 401, 403, 422 and 503, which every route may give. */
+  readonly refusals: readonly number[];
+}
+
+export interface RouteInput<Contract extends RouteContract> {
+  readonly params: z.output<Contract['params']>;
+  readonly query: z.output<Contract['query']>;
+  readonly body: z.output<Contract['body']>;
+}
+
+const Nothing = z.object({});
+type Nothing = typeof Nothing;
+
+type Given<Params, Query, Body> = Pick<RouteContract, 'name' | 'group' | 'method' | 'path' | 'summary' | 'reply'> &
+  Partial<Pick<RouteContract, 'root' | 'status' | 'refusals'>> & {
+    readonly params?: Params;
+    readonly query?: Query;
+    readonly body?: Body;
+  };
+
+/** A route's contract, with what was left out filled in: no parameters, no query, no body, status 200. */
+export function route<Params extends z.ZodType = Nothing, Query extends z.ZodType = Nothing, Body extends z.ZodType = z.ZodUnknown>(
+  given: Given<Params, Query, Body>,
+): RouteContract<Params, Query, Body> {
+  const filled = { root: false, status: 200, refusals: [], params: Nothing, query: Nothing, body: z.unknown(), ...given };
+  return filled as unknown as RouteContract<Params, Query, Body>;
+}
+
+/** True for `1` and `true`; how clients spell a switch in a query. */
+export const QueryFlag = z
+  .enum(['0', '1', 'true', 'false'])
+  .transform((value) => value === '1' || value === 'true');
+
+/** A whole number in a query. */
+export const queryInt = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
+
+/** A list in a query: one JSON array, the key repeated, or one plain word. */
+export const queryList = <Item extends z.ZodType>(item: Item) =>
+  z.preprocess((value) => {
+    if (typeof value !== 'string') return value;
+    return value.startsWith('[') ? parseList(value) : [value];
+  }, z.array(item));
+
+function parseList(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return [text];
+    throw error;
+  }
+}
+
+/** Free JSON of a client: kept and given back. */
+export const FreeJson = z.record(z.string(), z.unknown());

@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { CheckpointId, ThreadId } from '../ids.js';
+import { MultitaskStrategy, RunContextValues, StreamMode } from '../runs.js';
+import { FreeJson } from './route.js';
+import { RunInput } from './client-state.js';
+
+/** The highest model-turn bound a request gets, and what it gets when it asks for nothing usable. */
+export const RECURSION_LIMIT = { fallback: 100, max: 1_000 } as const;
+
+const MAX_ASSISTANT_CHARS = 200;
+
+/** Context keys the server sets; a client's are dropped. */
+const serverOwned = new Set([
+  'thread_id',
+  'run_id',
+  'user_id',
+  'is_internal',
+  'authz_attributes',
+  'channel_user_id',
+  'checkpoint_id',
+  'checkpoint_ns',
+]);
+const isClientKey = ([key, value]: readonly [string, unknown]): boolean =>
+  value !== null && !serverOwned.has(key) && !key.startsWith('__') && !key.startsWith('langgraph_auth');
+
+/** Context keys the agent knows; what else a client sends is kept if it is a plain value. */
+const ContextJson = FreeJson.transform((value) => Object.fromEntries(Object.entries(value).filter(isClientKey)));
+
+const RunConfig = z.object({
+  /** Clamped, never refused: pages send 1000, and a bad value is no reason to lose a message. */
+  recursion_limit: z.unknown().optional(),
+  configurable: FreeJson.nullish(),
+  metadata: FreeJson.nullish(),
+});
+
+const Breakpoints = z.union([z.literal('*'), z.array(z.string()).max(100)]);
+
+const streamModes = z.preprocess(
+  (value) => (typeof value === 'string' ? [value] : value),
+  z.array(StreamMode).max(20),
+);
+
+/** Where a run starts: LangGraph's checkpoint object; without an id it means the head. */
+export const CheckpointRef = z.object({ checkpoint_id: CheckpointId.nullish() });
+
+const noCommand = (value: unknown): boolean =>
+  typeof value !== 'object' || value === null || Object.values(value).every((part) => part === null || part === undefined);
+
+/**
+ * Body of every route that starts a run. Keys that are not here are ignored: newer clients add some with every
+ * release.
+ */
+export const RunCreate = z.object({
+  assistant_id: z.string().min(1).max(MAX_ASSISTANT_CHARS).describe('Graph name or assistant id'),
+  input: RunInput.nullish().describe('null goes on from the head without new input'),
+  command: z
+    .unknown()
+    .refine(noCommand, 'is not supported: agents here ask by ask_clarification and end the run; send the answer as a message, or input null to go on')
+    .optional(),
+  stream_mode: streamModes.nullish().describe('One mode or a list; default values'),
+  stream_subgraphs: z.boolean().nullish(),
+  on_disconnect: z.enum(['cancel', 'continue']).nullish(),
+  multitask_strategy: MultitaskStrategy.nullish(),
+  if_not_exists: z.enum(['create', 'reject']).nullish(),
+  on_completion: z.enum(['delete', 'keep']).nullish().describe('Of a stateless run: whether its thread stays'),
+  checkpoint: CheckpointRef.nullish(),
+  checkpoint_id: CheckpointId.nullish(),
+  config: RunConfig.nullish(),
+  context: FreeJson.nullish().describe('Settings of the run: model_name, thinking_enabled, is_plan_mode, …'),
+  metadata: FreeJson.nullish(),
+  interrupt_before: Breakpoints.nullish(),
+  interrupt_after: Breakpoints.nullish(),
+});
+export type RunCreate = z.output<typeof RunCreate>;
+
+/** The run's settings: `context` over `config.configurable`, without the keys that are the server's. */
+export const RunContextInput = ContextJson.pipe(RunContextValues);
+
+/** The bound of model turns for whatever a client asked for. */
+export function clampRecursionLimit(asked: unknown, limits: { readonly fallback: number; readonly max: number }): number {
+  if (typeof asked !== 'number' || !Number.isInteger(asked) || asked <= 0) return limits.fallback;
+  return Math.min(asked, limits.max);
+}
+
+/** A thread id a stateless run may name in its configurable. */
+export const ConfigurableThread = z.object({ thread_id: ThreadId.optional() });
