@@ -1,5 +1,15 @@
 export { describeSandboxDriver, processesWith, type SandboxDriverUnderTest } from './conformance/sandbox-driver.js';
 export {
+  admission,
+  ai,
+  type ClaimedRun,
+  human,
+  openStores,
+  type StoreFixture,
+  textsOf,
+  thread,
+} from './conformance/store-fixture.js';
+export {
   type FakeHost,
   fakeHost,
   type FakeHostOptions,
