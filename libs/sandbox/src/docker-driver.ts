@@ -28,6 +28,11 @@ export class DockerDriver implements SandboxDriver {
   private readonly docker: Docker;
   private readonly files: ThreadFiles;
   private readonly identity = commandIdentity();
+  /**
+   * Engine ids of the boxes this driver made. A name may pass to a container of another manager; what this one does to
+   * its box must never reach that.
+   */
+  private readonly engineIds = new Map<string, string>();
 
   constructor(private readonly settings: SandboxSettings) {
     this.docker = openEngine(settings.engineSocket);
@@ -87,13 +92,17 @@ export class DockerDriver implements SandboxDriver {
     const options = containerOptions(this.settings, this.files, box);
     let mayKeep = !fresh;
     for (let attempt = 1; attempt <= CREATE_ATTEMPTS; attempt += 1) {
-      const found = await unlessStatus(this.container(box).inspect(), [404]);
+      const found = await unlessStatus(this.docker.getContainer(box.sandboxId).inspect(), [404]);
       if (found !== null) {
-        if (mayKeep && isReady(found, box.managerId, options.Labels?.[LABEL.config])) return;
-        await this.remove(box);
+        if (mayKeep && isReady(found, box.managerId, options.Labels?.[LABEL.config])) {
+          this.engineIds.set(box.sandboxId, found.Id);
+          return;
+        }
+        await this.removeContainer(found.Id);
       }
       const made = await unlessStatus(this.docker.createContainer(options), [409]);
       if (made !== null) {
+        this.engineIds.set(box.sandboxId, made.id);
         await unlessStatus(made.start(), []);
         return;
       }
@@ -113,9 +122,14 @@ export class DockerDriver implements SandboxDriver {
     return runInContainer(engine, this.container(box), { ...command, timeoutMs }, { signal, ceilingBytes });
   }
 
-  async remove(box: BoxSpec): Promise<void> {
+  async remove({ sandboxId }: BoxSpec): Promise<void> {
+    await this.removeContainer(this.engineIds.get(sandboxId) ?? sandboxId);
+    this.engineIds.delete(sandboxId);
+  }
+
+  private async removeContainer(idOrName: string): Promise<void> {
     // 404: gone already; 409: being removed by someone else.
-    await unlessStatus(this.container(box).remove({ force: true, v: true }), [404, 409]);
+    await unlessStatus(this.docker.getContainer(idOrName).remove({ force: true, v: true }), [404, 409]);
   }
 
   async list(): Promise<readonly BoxInfo[]> {
@@ -125,6 +139,6 @@ export class DockerDriver implements SandboxDriver {
   }
 
   private container({ sandboxId }: BoxSpec): Docker.Container {
-    return this.docker.getContainer(sandboxId);
+    return this.docker.getContainer(this.engineIds.get(sandboxId) ?? sandboxId);
   }
 }

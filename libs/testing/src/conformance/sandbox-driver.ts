@@ -239,6 +239,7 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
     }, 30_000);
 
     test('can be removed twice and made again, with its files', async () => {
+      await driver.create(box, { fresh: false });
       await run('echo still > here');
 
       await driver.remove(box);

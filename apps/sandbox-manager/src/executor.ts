@@ -1,0 +1,247 @@
+import { AppError, ConflictError, FencedError, RateLimitedError, UnavailableError } from '@caribou/contracts';
+import type { Clock, ExecutionEntry, ExecutionJournal, ExecutionState, Logger, SandboxRegistry, SandboxThread } from '@caribou/core';
+import { BoxGoneError } from '@caribou/sandbox';
+import type { Box, SandboxPool } from './sandbox-pool.js';
+
+/**
+ * Executes each key once.
+ *
+ *  E1  one key, one execution: an execution is in `running` from before the journal hears of it until the journal has
+ *      its result, so "started by this manager and not in `running`" means that it never began
+ *  E2  nothing begins unless the journal has just answered `new` for this manager's binding and the caller's epoch,
+ *      and this manager's own lease holds by its own clock
+ *  E3  the result is journalled before anybody is told; while the journal is away this waits, and nothing new begins
+ *  E4  whoever asks with the same key and arguments gets the one result; with other arguments, an error
+ *  E5  an execution ends by itself, by its time-out, by a cancel with the thread's current epoch, or with this manager;
+ *      a caller that stops waiting ends nothing
+ *  E6  what a manager that is gone had started is *unknown*, after what still ran of it has been ended
+ *  E7  commands of one thread run one at a time, in the order they came
+ */
+
+/** One kind of execution and its replies. */
+export interface Execution<Reply> {
+  readonly thread: SandboxThread;
+  readonly sandboxId: string;
+  readonly epoch: number;
+  readonly key: string;
+  readonly argsHash: string;
+  readonly kind: ExecutionEntry['kind'];
+  run(box: Box, signal: AbortSignal): Promise<Reply>;
+  /** The reply when nobody can tell what came of it. */
+  unknown(reason: string): Reply;
+  /** A reply as the journal kept it. */
+  parse(kept: unknown): Reply;
+}
+
+export interface ExecutorOptions {
+  readonly journal: ExecutionJournal;
+  readonly registry: SandboxRegistry;
+  readonly pool: SandboxPool;
+  readonly lease: { readonly managerId: string; isHeld(): boolean };
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Executions of all threads that may run or wait at once. */
+  readonly maxRunning: number;
+}
+
+/** Why an execution is ended from here: only a cancel is an answer in its own right. */
+export class ExecutionEnded extends Error {
+  constructor(readonly by: 'cancel' | 'shutdown' | 'loss') {
+    super(`execution ended by ${by}`);
+    this.name = 'ExecutionEnded';
+  }
+}
+
+interface Running {
+  readonly thread: SandboxThread;
+  readonly argsHash: string;
+  readonly controller: AbortController;
+  readonly reply: Promise<unknown>;
+}
+
+const FIRST_RETRY_MS = 100;
+const LONGEST_RETRY_MS = 2000;
+/** Time for ended executions to be journalled when this process stops. */
+const LAST_REPORT_MS = 5000;
+const RUNS_NO_MORE = 'the sandbox-manager that ran this stopped before it could report; it may have had effects';
+const ENDED_HERE = 'this was ended because its sandbox-manager stopped or lost the sandbox; it may have had effects';
+
+const runningKey = ({ userId, threadId }: SandboxThread, key: string): string => `${userId}/${threadId}/${key}`;
+
+export class Executor {
+  private readonly running = new Map<string, Running>();
+  private draining = false;
+
+  constructor(private readonly options: ExecutorOptions) {}
+
+  /**
+   * The reply of the one execution under the key (E1, E4).
+   *
+   * @throws {ConflictError} when the key was used with other arguments
+   * @throws {FencedError} when the epoch is not the thread's current one, or the binding names another manager
+   * @throws {NotFoundError} when this manager does not hold the sandbox
+   * @throws {UnavailableError} when it did not begin; asking again is safe
+   */
+  async execute<Reply>(job: Execution<Reply>): Promise<Reply> {
+    const key = runningKey(job.thread, job.key);
+    const present = this.running.get(key);
+    if (present !== undefined) return this.attach(job, present);
+    const box = this.options.pool.held(job.thread, job.sandboxId);
+    if (this.draining) throw stopping();
+    if (this.running.size >= this.options.maxRunning) {
+      throw new RateLimitedError('too many executions at once', { details: { retryAfterMs: 1000 } });
+    }
+    const controller = new AbortController();
+    const reply = this.perform(job, box, controller.signal).finally(() => this.running.delete(key));
+    this.running.set(key, { thread: job.thread, argsHash: job.argsHash, controller, reply });
+    return reply;
+  }
+
+  private async attach<Reply>(job: Execution<Reply>, present: Running): Promise<Reply> {
+    if (present.argsHash !== job.argsHash) throw otherArguments(job.key);
+    await this.requireEpoch(job.thread, job.epoch);
+    return job.parse(await present.reply);
+  }
+
+  /** @throws {FencedError} unless `epoch` is that of the thread's live lease */
+  async requireEpoch(thread: SandboxThread, epoch: number): Promise<void> {
+    if ((await this.options.registry.currentEpoch(thread)) === epoch) return;
+    throw new FencedError('the epoch is not the current one of the thread', { details: { threadId: thread.threadId } });
+  }
+
+  /** Ends an execution (E5); false when none of that key runs here. @throws {FencedError} for another epoch than the current */
+  async cancel(thread: SandboxThread, epoch: number, key: string): Promise<boolean> {
+    await this.requireEpoch(thread, epoch);
+    const present = this.running.get(runningKey(thread, key));
+    present?.controller.abort(new ExecutionEnded('cancel'));
+    return present !== undefined;
+  }
+
+  /** Ends everything of threads that another manager has taken over. */
+  endThreads(threads: readonly SandboxThread[]): void {
+    const lost = new Set(threads.map((thread) => runningKey(thread, '')));
+    for (const { thread, controller } of this.running.values()) {
+      if (lost.has(runningKey(thread, ''))) controller.abort(new ExecutionEnded('loss'));
+    }
+  }
+
+  /** Takes nothing more, lets what runs go on for `graceMs`, then ends it; resolves when all results are journalled, or 5 s after that. */
+  async drain(graceMs: number): Promise<void> {
+    this.draining = true;
+    const settled = Promise.allSettled([...this.running.values()].map(({ reply }) => reply));
+    if (await this.settledWithin(settled, graceMs)) return;
+    for (const { controller } of this.running.values()) controller.abort(new ExecutionEnded('shutdown'));
+    await this.settledWithin(settled, LAST_REPORT_MS);
+  }
+
+  /** Whether the promise settled in time. */
+  private async settledWithin(settled: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+    const stop = new AbortController();
+    const late = this.options.clock.sleep(timeoutMs, stop.signal).then(
+      () => false,
+      () => true,
+    );
+    const inTime = settled.then(() => true);
+    const answer = await Promise.race([inTime, late]);
+    stop.abort();
+    return answer;
+  }
+
+  private async perform<Reply>(job: Execution<Reply>, box: Box, signal: AbortSignal): Promise<Reply> {
+    const { pool, journal } = this.options;
+    if (job.kind === 'write') return this.begin(job, box, signal).then((done) => this.keep(job, done));
+    await pool.ready(box);
+    if (box.lane.busy) {
+      const known = await this.knownReply(job, await journal.peek(job.thread, this.entry(job)));
+      if (known !== undefined) return known.reply;
+    }
+    return this.keep(job, await box.lane.run(() => this.begin(job, box, signal)));
+  }
+
+  /** (E2) What the journal already knows of the key, or the outcome of running it now. */
+  private async begin<Reply>(job: Execution<Reply>, box: Box, signal: AbortSignal): Promise<Outcome<Reply>> {
+    const { journal, lease } = this.options;
+    if (this.draining) throw stopping();
+    const known = await this.knownReply(job, await journal.start(job.thread, this.entry(job)));
+    if (known !== undefined) return { reply: known.reply, kept: true };
+    if (!lease.isHeld()) throw new UnavailableError('the lease of this sandbox-manager has run out', { details: { dependency: 'redis' } });
+    return { reply: await this.run(job, box, signal), kept: false };
+  }
+
+  /** (E1, E6) The reply that stands already; undefined when the execution may begin. */
+  private async knownReply<Reply>(job: Execution<Reply>, state: ExecutionState): Promise<{ readonly reply: Reply } | undefined> {
+    const by = this.options.lease.managerId;
+    if (state.state === 'new' || (state.state === 'running' && state.managerId === by)) return undefined;
+    if (state.state === 'mismatch') throw otherArguments(job.key);
+    if (state.state === 'done') return { reply: job.parse(state.result) };
+    const lost = { startedBy: state.managerId, by, result: job.unknown(RUNS_NO_MORE) };
+    const { result } = await this.options.journal.markUnknown(job.thread, job.key, lost);
+    return { reply: job.parse(result) };
+  }
+
+  /** Runs the job; whatever goes wrong once it may have begun is an unknown outcome, not an error to be tried again. */
+  private async run<Reply>(job: Execution<Reply>, box: Box, signal: AbortSignal): Promise<Reply> {
+    try {
+      const reply = await this.runInReadyBox(job, box, signal);
+      return signal.aborted && endedBy(signal) !== 'cancel' ? job.unknown(ENDED_HERE) : reply;
+    } catch (error) {
+      if (error instanceof BoxGoneError) throw error;
+      const { threadId } = job.thread;
+      this.options.logger.error({ event: 'execution.end', outcome: 'error', threadId, sandboxId: job.sandboxId, error }, 'an execution failed');
+      return job.unknown(error instanceof AppError && error.expected ? error.message : 'the sandbox failed while this ran');
+    }
+  }
+
+  /** A box that went away is made again once: nothing had begun in it. */
+  private async runInReadyBox<Reply>(job: Execution<Reply>, box: Box, signal: AbortSignal): Promise<Reply> {
+    try {
+      return await job.run(box, signal);
+    } catch (error) {
+      if (!(error instanceof BoxGoneError)) throw error;
+    }
+    await this.remake(box);
+    return job.run(box, signal);
+  }
+
+  /** @throws {BoxGoneError} when the box cannot be made again */
+  private async remake(box: Box): Promise<void> {
+    try {
+      await this.options.pool.remake(box);
+    } catch (error) {
+      if (error instanceof UnavailableError) throw new BoxGoneError(error.message, { cause: error, details: error.details });
+      throw error;
+    }
+  }
+
+  /** (E3) Journals a new reply, for as long as that takes. @throws {FencedError} when the outcome has been declared unknown */
+  private async keep<Reply>(job: Execution<Reply>, { reply, kept }: Outcome<Reply>): Promise<Reply> {
+    const { journal, lease, clock } = this.options;
+    for (let delayMs = FIRST_RETRY_MS; !kept; delayMs = Math.min(2 * delayMs, LONGEST_RETRY_MS)) {
+      try {
+        await journal.finish(job.thread, job.key, { managerId: lease.managerId, result: reply });
+        return reply;
+      } catch (error) {
+        if (!(error instanceof UnavailableError)) throw error;
+        await clock.sleep(delayMs);
+      }
+    }
+    return reply;
+  }
+
+  private entry({ key, argsHash, kind, epoch, sandboxId }: Execution<unknown>): ExecutionEntry {
+    return { key, argsHash, kind, epoch, managerId: this.options.lease.managerId, sandboxId };
+  }
+}
+
+interface Outcome<Reply> {
+  readonly reply: Reply;
+  /** True when the journal has it already. */
+  readonly kept: boolean;
+}
+
+const endedBy = (signal: AbortSignal): ExecutionEnded['by'] => (signal.reason instanceof ExecutionEnded ? signal.reason.by : 'loss');
+
+const otherArguments = (key: string): ConflictError => new ConflictError('the key was used with other arguments', { details: { key } });
+
+/** Callers wait for a manager they cannot reach and ask again, so this says no more than that. */
+const stopping = (): UnavailableError => new UnavailableError('this sandbox-manager is stopping', { details: { dependency: 'nats' } });

@@ -1,0 +1,110 @@
+import { InvalidRequestError, SandboxExec, type SandboxRead, SandboxWrite } from '@caribou/contracts';
+import type { SandboxThread } from '@caribou/core';
+import { type BoxResult, type FileRefusal, FileRefusedError, MAX_COMMAND_BYTES, readTextRange, type ThreadFiles } from '@caribou/sandbox';
+import type { z } from 'zod';
+import { type Execution, ExecutionEnded } from './executor.js';
+
+type ExecRequest = z.output<(typeof SandboxExec)['request']>;
+type ExecReply = z.output<(typeof SandboxExec)['reply']>;
+type ReadRequest = z.output<(typeof SandboxRead)['request']>;
+type ReadReply = z.output<(typeof SandboxRead)['reply']>;
+type WriteRequest = z.output<(typeof SandboxWrite)['request']>;
+type WriteReply = z.output<(typeof SandboxWrite)['reply']>;
+
+export const threadOf = (request: { readonly user_id: string; readonly thread_id: string }): SandboxThread => ({
+  userId: request.user_id,
+  threadId: request.thread_id,
+});
+
+const identityOf = (request: ExecRequest | WriteRequest) => ({
+  thread: threadOf(request),
+  sandboxId: request.sandbox_id,
+  epoch: request.epoch,
+  key: request.key,
+  argsHash: request.args_hash,
+});
+
+const OUTPUT_NOTICE = '\n[ended: more output than any command may write]\n';
+
+function toExecReply(result: BoxResult): ExecReply {
+  return {
+    outcome: 'done',
+    exit_code: result.exitCode,
+    stdout: result.stdout,
+    stderr: result.endedBy === 'output' ? result.stderr + OUTPUT_NOTICE : result.stderr,
+    truncated_bytes: result.truncatedBytes,
+    timed_out: result.endedBy === 'timeout',
+    cancelled: result.endedBy === 'cancel',
+    duration_ms: Math.round(result.durationMs),
+  };
+}
+
+/** The reply for a command that was cancelled before it began. */
+const NEVER_BEGUN: ExecReply = {
+  ...{ outcome: 'done', exit_code: 137, stdout: '', stderr: '', truncated_bytes: 0 },
+  ...{ timed_out: false, cancelled: true, duration_ms: 0 },
+};
+
+/** A command as an execution. @throws {InvalidRequestError} for one that no kernel would take */
+export function execution(request: ExecRequest): Execution<ExecReply> {
+  if (Buffer.byteLength(request.command) > MAX_COMMAND_BYTES || request.command.includes('\0')) {
+    throw new InvalidRequestError(`command: at most ${MAX_COMMAND_BYTES} bytes, none of them zero`);
+  }
+  const command = { command: request.command, timeoutMs: request.timeout_ms, maxOutputBytes: request.max_output_bytes };
+  return {
+    ...identityOf(request),
+    kind: 'exec',
+    run: async (box, signal) => {
+      if (signal.aborted && signal.reason instanceof ExecutionEnded && signal.reason.by === 'cancel') return NEVER_BEGUN;
+      return toExecReply(await box.driver.exec(box.spec, command, signal));
+    },
+    unknown: (reason) => ({ outcome: 'unknown', reason }),
+    parse: (kept) => SandboxExec.reply.parse(kept),
+  };
+}
+
+type WriteRefusal = Extract<WriteReply, { outcome: 'refused' }>['reason'];
+
+/** A file that vanished while it was written, or is binary, is none of the reasons a write has: it is no file to write to. */
+const writeRefusal = (reason: FileRefusal): WriteRefusal => (reason === 'not_found' || reason === 'binary' ? 'not_regular' : reason);
+
+/** A write as an execution: a refusal is a result like any other. */
+export function fileWrite(request: WriteRequest, files: ThreadFiles): Execution<WriteReply> {
+  const thread = threadOf(request);
+  return {
+    ...identityOf(request),
+    kind: 'write',
+    run: async () => {
+      const content = Buffer.from(request.content, 'utf8');
+      try {
+        const bytes = await (request.append ? files.append : files.replace)(thread, request.path, content);
+        return { outcome: 'ok', bytes };
+      } catch (error) {
+        if (error instanceof FileRefusedError) return { outcome: 'refused', reason: writeRefusal(error.reason) };
+        throw error;
+      }
+    },
+    unknown: (reason) => ({ outcome: 'unknown', reason }),
+    parse: (kept) => SandboxWrite.reply.parse(kept),
+  };
+}
+
+type ReadRefusal = Extract<ReadReply, { outcome: 'refused' }>['reason'];
+const readRefusal = (reason: FileRefusal): ReadRefusal => (reason === 'no_space' ? 'permission' : reason);
+
+/** The lines of a file that the request asks for. Reads change nothing and are not journalled. */
+export async function fileRead(request: ReadRequest, files: ThreadFiles): Promise<ReadReply> {
+  try {
+    const handle = await files.openFile(threadOf(request), request.path);
+    try {
+      const range = { startLine: request.start_line, endLine: request.end_line, maxBytes: request.max_bytes };
+      const { text, totalBytes, totalLines, truncated } = await readTextRange(handle, request.path, range);
+      return { outcome: 'ok', text, total_bytes: totalBytes, total_lines: totalLines, truncated };
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (error instanceof FileRefusedError) return { outcome: 'refused', reason: readRefusal(error.reason) };
+    throw error;
+  }
+}

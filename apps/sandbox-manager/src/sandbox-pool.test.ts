@@ -1,0 +1,101 @@
+import type { Clock } from '@caribou/core';
+import { FakeDriver } from './test/fake-driver.js';
+import { InMemoryRegistry } from './test/in-memory-registry.js';
+import { testManager, thread } from './test/test-manager.js';
+
+describe('SandboxPool', () => {
+  let registry: InMemoryRegistry;
+  let driver: FakeDriver;
+
+  beforeEach(() => {
+    registry = new InMemoryRegistry();
+    for (const id of ['t1', 't2', 't3', 't4']) registry.epochs.set(`default/${id}`, 1);
+    driver = new FakeDriver();
+  });
+
+  test('concurrent acquires make one box, and answer the same (P1)', async () => {
+    const { pool } = testManager('m1', registry, driver);
+
+    const records = await Promise.all([1, 2, 3, 4].map(() => pool.acquire(thread, 1)));
+
+    expect(driver.created).toEqual([{ sandboxId: 'box-t1', fresh: true, running: 0 }]);
+    expect(new Set(records.map((record) => JSON.stringify(record)))).toEqual(new Set(['{"managerId":"m1","sandboxId":"box-t1","driver":"docker"}']));
+  });
+
+  test('of two managers one gets the thread; the other names it (P1)', async () => {
+    const one = testManager('m1', registry, driver);
+    const two = testManager('m2', registry, driver.ofAnotherManager());
+
+    const records = await Promise.all([one.pool.acquire(thread, 1), two.pool.acquire(thread, 1)]);
+
+    expect(records[0]).toEqual(records[1]);
+  });
+
+  test('a manager that is gone is followed by another, with the same sandbox and driver (P1, P2, P3)', async () => {
+    await testManager('m1', registry, driver).pool.acquire(thread, 1);
+    registry.alive.delete('m1');
+    const other = driver.ofAnotherManager();
+
+    expect(await testManager('m2', registry, other).pool.acquire(thread, 1)).toEqual({ managerId: 'm2', sandboxId: 'box-t1', driver: 'docker' });
+    expect(other.created).toEqual([{ sandboxId: 'box-t1', fresh: true, running: 0 }]);
+  });
+
+  test('a thread that began with a driver which is not here is refused, not moved (P3)', async () => {
+    await testManager('m1', registry, driver).pool.acquire(thread, 1);
+    registry.alive.delete('m1');
+    const { pool } = testManager('m2', registry, new FakeDriver('bwrap'));
+
+    await expect(pool.acquire(thread, 1)).rejects.toThrow(/began in a docker sandbox/);
+    expect((await registry.binding(thread))?.managerId).toBe('m1');
+  });
+
+  test('a stale epoch acquires nothing', async () => {
+    const { pool } = testManager('m1', registry, driver);
+
+    await expect(pool.acquire(thread, 7)).rejects.toMatchObject({ code: 'fenced' });
+    expect(driver.created).toEqual([]);
+  });
+
+  test('a box that could not be made is tried again by the next caller', async () => {
+    const { pool } = testManager('m1', registry, driver);
+    const create = jest.spyOn(driver, 'create').mockRejectedValueOnce(new Error('engine away'));
+
+    await expect(pool.acquire(thread, 1)).rejects.toThrow('engine away');
+    await pool.acquire(thread, 1);
+
+    expect(create.mock.calls.map(([, options]) => options)).toEqual([{ fresh: true }, { fresh: true }]);
+  });
+
+  test('holds a box only under its own id', async () => {
+    const { pool } = testManager('m1', registry, driver);
+    await pool.acquire(thread, 1);
+
+    expect(pool.held(thread, 'box-t1').spec.managerId).toBe('m1');
+    expect(() => pool.held(thread, 'box-t2')).toThrow(/does not hold/);
+    expect(() => pool.held({ userId: 'other', threadId: 't1' }, 'box-t1')).toThrow(/does not hold/);
+    expect([pool.release(thread, 'box-t1'), pool.release(thread, 'x')]).toEqual([true, false]);
+  });
+
+  test('removes the longest unused boxes when there are too many, and any that is idle for long, but none at work (P4)', async () => {
+    const time = { ms: 0 };
+    const clock: Clock = { now: () => time.ms, monotonicMs: () => time.ms, sleep: () => Promise.resolve() };
+    const { pool } = testManager('m1', registry, driver, clock);
+    for (const [index, threadId] of ['t1', 't2', 't3', 't4'].entries()) {
+      time.ms = index;
+      await pool.acquire({ userId: 'default', threadId }, 1);
+    }
+    let release = (): void => undefined;
+    const working = pool.held(thread, 'box-t1').lane.run(() => new Promise<void>((resolve) => (release = resolve)));
+
+    await pool.removeIdle();
+    expect(driver.removed).toEqual(['box-t2', 'box-t3']);
+    time.ms = 100_000;
+    await pool.removeIdle();
+    expect(driver.removed).toEqual(['box-t2', 'box-t3', 'box-t4']);
+
+    release();
+    await working;
+    await pool.close();
+    expect(driver.removed).toContain('box-t1');
+  });
+});

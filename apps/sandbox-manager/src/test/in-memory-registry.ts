@@ -1,0 +1,101 @@
+import { ConflictError, FencedError, UnavailableError } from '@caribou/contracts';
+import type { ExecutionEntry, ExecutionJournal, ExecutionState, SandboxProposal, SandboxRecord, SandboxRegistry, SandboxThread } from '@caribou/core';
+
+const keyOf = ({ userId, threadId }: SandboxThread): string => `${userId}/${threadId}`;
+
+interface Entry extends ExecutionEntry {
+  result?: { readonly value: unknown };
+}
+
+/** Both ports over maps, for tests: leases are sets, epochs are set by the test, and the store can be taken away. */
+export class InMemoryRegistry implements SandboxRegistry, ExecutionJournal {
+  readonly alive = new Set<string>();
+  readonly epochs = new Map<string, number>();
+  readonly bindings = new Map<string, SandboxRecord>();
+  readonly entries = new Map<string, Entry>();
+  readonly starts: string[] = [];
+  away = false;
+  private readonly seen = new Set<string>();
+
+  private async reach(): Promise<void> {
+    await Promise.resolve();
+    if (this.away) throw new UnavailableError('the store is away', { details: { dependency: 'redis' } });
+  }
+
+  async renewManager(managerId: string): Promise<{ lapsed: boolean }> {
+    await this.reach();
+    const lapsed = this.seen.has(managerId) && !this.alive.has(managerId);
+    this.seen.add(managerId);
+    this.alive.add(managerId);
+    return { lapsed };
+  }
+
+  async releaseManager(managerId: string): Promise<void> {
+    await this.reach();
+    this.alive.delete(managerId);
+  }
+
+  async isManagerAlive(managerId: string): Promise<boolean> {
+    await this.reach();
+    return this.alive.has(managerId);
+  }
+
+  async binding(thread: SandboxThread): Promise<SandboxRecord | null> {
+    await this.reach();
+    return this.bindings.get(keyOf(thread)) ?? null;
+  }
+
+  async bind(thread: SandboxThread, { epoch, ...proposal }: SandboxProposal): Promise<SandboxRecord> {
+    await this.reach();
+    this.requireEpoch(thread, epoch);
+    const existing = this.bindings.get(keyOf(thread));
+    if (existing !== undefined && (existing.managerId === proposal.managerId || this.alive.has(existing.managerId))) return existing;
+    if (existing !== undefined && existing.driver !== proposal.driver) throw new ConflictError('another driver');
+    this.bindings.set(keyOf(thread), proposal);
+    return proposal;
+  }
+
+  async currentEpoch(thread: SandboxThread): Promise<number> {
+    await this.reach();
+    return this.epochs.get(keyOf(thread)) ?? 0;
+  }
+
+  async start(thread: SandboxThread, entry: ExecutionEntry): Promise<ExecutionState> {
+    const state = await this.peek(thread, entry);
+    if (state.state === 'new') {
+      this.starts.push(entry.key);
+      this.entries.set(`${keyOf(thread)}/${entry.key}`, { ...entry });
+    }
+    return state;
+  }
+
+  async peek(thread: SandboxThread, entry: ExecutionEntry): Promise<ExecutionState> {
+    await this.reach();
+    this.requireEpoch(thread, entry.epoch);
+    const binding = this.bindings.get(keyOf(thread));
+    if (binding?.managerId !== entry.managerId || binding.sandboxId !== entry.sandboxId) throw new FencedError('not bound');
+    const known = this.entries.get(`${keyOf(thread)}/${entry.key}`);
+    if (known === undefined) return { state: 'new' };
+    if (known.argsHash !== entry.argsHash) return { state: 'mismatch' };
+    return known.result === undefined ? { state: 'running', managerId: known.managerId } : { state: 'done', result: known.result.value };
+  }
+
+  async finish(thread: SandboxThread, key: string, outcome: { managerId: string; result: unknown }): Promise<void> {
+    await this.reach();
+    const known = this.entries.get(`${keyOf(thread)}/${key}`);
+    if (known?.managerId !== outcome.managerId || known.result !== undefined) throw new FencedError('not started by this manager');
+    known.result = { value: outcome.result };
+  }
+
+  async markUnknown(thread: SandboxThread, key: string, lost: { startedBy: string; by: string; result: unknown }): Promise<{ result: unknown }> {
+    await this.reach();
+    const known = this.entries.get(`${keyOf(thread)}/${key}`);
+    if (this.bindings.get(keyOf(thread))?.managerId !== lost.by || known?.managerId !== lost.startedBy) throw new FencedError('not bound');
+    known.result ??= { value: lost.result };
+    return { result: known.result.value };
+  }
+
+  private requireEpoch(thread: SandboxThread, epoch: number): void {
+    if (this.epochs.get(keyOf(thread)) !== epoch) throw new FencedError('stale epoch');
+  }
+}
