@@ -1,0 +1,197 @@
+import { UnavailableError } from '@caribou/contracts';
+import type {
+  AnyTool,
+  ExecOutcome,
+  ReadOutcome,
+  SandboxPort,
+  ToolContext,
+  ToolOutcome,
+  WriteOutcome,
+} from '@caribou/core';
+import { fakeRun, fakeSandbox } from '@caribou/testing';
+import { askClarificationTool } from './ask-clarification.js';
+import { bashTool } from './bash.js';
+import { readFileTool } from './read-file.js';
+import { leadTools } from './toolset.js';
+import { writeFileTool } from './write-file.js';
+
+const context = (): ToolContext => ({ run: fakeRun(), toolCallId: 'c1', key: 'r1:c1', state: { messages: [] } });
+const invoke = (tool: AnyTool, args: Readonly<Record<string, unknown>>): Promise<ToolOutcome> =>
+  tool.invoke({ description: 'why', ...args }, context());
+
+describe(bashTool, () => {
+  const after = (done: Partial<Extract<ExecOutcome, { outcome: 'done' }>>): Promise<ToolOutcome> =>
+    invoke(bashTool(fakeSandbox(() => done)), { command: 'x' });
+
+  test.each<[Partial<Extract<ExecOutcome, { outcome: 'done' }>>, string]>([
+    [{ stdout: 'out\n' }, 'out\n'],
+    [{ stdout: 'out', stderr: 'err' }, 'out\nStd Error:\nerr'],
+    [{ stderr: 'err' }, 'err'],
+    [{ stdout: 'out', exitCode: 2 }, 'out\nExit Code: 2'],
+    [{ stderr: 'err', exitCode: 127 }, 'err\nExit Code: 127'],
+    [{}, '(no output)'],
+  ])('%j is shown as %j and is no error', async (done, content) => {
+    expect(await after(done)).toEqual({ content });
+  });
+
+  test('long output is cut in the middle to 20000 characters', async () => {
+    const { content } = await after({ stdout: `begin${'x'.repeat(50_000)}end`, exitCode: 1 });
+
+    expect(content.length).toBeLessThanOrEqual(20_000);
+    expect(content).toMatch(/^beginx+\n\.\.\. \[\d+ characters skipped\] \.\.\.\nx+end\nExit Code: 1$/);
+  });
+
+  test('output that the executor did not keep is counted', async () => {
+    expect((await after({ stdout: 'a', truncatedBytes: 7 })).content).toBe('a\n(7 more bytes of output were not kept)');
+  });
+
+  test('a time-out is an error with the output until then', async () => {
+    expect(await after({ stdout: 'half', timedOut: true, exitCode: 137 })).toEqual({
+      content: 'Error: Command timed out after 600 seconds and was stopped. Output until then:\nhalf',
+      isError: true,
+    });
+  });
+
+  test('an unknown outcome says that the command was started', async () => {
+    const unknown: SandboxPort = {
+      ...fakeSandbox(),
+      exec: () => Promise.resolve({ outcome: 'unknown', reason: 'the manager went away' }),
+    };
+
+    const { content, isError } = await invoke(bashTool(unknown), { command: 'x' });
+
+    expect(isError).toBe(true);
+    expect(content).toMatch(/^Error: The command was started, but its outcome is not known \(the manager went away\)/);
+  });
+
+  test('the sandbox gets key, scope and limits', async () => {
+    const asked: unknown[] = [];
+    const port: SandboxPort = {
+      ...fakeSandbox(),
+      exec: (scope, request) => {
+        asked.push(scope, request);
+        return Promise.reject(new UnavailableError('no sandbox'));
+      },
+    };
+
+    await expect(invoke(bashTool(port), { command: 'ls' })).rejects.toThrow('no sandbox');
+    expect(asked).toEqual([
+      { userId: 'default', threadId: 'thread-1', epoch: 1 },
+      { key: 'r1:c1', command: 'ls', timeoutMs: 600_000, maxOutputBytes: 262_144 },
+    ]);
+  });
+});
+
+describe(readFileTool, () => {
+  const answering = (outcome: ReadOutcome): AnyTool =>
+    readFileTool({ ...fakeSandbox(), read: () => Promise.resolve(outcome) });
+  const ok = (text: string, rest: Partial<Extract<ReadOutcome, { outcome: 'ok' }>> = {}): ReadOutcome => ({
+    outcome: 'ok',
+    text,
+    totalBytes: text.length,
+    totalLines: text.split('\n').length,
+    truncated: false,
+    ...rest,
+  });
+
+  test('the text comes as it is, an empty file is said to be empty', async () => {
+    expect(await invoke(answering(ok('a\nb\n')), { path: '/f' })).toEqual({ content: 'a\nb\n' });
+    expect(await invoke(answering(ok('')), { path: '/f' })).toEqual({ content: '(empty)' });
+  });
+
+  test('a range beyond the file and a reversed one are said so', async () => {
+    const tool = answering(ok('', { totalLines: 3 }));
+
+    expect((await invoke(tool, { path: '/f', start_line: 9 })).content).toBe(
+      '(start_line exceeds file length of 3 lines)',
+    );
+    expect((await invoke(tool, { path: '/f', start_line: 3, end_line: 2 })).content).toBe(
+      '(end_line is before start_line)',
+    );
+  });
+
+  test('a long text is cut at its tail with a hint', async () => {
+    const { content } = await invoke(answering(ok('x'.repeat(60_000))), { path: '/f' });
+
+    expect(content).toMatch(/^x{50000}\n\.\.\. \[shortened after 50000 characters: .* use start_line and end_line/);
+  });
+
+  test.each([
+    ['not_found', 'Error: File not found: /f'],
+    ['permission', 'Error: Permission denied reading file: /f'],
+    ['is_directory', 'Error: Path is a directory, not a file: /f'],
+    ['binary', 'Error: File is not text: /f. Use bash to inspect or convert it.'],
+  ])('%s is told as %j', async (reason, content) => {
+    expect(await invoke(answering({ outcome: 'refused', reason }), { path: '/f' })).toEqual({ content, isError: true });
+  });
+
+  test('every refusal names the path', async () => {
+    for (const reason of ['not_regular', 'outside', 'too_large', 'something_new']) {
+      expect((await invoke(answering({ outcome: 'refused', reason }), { path: '/some/f' })).content).toMatch(
+        /^Error: .*\/some\/f/,
+      );
+    }
+  });
+});
+
+describe(writeFileTool, () => {
+  const answering = (outcome: WriteOutcome): AnyTool =>
+    writeFileTool({ ...fakeSandbox(), write: () => Promise.resolve(outcome) });
+
+  test('a file is written and appended to; the answer is OK', async () => {
+    const sandbox = fakeSandbox();
+    const tool = writeFileTool(sandbox);
+
+    expect(await tool.invoke({ path: '/f', content: 'a' }, context())).toEqual({ content: 'OK' });
+    await tool.invoke({ path: '/f', content: 'b', append: true }, { ...context(), key: 'r1:c2' });
+    expect(sandbox.files.get('/f')).toBe('ab');
+  });
+
+  test('content over 80 KB is refused before anything is written, counted in bytes', async () => {
+    const sandbox = fakeSandbox();
+
+    const { content, isError } = await invoke(writeFileTool(sandbox), { path: '/f', content: 'é'.repeat(41_000) });
+
+    expect(isError).toBe(true);
+    expect(content).toMatch(/^Error: Content is 82000 bytes; at most 81920 bytes .*append=true/);
+    expect(sandbox.files.size).toBe(0);
+  });
+
+  test.each([
+    ['permission', 'Error: Permission denied writing to file: /f'],
+    ['is_directory', 'Error: Path is a directory, not a file: /f'],
+    ['no_space', 'Error: No space left to write file: /f'],
+    ['other', "Error: Failed to write file '/f': other"],
+  ])('%s is told as %j', async (reason, content) => {
+    expect(await invoke(answering({ outcome: 'refused', reason }), { path: '/f', content: '' })).toEqual({
+      content,
+      isError: true,
+    });
+  });
+
+  test('an unknown outcome says that writing was started', async () => {
+    expect(
+      (await invoke(answering({ outcome: 'unknown', reason: 'lost' }), { path: '/f', content: '' })).content,
+    ).toMatch(/^Error: Writing '\/f' was started, but its outcome is not known \(lost\)/);
+  });
+});
+
+describe(leadTools, () => {
+  const tools = leadTools({ sandbox: fakeSandbox() });
+
+  test('the model is told of them in this order', () => {
+    expect(tools.map((tool) => tool.name)).toEqual(['read_file', 'write_file', 'bash', 'ask_clarification']);
+  });
+
+  test('description comes first in every sandbox tool, and arguments with a default need not be given', () => {
+    for (const tool of tools.slice(0, 3))
+      expect(Object.keys(tool.parameters['properties'] ?? {})[0]).toBe('description');
+    expect(tools[1]?.parameters['required']).toEqual(['path', 'content']);
+  });
+
+  test('without the clarification layer the bare question ends the run', async () => {
+    const args = { question: 'Which?', clarification_type: 'suggestion' };
+
+    expect(await askClarificationTool().invoke(args, context())).toEqual({ content: 'Which?', end: true });
+  });
+});
