@@ -1,6 +1,7 @@
 import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { type Logger, systemClock } from '@caribou/core';
+import type { HealthCheck } from '@caribou/nest';
 import { createModelCatalog } from '@caribou/models';
 import { createMetrics, type Metrics } from '@caribou/observability';
 import { checkRedis, createRedis, redisRunStore, redisSandboxRegistry, type RedisConnection } from '@caribou/state';
@@ -22,6 +23,8 @@ export interface RunnerParts {
   readonly sweeper: Sweeper;
   readonly registry: RunRegistry;
   readonly metrics: Metrics;
+  /** What must be there for a turn to run. */
+  readonly checks: readonly HealthCheck[];
 }
 
 @Module({})
@@ -82,6 +85,11 @@ export function connectParts(config: Config, logger: Logger): RunnerParts {
     redis,
     registry,
     metrics,
+    checks: [
+      { name: 'redis', check: () => store.ping() },
+      { name: 'nats', check: () => bus.checkStreams() },
+      { name: 'model', check: () => modelProblem(config) },
+    ],
     worker: new TurnWorker({ wakes: bus, store, executor, registry, logger, slots, busyNakMs: clocks.busyNakMs }),
     sweeper: new Sweeper({ store, wakes: bus, clock: systemClock, logger, sweepMs: clocks.sweepMs }),
   };
@@ -94,3 +102,6 @@ export async function checkStore(redis: RedisConnection, logger: Logger): Promis
     logger.warn({ event: 'redis.settings', reason: message }, message);
   }
 }
+
+const modelProblem = ({ problems }: Config): Promise<void> =>
+  problems.length === 0 ? Promise.resolve() : Promise.reject(new Error(problems.join('; ')));

@@ -1,0 +1,30 @@
+import 'reflect-metadata';
+import { loadConfig } from '@caribou/config';
+import { liveUntilStopped, nestLogger, runMain, startHealthServer } from '@caribou/nest';
+import { createLogger } from '@caribou/observability';
+import { NestFactory } from '@nestjs/core';
+import { AppModule, checkStore, connectParts } from './app.module.js';
+
+runMain(async () => {
+  const config = loadConfig();
+  const logger = createLogger({ service: 'agent-runner', level: config.logLevel });
+  const parts = connectParts(config, logger);
+  await checkStore(parts.redis, logger);
+  const app = await NestFactory.createApplicationContext(AppModule.on(parts), { logger: nestLogger(logger) });
+  const health = await startHealthServer({ port: config.healthPort, checks: parts.checks, metrics: parts.metrics });
+  parts.worker.start();
+  parts.sweeper.start();
+  liveUntilStopped({
+    logger,
+    config,
+    healthPort: health.port,
+    stop: [
+      { name: 'sweeper', run: () => parts.sweeper.stop() },
+      { name: 'runs', run: () => parts.worker.drain(config.clocks.drainMs / 2) },
+      { name: 'health server', run: () => health.close() },
+      { name: 'nest', run: () => app.close() },
+      { name: 'bus', run: () => parts.bus.close() },
+      { name: 'redis', run: () => parts.redis.close() },
+    ],
+  });
+});

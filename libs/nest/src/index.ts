@@ -1,0 +1,4 @@
+export { type HealthCheck, type HealthServer, type HealthServerOptions, missingOf, startHealthServer } from './health-server.js';
+export { nestLogger } from './nest-logger.js';
+export { BoundedReplySerializer, parseRequest, RpcErrorFilter, rpcServerOptions, type RpcServerOptions } from './rpc-server.js';
+export { liveUntilStopped, runMain, type ServiceLife, type StopStep } from './service-life.js';
