@@ -151,10 +151,10 @@ export class NatsLink {
     }
     for (const entry of this.registered) this.attach(entry, connection);
     this.setUp(connection);
-    const watch = this.watch(connection);
+    // The client library never ends this iterator, so nobody waits for it.
+    void this.watch(connection);
     const error = await connection.closed();
     this.setDown();
-    await watch;
     if (this.closing.signal.aborted) return;
     logger.error({ error: error ?? undefined }, 'nats: the connection ended, making a new one');
     await this.pause(RECONNECT_WAIT_MS);
