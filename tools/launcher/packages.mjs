@@ -17,8 +17,11 @@ const installTimeoutMs = 15 * 60_000;
  * @returns {Promise<void>}
  * @throws {LauncherError} when npm fails; the message ends with npm's last lines
  */
-export async function installPackages({ dev, signal }) {
-  const missing = missingPackages(dev);
+export async function installPackages({ dev: wanted, signal }) {
+  const installed = readLock('node_modules', '.package-lock.json');
+  // Where the tests' packages are already, they stay: npm ci removes what it is not told of.
+  const dev = wanted || Object.entries(installed).some(([, entry]) => entry.dev === true);
+  const missing = missingPackages(dev, installed);
   if (missing === 0) {
     say('npm packages: complete');
     return;
@@ -42,10 +45,10 @@ export async function installPackages({ dev, signal }) {
  * `node_modules/.package-lock.json`; packages for other platforms are optional and do not count.
  *
  * @param {boolean} dev
+ * @param {Record<string, LockedPackage>} installed
  */
-function missingPackages(dev) {
+function missingPackages(dev, installed) {
   const locked = readLock('package-lock.json');
-  const installed = readLock('node_modules', '.package-lock.json');
   return Object.entries(locked).filter(([path, wanted]) => {
     if (path === '' || wanted.optional === true || wanted.devOptional === true) return false;
     if (wanted.dev === true && !dev) return false;

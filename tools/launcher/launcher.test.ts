@@ -1,0 +1,146 @@
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** The launcher is made of ES modules, which jest cannot load here: each test runs a few lines in a process of its own. */
+const runModule = (code: string) =>
+  promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], { cwd: __dirname });
+
+const claim = (folder: string) =>
+  `import { claimDataFolder } from './data-folder.mjs'; const claimed = await claimDataFolder(${JSON.stringify(folder)});`;
+
+describe('claimDataFolder', () => {
+  let folder = '';
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'caribou-launcher-'));
+  });
+
+  afterEach(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('a second launcher is refused while the first one lives', async () => {
+    const second = `await claimDataFolder(${JSON.stringify(folder)}).catch((error) => console.log(error.message));`;
+
+    const { stdout } = await runModule(`${claim(folder)} ${second}`);
+
+    expect(stdout).toContain('Caribou is running already');
+  });
+
+  test('the lock of a launcher that is gone is taken over, also when its pid belongs to another process now', async () => {
+    writeFileSync(join(folder, 'launcher.lock'), JSON.stringify({ pid: process.pid, startedAt: '1' }));
+
+    const { stdout } = await runModule(`${claim(folder)} console.log('claimed'); claimed.release();`);
+
+    expect(stdout).toContain('claimed');
+  });
+
+  test('a process that a killed launcher left behind is ended, a stranger with its pid is not', async () => {
+    const left = spawn('sleep', ['1000']);
+    const fields = readFileSync(`/proc/${left.pid}/stat`, 'utf8').split(' ');
+    const children = [
+      { name: 'left', pid: left.pid, startedAt: fields[21] },
+      { name: 'stranger', pid: process.pid, startedAt: '1' },
+    ];
+    writeFileSync(join(folder, 'pids.json'), JSON.stringify(children));
+    const ended = new Promise((resolve) => left.once('exit', (_code, signal) => resolve(signal)));
+
+    await runModule(`${claim(folder)} claimed.release();`);
+
+    expect(await ended).toBe('SIGTERM');
+  });
+});
+
+describe('ManagedProcess', () => {
+  const plan = (script: string) => `
+    import { ManagedProcess } from './managed-process.mjs';
+    const managed = new ManagedProcess({
+      name: 'child', file: process.execPath, args: ['-e', ${JSON.stringify(script)}], env: process.env, cwd: '.',
+      setpriv: undefined, quiet: true, ipc: true, readyTimeoutMs: 20_000, onChange: () => {},
+      untilReady: (child) => new Promise((resolve) => child.once('message', resolve)),
+    });
+    const forever = new AbortController().signal;`;
+  const ready = "process.send('ready'); setInterval(() => {}, 1000);";
+
+  test('a process that ends before it is ready fails the start with its last words', async () => {
+    const script = "console.error('no such database'); process.exit(7);";
+
+    const { stdout } = await runModule(
+      `${plan(script)} await managed.start(forever).catch((error) => console.log(error.message));`,
+    );
+
+    expect(stdout).toContain('child ended with exit code 7 before it was ready.\n    no such database');
+  });
+
+  test('a process that crashes later is started again, and stop() is final', async () => {
+    const script = `${plan(ready)}
+      await managed.start(forever);
+      const first = managed.running().pid;
+      process.kill(first, 'SIGKILL');
+      while ((managed.running()?.pid ?? first) === first) await new Promise((resolve) => setTimeout(resolve, 20));
+      await managed.stop(5000);
+      console.log('running after stop:', managed.running());`;
+
+    const { stdout, stderr } = await runModule(script);
+
+    expect(stderr).toContain('child ended by SIGKILL; starting it again in 0.5 s');
+    expect(stdout).toContain('running after stop: undefined');
+  });
+
+  test('a process that ignores SIGTERM is killed with its group at the deadline', async () => {
+    const deaf = `process.on('SIGTERM', () => {}); ${ready}`;
+
+    const { stdout, stderr } = await runModule(
+      `${plan(deaf)} await managed.start(forever); await managed.stop(300); console.log('stopped');`,
+    );
+
+    expect(stderr).toContain('child did not stop within 0.3 s and is killed');
+    expect(stdout).toContain('stopped');
+  });
+});
+
+describe('closingLine', () => {
+  test('a file that failed without a failing test counts as one failure, and so does a missing report', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'caribou-launcher-'));
+    const report = join(folder, 'jest.json');
+    const testResults = [
+      { status: 'failed', assertionResults: [] },
+      { status: 'failed', assertionResults: [{ status: 'failed' }, { status: 'passed' }] },
+    ];
+    writeFileSync(
+      report,
+      JSON.stringify({ numPassedTests: 1, numFailedTests: 1, numPendingTests: 3, numTodoTests: 0, testResults }),
+    );
+    const lines = [report, join(folder, 'none')].map(
+      (file) => `console.log(closingLine(readJestCounts(${JSON.stringify(file)})));`,
+    );
+
+    const { stdout } = await runModule(
+      `import { closingLine, readJestCounts } from './jest-summary.mjs'; ${lines.join(' ')}`,
+    );
+
+    expect(stdout).toBe('1 passed, 2 failed, 3 skipped\n0 passed, 1 failed\n');
+    rmSync(folder, { recursive: true, force: true });
+  });
+});
+
+describe('npm start', () => {
+  test('a wrong setting is told with its name before anything runs, and nothing is left running', () => {
+    const home = mkdtempSync(join(tmpdir(), 'caribou-launcher-'));
+
+    const { status, stderr } = spawnSync(process.execPath, ['start.mjs'], {
+      cwd: __dirname,
+      encoding: 'utf8',
+      env: { ...process.env, CARIBOU_HOME: home, PORT: 'many' },
+      timeout: 60_000,
+    });
+
+    expect(status).toBe(1);
+    expect(stderr).toContain('PORT: must be a port number');
+    expect(existsSync(join(home, 'servers', 'pids.json'))).toBe(false);
+    rmSync(home, { recursive: true, force: true });
+  }, 90_000);
+});
