@@ -67,7 +67,9 @@ export class ManagedProcess {
   /** Its name in the record of running processes; undefined while there is none. */
   running() {
     const child = this.#child;
-    return child?.pid === undefined || !isAlive(child) ? undefined : { name: this.#plan.name, ...nameOf(child.pid) };
+    if (child?.pid === undefined || !isAlive(child)) return undefined;
+    const found = nameOf(child.pid);
+    return found.pid === 0 ? undefined : { name: this.#plan.name, ...found };
   }
 
   /** Starts the process once; resolves when it is ready, rejects when it ends before or is late. @param {AbortSignal} [given] */
