@@ -1,3 +1,4 @@
+import { isNativeError } from 'node:util/types';
 import { AppError } from '@caribou/contracts';
 import { redact, redactText } from './redact.js';
 
@@ -8,7 +9,7 @@ const MAX_CAUSES = 3;
  * expects: an AppError of an expected class is an answer, and its origin is its class.
  */
 export function describeError(error: unknown, depth = 0): unknown {
-  if (!(error instanceof Error)) return redact(error);
+  if (!isNativeError(error)) return redact(error);
   const known = error instanceof AppError;
   const code = codeOf(error);
   const hasCause = error.cause !== undefined && depth < MAX_CAUSES;

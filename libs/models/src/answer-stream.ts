@@ -1,0 +1,184 @@
+import type { IncomingMessage } from 'node:http';
+import type { ModelDelta } from '@caribou/core';
+import type { EventSourceMessage } from 'eventsource-parser';
+import { DeltaQueue } from './delta-queue.js';
+import { EventDecoder } from './event-decoder.js';
+import { type ChunkReading, ChunkReader } from './from-provider.js';
+import { isRecord } from './narrow.js';
+import { failure, type FailureReason, parseJson, refusalFailure } from './provider-error.js';
+
+export interface AnswerOptions {
+  /** The model's configured name, for errors. */
+  readonly model: string;
+  readonly firstByteMs: number;
+  readonly chunkMs: number;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+  /** Sends the request and resolves with the body of a 2xx answer; its signal closes the connection. */
+  readonly request: (signal: AbortSignal) => Promise<IncomingMessage>;
+  readonly onEnded: (end: AnswerEnd) => void;
+}
+
+export interface AnswerEnd {
+  readonly outcome: 'ok' | 'error' | 'cancelled';
+  readonly bytes: number;
+  readonly error?: unknown;
+}
+
+/** A connection serves the next request if the server ends the body of a finished answer within this. */
+const TAIL_MS = 1_000;
+
+/**
+ * One streamed answer, from the request to its end.
+ *
+ * A1 Exactly one ending: whole (a finish reason was seen), failed, aborted, or left by the reader; all but the
+ *    first close the connection at once.
+ * A2 Both clocks run on arrival, not on reading: a slow reader is not a silent provider. Comments, which servers
+ *    send to keep connections open, do not feed them.
+ * A3 What is queued is bounded by `maxBytes`, the bound on the whole answer.
+ */
+export class AnswerStream {
+  readonly #options: AnswerOptions;
+  readonly #connection = new AbortController();
+  readonly #reader = new ChunkReader();
+  readonly #queue = new DeltaQueue(() => {
+    this.#close({ outcome: 'cancelled' });
+  });
+  #clock: NodeJS.Timeout;
+  #hasBegun = false;
+  #isClosed = false;
+  #bytes = 0;
+
+  /** Sends the request. */
+  static start(options: AnswerOptions): AsyncIterableIterator<ModelDelta> {
+    return new AnswerStream(options).#queue;
+  }
+
+  private constructor(options: AnswerOptions) {
+    this.#options = options;
+    this.#clock = setTimeout(this.#onSilence, options.firstByteMs);
+    options.signal.addEventListener('abort', this.#onAbort, { once: true });
+    if (options.signal.aborted) this.#onAbort();
+    else {
+      options.request(this.#connection.signal).then(
+        (body) => {
+          this.#readBody(body);
+        },
+        (error: unknown) => {
+          this.#fail(error);
+        },
+      );
+    }
+  }
+
+  #readBody(body: IncomingMessage): void {
+    if (this.#isClosed) {
+      body.destroy();
+      return;
+    }
+    const events = new EventDecoder(this.#onEvent);
+    body.on('data', (part: Buffer) => {
+      this.#bytes += part.length;
+      if (this.#bytes > this.#options.maxBytes) this.#failAs('too_large', `limit ${this.#options.maxBytes} bytes`);
+      if (!this.#isClosed) events.write(part);
+    });
+    body.once('end', () => {
+      if (!this.#isClosed) events.end();
+      this.#end();
+    });
+    body.on('error', (error) => {
+      this.#end(error);
+    });
+    body.once('close', () => {
+      this.#end();
+      clearTimeout(this.#clock);
+    });
+  }
+
+  readonly #onEvent = ({ event, data }: EventSourceMessage): void => {
+    if (this.#isClosed || data === '') return;
+    if (data.startsWith('[DONE]')) {
+      this.#end();
+      return;
+    }
+    this.#restartClock();
+    const chunk = parseJson(data);
+    this.#take(event === 'error' ? { kind: 'error', error: chunk } : this.#reader.read(chunk));
+  };
+
+  #take(reading: ChunkReading): void {
+    if (reading.kind === 'delta') this.#queue.push(reading.delta);
+    else if (reading.kind === 'malformed') this.#failAs('malformed');
+    else if (reading.kind === 'error') this.#fail(this.#streamError(reading.error));
+  }
+
+  /** An error object where a chunk should be; some servers put the HTTP status into its code. */
+  #streamError(error: unknown): Error {
+    const code = isRecord(error) ? Number(error['status'] ?? error['code']) : Number.NaN;
+    const status = Number.isInteger(code) && code >= 400 && code <= 599 ? code : 0;
+    return refusalFailure(
+      { model: this.#options.model, status, headers: {}, body: JSON.stringify({ error }) },
+      Date.now(),
+    );
+  }
+
+  /** The first piece starts the clock between pieces, which each further piece winds up again. */
+  #restartClock(): void {
+    if (this.#hasBegun) {
+      this.#clock.refresh();
+      return;
+    }
+    this.#hasBegun = true;
+    clearTimeout(this.#clock);
+    this.#clock = setTimeout(this.#onSilence, this.#options.chunkMs);
+  }
+
+  readonly #onSilence = (): void => {
+    const { firstByteMs, chunkMs } = this.#options;
+    if (this.#hasBegun) this.#failAs('chunk_timeout', `${chunkMs} ms`);
+    else this.#failAs('first_byte_timeout', `${firstByteMs} ms`);
+  };
+
+  readonly #onAbort = (): void => {
+    this.#queue.fail(this.#options.signal.reason, { drop: true });
+    this.#close({ outcome: 'cancelled' });
+  };
+
+  /** The body is over: whole if the finish reason was there, cut if not. */
+  #end(cause?: Error): void {
+    if (this.#isClosed) return;
+    if (!this.#reader.finished) {
+      this.#fail(failure('stream_cut', { model: this.#options.model, ...(cause === undefined ? {} : { cause }) }));
+      return;
+    }
+    this.#queue.push(this.#reader.last());
+    this.#queue.finish();
+    this.#release({ outcome: 'ok' });
+    this.#clock = setTimeout(() => {
+      this.#connection.abort();
+    }, TAIL_MS).unref();
+  }
+
+  #failAs(reason: FailureReason, note?: string): void {
+    this.#fail(failure(reason, { model: this.#options.model, ...(note === undefined ? {} : { note }) }));
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isClosed) return;
+    this.#queue.fail(error, { drop: false });
+    this.#close({ outcome: 'error', error });
+  }
+
+  #close(end: Omit<AnswerEnd, 'bytes'>): void {
+    if (this.#isClosed) return;
+    this.#release(end);
+    this.#connection.abort();
+  }
+
+  #release(end: Omit<AnswerEnd, 'bytes'>): void {
+    this.#isClosed = true;
+    clearTimeout(this.#clock);
+    this.#options.signal.removeEventListener('abort', this.#onAbort);
+    this.#options.onEnded({ ...end, bytes: this.#bytes });
+  }
+}

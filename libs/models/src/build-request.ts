@@ -1,0 +1,87 @@
+import type { ModelConfig } from '@caribou/config';
+import { InvalidRequestError } from '@caribou/contracts';
+import type { ModelCall } from '@caribou/core';
+import { isRecord } from './narrow.js';
+import { type ProviderMessage, toProvider } from './to-provider.js';
+
+/** The body of one request for a streamed answer. */
+export interface ProviderRequest {
+  readonly model: string;
+  readonly messages: readonly ProviderMessage[];
+  readonly stream: true;
+  readonly [field: string]: unknown;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * The request for a call: configured fields first, then the thinking switch, which overrides them as DeerFlow's
+ * model factory does (`models/factory.py`).
+ *
+ * @throws {InvalidRequestError} when thinking is asked of a model that does not support it but has the switch.
+ */
+export function buildRequest(model: ModelConfig, call: ModelCall): ProviderRequest {
+  const merged: Fields = { ...settings(model), ...model.body, ...thinking(model, call.thinkingEnabled ?? false) };
+  const effort = call.reasoningEffort ?? merged['reasoning_effort'];
+  const { reasoning_effort: _replaced, ...fields } = merged;
+  return {
+    ...fields,
+    ...(effort !== undefined && model.supportsReasoningEffort ? { reasoning_effort: effort } : {}),
+    model: model.model,
+    messages: toProvider(call.system, call.messages, { sendReasoning: model.sendReasoning }),
+    ...tools(call),
+    stream: true,
+    stream_options: { include_usage: true },
+  };
+}
+
+/** OpenAI's own endpoint renamed max_tokens; others know the old name only. */
+function settings({ maxTokens, temperature, baseUrl }: ModelConfig): Fields {
+  const maxField = new URL(baseUrl).hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens';
+  return {
+    ...(maxTokens === undefined ? {} : { [maxField]: maxTokens }),
+    ...(temperature === undefined ? {} : { temperature }),
+  };
+}
+
+function tools({ tools: offered, toolChoice }: ModelCall): Fields {
+  if (offered.length === 0) return {};
+  return {
+    tools: offered.map(({ name, description, parameters }) => ({
+      type: 'function',
+      function: { name, description, parameters },
+    })),
+    ...(toolChoice === undefined ? {} : { tool_choice: toolChoice }),
+  };
+}
+
+function thinking(model: ModelConfig, enabled: boolean): Fields {
+  const block = model.whenThinkingEnabled;
+  if (block === undefined) return {};
+  if (!enabled) return disabled(block);
+  if (model.supportsThinking) return flat(block);
+  throw new InvalidRequestError(
+    `model "${model.name}" does not support thinking: set supports_thinking in its configuration`,
+  );
+}
+
+/** Options of the client class as fields of the body: `extra_body` and `model_kwargs` lie at its top there. */
+function flat({ extra_body: extra, model_kwargs: further, ...fields }: Fields): Fields {
+  return { ...fields, ...(isRecord(further) ? further : {}), ...(isRecord(extra) ? extra : {}) };
+}
+
+/** What switches thinking off, in the form in which the block switches it on. */
+function disabled(block: Fields): Fields {
+  const extra = isRecord(block['extra_body']) ? block['extra_body'] : {};
+  const off = { thinking: { type: 'disabled' } };
+  if (isRecord(extra['thinking']) && 'type' in extra['thinking']) return { ...off, reasoning_effort: 'minimal' };
+  if (isRecord(block['thinking']) && 'type' in block['thinking']) return off;
+  if (typeof extra['enable_thinking'] === 'boolean') return { enable_thinking: false };
+  const template = extra['chat_template_kwargs'];
+  if (!isRecord(template)) return {};
+  const switches = Object.entries(template).map(([name, value]) => [
+    name,
+    /^(enable_)?thinking$/.test(name) ? false : value,
+  ]);
+  return { chat_template_kwargs: Object.fromEntries(switches) as Fields };
+}

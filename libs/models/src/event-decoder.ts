@@ -1,0 +1,34 @@
+import { StringDecoder } from 'node:string_decoder';
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+
+/**
+ * Server-sent events from the bytes of a body, however they are cut. The parser gets whole lines only: it reads an
+ * unfinished line again with each piece, which is quadratic when a server sends megabytes in one line.
+ */
+export class EventDecoder {
+  readonly #text = new StringDecoder('utf8');
+  readonly #parser: { feed(text: string): void };
+  #unfinished: string[] = [];
+
+  constructor(onEvent: (event: EventSourceMessage) => void) {
+    this.#parser = createParser({ onEvent });
+  }
+
+  write(bytes: Buffer): void {
+    const text = this.#text.write(bytes);
+    const lines = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r')) + 1;
+    if (lines > 0) this.#parser.feed(this.#take() + text.slice(0, lines));
+    if (lines < text.length) this.#unfinished.push(text.slice(lines));
+  }
+
+  /** The last event counts although the blank line after it is missing. */
+  end(): void {
+    this.#parser.feed(`${this.#take()}${this.#text.end()}\n\n`);
+  }
+
+  #take(): string {
+    const text = this.#unfinished.join('');
+    this.#unfinished = [];
+    return text;
+  }
+}

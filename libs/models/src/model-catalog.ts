@@ -1,0 +1,31 @@
+import type { ModelConfig } from '@caribou/config';
+import { BugError, InvalidRequestError, UnavailableError } from '@caribou/contracts';
+import type { ModelCatalog, ModelPort } from '@caribou/core';
+import { createOpenAiModel, type ModelOptions } from './openai-model.js';
+
+/**
+ * The configured models by name, each with connections of its own.
+ *
+ * @throws {BugError} when two have the same name; the configuration refuses that with its key.
+ */
+export function createModelCatalog(models: readonly ModelConfig[], options: ModelOptions): ModelCatalog {
+  const byName = new Map<string, ModelPort>(models.map((model) => [model.name, createOpenAiModel(model, options)]));
+  if (byName.size !== models.length) throw new BugError('two models have the same name');
+  const names = models.map(({ name }) => name);
+  return {
+    names,
+    get: (name) => {
+      const wanted = name ?? names[0];
+      if (wanted === undefined)
+        throw new UnavailableError('no model is configured', { details: { dependency: 'model' } });
+      const model = byName.get(wanted);
+      if (model !== undefined) return model;
+      throw new InvalidRequestError(
+        `unknown model "${wanted.slice(0, 200)}"; known models: ${names.join(', ') || 'none'}`,
+        {
+          details: { field: 'model_name', known: names },
+        },
+      );
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import type { IncomingMessage } from 'node:http';
+import type { ClocksConfig, ModelConfig } from '@caribou/config';
+import type { ModelError } from '@caribou/contracts';
+import type { Logger, ModelPort } from '@caribou/core';
+import OpenAI, { APIConnectionError, APIConnectionTimeoutError } from 'openai';
+import { AnswerStream } from './answer-stream.js';
+import { buildRequest, type ProviderRequest } from './build-request.js';
+import { createTransport, NoConnection, Refusal, type Transport } from './http-transport.js';
+import { failure, refusalFailure } from './provider-error.js';
+
+export type ModelClocks = Pick<ClocksConfig, 'modelConnectMs' | 'modelFirstByteMs' | 'modelChunkMs'>;
+
+export interface ModelOptions {
+  readonly clocks: ModelClocks;
+  readonly logger: Logger;
+}
+
+/** Bound on the bytes of one answer as they come over the wire. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
+/** A model at an OpenAI-compatible chat completions endpoint. Failed calls are not repeated here. */
+export function createOpenAiModel(config: ModelConfig, { clocks, logger }: ModelOptions): ModelPort {
+  const transport = createTransport({ connectMs: clocks.modelConnectMs });
+  const client = createClient(config, transport, clocks);
+  return {
+    name: config.name,
+    supportsVision: config.supportsVision,
+    supportsThinking: config.supportsThinking,
+    stream: (call, { signal }) => ({
+      [Symbol.asyncIterator]() {
+        if (config.problem !== undefined) throw failure('not_configured', { model: config.name, note: config.problem });
+        const body = buildRequest(config, call);
+        const startedMs = performance.now();
+        return AnswerStream.start({
+          model: config.name,
+          firstByteMs: clocks.modelFirstByteMs,
+          chunkMs: clocks.modelChunkMs,
+          maxBytes: MAX_ANSWER_BYTES,
+          signal,
+          request: (connection) => send(client, { body, transport, model: config.name, signal: connection }),
+          onEnded: (end) => {
+            const durationMs = Math.round(performance.now() - startedMs);
+            logger.debug({ event: 'model_call.end', model: config.name, durationMs, ...end }, 'model call ended');
+          },
+        });
+      },
+    }),
+  };
+}
+
+/** Everything the SDK would read from environment variables is given, so that libs/config stays the only reader. */
+function createClient(config: ModelConfig, transport: Transport, clocks: ModelClocks): OpenAI {
+  const headers = Object.entries(config.headers).map(([name, value]): [string, string] => [name, value.reveal()]);
+  return new OpenAI({
+    apiKey: config.apiKey?.reveal() ?? 'none',
+    adminAPIKey: null,
+    organization: null,
+    project: null,
+    webhookSecret: null,
+    baseURL: config.baseUrl,
+    defaultHeaders: { ...(config.apiKey === undefined ? { Authorization: null } : {}), ...Object.fromEntries(headers) },
+    fetch: transport.fetch,
+    maxRetries: 0,
+    // Ours fires first; the SDK's own would lose the reason.
+    timeout: clocks.modelConnectMs + clocks.modelFirstByteMs + 1_000,
+    logLevel: 'off',
+  });
+}
+
+interface Sending {
+  readonly body: ProviderRequest;
+  readonly transport: Transport;
+  readonly model: string;
+  readonly signal: AbortSignal;
+}
+
+/** @throws {ModelError} for every way in which no 2xx answer comes. */
+async function send(client: OpenAI, { body, transport, model, signal }: Sending): Promise<IncomingMessage> {
+  const response = await client
+    .post('/chat/completions', { body, signal })
+    .asResponse()
+    .catch((error: unknown) => {
+      throw requestFailure(error, model);
+    });
+  const message = transport.bodyOf(response);
+  if (message === undefined) throw failure('malformed', { model });
+  if (message.headers['content-type']?.startsWith('application/json') === true) {
+    message.destroy();
+    throw failure('malformed', { model, note: 'no event stream' });
+  }
+  return message;
+}
+
+/** The SDK wraps what its fetch throws; a text like "timed out" in it makes it forget the cause. */
+function requestFailure(error: unknown, model: string): ModelError {
+  if (error instanceof APIConnectionTimeoutError) return failure('connect_timeout', { model });
+  const cause = error instanceof APIConnectionError ? error.cause : error;
+  if (cause instanceof Refusal) return refusalFailure({ model, ...pickRefusal(cause) }, Date.now());
+  if (cause instanceof NoConnection) return failure('connect_timeout', { model, note: cause.message });
+  return failure('connection', { model, cause });
+}
+
+const pickRefusal = ({ status, headers, body }: Refusal) => ({ status, headers, body });

@@ -1,0 +1,177 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { ModelError } from '@caribou/contracts';
+import { isRecord } from './narrow.js';
+
+/** Why a model call failed. `details.reason` of every ModelError that the adapter throws. */
+export type FailureReason =
+  | 'rate_limited'
+  | 'burst'
+  | 'quota'
+  | 'auth'
+  | 'context_length'
+  | 'not_found'
+  | 'bad_request'
+  | 'server'
+  | 'connection'
+  | 'connect_timeout'
+  | 'first_byte_timeout'
+  | 'chunk_timeout'
+  | 'stream_cut'
+  | 'malformed'
+  | 'too_large'
+  | 'not_configured';
+
+const retryable: ReadonlySet<FailureReason> = new Set([
+  'rate_limited',
+  'burst',
+  'server',
+  'connection',
+  'connect_timeout',
+  'first_byte_timeout',
+  'chunk_timeout',
+  'stream_cut',
+  'malformed',
+]);
+
+const texts: Readonly<Record<FailureReason, string>> = {
+  rate_limited: 'the model endpoint limits the rate of requests',
+  burst: 'the model endpoint refuses the sudden rise of requests',
+  quota: 'the quota or balance at the model endpoint is used up',
+  auth: 'the model endpoint refused the API key',
+  context_length: "the conversation is longer than the model's context",
+  not_found: 'the model endpoint does not know this model or path',
+  bad_request: 'the model endpoint refused the request',
+  server: 'the model endpoint had an error',
+  connection: 'the connection to the model endpoint broke or could not be made',
+  connect_timeout: 'the model endpoint could not be connected in time',
+  first_byte_timeout: 'the model endpoint did not begin to answer in time',
+  chunk_timeout: 'the model endpoint fell silent within its answer',
+  stream_cut: 'the answer of the model ended before its end',
+  malformed: 'the model endpoint sent what is no answer',
+  too_large: 'the answer of the model is larger than allowed',
+  not_configured: 'the model is not configured',
+};
+
+export interface FailureFacts {
+  readonly model: string;
+  readonly status?: number;
+  /** The provider's own word for the error, when it is a short identifier. */
+  readonly code?: string;
+  readonly retryAfterMs?: number;
+  /** Text for people beside the reason, free of anything the provider wrote. */
+  readonly note?: string;
+  readonly cause?: unknown;
+}
+
+/** The ModelError of a reason: its message holds no text of the provider but status and short identifiers. */
+export function failure(reason: FailureReason, facts: FailureFacts): ModelError {
+  const { model, status, code, retryAfterMs, note, cause } = facts;
+  const hints = [
+    ...(status === undefined ? [] : [`HTTP ${status}`]),
+    ...(code === undefined ? [] : [`code ${code}`]),
+    ...(note === undefined ? [] : [note]),
+  ];
+  return new ModelError(`model "${model}": ${texts[reason]}${hints.length > 0 ? ` (${hints.join(', ')})` : ''}`, {
+    retryable: retryable.has(reason),
+    details: {
+      reason,
+      model,
+      ...(status === undefined ? {} : { providerStatus: status }),
+      ...(code === undefined ? {} : { providerCode: code }),
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    },
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+interface Refused {
+  readonly model: string;
+  /** 0 when the error came inside a stream and names no status. */
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** The error of a refusal: an HTTP status, or an error object inside a stream. */
+export function refusalFailure({ model, status, headers, body }: Refused, nowMs: number): ModelError {
+  const code = codeOf(body);
+  const retryAfterMs = retryAfter(headers, nowMs);
+  return failure(reasonOf(status, body), {
+    model,
+    ...(status === 0 ? {} : { status }),
+    ...(code === undefined ? {} : { code }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
+}
+
+// Words by which providers, English and Chinese, tell apart what shares a status.
+const burst = /burst|rate increased too quickly|增速过快/i;
+const quota =
+  /insufficient[_ ](quota|balance|credit|fund)|exceeded your current quota|quota[_ ]exceeded|billing|arrearage|payment required|out of credits?|余额不足|欠费|额度(已|不足|用)/i;
+const auth =
+  /invalid[_ ]?api[_ ]?key|incorrect api key|unauthori[sz]ed|authentication|permission[_ ]denied|无效的?密钥|鉴权|认证失败|未授权|无权/i;
+const contextLength =
+  /context[_ ]length|context window|maximum context|too many (input )?tokens|prompt is too long|超过.{0,12}(上下文|长度)/i;
+const overloaded = /overloaded|server_error|internal_error|unavailable|timed? ?out|rate_limit/i;
+
+const statusReasons: Readonly<Record<number, FailureReason>> = {
+  401: 'auth',
+  402: 'quota',
+  403: 'auth',
+  404: 'not_found',
+  408: 'server',
+  409: 'server',
+  413: 'context_length',
+  425: 'server',
+};
+
+function reasonOf(status: number, body: string): FailureReason {
+  if (status >= 500) return 'server';
+  if (quota.test(body)) return 'quota';
+  if (status === 429 || status === 0) return limitReason(status, body);
+  const known = statusReasons[status];
+  if (known !== undefined) return known;
+  if (contextLength.test(body)) return 'context_length';
+  return auth.test(body) ? 'auth' : 'bad_request';
+}
+
+function limitReason(status: number, body: string): FailureReason {
+  if (burst.test(body)) return 'burst';
+  if (status === 429) return 'rate_limited';
+  if (contextLength.test(body)) return 'context_length';
+  if (auth.test(body)) return 'auth';
+  return overloaded.test(body) ? 'server' : 'bad_request';
+}
+
+/** `code`, else `type`, of the body's error, if it is a word such as a program has: keys are no words. */
+function codeOf(body: string): string | undefined {
+  const parsed = parseJson(body);
+  if (!isRecord(parsed)) return undefined;
+  const error = isRecord(parsed['error']) ? parsed['error'] : parsed;
+  return [error['code'], error['type']]
+    .map((value) => (typeof value === 'number' ? String(value) : value))
+    .find(
+      (value): value is string =>
+        typeof value === 'string' && value.length <= 48 && /^([a-z]+([_.-][a-z]+)*|\d{1,6})$/i.test(value),
+    );
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+const MAX_RETRY_AFTER_MS = 86_400_000;
+
+/** `Retry-After-Ms`, else `Retry-After` in seconds or as a date (RFC 9110 §10.2.3), in milliseconds. */
+function retryAfter(headers: IncomingHttpHeaders, nowMs: number): number | undefined {
+  const fine = Number.parseFloat(String(headers['retry-after-ms'] ?? ''));
+  const coarse = headers['retry-after'] ?? '';
+  const seconds = /^\s*\d+(\.\d+)?\s*$/.test(coarse) ? Number(coarse) * 1_000 : Date.parse(coarse) - nowMs;
+  const found = [fine, seconds].find((value) => Number.isFinite(value));
+  return found === undefined ? undefined : Math.min(Math.max(0, Math.round(found)), MAX_RETRY_AFTER_MS);
+}
