@@ -1,15 +1,12 @@
 import { loadConfig } from '@caribou/config';
 import { createLogger } from '@caribou/observability';
-import { AppModule, connectParts } from './app.module.js';
-import { createGatewayApp } from './gateway-app.js';
+import { openGateway } from './open-gateway.js';
 import { runUntilStopped } from './run-until-stopped.js';
 
 async function main(): Promise<void> {
   const config = loadConfig();
   const logger = createLogger({ service: 'gateway', level: config.logLevel });
-  const parts = connectParts(config, logger);
-  const app = await createGatewayApp({ module: AppModule.on(parts), http: config.http, logger });
-  await runUntilStopped(app, { config, logger, close: () => parts.close() });
+  await runUntilStopped(await openGateway(config, logger), { config, logger });
 }
 
 main().catch((error: unknown) => {

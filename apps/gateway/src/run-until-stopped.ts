@@ -1,16 +1,15 @@
 import type { Config } from '@caribou/config';
 import type { Logger } from '@caribou/core';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { OpenGateway } from './open-gateway.js';
 
 export interface ServiceLife {
   readonly config: Pick<Config, 'http' | 'clocks' | 'warnings'>;
   readonly logger: Logger;
-  /** Ends the connections, after the HTTP server has stopped. */
-  close(): Promise<void>;
 }
 
 /** Listens, tells the parent process, and stops in order at SIGTERM or SIGINT: streams break off, then connections end. */
-export async function runUntilStopped(app: NestFastifyApplication, { config, logger, close }: ServiceLife): Promise<void> {
+export async function runUntilStopped(gateway: OpenGateway, { config, logger }: ServiceLife): Promise<void> {
+  const { app } = gateway;
   const { host, port } = config.http;
   for (const warning of config.warnings) logger.warn({ event: 'config.warning', reason: warning }, 'configuration');
   await app.listen(port, host);
@@ -21,8 +20,7 @@ export async function runUntilStopped(app: NestFastifyApplication, { config, log
   const stop = async (signal: string): Promise<void> => {
     const late = setTimeout(() => process.exit(1), config.clocks.drainMs);
     logger.info({ event: 'service.stop', signal }, 'stopping');
-    await app.close();
-    await close();
+    await gateway.close();
     clearTimeout(late);
     process.exit(0);
   };

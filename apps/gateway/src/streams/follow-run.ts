@@ -1,4 +1,4 @@
-import { isTerminal, NotFoundError, type NumberedEvent, type RunRecord, UnavailableError } from '@caribou/contracts';
+import { isTerminal, NotFoundError, type RunRecord, UnavailableError } from '@caribou/contracts';
 import type { RunEventLog, ThreadStore } from '@caribou/core';
 import type { GatewayBus } from '../ports.js';
 import { EventFeed, type FeedItem } from './event-feed.js';
@@ -118,6 +118,3 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
   signal.throwIfAborted();
 }
-
-/** Whether these events hold the run's last one. */
-export const holdsEnd = (events: readonly NumberedEvent[]): boolean => events.at(-1)?.event.kind === 'end';

@@ -5,7 +5,7 @@ import type { Frame, FrameKind, ProjectionContext } from '../projections/frame.j
 import { frameId, isAfter, type Position, START, WHOLE } from '../projections/position.js';
 import { kindsFor, type PlacedFrame, project } from '../projections/project.js';
 import { freshMemory, remember } from '../projections/remember.js';
-import { type FollowPorts, patiently, RunFollower } from './follow-run.js';
+import { type Followed, type FollowPorts, patiently, RunFollower } from './follow-run.js';
 import type { ResponseWriter } from './response-writer.js';
 import type { ValuesCache } from './values-cache.js';
 
@@ -31,7 +31,9 @@ export interface RunStreamRequest {
 
 export interface RunStreamPorts extends FollowPorts {
   readonly store: Pick<ThreadStore, 'getRun' | 'head'>;
-  readonly values: ValuesCache;
+  readonly values: Pick<ValuesCache, 'text'>;
+  /** A client asked for events that are gone. */
+  onGap?(): void;
 }
 
 /** Text is handed to the socket in pieces of about this many characters. */
@@ -59,6 +61,8 @@ export async function streamRun(ports: RunStreamPorts, request: RunStreamRequest
     follower.close();
   }
 }
+
+type Trim = Extract<Followed, { readonly kind: 'trimmed' }>;
 
 interface Wiring {
   readonly kinds: ReadonlySet<FrameKind>;
@@ -105,11 +109,7 @@ class RunStream {
           }
           break;
         case 'trimmed':
-          if (this.sent.seq > 0) {
-            await this.showGap(item);
-            return;
-          }
-          await this.catchUp(item.firstKept);
+          if (await this.passTrim(item)) return;
           break;
         case 'over':
           await this.endWithoutLog(item.run);
@@ -136,7 +136,6 @@ class RunStream {
   }
 
   private async send({ position, frame }: PlacedFrame): Promise<void> {
-    // Several frames of one kind and event share a position; they leave together or not at all.
     if (!isAfter(position, this.request.from)) return;
     const data = await this.dataOf(frame);
     if (data === null) return;
@@ -177,6 +176,18 @@ class RunStream {
     }
   }
 
+  /** Goes on after a part of the log that is gone; true when the client must be told of a gap and the stream is over. */
+  private async passTrim(trim: Trim): Promise<boolean> {
+    const needed = this.sent.place === WHOLE ? this.sent.seq + 1 : this.sent.seq;
+    if (needed >= trim.firstKept) this.wiring.follower.skipTo(trim.firstKept);
+    else if (this.sent.seq === 0) await this.catchUp(trim.firstKept);
+    else {
+      await this.showGap(trim);
+      return true;
+    }
+    return false;
+  }
+
   /** The start of the log is gone: who the run is, what the thread holds now, and on from what is left. */
   private async catchUp(firstKept: number): Promise<void> {
     const { run, checkMs } = this.request;
@@ -190,10 +201,11 @@ class RunStream {
       if (text !== null) await this.put('values', text, String(firstKept - 1));
     }
     await this.flush();
+    this.sent = { seq: firstKept - 1, place: WHOLE };
     this.wiring.follower.skipTo(firstKept);
   }
 
-  private async showGap({ firstKept, lastSeq }: { readonly firstKept: number; readonly lastSeq: number }): Promise<void> {
+  private async showGap({ firstKept, lastSeq }: Trim): Promise<void> {
     const gap = {
       code: 'stream_replay_gap',
       run_id: this.request.run.run_id,
@@ -202,6 +214,7 @@ class RunStream {
       latest_available_event_id: String(lastSeq),
       recovery: 'reload_durable_state',
     };
+    this.ports.onGap?.();
     await this.put('gap', JSON.stringify(gap), null);
     await this.flush();
     this.wiring.writer.end();

@@ -1,8 +1,9 @@
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { AppError, type RunRecord, type StreamMode } from '@caribou/contracts';
 import type { Logger, RunEventLog, ThreadStore } from '@caribou/core';
+import type { Metrics } from '@caribou/observability';
 import type { FastifyReply } from 'fastify';
-import { BUS, EVENT_LOG, type GatewayBus, type GatewaySettings, LOGGER, SETTINGS, THREAD_STORE } from '../ports.js';
+import { BUS, EVENT_LOG, type GatewayBus, type GatewaySettings, LOGGER, METRICS, SETTINGS, THREAD_STORE } from '../ports.js';
 import { parsePosition } from '../projections/position.js';
 import { RunsService } from '../runs/runs.service.js';
 import { ResponseGone, ResponseWriter } from './response-writer.js';
@@ -40,6 +41,7 @@ export class RunWatcher implements OnModuleDestroy {
     @Inject(BUS) private readonly bus: GatewayBus,
     @Inject(SETTINGS) private readonly settings: GatewaySettings,
     @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(METRICS) private readonly metrics: Pick<Metrics, 'streamGap'>,
     private readonly runs: RunsService,
   ) {
     this.values = new ValuesCache(store);
@@ -99,7 +101,8 @@ export class RunWatcher implements OnModuleDestroy {
   }
 
   private get ports() {
-    return { store: this.store, log: this.log, bus: this.bus, values: this.values };
+    const { store, log, bus, values, metrics } = this;
+    return { store, log, bus, values, onGap: () => metrics.streamGap() };
   }
 
   /** Takes the response over and feeds it; what goes wrong from here on breaks the connection. */

@@ -3,8 +3,6 @@ import { z } from 'zod';
 
 type Json = Readonly<Record<string, unknown>>;
 
-const ROOTS = ['/api', '/api/langgraph'];
-
 const everyRefusal = [401, 403, 422, 503];
 const words: Readonly<Record<number, string>> = {
   401: 'No key, or an unknown one',
@@ -39,8 +37,8 @@ export function openApiDocument(version: string): Json {
   };
 }
 
-/** Every route also answers under `/api/langgraph`. */
-const pathOf = ({ path, root }: RouteContract): string => `${root ? '' : (ROOTS[0] ?? '')}${path.replaceAll(/:(\w+)/g, '{$1}')}`;
+/** Every path under `/api` also answers under `/api/langgraph`. */
+const pathOf = ({ path, root }: RouteContract): string => `${root ? '' : '/api'}${path.replaceAll(/:(\w+)/g, '{$1}')}`;
 
 function operationOf(route: RouteContract): Json {
   const body = schemaOf(route.body, 'input');

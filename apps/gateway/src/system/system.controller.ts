@@ -1,4 +1,4 @@
-import { Controller, Get, Header, Inject, Res } from '@nestjs/common';
+import { Controller, Header, Inject, Res } from '@nestjs/common';
 import { systemRoutes } from '@caribou/contracts';
 import type { Metrics } from '@caribou/observability';
 import type { FastifyReply } from 'fastify';
@@ -45,20 +45,18 @@ export class SystemController {
     return this.page;
   }
 
-  /** The process lives. */
-  @Get('health')
+  @Route(systemRoutes.health)
   health() {
     return { status: 'ok' };
   }
 
-  /** 200 when a turn would run, else 503 with what is missing. */
-  @Get('ready')
+  @Route(systemRoutes.ready)
   async ready(@Res() reply: FastifyReply) {
     const { ready, missing } = await this.readiness.check();
     await reply.status(ready ? 200 : 503).send({ ready, missing });
   }
 
-  @Get('metrics')
+  @Route(systemRoutes.metrics)
   async figures(@Res() reply: FastifyReply) {
     await reply.type(this.metrics.contentType).send(await this.metrics.text());
   }

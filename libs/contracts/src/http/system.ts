@@ -21,6 +21,36 @@ const info = route({
   reply: z.object({ version: z.string(), context: FreeJson, flags: z.record(z.string(), z.boolean()) }),
 });
 
+const health = route({
+  name: 'health',
+  group,
+  method: 'GET',
+  path: '/health',
+  root: true,
+  summary: 'Whether the process lives.',
+  reply: z.object({ status: z.literal('ok') }),
+});
+
+const ready = route({
+  name: 'ready',
+  group,
+  method: 'GET',
+  path: '/ready',
+  root: true,
+  summary: 'Whether a turn would run: 200, or 503 with what is missing.',
+  reply: z.object({ ready: z.boolean(), missing: z.array(z.string()) }),
+});
+
+const metrics = route({
+  name: 'metrics',
+  group,
+  method: 'GET',
+  path: '/metrics',
+  root: true,
+  summary: 'Figures of this process, in the Prometheus text format.',
+  reply: 'text',
+});
+
 const openapi = route({
   name: 'openapi',
   group,
@@ -41,4 +71,4 @@ const docs = route({
   reply: 'html',
 });
 
-export const systemRoutes = { ok, info, openapi, docs };
+export const systemRoutes = { ok, info, health, ready, metrics, openapi, docs };

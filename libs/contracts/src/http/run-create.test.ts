@@ -1,0 +1,102 @@
+import { clampRecursionLimit, RunContextInput, RunCreate } from './run-create.js';
+import { threadRoutes } from './threads.js';
+import { runRoutes } from './runs.js';
+
+const parse = (body: object) => RunCreate.parse({ assistant_id: 'lead_agent', ...body });
+const messageOf = (message: unknown) => parse({ input: { messages: [message] } }).input?.messages?.[0];
+const faultOf = (body: object): string => RunCreate.safeParse({ assistant_id: 'lead_agent', ...body }).error?.issues[0]?.message ?? 'none';
+
+describe('RunCreate', () => {
+  test('unknown keys are ignored', () => {
+    expect(parse({ durability: 'sync', checkpoint_during: true, langsmith_tracer: {} })).toEqual({ assistant_id: 'lead_agent' });
+  });
+
+  test('a stream mode is one word or a list, and an unknown one is refused', () => {
+    expect(parse({ stream_mode: 'updates' }).stream_mode).toEqual(['updates']);
+    expect(parse({ stream_mode: ['values', 'messages-tuple'] }).stream_mode).toEqual(['values', 'messages-tuple']);
+    expect(RunCreate.safeParse({ assistant_id: 'x', stream_mode: ['nope'] }).success).toBe(false);
+  });
+
+  test('a user is a human, under every name people use', () => {
+    const expected = { type: 'human', content: 'hi', additional_kwargs: {}, response_metadata: {} };
+    const lc = { lc: 1, type: 'constructor', id: ['langchain_core', 'messages', 'HumanMessage'], kwargs: { content: 'hi' } };
+    for (const message of [{ role: 'user', content: 'hi' }, { type: 'human', content: 'hi' }, ['user', 'hi'], 'hi', lc]) {
+      expect(messageOf(message)).toMatchObject(expected);
+    }
+    expect(messageOf({ role: 'system', content: 'x' })).toMatchObject({ type: 'system' });
+  });
+
+  test('an id is kept or minted, and content comes back the way it was sent', () => {
+    const blocks = [{ type: 'text', text: 'hi' }, { type: 'image_url', image_url: { url: 'data:,' } }];
+    expect(messageOf({ type: 'human', content: blocks, id: 'h1' })).toMatchObject({ id: 'h1', content: blocks });
+    expect(messageOf({ type: 'human', content: 'x' })?.id).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  test('server-owned keys of additional_kwargs are left out, the client keeps its own', () => {
+    const additional_kwargs = {
+      files: [{ filename: 'a.pdf' }],
+      hide_from_ui: true,
+      original_user_content: 'forged',
+      deerflow_error_fallback: true,
+      subagent_status: 'completed',
+    };
+    expect(messageOf({ type: 'human', content: 'x', additional_kwargs })?.additional_kwargs).toEqual({
+      files: [{ filename: 'a.pdf' }],
+      hide_from_ui: true,
+    });
+  });
+
+  test('messages of the server and server-owned channels are refused', () => {
+    for (const type of ['ai', 'assistant', 'tool', 'remove', 'function', '__proto__', 'constructor']) {
+      expect(faultOf({ input: { messages: [{ type, content: 'x', id: 'x', tool_call_id: 'y' }] } })).toContain('human or system');
+    }
+    for (const channel of ['sandbox', 'thread_data']) {
+      expect(faultOf({ input: { [channel]: { sandbox_id: 'x' } } })).toContain('server only');
+    }
+  });
+
+  test('a command is refused with what to do instead, and an empty one is none', () => {
+    expect(faultOf({ command: { resume: 'blue' } })).toContain('ask_clarification');
+    expect(faultOf({ command: { goto: 'tools' } })).not.toBe('none');
+    expect(faultOf({ command: {} })).toBe('none');
+    expect(faultOf({ command: null, input: null })).toBe('none');
+  });
+
+  test('context loses what only the server sets, and nulls', () => {
+    const context = { model_name: 'm1', user_id: 'root', thread_id: 't', __secret: 1, reasoning_effort: null, langgraph_auth_user: 'x', mode: 'pro' };
+    expect(RunContextInput.parse(context)).toEqual({ model_name: 'm1', mode: 'pro' });
+    expect(RunContextInput.safeParse({ thinking_enabled: 'yes' }).success).toBe(false);
+  });
+
+  test('a recursion limit is clamped, never refused', () => {
+    const limits = { fallback: 100, max: 1_000 };
+    const clamped = [5, 1_000, 10_000, 0, -1, 1.5, 'many', null, undefined, Number.NaN].map((asked) => clampRecursionLimit(asked, limits));
+    expect(clamped).toEqual([5, 1_000, 1_000, 100, 100, 100, 100, 100, 100, 100]);
+  });
+});
+
+describe('queries and cursors', () => {
+  test('a list in a query is a JSON array, a repeated key, or one word', () => {
+    const modes = (stream_mode: unknown) => runRoutes.joinStream.query.safeParse({ stream_mode }).data?.stream_mode;
+    expect(modes('["values","updates"]')).toEqual(['values', 'updates']);
+    expect(modes(['values', 'updates'])).toEqual(['values', 'updates']);
+    expect(modes('values')).toEqual(['values']);
+    expect(modes('[nope')).toBeUndefined();
+  });
+
+  test('before is a checkpoint id or a config that holds one, and nothing else', () => {
+    const id = '01a2008c-ecf5-73c0-87a0-5a76eb8c5b3f';
+    const before = (value: unknown) => threadRoutes.history.body.safeParse({ before: value }).data;
+    expect(before(id)).toMatchObject({ before: id });
+    expect(before({ configurable: { checkpoint_id: id } })).toMatchObject({ before: id });
+    expect(before('nope')).toBeUndefined();
+  });
+
+  test('a state update refuses channels it would not store', () => {
+    const refused = (values: unknown) => !threadRoutes.updateState.body.safeParse({ values }).success;
+    expect(refused({ title: 'x' })).toBe(false);
+    for (const values of [{ sandbox: null }, { unknown: 1 }, { messages: [{ type: 'ai', content: 'x' }] }, null, 'x', []]) {
+      expect(refused(values)).toBe(true);
+    }
+  });
+});
