@@ -12,9 +12,6 @@ import { RunRegistry } from './runs/run-registry.js';
 import { Sweeper } from './runs/sweeper.js';
 import { TurnWorker } from './runs/turn-worker.js';
 
-/** Wakes that may be out over all runners; far above what runners have slots for. */
-const MAX_ACK_PENDING = 20_000;
-
 /** What the agent-runner stands on; app.module.ts is the only place that builds adapters. */
 export interface RunnerParts {
   readonly bus: Bus;
@@ -52,7 +49,6 @@ export function connectParts(config: Config, logger: Logger): RunnerParts {
     logger,
     streams: ['turns', 'deadLetters'],
     ackWaitMs: clocks.ackWaitMs,
-    maxAckPending: MAX_ACK_PENDING,
   });
   const store = redisRunStore(redis, {
     leaseMs: clocks.leaseMs,

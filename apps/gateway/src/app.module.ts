@@ -1,8 +1,17 @@
-import { type Bus, connectBus } from '@caribou/bus';
+import { connectBus } from '@caribou/bus';
 import type { Config } from '@caribou/config';
+import { UnavailableError } from '@caribou/contracts';
 import type { Logger, RunEventLog, ThreadStore } from '@caribou/core';
+import type { StopStep } from '@caribou/nest';
 import { createMetrics, type Metrics } from '@caribou/observability';
-import { createRedis, redisEventLog, redisThreadStore } from '@caribou/state';
+import {
+  checkRedis,
+  createRedis,
+  type RedisConnection,
+  redisEventLog,
+  type RedisFinding,
+  redisThreadStore,
+} from '@caribou/state';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AssistantsController } from './assistants/assistants.controller.js';
 import { BUS, EVENT_LOG, type GatewayBus, type GatewaySettings, LOGGER, METRICS, SETTINGS, THREAD_STORE } from './ports.js';
@@ -67,15 +76,17 @@ export const settingsOf = ({ clocks, quotas, runner, models, problems, http }: C
 });
 
 export interface ConnectedParts extends GatewayParts {
+  /** Tells what is wrong with Redis. @throws {UnavailableError} when it would lose threads */
+  checkStore(): Promise<void>;
   /** Ends the connections; after the HTTP server has stopped. */
-  close(): Promise<void>;
+  readonly stop: readonly StopStep[];
 }
 
 /** Connects to Redis and NATS in the background; both are reconnected for ever. */
 export function connectParts(config: Config, logger: Logger): ConnectedParts {
   const { clocks, quotas, runner } = config;
   const redis = createRedis({ url: config.redis.url.reveal(), logger });
-  const bus: Bus = connectBus({ url: config.nats.url.reveal(), name: 'gateway', logger, streams: ['turns'] });
+  const bus = connectBus({ url: config.nats.url.reveal(), name: 'gateway', logger, streams: ['turns'] });
   const store = redisThreadStore(redis, {
     leaseMs: clocks.leaseMs,
     maxAttempts: runner.maxAttempts,
@@ -91,9 +102,22 @@ export function connectParts(config: Config, logger: Logger): ConnectedParts {
     settings: settingsOf(config),
     metrics: createMetrics({ service: 'gateway' }),
     logger,
-    close: async () => {
-      await bus.close();
-      await redis.close();
-    },
+    checkStore: () => checkStore(redis, logger),
+    stop: [
+      { name: 'bus', run: () => bus.close() },
+      { name: 'redis', run: () => redis.close() },
+    ],
   };
+}
+
+/** A Redis that is away is no reason not to start: `/ready` says so until it is back. */
+async function checkStore(redis: RedisConnection, logger: Logger): Promise<void> {
+  const findings = await checkRedis(redis).catch((error: unknown): readonly RedisFinding[] => {
+    if (!(error instanceof UnavailableError)) throw error;
+    return [{ level: 'warning', message: error.message }];
+  });
+  for (const { level, message } of findings) {
+    if (level === 'error') throw new UnavailableError(message, { details: { dependency: 'redis' } });
+    logger.warn({ event: 'redis.check', reason: message }, 'redis');
+  }
 }

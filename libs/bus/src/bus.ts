@@ -16,7 +16,7 @@ export interface BusOptions {
   readonly streams: readonly StreamRole[];
   /** A wake that is neither acked nor held by `working()` for this long is delivered again; milliseconds. Default 10 s. */
   readonly ackWaitMs?: number;
-  /** Most wakes out at once, over all runners of the system. Default 1000. */
+  /** Most wakes out at once, over all runners of the system. Default 20,000. */
   readonly maxAckPending?: number;
   /** Default 5 s. */
   readonly checkMs?: number;

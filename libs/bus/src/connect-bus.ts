@@ -11,12 +11,15 @@ import { createWakes } from './wakes.js';
 
 const DRAIN_MS = 2_000;
 
+/** Wakes that may be out over all runners: far above the slots of any installation, so slots decide. */
+const MAX_ACK_PENDING = 20_000;
+
 /**
  * The bus of one process. It returns at once: the connection is made in the background and kept for ever, `connected`
  * says how it stands, and what needs it throws UnavailableError meanwhile.
  */
 export function connectBus(options: BusOptions): Bus {
-  const { logger, ackWaitMs = 10_000, maxAckPending = 1_000, checkMs = 5_000 } = options;
+  const { logger, ackWaitMs = 10_000, maxAckPending = MAX_ACK_PENDING, checkMs = 5_000 } = options;
   const link = new NatsLink(options);
   const specs = options.streams.map((role) => streamSpec(role, { ackWaitMs, maxAckPending }));
   const keeper = new StreamKeeper(link, { specs, checkMs, logger });
