@@ -1,3 +1,2 @@
-export type { AgentRun, LoopOptions } from './agent-run.js';
 export { runAgent } from './run-agent.js';
-export { buildSystemPrompt, type PromptFacts } from './system-prompt.js';
+export { buildSystemPrompt } from './system-prompt.js';

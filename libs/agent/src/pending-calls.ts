@@ -1,4 +1,4 @@
-import type { AiMessage, InvalidToolCall, ThreadState, ToolCall } from '@caribou/contracts';
+import type { InvalidToolCall, ThreadState, ToolCall } from '@caribou/contracts';
 
 /** The tool calls of the last AI message that have no answer yet. */
 export interface PendingCalls {
@@ -6,12 +6,13 @@ export interface PendingCalls {
   readonly invalid: readonly InvalidToolCall[];
 }
 
-export function pendingCalls(state: ThreadState): PendingCalls {
-  const asking = state.messages.findLast((message): message is AiMessage => message.type === 'ai');
-  if (asking === undefined) return { valid: [], invalid: [] };
-  const answered = new Set(
-    state.messages.flatMap((message) => (message.type === 'tool' ? [message.tool_call_id] : [])),
-  );
+/** Looks only at the end of the thread, so its cost does not grow with it. */
+export function pendingCalls({ messages }: ThreadState): PendingCalls {
+  const at = messages.findLastIndex((message) => message.type === 'ai');
+  const asking = messages[at];
+  if (asking?.type !== 'ai') return { valid: [], invalid: [] };
+  const answers = messages.slice(at + 1);
+  const answered = new Set(answers.flatMap((message) => (message.type === 'tool' ? [message.tool_call_id] : [])));
   return {
     valid: asking.tool_calls.filter((call) => !answered.has(call.id)),
     invalid: asking.invalid_tool_calls.filter((call) => !answered.has(call.id)),

@@ -1,4 +1,11 @@
-import { type Message, newId, REMOVE_ALL, type RemoveMessage, type StateUpdate, type ThreadState } from '@caribou/contracts';
+import {
+  type Message,
+  newId,
+  REMOVE_ALL,
+  type RemoveMessage,
+  type StateUpdate,
+  type ThreadState,
+} from '@caribou/contracts';
 
 export const EMPTY_STATE: ThreadState = { messages: [] };
 
@@ -20,7 +27,9 @@ export function applyUpdate(state: ThreadState, update: StateUpdate): ThreadStat
 
 /** Whether an update would change nothing. */
 export const isEmptyUpdate = (update: StateUpdate): boolean =>
-  Object.entries(update).every(([key, value]) => value === undefined || (key === 'messages' && Array.isArray(value) && value.length === 0));
+  Object.entries(update).every(
+    ([key, value]) => value === undefined || (key === 'messages' && Array.isArray(value) && value.length === 0),
+  );
 
 /** Joins two updates into one that has the effect of applying them in order. */
 export function joinUpdates(first: StateUpdate, second: StateUpdate): StateUpdate {
@@ -28,7 +37,9 @@ export function joinUpdates(first: StateUpdate, second: StateUpdate): StateUpdat
   return {
     ...joined,
     ...(first.messages || second.messages ? { messages: [...(first.messages ?? []), ...(second.messages ?? [])] } : {}),
-    ...(first.artifacts || second.artifacts ? { artifacts: [...new Set([...(first.artifacts ?? []), ...(second.artifacts ?? [])])] } : {}),
+    ...(first.artifacts || second.artifacts
+      ? { artifacts: [...new Set([...(first.artifacts ?? []), ...(second.artifacts ?? [])])] }
+      : {}),
   };
 }
 
@@ -58,4 +69,5 @@ function withoutUndefined<T extends object>(value: T): T {
 }
 
 /** A message id of ours where the writer gave none. */
-export const messageIdOr = (id: string | null | undefined): string => (id === undefined || id === null || id === '' ? newId() : id);
+export const messageIdOr = (id: string | null | undefined): string =>
+  id === undefined || id === null || id === '' ? newId() : id;

@@ -1,10 +1,4 @@
-export { type ChainOptions, type ChainPorts, leadChain } from './chain.js';
-export { clarification } from './clarification.js';
-export { danglingToolCall, INTERRUPTED, repairToolCalls } from './dangling-tool-call.js';
-export { type HookName, type HookPass, type HookUpdate, runHooks } from './hooks.js';
-export { llmError, type LlmErrorOptions } from './llm-error.js';
-export { type Call, type Layer, onion } from './onion.js';
-export { sandbox } from './sandbox.js';
-export { THREAD_DIRECTORIES, threadData } from './thread-data.js';
-export { title, type TitleOptions } from './title.js';
-export { toolError } from './tool-error.js';
+export { leadChain } from './chain.js';
+export { type HookName, runHooks } from './hooks.js';
+export { onion } from './onion.js';
+export type { TitleOptions } from './title.js';

@@ -12,7 +12,6 @@ export {
 export {
   type FakeHost,
   fakeHost,
-  type FakeHostOptions,
   type FakeRun,
   fakeRun,
   type FakeSandbox,

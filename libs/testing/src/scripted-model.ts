@@ -103,6 +103,7 @@ export const modelFailure = (details: {
   readonly retryAfterMs?: number;
 }): ModelError =>
   new ModelError(`the model failed: ${details.reason}`, {
-    retryable: details.providerStatus === undefined || [408, 409, 425, 429, 500, 502, 503, 504].includes(details.providerStatus),
+    retryable:
+      details.providerStatus === undefined || [408, 409, 425, 429, 500, 502, 503, 504].includes(details.providerStatus),
     details,
   });
