@@ -1,92 +1,103 @@
-import { InvalidRequestError, type RpcContract, toWireError } from '@caribou/contracts';
-import { AppError } from '@caribou/contracts';
+import { BugError, TooLargeError, toWireError } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
-import { type ArgumentsHost, Catch, type RpcExceptionFilter } from '@nestjs/common';
-import { type NatsOptions, Transport } from '@nestjs/microservices';
-import { NatsRecordSerializer } from '@nestjs/microservices/serializers/nats-record.serializer.js';
-import { type Observable, throwError } from 'rxjs';
-import { z } from 'zod';
+import type { CustomStrategy, NatsContext } from '@nestjs/microservices';
+import { ServerNats } from '@nestjs/microservices';
+import { readPacket } from './rpc-packet.js';
 
-/** Room for Nest's own fields and headers around a reply. */
-const PACKET_OVERHEAD_BYTES = 4_096;
 const SUBSCRIPTION_DRAIN_MS = 300;
-
-interface Packet {
-  readonly id?: string;
-  readonly response?: unknown;
-  readonly err?: unknown;
-}
-
-/**
- * Replaces a reply that NATS would refuse by an error packet: Nest answers without a catch, so an oversize reply would
- * end the process and leave every other caller waiting.
- */
-export class BoundedReplySerializer extends NatsRecordSerializer {
-  constructor(private readonly maxPayloadBytes: number) {
-    super();
-  }
-
-  override serialize(packet: Packet): ReturnType<NatsRecordSerializer['serialize']> {
-    const record = super.serialize(packet);
-    const limitBytes = this.maxPayloadBytes - PACKET_OVERHEAD_BYTES;
-    if (record.data.length <= limitBytes) return record;
-    const err = {
-      code: 'too_large',
-      message: `the reply has ${record.data.length} bytes, the limit is ${limitBytes}`,
-      retryable: false,
-      details: { limitBytes },
-    };
-    return super.serialize({ ...(packet.id === undefined ? {} : { id: packet.id }), err, isDisposed: true } as Packet);
-  }
-}
 
 export interface RpcServerOptions {
   /** Connection options as `natsTarget` of @caribou/bus gives them. */
   readonly target: { readonly servers: string[]; readonly user?: string; readonly pass?: string; readonly token?: string };
   /** Handlers of the same subject in several processes share its requests. */
   readonly queue: string;
-  /** The server's `max_payload`. */
-  readonly maxPayloadBytes: number;
-}
-
-/** Options of a Nest microservice on NATS that reconnects for ever and stops within its drain time. */
-export const rpcServerOptions = ({ target, queue, maxPayloadBytes }: RpcServerOptions): NatsOptions => ({
-  transport: Transport.NATS,
-  options: {
-    ...target,
-    queue,
-    name: queue,
-    waitOnFirstConnect: true,
-    maxReconnectAttempts: -1,
-    reconnectTimeWait: 200,
-    reconnectJitter: 200,
-    serializer: new BoundedReplySerializer(maxPayloadBytes),
-    gracefulShutdown: true,
-    gracePeriod: SUBSCRIPTION_DRAIN_MS,
-  },
-});
-
-/** The wall between handlers and the bus: an AppError crosses as its code, anything else is logged and told as internal. */
-@Catch()
-export class RpcErrorFilter implements RpcExceptionFilter<unknown> {
-  constructor(private readonly logger: Logger) {}
-
-  catch(error: unknown, host: ArgumentsHost): Observable<never> {
-    if (!(error instanceof AppError) || !error.expected) {
-      const context: unknown = host.switchToRpc().getContext<{ getSubject(): string }>().getSubject();
-      this.logger.error({ event: 'rpc.error', subject: context, error }, 'a handler failed by a defect');
-    }
-    return throwError(() => toWireError(error));
-  }
+  readonly logger: Logger;
+  /** Fills `{name}` in the patterns of handlers, such as `sandbox.{manager_id}.exec`, with what is only known at run time. */
+  readonly subjectParams?: Readonly<Record<string, string>>;
 }
 
 /**
- * A request parsed by its contract.
- *
- * @throws {InvalidRequestError} naming the fields that break it
+ * A Nest microservice on NATS that reconnects for ever, stops within its drain time, and that no request can end: what
+ * is not a packet gets an error, and so does a caller whose reply NATS would refuse for its size.
  */
-export function parseRequest<Request extends z.ZodType>(contract: RpcContract<Request>, payload: unknown): z.output<Request> {
-  const parsed = contract.request.safeParse(payload);
-  if (!parsed.success) throw new InvalidRequestError(`${contract.name}: ${z.prettifyError(parsed.error)}`);
-  return parsed.data;
+export const rpcServerOptions = (options: RpcServerOptions): CustomStrategy => ({ strategy: new RpcServer(options) });
+
+interface Reply {
+  readonly id?: string;
+  readonly err?: unknown;
+  readonly response?: unknown;
+  readonly isDisposed?: boolean;
+}
+
+interface Request {
+  readonly subject: string;
+  readonly reply?: string;
+}
+
+type Subscribe = (subject: string, options: object) => { unsubscribe(): void };
+
+class RpcServer extends ServerNats {
+  constructor(private readonly rpc: RpcServerOptions) {
+    super({
+      ...rpc.target,
+      queue: rpc.queue,
+      name: rpc.queue,
+      waitOnFirstConnect: true,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: 200,
+      reconnectJitter: 200,
+      ignoreAuthErrorAbort: true,
+      gracefulShutdown: true,
+      gracePeriod: SUBSCRIPTION_DRAIN_MS,
+      deserializer: { deserialize: readPacket },
+    });
+  }
+
+  override bindEvents(client: { readonly subscribe: Subscribe }): void {
+    super.bindEvents({
+      subscribe: (pattern: string, options: object) => client.subscribe(this.subjectOf(pattern), options),
+    });
+  }
+
+  override getMessageHandler(channel: string): (error: Error | null, message: Request) => Promise<void> {
+    return async (error, message) => {
+      try {
+        if (error !== null) throw error;
+        await this.handleMessage(channel, message);
+      } catch (cause) {
+        this.rpc.logger.error({ event: 'rpc.error', subject: channel, error: cause }, 'a request could not be handled');
+      }
+    };
+  }
+
+  /** Nest answers without a catch, so an error here would end the process and leave every caller waiting. */
+  override getPublisher(request: Request, id: string, context: NatsContext): (reply: Reply) => void {
+    const respond: (reply: Reply) => unknown = super.getPublisher(request, id, context);
+    return (reply) => {
+      try {
+        respond(reply);
+      } catch (cause) {
+        this.rpc.logger.warn({ event: 'rpc.error', subject: request.subject, error: cause }, 'a reply could not be sent');
+        if (reply.err === undefined) this.refuse(respond, cause);
+      }
+    };
+  }
+
+  private refuse(respond: (reply: Reply) => unknown, cause: unknown): void {
+    const oversize = cause instanceof Error && 'code' in cause && cause.code === 'MAX_PAYLOAD_EXCEEDED';
+    const error = oversize ? new TooLargeError('the reply is over the message limit of the NATS server') : new BugError('no reply');
+    try {
+      respond({ err: toWireError(error), isDisposed: true });
+    } catch (again) {
+      this.rpc.logger.debug({ event: 'rpc.error', error: again }, 'the caller cannot be told');
+    }
+  }
+
+  private subjectOf(pattern: string): string {
+    return pattern.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+      const value = this.rpc.subjectParams?.[name];
+      if (value === undefined) throw new BugError(`the pattern ${pattern} has no value for ${name}`);
+      return value;
+    });
+  }
 }

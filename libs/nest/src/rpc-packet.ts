@@ -1,0 +1,26 @@
+const decoder = new TextDecoder();
+
+/** A request of Nest's protocol. Without an id it is an event, which nobody answers. */
+export interface RpcPacket {
+  readonly pattern: unknown;
+  readonly data: unknown;
+  readonly id?: string;
+}
+
+/** Reads a request; what is no packet becomes one without data, which the handler's contract then refuses. */
+export function readPacket(bytes: Uint8Array, options?: { readonly channel?: string; readonly replyTo?: string }): RpcPacket {
+  const value = jsonOrUndefined(bytes);
+  const unread = { pattern: options?.channel, data: undefined, ...(options?.replyTo === undefined ? {} : { id: 'unreadable' }) };
+  if (typeof value !== 'object' || value === null || !('data' in value)) return unread;
+  const id = 'id' in value && typeof value.id === 'string' ? { id: value.id } : {};
+  return { pattern: 'pattern' in value ? value.pattern : options?.channel, data: value.data, ...id };
+}
+
+function jsonOrUndefined(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(decoder.decode(bytes));
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return undefined;
+    throw cause;
+  }
+}

@@ -1,0 +1,158 @@
+import 'reflect-metadata';
+import { connectBus, createRpcClient, natsTarget, type Bus, type RpcClient } from '@caribou/bus';
+import { AppError, ConflictError, DeadlineError, rpc, TooLargeError, UnavailableError } from '@caribou/contracts';
+import { type Logger, silentLogger } from '@caribou/core';
+import { startNats, type TestServer, waitFor } from '@caribou/testing';
+import { Controller, type INestMicroservice, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { MessagePattern, Payload } from '@nestjs/microservices';
+import { z } from 'zod';
+import { nestLogger, parseRequest, RpcErrorFilter, rpcServerOptions } from './index.js';
+
+const Act = rpc({
+  name: 'test.act',
+  request: z.object({ do: z.enum(['echo', 'conflict', 'defect', 'big', 'hang', 'nothing']), n: z.number().default(1) }),
+  reply: z.object({ text: z.string() }),
+  timeoutMs: 5_000,
+});
+const Own = rpc({ name: 'own', request: z.object({}), reply: z.object({ owner: z.string() }), timeoutMs: 5_000 });
+
+@Controller()
+class ActController {
+  @MessagePattern(Act.name)
+  async act(@Payload() payload: unknown): Promise<unknown> {
+    const request = parseRequest(Act, payload);
+    if (request.do === 'conflict') throw new ConflictError('busy', { details: { runId: 'r1' } });
+    if (request.do === 'defect') throw new TypeError('the secret is 42');
+    if (request.do === 'big') return { text: 'x'.repeat(request.n) };
+    if (request.do === 'hang') await new Promise(() => undefined);
+    if (request.do === 'nothing') return undefined;
+    return { text: `echo ${request.n}` };
+  }
+
+  @MessagePattern('test.{owner}.own')
+  own(): unknown {
+    return { owner: 'me' };
+  }
+}
+
+@Module({ controllers: [ActController] })
+class ActModule {}
+
+const LIMIT = 64 * 1024;
+
+describe('rpc between the bus client and a Nest microservice', () => {
+  let nats: TestServer;
+  let app: INestMicroservice;
+  let bus: Bus;
+  let client: RpcClient;
+  const errors: string[] = [];
+  const logger: Logger = { ...silentLogger, error: ({ error }, message) => void errors.push(`${message}: ${String(error)}`) };
+  const call = (what: z.input<(typeof Act)['request']>, timeoutMs?: number) =>
+    client.call({ contract: Act }, what, timeoutMs === undefined ? {} : { timeoutMs });
+  const failure = async (work: Promise<unknown>): Promise<AppError> => {
+    const cause = await work.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (cause instanceof AppError) return cause;
+    throw new Error('expected an AppError', { cause });
+  };
+
+  beforeAll(async () => {
+    nats = await startNats({ maxPayloadBytes: LIMIT });
+    app = await NestFactory.createMicroservice(ActModule, {
+      ...rpcServerOptions({ target: natsTarget(nats.url), queue: 'act', logger, subjectParams: { owner: 'o-1' } }),
+      logger: nestLogger(silentLogger),
+    });
+    app.useGlobalFilters(new RpcErrorFilter(logger));
+    await app.listen();
+    bus = connectBus({ url: nats.url, name: 'caller', logger: silentLogger, streams: [] });
+    client = createRpcClient(bus);
+    await bus.whenConnected();
+  });
+
+  afterAll(async () => {
+    await bus.close(200);
+    await app.close();
+    await nats.stop();
+  });
+
+  beforeEach(() => void errors.splice(0));
+
+  test('a good reply arrives parsed, with the defaults of the contract', async () => {
+    expect(await call({ do: 'echo' })).toEqual({ text: 'echo 1' });
+    const many = await Promise.all(Array.from({ length: 100 }, (_, n) => call({ do: 'echo', n })));
+    expect(many.map(({ text }) => text)).toEqual(Array.from({ length: 100 }, (_, n) => `echo ${n}`));
+  });
+
+  test('a pattern with a parameter is served on the subject of this process', async () => {
+    expect(await client.call({ contract: Own, subject: 'test.o-1.own' }, {})).toEqual({ owner: 'me' });
+    await expect(client.call({ contract: Own, subject: 'test.o-2.own' }, {})).rejects.toThrow(UnavailableError);
+  });
+
+  test('an AppError arrives as its class with message and details', async () => {
+    const error = await failure(call({ do: 'conflict' }));
+    expect(error).toBeInstanceOf(ConflictError);
+    expect(error).toMatchObject({ message: 'busy', details: { runId: 'r1' } });
+    expect(errors).toEqual([]);
+  });
+
+  test('an unexpected error is told as internal without its text, and logged with it', async () => {
+    const error = await failure(call({ do: 'defect' }));
+    expect(error).toMatchObject({ code: 'internal', message: 'internal error' });
+    expect(errors).toEqual(['a handler failed by a defect: TypeError: the secret is 42']);
+  });
+
+  test('a payload that breaks the contract is refused before it is sent, and by the handler when it comes from elsewhere', async () => {
+    const wrong: unknown = { do: 'fly' };
+    const lax = rpc({ ...Act, request: z.unknown() });
+    expect(await failure(client.call({ contract: Act }, wrong as never))).toMatchObject({ code: 'invalid_request' });
+    expect(await failure(client.call({ contract: lax }, wrong))).toMatchObject({ code: 'invalid_request' });
+  });
+
+  test('a reply that breaks the contract is a defect', async () => {
+    expect(await failure(call({ do: 'nothing' }))).toMatchObject({ code: 'internal' });
+  });
+
+  test('a reply over the limit of the server is an error at the caller, and the service lives on', async () => {
+    expect(await failure(call({ do: 'big', n: LIMIT + 1 }))).toMatchObject({ code: 'too_large' });
+    expect(await failure(call({ do: 'big', n: LIMIT - 40 }))).toMatchObject({ code: 'too_large' });
+    expect((await call({ do: 'big', n: LIMIT - 1_000 })).text).toHaveLength(LIMIT - 1_000);
+    expect(await call({ do: 'echo' })).toEqual({ text: 'echo 1' });
+  });
+
+  test('a request over the limit fails at the caller', async () => {
+    const wide = rpc({ ...Act, request: z.unknown() });
+    await expect(client.call({ contract: wide }, 'x'.repeat(LIMIT))).rejects.toThrow(TooLargeError);
+    expect(bus.connected).toBe(true);
+  });
+
+  test('bytes that are no packet get an error, and the service lives on', async () => {
+    for (const text of ['', '{', '[]', '"x"', '{"id":7,"data":{}}']) {
+      const reply = await bus.request(Act.name, Buffer.from(text), { timeoutMs: 300 }).catch((cause: unknown) => cause);
+      expect(reply instanceof DeadlineError || String(Buffer.from(reply as Uint8Array)).includes('"invalid_request"')).toBe(true);
+    }
+    expect(await call({ do: 'echo' })).toEqual({ text: 'echo 1' });
+  });
+
+  test('nobody there is unavailable, silence is a deadline, an abort ends the wait with its reason', async () => {
+    const nobody = rpc({ ...Act, name: 'test.nobody' });
+    expect(await failure(client.call({ contract: nobody }, { do: 'echo' }))).toMatchObject({ code: 'unavailable', retryable: true });
+    expect(await failure(call({ do: 'hang' }, 100))).toMatchObject({ code: 'deadline', details: { afterMs: 100 } });
+    const stop = new AbortController();
+    const waiting = client.call({ contract: Act }, { do: 'hang' }, { signal: stop.signal });
+    stop.abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow('enough');
+  });
+
+  test('kill -9 of the server ends waits at once, and both sides work again after its restart', async () => {
+    const waiting = failure(call({ do: 'hang' }));
+    await bus.ping(1_000);
+    await nats.kill9();
+    expect(await waiting).toMatchObject({ code: 'unavailable' });
+    expect(await failure(call({ do: 'echo' }))).toMatchObject({ code: 'unavailable' });
+    await nats.restart();
+    expect(await waitFor(() => call({ do: 'echo' }), { what: 'a reply' })).toEqual({ text: 'echo 1' });
+  });
+});
