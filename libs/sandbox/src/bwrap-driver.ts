@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError, BugError, InvalidRequestError, newId, UnavailableError } from '@caribou/contracts';
 import type { DataDirectory } from '@caribou/core';
-import { markProcess, type ProcessMark } from './bwrap-host.js';
+import { isRunning, markChildren, markProcess, type ProcessMark } from './bwrap-host.js';
 import { launch, type LaunchPlan, type LaunchSources } from './bwrap-launch.js';
 import { explainFailure, planLaunch } from './bwrap-probe.js';
 import { BwrapRecords } from './bwrap-records.js';
@@ -111,8 +111,12 @@ export class BwrapDriver implements SandboxDriver {
   private async endRecorded({ sandboxId }: BoxSpec): Promise<void> {
     const record = this.records.read(sandboxId);
     if (record === null) return;
-    killMarked(record);
-    await untilOver(record);
+    if (isRunning(record)) {
+      // bwrap's child is PID 1 of the box: when that is over, so is everything in it.
+      const inside = markChildren(record.pid);
+      killMarked(record);
+      for (const mark of [record, ...inside]) await untilOver(mark);
+    }
     this.records.remove(sandboxId, record.pid);
   }
 

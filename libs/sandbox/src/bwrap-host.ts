@@ -83,3 +83,15 @@ export function isRunning({ pid, startTicks }: ProcessMark): boolean {
   const stat = processStat(pid);
   return stat !== null && stat.startTicks === startTicks && stat.state !== 'Z' && stat.state !== 'X';
 }
+
+/** Marks of a process' children; empty when it is over, or where the kernel does not list them. */
+export function markChildren(pid: number): ProcessMark[] {
+  try {
+    const pids = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+    return pids === '' ? [] : pids.split(' ').map((child) => markProcess(Number(child))).filter((mark) => mark !== null);
+  } catch (error) {
+    const errno = errnoOf(error);
+    if (errno === 'ENOENT' || errno === 'ESRCH') return [];
+    throw error;
+  }
+}

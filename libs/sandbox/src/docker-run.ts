@@ -12,13 +12,16 @@ import { CommandOutput } from './output-window.js';
 const INSIDE_KILL_MS = 2000;
 
 /**
- * Runs the command ($1) under the best shell there is and ends whatever it started, before and after: kill(-1) reaches
- * every process of this user but the caller, also those in other sessions.
+ * Ends every process of this user but the shell that says it, also those in other sessions: kill(-1) is repeated until
+ * it finds nobody, as what it has ended takes a moment to be gone.
  */
-const WRAPPER = `kill -9 -1 2>/dev/null
+const SWEEP = 'n=0; while [ $n -lt 5000 ] && kill -9 -1 2>/dev/null; do n=$((n+1)); done';
+
+/** Runs the command ($1) under the best shell there is, and ends whatever it started, before and after. */
+const WRAPPER = `${SWEEP}
 if [ -x /bin/bash ]; then /bin/bash -c "$1"; else /bin/sh -c "$1"; fi
 code=$?
-kill -9 -1 2>/dev/null
+${SWEEP}
 exit $code`;
 
 interface Engine {
@@ -44,7 +47,7 @@ const startExec = (engine: Engine, container: Container, words: readonly string[
  */
 export async function killAll(engine: Engine, container: Container, isOver: Promise<unknown>): Promise<void> {
   const inside = async (): Promise<void> => {
-    const exec = await startExec(engine, container, ['/bin/sh', '-c', 'kill -9 -1']);
+    const exec = await startExec(engine, container, ['/bin/sh', '-c', SWEEP]);
     const stream = await exec.start({ hijack: true, stdin: false });
     stream.resume();
     await finished(stream);
