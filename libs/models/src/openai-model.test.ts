@@ -4,7 +4,8 @@ import { type ModelConfig, Secret } from '@caribou/config';
 import { ModelError } from '@caribou/contracts';
 import { type ModelCall, type ModelDelta, silentLogger } from '@caribou/core';
 import { waitFor } from '@caribou/testing';
-import { createModelCatalog, type ModelClocks } from './index.js';
+import { createModelCatalog } from './index.js';
+import type { ModelClocks } from './openai-model.js';
 
 const KEY = 'sk-live1234567890';
 const clocks: ModelClocks = { modelConnectMs: 5_000, modelFirstByteMs: 5_000, modelChunkMs: 5_000 };

@@ -26,6 +26,7 @@ export const logFields = [
   'checkpointId',
   'turn',
   'attempt',
+  'maxAttempts',
   'epoch',
   'owner',
   'seq',
@@ -64,5 +65,3 @@ export const logFields = [
   'version',
   'exitCode',
 ] as const;
-
-export type LogField = (typeof logFields)[number];

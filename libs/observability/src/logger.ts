@@ -12,7 +12,7 @@ export interface ServiceLogger {
   child(fields: Readonly<Record<string, unknown>>): ServiceLogger;
 }
 
-export interface LoggerOptions {
+interface LoggerOptions {
   readonly service: string;
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** Where lines go, each with its line break; stdout, written at once, when absent. */
@@ -50,14 +50,14 @@ function wrap(logger: pino.Logger): ServiceLogger {
   };
 }
 
-/** The fields that may be told, without secrets; the names of the others in `dropped`. */
+/** The fields that may be told, without secrets; the names of the others in `dropped`. pino's `err` is our `error`. */
 function checked(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const line: Record<string, unknown> = {};
   const dropped: string[] = [];
-  for (const [name, value] of Object.entries(fields)) {
+  for (const [given, value] of Object.entries(fields)) {
+    const name = given === 'err' ? 'error' : given;
     if (!allowed.has(name)) dropped.push(name);
-    else if (value !== undefined)
-      line[name] = value instanceof Error || name === 'error' ? describeError(value) : redact(value);
+    else if (value !== undefined) line[name] = name === 'error' ? describeError(value) : redact(value);
   }
   if (dropped.length > 0) line['dropped'] = dropped;
   return line;
