@@ -1,0 +1,92 @@
+import { BugError, UnavailableError } from '@caribou/contracts';
+import { startRedis, type TestServer, waitFor } from '@caribou/testing';
+import { checkRedis } from './check-redis.js';
+import { createRedis } from './connection.js';
+import { loadScript } from './scripts.js';
+
+describe(createRedis, () => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await startRedis();
+  });
+  afterAll(async () => {
+    await server.stop();
+  });
+
+  test('a killed Redis makes commands unavailable in bounded time, and its restart heals the connection', async () => {
+    const redis = createRedis({ url: server.url, commandTimeoutMs: 300, maxReconnectDelayMs: 50 });
+    await redis.ping();
+    await server.kill9();
+    await expect(redis.ping()).rejects.toThrow(UnavailableError);
+    await expect(redis.ping()).rejects.toMatchObject({ details: { dependency: 'redis' }, retryable: true });
+
+    await server.restart();
+
+    await waitFor(() => redis.ping().then(() => true), { what: 'the connection' });
+    await redis.close();
+    await expect(redis.ping()).rejects.toThrow(UnavailableError);
+  });
+
+  test('a paused Redis makes commands unavailable in bounded time', async () => {
+    const redis = createRedis({ url: server.url, commandTimeoutMs: 200 });
+    await redis.ping();
+    server.pause();
+
+    await expect(redis.ping()).rejects.toThrow(UnavailableError);
+
+    server.resume();
+    await waitFor(() => redis.ping().then(() => true), { what: 'the connection' });
+    await redis.close();
+  });
+
+  test('scripts are loaded again by a Redis that forgot them', async () => {
+    const redis = createRedis({ url: server.url });
+    const script = loadScript('read-events');
+    await redis.run(script, ['none'], [0, 1]);
+    await redis.use((client) => client.script('FLUSH'));
+
+    expect(await redis.run(script, ['none'], [0, 1])).toEqual([[], 0, 0]);
+    await redis.close();
+  });
+
+  test('a refusal of Redis itself is unavailable, a wrong command is a defect', async () => {
+    const redis = createRedis({ url: server.url });
+    await redis.use((client) => client.config('SET', 'maxmemory', '1'));
+
+    await expect(redis.use((client) => client.set('a', 'b'))).rejects.toThrow(UnavailableError);
+    await expect(redis.use((client) => client.call('nonsense'))).rejects.toThrow(BugError);
+
+    await redis.use((client) => client.config('SET', 'maxmemory', '0'));
+    await redis.close();
+  });
+});
+
+describe(checkRedis, () => {
+  const findings = async (options: Parameters<typeof startRedis>[0]) => {
+    const server = await startRedis(options);
+    const redis = createRedis({ url: server.url });
+    try {
+      return await checkRedis(redis);
+    } finally {
+      await redis.close();
+      await server.stop();
+    }
+  };
+
+  test('a server with AOF and noeviction is fine', async () => {
+    expect(await findings({})).toEqual([]);
+  });
+
+  test('eviction is an error, a missing AOF a warning', async () => {
+    expect(await findings({ appendonly: false, args: ['--maxmemory-policy', 'allkeys-lru'] })).toEqual([
+      { level: 'error', message: expect.stringContaining('allkeys-lru') },
+      { level: 'warning', message: expect.stringContaining('AOF') },
+    ]);
+  });
+
+  test('a server that forbids CONFIG is warned about', async () => {
+    expect(await findings({ args: ['--rename-command', 'CONFIG', ''] })).toEqual([
+      { level: 'warning', message: expect.stringContaining('CONFIG') },
+    ]);
+  });
+});
