@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Stack } from './stack.js';
 
@@ -8,12 +8,9 @@ export const workspaceFile = (stack: Stack, threadId: string, name: string): str
 
 /** Lines of a workspace file, none when it is not there. */
 export function linesOf(stack: Stack, threadId: string, name: string): readonly string[] {
-  try {
-    return readFileSync(workspaceFile(stack, threadId, name), 'utf8').split('\n').filter((line) => line !== '');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
-    throw error;
-  }
+  const file = workspaceFile(stack, threadId, name);
+  if (!existsSync(file)) return [];
+  return readFileSync(file, 'utf8').split('\n').filter((line) => line !== '');
 }
 
 /** Makes an empty file that a command in the sandbox waits for. */
