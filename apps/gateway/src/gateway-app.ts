@@ -1,6 +1,7 @@
 import cors from '@fastify/cors';
 import type { HttpConfig } from '@caribou/config';
 import type { Logger } from '@caribou/core';
+import { nestLogger } from '@caribou/nest';
 import { type DynamicModule, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -11,8 +12,8 @@ import { addAccessLog } from './http/access-log.js';
 import { answerFor, ErrorFilter } from './http/error.filter.js';
 import { parseJsonBody } from './http/json-body.js';
 
-/** Ids and paths longer than this reach no route; the error for longer ones is the router's 404. */
-const MAX_PARAM_CHARS = 1_024;
+/** As long as a request line can be: ids are judged by their contract, not by the router. */
+const MAX_PARAM_CHARS = 16_384;
 const PREFLIGHT_SECONDS = 600;
 
 export interface GatewayAppOptions {
@@ -34,7 +35,10 @@ export async function createGatewayApp({ module, http, logger }: GatewayAppOptio
   };
   const server = fastify(options);
   const adapter = new FastifyAdapter(server);
-  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, { bodyParser: false, logger: false });
+  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
+    bodyParser: false,
+    logger: nestLogger(logger),
+  });
   takeJsonOnly(server, http.bodyLimitBytes);
   addAccessLog(server, logger);
   await server.register(cors, corsOptions(http));

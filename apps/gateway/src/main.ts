@@ -1,15 +1,15 @@
+import 'reflect-metadata';
+import type { AddressInfo } from 'node:net';
 import { loadConfig } from '@caribou/config';
+import { liveUntilStopped, runMain } from '@caribou/nest';
 import { createLogger } from '@caribou/observability';
 import { openGateway } from './open-gateway.js';
-import { runUntilStopped } from './run-until-stopped.js';
 
-async function main(): Promise<void> {
+runMain(async () => {
   const config = loadConfig();
   const logger = createLogger({ service: 'gateway', level: config.logLevel });
-  await runUntilStopped(await openGateway(config, logger), { config, logger });
-}
-
-main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exit(1);
+  const gateway = await openGateway(config, logger);
+  await gateway.app.listen(config.http.port, config.http.host);
+  const { port } = gateway.app.getHttpServer().address() as AddressInfo;
+  liveUntilStopped({ logger, config, healthPort: port, stop: gateway.stop });
 });

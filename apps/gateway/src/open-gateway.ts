@@ -1,26 +1,21 @@
 import type { Config } from '@caribou/config';
 import type { Logger } from '@caribou/core';
+import type { StopStep } from '@caribou/nest';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { AppModule, connectParts, type ConnectedParts } from './app.module.js';
+import { AppModule, connectParts } from './app.module.js';
 import { createGatewayApp } from './gateway-app.js';
 
 /** A gateway with its connections; not yet listening. */
 export interface OpenGateway {
   readonly app: NestFastifyApplication;
-  readonly parts: ConnectedParts;
-  /** Breaks open streams off, stops the HTTP server, then ends the connections. */
-  close(): Promise<void>;
+  /** Open streams break off and the HTTP server stops, then the connections end. */
+  readonly stop: readonly StopStep[];
 }
 
+/** @throws {UnavailableError} when the store cannot be one of record, as it evicts keys */
 export async function openGateway(config: Config, logger: Logger): Promise<OpenGateway> {
   const parts = connectParts(config, logger);
+  await parts.checkStore();
   const app = await createGatewayApp({ module: AppModule.on(parts), http: config.http, logger });
-  return {
-    app,
-    parts,
-    close: async () => {
-      await app.close();
-      await parts.close();
-    },
-  };
+  return { app, stop: [{ name: 'http', run: () => app.close() }, ...parts.stop] };
 }

@@ -191,6 +191,13 @@ describe('streamRun', () => {
     expect(frames[1]?.data).toEqual({ error: 'ModelError', name: 'ModelError', message: 'nope' });
   });
 
+  test('a run that ended in the queue is metadata and end', async () => {
+    const { frames } = await watch({ events: log([{ kind: 'end', status: 'interrupted' }]) });
+
+    expect(labels(frames)).toEqual(['metadata 1.0', 'end 1']);
+    expect((await watch({ events: log([{ kind: 'end', status: 'interrupted' }]), from: '1.0' })).frames.map(({ event }) => event)).toEqual(['end']);
+  });
+
   test('a run whose record and events are gone ends with an error', async () => {
     const { frames } = await watch({ events: [], stored: null });
 

@@ -127,12 +127,20 @@ class RunStream {
     for (const numbered of events) {
       const { event } = numbered;
       ended = event.kind === 'end';
+      if (this.sent === START && event.kind !== 'run.start') await this.sayWhich(`${numbered.seq}.0`);
       if ((event.kind === 'message.delta' || event.kind === 'model.start') && this.dropped.has(event.message_id)) continue;
       for (const placed of project(numbered, this.wiring.kinds, this.context)) await this.send(placed);
       remember(this.context.memory, event, this.wiring.kinds);
     }
     await this.flush();
     return ended;
+  }
+
+  /** `metadata` for a stream whose log begins without a start: a run that ended in the queue, or long ago. */
+  private async sayWhich(id: string): Promise<void> {
+    const { run_id, thread_id, attempt } = this.request.run;
+    this.sent = { seq: 0, place: 0 };
+    await this.put('metadata', JSON.stringify({ run_id, thread_id, attempt }), id);
   }
 
   private async send({ position, frame }: PlacedFrame): Promise<void> {
@@ -222,13 +230,9 @@ class RunStream {
 
   /** The run is over and its log is gone: the gateway ends the stream itself. */
   private async endWithoutLog(run: RunRecord | null): Promise<void> {
-    const { run: asked } = this.request;
     let seq = this.sent.seq;
     const nextId = (): string => String(++seq);
-    if (this.sent === START) {
-      const { run_id, thread_id, attempt } = asked;
-      await this.put('metadata', JSON.stringify({ run_id, thread_id, attempt }), nextId());
-    }
+    if (this.sent === START) await this.sayWhich(nextId());
     const failure = run === null ? { name: 'RunGone', message: 'the run is no longer there' } : run.error;
     if (failure !== null) {
       const { name, message } = failure;

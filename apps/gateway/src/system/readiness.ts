@@ -1,31 +1,31 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { UnavailableError } from '@caribou/contracts';
 import type { ThreadStore } from '@caribou/core';
+import { type HealthCheck, missingOf } from '@caribou/nest';
 import { BUS, type GatewayBus, type GatewaySettings, SETTINGS, THREAD_STORE } from '../ports.js';
-
-export interface Readiness {
-  readonly ready: boolean;
-  /** What is missing for a turn to run, in words; empty when it would. */
-  readonly missing: readonly string[];
-}
-
-const PING_MS = 2_000;
 
 /** Whether a turn would run now. */
 @Injectable()
 export class ReadinessCheck {
-  constructor(
-    @Inject(THREAD_STORE) private readonly store: Pick<ThreadStore, 'ping'>,
-    @Inject(BUS) private readonly bus: Pick<GatewayBus, 'ping'>,
-    @Inject(SETTINGS) private readonly settings: Pick<GatewaySettings, 'problems'>,
-  ) {}
+  private readonly checks: readonly HealthCheck[];
 
-  async check(): Promise<Readiness> {
-    const [redis, nats] = await Promise.allSettled([this.store.ping(), this.bus.ping(PING_MS)]);
-    const missing = [
-      ...(redis.status === 'rejected' ? ['redis does not answer'] : []),
-      ...(nats.status === 'rejected' ? ['nats does not answer'] : []),
-      ...this.settings.problems,
+  constructor(
+    @Inject(THREAD_STORE) store: Pick<ThreadStore, 'ping'>,
+    @Inject(BUS) bus: Pick<GatewayBus, 'checkStreams'>,
+    @Inject(SETTINGS) { problems }: Pick<GatewaySettings, 'problems'>,
+  ) {
+    this.checks = [
+      { name: 'redis', check: () => store.ping() },
+      { name: 'nats', check: () => bus.checkStreams() },
+      { name: 'model', check: () => modelCheck(problems) },
     ];
-    return { ready: missing.length === 0, missing };
+  }
+
+  /** What is missing, by name and in words; empty when a turn would run. */
+  missing(): Promise<Readonly<Record<string, string>>> {
+    return missingOf(this.checks);
   }
 }
+
+const modelCheck = (problems: readonly string[]): Promise<void> =>
+  problems.length === 0 ? Promise.resolve() : Promise.reject(new UnavailableError(problems.join('; ')));

@@ -47,13 +47,14 @@ export class SystemController {
 
   @Route(systemRoutes.health)
   health() {
-    return { status: 'ok' };
+    return { status: 'healthy' };
   }
 
   @Route(systemRoutes.ready)
   async ready(@Res() reply: FastifyReply) {
-    const { ready, missing } = await this.readiness.check();
-    await reply.status(ready ? 200 : 503).send({ ready, missing });
+    const missing = await this.readiness.missing();
+    const ready = Object.keys(missing).length === 0;
+    await reply.status(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', missing });
   }
 
   @Route(systemRoutes.metrics)

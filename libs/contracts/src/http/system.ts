@@ -28,7 +28,7 @@ const health = route({
   path: '/health',
   root: true,
   summary: 'Whether the process lives.',
-  reply: z.object({ status: z.literal('ok') }),
+  reply: z.object({ status: z.literal('healthy') }),
 });
 
 const ready = route({
@@ -38,7 +38,7 @@ const ready = route({
   path: '/ready',
   root: true,
   summary: 'Whether a turn would run: 200, or 503 with what is missing.',
-  reply: z.object({ ready: z.boolean(), missing: z.array(z.string()) }),
+  reply: z.object({ status: z.enum(['ready', 'not ready']), missing: z.record(z.string(), z.string()) }),
 });
 
 const metrics = route({
