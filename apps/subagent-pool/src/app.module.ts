@@ -21,4 +21,5 @@ export const connect = (config: Config, logger: Logger): Bus =>
     logger,
     streams: ['subagents'],
     ackWaitMs: config.clocks.ackWaitMs,
+    checkMs: config.clocks.sweepMs,
   });

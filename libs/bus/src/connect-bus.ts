@@ -33,8 +33,8 @@ export function connectBus(options: BusOptions): Bus {
     ping: (timeoutMs) => link.flush(timeoutMs),
     checkStreams: () => keeper.ensure(),
     request: createRequests(link),
-    publishWake: wakes.publishWake,
-    pullWakes: wakes.pullWakes,
+    publishWake: (thread) => wakes.publishWake(thread),
+    pullWakes: (pull) => wakes.pullWakes(pull),
     ...createRunEvents(link, logger),
     ...createCancels(link, logger),
     ...deadLetters,
@@ -43,7 +43,10 @@ export function connectBus(options: BusOptions): Bus {
       try {
         await link.close(timeoutMs);
       } catch (cause) {
-        logger.warn({ error: natsFailure('close the connection', cause) }, 'nats: the connection did not close cleanly');
+        logger.warn(
+          { error: natsFailure('close the connection', cause) },
+          'nats: the connection did not close cleanly',
+        );
       }
     },
   };

@@ -37,5 +37,7 @@ function encodeLetter(entry: Readonly<Record<string, unknown>>): Uint8Array {
   const data = encoder.encode(text);
   if (data.length <= MAX_LETTER_BYTES) return data;
   // A quarter leaves room for the escapes and the bytes of each character.
-  return encoder.encode(JSON.stringify({ truncated: true, bytes: data.length, start: text.slice(0, MAX_LETTER_BYTES / 6) }));
+  return encoder.encode(
+    JSON.stringify({ truncated: true, bytes: data.length, start: text.slice(0, MAX_LETTER_BYTES / 6) }),
+  );
 }

@@ -50,7 +50,11 @@ export function decodeBatch(data: Uint8Array): readonly NumberedEvent[] | undefi
 
 /** The kind alone is checked: the events were typed where they were made, and this runs once per token. */
 const isRunEvent = (value: unknown): value is RunEvent =>
-  typeof value === 'object' && value !== null && 'kind' in value && typeof value.kind === 'string' && kinds.has(value.kind);
+  typeof value === 'object' &&
+  value !== null &&
+  'kind' in value &&
+  typeof value.kind === 'string' &&
+  kinds.has(value.kind);
 
 function jsonOrUndefined(data: Uint8Array): unknown {
   try {

@@ -136,7 +136,8 @@ export class NatsLink {
         await this.live(this.current);
       } catch (cause) {
         failures += 1;
-        if (failures === 1) logger.warn({ error: cause }, `nats: no connection to ${natsTarget(url).servers.join(', ')} yet, trying on`);
+        if (failures === 1)
+          logger.warn({ error: cause }, `nats: no connection to ${natsTarget(url).servers.join(', ')} yet, trying on`);
         await this.pause(Math.min(failures, 8) * RECONNECT_WAIT_MS);
       }
     }
@@ -164,7 +165,8 @@ export class NatsLink {
     for await (const { type, data } of connection.status()) {
       if (type === 'disconnect') this.setDown();
       else if (type === 'reconnect') this.setUp(connection);
-      else if (type === 'error') this.options.logger.warn({ reason: String(data) }, 'nats: error from the server');
+      else if (type === 'error')
+        this.options.logger.warn({ reason: JSON.stringify(data) }, 'nats: error from the server');
     }
   }
 

@@ -100,13 +100,26 @@ describe('remote sandbox', () => {
     });
     const { signal } = new AbortController();
     expect(sandbox.binding(scope)).toBeUndefined();
-    expect(await sandbox.exec(scope, request, signal)).toMatchObject({ outcome: 'done', exitCode: 0, truncatedBytes: 0 });
-    expect(await sandbox.read(scope, { path: '/x', maxBytes: 10 }, signal)).toMatchObject({ text: 'hello', totalLines: 1 });
+    expect(await sandbox.exec(scope, request, signal)).toMatchObject({
+      outcome: 'done',
+      exitCode: 0,
+      truncatedBytes: 0,
+    });
+    expect(await sandbox.read(scope, { path: '/x', maxBytes: 10 }, signal)).toMatchObject({
+      text: 'hello',
+      totalLines: 1,
+    });
     const write = { key: 'run:call2', path: '/x', content: '', append: false };
     expect(await sandbox.write(scope, write, signal)).toEqual({ outcome: 'refused', reason: 'no_space' });
     expect(sandbox.binding(scope)).toEqual({ sandbox_id: 'box-m1', driver: 'bwrap' });
     expect(sandbox.binding({ ...scope, epoch: 8 })).toBeUndefined();
-    expect(seen[0]).toMatchObject({ user_id: 'default', thread_id: 't1', epoch: 7, sandbox_id: 'box-m1', key: 'run:call' });
+    expect(seen[0]).toMatchObject({
+      user_id: 'default',
+      thread_id: 't1',
+      epoch: 7,
+      sandbox_id: 'box-m1',
+      key: 'run:call',
+    });
   });
 
   test('the hash is that of what the model decided: same command same hash, another command another', async () => {
@@ -134,7 +147,9 @@ describe('remote sandbox', () => {
     const first = await manager('m1', { exec: (data) => (keys.push(data['key']), forever()) });
     const answer = sandbox.exec(scope, request, new AbortController().signal);
     await waitFor(() => keys.length === 1, { what: 'the command' });
-    await manager('m2', { exec: (data) => (keys.push(data['key']), { outcome: 'unknown', reason: 'its manager died' }) });
+    await manager('m2', {
+      exec: (data) => (keys.push(data['key']), { outcome: 'unknown', reason: 'its manager died' }),
+    });
     await dies('m1', first);
     expect(await answer).toEqual({ outcome: 'unknown', reason: 'its manager died' });
     expect(keys).toEqual([request.key, request.key]);
@@ -166,7 +181,10 @@ describe('remote sandbox', () => {
   test('a cancelled run cancels its command with the epoch, a lost run tells nobody', async () => {
     const cancels: Record<string, unknown>[] = [];
     let asked = 0;
-    await manager('m1', { exec: () => ((asked += 1), forever()), cancel: (data) => (cancels.push(data), { cancelled: true }) });
+    await manager('m1', {
+      exec: () => ((asked += 1), forever()),
+      cancel: (data) => (cancels.push(data), { cancelled: true }),
+    });
     const lost = new AbortController();
     const losing = sandbox.exec(scope, request, lost.signal);
     await waitFor(() => asked === 1, { what: 'the command' });
@@ -178,7 +196,9 @@ describe('remote sandbox', () => {
     await waitFor(() => asked === 2, { what: 'the command' });
     cancelled.abort(new RunCancelled('interrupt'));
     await expect(cancelling).rejects.toThrow(RunCancelled);
-    expect(cancels).toEqual([{ user_id: 'default', thread_id: 't1', epoch: 7, sandbox_id: 'box-m1', key: request.key }]);
+    expect(cancels).toEqual([
+      { user_id: 'default', thread_id: 't1', epoch: 7, sandbox_id: 'box-m1', key: request.key },
+    ]);
   });
 
   test('a manager that lost the sandbox is left for the one that holds it, and a stale epoch ends the call', async () => {
@@ -222,8 +242,8 @@ describe('remote sandbox', () => {
     await bus.ping(1_000);
     stop.abort(new RunLost('lease'));
     await expect(answer).rejects.toThrow(RunLost);
-    await expect(createRpcClient(bus).call({ contract: SandboxAcquire }, { user_id: 'default', thread_id: 't1', epoch: 1 })).rejects.toThrow(
-      UnavailableError,
-    );
+    await expect(
+      createRpcClient(bus).call({ contract: SandboxAcquire }, { user_id: 'default', thread_id: 't1', epoch: 1 }),
+    ).rejects.toThrow(UnavailableError);
   });
 });

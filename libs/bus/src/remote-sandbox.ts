@@ -1,4 +1,12 @@
-import { AppError, managerSubject, SandboxCancel, SandboxExec, SandboxRead, SandboxRelease, SandboxWrite } from '@caribou/contracts';
+import {
+  AppError,
+  managerSubject,
+  SandboxCancel,
+  SandboxExec,
+  SandboxRead,
+  SandboxRelease,
+  SandboxWrite,
+} from '@caribou/contracts';
 import { type Clock, type Logger, RunCancelled, type SandboxPort, type SandboxScope, systemClock } from '@caribou/core';
 import type { RpcClient } from './rpc-client.js';
 import { argsHash, toExecOutcome, toReadOutcome, toWriteOutcome } from './sandbox-calls.js';
@@ -127,6 +135,9 @@ async function release({ rpc, logger, calls }: Parts, scope: SandboxScope): Prom
     await rpc.call({ contract: SandboxRelease, subject }, payload, { timeoutMs: RELEASE_TIMEOUT_MS });
   } catch (cause) {
     if (!(cause instanceof AppError)) throw cause;
-    logger.debug({ error: cause, threadId: scope.threadId }, 'a sandbox could not be released, it will be reaped when idle');
+    logger.debug(
+      { error: cause, threadId: scope.threadId },
+      'a sandbox could not be released, it will be reaped when idle',
+    );
   }
 }

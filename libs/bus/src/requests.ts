@@ -26,7 +26,8 @@ export function createRequests(link: NatsLink): Bus['request'] {
     if (waiter !== undefined) settle(waiter, message);
   });
   link.onDown(() => {
-    for (const { subject, reject } of waiting.values()) reject(unavailable(`the connection was lost while waiting for ${subject}`));
+    for (const { subject, reject } of waiting.values())
+      reject(unavailable(`the connection was lost while waiting for ${subject}`));
   });
   return async (subject, payload, options) => {
     options.signal?.throwIfAborted();
@@ -52,7 +53,11 @@ function settle({ subject, resolve, reject }: Waiting, message: Msg): void {
 }
 
 /** Rejects at the deadline or the abort, whichever is first; answers how to forget both. */
-function giveUpOn({ timeoutMs, signal }: RequestOptions, subject: string, reject: (error: unknown) => void): () => void {
+function giveUpOn(
+  { timeoutMs, signal }: RequestOptions,
+  subject: string,
+  reject: (error: unknown) => void,
+): () => void {
   const timer = setTimeout(() => {
     reject(new DeadlineError(`no reply from ${subject} within ${timeoutMs} ms`, { details: { afterMs: timeoutMs } }));
   }, timeoutMs);

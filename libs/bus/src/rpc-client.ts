@@ -63,7 +63,10 @@ export function createRpcClient(bus: Pick<Bus, 'request'>): RpcClient {
   };
 }
 
-function readReply<Reply extends z.ZodType>(contract: RpcContract<z.ZodType, Reply>, data: Uint8Array): z.output<Reply> {
+function readReply<Reply extends z.ZodType>(
+  contract: RpcContract<z.ZodType, Reply>,
+  data: Uint8Array,
+): z.output<Reply> {
   const packet = Packet.safeParse(jsonOrUndefined(data));
   if (!packet.success) throw new BugError(`${contract.name}: the reply is no packet`);
   if (packet.data.err !== undefined && packet.data.err !== null) {
@@ -71,7 +74,8 @@ function readReply<Reply extends z.ZodType>(contract: RpcContract<z.ZodType, Rep
     throw error.success ? fromWireError(error.data) : new BugError(`${contract.name}: failed without a known error`);
   }
   const reply = contract.reply.safeParse(packet.data.response);
-  if (!reply.success) throw new BugError(`${contract.name}: the reply breaks the contract: ${z.prettifyError(reply.error)}`);
+  if (!reply.success)
+    throw new BugError(`${contract.name}: the reply breaks the contract: ${z.prettifyError(reply.error)}`);
   return reply.data;
 }
 

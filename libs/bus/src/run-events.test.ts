@@ -11,15 +11,20 @@ describe('event batches', () => {
   test('whatever the limit, the batches hold every event that fits, in order, and a marker for each that does not', () => {
     const lengths = fc.array(fc.integer({ min: 0, max: 400 }), { maxLength: 30 });
     fc.assert(
-      fc.property(lengths, fc.integer({ min: 200, max: 1_000 }), fc.string({ unit: 'grapheme', maxLength: 3 }), (sizes, limit, filler) => {
-        const events = sizes.map((size, index) => custom(index + 5, filler.repeat(size)));
-        const batches = encodeBatches(events, limit);
-        const read = batches.flatMap((batch) => decodeBatch(batch) ?? []);
-        const fits = ({ event }: NumberedEvent): boolean => Buffer.byteLength(JSON.stringify(event)) + 49 <= limit;
-        expect(batches.every(({ length }) => length <= limit)).toBe(true);
-        expect(read).toEqual(events.filter(fits));
-        expect(batches.filter((batch) => decodeBatch(batch) === undefined)).toHaveLength(events.length - read.length);
-      }),
+      fc.property(
+        lengths,
+        fc.integer({ min: 200, max: 1_000 }),
+        fc.string({ unit: 'grapheme', maxLength: 3 }),
+        (sizes, limit, filler) => {
+          const events = sizes.map((size, index) => custom(index + 5, filler.repeat(size)));
+          const batches = encodeBatches(events, limit);
+          const read = batches.flatMap((batch) => decodeBatch(batch) ?? []);
+          const fits = ({ event }: NumberedEvent): boolean => Buffer.byteLength(JSON.stringify(event)) + 49 <= limit;
+          expect(batches.every(({ length }) => length <= limit)).toBe(true);
+          expect(read).toEqual(events.filter(fits));
+          expect(batches.filter((batch) => decodeBatch(batch) === undefined)).toHaveLength(events.length - read.length);
+        },
+      ),
     );
   });
 
@@ -28,9 +33,14 @@ describe('event batches', () => {
     expect(encodeBatches(events, 10_000).flatMap((batch) => decodeBatch(batch) ?? [])).toEqual(events);
   });
 
-  test.each(['', 'no json', '[]', '{"first":0,"events":[{"kind":"end"}]}', '{"first":1,"events":[{"kind":"of tomorrow"}]}'])(
-    'what cannot be read (%s) sends the reader to the log',
-    (text) => expect(decodeBatch(Buffer.from(text))).toBeUndefined(),
+  test.each([
+    '',
+    'no json',
+    '[]',
+    '{"first":0,"events":[{"kind":"end"}]}',
+    '{"first":1,"events":[{"kind":"of tomorrow"}]}',
+  ])('what cannot be read (%s) sends the reader to the log', (text) =>
+    expect(decodeBatch(Buffer.from(text))).toBeUndefined(),
   );
 });
 
@@ -76,7 +86,9 @@ describe('run events', () => {
     const [runner, gateway] = [await start(), await start()];
     const subscriptions = async (): Promise<unknown> => {
       // An unused subject has no responder, a subscribed one is silent.
-      return await runner.request(runEventsSubject('run-1'), new Uint8Array(), { timeoutMs: 100 }).catch((cause: unknown) => cause);
+      return await runner
+        .request(runEventsSubject('run-1'), new Uint8Array(), { timeoutMs: 100 })
+        .catch((cause: unknown) => cause);
     };
     const [first, second] = [await watch(gateway, 'run-1'), await watch(gateway, 'run-1')];
     first.leave();
@@ -93,7 +105,10 @@ describe('run events', () => {
   test('a batch over the limit of the server arrives in pieces, one event over it as a gap', async () => {
     const [runner, gateway] = [await start(), await start()];
     const { seen } = await watch(gateway, 'run-1');
-    runner.publishEvents('run-1', [1, 2, 3].map((seq) => custom(seq, 'x'.repeat(30_000))));
+    runner.publishEvents(
+      'run-1',
+      [1, 2, 3].map((seq) => custom(seq, 'x'.repeat(30_000))),
+    );
     runner.publishEvents('run-1', [custom(4, 'x'.repeat(70_000)), custom(5, 'x')]);
     await waitFor(() => seen.seqs.length === 4, { what: 'what fits' });
     expect(seen).toEqual({ seqs: [1, 2, 3, 5], gaps: 1 });

@@ -77,14 +77,15 @@ export class ManagerCalls {
         request.signal.throwIfAborted();
         const now = clock.monotonicMs();
         const tookMs = now - began;
-        if (now >= deadline) throw cause;
-        if (isAway(cause)) {
+        const next = now >= deadline ? 'give-up' : nextStep(cause, { tookMs, wasCached: cached !== undefined });
+        if (next === 'give-up') throw cause;
+        if (next === 'rebind') this.forget(request.scope);
+        if (next === 'wait') {
           awaySince = awaySince === undefined || tookMs > 2 * RETRY_MS ? now : awaySince;
           if (now - awaySince > AWAY_MS) throw cause;
           await this.afterLoss(request.scope, cause);
           await clock.sleep(RETRY_MS, request.signal);
-        } else if (isStale(cause) && cached !== undefined) this.forget(request.scope);
-        else if (!(cause instanceof DeadlineError && tookMs >= ATTACH_MS)) throw cause;
+        }
       }
     }
   }
@@ -155,14 +156,29 @@ export class ManagerCalls {
   }
 }
 
-export const scopeFields = ({ userId, threadId, epoch }: SandboxScope) => ({ user_id: userId, thread_id: threadId, epoch });
+export const scopeFields = ({ userId, threadId, epoch }: SandboxScope) => ({
+  user_id: userId,
+  thread_id: threadId,
+  epoch,
+});
 
 const bindingKey = ({ userId, threadId, epoch }: SandboxScope): string => `${userId}/${threadId}/${epoch}`;
+
+/** What to do about a failed attempt that took `tookMs`. */
+function nextStep(
+  cause: unknown,
+  attempt: { readonly tookMs: number; readonly wasCached: boolean },
+): 'wait' | 'rebind' | 'ask-again' | 'give-up' {
+  if (isAway(cause)) return 'wait';
+  if (isStale(cause) && attempt.wasCached) return 'rebind';
+  return cause instanceof DeadlineError && attempt.tookMs >= ATTACH_MS ? 'ask-again' : 'give-up';
+}
 
 /** Nobody answered, or the answerer could not reach the store: the same key may be asked again. */
 const isAway = (cause: unknown): boolean =>
   cause instanceof ManagerGone ||
-  (cause instanceof UnavailableError && (cause.details['dependency'] === 'nats' || cause.details['dependency'] === 'redis'));
+  (cause instanceof UnavailableError &&
+    (cause.details['dependency'] === 'nats' || cause.details['dependency'] === 'redis'));
 
 /** The manager does not hold the sandbox any more, or the caller's epoch is over: a fresh acquire tells which. */
 const isStale = (cause: unknown): boolean => cause instanceof FencedError || cause instanceof NotFoundError;

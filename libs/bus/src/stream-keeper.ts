@@ -38,11 +38,13 @@ export class StreamKeeper {
    * Resolves when all streams and consumers stand as specified; one check at a time, later callers share it.
    * @throws {UnavailableError} saying what is wrong
    */
-  ensure(): Promise<void> {
+  async ensure(): Promise<void> {
+    // Without a connection the answer is known; a check under way would wait out its time.
+    if (!this.link.connected) throw natsFailure('set up its streams', new Error('not connected'));
     this.running ??= this.ensureAll().finally(() => {
       this.running = undefined;
     });
-    return this.running;
+    await this.running;
   }
 
   /** A look in the background; a problem is logged once, when it begins and when it ends. */

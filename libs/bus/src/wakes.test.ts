@@ -99,7 +99,10 @@ describe('wakes', () => {
         wakes.push(wake);
         if (wake.threadId === 'silent' && !wake.redelivered) return;
         if (wake.threadId === 'held') {
-          await waitFor(() => (wake.working(), wakes.some(({ redelivered }) => redelivered)), { what: 'the other wake', everyMs: 100 });
+          await waitFor(() => (wake.working(), wakes.some(({ redelivered }) => redelivered)), {
+            what: 'the other wake',
+            everyMs: 100,
+          });
           kept.push(wake.threadId);
         }
         await wake.ack();
@@ -109,7 +112,10 @@ describe('wakes', () => {
     await bus.publishWake(thread('silent'));
     await waitFor(() => kept.length === 1, { what: 'the held wake' });
     await pull.idle();
-    expect(wakes.filter(({ threadId }) => threadId === 'silent').map(({ redelivered }) => redelivered)).toEqual([false, true]);
+    expect(wakes.filter(({ threadId }) => threadId === 'silent').map(({ redelivered }) => redelivered)).toEqual([
+      false,
+      true,
+    ]);
     expect(wakes.filter(({ threadId }) => threadId === 'held')).toHaveLength(1);
   });
 
@@ -117,7 +123,9 @@ describe('wakes', () => {
     const [first, second] = [await start(), await start()];
     const busy = runner(first, { handle: async (wake) => wake.nak(50) });
     await first.publishWake(thread('t1'));
-    await waitFor(async () => (await manager.consumers.info('TURNS', 'runner')).delivered.consumer_seq > 2, { what: 'some naks' });
+    await waitFor(async () => (await manager.consumers.info('TURNS', 'runner')).delivered.consumer_seq > 2, {
+      what: 'some naks',
+    });
     busy.pull.stop();
     const free = runner(second);
     await waitFor(() => free.wakes.length === 1, { what: 'the other runner' });
@@ -126,7 +134,9 @@ describe('wakes', () => {
   test('a stopped puller hands nothing over and gives back what still arrives', async () => {
     const [draining, other] = [await start({ ackWaitMs: 60_000 }), await start({ ackWaitMs: 60_000 })];
     const stopped = runner(draining);
-    await waitFor(async () => (await manager.consumers.info('TURNS', 'runner')).num_waiting === 1, { what: 'its request' });
+    await waitFor(async () => (await manager.consumers.info('TURNS', 'runner')).num_waiting === 1, {
+      what: 'its request',
+    });
     stopped.pull.stop();
     const { wakes } = runner(other);
     await other.publishWake(thread('t1'));
@@ -150,7 +160,9 @@ describe('wakes', () => {
   test('an idle process makes its deleted stream again', async () => {
     await start();
     await manager.streams.delete('TURNS');
-    await waitFor(async () => (await manager.consumers.info('TURNS', 'runner')).name === 'runner', { what: 'stream and consumer' });
+    await waitFor(async () => (await manager.consumers.info('TURNS', 'runner')).name === 'runner', {
+      what: 'stream and consumer',
+    });
   });
 
   test('a stream of another kind is named in the error and left alone', async () => {
@@ -185,7 +197,9 @@ describe('wakes', () => {
   test('a puller that waits while the server is killed takes wakes again after its restart', async () => {
     const bus = await start();
     const { wakes } = runner(bus);
-    await waitFor(async () => (await manager.consumers.info('TURNS', 'runner')).num_waiting === 1, { what: 'its request' });
+    await waitFor(async () => (await manager.consumers.info('TURNS', 'runner')).num_waiting === 1, {
+      what: 'its request',
+    });
     await nats.restart();
     await waitFor(() => bus.publishWake(thread('t1')).then(() => true), { what: 'a publish' });
     await waitFor(() => wakes.length === 1, { what: 'the wake' });
@@ -195,10 +209,14 @@ describe('wakes', () => {
     const bus = await start();
     const { wakes } = runner(bus);
     await raw.jetstream().publish('turns.default.$strange', 'no json');
-    await raw.jetstream().publish(turnSubject('default', 't2'), JSON.stringify({ user_id: 'other', thread_id: 't2', v: 1 }));
+    await raw
+      .jetstream()
+      .publish(turnSubject('default', 't2'), JSON.stringify({ user_id: 'other', thread_id: 't2', v: 1 }));
     await bus.publishWake(thread('good'));
     await waitFor(() => wakes.length === 1, { what: 'the good wake' });
-    await waitFor(async () => (await manager.streams.info('DEAD_LETTERS')).state.messages === 2, { what: 'the dead letters' });
+    await waitFor(async () => (await manager.streams.info('DEAD_LETTERS')).state.messages === 2, {
+      what: 'the dead letters',
+    });
     await waitFor(async () => (await waiting()) === 0, { what: 'an empty stream' });
     const letter = await manager.streams.getMessage('DEAD_LETTERS', { seq: 1 });
     expect(letter.json()).toMatchObject({ subject: 'turns.default.$strange', payload: 'no json' });
@@ -207,7 +225,9 @@ describe('wakes', () => {
   test('a wake of newer code is kept for newer code', async () => {
     const bus = await start();
     const { wakes } = runner(bus);
-    await raw.jetstream().publish(turnSubject('default', 't1'), JSON.stringify({ user_id: 'default', thread_id: 't1', v: 2 }));
+    await raw
+      .jetstream()
+      .publish(turnSubject('default', 't1'), JSON.stringify({ user_id: 'default', thread_id: 't1', v: 2 }));
     await bus.publishWake(thread('good'));
     await waitFor(() => wakes.length === 1, { what: 'the good wake' });
     await waitFor(async () => (await waiting()) === 1, { what: 'the newer wake to stay' });

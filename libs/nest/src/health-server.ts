@@ -28,7 +28,12 @@ const CHECK_MS = 3_000;
  * `/health` (200 while the process lives), `/ready` (200, or 503 with the names of what is missing) and `/metrics` of a
  * service without an HTTP surface of its own; on loopback unless a host is given.
  */
-export async function startHealthServer({ port, host = '127.0.0.1', checks, metrics }: HealthServerOptions): Promise<HealthServer> {
+export async function startHealthServer({
+  port,
+  host = '127.0.0.1',
+  checks,
+  metrics,
+}: HealthServerOptions): Promise<HealthServer> {
   const server = createServer((request, response) => {
     answer(request.url ?? '/', response).catch((error: unknown) => {
       send(response, 500, { status: 'error', reason: error instanceof Error ? error.message : String(error) });

@@ -1,4 +1,10 @@
-export { type HealthCheck, type HealthServer, type HealthServerOptions, missingOf, startHealthServer } from './health-server.js';
+export {
+  type HealthCheck,
+  type HealthServer,
+  type HealthServerOptions,
+  missingOf,
+  startHealthServer,
+} from './health-server.js';
 export { nestLogger } from './nest-logger.js';
 export { parseRequest, RpcErrorFilter } from './rpc-handlers.js';
 export { rpcServerOptions, type RpcServerOptions } from './rpc-server.js';

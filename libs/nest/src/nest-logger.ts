@@ -11,4 +11,8 @@ export const nestLogger = (logger: Logger): LoggerService => ({
   fatal: (message, ...rest: unknown[]) => logger.error(fields(rest), String(message)),
 });
 
-const fields = (rest: readonly unknown[]) => ({ event: 'nest', subject: String(rest.at(-1) ?? '') });
+/** Nest names the speaking class in its last argument. */
+function fields(rest: readonly unknown[]): { readonly event: 'nest'; readonly subject?: string } {
+  const speaker = rest.at(-1);
+  return typeof speaker === 'string' ? { event: 'nest', subject: speaker } : { event: 'nest' };
+}

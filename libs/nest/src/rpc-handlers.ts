@@ -24,7 +24,10 @@ export class RpcErrorFilter implements RpcExceptionFilter<unknown> {
  *
  * @throws {InvalidRequestError} naming the fields that break it
  */
-export function parseRequest<Request extends z.ZodType>(contract: RpcContract<Request>, payload: unknown): z.output<Request> {
+export function parseRequest<Request extends z.ZodType>(
+  contract: RpcContract<Request>,
+  payload: unknown,
+): z.output<Request> {
   const parsed = contract.request.safeParse(payload);
   if (!parsed.success) throw new InvalidRequestError(`${contract.name}: ${z.prettifyError(parsed.error)}`);
   return parsed.data;

@@ -8,9 +8,16 @@ export interface RpcPacket {
 }
 
 /** Reads a request; what is no packet becomes one without data, which the handler's contract then refuses. */
-export function readPacket(bytes: Uint8Array, options?: { readonly channel?: string; readonly replyTo?: string }): RpcPacket {
+export function readPacket(
+  bytes: Uint8Array,
+  options?: { readonly channel?: string; readonly replyTo?: string },
+): RpcPacket {
   const value = jsonOrUndefined(bytes);
-  const unread = { pattern: options?.channel, data: undefined, ...(options?.replyTo === undefined ? {} : { id: 'unreadable' }) };
+  const unread = {
+    pattern: options?.channel,
+    data: undefined,
+    ...(options?.replyTo === undefined ? {} : { id: 'unreadable' }),
+  };
   if (typeof value !== 'object' || value === null || !('data' in value)) return unread;
   const id = 'id' in value && typeof value.id === 'string' ? { id: value.id } : {};
   return { pattern: 'pattern' in value ? value.pattern : options?.channel, data: value.data, ...id };

@@ -47,7 +47,10 @@ describe('rpc between the bus client and a Nest microservice', () => {
   let bus: Bus;
   let client: RpcClient;
   const errors: string[] = [];
-  const logger: Logger = { ...silentLogger, error: ({ error }, message) => void errors.push(`${message}: ${String(error)}`) };
+  const logger: Logger = {
+    ...silentLogger,
+    error: ({ error }, message) => void errors.push(`${message}: ${String(error)}`),
+  };
   const call = (what: z.input<(typeof Act)['request']>, timeoutMs?: number) =>
     client.call({ contract: Act }, what, timeoutMs === undefined ? {} : { timeoutMs });
   const failure = async (work: Promise<unknown>): Promise<AppError> => {
@@ -131,14 +134,19 @@ describe('rpc between the bus client and a Nest microservice', () => {
   test('bytes that are no packet get an error, and the service lives on', async () => {
     for (const text of ['', '{', '[]', '"x"', '{"id":7,"data":{}}']) {
       const reply = await bus.request(Act.name, Buffer.from(text), { timeoutMs: 300 }).catch((cause: unknown) => cause);
-      expect(reply instanceof DeadlineError || String(Buffer.from(reply as Uint8Array)).includes('"invalid_request"')).toBe(true);
+      expect(
+        reply instanceof DeadlineError || String(Buffer.from(reply as Uint8Array)).includes('"invalid_request"'),
+      ).toBe(true);
     }
     expect(await call({ do: 'echo' })).toEqual({ text: 'echo 1' });
   });
 
   test('nobody there is unavailable, silence is a deadline, an abort ends the wait with its reason', async () => {
     const nobody = rpc({ ...Act, name: 'test.nobody' });
-    expect(await failure(client.call({ contract: nobody }, { do: 'echo' }))).toMatchObject({ code: 'unavailable', retryable: true });
+    expect(await failure(client.call({ contract: nobody }, { do: 'echo' }))).toMatchObject({
+      code: 'unavailable',
+      retryable: true,
+    });
     expect(await failure(call({ do: 'hang' }, 100))).toMatchObject({ code: 'deadline', details: { afterMs: 100 } });
     const stop = new AbortController();
     const waiting = client.call({ contract: Act }, { do: 'hang' }, { signal: stop.signal });

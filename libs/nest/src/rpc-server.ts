@@ -8,7 +8,12 @@ const SUBSCRIPTION_DRAIN_MS = 300;
 
 export interface RpcServerOptions {
   /** Connection options as `natsTarget` of @caribou/bus gives them. */
-  readonly target: { readonly servers: string[]; readonly user?: string; readonly pass?: string; readonly token?: string };
+  readonly target: {
+    readonly servers: string[];
+    readonly user?: string;
+    readonly pass?: string;
+    readonly token?: string;
+  };
   /** Handlers of the same subject in several processes share its requests. */
   readonly queue: string;
   readonly logger: Logger;
@@ -77,7 +82,10 @@ class RpcServer extends ServerNats {
       try {
         respond(reply);
       } catch (cause) {
-        this.rpc.logger.warn({ event: 'rpc.error', subject: request.subject, error: cause }, 'a reply could not be sent');
+        this.rpc.logger.warn(
+          { event: 'rpc.error', subject: request.subject, error: cause },
+          'a reply could not be sent',
+        );
         if (reply.err === undefined) this.refuse(respond, cause);
       }
     };
@@ -85,7 +93,9 @@ class RpcServer extends ServerNats {
 
   private refuse(respond: (reply: Reply) => unknown, cause: unknown): void {
     const oversize = cause instanceof Error && 'code' in cause && cause.code === 'MAX_PAYLOAD_EXCEEDED';
-    const error = oversize ? new TooLargeError('the reply is over the message limit of the NATS server') : new BugError('no reply');
+    const error = oversize
+      ? new TooLargeError('the reply is over the message limit of the NATS server')
+      : new BugError('no reply');
     try {
       respond({ err: toWireError(error), isDisposed: true });
     } catch (again) {

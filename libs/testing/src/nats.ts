@@ -11,7 +11,10 @@ export interface NatsOptions {
 }
 
 /** A real nats-server with JetStream on disk. */
-export function startNats({ maxPayloadBytes = 8 * 1024 * 1024, jetstream = true }: NatsOptions = {}): Promise<TestServer> {
+export function startNats({
+  maxPayloadBytes = 8 * 1024 * 1024,
+  jetstream = true,
+}: NatsOptions = {}): Promise<TestServer> {
   return startServer({
     name: 'nats',
     scheme: 'nats',

@@ -74,7 +74,13 @@ export async function startProxy(options: { readonly target: number }): Promise<
   const setRule = (effect: ProxyRule['effect'], direction: Direction, match: Match): Hold => {
     let reach: () => void = () => undefined;
     const reached = new Promise<void>((resolve) => (reach = resolve));
-    const rule: ProxyRule = { effect, direction, lookIn: match.in ?? direction, matches: match.bytes ?? (() => true), reach };
+    const rule: ProxyRule = {
+      effect,
+      direction,
+      lookIn: match.in ?? direction,
+      matches: match.bytes ?? (() => true),
+      reach,
+    };
     rules.push(rule);
     return {
       reached,

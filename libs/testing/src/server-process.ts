@@ -25,7 +25,10 @@ export interface ServerSpec {
   readonly name: string;
   readonly scheme: string;
   /** Called before each start. */
-  readonly command: (where: { readonly port: number; readonly dataDir: string }) => Promise<readonly string[]> | readonly string[];
+  readonly command: (where: {
+    readonly port: number;
+    readonly dataDir: string;
+  }) => Promise<readonly string[]> | readonly string[];
   readonly isReady: (port: number) => Promise<boolean>;
 }
 
@@ -61,7 +64,10 @@ export async function startServer(spec: ServerSpec): Promise<TestServer> {
   };
 }
 
-async function launch(spec: ServerSpec, where: { readonly port: number; readonly dataDir: string }): Promise<ChildProcess> {
+async function launch(
+  spec: ServerSpec,
+  where: { readonly port: number; readonly dataDir: string },
+): Promise<ChildProcess> {
   const command = await spec.command(where);
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', ...command], { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';

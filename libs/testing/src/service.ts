@@ -70,7 +70,10 @@ export async function startService(options: ServiceOptions): Promise<TestService
     terminate: async (timeoutMs = 15_000) => {
       child.kill('SIGTERM');
       const late = new Promise<never>((_, reject) => {
-        setTimeout(() => reject(new Error(`still running ${timeoutMs} ms after SIGTERM:\n${output()}`)), timeoutMs).unref();
+        setTimeout(
+          () => reject(new Error(`still running ${timeoutMs} ms after SIGTERM:\n${output()}`)),
+          timeoutMs,
+        ).unref();
       });
       return await Promise.race([exited, late]);
     },
@@ -119,5 +122,7 @@ async function readyPort(
 
 function isReady(message: unknown): message is { readonly type: 'ready'; readonly healthPort: number } {
   if (typeof message !== 'object' || message === null) return false;
-  return 'type' in message && message.type === 'ready' && 'healthPort' in message && typeof message.healthPort === 'number';
+  return (
+    'type' in message && message.type === 'ready' && 'healthPort' in message && typeof message.healthPort === 'number'
+  );
 }

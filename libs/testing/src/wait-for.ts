@@ -13,7 +13,10 @@ export interface WaitOptions {
  * Looks until `condition` answers something truthy, and answers that. What it throws counts as "not yet".
  * @throws Error naming `what` and the last error, after `timeoutMs`
  */
-export async function waitFor<T>(condition: () => T | Promise<T>, options: WaitOptions): Promise<Exclude<T, false | null | undefined>> {
+export async function waitFor<T>(
+  condition: () => T | Promise<T>,
+  options: WaitOptions,
+): Promise<Exclude<T, false | null | undefined>> {
   const { what, timeoutMs = 10_000, everyMs = 20 } = options;
   const deadline = performance.now() + timeoutMs;
   let last: unknown;

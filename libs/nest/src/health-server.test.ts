@@ -1,0 +1,44 @@
+import { type HealthCheck, startHealthServer } from './index.js';
+
+const metrics = { contentType: 'text/plain', text: async () => 'figures 1\n' };
+
+describe('health server', () => {
+  const serve = async (checks: readonly HealthCheck[], work: (url: string) => Promise<void>): Promise<void> => {
+    const server = await startHealthServer({ port: 0, checks, metrics });
+    try {
+      await work(`http://127.0.0.1:${server.port}`);
+    } finally {
+      await server.close();
+    }
+  };
+
+  test('is ready when every check passes, and lives in any case', async () => {
+    await serve([{ name: 'one', check: async () => undefined }], async (url) => {
+      expect((await fetch(`${url}/ready`)).status).toBe(200);
+      expect((await fetch(`${url}/health`)).status).toBe(200);
+      expect(await (await fetch(`${url}/metrics`)).text()).toBe('figures 1\n');
+      expect((await fetch(`${url}/else`)).status).toBe(404);
+    });
+  });
+
+  test('names what is missing, with its reason, and nothing else', async () => {
+    const checks = [
+      { name: 'there', check: async () => undefined },
+      { name: 'redis', check: () => Promise.reject(new Error('connection refused')) },
+    ];
+    await serve(checks, async (url) => {
+      const response = await fetch(`${url}/ready`);
+      expect(response.status).toBe(503);
+      expect(await response.json()).toEqual({ status: 'not ready', missing: { redis: 'connection refused' } });
+      expect((await fetch(`${url}/health`)).status).toBe(200);
+    });
+  });
+
+  test('a check that never answers counts as missing', async () => {
+    await serve([{ name: 'stuck', check: () => new Promise(() => undefined) }], async (url) => {
+      expect(await (await fetch(`${url}/ready`)).json()).toMatchObject({
+        missing: { stuck: expect.stringMatching(/no answer/) },
+      });
+    });
+  });
+});
