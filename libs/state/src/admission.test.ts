@@ -1,6 +1,15 @@
 import { ConflictError, InvalidRequestError, newId, NotFoundError, RateLimitedError } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import { admission, ai, human, openStores, startRedis, type StoreFixture, type TestServer, thread } from '@caribou/testing';
+import {
+  admission,
+  ai,
+  human,
+  openStores,
+  startRedis,
+  type StoreFixture,
+  type TestServer,
+  thread,
+} from '@caribou/testing';
 
 let server: TestServer;
 let store: StoreFixture;
@@ -14,14 +23,24 @@ afterAll(async () => {
   await server.stop();
 });
 
-const statusOf = async (key: ThreadKey, runId: string): Promise<string> => (await store.threads.getRun(key, runId)).status;
+const statusOf = async (key: ThreadKey, runId: string): Promise<string> =>
+  (await store.threads.getRun(key, runId)).status;
 
 describe('threads of admissions', () => {
   test('a missing thread is made with the metadata given, or refused', async () => {
     const key = thread();
 
     await expect(store.admit(key, { ifNotExists: 'reject' })).rejects.toThrow(NotFoundError);
-    expect(await store.threads.searchThreads({ userId: key.userId, ids: [key.threadId], limit: 10, offset: 0, sortBy: 'updated_at', sortOrder: 'desc' })).toMatchObject({ total: 0 });
+    expect(
+      await store.threads.searchThreads({
+        userId: key.userId,
+        ids: [key.threadId],
+        limit: 10,
+        offset: 0,
+        sortBy: 'updated_at',
+        sortOrder: 'desc',
+      }),
+    ).toMatchObject({ total: 0 });
     await store.admit(key, { threadMetadata: { graph_id: 'lead_agent' } });
 
     expect(await store.threads.getThread(key)).toMatchObject({ status: 'busy', metadata: { graph_id: 'lead_agent' } });
@@ -33,7 +52,9 @@ describe('threads of admissions', () => {
 
     await expect(store.threads.getRun({ ...key, userId: 'bob' }, run.run_id)).rejects.toThrow(NotFoundError);
     await expect(store.admit({ ...key, userId: 'bob' }, { ifNotExists: 'reject' })).rejects.toThrow(NotFoundError);
-    await expect(store.threads.requestCancel({ ...key, userId: 'bob' }, run.run_id, 'interrupt')).rejects.toThrow(NotFoundError);
+    await expect(store.threads.requestCancel({ ...key, userId: 'bob' }, run.run_id, 'interrupt')).rejects.toThrow(
+      NotFoundError,
+    );
   });
 
   test('a run is found on its own thread only', async () => {
@@ -59,7 +80,8 @@ describe('multitask strategies', () => {
     const outcomes = await Promise.allSettled([1, 2, 3].map(() => store.admit(key, { multitaskStrategy: 'reject' })));
 
     expect(outcomes.map((outcome) => outcome.status).sort()).toEqual(['fulfilled', 'rejected', 'rejected']);
-    for (const outcome of outcomes) if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(ConflictError);
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(ConflictError);
     expect(await store.threads.listRuns(key, { limit: 10, offset: 0 })).toHaveLength(1);
   });
 
@@ -101,8 +123,12 @@ describe('multitask strategies', () => {
     const admitted = await store.threads.admit({ ...admission(key), multitaskStrategy: 'interrupt' });
 
     expect(admitted.cancelled).toEqual([first.run_id]);
-    expect(admitted.ended).toEqual([{ runId: queued.run_id, appended: [{ seq: 1, event: { kind: 'end', status: 'interrupted' } }] }]);
-    expect(await store.events.read(key.userId, queued.run_id, { after: 0, limit: 10 })).toMatchObject({ events: admitted.ended[0]?.appended });
+    expect(admitted.ended).toEqual([
+      { runId: queued.run_id, appended: [{ seq: 1, event: { kind: 'end', status: 'interrupted' } }] },
+    ]);
+    expect(await store.events.read(key.userId, queued.run_id, { after: 0, limit: 10 })).toMatchObject({
+      events: admitted.ended[0]?.appended,
+    });
     expect(await statusOf(key, queued.run_id)).toBe('interrupted');
     expect(await store.runs.renew(claimed.lease)).toEqual({ cancel: 'interrupt' });
     await store.finish(claimed, { status: 'interrupted' });
@@ -128,7 +154,10 @@ describe('multitask strategies', () => {
     expect(finished).toMatchObject({ appended: [{ event: { kind: 'end', status: 'interrupted' } }], more: true });
     for (const runId of [first.run_id, queued.run_id]) {
       await expect(store.threads.getRun(key, runId)).rejects.toThrow(NotFoundError);
-      expect((await store.events.read(key.userId, runId, { after: 0, limit: 100 })).events.at(-1)?.event).toEqual({ kind: 'end', status: 'interrupted' });
+      expect((await store.events.read(key.userId, runId, { after: 0, limit: 100 })).events.at(-1)?.event).toEqual({
+        kind: 'end',
+        status: 'interrupted',
+      });
     }
     const next = await store.claim(key);
     expect(next.run.run_id).toBe(admitted.run.run_id);
@@ -171,11 +200,15 @@ describe('idempotency', () => {
     const outcomes = await Promise.all([1, 2, 3].map(() => store.threads.admit({ ...admission(key), idempotency })));
 
     expect(new Set(outcomes.map((outcome) => outcome.run.run_id)).size).toBe(1);
-    expect(outcomes.map((outcome) => outcome.repeated).sort()).toEqual([false, true, true]);
+    expect(outcomes.filter((outcome) => outcome.repeated)).toHaveLength(2);
     expect(await store.threads.listRuns(key, { limit: 10, offset: 0 })).toHaveLength(1);
-    await expect(store.admit(key, { idempotency: { ...idempotency, bodyHash: 'h2' } })).rejects.toThrow(InvalidRequestError);
+    await expect(store.admit(key, { idempotency: { ...idempotency, bodyHash: 'h2' } })).rejects.toThrow(
+      InvalidRequestError,
+    );
     await expect(store.threads.findIdempotent(key.userId, idempotency.key, 'h2')).rejects.toThrow(InvalidRequestError);
-    expect((await store.threads.findIdempotent(key.userId, idempotency.key, 'h1'))?.run_id).toBe(outcomes[0]?.run.run_id);
+    expect((await store.threads.findIdempotent(key.userId, idempotency.key, 'h1'))?.run_id).toBe(
+      outcomes[0]?.run.run_id,
+    );
     expect(await store.threads.findIdempotent('bob', idempotency.key, 'h1')).toBeNull();
   });
 
@@ -260,7 +293,10 @@ describe('base of a run', () => {
     const committed = await store.step(claimed, { messages: [human('c')] }, { forkedFrom: fork });
     await store.finish(claimed);
 
-    expect(await store.threads.head(key)).toMatchObject({ checkpointId: committed.head.checkpointId, parentId: old.checkpointId });
+    expect(await store.threads.head(key)).toMatchObject({
+      checkpointId: committed.head.checkpointId,
+      parentId: old.checkpointId,
+    });
     expect(committed.head.state.messages.map((message) => message.content)).toEqual(['a', 'c']);
     expect((await store.threads.getThread(key)).values).toEqual({ title: 'old' });
     expect((await store.threads.head(key))?.state).toEqual(committed.head.state);
@@ -274,20 +310,32 @@ describe('cancel', () => {
 
     const cancelled = await store.threads.requestCancel(key, run.run_id, 'interrupt');
 
-    expect(cancelled).toMatchObject({ broadcast: false, run: { status: 'interrupted', cancel: 'interrupt' }, ended: [{ runId: run.run_id }] });
+    expect(cancelled).toMatchObject({
+      broadcast: false,
+      run: { status: 'interrupted', cancel: 'interrupt' },
+      ended: [{ runId: run.run_id }],
+    });
     expect((await store.threads.getThread(key)).status).toBe('idle');
     expect(await store.runs.hasWork(key)).toBe(false);
-    expect(await store.threads.requestCancel(key, run.run_id, 'rollback')).toMatchObject({ broadcast: false, ended: [], run: { status: 'interrupted' } });
+    expect(await store.threads.requestCancel(key, run.run_id, 'rollback')).toMatchObject({
+      broadcast: false,
+      ended: [],
+      run: { status: 'interrupted' },
+    });
   });
 
   test('a queued run that is rolled back is only removed; its end stays readable', async () => {
     const key = thread();
     const run = await store.admit(key);
 
-    expect(await store.threads.requestCancel(key, run.run_id, 'rollback')).toMatchObject({ run: { run_id: run.run_id, status: 'interrupted' } });
+    expect(await store.threads.requestCancel(key, run.run_id, 'rollback')).toMatchObject({
+      run: { run_id: run.run_id, status: 'interrupted' },
+    });
 
     await expect(store.threads.getRun(key, run.run_id)).rejects.toThrow(NotFoundError);
-    expect(await store.events.read(key.userId, run.run_id, { after: 0, limit: 1 })).toMatchObject({ events: [{ event: { kind: 'end' } }] });
+    expect(await store.events.read(key.userId, run.run_id, { after: 0, limit: 1 })).toMatchObject({
+      events: [{ event: { kind: 'end' } }],
+    });
   });
 
   test('the flag of a running run is durable, may be raised to rollback and is never taken back', async () => {
@@ -295,7 +343,10 @@ describe('cancel', () => {
     const run = await store.admit(key);
     const claimed = await store.claim(key);
 
-    expect(await store.threads.requestCancel(key, run.run_id, 'interrupt')).toMatchObject({ broadcast: true, ended: [] });
+    expect(await store.threads.requestCancel(key, run.run_id, 'interrupt')).toMatchObject({
+      broadcast: true,
+      ended: [],
+    });
     expect(await store.threads.requestCancel(key, run.run_id, 'interrupt')).toMatchObject({ broadcast: true });
     expect(await store.runs.renew(claimed.lease)).toEqual({ cancel: 'interrupt' });
     await store.threads.requestCancel(key, run.run_id, 'rollback');
@@ -308,7 +359,10 @@ describe('cancel', () => {
     const { run } = await store.turn(key, { messages: [human('a')] });
     const before = await store.dump();
 
-    expect(await store.threads.requestCancel(key, run.run_id, 'rollback')).toMatchObject({ broadcast: false, run: { status: 'success', cancel: null } });
+    expect(await store.threads.requestCancel(key, run.run_id, 'rollback')).toMatchObject({
+      broadcast: false,
+      run: { status: 'success', cancel: null },
+    });
     expect(await store.dump()).toEqual(before);
   });
 });

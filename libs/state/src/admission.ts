@@ -64,7 +64,10 @@ const endedOf = (pairs: unknown): EndedRun[] =>
 /** Keys come from clients: hashed, they are short and hold no separator. */
 const keyDigest = (key: string): string => createHash('sha256').update(key).digest('hex');
 
-export function admissions(redis: RedisConnection, settings: StoreSettings): Pick<ThreadStore, 'admit' | 'findIdempotent' | 'requestCancel'> {
+export function admissions(
+  redis: RedisConnection,
+  settings: StoreSettings,
+): Pick<ThreadStore, 'admit' | 'findIdempotent' | 'requestCancel'> {
   const idempotencyKey = (userId: string, key: string): string => redis.keys.idempotency(userId, keyDigest(key));
   const logParams = { events_ttl_ms: settings.eventsTtlMs, max_log_bytes: settings.maxLogBytes };
 

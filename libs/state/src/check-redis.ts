@@ -21,7 +21,12 @@ export async function checkRedis(redis: RedisConnection): Promise<readonly Redis
     return [...policyFindings(policy), ...appendOnlyFindings(appendOnly)];
   } catch (error) {
     if (error instanceof UnavailableError || !(error instanceof AppError)) throw error;
-    return [{ level: 'warning', message: 'Redis forbids CONFIG GET: make sure that maxmemory-policy is noeviction and appendonly is yes' }];
+    return [
+      {
+        level: 'warning',
+        message: 'Redis forbids CONFIG GET: make sure that maxmemory-policy is noeviction and appendonly is yes',
+      },
+    ];
   }
 }
 
@@ -33,9 +38,19 @@ async function settingOf(reply: Promise<unknown>): Promise<string> {
 const policyFindings = (policy: string | undefined): RedisFinding[] =>
   policy === 'noeviction'
     ? []
-    : [{ level: 'error', message: `Redis has maxmemory-policy ${policy ?? ''}: it would evict threads; set noeviction` }];
+    : [
+        {
+          level: 'error',
+          message: `Redis has maxmemory-policy ${policy ?? ''}: it would evict threads; set noeviction`,
+        },
+      ];
 
 const appendOnlyFindings = (appendOnly: string | undefined): RedisFinding[] =>
   appendOnly === 'yes'
     ? []
-    : [{ level: 'warning', message: 'Redis runs without AOF (appendonly no): a restart of Redis loses threads and runs' }];
+    : [
+        {
+          level: 'warning',
+          message: 'Redis runs without AOF (appendonly no): a restart of Redis loses threads and runs',
+        },
+      ];

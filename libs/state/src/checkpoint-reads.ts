@@ -22,7 +22,11 @@ interface ReadOptions {
 }
 
 /** @throws {NotFoundError} for an unknown thread */
-export async function readCheckpoints(redis: RedisConnection, thread: ThreadKey, options: ReadOptions): Promise<LoadedCheckpoints> {
+export async function readCheckpoints(
+  redis: RedisConnection,
+  thread: ThreadKey,
+  options: ReadOptions,
+): Promise<LoadedCheckpoints> {
   const reply = await callThread(redis, thread, script, { params: { ...options } });
   if (reply[0] === 'no_thread') {
     throw new NotFoundError(`Thread ${thread.threadId} does not exist`, { details: { threadId: thread.threadId } });
@@ -63,7 +67,11 @@ export function checkpointReads(redis: RedisConnection): Pick<ThreadStore, 'head
     return ids.slice(0, limit);
   }
 
-  async function filtered(key: string, ids: readonly string[], metadata: Readonly<Record<string, unknown>>): Promise<string[]> {
+  async function filtered(
+    key: string,
+    ids: readonly string[],
+    metadata: Readonly<Record<string, unknown>>,
+  ): Promise<string[]> {
     if (ids.length === 0) return [];
     const texts = await redis.use((client) => client.hmget(key, ...ids));
     return ids.filter((_, index) => {

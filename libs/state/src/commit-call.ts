@@ -1,8 +1,14 @@
-import type { ChannelName, CheckpointMetadata, NumberedEvent, RunEvent, RunEventOf, ThreadState } from '@caribou/contracts';
+import type {
+  ChannelName,
+  CheckpointMetadata,
+  NumberedEvent,
+  RunEvent,
+  RunEventOf,
+  ThreadState,
+} from '@caribou/contracts';
 import { CHANNEL_NAMES } from '@caribou/contracts';
 import type { CommitRequest, ThreadHead } from '@caribou/core';
 import { HeadLog, logOf, type LogPlan, planLog } from './head-log.js';
-import { numbered } from './run-codec.js';
 import type { Sweep } from './log-sweep.js';
 
 /** The checkpoint that a script is to write: everything but its id and time. */
@@ -85,7 +91,10 @@ export function writtenHead(draft: CheckpointDraft, call: CheckpointCall, minted
 }
 
 /** The `checkpoint` event as the script wrote it. */
-export const checkpointEvent = (draft: CheckpointDraft, minted: Pick<Minted, 'checkpointId' | 'createdAt'>): RunEventOf<'checkpoint'> => ({
+export const checkpointEvent = (
+  draft: CheckpointDraft,
+  minted: Pick<Minted, 'checkpointId' | 'createdAt'>,
+): RunEventOf<'checkpoint'> => ({
   kind: 'checkpoint',
   checkpoint_id: minted.checkpointId,
   parent_id: draft.from.checkpointId,
@@ -104,17 +113,18 @@ export const draftOf = (request: CommitRequest, runId: string): CheckpointDraft 
   ...(request.error === undefined ? {} : { error: request.error }),
 });
 
+const NO_USAGE = { inputTokens: 0, outputTokens: 0, calls: 0 };
+
 /** Parameters of `commands/run-commit.lua` beside `commit`. */
-export const progressParams = (request: CommitRequest | undefined): Readonly<Record<string, unknown>> => ({
-  events: request?.events.length ?? 0,
-  input_committed: request?.inputCommitted ?? false,
-  input_tokens: request?.usage?.inputTokens ?? 0,
-  output_tokens: request?.usage?.outputTokens ?? 0,
-  calls: request?.usage?.calls ?? 0,
-});
+export function progressParams(request: CommitRequest): Readonly<Record<string, unknown>> {
+  const { inputTokens, outputTokens, calls } = request.usage ?? NO_USAGE;
+  return {
+    events: request.events.length,
+    input_committed: request.inputCommitted ?? false,
+    input_tokens: inputTokens,
+    output_tokens: outputTokens,
+    calls,
+  };
+}
 
 export const texts = (events: readonly RunEvent[]): string[] => events.map((event) => JSON.stringify(event));
-
-/** What a step appended, in the script's order. */
-export const appendedBy = (first: unknown, ...events: readonly (readonly RunEvent[])[]): NumberedEvent[] =>
-  numbered(first, events.flat());

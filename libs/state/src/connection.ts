@@ -46,7 +46,9 @@ export class RedisConnection {
     });
     this.client.setMaxListeners(0);
     const logger = options.logger ?? silentLogger;
-    this.client.on('error', (error: Error) => logger.warn({ event: 'redis.error', error: error.message }, 'redis connection'));
+    this.client.on('error', (error: Error) =>
+      logger.warn({ event: 'redis.error', error: error.message }, 'redis connection'),
+    );
   }
 
   /** @throws {UnavailableError} when Redis does not answer in time. */
@@ -84,13 +86,15 @@ export class RedisConnection {
   async close(): Promise<void> {
     if (this.closed) return;
     this.closed = true;
-    if (this.client.status === 'ready') await Promise.race([this.client.quit(), delay(this.timeoutMs, undefined, { ref: false })]);
+    if (this.client.status === 'ready')
+      await Promise.race([this.client.quit(), delay(this.timeoutMs, undefined, { ref: false })]);
     this.client.disconnect();
   }
 
   private async ready(): Promise<void> {
     if (this.client.status === 'ready') return;
-    if (this.closed) throw new UnavailableError('the connection to Redis is closed', { details: { dependency: 'redis' } });
+    if (this.closed)
+      throw new UnavailableError('the connection to Redis is closed', { details: { dependency: 'redis' } });
     await new Promise<void>((resolve, reject) => {
       const settle = (failure?: UnavailableError): void => {
         clearTimeout(timer);
@@ -100,7 +104,12 @@ export class RedisConnection {
       };
       const onReady = (): void => settle();
       const timer = setTimeout(
-        () => settle(new UnavailableError(`Redis was not reachable for ${this.timeoutMs} ms`, { details: { dependency: 'redis' } })),
+        () =>
+          settle(
+            new UnavailableError(`Redis was not reachable for ${this.timeoutMs} ms`, {
+              details: { dependency: 'redis' },
+            }),
+          ),
         this.timeoutMs,
       );
       this.client.once('ready', onReady);

@@ -15,7 +15,10 @@ export function redisEventLog(redis: RedisConnection): RunEventLog {
       const [flat, firstKept, lastSeq] = reply;
       const events = [];
       for (let index = 0; index + 1 < flat.length; index += 2) {
-        events.push({ seq: Number.parseInt(flat[index] ?? '', 10), event: parseStored<RunEvent>(flat[index + 1] ?? '') });
+        events.push({
+          seq: Number.parseInt(flat[index] ?? '', 10),
+          event: parseStored<RunEvent>(flat[index + 1] ?? ''),
+        });
       }
       return { events, firstKept, lastSeq };
     },

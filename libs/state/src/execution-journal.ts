@@ -14,7 +14,10 @@ const MAX_RESULT_BYTES = 2 * 1024 * 1024;
 const scripts = { start: loadScript('start-execution'), end: loadScript('end-execution') };
 
 /** What was executed in the sandboxes of threads, and what came of it. */
-export function redisExecutionJournal(redis: RedisConnection, { ttlMs = 24 * 3_600_000 }: JournalOptions = {}): ExecutionJournal {
+export function redisExecutionJournal(
+  redis: RedisConnection,
+  { ttlMs = 24 * 3_600_000 }: JournalOptions = {},
+): ExecutionJournal {
   const keysOf = (thread: SandboxThread, key: string): string[] => {
     const { lease, sandbox, executions } = redis.keys.thread(thread);
     return [redis.keys.executionPrefix(thread) + key, lease, sandbox, executions];
@@ -22,17 +25,27 @@ export function redisExecutionJournal(redis: RedisConnection, { ttlMs = 24 * 3_6
 
   async function ask(thread: SandboxThread, entry: ExecutionEntry, write: boolean): Promise<ExecutionState> {
     const { key, argsHash, kind, epoch, managerId, sandboxId } = entry;
-    const reply = await redis.run(
-      scripts.start,
-      keysOf(thread, key),
-      [write ? 1 : 0, String(epoch), managerId, sandboxId, key, argsHash, kind, ttlMs],
-    );
+    const reply = await redis.run(scripts.start, keysOf(thread, key), [
+      write ? 1 : 0,
+      String(epoch),
+      managerId,
+      sandboxId,
+      key,
+      argsHash,
+      kind,
+      ttlMs,
+    ]);
     const [outcome, text] = reply as [string, string];
     if (outcome === 'fenced') throw new FencedError(`the execution may not be entered: ${text}`, { details: { key } });
     return stateOf(outcome, text);
   }
 
-  async function end(thread: SandboxThread, key: string, by: string, outcome: { startedBy: string; result: unknown }): Promise<string> {
+  async function end(
+    thread: SandboxThread,
+    key: string,
+    by: string,
+    outcome: { startedBy: string; result: unknown },
+  ): Promise<string> {
     const text = JSON.stringify(outcome.result ?? null);
     if (Buffer.byteLength(text) > MAX_RESULT_BYTES) {
       throw new TooLargeError('the result of an execution is too large', { details: { limitBytes: MAX_RESULT_BYTES } });

@@ -1,12 +1,31 @@
-import type { RunEvent } from '@caribou/contracts';
+import type { RunEvent, RunStatus } from '@caribou/contracts';
 import type { FinishRequest, FinishResult, RunLease } from '@caribou/core';
-import { appendedBy, checkpointCall, checkpointEvent, draftOf, progressParams, texts } from './commit-call.js';
+import { checkpointCall, checkpointEvent, draftOf, progressParams, texts } from './commit-call.js';
 import type { RedisConnection } from './connection.js';
+import { numbered } from './run-codec.js';
 import { loadScript } from './scripts.js';
 import type { StoreSettings } from './store-settings.js';
 import { callOwned } from './thread-call.js';
 
 const script = loadScript('finish');
+
+const end = (status: RunStatus): RunEvent => ({ kind: 'end', status });
+
+/** What the script gets of the last commit, and the events the commit leaves in the log. */
+function lastStep(request: FinishRequest, runId: string) {
+  const { commit } = request;
+  if (commit === undefined) return { params: {}, texts: [], eventsOf: () => [] };
+  const draft = draftOf(commit, runId);
+  const call = checkpointCall(draft, null);
+  return {
+    params: { ...progressParams(commit), commit: call.params },
+    texts: [...texts(commit.events), ...call.texts],
+    eventsOf: (checkpointId: string, createdAt: string): readonly RunEvent[] => [
+      ...commit.events,
+      checkpointEvent(draft, { checkpointId, createdAt }),
+    ],
+  };
+}
 
 /**
  * Ends the run that the lease is for. A run whose cancel flag says rollback is rolled back whatever the request says,
@@ -20,9 +39,7 @@ export async function finishRun(
   lease: RunLease,
   request: FinishRequest,
 ): Promise<FinishResult> {
-  const { commit } = request;
-  const draft = commit === undefined ? undefined : draftOf(commit, lease.runId);
-  const call = draft === undefined ? undefined : checkpointCall(draft, null);
+  const last = lastStep(request, lease.runId);
   const reply = await callOwned(redis, lease, script, {
     params: {
       status: request.status,
@@ -33,17 +50,14 @@ export async function finishRun(
       events_ttl_ms: settings.eventsTtlMs,
       max_log_bytes: settings.maxLogBytes,
       kept_checkpoints: settings.keptCheckpoints,
-      ...progressParams(commit),
-      commit: call?.params,
+      ...last.params,
     },
-    texts: [...texts(commit?.events ?? []), ...(call?.texts ?? []), ...texts(request.events)],
+    texts: [...last.texts, ...texts(request.events)],
   });
   const [, rolledBack, first, checkpointId, createdAt, more] = reply;
-  const end = (status: FinishRequest['status']): RunEvent => ({ kind: 'end', status });
-  if (rolledBack === 1) return { appended: appendedBy(first, [end('interrupted')]), more: more === 1 };
-  const written = draft === undefined ? [] : [checkpointEvent(draft, { checkpointId: String(checkpointId), createdAt: String(createdAt) })];
-  return {
-    appended: appendedBy(first, commit?.events ?? [], written, request.events, [end(request.status)]),
-    more: more === 1,
-  };
+  const events =
+    rolledBack === 1
+      ? [end('interrupted')]
+      : [...last.eventsOf(String(checkpointId), String(createdAt)), ...request.events, end(request.status)];
+  return { appended: numbered(first, events), more: more === 1 };
 }

@@ -28,14 +28,29 @@ describe(planLog, () => {
 
     const plan = planLog(head([a, b, c], [1, 2, 3], 4), { messages: [a, newB, c] }, counters(4));
 
-    expect(plan).toMatchObject({ messages: [newB], ranges: [[1, 1], [4, 4], [3, 3]] });
+    expect(plan).toMatchObject({
+      messages: [newB],
+      ranges: [
+        [1, 1],
+        [4, 4],
+        [3, 3],
+      ],
+    });
   });
 
   test('more ranges than allowed are written once more as one', () => {
     const messages = Array.from({ length: 2 * MAX_RANGES + 2 }, (_, index) => human(`${index}`));
     const holey = messages.filter((_, index) => index % 2 === 0);
 
-    const plan = planLog(head(messages, messages.map((_, index) => index + 1), 200), { messages: holey }, counters(200));
+    const plan = planLog(
+      head(
+        messages,
+        messages.map((_, index) => index + 1),
+        200,
+      ),
+      { messages: holey },
+      counters(200),
+    );
 
     expect(plan.messages).toEqual(holey);
     expect(plan.ranges).toEqual([[200, 200 + MAX_RANGES]]);

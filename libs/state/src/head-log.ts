@@ -76,7 +76,11 @@ function planMessages(messages: readonly Message[], known: ReadonlyMap<Message, 
   return { messages: added, entries };
 }
 
-function planChannels(before: ThreadState, after: ThreadState, log: { readonly shown: HeadLog; readonly next: number }) {
+function planChannels(
+  before: ThreadState,
+  after: ThreadState,
+  log: { readonly shown: HeadLog; readonly next: number },
+) {
   const channels: Partial<Record<ChannelName, number>> = {};
   const values: ChannelName[] = [];
   for (const name of CHANNEL_NAMES) {

@@ -24,7 +24,9 @@ export const isSweepDue = (log: HeadLog): boolean => log.unshown > SWEEP_ABOVE +
  */
 export async function sweepLog(redis: RedisConnection, thread: ThreadKey, log: HeadLog): Promise<Sweep> {
   const keys = redis.keys.thread(thread);
-  const [texts, fields] = await redis.use((client) => Promise.all([client.hvals(keys.checkpoints), client.hkeys(keys.log)]));
+  const [texts, fields] = await redis.use((client) =>
+    Promise.all([client.hvals(keys.checkpoints), client.hkeys(keys.log)]),
+  );
   const shown = new Set<string>();
   for (const text of texts) {
     const checkpoint = parseStored<StoredCheckpoint>(text);

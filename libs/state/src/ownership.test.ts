@@ -1,5 +1,14 @@
 import { FencedError, newId } from '@caribou/contracts';
-import { ai, human, openStores, startRedis, type StoreFixture, type TestServer, textsOf, thread } from '@caribou/testing';
+import {
+  ai,
+  human,
+  openStores,
+  startRedis,
+  type StoreFixture,
+  type TestServer,
+  textsOf,
+  thread,
+} from '@caribou/testing';
 
 let server: TestServer;
 let store: StoreFixture;
@@ -25,7 +34,11 @@ describe('takeover', () => {
     const key = thread();
     await store.admit(key);
     const former = await store.claim(key);
-    const committed = await store.step(former, { messages: [human('a')] }, { inputCommitted: true, next: ['model_request'] });
+    const committed = await store.step(
+      former,
+      { messages: [human('a')] },
+      { inputCommitted: true, next: ['model_request'] },
+    );
     await lapse(store.redis.keys.thread(key).lease);
 
     const next = await store.claim(key);
@@ -34,7 +47,9 @@ describe('takeover', () => {
     expect(next.head).toMatchObject({ checkpointId: committed.head.checkpointId, next: ['model_request'] });
     expect(next.lease.epoch).toBeGreaterThan(former.lease.epoch);
     const before = await store.dump();
-    await expect(store.step({ lease: former.lease, head: committed.head }, { messages: [ai('zombie')] })).rejects.toThrow(FencedError);
+    await expect(
+      store.step({ lease: former.lease, head: committed.head }, { messages: [ai('zombie')] }),
+    ).rejects.toThrow(FencedError);
     await expect(store.runs.renew(former.lease)).rejects.toThrow(FencedError);
     expect(await store.dump()).toEqual(before);
   });
@@ -134,7 +149,9 @@ describe('stale heads', () => {
 
     await expect(store.step(claimed, { messages: [human('again')] })).rejects.toThrow(FencedError);
     await expect(
-      store.finish(claimed, { commit: { head: claimed.head, state: { messages: [] }, next: [], source: 'loop', step: 1, events: [custom(1)] } }),
+      store.finish(claimed, {
+        commit: { head: claimed.head, state: { messages: [] }, next: [], source: 'loop', step: 1, events: [custom(1)] },
+      }),
     ).rejects.toThrow(FencedError);
 
     expect(await store.dump()).toEqual(before);
@@ -145,7 +162,9 @@ describe('stale heads', () => {
     await store.admit(key);
     const claimed = await store.claim(key);
 
-    const outcomes = await Promise.allSettled([1, 2].map((n) => store.step(claimed, { messages: [human(`${n}`)] }, { events: [custom(n)] })));
+    const outcomes = await Promise.allSettled(
+      [1, 2].map((n) => store.step(claimed, { messages: [human(`${n}`)] }, { events: [custom(n)] })),
+    );
 
     expect(outcomes.map((outcome) => outcome.status).sort()).toEqual(['fulfilled', 'rejected']);
     expect((await store.threads.head(key))?.state.messages).toHaveLength(1);

@@ -1,6 +1,16 @@
 import { newId, NotFoundError, type StateUpdate, TooLargeError } from '@caribou/contracts';
 import type { ThreadHead, ThreadKey } from '@caribou/core';
-import { ai, type ClaimedRun, human, openStores, startRedis, type StoreFixture, type TestServer, textsOf, thread } from '@caribou/testing';
+import {
+  ai,
+  type ClaimedRun,
+  human,
+  openStores,
+  startRedis,
+  type StoreFixture,
+  type TestServer,
+  textsOf,
+  thread,
+} from '@caribou/testing';
 import { MAX_RANGES } from './head-log.js';
 
 let server: TestServer;
@@ -64,7 +74,14 @@ describe('the log of a thread', () => {
     for (let turn = 0; turn < 4; turn += 1) {
       await store.admit(key);
       const claimed = await store.claim(key);
-      await steps(store, claimed, Array.from({ length: 150 }, (_, index) => ({ title: `${turn}.${index}`, messages: [human(`${turn}.${index}`, busy.id)] })));
+      await steps(
+        store,
+        claimed,
+        Array.from({ length: 150 }, (_, index) => ({
+          title: `${turn}.${index}`,
+          messages: [human(`${turn}.${index}`, busy.id)],
+        })),
+      );
       await store.finish(claimed);
       await expiry(store, key);
     }
@@ -109,7 +126,11 @@ describe('checkpoints', () => {
     const key = thread();
     await store.admit(key);
     const claimed = await store.claim(key);
-    await steps(store, claimed, Array.from({ length: 20 }, (_, index) => ({ title: `${index}` })));
+    await steps(
+      store,
+      claimed,
+      Array.from({ length: 20 }, (_, index) => ({ title: `${index}` })),
+    );
     await store.finish(claimed);
     await store.turn(key, { messages: [human('a')] });
 
@@ -211,7 +232,17 @@ describe('temporary threads', () => {
   test('they are listed nowhere, and after the end readable only by their run, for as long as its events', async () => {
     const store = open();
     const key = thread();
-    const request = { kwargs: { input: null, context: {}, recursion_limit: 1, stream_mode: [], stream_subgraphs: false, on_disconnect: 'cancel' as const, temporary: true } };
+    const request = {
+      kwargs: {
+        input: null,
+        context: {},
+        recursion_limit: 1,
+        stream_mode: [],
+        stream_subgraphs: false,
+        on_disconnect: 'cancel' as const,
+        temporary: true,
+      },
+    };
     const run = await store.admit(key, request);
     const claimed = await store.claim(key);
     await store.step(claimed, { messages: [human('a')] });
@@ -232,7 +263,9 @@ describe('temporary threads', () => {
       store.threads.deleteThread(key),
       store.admit(key),
     ];
-    expect(await Promise.allSettled(uses)).toEqual(uses.map(() => ({ status: 'rejected', reason: expect.any(NotFoundError) })));
+    expect(await Promise.allSettled(uses)).toEqual(
+      uses.map(() => ({ status: 'rejected', reason: expect.any(NotFoundError) })),
+    );
     const withoutDeadline = [];
     for (const name of await store.keys()) if ((await ttlOf(store, name)) === -1) withoutDeadline.push(name);
     expect(withoutDeadline).toEqual([]);
@@ -241,7 +274,17 @@ describe('temporary threads', () => {
   test('one whose only run was cancelled in the queue goes as well', async () => {
     const store = open();
     const key = thread();
-    const run = await store.admit(key, { kwargs: { input: null, context: {}, recursion_limit: 1, stream_mode: [], stream_subgraphs: false, on_disconnect: 'cancel', temporary: true } });
+    const run = await store.admit(key, {
+      kwargs: {
+        input: null,
+        context: {},
+        recursion_limit: 1,
+        stream_mode: [],
+        stream_subgraphs: false,
+        on_disconnect: 'cancel',
+        temporary: true,
+      },
+    });
 
     await store.threads.requestCancel(key, run.run_id, 'interrupt');
 

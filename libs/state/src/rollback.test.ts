@@ -49,7 +49,9 @@ describe('rollback', () => {
     expect(finished).toEqual({ appended: [{ seq: 3, event: { kind: 'end', status: 'interrupted' } }], more: false });
     expect(await visible(key)).toEqual(before);
     await expect(store.threads.getRun(key, run.run_id)).rejects.toThrow(NotFoundError);
-    expect((await store.events.read(key.userId, run.run_id, { after: 0, limit: 10 })).events.at(-1)?.event.kind).toBe('end');
+    expect((await store.events.read(key.userId, run.run_id, { after: 0, limit: 10 })).events.at(-1)?.event.kind).toBe(
+      'end',
+    );
   });
 
   test('of the first run leaves a fresh thread', async () => {
@@ -73,7 +75,11 @@ describe('rollback', () => {
     const before = await visible(key);
     await store.admit(key, { checkpointId: old.checkpointId ?? '' });
     const claimed = await store.claim(key);
-    await store.step(claimed, { messages: [human('c')] }, { forkedFrom: await store.runs.loadCheckpoint(key, old.checkpointId ?? '') });
+    await store.step(
+      claimed,
+      { messages: [human('c')] },
+      { forkedFrom: await store.runs.loadCheckpoint(key, old.checkpointId ?? '') },
+    );
     expect((await store.threads.getThread(key)).values).toEqual({ title: 'old' });
 
     await store.finish(claimed, { status: 'interrupted', rollback: true });

@@ -1,4 +1,11 @@
-import { CancelAction, MultitaskStrategy, type NumberedEvent, type RunEvent, type RunRecord, RunStatus } from '@caribou/contracts';
+import {
+  CancelAction,
+  MultitaskStrategy,
+  type NumberedEvent,
+  type RunEvent,
+  type RunRecord,
+  RunStatus,
+} from '@caribou/contracts';
 import { parseStored } from './stored-json.js';
 
 /** A hash as Redis' HGETALL and our scripts give it: field, text, field, text, … */

@@ -12,13 +12,17 @@ const PAGE = 100;
 /** Most runs looked through for one list. */
 const MAX_SCANNED = 10_000;
 
-const noRun = (runId: string): NotFoundError => new NotFoundError(`Run ${runId} does not exist`, { details: { runId } });
+const noRun = (runId: string): NotFoundError =>
+  new NotFoundError(`Run ${runId} does not exist`, { details: { runId } });
 
 export function runRecords(redis: RedisConnection): Pick<ThreadStore, 'getRun' | 'listRuns' | 'deleteRun'> {
   async function readRuns(userId: string, runIds: readonly string[]): Promise<RunRecord[]> {
     const prefix = redis.keys.runPrefix(userId);
     const hashes = await redis.use((client) => Promise.all(runIds.map((runId) => client.hgetall(prefix + runId))));
-    return hashes.map((hash) => Object.entries(hash).flat()).filter((flat) => flat.length > 0).map(runOf);
+    return hashes
+      .map((hash) => Object.entries(hash).flat())
+      .filter((flat) => flat.length > 0)
+      .map(runOf);
   }
 
   async function getRun(thread: ThreadKey, runId: string): Promise<RunRecord> {
@@ -45,7 +49,8 @@ export function runRecords(redis: RedisConnection): Pick<ThreadStore, 'getRun' |
   async function deleteRun(thread: ThreadKey, runId: string): Promise<void> {
     const [outcome] = await callThread(redis, thread, deleteScript, { params: { run: runId } });
     if (outcome === 'no_run') throw noRun(runId);
-    if (outcome === 'in_flight') throw new ConflictError('the run is in flight: cancel it first', { details: { runId } });
+    if (outcome === 'in_flight')
+      throw new ConflictError('the run is in flight: cancel it first', { details: { runId } });
   }
 
   return { getRun, listRuns, deleteRun };

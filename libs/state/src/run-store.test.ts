@@ -1,5 +1,15 @@
 import { CheckpointId, FencedError, newId } from '@caribou/contracts';
-import { admission, ai, human, openStores, startRedis, type StoreFixture, type TestServer, textsOf, thread } from '@caribou/testing';
+import {
+  admission,
+  ai,
+  human,
+  openStores,
+  startRedis,
+  type StoreFixture,
+  type TestServer,
+  textsOf,
+  thread,
+} from '@caribou/testing';
 
 let server: TestServer;
 let store: StoreFixture;
@@ -17,14 +27,23 @@ describe('one run', () => {
   test('an admitted run is claimed, committed and finished, and the thread shows it', async () => {
     const key = thread();
     const run = await store.admit(key, { metadata: { source: 'test' } });
-    expect(run).toMatchObject({ status: 'pending', attempt: 0, metadata: { source: 'test' }, kwargs: admission(key).kwargs && { recursion_limit: 100 } });
+    expect(run).toMatchObject({
+      status: 'pending',
+      attempt: 0,
+      metadata: { source: 'test' },
+      kwargs: admission(key).kwargs && { recursion_limit: 100 },
+    });
     expect(await store.threads.getThread(key)).toMatchObject({ status: 'busy', values: {}, head: null });
 
     const claimed = await store.claim(key);
     expect(claimed.run).toMatchObject({ run_id: run.run_id, status: 'running', attempt: 1, base_checkpoint_id: null });
     expect(claimed).toMatchObject({ exhausted: false, head: { checkpointId: null, state: { messages: [] } } });
 
-    const first = await store.step(claimed, { messages: [human('hello')] }, { source: 'input', step: 0, inputCommitted: true, next: ['model_request'] });
+    const first = await store.step(
+      claimed,
+      { messages: [human('hello')] },
+      { source: 'input', step: 0, inputCommitted: true, next: ['model_request'] },
+    );
     const last = await store.step(
       { lease: claimed.lease, head: first.head },
       { messages: [ai('hi')], title: 'Greeting' },
@@ -35,10 +54,23 @@ describe('one run', () => {
     expect(CheckpointId.safeParse(last.head.checkpointId).success).toBe(true);
     expect(String(last.head.checkpointId) > String(first.head.checkpointId)).toBe(true);
     expect(finished).toEqual({ appended: [{ seq: 3, event: { kind: 'end', status: 'success' } }], more: false });
-    expect(await store.threads.getRun(key, run.run_id)).toMatchObject({ status: 'success', total_tokens: 7, llm_call_count: 1, input_committed: true });
-    expect(await store.threads.getThread(key)).toMatchObject({ status: 'idle', values: { title: 'Greeting' }, head: last.head.checkpointId });
+    expect(await store.threads.getRun(key, run.run_id)).toMatchObject({
+      status: 'success',
+      total_tokens: 7,
+      llm_call_count: 1,
+      input_committed: true,
+    });
+    expect(await store.threads.getThread(key)).toMatchObject({
+      status: 'idle',
+      values: { title: 'Greeting' },
+      head: last.head.checkpointId,
+    });
     const head = await store.threads.head(key);
-    expect(head).toMatchObject({ parentId: first.head.checkpointId, next: [], metadata: { source: 'loop', step: 1, run_id: run.run_id } });
+    expect(head).toMatchObject({
+      parentId: first.head.checkpointId,
+      next: [],
+      metadata: { source: 'loop', step: 1, run_id: run.run_id },
+    });
     expect(textsOf(head?.state.messages ?? [])).toEqual(['hello', 'hi']);
     expect(await store.runs.hasWork(key)).toBe(false);
     expect(await store.runs.claim(key, newId())).toEqual({ kind: 'idle' });
@@ -53,17 +85,39 @@ describe('one run', () => {
     const appended = await store.runs.append(claimed.lease, [custom(1), custom(2)]);
     const committed = await store.step(claimed, { messages: [human('x')] }, { events: [custom(3)] });
     const finished = await store.finish(claimed, {
-      commit: { head: committed.head, state: committed.head.state, next: [], source: 'loop', step: 2, events: [custom(4)] },
+      commit: {
+        head: committed.head,
+        state: committed.head.state,
+        next: [],
+        source: 'loop',
+        step: 2,
+        events: [custom(4)],
+      },
       events: [custom(5)],
     });
 
     const log = await store.events.read(key.userId, run.run_id, { after: 0, limit: 100 });
     expect(log.events).toEqual([...appended, ...committed.appended, ...finished.appended]);
     expect(log.events.map((entry) => entry.seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
-    expect(log.events.map((entry) => entry.event.kind)).toEqual(['custom', 'custom', 'custom', 'checkpoint', 'custom', 'checkpoint', 'custom', 'end']);
+    expect(log.events.map((entry) => entry.event.kind)).toEqual([
+      'custom',
+      'custom',
+      'custom',
+      'checkpoint',
+      'custom',
+      'checkpoint',
+      'custom',
+      'end',
+    ]);
     expect(log).toMatchObject({ firstKept: 1, lastSeq: 8 });
-    expect(await store.events.read(key.userId, run.run_id, { after: 6, limit: 1 })).toMatchObject({ events: [{ seq: 7 }] });
-    expect(await store.events.read('bob', run.run_id, { after: 0, limit: 1 })).toEqual({ events: [], firstKept: 0, lastSeq: 0 });
+    expect(await store.events.read(key.userId, run.run_id, { after: 6, limit: 1 })).toMatchObject({
+      events: [{ seq: 7 }],
+    });
+    expect(await store.events.read('bob', run.run_id, { after: 0, limit: 1 })).toEqual({
+      events: [],
+      firstKept: 0,
+      lastSeq: 0,
+    });
   });
 });
 
@@ -78,11 +132,14 @@ describe('fence', () => {
 
   test.each([
     ['lapsed', (lease: string) => store.redis.use((client) => client.del(lease))],
-    ['another owner\'s', (lease: string) => store.redis.use((client) => client.set(lease, 'someone:1'))],
-    ['of another epoch', async (lease: string) => {
-      const value = await store.redis.use((client) => client.get(lease));
-      return store.redis.use((client) => client.set(lease, `${value ?? ''}0`));
-    }],
+    ["another owner's", (lease: string) => store.redis.use((client) => client.set(lease, 'someone:1'))],
+    [
+      'of another epoch',
+      async (lease: string) => {
+        const value = await store.redis.use((client) => client.get(lease));
+        return store.redis.use((client) => client.set(lease, `${value ?? ''}0`));
+      },
+    ],
   ])('an owner whose lease is %s writes nothing', async (_case, lose) => {
     const key = thread();
     await store.admit(key);

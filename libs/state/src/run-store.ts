@@ -1,8 +1,7 @@
-import type { RunEvent } from '@caribou/contracts';
-import { NotFoundError, TooLargeError } from '@caribou/contracts';
-import type { ClaimResult, CommitRequest, RunLease, RunStore, ThreadKey } from '@caribou/core';
+import { type RunEvent, TooLargeError } from '@caribou/contracts';
+import type { CommitRequest, RunLease, RunStore, ThreadKey } from '@caribou/core';
+import { claimThread, loadCheckpoint } from './claim-thread.js';
 import {
-  appendedBy,
   type CheckpointDraft,
   checkpointCall,
   checkpointEvent,
@@ -16,43 +15,23 @@ import { finishRun } from './finish-run.js';
 import { logOf } from './head-log.js';
 import { pendingMember } from './keys.js';
 import { isSweepDue, type Sweep, sweepLog } from './log-sweep.js';
-import { cancelOf, numbered, runOf } from './run-codec.js';
+import { cancelOf, numbered } from './run-codec.js';
 import { loadScript } from './scripts.js';
-import { headOf, loadedOf } from './stored-checkpoint.js';
 import { type StoreOptions, storeSettings } from './store-settings.js';
-import { callOwned, callThread } from './thread-call.js';
+import { callOwned } from './thread-call.js';
 import { listUnowned } from './unowned-threads.js';
 
 const scripts = {
-  claim: loadScript('claim'),
   renew: loadScript('renew'),
   append: loadScript('append'),
   commit: loadScript('commit'),
   handOver: loadScript('hand-over'),
-  readCheckpoints: loadScript('read-checkpoints'),
 };
 
 /** The runner's face of the store in Redis. */
 export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}): RunStore {
   const settings = storeSettings(options);
   const logLimits = { max_log_bytes: settings.maxLogBytes, kept_checkpoints: settings.keptCheckpoints };
-
-  async function claim(thread: ThreadKey, ownerId: string): Promise<ClaimResult> {
-    const reply = await callThread(redis, thread, scripts.claim, {
-      params: { owner: ownerId, lease_ms: settings.leaseMs },
-    });
-    if (reply[0] !== 'run') return { kind: reply[0] === 'busy' ? 'busy' : 'idle' };
-    const [, epoch, flat, head, tries] = reply;
-    const run = runOf(flat);
-    const loaded = loadedOf(head);
-    return {
-      kind: 'run',
-      lease: { userId: thread.userId, threadId: thread.threadId, runId: run.run_id, ownerId, epoch: Number(epoch) },
-      run,
-      head: headOf(loaded, loaded.checkpoints[0] ?? null),
-      exhausted: Number(tries) > settings.maxAttempts,
-    };
-  }
 
   async function append(
     lease: RunLease,
@@ -65,7 +44,9 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
       texts: texts(events),
     });
     if (reply[0] === 'too_large') {
-      throw new TooLargeError('the event log of the run is full', { details: { limitBytes: 2 * settings.maxLogBytes } });
+      throw new TooLargeError('the event log of the run is full', {
+        details: { limitBytes: 2 * settings.maxLogBytes },
+      });
     }
     return numbered(reply[1], events);
   }
@@ -86,23 +67,17 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
     const minted = { checkpointId: String(reply[1]), createdAt: String(reply[2]), fields: Number(reply[4]) };
     return {
       head: writtenHead(draft, call, minted),
-      appended: appendedBy(reply[3], request.events, [checkpointEvent(draft, minted)]),
+      appended: numbered(reply[3], [...request.events, checkpointEvent(draft, minted)]),
       cancel: cancelOf(reply[5]),
     };
   }
 
   return {
-    claim,
+    claim: (thread, ownerId) => claimThread(redis, settings, thread, ownerId),
     append,
     commit,
     finish: (lease, request) => finishRun(redis, settings, lease, request),
-    loadCheckpoint: async (thread, checkpointId) => {
-      const reply = await callThread(redis, thread, scripts.readCheckpoints, { params: { ids: [checkpointId], ended: true } });
-      const loaded = reply[0] === 'ok' ? loadedOf(reply[1]) : null;
-      const checkpoint = loaded?.checkpoints[0] ?? null;
-      if (loaded === null || checkpoint === null) throw new NotFoundError(`checkpoint ${checkpointId} does not exist`);
-      return headOf(loaded, checkpoint);
-    },
+    loadCheckpoint: (thread, checkpointId) => loadCheckpoint(redis, thread, checkpointId),
     renew: async (lease) => {
       const reply = await callOwned(redis, lease, scripts.renew, { params: { lease_ms: settings.leaseMs } });
       return { cancel: cancelOf(reply[1]) };
@@ -111,7 +86,8 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
       await callOwned(redis, lease, scripts.handOver, { params: {} });
     },
     listUnowned: (limit) => listUnowned(redis, limit),
-    hasWork: async (thread) => (await redis.use((client) => client.zscore(redis.keys.pending, pendingMember(thread)))) !== null,
+    hasWork: async (thread) =>
+      (await redis.use((client) => client.zscore(redis.keys.pending, pendingMember(thread)))) !== null,
     ping: () => redis.ping(),
   };
 }

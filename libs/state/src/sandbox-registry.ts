@@ -19,7 +19,11 @@ export function redisSandboxRegistry(redis: RedisConnection): SandboxRegistry {
   const { keys } = redis;
   return {
     renewManager: async (managerId, ttlMs) => {
-      const lapsed = await redis.run(scripts.renew, [keys.manager(managerId), keys.managerSeen(managerId)], [ttlMs, SEEN_TTL_MS]);
+      const lapsed = await redis.run(
+        scripts.renew,
+        [keys.manager(managerId), keys.managerSeen(managerId)],
+        [ttlMs, SEEN_TTL_MS],
+      );
       return { lapsed: lapsed === 1 };
     },
     releaseManager: async (managerId) => {
@@ -27,7 +31,9 @@ export function redisSandboxRegistry(redis: RedisConnection): SandboxRegistry {
     },
     isManagerAlive: async (managerId) => (await redis.use((client) => client.exists(keys.manager(managerId)))) === 1,
     binding: async (thread) => {
-      const found = await redis.use((client) => client.hmget(keys.thread(thread).sandbox, 'manager', 'sandbox', 'driver'));
+      const found = await redis.use((client) =>
+        client.hmget(keys.thread(thread).sandbox, 'manager', 'sandbox', 'driver'),
+      );
       return found.every((text) => text !== null) ? recordOf(found) : null;
     },
     bind: async (thread, proposal) => {
@@ -37,9 +43,12 @@ export function redisSandboxRegistry(redis: RedisConnection): SandboxRegistry {
         [sandbox, lease],
         [keys.managerPrefix, String(proposal.epoch), proposal.managerId, proposal.sandboxId, proposal.driver],
       )) as string[];
-      if (reply[0] === 'fenced') throw new FencedError('the epoch is not that of the thread', { details: { threadId: thread.threadId } });
+      if (reply[0] === 'fenced')
+        throw new FencedError('the epoch is not that of the thread', { details: { threadId: thread.threadId } });
       if (reply[0] === 'driver') {
-        throw new ConflictError(`the thread's sandbox is of the driver ${reply[1] ?? ''}`, { details: { threadId: thread.threadId } });
+        throw new ConflictError(`the thread's sandbox is of the driver ${reply[1] ?? ''}`, {
+          details: { threadId: thread.threadId },
+        });
       }
       return recordOf(reply.slice(1));
     },

@@ -24,7 +24,12 @@ afterAll(async () => {
   await server.stop();
 });
 
-const docker = (managerId: string, epoch: number) => ({ managerId, sandboxId: `box-of-${managerId}`, driver: 'docker' as const, epoch });
+const docker = (managerId: string, epoch: number) => ({
+  managerId,
+  sandboxId: `box-of-${managerId}`,
+  driver: 'docker' as const,
+  epoch,
+});
 
 /** A thread with an owner, bound to a live manager `m1`. */
 async function boundThread() {
@@ -34,7 +39,14 @@ async function boundThread() {
   const { epoch } = claimed.lease;
   await registry.renewManager('m1', 60_000);
   await registry.bind(key, docker('m1', epoch));
-  const entry: ExecutionEntry = { key: 'run:call', argsHash: 'h', kind: 'exec', epoch, managerId: 'm1', sandboxId: 'box-of-m1' };
+  const entry: ExecutionEntry = {
+    key: 'run:call',
+    argsHash: 'h',
+    kind: 'exec',
+    epoch,
+    managerId: 'm1',
+    sandboxId: 'box-of-m1',
+  };
   return { key, claimed, epoch, entry };
 }
 
@@ -54,10 +66,18 @@ describe(redisSandboxRegistry, () => {
     const { key, epoch } = await boundThread();
     await registry.renewManager('m2', 60_000);
 
-    expect(await registry.bind(key, docker('m2', epoch))).toEqual({ managerId: 'm1', sandboxId: 'box-of-m1', driver: 'docker' });
+    expect(await registry.bind(key, docker('m2', epoch))).toEqual({
+      managerId: 'm1',
+      sandboxId: 'box-of-m1',
+      driver: 'docker',
+    });
     await registry.releaseManager('m1');
     await registry.releaseManager('m1');
-    expect(await registry.bind(key, docker('m2', epoch))).toEqual({ managerId: 'm2', sandboxId: 'box-of-m2', driver: 'docker' });
+    expect(await registry.bind(key, docker('m2', epoch))).toEqual({
+      managerId: 'm2',
+      sandboxId: 'box-of-m2',
+      driver: 'docker',
+    });
     expect(await registry.binding(key)).toEqual({ managerId: 'm2', sandboxId: 'box-of-m2', driver: 'docker' });
     expect(await registry.binding(thread())).toBeNull();
   });
@@ -116,10 +136,15 @@ describe(redisExecutionJournal, () => {
     await registry.bind(key, docker('m2', epoch));
     await expect(journal.markUnknown(key, entry.key, { ...lost, startedBy: 'm3' })).rejects.toThrow(FencedError);
     expect(await journal.markUnknown(key, entry.key, lost)).toEqual({ result: { unknown: true } });
-    expect(await journal.markUnknown(key, entry.key, { ...lost, result: 'second' })).toEqual({ result: { unknown: true } });
+    expect(await journal.markUnknown(key, entry.key, { ...lost, result: 'second' })).toEqual({
+      result: { unknown: true },
+    });
 
     await expect(journal.finish(key, entry.key, { managerId: 'm1', result: 1 })).rejects.toThrow(FencedError);
-    expect(await journal.peek(key, { ...entry, managerId: 'm2', sandboxId: 'box-of-m2' })).toEqual({ state: 'done', result: { unknown: true } });
+    expect(await journal.peek(key, { ...entry, managerId: 'm2', sandboxId: 'box-of-m2' })).toEqual({
+      state: 'done',
+      result: { unknown: true },
+    });
   });
 
   test('an earlier result wins over unknown', async () => {
@@ -127,7 +152,9 @@ describe(redisExecutionJournal, () => {
     await journal.start(key, entry);
     await journal.finish(key, entry.key, { managerId: 'm1', result: 'real' });
 
-    expect(await journal.markUnknown(key, entry.key, { startedBy: 'm1', by: 'm1', result: 'unknown' })).toEqual({ result: 'real' });
+    expect(await journal.markUnknown(key, entry.key, { startedBy: 'm1', by: 'm1', result: 'unknown' })).toEqual({
+      result: 'real',
+    });
   });
 
   test('what was never started cannot be finished, and a result above 2 MiB is refused', async () => {
@@ -135,7 +162,9 @@ describe(redisExecutionJournal, () => {
 
     await expect(journal.finish(key, 'other:key', { managerId: 'm1', result: 1 })).rejects.toThrow(FencedError);
     await journal.start(key, entry);
-    await expect(journal.finish(key, entry.key, { managerId: 'm1', result: 'x'.repeat(2 * 1024 * 1024) })).rejects.toThrow(TooLargeError);
+    await expect(
+      journal.finish(key, entry.key, { managerId: 'm1', result: 'x'.repeat(2 * 1024 * 1024) }),
+    ).rejects.toThrow(TooLargeError);
   });
 
   test('entries have a deadline and go with their thread', async () => {

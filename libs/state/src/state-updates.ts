@@ -1,4 +1,10 @@
-import { ConflictError, type CheckpointView, type NextNode, type StateUpdate, type ThreadState } from '@caribou/contracts';
+import {
+  ConflictError,
+  type CheckpointView,
+  type NextNode,
+  type StateUpdate,
+  type ThreadState,
+} from '@caribou/contracts';
 import { applyUpdate, type ThreadHead, type ThreadKey, type ThreadStore } from '@caribou/core';
 import { known, readCheckpoints } from './checkpoint-reads.js';
 import { type CheckpointDraft, checkpointCall } from './commit-call.js';
@@ -33,7 +39,10 @@ export function stateUpdates(redis: RedisConnection, settings: StoreSettings): P
   }
 
   /** The head, and the checkpoint to build on: one and the same unless an older one is named. */
-  async function readBase(thread: ThreadKey, checkpointId: string | undefined): Promise<{ head: ThreadHead; from: ThreadHead }> {
+  async function readBase(
+    thread: ThreadKey,
+    checkpointId: string | undefined,
+  ): Promise<{ head: ThreadHead; from: ThreadHead }> {
     const loaded = await readCheckpoints(redis, thread, {});
     const head = headOf(loaded, loaded.checkpoints[0] ?? null);
     if (checkpointId === undefined || checkpointId === loaded.headId) return { head, from: head };

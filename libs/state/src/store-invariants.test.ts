@@ -1,6 +1,15 @@
 import { isTerminal, newId, REMOVE_ALL, type StateUpdate, type ThreadState } from '@caribou/contracts';
 import { applyUpdate, type ThreadKey } from '@caribou/core';
-import { ai, type ClaimedRun, human, openStores, startRedis, type StoreFixture, type TestServer, thread } from '@caribou/testing';
+import {
+  ai,
+  type ClaimedRun,
+  human,
+  openStores,
+  startRedis,
+  type StoreFixture,
+  type TestServer,
+  thread,
+} from '@caribou/testing';
 import fc from 'fast-check';
 
 let server: TestServer;
@@ -31,31 +40,37 @@ const update: fc.Arbitrary<StateUpdate> = fc.record(
     messages: fc.array(change, { maxLength: 4 }),
     title: fc.string(),
     artifacts: fc.array(fc.constantFrom('/a', '/b', '/c'), { maxLength: 2 }),
-    todos: fc.array(fc.record({ content: fc.string(), status: fc.constantFrom('pending' as const, 'completed' as const) }), { maxLength: 2 }),
+    todos: fc.array(
+      fc.record({ content: fc.string(), status: fc.constantFrom('pending' as const, 'completed' as const) }),
+      { maxLength: 2 },
+    ),
   },
   { requiredKeys: [] },
 );
 
 test('what is committed and loaded equals what the reducer makes of the same updates', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.array(update, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 4 }), async (turns) => {
-      const key = thread();
-      let expected: ThreadState = { messages: [] };
-      for (const updates of turns) {
-        await store.admit(key);
-        const claimed = await store.claim(key);
-        expect(claimed.head.state).toEqual(expected);
-        let { head } = claimed;
-        for (const each of updates) {
-          expected = applyUpdate(expected, each);
-          head = (await store.step({ lease: claimed.lease, head }, each)).head;
+    fc.asyncProperty(
+      fc.array(fc.array(update, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 4 }),
+      async (turns) => {
+        const key = thread();
+        let expected: ThreadState = { messages: [] };
+        for (const updates of turns) {
+          await store.admit(key);
+          const claimed = await store.claim(key);
+          expect(claimed.head.state).toEqual(expected);
+          let { head } = claimed;
+          for (const each of updates) {
+            expected = applyUpdate(expected, each);
+            head = (await store.step({ lease: claimed.lease, head }, each)).head;
+          }
+          await store.finish(claimed);
         }
-        await store.finish(claimed);
-      }
-      const { messages: _messages, ...values } = expected;
-      expect((await store.threads.head(key))?.state).toEqual(expected);
-      expect((await store.threads.getThread(key)).values).toEqual(values);
-    }),
+        const { messages: _messages, ...values } = expected;
+        expect((await store.threads.head(key))?.state).toEqual(expected);
+        expect((await store.threads.getThread(key)).values).toEqual(values);
+      },
+    ),
     { numRuns: 40 },
   );
 });
@@ -67,10 +82,48 @@ type Operation =
   | { readonly kind: 'cancel'; readonly action: 'interrupt' | 'rollback'; readonly run: number };
 
 const operation: fc.Arbitrary<Operation> = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('admit' as const), strategy: fc.constantFrom('reject' as const, 'interrupt' as const, 'rollback' as const, 'enqueue' as const, 'enqueue' as const) }) },
-  { weight: 5, arbitrary: fc.record({ kind: fc.constantFrom('claim' as const, 'claim' as const, 'commit' as const, 'append' as const, 'handOver' as const, 'lapse' as const, 'update' as const) }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('finish' as const), status: fc.constantFrom('success' as const, 'error' as const, 'interrupted' as const) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('cancel' as const), action: fc.constantFrom('interrupt' as const, 'rollback' as const), run: fc.nat() }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('admit' as const),
+      strategy: fc.constantFrom(
+        'reject' as const,
+        'interrupt' as const,
+        'rollback' as const,
+        'enqueue' as const,
+        'enqueue' as const,
+      ),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constantFrom(
+        'claim' as const,
+        'claim' as const,
+        'commit' as const,
+        'append' as const,
+        'handOver' as const,
+        'lapse' as const,
+        'update' as const,
+      ),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('finish' as const),
+      status: fc.constantFrom('success' as const, 'error' as const, 'interrupted' as const),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('cancel' as const),
+      action: fc.constantFrom('interrupt' as const, 'rollback' as const),
+      run: fc.nat(),
+    }),
+  },
 );
 
 /** Drives one thread; refusals are part of it, only the invariants matter. */
@@ -108,10 +161,12 @@ class Driver {
   }
 
   private async own(step: Operation, claimed: ClaimedRun): Promise<void> {
-    if (step.kind === 'append') await store.runs.append(claimed.lease, [{ kind: 'custom', data: 1 }], { openMessageId: newId() });
+    if (step.kind === 'append')
+      await store.runs.append(claimed.lease, [{ kind: 'custom', data: 1 }], { openMessageId: newId() });
     if (step.kind === 'handOver') await store.runs.handOver(claimed.lease);
     if (step.kind === 'finish') await store.finish(claimed, { status: step.status });
-    if (step.kind === 'commit') this.claimed = { ...claimed, head: (await store.step(claimed, { messages: [ai('x')] })).head };
+    if (step.kind === 'commit')
+      this.claimed = { ...claimed, head: (await store.step(claimed, { messages: [ai('x')] })).head };
   }
 }
 
@@ -133,10 +188,15 @@ async function expectInvariants(key: ThreadKey, admitted: readonly string[]): Pr
   expect(inFlight.filter((id) => admitted.includes(id)).sort()).toEqual([...working].sort());
   if (lease !== null) expect(current).not.toBe('');
   expect(order.at(-1) ?? '').toBe(record['head'] ?? '');
-  for (const runId of admitted) await expectRun(key, runId, { isWorking: working.includes(runId), isCurrent: runId === current });
+  for (const runId of admitted)
+    await expectRun(key, runId, { isWorking: working.includes(runId), isCurrent: runId === current });
 }
 
-async function expectRun(key: ThreadKey, runId: string, { isWorking, isCurrent }: { isWorking: boolean; isCurrent: boolean }): Promise<void> {
+async function expectRun(
+  key: ThreadKey,
+  runId: string,
+  { isWorking, isCurrent }: { isWorking: boolean; isCurrent: boolean },
+): Promise<void> {
   const log = await store.events.read(key.userId, runId, { after: 0, limit: 1000 });
   const ends = log.events.filter((entry) => entry.event.kind === 'end');
   const run = (await store.threads.listRuns(key, { limit: 1000, offset: 0 })).find((each) => each.run_id === runId);
@@ -158,7 +218,9 @@ test('whatever happens to a thread: no run is lost, one is current, work is pend
       for (let left = driver.admitted.length; left > 0; left -= 1) {
         await driver.apply({ kind: 'lapse' });
         await driver.apply({ kind: 'claim' });
-        await driver.apply({ kind: 'finish', status: 'success' }).catch((error: unknown) => expect(error).toMatchObject({ code: 'fenced' }));
+        await driver
+          .apply({ kind: 'finish', status: 'success' })
+          .catch((error: unknown) => expect(error).toMatchObject({ code: 'fenced' }));
       }
       expect(await store.runs.hasWork(driver.key)).toBe(false);
     }),

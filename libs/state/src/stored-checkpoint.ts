@@ -52,7 +52,9 @@ export function loadedOf(reply: unknown): LoadedCheckpoints {
 export function stateOf(loaded: LoadedCheckpoints, checkpoint: StoredCheckpoint): ThreadState {
   const read = (field: string): unknown => {
     if (loaded.entries.has(field)) return loaded.entries.get(field);
-    throw new BugError('a checkpoint shows an entry that the log does not have', { details: { checkpoint: checkpoint.id, field } });
+    throw new BugError('a checkpoint shows an entry that the log does not have', {
+      details: { checkpoint: checkpoint.id, field },
+    });
   };
   const messages = entriesOf(checkpoint.ranges).map((entry) => read(String(entry)) as Message);
   const channels = Object.entries(checkpoint.channels).map(([name, entry]) => [name, read(`c${entry}`)]);

@@ -17,7 +17,12 @@ export interface ThreadCall {
 }
 
 /** Runs a script on a thread, as `commands/thread.lua` describes. @throws {BugError} when a key holds a foreign type. */
-export async function callThread(redis: RedisConnection, thread: ThreadKey, script: Script, call: ThreadCall): Promise<Reply> {
+export async function callThread(
+  redis: RedisConnection,
+  thread: ThreadKey,
+  script: Script,
+  call: ThreadCall,
+): Promise<Reply> {
   const keys = [...Object.values<string>({ ...redis.keys.thread(thread) }), ...(call.moreKeys ?? [])];
   const reply = (await redis.run(script, keys, [
     redis.keys.runPrefix(thread.userId),
@@ -28,13 +33,20 @@ export async function callThread(redis: RedisConnection, thread: ThreadKey, scri
     ...(call.texts ?? []),
   ])) as Reply;
   if (reply[0] === 'damaged') {
-    throw new BugError('a key of the store holds a foreign type', { details: { key: reply[1], threadId: thread.threadId } });
+    throw new BugError('a key of the store holds a foreign type', {
+      details: { key: reply[1], threadId: thread.threadId },
+    });
   }
   return reply;
 }
 
 /** Runs a script under the fence of a lease. @throws {FencedError} when the caller is not the owner. */
-export async function callOwned(redis: RedisConnection, lease: RunLease, script: Script, call: ThreadCall): Promise<Reply> {
+export async function callOwned(
+  redis: RedisConnection,
+  lease: RunLease,
+  script: Script,
+  call: ThreadCall,
+): Promise<Reply> {
   const fence = { owner: lease.ownerId, epoch: String(lease.epoch), run: lease.runId };
   const reply = await callThread(redis, lease, script, { ...call, params: { ...call.params, ...fence } });
   if (reply[0] === 'fenced') {

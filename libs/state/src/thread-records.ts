@@ -19,7 +19,9 @@ const noThread = (threadId: string): NotFoundError =>
 export function assertAllowed([outcome]: Reply, threadId: string): void {
   if (outcome === 'no_thread') throw noThread(threadId);
   if (outcome === 'busy') {
-    throw new ConflictError('Thread is busy: a run is in flight. Wait for it to finish or cancel it.', { details: { threadId } });
+    throw new ConflictError('Thread is busy: a run is in flight. Wait for it to finish or cancel it.', {
+      details: { threadId },
+    });
   }
 }
 
@@ -38,7 +40,8 @@ export function threadRecords(redis: RedisConnection): Records {
 
     createThread: async (thread, metadata) => {
       const reply = await callThread(redis, thread, scripts.create, { params: {}, texts: [JSON.stringify(metadata)] });
-      if (reply[0] === 'taken') throw new ConflictError('this thread id is in use', { details: { threadId: thread.threadId } });
+      if (reply[0] === 'taken')
+        throw new ConflictError('this thread id is in use', { details: { threadId: thread.threadId } });
       return { record: threadOf(thread.threadId, reply[1]), created: reply[2] === 1 };
     },
 
@@ -70,7 +73,8 @@ export function threadRecords(redis: RedisConnection): Records {
         moreKeys: [target.record, target.log, target.checkpoints, target.order],
       });
       assertAllowed(reply, thread.threadId);
-      if (reply[0] === 'taken') throw new ConflictError('this thread id is in use', { details: { threadId: newThreadId } });
+      if (reply[0] === 'taken')
+        throw new ConflictError('this thread id is in use', { details: { threadId: newThreadId } });
       return threadOf(newThreadId, reply[1]);
     },
   };

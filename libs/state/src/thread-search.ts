@@ -25,7 +25,12 @@ export function threadSearch(redis: RedisConnection): Pick<ThreadStore, 'searchT
     });
   }
 
-  async function idsByUpdate(userId: string, order: ThreadSearch['sortOrder'], from: number, to: number): Promise<string[]> {
+  async function idsByUpdate(
+    userId: string,
+    order: ThreadSearch['sortOrder'],
+    from: number,
+    to: number,
+  ): Promise<string[]> {
     const key = redis.keys.threads(userId);
     return redis.use((client) => (order === 'desc' ? client.zrevrange(key, from, to) : client.zrange(key, from, to)));
   }
@@ -63,7 +68,8 @@ const isMatch = (thread: ThreadRecord, { status, metadata, values }: ThreadSearc
 /** Equal fields are told apart by the thread id, so that pages do not overlap. */
 function inOrder({ sortBy, sortOrder }: ThreadSearch): (first: ThreadRecord, second: ThreadRecord) => number {
   const sign = sortOrder === 'desc' ? -1 : 1;
-  return (first, second) => sign * (compare(first[sortBy], second[sortBy]) || compare(first.thread_id, second.thread_id));
+  return (first, second) =>
+    sign * (compare(first[sortBy], second[sortBy]) || compare(first.thread_id, second.thread_id));
 }
 
 const compare = (first: string, second: string): number => (first < second ? -1 : first > second ? 1 : 0);

@@ -20,7 +20,14 @@ import {
   type ThreadKey,
   type ThreadStore,
 } from '@caribou/core';
-import { createRedis, type RedisConnection, redisEventLog, redisRunStore, redisThreadStore, type StoreOptions } from '@caribou/state';
+import {
+  createRedis,
+  type RedisConnection,
+  redisEventLog,
+  redisRunStore,
+  redisThreadStore,
+  type StoreOptions,
+} from '@caribou/state';
 
 export type ClaimedRun = Extract<ClaimResult, { kind: 'run' }>;
 
@@ -40,7 +47,11 @@ export interface StoreFixture {
   /** Claims for a fresh owner. @throws Error unless there is something to run. */
   claim(thread: ThreadKey): Promise<ClaimedRun>;
   /** Commits an update on the head of a claim or of the last commit. */
-  step(claimed: Pick<ClaimedRun, 'lease' | 'head'>, update: StateUpdate, request?: Partial<CommitRequest>): Promise<CommitResult>;
+  step(
+    claimed: Pick<ClaimedRun, 'lease' | 'head'>,
+    update: StateUpdate,
+    request?: Partial<CommitRequest>,
+  ): Promise<CommitResult>;
   finish(claimed: Pick<ClaimedRun, 'lease'>, request?: Partial<FinishRequest>): Promise<FinishResult>;
   /** A whole run: admitted, claimed, one commit with the update, success. */
   turn(thread: ThreadKey, update: StateUpdate): Promise<{ readonly run: RunRecord; readonly head: ThreadHead }>;
@@ -76,7 +87,8 @@ export function openStores(url: string, options: StoreOptions = {}): StoreFixtur
   const threads = redisThreadStore(redis, options);
   const keys = async (): Promise<string[]> => (await redis.use((client) => client.keys(`${prefix}*`))).sort();
 
-  const admit: StoreFixture['admit'] = async (key, overrides = {}) => (await threads.admit({ ...admission(key), ...overrides })).run;
+  const admit: StoreFixture['admit'] = async (key, overrides = {}) =>
+    (await threads.admit({ ...admission(key), ...overrides })).run;
   const claim: StoreFixture['claim'] = async (key) => {
     const claimed = await runs.claim(key, newId());
     if (claimed.kind !== 'run') throw new Error(`the claim answered ${claimed.kind}`);
@@ -102,7 +114,12 @@ export function openStores(url: string, options: StoreOptions = {}): StoreFixtur
     threads,
     events: redisEventLog(redis),
     keys,
-    dump: async () => Object.fromEntries(await Promise.all((await keys()).map(async (key) => [key, await contentOf(redis, key)]))),
+    dump: async () =>
+      Object.fromEntries(
+        await Promise.all(
+          (await keys()).map(async (key): Promise<[string, unknown]> => [key, await contentOf(redis, key)]),
+        ),
+      ),
     admit,
     claim,
     step,
