@@ -34,7 +34,11 @@ describe('access', () => {
   });
 
   test('with keys on, every route but the public ones answers 401 without a key, and so does an unknown path', async () => {
-    for (const { method, url } of [...sweep, { method: 'GET' as const, url: '/api/nothing' }, { method: 'GET' as const, url: '/API/threads/x' }]) {
+    for (const { method, url } of [
+      ...sweep,
+      { method: 'GET' as const, url: '/api/nothing' },
+      { method: 'GET' as const, url: '/API/threads/x' },
+    ]) {
       const { statusCode } = await locked.app.inject({ method, url });
       const isOpen = open.has(url.replace('/api/langgraph', '/api'));
       expect({ url, refused: statusCode === 401 }).toEqual({ url, refused: !isOpen });
@@ -42,7 +46,8 @@ describe('access', () => {
   });
 
   test('a key counts as X-Api-Key and as a bearer token, and an unknown one does not', async () => {
-    const search = (headers: Record<string, string>) => locked.app.inject({ method: 'POST', url: '/api/threads/search', headers });
+    const search = (headers: Record<string, string>) =>
+      locked.app.inject({ method: 'POST', url: '/api/threads/search', headers });
     expect((await search({ 'x-api-key': 'alice-key-1' })).statusCode).toBe(200);
     expect((await search({ authorization: 'Bearer bob-key-123' })).statusCode).toBe(200);
     expect((await search({ 'x-api-key': 'alice-key-2' })).statusCode).toBe(401);
@@ -51,7 +56,9 @@ describe('access', () => {
 
   test("another user's thread is not there, on any route", async () => {
     const as = (key: string) => ({ 'x-api-key': key, 'content-type': 'application/json' });
-    const { thread_id } = (await locked.app.inject({ method: 'POST', url: '/api/threads', headers: as('alice-key-1'), payload: {} })).json<{
+    const { thread_id } = (
+      await locked.app.inject({ method: 'POST', url: '/api/threads', headers: as('alice-key-1'), payload: {} })
+    ).json<{
       thread_id: string;
     }>();
     const run = { assistant_id: 'lead_agent', input: null, values: {}, checkpoint: {}, metadata: {} };
@@ -60,12 +67,18 @@ describe('access', () => {
       const url = `/api${path.replace(':thread_id', thread_id).replace(':run_id', NOBODY).replace(':checkpoint_id', NOBODY)}`;
       const body = method === 'GET' || method === 'DELETE' ? {} : { payload: run };
       const { 'x-api-key': key } = as('bob-key-123');
-      expect({ url, status: (await locked.app.inject({ method, url, headers: { 'x-api-key': key }, ...body })).statusCode }).toEqual({
+      expect({
+        url,
+        status: (await locked.app.inject({ method, url, headers: { 'x-api-key': key }, ...body })).statusCode,
+      }).toEqual({
         url,
         status: 404,
       });
     }
-    expect((await locked.app.inject({ url: `/api/threads/${thread_id}`, headers: { 'x-api-key': 'alice-key-1' } })).statusCode).toBe(200);
+    expect(
+      (await locked.app.inject({ url: `/api/threads/${thread_id}`, headers: { 'x-api-key': 'alice-key-1' } }))
+        .statusCode,
+    ).toBe(200);
   });
 
   test('with keys off, pages of other origins and names pointed at this machine are refused', async () => {
@@ -84,7 +97,11 @@ describe('access', () => {
   });
 
   test('a local page may call and read where its run is', async () => {
-    const headers = { origin: 'http://localhost:3000', 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-api-key' };
+    const headers = {
+      origin: 'http://localhost:3000',
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'x-api-key',
+    };
     const preflight = await locked.app.inject({ method: 'OPTIONS', url: '/api/threads', headers });
     const answer = await locked.app.inject({ url: '/api/ok', headers: { origin: 'http://localhost:3000' } });
 
@@ -95,8 +112,12 @@ describe('access', () => {
   });
 
   test('the OpenAPI document names every route, and the page shows them', async () => {
-    const document = (await local.app.inject('/openapi.json')).json<{ paths: Record<string, Record<string, { operationId: string }>> }>();
-    const named = Object.values(document.paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId));
+    const document = (await local.app.inject('/openapi.json')).json<{
+      paths: Record<string, Record<string, { operationId: string }>>;
+    }>();
+    const named = Object.values(document.paths).flatMap((methods) =>
+      Object.values(methods).map(({ operationId }) => operationId),
+    );
     const page = (await local.app.inject('/docs')).body;
 
     expect(named.sort()).toEqual(httpRoutes.map(({ name }) => name).sort());
@@ -105,7 +126,10 @@ describe('access', () => {
 
   test('ready says what is missing', async () => {
     const ready = await local.app.inject('/ready');
-    expect({ status: ready.statusCode, body: ready.json<unknown>() }).toEqual({ status: 200, body: { status: 'ready', missing: {} } });
+    expect({ status: ready.statusCode, body: ready.json<unknown>() }).toEqual({
+      status: 200,
+      body: { status: 'ready', missing: {} },
+    });
     servers[1]?.pause();
     try {
       const paused = await local.app.inject('/ready');

@@ -14,7 +14,16 @@ import {
 } from '@caribou/state';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AssistantsController } from './assistants/assistants.controller.js';
-import { BUS, EVENT_LOG, type GatewayBus, type GatewaySettings, LOGGER, METRICS, SETTINGS, THREAD_STORE } from './ports.js';
+import {
+  BUS,
+  EVENT_LOG,
+  type GatewayBus,
+  type GatewaySettings,
+  LOGGER,
+  METRICS,
+  SETTINGS,
+  THREAD_STORE,
+} from './ports.js';
 import { RunsController } from './runs/runs.controller.js';
 import { RunsService } from './runs/runs.service.js';
 import { StatelessRunsController } from './runs/stateless-runs.controller.js';

@@ -10,7 +10,10 @@ export const METRICS = Symbol('Metrics');
 export const SETTINGS = Symbol('GatewaySettings');
 
 /** What the gateway uses of the bus. */
-export type GatewayBus = Pick<Bus, 'publishWake' | 'publishCancel' | 'publishEvents' | 'subscribeEvents' | 'checkStreams'>;
+export type GatewayBus = Pick<
+  Bus,
+  'publishWake' | 'publishCancel' | 'publishEvents' | 'subscribeEvents' | 'checkStreams'
+>;
 
 /** The part of the configuration that decides how the gateway answers. */
 export interface GatewaySettings {

@@ -18,8 +18,14 @@ const framesOf = (text: string): Frame[] =>
     .split('\n\n')
     .filter((block) => block.startsWith('event:'))
     .map((block) => {
-      const fields = new Map(block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]));
-      return { event: fields.get('event') ?? '', id: fields.get('id') ?? '', data: JSON.parse(fields.get('data') ?? 'null') as unknown };
+      const fields = new Map(
+        block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
+      );
+      return {
+        event: fields.get('event') ?? '',
+        id: fields.get('id') ?? '',
+        data: JSON.parse(fields.get('data') ?? 'null') as unknown,
+      };
     });
 
 const model = { node: 'model_request', step: 1 };
@@ -55,7 +61,10 @@ describe('run streams', () => {
     await bus.whenConnected();
     runs = redisRunStore(connection);
     publish = (runId, events) => bus.publishEvents(runId, events);
-    stops.push(() => bus.close(), () => connection.close());
+    stops.push(
+      () => bus.close(),
+      () => connection.close(),
+    );
   }, 30_000);
 
   afterAll(async () => {
@@ -66,9 +75,18 @@ describe('run streams', () => {
 
   const at = (index: number): string => gateways[index]?.url ?? '';
   const post = (url: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> =>
-    fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) });
-  const newThread = async (): Promise<string> => ((await (await post(`${at(0)}/threads`, {})).json()) as { thread_id: string }).thread_id;
-  const body = (more: object = {}) => ({ assistant_id: 'lead_agent', input: { messages: [{ role: 'user', content: 'hi' }] }, ...more });
+    fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+  const newThread = async (): Promise<string> =>
+    ((await (await post(`${at(0)}/threads`, {})).json()) as { thread_id: string }).thread_id;
+  const body = (more: object = {}) => ({
+    assistant_id: 'lead_agent',
+    input: { messages: [{ role: 'user', content: 'hi' }] },
+    ...more,
+  });
   const runIdOf = (response: Response): string => response.headers.get('content-location')?.split('/').at(-1) ?? '';
 
   /** A runner that does what the test says, step by step, over the real store and bus. */
@@ -84,10 +102,25 @@ describe('run streams', () => {
       const { lease, run, head } = claimed;
       const runner = new Runner(lease, head);
       await runner.tell([
-        { kind: 'run.start', run_id: run.run_id, thread_id: threadId, attempt: run.attempt, dropped_message_ids: [], checkpoint_id: null },
+        {
+          kind: 'run.start',
+          run_id: run.run_id,
+          thread_id: threadId,
+          attempt: run.attempt,
+          dropped_message_ids: [],
+          checkpoint_id: null,
+        },
       ]);
       const state = applyUpdate(head.state, run.kwargs.input ?? {});
-      const commit = { head, state, next: ['model_request' as const], source: 'input' as const, step: 0, events: [], inputCommitted: true };
+      const commit = {
+        head,
+        state,
+        next: ['model_request' as const],
+        source: 'input' as const,
+        step: 0,
+        events: [],
+        inputCommitted: true,
+      };
       const { appended, head: committed } = await runs.commit(lease, commit);
       publish(lease.runId, appended);
       runner.head = committed;
@@ -115,7 +148,10 @@ describe('run streams', () => {
 
   test('a turn streams metadata, the input, deltas and the final values, and its headers say where it is', async () => {
     const threadId = await newThread();
-    const response = await post(`${at(0)}/threads/${threadId}/runs/stream`, body({ stream_mode: ['values', 'messages-tuple'] }));
+    const response = await post(
+      `${at(0)}/threads/${threadId}/runs/stream`,
+      body({ stream_mode: ['values', 'messages-tuple'] }),
+    );
     const runId = runIdOf(response);
     expect(response.headers.get('content-type')).toContain('text/event-stream');
     expect(response.headers.get('content-location')).toBe(`/threads/${threadId}/runs/${runId}`);
@@ -131,12 +167,20 @@ describe('run streams', () => {
 
     expect(frames.map(({ event }) => event)).toEqual(['metadata', 'values', 'messages', 'messages', 'values', 'end']);
     expect(frames[0]?.data).toEqual({ run_id: runId, thread_id: threadId, attempt: 1 });
-    expect(frames[4]?.data).toMatchObject({ messages: [{ type: 'human', content: 'hi' }, { id: 'a1', content: 'Hello' }] });
+    expect(frames[4]?.data).toMatchObject({
+      messages: [
+        { type: 'human', content: 'hi' },
+        { id: 'a1', content: 'Hello' },
+      ],
+    });
   });
 
   test('a client whose gateway stops goes on at the other with its last id, nothing lost or doubled', async () => {
     const threadId = await newThread();
-    const response = await post(`${at(0)}/threads/${threadId}/runs/stream`, body({ stream_mode: ['values', 'messages-tuple'] }));
+    const response = await post(
+      `${at(0)}/threads/${threadId}/runs/stream`,
+      body({ stream_mode: ['values', 'messages-tuple'] }),
+    );
     const reader = response.body?.getReader();
     const runner = await Runner.claim(threadId);
     await runner.delta('a1', 'one ');
@@ -208,7 +252,10 @@ describe('run streams', () => {
   });
 
   test('a client that leaves cancels its run only when it said so', async () => {
-    for (const [on_disconnect, cancelled] of [['cancel', true], ['continue', false]] as const) {
+    for (const [on_disconnect, cancelled] of [
+      ['cancel', true],
+      ['continue', false],
+    ] as const) {
       const threadId = await newThread();
       const leave = new AbortController();
       const response = await fetch(`${at(0)}/threads/${threadId}/runs/stream`, {
@@ -220,7 +267,8 @@ describe('run streams', () => {
       const runner = await Runner.claim(threadId);
       leave.abort();
       await response.text().catch(() => undefined);
-      if (cancelled) await waitFor(async () => (await runs.renew(runner.lease)).cancel === 'interrupt', { what: 'the cancel flag' });
+      if (cancelled)
+        await waitFor(async () => (await runs.renew(runner.lease)).cancel === 'interrupt', { what: 'the cancel flag' });
       else expect((await runs.renew(runner.lease)).cancel).toBeNull();
       await runner.finish(cancelled ? 'interrupted' : 'success');
     }

@@ -7,7 +7,9 @@ import { assistantOf, assistants } from './assistant-catalog.js';
 
 type Of<Name extends keyof typeof assistantRoutes> = RouteInput<(typeof assistantRoutes)[Name]>;
 
-const jsonSchema = (schema: z.ZodType): Record<string, unknown> => ({ ...z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) });
+const jsonSchema = (schema: z.ZodType): Record<string, unknown> => ({
+  ...z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }),
+});
 
 /** The loop as LangGraph draws it. */
 const graph = {

@@ -42,7 +42,8 @@ function byKey({ apiKeys }: GuardConfig): Authenticate {
     const key = keyOf(request.headers);
     const principal = key === undefined ? undefined : find(key);
     if (principal !== undefined) setPrincipal(request, principal);
-    else if (!open) throw new UnauthenticatedError(key === undefined ? 'an API key is needed' : 'the API key is not known');
+    else if (!open)
+      throw new UnauthenticatedError(key === undefined ? 'an API key is needed' : 'the API key is not known');
   };
 }
 
@@ -55,7 +56,8 @@ function asLocalUser({ allowUnauthenticated, corsOrigins }: GuardConfig): Authen
     const { origin, host = '' } = request.headers;
     const sameOrigin = origin === `http://${host}` || origin === `https://${host}`;
     if (!isKnownHost(host)) throw new ForbiddenError('the Host header names another machine');
-    if (origin !== undefined && !sameOrigin && !mayCall(origin)) throw new ForbiddenError('pages of this origin may not call');
+    if (origin !== undefined && !sameOrigin && !mayCall(origin))
+      throw new ForbiddenError('pages of this origin may not call');
     setPrincipal(request, { userId: DEFAULT_USER_ID, admin: true });
   };
 }

@@ -27,7 +27,8 @@ export class ErrorFilter implements ExceptionFilter {
     }
     // A hijacked response is already under way; whoever took it over ends it.
     if (reply.sent) return;
-    if (answer.retryAfterMs !== undefined) void reply.header('retry-after', Math.max(1, Math.ceil(answer.retryAfterMs / 1_000)));
+    if (answer.retryAfterMs !== undefined)
+      void reply.header('retry-after', Math.max(1, Math.ceil(answer.retryAfterMs / 1_000)));
     void reply.status(answer.status).send({ detail: answer.detail.slice(0, MAX_DETAIL_CHARS) });
   }
 }

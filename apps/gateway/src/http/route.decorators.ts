@@ -1,4 +1,12 @@
-import { applyDecorators, createParamDecorator, type ExecutionContext, HttpCode, RequestMapping, RequestMethod, SetMetadata } from '@nestjs/common';
+import {
+  applyDecorators,
+  createParamDecorator,
+  type ExecutionContext,
+  HttpCode,
+  RequestMapping,
+  RequestMethod,
+  SetMetadata,
+} from '@nestjs/common';
 import { BugError, type RouteContract, type RouteInput } from '@caribou/contracts';
 import type { FastifyRequest } from 'fastify';
 import { principalOf } from '../auth/principal.js';
@@ -32,7 +40,8 @@ export const Input = createParamDecorator((_: unknown, context: ExecutionContext
   return parseInput(contract, { params, query, body });
 });
 
-const isContract = (value: unknown): value is RouteContract => typeof value === 'object' && value !== null && 'path' in value;
+const isContract = (value: unknown): value is RouteContract =>
+  typeof value === 'object' && value !== null && 'path' in value;
 
 /** Who is asking. @throws {UnauthenticatedError} when the guard did not say */
 export const Caller = createParamDecorator((_: unknown, context: ExecutionContext) =>

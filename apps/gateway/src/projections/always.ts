@@ -10,7 +10,9 @@ export const metadata: Projection = (event) => {
 
 /** A failure: JS clients read `error`, Python ones and DeerFlow's page `name`. */
 export const error: Projection = (event) =>
-  event.kind === 'error' ? [jsonFrame('error', { error: event.name, name: event.name, message: event.message })] : NO_FRAMES;
+  event.kind === 'error'
+    ? [jsonFrame('error', { error: event.name, name: event.name, message: event.message })]
+    : NO_FRAMES;
 
 export const end: Projection = (event) => (event.kind === 'end' ? [jsonFrame('end', null)] : NO_FRAMES);
 

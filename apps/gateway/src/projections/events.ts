@@ -17,7 +17,8 @@ const MODEL_CLASS = 'ChatOpenAI';
 
 /** Mode `events`: LangChain's v2 events of the run, its nodes, model calls and tools. */
 export const events: Projection = (event, context) => {
-  if (event.kind === 'end' && context.memory.checkpointId !== null) return [endFrame(context, context.memory.checkpointId)];
+  if (event.kind === 'end' && context.memory.checkpointId !== null)
+    return [endFrame(context, context.memory.checkpointId)];
   const part = toPart(event, context);
   return part === undefined ? NO_FRAMES : [eventFrame(part, event, context)];
 };
@@ -44,14 +45,29 @@ function toPart(event: RunEvent, { run }: ProjectionContext): Part | undefined {
 function contentPart(event: RunEvent, own: (name: string) => string): Part | undefined {
   switch (event.kind) {
     case 'message.delta':
-      return { event: 'on_chat_model_stream', name: MODEL_CLASS, data: { chunk: messageChunk(event) }, runId: own(event.message_id) };
+      return {
+        event: 'on_chat_model_stream',
+        name: MODEL_CLASS,
+        data: { chunk: messageChunk(event) },
+        runId: own(event.message_id),
+      };
     case 'message':
       if (event.message.type !== 'ai') return undefined;
-      return { event: 'on_chat_model_end', name: MODEL_CLASS, data: { output: event.message }, runId: own(event.message.id) };
+      return {
+        event: 'on_chat_model_end',
+        name: MODEL_CLASS,
+        data: { output: event.message },
+        runId: own(event.message.id),
+      };
     case 'tool.start':
       return { event: 'on_tool_start', name: event.name, data: { input: event.args }, runId: own(event.tool_call_id) };
     case 'tool.end':
-      return { event: 'on_tool_end', name: event.name, data: { output: event.message }, runId: own(event.tool_call_id) };
+      return {
+        event: 'on_tool_end',
+        name: event.name,
+        data: { output: event.message },
+        runId: own(event.tool_call_id),
+      };
     case 'tool.error':
       return { event: 'on_tool_error', name: event.name, data: { error: event.error }, runId: own(event.tool_call_id) };
     case 'custom':

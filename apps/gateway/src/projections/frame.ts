@@ -43,9 +43,9 @@ export interface StreamMemory {
 
 /** An AI message as far as it has been streamed. */
 export interface PartialMessage {
-  content: string;
-  reasoning: string;
-  readonly toolCallChunks: Map<number, { name: string; args: string; id: string }>;
+  readonly content: string;
+  readonly reasoning: string;
+  readonly toolCallChunks: ReadonlyMap<number, { name: string; args: string; id: string }>;
 }
 
 /** The run a stream shows, as far as frames name it. */

@@ -1,4 +1,4 @@
-import type { RunEventOf } from '@caribou/contracts';
+import type { RunEventOf, ToolCallChunk } from '@caribou/contracts';
 import { jsonFrame, NO_FRAMES, type PartialMessage, type Projection } from './frame.js';
 import { messageMetadata } from './message-metadata.js';
 
@@ -34,16 +34,30 @@ const complete = (messages: readonly unknown[]) =>
 
 /** A message so far, with one delta more; the given one is left as it is. */
 export function sumUp(soFar: PartialMessage | undefined, delta: RunEventOf<'message.delta'>): PartialMessage {
-  const toolCallChunks = new Map(soFar?.toolCallChunks);
-  for (const { index, name, args, id } of delta.tool_call_chunks ?? []) {
-    const old = toolCallChunks.get(index) ?? { name: '', args: '', id: '' };
-    toolCallChunks.set(index, { name: old.name + (name ?? ''), args: old.args + args, id: old.id === '' ? (id ?? '') : old.id });
-  }
+  const { content, reasoning, toolCallChunks } = soFar ?? NOTHING_YET;
   return {
-    content: (soFar?.content ?? '') + delta.content,
-    reasoning: (soFar?.reasoning ?? '') + (delta.reasoning ?? ''),
-    toolCallChunks,
+    content: content + delta.content,
+    reasoning: reasoning + (delta.reasoning ?? ''),
+    toolCallChunks: withChunks(toolCallChunks, delta.tool_call_chunks ?? []),
   };
+}
+
+const NOTHING_YET: PartialMessage = { content: '', reasoning: '', toolCallChunks: new Map() };
+
+function withChunks(
+  soFar: PartialMessage['toolCallChunks'],
+  chunks: readonly ToolCallChunk[],
+): PartialMessage['toolCallChunks'] {
+  const summed = new Map(soFar);
+  for (const { index, name, args, id } of chunks) {
+    const old = summed.get(index) ?? { name: '', args: '', id: '' };
+    summed.set(index, {
+      name: old.name + (name ?? ''),
+      args: old.args + args,
+      id: old.id === '' ? (id ?? '') : old.id,
+    });
+  }
+  return summed;
 }
 
 function partialMessage(sum: PartialMessage, delta: RunEventOf<'message.delta'>): Readonly<Record<string, unknown>> {

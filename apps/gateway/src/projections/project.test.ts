@@ -5,8 +5,21 @@ import { kindsFor, project } from './project.js';
 import { remember } from './remember.js';
 
 const context = (): ProjectionContext => ({
-  run: { runId: 'r1', threadId: 't1', graphId: 'lead_agent', assistantId: 'bee7d354-5df5-5f26-a978-10ea053f620d', input: null },
-  memory: { attempt: 1, checkpointId: null, next: [], timestamp: '2026-01-01T00:00:00.000Z', model: 'm1', partials: new Map() },
+  run: {
+    runId: 'r1',
+    threadId: 't1',
+    graphId: 'lead_agent',
+    assistantId: 'bee7d354-5df5-5f26-a978-10ea053f620d',
+    input: null,
+  },
+  memory: {
+    attempt: 1,
+    checkpointId: null,
+    next: [],
+    timestamp: '2026-01-01T00:00:00.000Z',
+    model: 'm1',
+    partials: new Map(),
+  },
 });
 
 const ai: AiMessage = {
@@ -42,14 +55,19 @@ function shown(events: readonly RunEvent[], modes: readonly StreamMode[]): { eve
   const kinds = kindsFor(modes);
   const given = context();
   return events.flatMap((event, index) => {
-    const frames = project({ seq: index + 1, event }, kinds, given).map(({ frame }) => ({ event: frame.event, data: dataOf(frame) }));
+    const frames = project({ seq: index + 1, event }, kinds, given).map(({ frame }) => ({
+      event: frame.event,
+      data: dataOf(frame),
+    }));
     remember(given.memory, event, kinds);
     return frames;
   });
 }
 
 const dataOf = (frame: Frame): unknown =>
-  JSON.parse('data' in frame ? frame.data : `${frame.before}${JSON.stringify(`values of ${frame.checkpointId}`)}${frame.after}`);
+  JSON.parse(
+    'data' in frame ? frame.data : `${frame.before}${JSON.stringify(`values of ${frame.checkpointId}`)}${frame.after}`,
+  );
 
 describe('projections', () => {
   test('messages-tuple shows each delta as a chunk beside the node that wrote it', () => {
@@ -81,7 +99,9 @@ describe('projections', () => {
 
   test('usage stands only in the chunk that brought it', () => {
     const usage = { input_tokens: 1, output_tokens: 2, total_tokens: 3 };
-    const chunks = shown([delta({ content: 'a' }), delta({ usage })], ['messages-tuple']).map(({ data }) => (data as unknown[])[0]);
+    const chunks = shown([delta({ content: 'a' }), delta({ usage })], ['messages-tuple']).map(
+      ({ data }) => (data as unknown[])[0],
+    );
 
     expect(chunks[0]).not.toHaveProperty('usage_metadata');
     expect(chunks[1]).toMatchObject({ usage_metadata: usage });
@@ -121,7 +141,13 @@ describe('projections', () => {
   });
 
   test('mode messages sums deltas up, with metadata once, and completes the message', () => {
-    const chunk = (args: string, first: boolean) => ({ name: first ? 'bash' : null, args, id: first ? 'call_1' : null, index: 0, type: 'tool_call_chunk' as const });
+    const chunk = (args: string, first: boolean) => ({
+      name: first ? 'bash' : null,
+      args,
+      id: first ? 'call_1' : null,
+      index: 0,
+      type: 'tool_call_chunk' as const,
+    });
     const events = [
       delta({ content: 'Hel' }),
       delta({ content: 'lo' }),
@@ -159,10 +185,22 @@ describe('projections', () => {
     ];
     const frames = shown(events, ['tasks', 'debug']);
 
-    expect(frames[1]).toMatchObject({ event: 'debug', data: { step: 1, type: 'task', payload: { name: 'model_request', input: 'values of c1' } } });
-    expect(frames[2]).toMatchObject({ event: 'tasks', data: { id: 'x', name: 'model_request', input: 'values of c1', interrupts: [] } });
-    expect(frames[3]).toMatchObject({ event: 'debug', data: { type: 'task_result', timestamp: '2026-01-01T00:00:01.000Z' } });
-    expect(frames[4]).toEqual({ event: 'tasks', data: { id: 'x', name: 'model_request', result: null, error: null, interrupts: [] } });
+    expect(frames[1]).toMatchObject({
+      event: 'debug',
+      data: { step: 1, type: 'task', payload: { name: 'model_request', input: 'values of c1' } },
+    });
+    expect(frames[2]).toMatchObject({
+      event: 'tasks',
+      data: { id: 'x', name: 'model_request', input: 'values of c1', interrupts: [] },
+    });
+    expect(frames[3]).toMatchObject({
+      event: 'debug',
+      data: { type: 'task_result', timestamp: '2026-01-01T00:00:01.000Z' },
+    });
+    expect(frames[4]).toEqual({
+      event: 'tasks',
+      data: { id: 'x', name: 'model_request', result: null, error: null, interrupts: [] },
+    });
   });
 
   test('a run that stops at a breakpoint says so in updates and values', () => {
@@ -197,17 +235,28 @@ describe('projections', () => {
     ];
 
     expect(shown(events, ['updates']).map(({ event }) => event)).toEqual(['metadata', 'error', 'end']);
-    expect(shown(events, ['tools', 'custom']).map(({ event }) => event)).toEqual(['metadata', 'tools', 'custom', 'error', 'end']);
+    expect(shown(events, ['tools', 'custom']).map(({ event }) => event)).toEqual([
+      'metadata',
+      'tools',
+      'custom',
+      'error',
+      'end',
+    ]);
   });
 });
 
 describe('positions', () => {
   test('an id written is the position read', () => {
-    for (const position of [{ seq: 3, place: WHOLE }, { seq: 3, place: 2 }]) expect(parsePosition(frameId(position))).toEqual(position);
+    for (const position of [
+      { seq: 3, place: WHOLE },
+      { seq: 3, place: 2 },
+    ])
+      expect(parsePosition(frameId(position))).toEqual(position);
   });
 
   test('no id, -1 and ids that are none of ours mean the start', () => {
-    for (const id of [undefined, '-1', '', 'abc', '1.2.3', '9'.repeat(40), '1766400000000-0']) expect(parsePosition(id)).toBe(START);
+    for (const id of [undefined, '-1', '', 'abc', '1.2.3', '9'.repeat(40), '1766400000000-0'])
+      expect(parsePosition(id)).toBe(START);
   });
 
   test('places order within an event, and a whole event comes after all its places', () => {

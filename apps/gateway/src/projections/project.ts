@@ -72,13 +72,18 @@ export interface PlacedFrame {
 }
 
 /** The frames of one event for a stream that shows `kinds`, in order, with their places. */
-export function project(numbered: NumberedEvent, kinds: ReadonlySet<FrameKind>, context: ProjectionContext): PlacedFrame[] {
+export function project(
+  numbered: NumberedEvent,
+  kinds: ReadonlySet<FrameKind>,
+  context: ProjectionContext,
+): PlacedFrame[] {
   const places = placesOf[numbered.event.kind];
   const placed: PlacedFrame[] = [];
   for (const [index, kind] of places.entries()) {
     if (!kinds.has(kind)) continue;
     const place = index === places.length - 1 ? WHOLE : index + 1;
-    for (const frame of projections[kind](numbered.event, context)) placed.push({ position: { seq: numbered.seq, place }, frame });
+    for (const frame of projections[kind](numbered.event, context))
+      placed.push({ position: { seq: numbered.seq, place }, frame });
   }
   return placed;
 }

@@ -79,7 +79,12 @@ export const checkpoints: Projection = (event) => {
 const standing = ({ metadata, next }: RunEventOf<'checkpoint'>) => ({ metadata: { parents: {}, ...metadata }, next });
 
 function debugCheckpoint(event: RunEventOf<'checkpoint'>, threadId: string): Parts {
-  const checkpoint = (id: string) => ({ thread_id: threadId, checkpoint_ns: '', checkpoint_id: id, checkpoint_map: null });
+  const checkpoint = (id: string) => ({
+    thread_id: threadId,
+    checkpoint_ns: '',
+    checkpoint_id: id,
+    checkpoint_map: null,
+  });
   const own = checkpoint(event.checkpoint_id);
   const parent = event.parent_id === null ? null : checkpoint(event.parent_id);
   const rest = {

@@ -14,11 +14,21 @@ export const tools: Projection = (event) => {
       ];
     case 'tool.end':
       return [
-        jsonFrame('tools', { event: 'on_tool_end', toolCallId: event.tool_call_id, name: event.name, output: event.message }),
+        jsonFrame('tools', {
+          event: 'on_tool_end',
+          toolCallId: event.tool_call_id,
+          name: event.name,
+          output: event.message,
+        }),
       ];
     case 'tool.error':
       return [
-        jsonFrame('tools', { event: 'on_tool_error', toolCallId: event.tool_call_id, name: event.name, error: event.error }),
+        jsonFrame('tools', {
+          event: 'on_tool_error',
+          toolCallId: event.tool_call_id,
+          name: event.name,
+          error: event.error,
+        }),
       ];
     default:
       return NO_FRAMES;

@@ -6,7 +6,9 @@ export const updates: Projection = (event, { memory }) => {
     case 'task.end':
       return event.error === null ? [jsonFrame('updates', { [event.node]: event.update })] : NO_FRAMES;
     case 'end':
-      return event.status === 'success' && memory.next.length > 0 ? [jsonFrame('updates', { __interrupt__: [] })] : NO_FRAMES;
+      return event.status === 'success' && memory.next.length > 0
+        ? [jsonFrame('updates', { __interrupt__: [] })]
+        : NO_FRAMES;
     default:
       return NO_FRAMES;
   }

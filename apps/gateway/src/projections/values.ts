@@ -10,7 +10,9 @@ export const values: Projection = (event, { memory }) => {
     case 'checkpoint':
       return [stateFrame(event.checkpoint_id)];
     case 'end':
-      return event.status === 'success' && memory.next.length > 0 ? [jsonFrame('values', { __interrupt__: [] })] : NO_FRAMES;
+      return event.status === 'success' && memory.next.length > 0
+        ? [jsonFrame('values', { __interrupt__: [] })]
+        : NO_FRAMES;
     default:
       return NO_FRAMES;
   }

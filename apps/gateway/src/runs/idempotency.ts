@@ -19,6 +19,8 @@ export function idempotencyOf(
   if (typeof header !== 'string' || !pattern.test(header)) {
     throw new InvalidRequestError('Idempotency-Key: must be 1 to 255 printable ASCII characters');
   }
-  const bodyHash = createHash('sha256').update(JSON.stringify([content.threadId, content.body])).digest('hex');
+  const bodyHash = createHash('sha256')
+    .update(JSON.stringify([content.threadId, content.body]))
+    .digest('hex');
   return { key: content.part === undefined ? header : `${header}#${content.part}`, bodyHash };
 }

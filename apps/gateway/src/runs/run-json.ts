@@ -26,7 +26,10 @@ function kwargsJson({ kwargs, run_id, thread_id, assistant_id }: RunRecord): Rec
   const { input, context, recursion_limit, stream_mode, stream_subgraphs, on_disconnect, temporary } = kwargs;
   return {
     input,
-    config: { recursion_limit, configurable: { run_id, thread_id, graph_id: assistant_id, assistant_id: stableId(assistant_id) } },
+    config: {
+      recursion_limit,
+      configurable: { run_id, thread_id, graph_id: assistant_id, assistant_id: stableId(assistant_id) },
+    },
     context,
     stream_mode,
     on_disconnect,

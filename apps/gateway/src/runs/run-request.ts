@@ -51,7 +51,10 @@ function kwargsOf(body: RunCreate, { temporary }: RunPlace, limits: Limits): Run
   return {
     input: body.input ?? null,
     context: contextOf(body, limits.models),
-    recursion_limit: clampRecursionLimit(body.config?.recursion_limit, { fallback: limits.maxTurns, max: limits.maxTurnsCap }),
+    recursion_limit: clampRecursionLimit(body.config?.recursion_limit, {
+      fallback: limits.maxTurns,
+      max: limits.maxTurnsCap,
+    }),
     stream_mode: modes.length === 0 ? ['values'] : [...new Set(modes)],
     stream_subgraphs: body.stream_subgraphs ?? false,
     on_disconnect: body.on_disconnect ?? 'continue',

@@ -39,7 +39,12 @@ export class RunsController {
   }
 
   @Route(runRoutes.stream)
-  async stream(@Caller() caller: Principal, @Input() input: Of<'stream'>, @Req() request: FastifyRequest, @Res() reply: FastifyReply) {
+  async stream(
+    @Caller() caller: Principal,
+    @Input() input: Of<'stream'>,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ) {
     await this.watcher.withPlace(caller.userId, async () => {
       const run = await this.runs.start(keyOf(caller, input), input.body, startHeaders(request));
       const { stream_mode: modes, on_disconnect } = run.kwargs;
@@ -49,7 +54,12 @@ export class RunsController {
   }
 
   @Route(runRoutes.wait)
-  async wait(@Caller() caller: Principal, @Input() input: Of<'wait'>, @Req() request: FastifyRequest, @Res() reply: FastifyReply) {
+  async wait(
+    @Caller() caller: Principal,
+    @Input() input: Of<'wait'>,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ) {
     await this.watcher.withPlace(caller.userId, async () => {
       const run = await this.runs.start(keyOf(caller, input), input.body, startHeaders(request));
       await this.watcher.wait({ run, reply, cancelOnDisconnect: run.kwargs.on_disconnect === 'cancel' });

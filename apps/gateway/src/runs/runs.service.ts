@@ -102,7 +102,11 @@ export class RunsService {
     }
   }
 
-  private async admit(request: AdmitRequest, idempotency: AdmitRequest['idempotency'], headers: StartHeaders): Promise<RunRecord> {
+  private async admit(
+    request: AdmitRequest,
+    idempotency: AdmitRequest['idempotency'],
+    headers: StartHeaders,
+  ): Promise<RunRecord> {
     const trace = parseTraceparent(headers.traceparent);
     const result = await this.admitOnce({
       ...request,
@@ -149,7 +153,12 @@ export class RunsService {
 
 /** Where a stateless run goes: its own thread, unless its configurable names one of the caller's. */
 function placeAlone(userId: string, body: RunCreate): RunPlace {
-  const named = parse(ConfigurableThread, { thread_id: body.config?.configurable?.['thread_id'] ?? undefined }, 'config.configurable');
-  if (named.thread_id !== undefined) return { userId, threadId: named.thread_id, temporary: false, ifNotExists: 'create' };
+  const named = parse(
+    ConfigurableThread,
+    { thread_id: body.config?.configurable?.['thread_id'] ?? undefined },
+    'config.configurable',
+  );
+  if (named.thread_id !== undefined)
+    return { userId, threadId: named.thread_id, temporary: false, ifNotExists: 'create' };
   return { userId, threadId: newId(), temporary: body.on_completion !== 'keep', ifNotExists: 'create' };
 }

@@ -30,16 +30,32 @@ export class StatelessRunsController {
   }
 
   @Route(statelessRoutes.stream)
-  async stream(@Caller() caller: Principal, @Input() { body }: Of<'stream'>, @Req() request: FastifyRequest, @Res() reply: FastifyReply) {
+  async stream(
+    @Caller() caller: Principal,
+    @Input() { body }: Of<'stream'>,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ) {
     await this.watcher.withPlace(caller.userId, async () => {
       const run = await this.runs.startAlone(caller.userId, body, startHeaders(request));
       const { stream_mode: modes, on_disconnect } = run.kwargs;
-      await this.watcher.stream({ run, reply, modes, lastEventId: undefined, cancelOnDisconnect: on_disconnect === 'cancel' });
+      await this.watcher.stream({
+        run,
+        reply,
+        modes,
+        lastEventId: undefined,
+        cancelOnDisconnect: on_disconnect === 'cancel',
+      });
     });
   }
 
   @Route(statelessRoutes.wait)
-  async wait(@Caller() caller: Principal, @Input() { body }: Of<'wait'>, @Req() request: FastifyRequest, @Res() reply: FastifyReply) {
+  async wait(
+    @Caller() caller: Principal,
+    @Input() { body }: Of<'wait'>,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ) {
     await this.watcher.withPlace(caller.userId, async () => {
       const run = await this.runs.startAlone(caller.userId, body, startHeaders(request));
       await this.watcher.wait({ run, reply, cancelOnDisconnect: run.kwargs.on_disconnect === 'cancel' });

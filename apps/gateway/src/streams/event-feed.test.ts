@@ -17,7 +17,10 @@ class Wire implements RunEventLog {
   hear: (events: readonly NumberedEvent[]) => void = () => undefined;
   gap: () => void = () => undefined;
 
-  subscribeEvents = async (_runId: string, listener: { onEvents(events: readonly NumberedEvent[]): void; onGap(): void }) => {
+  subscribeEvents = async (
+    _runId: string,
+    listener: { onEvents(events: readonly NumberedEvent[]): void; onGap(): void },
+  ) => {
     this.subscribed = true;
     this.hear = (events) => listener.onEvents(events);
     this.gap = () => listener.onGap();
@@ -34,7 +37,10 @@ class Wire implements RunEventLog {
   }
 }
 
-async function open(wire: Wire, options: { readonly after?: number; readonly checkMs?: number; readonly quietAtOnce?: boolean } = {}) {
+async function open(
+  wire: Wire,
+  options: { readonly after?: number; readonly checkMs?: number; readonly quietAtOnce?: boolean } = {},
+) {
   const stop = new AbortController();
   const feed = await EventFeed.open(wire, wire, {
     userId: 'u',
@@ -164,7 +170,10 @@ describe('EventFeed', () => {
   });
 
   test('whatever is lost, doubled or late on the bus, every event leaves once and in order', async () => {
-    const step = fc.record({ length: fc.integer({ min: 1, max: 5 }), fate: fc.constantFrom('told', 'lost', 'twice', 'late') });
+    const step = fc.record({
+      length: fc.integer({ min: 1, max: 5 }),
+      fate: fc.constantFrom('told', 'lost', 'twice', 'late'),
+    });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
         const wire = new Wire();

@@ -52,7 +52,11 @@ export class EventFeed {
     this.tellQuiet = options.quietAtOnce;
   }
 
-  static async open(log: RunEventLog, bus: Pick<GatewayBus, 'subscribeEvents'>, options: FeedOptions): Promise<EventFeed> {
+  static async open(
+    log: RunEventLog,
+    bus: Pick<GatewayBus, 'subscribeEvents'>,
+    options: FeedOptions,
+  ): Promise<EventFeed> {
     const feed = new EventFeed(log, options);
     feed.unsubscribe = await bus.subscribeEvents(options.runId, {
       onEvents: (events) => feed.hear(events),

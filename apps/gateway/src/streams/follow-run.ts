@@ -93,7 +93,10 @@ export class RunFollower {
 }
 
 /** Repeats a read while the store is away: an open stream outlives a restart of Redis. @throws the signal's reason */
-export async function patiently<T>(read: () => Promise<T>, options: { readonly checkMs: number; readonly signal: AbortSignal }): Promise<T> {
+export async function patiently<T>(
+  read: () => Promise<T>,
+  options: { readonly checkMs: number; readonly signal: AbortSignal },
+): Promise<T> {
   for (;;) {
     try {
       return await read();

@@ -7,7 +7,15 @@ async function exchange(options: Partial<WriterOptions>) {
   let server: Server | undefined;
   const made = new Promise<ResponseWriter>((resolve) => {
     server = createServer((_, response) => {
-      resolve(new ResponseWriter(response, { headers: {}, beat: ': heartbeat\n\n', beatMs: 60_000, stallMs: 60_000, ...options }));
+      resolve(
+        new ResponseWriter(response, {
+          headers: {},
+          beat: ': heartbeat\n\n',
+          beatMs: 60_000,
+          stallMs: 60_000,
+          ...options,
+        }),
+      );
     });
   });
   await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve));

@@ -1,4 +1,10 @@
-import { type CheckpointView, type NumberedEvent, NotFoundError, type RunRecord, type RunStatus } from '@caribou/contracts';
+import {
+  type CheckpointView,
+  type NumberedEvent,
+  NotFoundError,
+  type RunRecord,
+  type RunStatus,
+} from '@caribou/contracts';
 import type { ThreadKey, ThreadStore } from '@caribou/core';
 import { type FollowPorts, patiently, RunFollower } from './follow-run.js';
 
@@ -59,7 +65,8 @@ class OutcomeSeen {
   }
 
   withoutEnd(run: RunRecord | null): RunOutcome {
-    if (run === null) return { ...this.outcome, error: { name: 'RunGone', message: 'the run is no longer there' }, status: 'error' };
+    if (run === null)
+      return { ...this.outcome, error: { name: 'RunGone', message: 'the run is no longer there' }, status: 'error' };
     return { ...this.outcome, status: run.status, error: run.error };
   }
 }
@@ -81,7 +88,8 @@ export async function finalValues(
 ): Promise<Readonly<Record<string, unknown>>> {
   const { run } = options;
   if (outcome.status === 'error' || outcome.status === 'timeout') {
-    const { name, message } = outcome.error ?? run.error ?? { name: 'Error', message: `the run ended with status ${outcome.status}` };
+    const { name, message } = outcome.error ??
+      run.error ?? { name: 'Error', message: `the run ended with status ${outcome.status}` };
     return { __error__: { error: name, message } };
   }
   const key = { userId: run.user_id, threadId: run.thread_id };

@@ -61,7 +61,8 @@ const checkpoint = (id: string): RunEvent => ({
   created_at: '2026-01-01T00:00:01.000Z',
 });
 const end: RunEvent = { kind: 'end', status: 'success' };
-const log = (events: readonly RunEvent[], first = 1): NumberedEvent[] => events.map((event, index) => ({ seq: first + index, event }));
+const log = (events: readonly RunEvent[], first = 1): NumberedEvent[] =>
+  events.map((event, index) => ({ seq: first + index, event }));
 
 /** The frames a client would read: `event id data`. */
 interface Seen {
@@ -75,8 +76,14 @@ function framesOf(text: string): Seen[] {
     .split('\n\n')
     .filter((block) => block !== '')
     .map((block) => {
-      const fields = new Map(block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]));
-      return { event: fields.get('event') ?? '', id: fields.get('id'), data: JSON.parse(fields.get('data') ?? 'null') as unknown };
+      const fields = new Map(
+        block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
+      );
+      return {
+        event: fields.get('event') ?? '',
+        id: fields.get('id'),
+        data: JSON.parse(fields.get('data') ?? 'null') as unknown,
+      };
     });
 }
 
@@ -102,14 +109,25 @@ async function watch({ events, modes = ['values', 'messages-tuple'], from, recor
   const ports = {
     store: {
       getRun: () => (stored === null ? Promise.reject(new NotFoundError('no run')) : Promise.resolve(stored)),
-      head: () => Promise.resolve({ checkpointId: 'head', parentId: null, createdAt: '', metadata: { source: 'loop' as const, step: 1 }, next: [], state: { messages: [] } }),
+      head: () =>
+        Promise.resolve({
+          checkpointId: 'head',
+          parentId: null,
+          createdAt: '',
+          metadata: { source: 'loop' as const, step: 1 },
+          next: [],
+          state: { messages: [] },
+        }),
     },
     log: {
       read: (_user: string, _run: string, { after, limit }: { readonly after: number; readonly limit: number }) =>
         Promise.resolve({ events: events.filter(({ seq }) => seq > after).slice(0, limit), firstKept, lastSeq }),
     },
     bus: { subscribeEvents: () => Promise.resolve(() => undefined) },
-    values: { text: (_key: unknown, id: string) => Promise.resolve(id === 'gone' ? null : JSON.stringify({ messages: [], title: id })) },
+    values: {
+      text: (_key: unknown, id: string) =>
+        Promise.resolve(id === 'gone' ? null : JSON.stringify({ messages: [], title: id })),
+    },
   };
   await streamRun(ports, { run: record, modes, from: parsePosition(from), checkMs: 5 }, writer);
   return { frames: framesOf(text), ended };
@@ -119,7 +137,9 @@ const labels = (frames: readonly Seen[]): string[] => frames.map(({ event, id })
 
 describe('streamRun', () => {
   test('a whole run is metadata, what its modes show, and one end', async () => {
-    const { frames, ended } = await watch({ events: log([start(), checkpoint('c1'), delta('a', 'Hi'), checkpoint('c2'), end]) });
+    const { frames, ended } = await watch({
+      events: log([start(), checkpoint('c1'), delta('a', 'Hi'), checkpoint('c2'), end]),
+    });
 
     expect(labels(frames)).toEqual(['metadata 1.1', 'values 2', 'messages 3', 'values 4', 'end 5']);
     expect(frames.at(-1)?.data).toBeNull();
@@ -127,8 +147,25 @@ describe('streamRun', () => {
   });
 
   test('a client that resumes at any frame gets exactly the frames after it', async () => {
-    const events = log([start(), checkpoint('c1'), delta('a', 'H'), delta('a', 'i'), start(2, ['b'], 'c1'), checkpoint('c2'), end]);
-    const modes: StreamMode[] = ['values', 'messages-tuple', 'messages', 'events', 'debug', 'tasks', 'checkpoints', 'updates'];
+    const events = log([
+      start(),
+      checkpoint('c1'),
+      delta('a', 'H'),
+      delta('a', 'i'),
+      start(2, ['b'], 'c1'),
+      checkpoint('c2'),
+      end,
+    ]);
+    const modes: StreamMode[] = [
+      'values',
+      'messages-tuple',
+      'messages',
+      'events',
+      'debug',
+      'tasks',
+      'checkpoints',
+      'updates',
+    ];
     const { frames } = await watch({ events, modes });
     for (const [index, frame] of frames.entries()) {
       if (frame.event === 'end' || frame.id === undefined) continue;
@@ -195,7 +232,11 @@ describe('streamRun', () => {
     const { frames } = await watch({ events: log([{ kind: 'end', status: 'interrupted' }]) });
 
     expect(labels(frames)).toEqual(['metadata 1.0', 'end 1']);
-    expect((await watch({ events: log([{ kind: 'end', status: 'interrupted' }]), from: '1.0' })).frames.map(({ event }) => event)).toEqual(['end']);
+    expect(
+      (await watch({ events: log([{ kind: 'end', status: 'interrupted' }]), from: '1.0' })).frames.map(
+        ({ event }) => event,
+      ),
+    ).toEqual(['end']);
   });
 
   test('a run whose record and events are gone ends with an error', async () => {

@@ -5,6 +5,7 @@ import type { Frame, FrameKind, ProjectionContext } from '../projections/frame.j
 import { frameId, isAfter, type Position, START, WHOLE } from '../projections/position.js';
 import { kindsFor, type PlacedFrame, project } from '../projections/project.js';
 import { freshMemory, remember } from '../projections/remember.js';
+import { FramePen } from './frame-pen.js';
 import { type Followed, type FollowPorts, patiently, RunFollower } from './follow-run.js';
 import type { ResponseWriter } from './response-writer.js';
 import type { ValuesCache } from './values-cache.js';
@@ -36,14 +37,15 @@ export interface RunStreamPorts extends FollowPorts {
   onGap?(): void;
 }
 
-/** Text is handed to the socket in pieces of about this many characters. */
-const WRITE_CHARS = 64 * 1024;
-
 /** Kinds whose frames need what came before: a stream that resumes reads the log from the start for them. */
 const withMemory: readonly FrameKind[] = ['messages-partial', 'tasks', 'debug', 'events'];
 
 /** Writes the stream to its end. @throws {ResponseGone} when the client left, stalled, or the gateway stops */
-export async function streamRun(ports: RunStreamPorts, request: RunStreamRequest, writer: ResponseWriter): Promise<void> {
+export async function streamRun(
+  ports: RunStreamPorts,
+  request: RunStreamRequest,
+  writer: ResponseWriter,
+): Promise<void> {
   const kinds = kindsFor(request.modes);
   const { from } = request;
   const warmUp = withMemory.some((kind) => kinds.has(kind));
@@ -74,8 +76,7 @@ class RunStream {
   private readonly context: ProjectionContext;
   private readonly dropped: Set<string>;
   private sent: Position;
-  private pending: string[] = [];
-  private pendingChars = 0;
+  private readonly pen: FramePen;
 
   constructor(
     private readonly ports: RunStreamPorts,
@@ -84,6 +85,7 @@ class RunStream {
   ) {
     const { run } = request;
     this.sent = request.from;
+    this.pen = new FramePen(wiring.writer, wiring.follower);
     this.dropped = new Set(run.dropped_message_ids);
     this.context = {
       run: {
@@ -98,13 +100,12 @@ class RunStream {
   }
 
   async run(): Promise<void> {
-    const { follower, writer } = this.wiring;
     for (;;) {
-      const item = await follower.next();
+      const item = await this.wiring.follower.next();
       switch (item.kind) {
         case 'events':
           if (await this.show(item.events)) {
-            writer.end();
+            await this.pen.end();
             return;
           }
           break;
@@ -128,11 +129,12 @@ class RunStream {
       const { event } = numbered;
       ended = event.kind === 'end';
       if (this.sent === START && event.kind !== 'run.start') await this.sayWhich(`${numbered.seq}.0`);
-      if ((event.kind === 'message.delta' || event.kind === 'model.start') && this.dropped.has(event.message_id)) continue;
+      if ((event.kind === 'message.delta' || event.kind === 'model.start') && this.dropped.has(event.message_id))
+        continue;
       for (const placed of project(numbered, this.wiring.kinds, this.context)) await this.send(placed);
       remember(this.context.memory, event, this.wiring.kinds);
     }
-    await this.flush();
+    await this.pen.flush();
     return ended;
   }
 
@@ -140,7 +142,7 @@ class RunStream {
   private async sayWhich(id: string): Promise<void> {
     const { run_id, thread_id, attempt } = this.request.run;
     this.sent = { seq: 0, place: 0 };
-    await this.put('metadata', JSON.stringify({ run_id, thread_id, attempt }), id);
+    await this.pen.put('metadata', JSON.stringify({ run_id, thread_id, attempt }), id);
   }
 
   private async send({ position, frame }: PlacedFrame): Promise<void> {
@@ -148,7 +150,7 @@ class RunStream {
     const data = await this.dataOf(frame);
     if (data === null) return;
     this.sent = position;
-    await this.put(frame.event, data, frameId(position));
+    await this.pen.put(frame.event, data, frameId(position));
   }
 
   private async dataOf(frame: Frame): Promise<string | null> {
@@ -158,30 +160,6 @@ class RunStream {
     const load = (): Promise<string | null> => this.ports.values.text(thread, frame.checkpointId);
     const text = await patiently(load, { checkMs, signal: this.wiring.writer.signal });
     return text === null ? null : `${frame.before}${text}${frame.after}`;
-  }
-
-  private async put(event: string, data: string, id: string | null): Promise<void> {
-    const text = `event: ${event}\ndata: ${data}\n${id === null ? '' : `id: ${id}\n`}\n`;
-    this.pending.push(text);
-    this.pendingChars += text.length;
-    if (this.pendingChars >= WRITE_CHARS) await this.flush();
-  }
-
-  /** Hands what is pending to the socket; a reader that does not keep up is read for from the log afterwards. */
-  private async flush(): Promise<void> {
-    if (this.pending.length === 0) return;
-    const text = this.pending.join('');
-    this.pending = [];
-    this.pendingChars = 0;
-    const { writer, follower } = this.wiring;
-    writer.signal.throwIfAborted();
-    if (writer.write(text)) return;
-    follower.pause();
-    try {
-      await writer.drained();
-    } finally {
-      follower.resume();
-    }
   }
 
   /** Goes on after a part of the log that is gone; true when the client must be told of a gap and the stream is over. */
@@ -200,15 +178,20 @@ class RunStream {
   private async catchUp(firstKept: number): Promise<void> {
     const { run, checkMs } = this.request;
     const { run_id, thread_id, attempt, dropped_message_ids } = run;
-    await this.put('metadata', JSON.stringify({ run_id, thread_id, attempt, dropped_message_ids }), `${firstKept - 1}.1`);
+    await this.pen.put(
+      'metadata',
+      JSON.stringify({ run_id, thread_id, attempt, dropped_message_ids }),
+      `${firstKept - 1}.1`,
+    );
     if (this.wiring.kinds.has('values')) {
       const key = { userId: run.user_id, threadId: thread_id };
       const options = { checkMs, signal: this.wiring.writer.signal };
       const head = await patiently(() => this.ports.store.head(key), options);
-      const text = head === null ? null : await patiently(() => this.ports.values.text(key, head.checkpointId), options);
-      if (text !== null) await this.put('values', text, String(firstKept - 1));
+      const text =
+        head === null ? null : await patiently(() => this.ports.values.text(key, head.checkpointId), options);
+      if (text !== null) await this.pen.put('values', text, String(firstKept - 1));
     }
-    await this.flush();
+    await this.pen.flush();
     this.sent = { seq: firstKept - 1, place: WHOLE };
     this.wiring.follower.skipTo(firstKept);
   }
@@ -223,9 +206,8 @@ class RunStream {
       recovery: 'reload_durable_state',
     };
     this.ports.onGap?.();
-    await this.put('gap', JSON.stringify(gap), null);
-    await this.flush();
-    this.wiring.writer.end();
+    await this.pen.put('gap', JSON.stringify(gap), null);
+    await this.pen.end();
   }
 
   /** The run is over and its log is gone: the gateway ends the stream itself. */
@@ -236,10 +218,9 @@ class RunStream {
     const failure = run === null ? { name: 'RunGone', message: 'the run is no longer there' } : run.error;
     if (failure !== null) {
       const { name, message } = failure;
-      await this.put('error', JSON.stringify({ error: name, name, message }), nextId());
+      await this.pen.put('error', JSON.stringify({ error: name, name, message }), nextId());
     }
-    await this.put('end', 'null', nextId());
-    await this.flush();
-    this.wiring.writer.end();
+    await this.pen.put('end', 'null', nextId());
+    await this.pen.end();
   }
 }

@@ -3,7 +3,16 @@ import { AppError, type RunRecord, type StreamMode } from '@caribou/contracts';
 import type { Logger, RunEventLog, ThreadStore } from '@caribou/core';
 import type { Metrics } from '@caribou/observability';
 import type { FastifyReply } from 'fastify';
-import { BUS, EVENT_LOG, type GatewayBus, type GatewaySettings, LOGGER, METRICS, SETTINGS, THREAD_STORE } from '../ports.js';
+import {
+  BUS,
+  EVENT_LOG,
+  type GatewayBus,
+  type GatewaySettings,
+  LOGGER,
+  METRICS,
+  SETTINGS,
+  THREAD_STORE,
+} from '../ports.js';
 import { parsePosition } from '../projections/position.js';
 import { RunsService } from '../runs/runs.service.js';
 import { ResponseGone, ResponseWriter } from './response-writer.js';

@@ -16,7 +16,9 @@ export class StreamRegistry {
   take(userId: string): () => void {
     const open = this.perUser.get(userId) ?? 0;
     if (open >= this.maxPerUser) {
-      throw new RateLimitedError(`${open} event streams are open, which is the limit`, { details: { retryAfterMs: 5_000 } });
+      throw new RateLimitedError(`${open} event streams are open, which is the limit`, {
+        details: { retryAfterMs: 5_000 },
+      });
     }
     this.perUser.set(userId, open + 1);
     let held = true;

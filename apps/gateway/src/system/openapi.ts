@@ -23,7 +23,11 @@ export function openApiDocument(version: string): Json {
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Caribou', version, description: 'Threads, runs and event streams, compatible with LangGraph clients.' },
+    info: {
+      title: 'Caribou',
+      version,
+      description: 'Threads, runs and event streams, compatible with LangGraph clients.',
+    },
     servers: [{ url: '/' }],
     paths,
     components: {
@@ -54,7 +58,10 @@ function operationOf(route: RouteContract): Json {
 }
 
 function parametersOf(schema: z.ZodType, place: 'path' | 'query'): Json[] {
-  const { properties = {}, required = [] } = schemaOf(schema, 'input') as { properties?: Record<string, Json>; required?: string[] };
+  const { properties = {}, required = [] } = schemaOf(schema, 'input') as {
+    properties?: Record<string, Json>;
+    required?: string[];
+  };
   return Object.entries(properties).map(([name, value]) => ({
     name,
     in: place,
@@ -68,7 +75,10 @@ function successOf({ reply }: RouteContract): Json {
     case 'empty':
       return { description: 'Done' };
     case 'event-stream':
-      return { description: 'Events until the run ends', content: { 'text/event-stream': { schema: { type: 'string' } } } };
+      return {
+        description: 'Events until the run ends',
+        content: { 'text/event-stream': { schema: { type: 'string' } } },
+      };
     case 'html':
       return { description: 'A page', content: { 'text/html': { schema: { type: 'string' } } } };
     case 'text':

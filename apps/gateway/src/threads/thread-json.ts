@@ -1,8 +1,18 @@
-import type { CheckpointReply, CheckpointView, StateReply, TaskReply, ThreadRecord, ThreadReply } from '@caribou/contracts';
+import type {
+  CheckpointReply,
+  CheckpointView,
+  StateReply,
+  TaskReply,
+  ThreadRecord,
+  ThreadReply,
+} from '@caribou/contracts';
 import { stableId } from '../projections/stable-id.js';
 
 /** A thread as clients see it; `values` are every channel of its record, and the messages where the caller has them. */
-export function threadJson(record: ThreadRecord, values: Readonly<Record<string, unknown>> = record.values): ThreadReply {
+export function threadJson(
+  record: ThreadRecord,
+  values: Readonly<Record<string, unknown>> = record.values,
+): ThreadReply {
   const { thread_id, created_at, updated_at, metadata, status } = record;
   return { thread_id, created_at, updated_at, metadata, status, config: {}, values: { ...values }, interrupts: {} };
 }

@@ -22,7 +22,11 @@ export class ThreadsController {
   }
 
   @Route(threadRoutes.search)
-  async search(@Caller() caller: Principal, @Input() { body }: Of<'search'>, @Res({ passthrough: true }) reply: FastifyReply) {
+  async search(
+    @Caller() caller: Principal,
+    @Input() { body }: Of<'search'>,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
     const { threads, total } = await this.threads.search(caller.userId, body);
     void reply.header('x-pagination-total', total);
     const next = body.offset + threads.length;

@@ -31,7 +31,10 @@ export class ThreadsService {
     return threadJson(record);
   }
 
-  async search(userId: string, body: Body<'search'>): Promise<{ readonly threads: readonly Partial<ThreadReply>[]; readonly total: number }> {
+  async search(
+    userId: string,
+    body: Body<'search'>,
+  ): Promise<{ readonly threads: readonly Partial<ThreadReply>[]; readonly total: number }> {
     const { ids, limit, offset, sort_by, sort_order, select } = body;
     const { threads, total } = await this.store.searchThreads({
       ...filterOf(userId, body),
@@ -98,7 +101,10 @@ export class ThreadsService {
   }
 }
 
-function filterOf(userId: string, { metadata, values, status }: Body<'count'>): Pick<ThreadSearch, 'userId' | 'metadata' | 'values' | 'status'> {
+function filterOf(
+  userId: string,
+  { metadata, values, status }: Body<'count'>,
+): Pick<ThreadSearch, 'userId' | 'metadata' | 'values' | 'status'> {
   return {
     userId,
     ...(metadata === null || metadata === undefined ? {} : { metadata }),

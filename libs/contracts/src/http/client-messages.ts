@@ -33,7 +33,8 @@ const MessageFields = z.object({
   additional_kwargs: z.record(z.string(), z.unknown()).nullish(),
 });
 
-const roleOf = (value: object): unknown => ('type' in value && value.type !== undefined ? value.type : 'role' in value ? value.role : undefined);
+const roleOf = (value: object): unknown =>
+  'type' in value && value.type !== undefined ? value.type : 'role' in value ? value.role : undefined;
 
 /** `{lc, type: "constructor", id, kwargs}`: what `JSON.stringify` makes of a LangChain message object. */
 const Constructed = z.object({
@@ -66,7 +67,10 @@ export const ClientMessage = z.unknown().transform((given, context): HumanMessag
   const role = roleOf(value);
   const type = typeof role === 'string' && Object.hasOwn(aliases, role) ? aliases[role] : undefined;
   if (type === undefined) {
-    context.addIssue({ code: 'custom', message: 'must be of type human or system; other messages are written by the server only' });
+    context.addIssue({
+      code: 'custom',
+      message: 'must be of type human or system; other messages are written by the server only',
+    });
     return z.NEVER;
   }
   const fields = MessageFields.safeParse(value);
@@ -94,7 +98,7 @@ const MAX_MESSAGES = 1_000;
 
 /** A list of client messages; a single one may stand without its list. */
 export const ClientMessages = z.preprocess(
-  (value) => (Array.isArray(value) && !isPair(value) ? value : [value]),
+  (value): unknown => (Array.isArray(value) && !isPair(value) ? value : [value]),
   z.array(ClientMessage).max(MAX_MESSAGES),
 );
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CHANNEL_NAMES, CLIENT_CHANNELS, Todo } from '../thread-state.js';
+import { CHANNEL_NAMES, type CLIENT_CHANNELS, Todo } from '../thread-state.js';
 import { ClientMessages } from './client-messages.js';
 
 const MAX_TITLE_CHARS = 1_000;
@@ -28,7 +28,8 @@ function refuseOwned(value: unknown, context: z.RefinementCtx): void {
 
 function refuseUnknown(value: unknown, context: z.RefinementCtx): void {
   for (const key of keysOf(value)) {
-    if (!known.has(key) && !owned.has(key)) context.addIssue({ code: 'custom', path: [key], message: 'is no channel of the thread state' });
+    if (!known.has(key) && !owned.has(key))
+      context.addIssue({ code: 'custom', path: [key], message: 'is no channel of the thread state' });
   }
 }
 

@@ -49,20 +49,29 @@ type Given<Params, Query, Body> = Pick<RouteContract, 'name' | 'group' | 'method
   };
 
 /** A route's contract, with what was left out filled in: no parameters, no query, no body, status 200. */
-export function route<Params extends z.ZodType = Nothing, Query extends z.ZodType = Nothing, Body extends z.ZodType = z.ZodUnknown>(
-  given: Given<Params, Query, Body>,
-): RouteContract<Params, Query, Body> {
-  const filled = { root: false, status: 200, refusals: [], params: Nothing, query: Nothing, body: z.unknown(), ...given };
+export function route<
+  Params extends z.ZodType = Nothing,
+  Query extends z.ZodType = Nothing,
+  Body extends z.ZodType = z.ZodUnknown,
+>(given: Given<Params, Query, Body>): RouteContract<Params, Query, Body> {
+  const filled = {
+    root: false,
+    status: 200,
+    refusals: [],
+    params: Nothing,
+    query: Nothing,
+    body: z.unknown(),
+    ...given,
+  };
   return filled as unknown as RouteContract<Params, Query, Body>;
 }
 
 /** True for `1` and `true`; how clients spell a switch in a query. */
-export const QueryFlag = z
-  .enum(['0', '1', 'true', 'false'])
-  .transform((value) => value === '1' || value === 'true');
+export const QueryFlag = z.enum(['0', '1', 'true', 'false']).transform((value) => value === '1' || value === 'true');
 
 /** A whole number in a query. */
-export const queryInt = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback);
+export const queryInt = (fallback: number, min: number, max: number) =>
+  z.coerce.number().int().min(min).max(max).default(fallback);
 
 /** A list in a query: one JSON array, the key repeated, or one plain word. */
 export const queryList = <Item extends z.ZodType>(item: Item) =>

@@ -4,11 +4,14 @@ import { runRoutes } from './runs.js';
 
 const parse = (body: object) => RunCreate.parse({ assistant_id: 'lead_agent', ...body });
 const messageOf = (message: unknown) => parse({ input: { messages: [message] } }).input?.messages?.[0];
-const faultOf = (body: object): string => RunCreate.safeParse({ assistant_id: 'lead_agent', ...body }).error?.issues[0]?.message ?? 'none';
+const faultOf = (body: object): string =>
+  RunCreate.safeParse({ assistant_id: 'lead_agent', ...body }).error?.issues[0]?.message ?? 'none';
 
 describe('RunCreate', () => {
   test('unknown keys are ignored', () => {
-    expect(parse({ durability: 'sync', checkpoint_during: true, langsmith_tracer: {} })).toEqual({ assistant_id: 'lead_agent' });
+    expect(parse({ durability: 'sync', checkpoint_during: true, langsmith_tracer: {} })).toEqual({
+      assistant_id: 'lead_agent',
+    });
   });
 
   test('a stream mode is one word or a list, and an unknown one is refused', () => {
@@ -19,15 +22,29 @@ describe('RunCreate', () => {
 
   test('a user is a human, under every name people use', () => {
     const expected = { type: 'human', content: 'hi', additional_kwargs: {}, response_metadata: {} };
-    const lc = { lc: 1, type: 'constructor', id: ['langchain_core', 'messages', 'HumanMessage'], kwargs: { content: 'hi' } };
-    for (const message of [{ role: 'user', content: 'hi' }, { type: 'human', content: 'hi' }, ['user', 'hi'], 'hi', lc]) {
+    const lc = {
+      lc: 1,
+      type: 'constructor',
+      id: ['langchain_core', 'messages', 'HumanMessage'],
+      kwargs: { content: 'hi' },
+    };
+    for (const message of [
+      { role: 'user', content: 'hi' },
+      { type: 'human', content: 'hi' },
+      ['user', 'hi'],
+      'hi',
+      lc,
+    ]) {
       expect(messageOf(message)).toMatchObject(expected);
     }
     expect(messageOf({ role: 'system', content: 'x' })).toMatchObject({ type: 'system' });
   });
 
   test('an id is kept or minted, and content comes back the way it was sent', () => {
-    const blocks = [{ type: 'text', text: 'hi' }, { type: 'image_url', image_url: { url: 'data:,' } }];
+    const blocks = [
+      { type: 'text', text: 'hi' },
+      { type: 'image_url', image_url: { url: 'data:,' } },
+    ];
     expect(messageOf({ type: 'human', content: blocks, id: 'h1' })).toMatchObject({ id: 'h1', content: blocks });
     expect(messageOf({ type: 'human', content: 'x' })?.id).toMatch(/^[0-9a-f-]{36}$/);
   });
@@ -48,7 +65,9 @@ describe('RunCreate', () => {
 
   test('messages of the server and server-owned channels are refused', () => {
     for (const type of ['ai', 'assistant', 'tool', 'remove', 'function', '__proto__', 'constructor']) {
-      expect(faultOf({ input: { messages: [{ type, content: 'x', id: 'x', tool_call_id: 'y' }] } })).toContain('human or system');
+      expect(faultOf({ input: { messages: [{ type, content: 'x', id: 'x', tool_call_id: 'y' }] } })).toContain(
+        'human or system',
+      );
     }
     for (const channel of ['sandbox', 'thread_data']) {
       expect(faultOf({ input: { [channel]: { sandbox_id: 'x' } } })).toContain('server only');
@@ -63,14 +82,24 @@ describe('RunCreate', () => {
   });
 
   test('context loses what only the server sets, and nulls', () => {
-    const context = { model_name: 'm1', user_id: 'root', thread_id: 't', __secret: 1, reasoning_effort: null, langgraph_auth_user: 'x', mode: 'pro' };
+    const context = {
+      model_name: 'm1',
+      user_id: 'root',
+      thread_id: 't',
+      __secret: 1,
+      reasoning_effort: null,
+      langgraph_auth_user: 'x',
+      mode: 'pro',
+    };
     expect(RunContextInput.parse(context)).toEqual({ model_name: 'm1', mode: 'pro' });
     expect(RunContextInput.safeParse({ thinking_enabled: 'yes' }).success).toBe(false);
   });
 
   test('a recursion limit is clamped, never refused', () => {
     const limits = { fallback: 100, max: 1_000 };
-    const clamped = [5, 1_000, 10_000, 0, -1, 1.5, 'many', null, undefined, Number.NaN].map((asked) => clampRecursionLimit(asked, limits));
+    const clamped = [5, 1_000, 10_000, 0, -1, 1.5, 'many', null, undefined, Number.NaN].map((asked) =>
+      clampRecursionLimit(asked, limits),
+    );
     expect(clamped).toEqual([5, 1_000, 1_000, 100, 100, 100, 100, 100, 100, 100]);
   });
 });
@@ -95,7 +124,14 @@ describe('queries and cursors', () => {
   test('a state update refuses channels it would not store', () => {
     const refused = (values: unknown) => !threadRoutes.updateState.body.safeParse({ values }).success;
     expect(refused({ title: 'x' })).toBe(false);
-    for (const values of [{ sandbox: null }, { unknown: 1 }, { messages: [{ type: 'ai', content: 'x' }] }, null, 'x', []]) {
+    for (const values of [
+      { sandbox: null },
+      { unknown: 1 },
+      { messages: [{ type: 'ai', content: 'x' }] },
+      null,
+      'x',
+      [],
+    ]) {
       expect(refused(values)).toBe(true);
     }
   });

@@ -35,16 +35,15 @@ const RunConfig = z.object({
 
 const Breakpoints = z.union([z.literal('*'), z.array(z.string()).max(100)]);
 
-const streamModes = z.preprocess(
-  (value) => (typeof value === 'string' ? [value] : value),
-  z.array(StreamMode).max(20),
-);
+const streamModes = z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(StreamMode).max(20));
 
 /** Where a run starts: LangGraph's checkpoint object; without an id it means the head. */
 export const CheckpointRef = z.object({ checkpoint_id: CheckpointId.nullish() });
 
 const noCommand = (value: unknown): boolean =>
-  typeof value !== 'object' || value === null || Object.values(value).every((part) => part === null || part === undefined);
+  typeof value !== 'object' ||
+  value === null ||
+  Object.values(value).every((part) => part === null || part === undefined);
 
 /**
  * Body of every route that starts a run. Keys that are not here are ignored: newer clients add some with every
@@ -55,7 +54,10 @@ export const RunCreate = z.object({
   input: RunInput.nullish().describe('null goes on from the head without new input'),
   command: z
     .unknown()
-    .refine(noCommand, 'is not supported: agents here ask by ask_clarification and end the run; send the answer as a message, or input null to go on')
+    .refine(
+      noCommand,
+      'is not supported: agents here ask by ask_clarification and end the run; send the answer as a message, or input null to go on',
+    )
     .optional(),
   stream_mode: streamModes.nullish().describe('One mode or a list; default values'),
   stream_subgraphs: z.boolean().nullish(),
@@ -77,7 +79,10 @@ export type RunCreate = z.output<typeof RunCreate>;
 export const RunContextInput = ContextJson.pipe(RunContextValues);
 
 /** The bound of model turns for whatever a client asked for. */
-export function clampRecursionLimit(asked: unknown, limits: { readonly fallback: number; readonly max: number }): number {
+export function clampRecursionLimit(
+  asked: unknown,
+  limits: { readonly fallback: number; readonly max: number },
+): number {
   if (typeof asked !== 'number' || !Number.isInteger(asked) || asked <= 0) return limits.fallback;
   return Math.min(asked, limits.max);
 }

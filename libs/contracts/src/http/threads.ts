@@ -185,7 +185,12 @@ const history = route({
   body: z.preprocess(
     (value) => value ?? {},
     z.object({
-      limit: z.number().int().min(1).transform((value) => Math.min(value, MAX_LIST)).default(10),
+      limit: z
+        .number()
+        .int()
+        .min(1)
+        .transform((value) => Math.min(value, MAX_LIST))
+        .default(10),
       before: Before.nullish(),
       metadata: FreeJson.nullish(),
     }),
@@ -194,4 +199,17 @@ const history = route({
   refusals: [404],
 });
 
-export const threadRoutes = { create, search, count, get, patch, remove, copy, state, stateAt, stateAtCheckpoint, updateState, history };
+export const threadRoutes = {
+  create,
+  search,
+  count,
+  get,
+  patch,
+  remove,
+  copy,
+  state,
+  stateAt,
+  stateAtCheckpoint,
+  updateState,
+  history,
+};
