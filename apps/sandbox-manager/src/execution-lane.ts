@@ -14,7 +14,9 @@ export class ExecutionLane {
   /** The result of `work`, begun when all earlier work has settled. @throws {RateLimitedError} when too many wait */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.count > this.maxWaiting) {
-      throw new RateLimitedError(`more than ${this.maxWaiting} commands wait for this sandbox`, { details: { retryAfterMs: 1000 } });
+      throw new RateLimitedError(`more than ${this.maxWaiting} commands wait for this sandbox`, {
+        details: { retryAfterMs: 1000 },
+      });
     }
     this.count += 1;
     const turn = this.last.then(work);

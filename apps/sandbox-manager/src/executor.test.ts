@@ -4,7 +4,11 @@ import { InMemoryRegistry } from './test/in-memory-registry.js';
 import { commandOf, type TestManager, testManager, thread, until } from './test/test-manager.js';
 
 /** Sleeps end at once. */
-const impatient: Clock = { now: () => 0, monotonicMs: () => 0, sleep: () => new Promise((resolve) => setImmediate(resolve)) };
+const impatient: Clock = {
+  now: () => 0,
+  monotonicMs: () => 0,
+  sleep: () => new Promise((resolve) => setImmediate(resolve)),
+};
 
 describe('Executor', () => {
   let registry: InMemoryRegistry;
@@ -61,7 +65,9 @@ describe('Executor', () => {
     registry.epochs.set('default/t1', 2);
 
     await expect(manager.executor.execute(commandOf('sleep', { epoch: 1 }))).rejects.toMatchObject({ code: 'fenced' });
-    await expect(manager.executor.execute(commandOf('echo x', { key: 'new', epoch: 1 }))).rejects.toMatchObject({ code: 'fenced' });
+    await expect(manager.executor.execute(commandOf('echo x', { key: 'new', epoch: 1 }))).rejects.toMatchObject({
+      code: 'fenced',
+    });
     await expect(manager.executor.cancel(thread, 1, 'run:call')).rejects.toMatchObject({ code: 'fenced' });
     expect(driver.running.size).toBe(1);
 
@@ -97,7 +103,9 @@ describe('Executor', () => {
   });
 
   test('commands of one thread run one at a time in their order, and only so many wait (E7)', async () => {
-    const all = ['a', 'b', 'c', 'd', 'e'].map((key) => manager.executor.execute(commandOf(`sleep ${key}`, { key })).catch((error: Error) => error));
+    const all = ['a', 'b', 'c', 'd', 'e'].map((key) =>
+      manager.executor.execute(commandOf(`sleep ${key}`, { key })).catch((error: unknown) => error),
+    );
     for (let turn = 0; turn < 4; turn += 1) (await firstRunning()).finish();
     const replies = await Promise.all(all);
 
@@ -231,7 +239,9 @@ describe('Executor', () => {
   });
 
   test('refuses a sandbox that this manager does not hold, and a command that no kernel takes', async () => {
-    await expect(manager.executor.execute(commandOf('echo x', { threadId: 't2' }))).rejects.toMatchObject({ code: 'not_found' });
+    await expect(manager.executor.execute(commandOf('echo x', { threadId: 't2' }))).rejects.toMatchObject({
+      code: 'not_found',
+    });
     expect(() => commandOf('x'.repeat(200_000))).toThrow(/bytes/);
   });
 
@@ -242,7 +252,9 @@ describe('Executor', () => {
     await firstRunning();
     const drained = patient.executor.drain(60_000);
 
-    await expect(patient.executor.execute(commandOf('echo x', { key: 'b' }))).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(patient.executor.execute(commandOf('echo x', { key: 'b' }))).rejects.toMatchObject({
+      code: 'unavailable',
+    });
     (await firstRunning()).finish();
     await drained;
 

@@ -1,7 +1,16 @@
 import { AppError, ConflictError, FencedError, RateLimitedError, UnavailableError } from '@caribou/contracts';
-import type { Clock, ExecutionEntry, ExecutionJournal, ExecutionState, Logger, SandboxRegistry, SandboxThread } from '@caribou/core';
+import type {
+  Clock,
+  ExecutionEntry,
+  ExecutionJournal,
+  ExecutionState,
+  Logger,
+  SandboxRegistry,
+  SandboxThread,
+} from '@caribou/core';
 import { BoxGoneError } from '@caribou/sandbox';
 import type { Box, SandboxPool } from './sandbox-pool.js';
+import { settledWithin } from './settled-within.js';
 
 /**
  * Executes each key once.
@@ -87,7 +96,7 @@ export class Executor {
     const present = this.running.get(key);
     if (present !== undefined) return this.attach(job, present);
     const box = this.options.pool.held(job.thread, job.sandboxId);
-    if (this.draining) throw stopping();
+    this.requireTakingWork();
     if (this.running.size >= this.options.maxRunning) {
       throw new RateLimitedError('too many executions at once', { details: { retryAfterMs: 1000 } });
     }
@@ -101,6 +110,13 @@ export class Executor {
     if (present.argsHash !== job.argsHash) throw otherArguments(job.key);
     await this.requireEpoch(job.thread, job.epoch);
     return job.parse(await present.reply);
+  }
+
+  /** @throws {UnavailableError} when this manager is about to stop */
+  requireTakingWork(): void {
+    // Callers wait for a manager they cannot reach and ask again, so this says no more than that.
+    if (this.draining)
+      throw new UnavailableError('this sandbox-manager is stopping', { details: { dependency: 'nats' } });
   }
 
   /** @throws {FencedError} unless `epoch` is that of the thread's live lease */
@@ -129,22 +145,9 @@ export class Executor {
   async drain(graceMs: number): Promise<void> {
     this.draining = true;
     const settled = Promise.allSettled([...this.running.values()].map(({ reply }) => reply));
-    if (await this.settledWithin(settled, graceMs)) return;
+    if (await settledWithin(settled, graceMs, this.options.clock)) return;
     for (const { controller } of this.running.values()) controller.abort(new ExecutionEnded('shutdown'));
-    await this.settledWithin(settled, LAST_REPORT_MS);
-  }
-
-  /** Whether the promise settled in time. */
-  private async settledWithin(settled: Promise<unknown>, timeoutMs: number): Promise<boolean> {
-    const stop = new AbortController();
-    const late = this.options.clock.sleep(timeoutMs, stop.signal).then(
-      () => false,
-      () => true,
-    );
-    const inTime = settled.then(() => true);
-    const answer = await Promise.race([inTime, late]);
-    stop.abort();
-    return answer;
+    await settledWithin(settled, LAST_REPORT_MS, this.options.clock);
   }
 
   private async perform<Reply>(job: Execution<Reply>, box: Box, signal: AbortSignal): Promise<Reply> {
@@ -161,15 +164,19 @@ export class Executor {
   /** (E2) What the journal already knows of the key, or the outcome of running it now. */
   private async begin<Reply>(job: Execution<Reply>, box: Box, signal: AbortSignal): Promise<Outcome<Reply>> {
     const { journal, lease } = this.options;
-    if (this.draining) throw stopping();
+    this.requireTakingWork();
     const known = await this.knownReply(job, await journal.start(job.thread, this.entry(job)));
     if (known !== undefined) return { reply: known.reply, kept: true };
-    if (!lease.isHeld()) throw new UnavailableError('the lease of this sandbox-manager has run out', { details: { dependency: 'redis' } });
+    if (!lease.isHeld())
+      throw new UnavailableError('the lease of this sandbox-manager has run out', { details: { dependency: 'redis' } });
     return { reply: await this.run(job, box, signal), kept: false };
   }
 
   /** (E1, E6) The reply that stands already; undefined when the execution may begin. */
-  private async knownReply<Reply>(job: Execution<Reply>, state: ExecutionState): Promise<{ readonly reply: Reply } | undefined> {
+  private async knownReply<Reply>(
+    job: Execution<Reply>,
+    state: ExecutionState,
+  ): Promise<{ readonly reply: Reply } | undefined> {
     const by = this.options.lease.managerId;
     if (state.state === 'new' || (state.state === 'running' && state.managerId === by)) return undefined;
     if (state.state === 'mismatch') throw otherArguments(job.key);
@@ -181,14 +188,21 @@ export class Executor {
 
   /** Runs the job; whatever goes wrong once it may have begun is an unknown outcome, not an error to be tried again. */
   private async run<Reply>(job: Execution<Reply>, box: Box, signal: AbortSignal): Promise<Reply> {
+    const { clock, logger } = this.options;
+    const { userId, threadId } = job.thread;
+    const fields = { event: `${job.kind}.end`, userId, threadId, sandboxId: job.sandboxId };
+    const beganMs = clock.monotonicMs();
     try {
       const reply = await this.runInReadyBox(job, box, signal);
+      const outcome = signal.aborted ? 'cancelled' : 'ok';
+      logger.info({ ...fields, outcome, durationMs: clock.monotonicMs() - beganMs }, 'execution ended');
       return signal.aborted && endedBy(signal) !== 'cancel' ? job.unknown(ENDED_HERE) : reply;
     } catch (error) {
       if (error instanceof BoxGoneError) throw error;
-      const { threadId } = job.thread;
-      this.options.logger.error({ event: 'execution.end', outcome: 'error', threadId, sandboxId: job.sandboxId, error }, 'an execution failed');
-      return job.unknown(error instanceof AppError && error.expected ? error.message : 'the sandbox failed while this ran');
+      logger.error({ ...fields, outcome: 'error', error }, 'an execution failed');
+      return job.unknown(
+        error instanceof AppError && error.expected ? error.message : 'the sandbox failed while this ran',
+      );
     }
   }
 
@@ -208,7 +222,8 @@ export class Executor {
     try {
       await this.options.pool.remake(box);
     } catch (error) {
-      if (error instanceof UnavailableError) throw new BoxGoneError(error.message, { cause: error, details: error.details });
+      if (error instanceof UnavailableError)
+        throw new BoxGoneError(error.message, { cause: error, details: error.details });
       throw error;
     }
   }
@@ -239,9 +254,8 @@ interface Outcome<Reply> {
   readonly kept: boolean;
 }
 
-const endedBy = (signal: AbortSignal): ExecutionEnded['by'] => (signal.reason instanceof ExecutionEnded ? signal.reason.by : 'loss');
+const endedBy = (signal: AbortSignal): ExecutionEnded['by'] =>
+  signal.reason instanceof ExecutionEnded ? signal.reason.by : 'loss';
 
-const otherArguments = (key: string): ConflictError => new ConflictError('the key was used with other arguments', { details: { key } });
-
-/** Callers wait for a manager they cannot reach and ask again, so this says no more than that. */
-const stopping = (): UnavailableError => new UnavailableError('this sandbox-manager is stopping', { details: { dependency: 'nats' } });
+const otherArguments = (key: string): ConflictError =>
+  new ConflictError('the key was used with other arguments', { details: { key } });

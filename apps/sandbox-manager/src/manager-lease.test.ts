@@ -8,7 +8,8 @@ describe('ManagerLease', () => {
   const clock: Clock = {
     now: () => time.ms,
     monotonicMs: () => time.ms,
-    sleep: (_, signal) => (signal?.aborted === true ? Promise.reject(new Error('stopped')) : new Promise((resolve) => setImmediate(resolve))),
+    sleep: (_, signal) =>
+      signal?.aborted === true ? Promise.reject(new Error('stopped')) : new Promise((resolve) => setImmediate(resolve)),
   };
   let registry: InMemoryRegistry;
   let renewals: boolean[];
@@ -22,7 +23,15 @@ describe('ManagerLease', () => {
       renewals.push(lapsed);
       return Promise.resolve();
     };
-    lease = new ManagerLease({ managerId: 'm1', registry, leaseMs: 10_000, renewMs: 3_000, clock, logger: silentLogger, onRenewed });
+    lease = new ManagerLease({
+      managerId: 'm1',
+      registry,
+      leaseMs: 10_000,
+      renewMs: 3_000,
+      clock,
+      logger: silentLogger,
+      onRenewed,
+    });
   });
   afterEach(async () => {
     registry.away = false;

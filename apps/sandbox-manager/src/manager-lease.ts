@@ -64,7 +64,10 @@ export class ManagerLease {
       await onRenewed(lapsed);
     } catch (error) {
       if (!(error instanceof UnavailableError)) throw error;
-      logger.warn({ event: 'manager_lease.renew', outcome: 'error', error }, 'the lease of this sandbox-manager was not renewed');
+      logger.warn(
+        { event: 'manager_lease.renew', outcome: 'error', error },
+        'the lease of this sandbox-manager was not renewed',
+      );
     }
   }
 }

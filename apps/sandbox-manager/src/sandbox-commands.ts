@@ -1,6 +1,13 @@
 import { InvalidRequestError, SandboxExec, type SandboxRead, SandboxWrite } from '@caribou/contracts';
 import type { SandboxThread } from '@caribou/core';
-import { type BoxResult, type FileRefusal, FileRefusedError, MAX_COMMAND_BYTES, readTextRange, type ThreadFiles } from '@caribou/sandbox';
+import {
+  type BoxResult,
+  type FileRefusal,
+  FileRefusedError,
+  MAX_COMMAND_BYTES,
+  readTextRange,
+  type ThreadFiles,
+} from '@caribou/sandbox';
 import type { z } from 'zod';
 import { type Execution, ExecutionEnded } from './executor.js';
 
@@ -55,7 +62,8 @@ export function execution(request: ExecRequest): Execution<ExecReply> {
     ...identityOf(request),
     kind: 'exec',
     run: async (box, signal) => {
-      if (signal.aborted && signal.reason instanceof ExecutionEnded && signal.reason.by === 'cancel') return NEVER_BEGUN;
+      if (signal.aborted && signal.reason instanceof ExecutionEnded && signal.reason.by === 'cancel')
+        return NEVER_BEGUN;
       return toExecReply(await box.driver.exec(box.spec, command, signal));
     },
     unknown: (reason) => ({ outcome: 'unknown', reason }),
@@ -66,7 +74,8 @@ export function execution(request: ExecRequest): Execution<ExecReply> {
 type WriteRefusal = Extract<WriteReply, { outcome: 'refused' }>['reason'];
 
 /** A file that vanished while it was written, or is binary, is none of the reasons a write has: it is no file to write to. */
-const writeRefusal = (reason: FileRefusal): WriteRefusal => (reason === 'not_found' || reason === 'binary' ? 'not_regular' : reason);
+const writeRefusal = (reason: FileRefusal): WriteRefusal =>
+  reason === 'not_found' || reason === 'binary' ? 'not_regular' : reason;
 
 /** A write as an execution: a refusal is a result like any other. */
 export function fileWrite(request: WriteRequest, files: ThreadFiles): Execution<WriteReply> {
@@ -77,7 +86,10 @@ export function fileWrite(request: WriteRequest, files: ThreadFiles): Execution<
     run: async () => {
       const content = Buffer.from(request.content, 'utf8');
       try {
-        const bytes = await (request.append ? files.append : files.replace)(thread, request.path, content);
+        const { path } = request;
+        const bytes = request.append
+          ? await files.append(thread, path, content)
+          : await files.replace(thread, path, content);
         return { outcome: 'ok', bytes };
       } catch (error) {
         if (error instanceof FileRefusedError) return { outcome: 'refused', reason: writeRefusal(error.reason) };

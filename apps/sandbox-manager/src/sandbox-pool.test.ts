@@ -19,7 +19,9 @@ describe('SandboxPool', () => {
     const records = await Promise.all([1, 2, 3, 4].map(() => pool.acquire(thread, 1)));
 
     expect(driver.created).toEqual([{ sandboxId: 'box-t1', fresh: true, running: 0 }]);
-    expect(new Set(records.map((record) => JSON.stringify(record)))).toEqual(new Set(['{"managerId":"m1","sandboxId":"box-t1","driver":"docker"}']));
+    expect(new Set(records.map((record) => JSON.stringify(record)))).toEqual(
+      new Set(['{"managerId":"m1","sandboxId":"box-t1","driver":"docker"}']),
+    );
   });
 
   test('of two managers one gets the thread; the other names it (P1)', async () => {
@@ -36,7 +38,11 @@ describe('SandboxPool', () => {
     registry.alive.delete('m1');
     const other = driver.ofAnotherManager();
 
-    expect(await testManager('m2', registry, other).pool.acquire(thread, 1)).toEqual({ managerId: 'm2', sandboxId: 'box-t1', driver: 'docker' });
+    expect(await testManager('m2', registry, other).pool.acquire(thread, 1)).toEqual({
+      managerId: 'm2',
+      sandboxId: 'box-t1',
+      driver: 'docker',
+    });
     expect(other.created).toEqual([{ sandboxId: 'box-t1', fresh: true, running: 0 }]);
   });
 

@@ -20,6 +20,7 @@ export interface SandboxPoolOptions {
   readonly registry: SandboxRegistry;
   readonly drivers: SandboxDrivers;
   readonly sandboxIdOf: (thread: SandboxThread) => string;
+  readonly onReady?: (durationMs: number) => void;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Beyond this many, the longest unused box goes. */
@@ -56,7 +57,8 @@ export class SandboxPool {
     const { registry, managerId, sandboxIdOf, drivers } = this.options;
     const driver = this.boxes.get(keyOf(thread))?.driver.kind ?? (await this.proposedKind(thread));
     const record = await registry.bind(thread, { managerId, sandboxId: sandboxIdOf(thread), driver, epoch });
-    if (record.managerId === managerId) await this.ready(this.boxFor(thread, record, await drivers.ofKind(record.driver)));
+    if (record.managerId === managerId)
+      await this.ready(this.boxFor(thread, record, await drivers.ofKind(record.driver)));
     return record;
   }
 
@@ -76,7 +78,13 @@ export class SandboxPool {
     if (known !== undefined) return known;
     const { managerId, maxWaiting, clock } = this.options;
     const spec = { sandboxId: record.sandboxId, managerId, userId, threadId };
-    const box: Box = { spec, driver, lane: new ExecutionLane(maxWaiting), made: false, lastUsedMs: clock.monotonicMs() };
+    const box: Box = {
+      spec,
+      driver,
+      lane: new ExecutionLane(maxWaiting),
+      made: false,
+      lastUsedMs: clock.monotonicMs(),
+    };
     this.boxes.set(key, box);
     return box;
   }
@@ -85,7 +93,9 @@ export class SandboxPool {
   held(thread: SandboxThread, sandboxId: string): Box {
     const box = this.boxes.get(keyOf(thread));
     if (box === undefined || box.spec.sandboxId !== sandboxId) {
-      throw new NotFoundError('this sandbox-manager does not hold that sandbox', { details: { resource: 'sandbox', id: sandboxId } });
+      throw new NotFoundError('this sandbox-manager does not hold that sandbox', {
+        details: { resource: 'sandbox', id: sandboxId },
+      });
     }
     box.lastUsedMs = this.options.clock.monotonicMs();
     return box;
@@ -109,7 +119,11 @@ export class SandboxPool {
     box.made = true;
     const { sandboxId, userId, threadId } = box.spec;
     const durationMs = this.options.clock.monotonicMs() - beganMs;
-    this.options.logger.info({ event: 'sandbox.ready', outcome: 'ok', sandboxId, userId, threadId, durationMs }, 'sandbox ready');
+    this.options.onReady?.(durationMs);
+    this.options.logger.info(
+      { event: 'sandbox.ready', outcome: 'ok', sandboxId, userId, threadId, durationMs },
+      'sandbox ready',
+    );
   }
 
   /** Makes a box again that went away. */
@@ -126,10 +140,16 @@ export class SandboxPool {
   /** (P4) Removes what is unused for long, or unused and too many. */
   async removeIdle(): Promise<void> {
     const { clock, idleMs, maxBoxes } = this.options;
-    const oldestFirst = [...this.boxes.values()].filter((box) => !box.lane.busy).sort((left, right) => left.lastUsedMs - right.lastUsedMs);
+    const oldestFirst = [...this.boxes.values()]
+      .filter((box) => !box.lane.busy)
+      .sort((left, right) => left.lastUsedMs - right.lastUsedMs);
     const excess = this.boxes.size - maxBoxes;
     const nowMs = clock.monotonicMs();
-    await Promise.all(oldestFirst.filter((box, index) => index < excess || nowMs - box.lastUsedMs > idleMs).map((box) => this.remove(box)));
+    await Promise.all(
+      oldestFirst
+        .filter((box, index) => index < excess || nowMs - box.lastUsedMs > idleMs)
+        .map((box) => this.remove(box)),
+    );
   }
 
   /** Forgets the boxes whose threads are bound to another manager, without touching what that one made of them. */
@@ -157,7 +177,10 @@ export class SandboxPool {
       await box.driver.remove(box.spec);
     } catch (error) {
       // What stays behind is ended by whoever uses the thread next (P2).
-      this.options.logger.warn({ event: 'sandbox.remove', outcome: 'error', sandboxId, error }, 'a sandbox was not removed');
+      this.options.logger.warn(
+        { event: 'sandbox.remove', outcome: 'error', sandboxId, error },
+        'a sandbox was not removed',
+      );
     }
   }
 }

@@ -91,7 +91,11 @@ export interface ExecutionJournal {
    *
    * @throws FencedError when the key was not started by `managerId`, or ended as unknown meanwhile
    */
-  finish(thread: SandboxThread, key: string, outcome: { readonly managerId: string; readonly result: unknown }): Promise<void>;
+  finish(
+    thread: SandboxThread,
+    key: string,
+    outcome: { readonly managerId: string; readonly result: unknown },
+  ): Promise<void>;
   /**
    * Ends an execution that `startedBy` began and cannot report any more, by keeping `result` in its place. Answers the
    * result that is kept after the call: an earlier one wins.

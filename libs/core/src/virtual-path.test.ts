@@ -3,7 +3,10 @@ import { DATA_DIRECTORIES, formatVirtualPath, MAX_PATH_BYTES, parseVirtualPath }
 
 describe('parseVirtualPath', () => {
   test('splits a path below each of the three directories', () => {
-    expect(parseVirtualPath('/mnt/user-data/workspace/a/b.txt')).toEqual({ directory: 'workspace', segments: ['a', 'b.txt'] });
+    expect(parseVirtualPath('/mnt/user-data/workspace/a/b.txt')).toEqual({
+      directory: 'workspace',
+      segments: ['a', 'b.txt'],
+    });
     expect(parseVirtualPath('/mnt/user-data/uploads')).toEqual({ directory: 'uploads', segments: [] });
     expect(parseVirtualPath('/mnt//user-data/./outputs///x/')).toEqual({ directory: 'outputs', segments: ['x'] });
   });
@@ -29,19 +32,30 @@ describe('parseVirtualPath', () => {
   });
 
   test('never yields a segment with a slash, a NUL, or a name that moves', () => {
-    const noise = fc.array(fc.constantFrom('/', '.', '..', 'mnt', 'user-data', 'workspace', 'uploads', '\0', 'a', '…', '\\')).map((parts) => parts.join(''));
+    const noise = fc
+      .array(fc.constantFrom('/', '.', '..', 'mnt', 'user-data', 'workspace', 'uploads', '\0', 'a', '…', '\\'))
+      .map((parts) => parts.join(''));
     fc.assert(
-      fc.property(fc.oneof(noise, fc.string({ unit: 'binary' }), noise.map((tail) => `/mnt/user-data/workspace/${tail}`)), (path) => {
-        for (const segment of parseVirtualPath(path)?.segments ?? []) {
-          expect(['', '.', '..']).not.toContain(segment);
-          expect(segment).not.toMatch(/[/\0]/);
-        }
-      }),
+      fc.property(
+        fc.oneof(
+          noise,
+          fc.string({ unit: 'binary' }),
+          noise.map((tail) => `/mnt/user-data/workspace/${tail}`),
+        ),
+        (path) => {
+          for (const segment of parseVirtualPath(path)?.segments ?? []) {
+            expect(['', '.', '..']).not.toContain(segment);
+            expect(segment).not.toMatch(/[/\0]/);
+          }
+        },
+      ),
     );
   });
 
   test('gives back what formatVirtualPath was given', () => {
-    const segment = fc.string({ minLength: 1, maxLength: 40 }).filter((name) => !/[/\u0000-\u001f\u007f-\u009f]/.test(name) && name !== '.' && name !== '..');
+    const segment = fc
+      .string({ minLength: 1, maxLength: 40 })
+      .filter((name) => !/[/\u0000-\u001f\u007f-\u009f]/.test(name) && name !== '.' && name !== '..');
     fc.assert(
       fc.property(fc.constantFrom(...DATA_DIRECTORIES), fc.array(segment, { maxLength: 8 }), (directory, segments) => {
         expect(parseVirtualPath(formatVirtualPath({ directory, segments }))).toEqual({ directory, segments });

@@ -18,7 +18,8 @@ export interface VirtualPath {
 }
 
 /** C0, DEL and C1 control characters, and lone surrogates, which have no UTF-8 form. */
-const forbiddenCharacters = /[\u0000-\u001f\u007f-\u009f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
+const forbiddenCharacters =
+  /[\u0000-\u001f\u007f-\u009f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 
 const isDataDirectory = (name: string | undefined): name is DataDirectory =>
   DATA_DIRECTORIES.some((directory) => directory === name);

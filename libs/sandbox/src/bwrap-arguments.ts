@@ -25,7 +25,14 @@ export interface BwrapDescriptors {
 const SHM_BYTES = 64 * 1024 * 1024;
 
 /** Host files below /etc that programs need and that tell nothing about the host; each only if it is there. */
-const ETC_FILES = ['/etc/alternatives', '/etc/ld.so.cache', '/etc/ld.so.conf', '/etc/ld.so.conf.d', '/etc/magic', '/etc/mime.types'];
+const ETC_FILES = [
+  '/etc/alternatives',
+  '/etc/ld.so.cache',
+  '/etc/ld.so.conf',
+  '/etc/ld.so.conf.d',
+  '/etc/magic',
+  '/etc/mime.types',
+];
 
 const rootEntry = (entry: RootEntry): string[] =>
   entry.kind === 'link' ? ['--symlink', entry.target, entry.path] : ['--ro-bind', entry.path, entry.path];

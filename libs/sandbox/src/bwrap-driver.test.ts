@@ -7,10 +7,22 @@ import { DEFAULT_SANDBOX_LIMITS } from './settings.js';
 import { threadFiles } from './thread-files.js';
 
 const MiB = 1024 * 1024;
-const limits = { ...DEFAULT_SANDBOX_LIMITS, memoryBytes: 256 * MiB, pids: 64, tmpBytes: 8 * MiB, outputCeilingBytes: 2 * MiB };
+const limits = {
+  ...DEFAULT_SANDBOX_LIMITS,
+  memoryBytes: 256 * MiB,
+  pids: 64,
+  tmpBytes: 8 * MiB,
+  outputCeilingBytes: 2 * MiB,
+};
 
 async function ready(homeDir: string): Promise<BwrapDriver> {
-  const driver = new BwrapDriver({ driver: 'bwrap', image: 'none', limits, homeDir, skillsDir: join(homeDir, 'skills') });
+  const driver = new BwrapDriver({
+    driver: 'bwrap',
+    image: 'none',
+    limits,
+    homeDir,
+    skillsDir: join(homeDir, 'skills'),
+  });
   const probe = await driver.probe();
   if (!probe.ok) throw new Error(probe.reason);
   return driver;

@@ -7,7 +7,16 @@ import { launch, type LaunchPlan, type LaunchSources } from './bwrap-launch.js';
 import { explainFailure, planLaunch } from './bwrap-probe.js';
 import { BwrapRecords } from './bwrap-records.js';
 import { follow, killMarked, untilOver } from './bwrap-run.js';
-import { type BoxCommand, BoxGoneError, type BoxInfo, type BoxResult, type BoxSpec, MAX_COMMAND_BYTES, type Probe, type SandboxDriver } from './driver.js';
+import {
+  type BoxCommand,
+  BoxGoneError,
+  type BoxInfo,
+  type BoxResult,
+  type BoxSpec,
+  MAX_COMMAND_BYTES,
+  type Probe,
+  type SandboxDriver,
+} from './driver.js';
 import { FileRefusedError } from './file-refused.js';
 import { commandIdentity } from './identity.js';
 import type { SandboxSettings } from './settings.js';
@@ -40,7 +49,10 @@ export class BwrapDriver implements SandboxDriver {
       return { ok: true, detail: `bubblewrap: ${planned.detail}` };
     } catch (error) {
       // A probe answers in words; whatever failed on the way is the reason.
-      return { ok: false, reason: explainFailure(error instanceof Error || error instanceof AppError ? error.message : String(error)) };
+      return {
+        ok: false,
+        reason: explainFailure(error instanceof Error || error instanceof AppError ? error.message : String(error)),
+      };
     }
   }
 
@@ -96,11 +108,18 @@ export class BwrapDriver implements SandboxDriver {
       return this.files.hostPath(box, directory);
     };
     try {
-      const data = { workspace: await path('workspace'), uploads: await path('uploads'), outputs: await path('outputs') };
+      const data = {
+        workspace: await path('workspace'),
+        uploads: await path('uploads'),
+        outputs: await path('outputs'),
+      };
       return { data, ...(skillsDir === undefined ? {} : { skills: skillsDir }) };
     } catch (error) {
       if (!(error instanceof FileRefusedError)) throw error;
-      throw new BoxGoneError('the directories of the thread are not there', { cause: error, details: { dependency: 'bwrap' } });
+      throw new BoxGoneError('the directories of the thread are not there', {
+        cause: error,
+        details: { dependency: 'bwrap' },
+      });
     }
   }
 

@@ -16,7 +16,11 @@ export const findProgram = (name: string): string | undefined =>
 export function hostRootEntries(): RootEntry[] {
   return ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']
     .filter((path) => existsSync(path))
-    .map((path) => (lstatSync(path).isSymbolicLink() ? { kind: 'link', target: readlinkSync(path), path } : { kind: 'directory', path }));
+    .map((path) =>
+      lstatSync(path).isSymbolicLink()
+        ? { kind: 'link', target: readlinkSync(path), path }
+        : { kind: 'directory', path },
+    );
 }
 
 /** Whether a user without privileges can come to a directory from the root: by mode bits alone. */
@@ -88,7 +92,12 @@ export function isRunning({ pid, startTicks }: ProcessMark): boolean {
 export function markChildren(pid: number): ProcessMark[] {
   try {
     const pids = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
-    return pids === '' ? [] : pids.split(' ').map((child) => markProcess(Number(child))).filter((mark) => mark !== null);
+    return pids === ''
+      ? []
+      : pids
+          .split(' ')
+          .map((child) => markProcess(Number(child)))
+          .filter((mark) => mark !== null);
   } catch (error) {
     const errno = errnoOf(error);
     if (errno === 'ENOENT' || errno === 'ESRCH') return [];

@@ -96,9 +96,18 @@ function prefix(plan: LaunchPlan, sources: LaunchSources, timeoutMs: number): st
   if (!plan.dropsUser) return limited;
   const { setpriv, unshare, mount, mkdir } = programs;
   if (setpriv === undefined) throw new BugError('root launches through setpriv');
-  const dropped = [setpriv, `--reuid=${identity.uid}`, `--regid=${identity.gid}`, '--clear-groups', '--inh-caps=-all', '--', ...limited];
+  const dropped = [
+    setpriv,
+    `--reuid=${identity.uid}`,
+    `--regid=${identity.gid}`,
+    '--clear-groups',
+    '--inh-caps=-all',
+    '--',
+    ...limited,
+  ];
   if (stage === undefined) return dropped;
-  if (unshare === undefined || mount === undefined || mkdir === undefined) throw new BugError('staging takes unshare, mount and mkdir');
+  if (unshare === undefined || mount === undefined || mkdir === undefined)
+    throw new BugError('staging takes unshare, mount and mkdir');
   const paths = pathsOf(sources);
   const staging = ['/bin/sh', '-c', STAGING_SCRIPT, 'sh', mount, mkdir, stage, String(paths.length), ...paths];
   return [unshare, '--mount', '--propagation', 'private', '--', ...staging, ...dropped];
@@ -108,7 +117,16 @@ type Slot = 'ignore' | 'pipe' | number;
 
 /** stdio of the child; inherited descriptors are covered by /dev/null (L3). */
 function slots(plan: LaunchPlan, devNull: number): Slot[] {
-  const own: Slot[] = ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe', plan.seccomp === null ? 'ignore' : 'pipe'];
+  const own: Slot[] = [
+    'ignore',
+    'pipe',
+    'pipe',
+    'pipe',
+    'pipe',
+    'pipe',
+    'pipe',
+    plan.seccomp === null ? 'ignore' : 'pipe',
+  ];
   const inherited = inheritableDescriptors();
   const all: Slot[] = Array.from({ length: Math.max(own.length, 1 + Math.max(2, ...inherited)) }, () => 'ignore');
   for (const fd of inherited) all[fd] = devNull;
@@ -138,10 +156,19 @@ function feed(child: ChildProcess, fd: number, content: string | Buffer): void {
 }
 
 /** Starts a command in a new box. Must be called from Node's main thread: the box dies with the thread that spawns it. */
-export function launch(plan: LaunchPlan, sources: LaunchSources, command: { readonly command: string; readonly timeoutMs: number }): Launched {
+export function launch(
+  plan: LaunchPlan,
+  sources: LaunchSources,
+  command: { readonly command: string; readonly timeoutMs: number },
+): Launched {
   const options = bwrapArguments(
     { ...(plan.stage === undefined ? sources : stagedSources(sources, plan.stage)), rootEntries: plan.rootEntries },
-    { passwd: FD.passwd, group: FD.group, status: FD.status, ...(plan.seccomp === null ? {} : { seccomp: FD.seccomp }) },
+    {
+      passwd: FD.passwd,
+      group: FD.group,
+      status: FD.status,
+      ...(plan.seccomp === null ? {} : { seccomp: FD.seccomp }),
+    },
     plan.limits,
   );
   const [file = '', ...words] = [

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { findProgram, hostRootEntries, isReachableBy } from './bwrap-host.js';
 import type { LaunchPlan, Programs } from './bwrap-launch.js';
-import { commandIdentity } from './identity.js';
+import { type CommandIdentity, commandIdentity } from './identity.js';
 import { seccompFilter } from './seccomp.js';
 import type { SandboxSettings } from './settings.js';
 
@@ -12,7 +12,9 @@ const run = promisify(execFile);
 /** --disable-userns and --size exist from 0.8.0 on. */
 const MINIMUM_VERSION = [0, 8] as const;
 
-type Planned = { readonly ok: true; readonly plan: LaunchPlan; readonly detail: string } | { readonly ok: false; readonly reason: string };
+type Planned =
+  | { readonly ok: true; readonly plan: LaunchPlan; readonly detail: string }
+  | { readonly ok: false; readonly reason: string };
 const no = (reason: string): Planned => ({ ok: false, reason });
 
 function findPrograms(): Programs | string {
@@ -43,9 +45,19 @@ async function versionProblem(bwrap: string): Promise<string | null> {
 
 /** A directory every machine has, that hides neither the data nor the skills when mounts are staged in it. */
 function stagePlace({ homeDir, skillsDir }: SandboxSettings): string {
-  const hides = (place: string): boolean => [homeDir, skillsDir ?? ''].some((path) => path === place || path.startsWith(`${place}/`));
+  const hides = (place: string): boolean =>
+    [homeDir, skillsDir ?? ''].some((path) => path === place || path.startsWith(`${place}/`));
   return ['/mnt', '/media', '/srv'].find((place) => existsSync(place) && !hides(place)) ?? '/tmp';
 }
+
+/** Where mounts have to be staged for the user of commands to come to them, if they have to be. */
+function stageFor(settings: SandboxSettings, identity: CommandIdentity): string | undefined {
+  const sources = [settings.homeDir, ...(settings.skillsDir === undefined ? [] : [settings.skillsDir])];
+  return sources.every((path) => isReachableBy(identity, path)) ? undefined : stagePlace(settings);
+}
+
+const hasStagingPrograms = ({ unshare, mount, mkdir }: Programs): boolean =>
+  unshare !== undefined && mount !== undefined && mkdir !== undefined;
 
 /** How commands are to be launched on this machine, or why they cannot be. */
 export async function planLaunch(settings: SandboxSettings): Promise<Planned> {
@@ -54,19 +66,29 @@ export async function planLaunch(settings: SandboxSettings): Promise<Planned> {
   if (typeof programs === 'string') return no(programs);
   const problem = await versionProblem(programs.bwrap);
   if (problem !== null) return no(problem);
+  mkdirSync(settings.homeDir, { recursive: true });
   const identity = commandIdentity();
   const dropsUser = process.getuid?.() === 0;
-  mkdirSync(settings.homeDir, { recursive: true });
-  const skills = settings.skillsDir !== undefined && existsSync(settings.skillsDir) ? { skillsDir: settings.skillsDir } : {};
-  const reachable = [settings.homeDir, ...Object.values(skills)].every((path) => isReachableBy(identity, path));
-  const stage = dropsUser && !reachable ? stagePlace(settings) : undefined;
-  if (stage !== undefined && (programs.unshare === undefined || programs.mount === undefined || programs.mkdir === undefined)) {
-    return no(`user ${identity.uid} cannot reach ${settings.homeDir}, and unshare and mount (apt install util-linux) are needed to help it`);
+  const { skillsDir, ...others } = settings;
+  const mounted = skillsDir !== undefined && existsSync(skillsDir) ? { ...others, skillsDir } : others;
+  const stage = dropsUser ? stageFor(mounted, identity) : undefined;
+  if (stage !== undefined && !hasStagingPrograms(programs)) {
+    return no(
+      `user ${identity.uid} cannot reach ${settings.homeDir}; unshare and mount (apt install util-linux) are needed`,
+    );
   }
-  const seccomp = seccompFilter(process.arch);
-  const plan: LaunchPlan = { programs, limits: settings.limits, rootEntries: hostRootEntries(), seccomp, identity, dropsUser, ...skills, ...(stage === undefined ? {} : { stage }) };
-  const detail = `user ${identity.uid}, ${seccomp === null ? `no system call filter for ${process.arch}` : 'system call filter'}${stage === undefined ? '' : ', staged mounts'}`;
-  return { ok: true, plan, detail };
+  const plan: LaunchPlan = {
+    ...{ programs, identity, dropsUser, limits: settings.limits },
+    ...{ rootEntries: hostRootEntries(), seccomp: seccompFilter(process.arch) },
+    ...('skillsDir' in mounted ? { skillsDir: mounted.skillsDir } : {}),
+    ...(stage === undefined ? {} : { stage }),
+  };
+  return { ok: true, plan, detail: describePlan(plan) };
+}
+
+function describePlan({ identity, seccomp, stage }: LaunchPlan): string {
+  const filter = seccomp === null ? `no system call filter for ${process.arch}` : 'system call filter';
+  return [`user ${identity.uid}`, filter, ...(stage === undefined ? [] : ['staged mounts'])].join(', ');
 }
 
 /** What to do about a launch that failed, in an administrator's words. */

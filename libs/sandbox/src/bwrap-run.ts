@@ -7,7 +7,15 @@ import type { BoxCommand, BoxResult, EndedBy } from './driver.js';
 import { errnoOf } from './file-refused.js';
 import { CommandOutput } from './output-window.js';
 
-const SIGNAL_NUMBERS: Readonly<Record<string, number>> = { SIGHUP: 1, SIGINT: 2, SIGABRT: 6, SIGKILL: 9, SIGSEGV: 11, SIGTERM: 15, SIGXCPU: 24 };
+const SIGNAL_NUMBERS: Readonly<Record<string, number>> = {
+  SIGHUP: 1,
+  SIGINT: 2,
+  SIGABRT: 6,
+  SIGKILL: 9,
+  SIGSEGV: 11,
+  SIGTERM: 15,
+  SIGXCPU: 24,
+};
 /** The kernel ends a box within milliseconds; a machine that takes longer than this is in trouble. */
 const END_WAIT_MS = 10_000;
 const MAX_STATUS_BYTES = 4096;
@@ -37,7 +45,8 @@ function parseStatus(text: string): BoxStatus {
  */
 export async function untilOver(mark: ProcessMark): Promise<void> {
   for (let waitedMs = 0; isRunning(mark); waitedMs += 2) {
-    if (waitedMs > END_WAIT_MS) throw new UnavailableError('a process of the sandbox does not end', { details: { dependency: 'bwrap' } });
+    if (waitedMs > END_WAIT_MS)
+      throw new UnavailableError('a process of the sandbox does not end', { details: { dependency: 'bwrap' } });
     await delay(2);
   }
 }
@@ -53,7 +62,11 @@ export function killMarked(mark: ProcessMark): void {
 }
 
 /** Follows a launched command to its end; see SandboxDriver.exec. */
-export async function follow(launched: Launched, command: BoxCommand, options: { signal: AbortSignal; ceilingBytes: number }): Promise<BoxResult> {
+export async function follow(
+  launched: Launched,
+  command: BoxCommand,
+  options: { signal: AbortSignal; ceilingBytes: number },
+): Promise<BoxResult> {
   const { child, stdout, stderr, status } = launched;
   const { signal } = options;
   const startedMs = performance.now();
@@ -86,7 +99,9 @@ export async function follow(launched: Launched, command: BoxCommand, options: {
     const known = parseStatus(statusText).exitCode;
     const taken = output.take();
     if (endedBy === 'exit' && known === undefined && killedBy === null) {
-      throw new UnavailableError(`bubblewrap could not set the sandbox up: ${taken.stderr.trim().slice(0, 300)}`, { details: { dependency: 'bwrap' } });
+      throw new UnavailableError(`bubblewrap could not set the sandbox up: ${taken.stderr.trim().slice(0, 300)}`, {
+        details: { dependency: 'bwrap' },
+      });
     }
     const exitCode = endedBy === 'exit' ? (known ?? 128 + (SIGNAL_NUMBERS[killedBy ?? ''] ?? 0)) : 137;
     return { exitCode: exitCode ?? code ?? 1, ...taken, endedBy, durationMs: performance.now() - startedMs };

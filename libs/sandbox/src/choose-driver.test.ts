@@ -32,19 +32,30 @@ describe('chooseAmong', () => {
   test('takes no other than the driver that the settings name', async () => {
     const drivers = chooseAmong([driver('docker', [no('away')]), driver('bwrap', [yes])], 'docker', clock);
 
-    await expect(drivers.forNewThread()).rejects.toMatchObject({ code: 'unavailable', message: expect.stringContaining('docker: away') });
+    await expect(drivers.forNewThread()).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('docker: away'),
+    });
   });
 
   test('says for each driver why it cannot be used', async () => {
-    const drivers = chooseAmong([driver('docker', [no('no engine')]), driver('bwrap', [no('apt install bubblewrap')])], 'auto', clock);
+    const drivers = chooseAmong(
+      [driver('docker', [no('no engine')]), driver('bwrap', [no('apt install bubblewrap')])],
+      'auto',
+      clock,
+    );
 
-    await expect(drivers.forNewThread()).rejects.toThrow('no sandbox is available, and commands never run outside of one: docker: no engine; bwrap: apt install bubblewrap');
+    await expect(drivers.forNewThread()).rejects.toThrow(
+      'no sandbox is available, and commands never run outside of one: docker: no engine; bwrap: apt install bubblewrap',
+    );
   });
 
   test('never gives a thread another driver than the one it began with', async () => {
     const drivers = chooseAmong([driver('docker', [no('away')]), driver('bwrap', [yes])], 'auto', clock);
 
-    await expect(drivers.ofKind('docker')).rejects.toThrow('this thread began in a docker sandbox, which is not available here: docker: away');
+    await expect(drivers.ofKind('docker')).rejects.toThrow(
+      'this thread began in a docker sandbox, which is not available here: docker: away',
+    );
   });
 
   test('asks a driver again some time after it failed', async () => {

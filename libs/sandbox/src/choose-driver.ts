@@ -27,7 +27,11 @@ export function sandboxDrivers(settings: SandboxSettings, clock: Clock): Sandbox
 }
 
 /** The choice among drivers in order of preference. Commands never run on the host itself: that is not among them. */
-export function chooseAmong(drivers: readonly SandboxDriver[], wanted: SandboxSettings['driver'], clock: Clock): SandboxDrivers {
+export function chooseAmong(
+  drivers: readonly SandboxDriver[],
+  wanted: SandboxSettings['driver'],
+  clock: Clock,
+): SandboxDrivers {
   const candidates = drivers.map((driver): Candidate => ({ driver, probe: undefined, failedAtMs: 0 }));
 
   async function probe(candidate: Candidate): Promise<Probe> {
@@ -48,7 +52,10 @@ export function chooseAmong(drivers: readonly SandboxDriver[], wanted: SandboxSe
       if (answer.ok) return candidate.driver;
       reasons.push(`${candidate.driver.kind}: ${answer.reason}`);
     }
-    throw new UnavailableError(`${nothing}: ${reasons.join('; ')}`, { details: { dependency: 'sandbox' }, retryable: false });
+    throw new UnavailableError(`${nothing}: ${reasons.join('; ')}`, {
+      details: { dependency: 'sandbox' },
+      retryable: false,
+    });
   }
 
   return {

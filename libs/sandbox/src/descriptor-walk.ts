@@ -56,7 +56,10 @@ export async function openDirectory(root: string, names: readonly string[], crea
   let directory = await open(root, DIRECTORY);
   for (const name of names) {
     try {
-      const next = create === undefined ? await open(below(directory, name), DIRECTORY) : await openOrCreate(directory, name, create);
+      const next =
+        create === undefined
+          ? await open(below(directory, name), DIRECTORY)
+          : await openOrCreate(directory, name, create);
       await directory.close();
       directory = next;
     } catch (error) {

@@ -28,11 +28,13 @@ const WAIT_FOREVER = ['/bin/sh', '-c', 'while :; do sleep 86400; done'];
 
 function bindMounts(settings: SandboxSettings, files: ThreadFiles, box: BoxSpec): MountSettings[] {
   const engineHome = settings.hostHomeDir ?? settings.homeDir;
-  const data = DATA_DIRECTORIES.map((directory): MountSettings => ({
-    Type: 'bind',
-    Source: join(engineHome, relative(settings.homeDir, files.hostPath(box, directory))),
-    Target: `${VIRTUAL_ROOT}/${directory}`,
-  }));
+  const data = DATA_DIRECTORIES.map(
+    (directory): MountSettings => ({
+      Type: 'bind',
+      Source: join(engineHome, relative(settings.homeDir, files.hostPath(box, directory))),
+      Target: `${VIRTUAL_ROOT}/${directory}`,
+    }),
+  );
   const { skillsDir } = settings;
   if (skillsDir === undefined || !existsSync(skillsDir)) return data;
   return [...data, { Type: 'bind', Source: settings.hostSkillsDir ?? skillsDir, Target: SKILLS_ROOT, ReadOnly: true }];

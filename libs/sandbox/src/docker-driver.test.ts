@@ -11,14 +11,29 @@ import { threadFiles } from './thread-files.js';
 
 const MiB = 1024 * 1024;
 const IMAGE = 'caribou-sandbox-test:latest';
-const limits = { ...DEFAULT_SANDBOX_LIMITS, memoryBytes: 256 * MiB, pids: 64, tmpBytes: 8 * MiB, outputCeilingBytes: 2 * MiB };
-const settingsOf = (homeDir: string): SandboxSettings => ({ driver: 'docker', image: IMAGE, limits, homeDir, skillsDir: join(homeDir, 'skills') });
+const limits = {
+  ...DEFAULT_SANDBOX_LIMITS,
+  memoryBytes: 256 * MiB,
+  pids: 64,
+  tmpBytes: 8 * MiB,
+  outputCeilingBytes: 2 * MiB,
+};
+const settingsOf = (homeDir: string): SandboxSettings => ({
+  driver: 'docker',
+  image: IMAGE,
+  limits,
+  homeDir,
+  skillsDir: join(homeDir, 'skills'),
+});
 
 /** Why there is nothing to test against, or null. Asked in a process of its own, as suites are declared synchronously. */
 function missing(): string | null {
-  if (!existsSync('/usr/bin/busybox') && !existsSync('/bin/busybox')) return 'no busybox for the test image (apt install busybox-static)';
+  if (!existsSync('/usr/bin/busybox') && !existsSync('/bin/busybox'))
+    return 'no busybox for the test image (apt install busybox-static)';
   const ping = "new (require('dockerode'))().ping().then(() => process.exit(0), () => process.exit(1))";
-  return spawnSync(process.execPath, ['-e', ping], { timeout: 5000 }).status === 0 ? null : 'no docker engine answers (DOCKER_HOST, /var/run/docker.sock)';
+  return spawnSync(process.execPath, ['-e', ping], { timeout: 5000 }).status === 0
+    ? null
+    : 'no docker engine answers (DOCKER_HOST, /var/run/docker.sock)';
 }
 
 /** An image of one static busybox. */
@@ -32,8 +47,13 @@ async function importImage(): Promise<void> {
     for (const applet of applets) if (applet !== 'busybox') symlinkSync('busybox', join(root, 'bin', applet));
     execFileSync('tar', ['-C', root, '-cf', join(root, '..', 'caribou-image.tar'), '.']);
     const engine = openEngine(undefined);
-    const progress = await engine.importImage(join(root, '..', 'caribou-image.tar'), { repo: 'caribou-sandbox-test', tag: 'latest' });
-    await new Promise((resolve, reject) => engine.modem.followProgress(progress, (error) => (error === null ? resolve(undefined) : reject(error))));
+    const progress = await engine.importImage(join(root, '..', 'caribou-image.tar'), {
+      repo: 'caribou-sandbox-test',
+      tag: 'latest',
+    });
+    await new Promise((resolve, reject) =>
+      engine.modem.followProgress(progress, (error) => (error === null ? resolve(undefined) : reject(error))),
+    );
   } finally {
     rmSync(root, { recursive: true, force: true });
     rmSync(join(root, '..', 'caribou-image.tar'), { force: true });
@@ -52,13 +72,18 @@ if (reason === null) {
   jest.setTimeout(60_000);
   beforeAll(importImage, 60_000);
 
-  describeSandboxDriver('DockerDriver', { make: ready, files: (homeDir) => threadFiles(homeDir, commandIdentity()), uid: commandIdentity().uid });
+  describeSandboxDriver('DockerDriver', {
+    make: ready,
+    files: (homeDir) => threadFiles(homeDir, commandIdentity()),
+    uid: commandIdentity().uid,
+  });
 
   describe('DockerDriver', () => {
     let home: string;
     let driver: DockerDriver;
     const box = { sandboxId: `caribou-docker-${process.pid}`, managerId: 'm1', userId: 'default', threadId: 't1' };
-    const run = (command: string) => driver.exec(box, { command, timeoutMs: 20_000, maxOutputBytes: 8192 }, new AbortController().signal);
+    const run = (command: string) =>
+      driver.exec(box, { command, timeoutMs: 20_000, maxOutputBytes: 8192 }, new AbortController().signal);
 
     beforeAll(async () => {
       home = mkdtempSync(join(tmpdir(), 'caribou-docker-'));
@@ -98,7 +123,10 @@ if (reason === null) {
       const noEngine = new DockerDriver({ ...settingsOf(home), engineSocket: join(home, 'none.sock') });
 
       expect(await noImage.probe()).toEqual({ ok: false, reason: 'the docker engine has no image caribou-none:1' });
-      expect(await noEngine.probe()).toMatchObject({ ok: false, reason: expect.stringMatching(/^no docker engine answers/) });
+      expect(await noEngine.probe()).toMatchObject({
+        ok: false,
+        reason: expect.stringMatching(/^no docker engine answers/),
+      });
     });
   });
 } else {

@@ -6,7 +6,15 @@ import type { ContainerInspectInfo } from 'dockerode';
 import { containerOptions, homeLabel, LABEL, toBoxInfo } from './docker-box.js';
 import { engineAway, openEngine, unlessStatus, withinTime } from './docker-engine.js';
 import { runInContainer } from './docker-run.js';
-import { type BoxCommand, type BoxInfo, type BoxResult, type BoxSpec, MAX_COMMAND_BYTES, type Probe, type SandboxDriver } from './driver.js';
+import {
+  type BoxCommand,
+  type BoxInfo,
+  type BoxResult,
+  type BoxSpec,
+  MAX_COMMAND_BYTES,
+  type Probe,
+  type SandboxDriver,
+} from './driver.js';
 import { commandIdentity } from './identity.js';
 import type { SandboxSettings } from './settings.js';
 import { type ThreadFiles, threadFiles } from './thread-files.js';
@@ -75,7 +83,9 @@ export class DockerDriver implements SandboxDriver {
         throw new UnavailableError(`a trial command answered ${exitCode}: ${stdout}${stderr}`.slice(0, 300));
       }
       if (!existsSync(join(this.trialWorkspace(trialHome), 'probe'))) {
-        throw new UnavailableError(`the docker engine knows ${homeDir} as another directory: mount it at the same path, or name the engine's path`);
+        throw new UnavailableError(
+          `the docker engine knows ${homeDir} as another directory: mount it at the same path, or name the engine's path`,
+        );
       }
     } finally {
       await trial.remove(box);
@@ -109,7 +119,9 @@ export class DockerDriver implements SandboxDriver {
       // A concurrent create of this manager won the name: what it made is fresh enough.
       mayKeep = true;
     }
-    throw new UnavailableError(`the container name ${box.sandboxId} stays taken`, { details: { dependency: 'docker' } });
+    throw new UnavailableError(`the container name ${box.sandboxId} stays taken`, {
+      details: { dependency: 'docker' },
+    });
   }
 
   async exec(box: BoxSpec, command: BoxCommand, signal: AbortSignal): Promise<BoxResult> {

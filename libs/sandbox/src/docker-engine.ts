@@ -10,7 +10,9 @@ export function openEngine(socketPath: string | undefined): Docker {
 
 /** The HTTP status of the engine's refusal, or undefined for any other failure. */
 export function engineStatus(error: unknown): number | undefined {
-  return typeof error === 'object' && error !== null && 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : undefined;
+  return typeof error === 'object' && error !== null && 'statusCode' in error && typeof error.statusCode === 'number'
+    ? error.statusCode
+    : undefined;
 }
 
 const messageOf = (error: unknown): string =>

@@ -71,20 +71,30 @@ const sink = (output: CommandOutput, stream: 'out' | 'err'): Writable =>
     },
   });
 
-async function begin(engine: Engine, container: Container, command: string): Promise<{ exec: Exec; stream: NodeJS.ReadWriteStream & { destroy(): unknown } }> {
+async function begin(
+  engine: Engine,
+  container: Container,
+  command: string,
+): Promise<{ exec: Exec; stream: NodeJS.ReadWriteStream & { destroy(): unknown } }> {
   try {
     const exec = await startExec(engine, container, ['/bin/sh', '-c', WRAPPER, 'sh', command]);
     const stream = await withinTime(exec.start({ hijack: true, stdin: false }));
     return { exec, stream };
   } catch (error) {
     const status = engineStatus(error);
-    if (status === 404 || status === 409) throw new BoxGoneError('the container is not there', { cause: error, details: { dependency: 'docker' } });
+    if (status === 404 || status === 409)
+      throw new BoxGoneError('the container is not there', { cause: error, details: { dependency: 'docker' } });
     throw engineAway(error);
   }
 }
 
 /** Runs a command in a container to its end; see SandboxDriver.exec. */
-export async function runInContainer(engine: Engine, container: Container, command: BoxCommand, options: { signal: AbortSignal; ceilingBytes: number }): Promise<BoxResult> {
+export async function runInContainer(
+  engine: Engine,
+  container: Container,
+  command: BoxCommand,
+  options: { signal: AbortSignal; ceilingBytes: number },
+): Promise<BoxResult> {
   const startedMs = performance.now();
   let endedBy: EndedBy = 'exit';
   let ending: Promise<void> | undefined;

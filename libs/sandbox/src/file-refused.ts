@@ -61,7 +61,9 @@ const byErrno: Readonly<Record<string, FileRefusal>> = {
 
 /** The error code of a failed system call, or undefined for any other error. */
 export const errnoOf = (error: unknown): string | undefined =>
-  typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : undefined;
 
 /** The refusal a failed system call stands for; an error of another kind is thrown on as it is. */
 export function toFileRefused(error: unknown, path: string): FileRefusedError {

@@ -9,10 +9,19 @@ const EAFNOSUPPORT = 0x00050061;
 
 /** What the kernel's interpreter answers for a call: the four instructions that the filter is made of. */
 function answerOf(filter: Buffer, call: { arch: number; nr: number; args?: readonly number[] }): number {
-  const data = new Map([[0, call.nr], [4, call.arch], ...(call.args ?? []).map((value, index): [number, number] => [16 + 8 * index, value])]);
+  const data = new Map([
+    [0, call.nr],
+    [4, call.arch],
+    ...(call.args ?? []).map((value, index): [number, number] => [16 + 8 * index, value]),
+  ]);
   let accumulator = 0;
   for (let at = 0; at < filter.length / 8; at += 1) {
-    const [code, jt, jf, k] = [filter.readUInt16LE(at * 8), filter.readUInt8(at * 8 + 2), filter.readUInt8(at * 8 + 3), filter.readUInt32LE(at * 8 + 4)];
+    const [code, jt, jf, k] = [
+      filter.readUInt16LE(at * 8),
+      filter.readUInt8(at * 8 + 2),
+      filter.readUInt8(at * 8 + 3),
+      filter.readUInt32LE(at * 8 + 4),
+    ];
     if (code === 0x06) return k;
     if (code === 0x20) accumulator = data.get(k) ?? 0;
     else if (code === 0x15) at += accumulator === k ? jt : jf;

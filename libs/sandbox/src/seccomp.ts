@@ -68,7 +68,10 @@ const when = (code: number, k: number, length: number): Instruction => ({ code, 
 /** Runs `body` for the call `nr`; `body` must answer on every path. */
 const onCall = (nr: number, body: readonly Instruction[]): Instruction[] => [when(JEQ, nr, body.length), ...body];
 
-const failWhen = (test: { code: number; k: number }, errno: number): Instruction[] => [when(test.code, test.k, 1), answer(failWith(errno))];
+const failWhen = (test: { code: number; k: number }, errno: number): Instruction[] => [
+  when(test.code, test.k, 1),
+  answer(failWith(errno)),
+];
 
 function program({ audit, column, clone, ioctl, socket }: Architecture): readonly Instruction[] {
   const denied = Object.values(DENIED_SYSCALLS).map((numbers) => numbers[column]);

@@ -23,9 +23,18 @@ async function rangeOf(content: string | Buffer, range: LineRange): Promise<Text
 
 describe('readTextRange', () => {
   test('answers the lines asked for, both ends included', async () => {
-    expect(await rangeOf('a\nb\nc\nd\n', { startLine: 2, endLine: 3, maxBytes: 100 })).toEqual({ text: 'b\nc\n', totalBytes: 8, totalLines: 4, truncated: false });
+    expect(await rangeOf('a\nb\nc\nd\n', { startLine: 2, endLine: 3, maxBytes: 100 })).toEqual({
+      text: 'b\nc\n',
+      totalBytes: 8,
+      totalLines: 4,
+      truncated: false,
+    });
     expect(await rangeOf('a\nb', { startLine: 2, maxBytes: 100 })).toMatchObject({ text: 'b', totalLines: 2 });
-    expect(await rangeOf('a\n', { startLine: 9, maxBytes: 100 })).toMatchObject({ text: '', totalLines: 1, truncated: false });
+    expect(await rangeOf('a\n', { startLine: 9, maxBytes: 100 })).toMatchObject({
+      text: '',
+      totalLines: 1,
+      truncated: false,
+    });
     expect(await rangeOf('', { maxBytes: 100 })).toEqual({ text: '', totalBytes: 0, totalLines: 0, truncated: false });
   });
 
@@ -39,15 +48,24 @@ describe('readTextRange', () => {
 
   test('agrees with splitting the whole text, over chunk borders', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.string({ maxLength: 40 }).map((line) => line.replace(/[\n\0]/g, '')), { maxLength: 30 }), fc.nat(20), fc.nat(20), fc.nat(70_000), async (lines, first, more, padding) => {
-        const all = [...lines, 'x'.repeat(padding)].map((line) => `${line}\n`);
-        const range = { startLine: first + 1, endLine: first + 1 + more, maxBytes: 1_000_000 };
+      fc.asyncProperty(
+        fc.array(
+          fc.string({ maxLength: 40 }).map((line) => line.replace(/[\n\0]/g, '')),
+          { maxLength: 30 },
+        ),
+        fc.nat(20),
+        fc.nat(20),
+        fc.nat(70_000),
+        async (lines, first, more, padding) => {
+          const all = [...lines, 'x'.repeat(padding)].map((line) => `${line}\n`);
+          const range = { startLine: first + 1, endLine: first + 1 + more, maxBytes: 1_000_000 };
 
-        const got = await rangeOf(all.join(''), range);
+          const got = await rangeOf(all.join(''), range);
 
-        expect(got.text).toBe(all.slice(first, first + 1 + more).join(''));
-        expect(got.totalLines).toBe(all.length);
-      }),
+          expect(got.text).toBe(all.slice(first, first + 1 + more).join(''));
+          expect(got.totalLines).toBe(all.length);
+        },
+      ),
       { numRuns: 60 },
     );
   });

@@ -1,5 +1,17 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -87,7 +99,8 @@ describe('threadFiles', () => {
     const attempts: Record<string, string> = {};
     for (const name of ['link', 'link-to-link', 'up/secret', 'hard', 'fifo', 'sock', 'zero', 'dir']) {
       const path = `/mnt/user-data/workspace/${name}`;
-      attempts[name] = `${await reasonOf(files.openFile(thread, path))} ${await reasonOf(files.append(thread, path, text('x')))}`;
+      attempts[name] =
+        `${await reasonOf(files.openFile(thread, path))} ${await reasonOf(files.append(thread, path, text('x')))}`;
     }
     server.close();
 
@@ -109,7 +122,11 @@ describe('threadFiles', () => {
     execFileSync('mkfifo', [join(workspace, 'fifo')]);
     mkdirSync(join(workspace, 'dir'));
 
-    const reasons = await Promise.all(['link', 'fifo', 'dir'].map((name) => reasonOf(files.replace(thread, `/mnt/user-data/workspace/${name}`, text('x')))));
+    const reasons = await Promise.all(
+      ['link', 'fifo', 'dir'].map((name) =>
+        reasonOf(files.replace(thread, `/mnt/user-data/workspace/${name}`, text('x'))),
+      ),
+    );
 
     expect(reasons).toEqual(['not_regular', 'not_regular', 'is_directory']);
     expect(readdirSync(workspace).sort()).toEqual(['dir', 'fifo', 'link']);
@@ -142,7 +159,18 @@ describe('threadFiles', () => {
 
   test('touches nothing outside the data directories, whatever the path', async () => {
     writeFileSync(join(home, 'canary'), 'canary');
-    const part = fc.constantFrom('/mnt/user-data/workspace', '..', 'canary', '/', 'a', '.', '%2e%2e', '\\..', 'users', '…');
+    const part = fc.constantFrom(
+      '/mnt/user-data/workspace',
+      '..',
+      'canary',
+      '/',
+      'a',
+      '.',
+      '%2e%2e',
+      '\\..',
+      'users',
+      '…',
+    );
     await fc.assert(
       fc.asyncProperty(fc.array(part, { maxLength: 10 }), async (parts) => {
         await reasonOf(files.replace(thread, parts.join('/'), text('x')));
@@ -163,12 +191,18 @@ describe('threadFiles', () => {
     mkdirSync(join(workspace, 'a'));
     writeFileSync(join(workspace, 'a/f'), 'mine');
     symlinkSync(outside, join(workspace, 'b'));
-    const swapper = spawn('python3', ['-c', exchangeLoop, join(workspace, 'a'), join(workspace, 'b')], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const swapper = spawn('python3', ['-c', exchangeLoop, join(workspace, 'a'), join(workspace, 'b')], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     await new Promise((resolve) => swapper.stdout.once('data', resolve));
 
     const seen = new Set<string>();
     for (let round = 0; round < 3000; round += 1) {
-      seen.add(await read('/mnt/user-data/workspace/a/f').catch((error: unknown) => (error instanceof FileRefusedError ? error.reason : 'other')));
+      seen.add(
+        await read('/mnt/user-data/workspace/a/f').catch((error: unknown) =>
+          error instanceof FileRefusedError ? error.reason : 'other',
+        ),
+      );
       await reasonOf(files.replace(thread, '/mnt/user-data/workspace/a/g', text('x')));
     }
     swapper.kill('SIGKILL');

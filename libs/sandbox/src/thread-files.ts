@@ -3,7 +3,13 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ThreadId, UserId } from '@caribou/contracts';
-import { DATA_DIRECTORIES, type DataDirectory, parseVirtualPath, type SandboxThread, type VirtualPath } from '@caribou/core';
+import {
+  DATA_DIRECTORIES,
+  type DataDirectory,
+  parseVirtualPath,
+  type SandboxThread,
+  type VirtualPath,
+} from '@caribou/core';
 import { below, giveTo, openDirectory } from './descriptor-walk.js';
 import { errnoOf, FileRefusedError, toFileRefused } from './file-refused.js';
 import type { CommandIdentity } from './identity.js';
@@ -86,7 +92,11 @@ async function modeToKeep(directory: FileHandle, place: Place, path: string): Pr
 }
 
 /** (F3, F5) Writes beside the target and renames over it; leaves nothing behind when it fails. */
-async function replaceIn(directory: FileHandle, place: Place, file: { content: Uint8Array; mode: number; owner: CommandIdentity }): Promise<void> {
+async function replaceIn(
+  directory: FileHandle,
+  place: Place,
+  file: { content: Uint8Array; mode: number; owner: CommandIdentity },
+): Promise<void> {
   const temporary = below(directory, `.caribou-${randomUUID()}`);
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
   const handle = await open(temporary, flags, TEMPORARY_MODE);
@@ -132,7 +142,10 @@ async function prepareThread(homeDir: string, names: readonly string[], owner: C
   const data = await openDirectory(join(homeDir, ...names), ['user-data'], { owner, mode: PRIVATE_MODE });
   await data.close();
   for (const directory of DATA_DIRECTORIES) {
-    const made = await openDirectory(join(homeDir, ...names, 'user-data'), [directory], { owner, mode: DIRECTORY_MODE });
+    const made = await openDirectory(join(homeDir, ...names, 'user-data'), [directory], {
+      owner,
+      mode: DIRECTORY_MODE,
+    });
     await made.close();
   }
 }
@@ -143,10 +156,19 @@ export function threadFiles(homeDir: string, owner: CommandIdentity): ThreadFile
     join(homeDir, ...threadNames(thread), 'user-data', directory);
 
   /** Runs `act` on the directory of the path's last name; every refusal names the virtual path. */
-  async function within<T>(thread: SandboxThread, path: string, act: (parent: FileHandle, place: Place) => Promise<T>, create = false): Promise<T> {
+  async function within<T>(
+    thread: SandboxThread,
+    path: string,
+    act: (parent: FileHandle, place: Place) => Promise<T>,
+    create = false,
+  ): Promise<T> {
     const place = placeOf(path);
     try {
-      const parent = await openDirectory(hostPath(thread, place.directory), place.parents, create ? { owner, mode: DIRECTORY_MODE } : undefined);
+      const parent = await openDirectory(
+        hostPath(thread, place.directory),
+        place.parents,
+        create ? { owner, mode: DIRECTORY_MODE } : undefined,
+      );
       try {
         return await act(parent, place);
       } finally {
@@ -166,25 +188,38 @@ export function threadFiles(homeDir: string, owner: CommandIdentity): ThreadFile
       }),
     openFile: (thread, path) =>
       within(thread, path, async (parent, { name }) => {
-        const handle = await open(below(parent, name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+        const handle = await open(
+          below(parent, name),
+          constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+        );
         return requireRegular(handle, path);
       }),
     replace: (thread, path, content) =>
-      within(thread, path, async (parent, place) => {
-        if (content.byteLength > MAX_FILE_BYTES) throw new FileRefusedError('too_large', path);
-        const mode = await modeToKeep(parent, place, path);
-        await replaceIn(parent, place, { content, mode, owner });
-        return content.byteLength;
-      }, true),
+      within(
+        thread,
+        path,
+        async (parent, place) => {
+          if (content.byteLength > MAX_FILE_BYTES) throw new FileRefusedError('too_large', path);
+          const mode = await modeToKeep(parent, place, path);
+          await replaceIn(parent, place, { content, mode, owner });
+          return content.byteLength;
+        },
+        true,
+      ),
     append: (thread, path, content) =>
-      within(thread, path, async (parent, place) => {
-        const handle = await requireRegular(await openForAppend(parent, place, owner), path);
-        try {
-          await appendTo(handle, content, path);
-        } finally {
-          await handle.close();
-        }
-        return content.byteLength;
-      }, true),
+      within(
+        thread,
+        path,
+        async (parent, place) => {
+          const handle = await requireRegular(await openForAppend(parent, place, owner), path);
+          try {
+            await appendTo(handle, content, path);
+          } finally {
+            await handle.close();
+          }
+          return content.byteLength;
+        },
+        true,
+      ),
   };
 }

@@ -1,4 +1,11 @@
-import { type BoxCommand, BoxGoneError, type BoxResult, type BoxSpec, type Probe, type SandboxDriver } from '@caribou/sandbox';
+import {
+  type BoxCommand,
+  BoxGoneError,
+  type BoxResult,
+  type BoxSpec,
+  type Probe,
+  type SandboxDriver,
+} from '@caribou/sandbox';
 
 interface RunningCommand {
   readonly command: string;
@@ -39,7 +46,8 @@ export class FakeDriver implements SandboxDriver {
   async create({ sandboxId }: BoxSpec, { fresh }: { fresh: boolean }): Promise<void> {
     await Promise.resolve();
     this.gone = false;
-    if (fresh) for (const command of this.machine) if (command.spec.sandboxId === sandboxId) this.machine.delete(command);
+    if (fresh)
+      for (const command of this.machine) if (command.spec.sandboxId === sandboxId) this.machine.delete(command);
     this.created.push({ sandboxId, fresh, running: this.machine.size });
   }
 

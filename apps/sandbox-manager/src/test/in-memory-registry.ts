@@ -1,5 +1,13 @@
 import { ConflictError, FencedError, UnavailableError } from '@caribou/contracts';
-import type { ExecutionEntry, ExecutionJournal, ExecutionState, SandboxProposal, SandboxRecord, SandboxRegistry, SandboxThread } from '@caribou/core';
+import type {
+  ExecutionEntry,
+  ExecutionJournal,
+  ExecutionState,
+  SandboxProposal,
+  SandboxRecord,
+  SandboxRegistry,
+  SandboxThread,
+} from '@caribou/core';
 
 const keyOf = ({ userId, threadId }: SandboxThread): string => `${userId}/${threadId}`;
 
@@ -49,7 +57,8 @@ export class InMemoryRegistry implements SandboxRegistry, ExecutionJournal {
     await this.reach();
     this.requireEpoch(thread, epoch);
     const existing = this.bindings.get(keyOf(thread));
-    if (existing !== undefined && (existing.managerId === proposal.managerId || this.alive.has(existing.managerId))) return existing;
+    if (existing !== undefined && (existing.managerId === proposal.managerId || this.alive.has(existing.managerId)))
+      return existing;
     if (existing !== undefined && existing.driver !== proposal.driver) throw new ConflictError('another driver');
     this.bindings.set(keyOf(thread), proposal);
     return proposal;
@@ -73,24 +82,33 @@ export class InMemoryRegistry implements SandboxRegistry, ExecutionJournal {
     await this.reach();
     this.requireEpoch(thread, entry.epoch);
     const binding = this.bindings.get(keyOf(thread));
-    if (binding?.managerId !== entry.managerId || binding.sandboxId !== entry.sandboxId) throw new FencedError('not bound');
+    if (binding?.managerId !== entry.managerId || binding.sandboxId !== entry.sandboxId)
+      throw new FencedError('not bound');
     const known = this.entries.get(`${keyOf(thread)}/${entry.key}`);
     if (known === undefined) return { state: 'new' };
     if (known.argsHash !== entry.argsHash) return { state: 'mismatch' };
-    return known.result === undefined ? { state: 'running', managerId: known.managerId } : { state: 'done', result: known.result.value };
+    return known.result === undefined
+      ? { state: 'running', managerId: known.managerId }
+      : { state: 'done', result: known.result.value };
   }
 
   async finish(thread: SandboxThread, key: string, outcome: { managerId: string; result: unknown }): Promise<void> {
     await this.reach();
     const known = this.entries.get(`${keyOf(thread)}/${key}`);
-    if (known?.managerId !== outcome.managerId || known.result !== undefined) throw new FencedError('not started by this manager');
+    if (known?.managerId !== outcome.managerId || known.result !== undefined)
+      throw new FencedError('not started by this manager');
     known.result = { value: outcome.result };
   }
 
-  async markUnknown(thread: SandboxThread, key: string, lost: { startedBy: string; by: string; result: unknown }): Promise<{ result: unknown }> {
+  async markUnknown(
+    thread: SandboxThread,
+    key: string,
+    lost: { startedBy: string; by: string; result: unknown },
+  ): Promise<{ result: unknown }> {
     await this.reach();
     const known = this.entries.get(`${keyOf(thread)}/${key}`);
-    if (this.bindings.get(keyOf(thread))?.managerId !== lost.by || known?.managerId !== lost.startedBy) throw new FencedError('not bound');
+    if (this.bindings.get(keyOf(thread))?.managerId !== lost.by || known?.managerId !== lost.startedBy)
+      throw new FencedError('not bound');
     known.result ??= { value: lost.result };
     return { result: known.result.value };
   }

@@ -17,7 +17,12 @@ export interface TestManager {
 }
 
 /** A manager over fakes, with its lease taken. */
-export function testManager(managerId: string, registry: InMemoryRegistry, driver: FakeDriver, clock: Clock = systemClock): TestManager {
+export function testManager(
+  managerId: string,
+  registry: InMemoryRegistry,
+  driver: FakeDriver,
+  clock: Clock = systemClock,
+): TestManager {
   registry.alive.add(managerId);
   const lease = { managerId, held: true, isHeld: () => lease.held };
   const pool = new SandboxPool({
@@ -26,12 +31,23 @@ export function testManager(managerId: string, registry: InMemoryRegistry, drive
     sandboxIdOf: ({ threadId }) => `box-${threadId}`,
     ...{ maxBoxes: 2, idleMs: 60_000, maxWaiting: 3 },
   });
-  const executor = new Executor({ journal: registry, registry, pool, lease, clock, logger: silentLogger, maxRunning: 20 });
+  const executor = new Executor({
+    journal: registry,
+    registry,
+    pool,
+    lease,
+    clock,
+    logger: silentLogger,
+    maxRunning: 20,
+  });
   return { managerId, pool, executor, lease };
 }
 
 /** A command of the test thread as its execution. */
-export function commandOf(command: string, options: { key?: string; epoch?: number; threadId?: string } = {}): Execution<unknown> {
+export function commandOf(
+  command: string,
+  options: { key?: string; epoch?: number; threadId?: string } = {},
+): Execution<unknown> {
   return execution({
     ...{ user_id: 'default', thread_id: options.threadId ?? 't1', epoch: options.epoch ?? 1 },
     sandbox_id: `box-${options.threadId ?? 't1'}`,

@@ -45,12 +45,25 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
   describe(`${name} as a SandboxDriver`, () => {
     let home: string;
     let driver: SandboxDriver;
-    const box: BoxSpec = { sandboxId: `caribou-test-${process.pid}`, managerId: 'm1', userId: 'default', threadId: 't1' };
-    const other: BoxSpec = { sandboxId: `caribou-test-${process.pid}-b`, managerId: 'm1', userId: 'default', threadId: 't2' };
+    const box: BoxSpec = {
+      sandboxId: `caribou-test-${process.pid}`,
+      managerId: 'm1',
+      userId: 'default',
+      threadId: 't1',
+    };
+    const other: BoxSpec = {
+      sandboxId: `caribou-test-${process.pid}-b`,
+      managerId: 'm1',
+      userId: 'default',
+      threadId: 't2',
+    };
 
     const files = (): ThreadFiles => underTest.files(home);
     const hostFile = (name: string): string => join(files().hostPath(box, 'workspace'), name);
-    const run = (command: string, options: { timeoutMs?: number; signal?: AbortSignal; maxOutputBytes?: number; in?: BoxSpec } = {}): Promise<BoxResult> =>
+    const run = (
+      command: string,
+      options: { timeoutMs?: number; signal?: AbortSignal; maxOutputBytes?: number; in?: BoxSpec } = {},
+    ): Promise<BoxResult> =>
       driver.exec(
         options.in ?? box,
         { command, timeoutMs: options.timeoutMs ?? 20_000, maxOutputBytes: options.maxOutputBytes ?? 16_384 },
@@ -77,17 +90,29 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
     test('runs a command in the workspace and tells exit code, stdout and stderr apart', async () => {
       const result = await run('pwd; echo problem >&2; exit 3');
 
-      expect(result).toMatchObject({ exitCode: 3, stdout: '/mnt/user-data/workspace\n', stderr: 'problem\n', truncatedBytes: 0, endedBy: 'exit' });
+      expect(result).toMatchObject({
+        exitCode: 3,
+        stdout: '/mnt/user-data/workspace\n',
+        stderr: 'problem\n',
+        truncatedBytes: 0,
+        endedBy: 'exit',
+      });
     });
 
     test('gives the command an empty standard input and no descriptor of ours', async () => {
-      const open = await outputOf('cat; for fd in /proc/$$/fd/*; do case "$fd" in */[012]) ;; *) readlink "$fd" ;; esac; done');
+      const open = await outputOf(
+        'cat; for fd in /proc/$$/fd/*; do case "$fd" in */[012]) ;; *) readlink "$fd" ;; esac; done',
+      );
 
-      expect(open.split('\n').filter((target) => target !== '' && target !== '/dev/null' && !target.startsWith('/proc/'))).toEqual([]);
+      expect(
+        open.split('\n').filter((target) => target !== '' && target !== '/dev/null' && !target.startsWith('/proc/')),
+      ).toEqual([]);
     });
 
     test('runs as the dedicated user, without capabilities or new privileges, behind a system call filter (D1)', async () => {
-      const status = await outputOf('id -u; grep -E "^(CapInh|CapPrm|CapEff|CapBnd|CapAmb|NoNewPrivs|Seccomp):" /proc/self/status | tr -d "\\t "');
+      const status = await outputOf(
+        'id -u; grep -E "^(CapInh|CapPrm|CapEff|CapBnd|CapAmb|NoNewPrivs|Seccomp):" /proc/self/status | tr -d "\\t "',
+      );
 
       expect(status.split('\n')).toEqual([
         String(underTest.uid),
@@ -98,7 +123,9 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
     });
 
     test('shows nothing of the environment of the process that launches it (D1)', async () => {
-      const names = (await outputOf('env | cut -d= -f1 | grep -v -E "^(_|SHLVL|PWD|OLDPWD|HOSTNAME)$" | sort | tr "\\n" " "')).trim();
+      const names = (
+        await outputOf('env | cut -d= -f1 | grep -v -E "^(_|SHLVL|PWD|OLDPWD|HOSTNAME)$" | sort | tr "\\n" " "')
+      ).trim();
       const everywhere = await outputOf('cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr "\\0" "\\n"');
 
       expect(names.split(' ')).toEqual(['HOME', 'LANG', 'PATH', 'TERM', 'TMPDIR', 'USER']);
@@ -111,7 +138,17 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
     });
 
     test('cannot make namespaces, mount, or change the system (D1, D2)', async () => {
-      const attempts = ['unshare -U true', 'unshare -m true', 'mount -t tmpfs none /tmp', 'touch /x', 'touch /usr/x', 'touch /etc/x', 'touch /dev/x', 'mkdir /mnt/x', 'mknod /tmp/n b 8 0'];
+      const attempts = [
+        'unshare -U true',
+        'unshare -m true',
+        'mount -t tmpfs none /tmp',
+        'touch /x',
+        'touch /usr/x',
+        'touch /etc/x',
+        'touch /dev/x',
+        'mkdir /mnt/x',
+        'mknod /tmp/n b 8 0',
+      ];
 
       for (const attempt of attempts) expect([attempt, (await run(attempt)).exitCode === 0]).toEqual([attempt, false]);
     });
@@ -120,7 +157,9 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
       await files().replace(other, '/mnt/user-data/workspace/of-another-thread', Buffer.from('foreign'));
       await files().replace(box, '/mnt/user-data/uploads/in.txt', Buffer.from('in'));
 
-      const result = await run('cat ../uploads/in.txt > ../outputs/out.txt; mkdir -p sub; echo w > sub/w; ls /mnt/user-data; find / -name of-another-thread 2>/dev/null');
+      const result = await run(
+        'cat ../uploads/in.txt > ../outputs/out.txt; mkdir -p sub; echo w > sub/w; ls /mnt/user-data; find / -name of-another-thread 2>/dev/null',
+      );
 
       expect(result.stdout.trim().split('\n')).toEqual(['outputs', 'uploads', 'workspace']);
       const handle = await files().openFile(box, '/mnt/user-data/outputs/out.txt');
@@ -138,7 +177,10 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
     test('ends everything at the time-out, daemons as well (D3)', async () => {
       const mark = uniqueSleep();
 
-      const result = await run(`setsid sleep ${mark} & (trap "" TERM HUP; sleep ${mark}) & echo before; sleep ${mark}`, { timeoutMs: 1500 });
+      const result = await run(
+        `setsid sleep ${mark} & (trap "" TERM HUP; sleep ${mark}) & echo before; sleep ${mark}`,
+        { timeoutMs: 1500 },
+      );
 
       expect(result).toMatchObject({ endedBy: 'timeout', exitCode: 137, stdout: 'before\n' });
       expect(processesWith(mark)).toEqual([]);
@@ -182,7 +224,9 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
     }, 60_000);
 
     test('keeps head and tail of a long output and counts the rest', async () => {
-      const result = await run('i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done', { maxOutputBytes: 2048 });
+      const result = await run('i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done', {
+        maxOutputBytes: 2048,
+      });
 
       expect(result.stdout).toMatch(/^line 0\n[^]*bytes left out[^]*line 2999\n$/);
       expect(Buffer.byteLength(result.stdout)).toBeLessThanOrEqual(2048);
@@ -205,7 +249,9 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
 
     test('follows no link that a command left when it runs the next one', async () => {
       const victim = join(home, 'victim');
-      await run(`rm -rf * ; for name in sub uploads mnt .bwrap; do ln -s /oldroot${victim} $name; ln -s ${victim} $name-b; done; ln -s /etc/hostname link`);
+      await run(
+        `rm -rf * ; for name in sub uploads mnt .bwrap; do ln -s /oldroot${victim} $name; ln -s ${victim} $name-b; done; ln -s /etc/hostname link`,
+      );
       await driver.create(box, { fresh: false });
 
       expect(await outputOf('echo next')).toBe('next');
@@ -235,7 +281,9 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
       expect(processesWith(mark)).toEqual([]);
       await left;
       const command = { command: 'cat kept', timeoutMs: 10_000, maxOutputBytes: 1024 };
-      expect(await successor.exec({ ...box, managerId: 'm2' }, command, new AbortController().signal)).toMatchObject({ stdout: 'kept\n' });
+      expect(await successor.exec({ ...box, managerId: 'm2' }, command, new AbortController().signal)).toMatchObject({
+        stdout: 'kept\n',
+      });
     }, 30_000);
 
     test('can be removed twice and made again, with its files', async () => {

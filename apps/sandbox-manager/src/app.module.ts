@@ -1,0 +1,91 @@
+import type { Config } from '@caribou/config';
+import { newId } from '@caribou/contracts';
+import { type Logger, systemClock } from '@caribou/core';
+import type { HealthCheck } from '@caribou/nest';
+import { createMetrics, type Metrics } from '@caribou/observability';
+import {
+  commandIdentity,
+  DEFAULT_SANDBOX_LIMITS,
+  sandboxDrivers,
+  sandboxIdOf,
+  type SandboxSettings,
+  threadFiles,
+} from '@caribou/sandbox';
+import { createRedis, redisExecutionJournal, redisSandboxRegistry, type RedisConnection } from '@caribou/state';
+import { type DynamicModule, Module } from '@nestjs/common';
+import { Executor } from './executor.js';
+import { ManagerLease } from './manager-lease.js';
+import { SANDBOX_PARTS, SandboxHandlers, type SandboxParts } from './sandbox.handlers.js';
+import { SandboxPool } from './sandbox-pool.js';
+
+/** Boxes held at once; a docker box is a waiting container, a bwrap box only a name. */
+const MAX_BOXES = 64;
+const IDLE_MS = 10 * 60_000;
+const MAX_WAITING_PER_BOX = 32;
+const MAX_RUNNING = 512;
+
+/** What the sandbox-manager stands on; app.module.ts is the only place that builds adapters. */
+export interface ManagerParts extends SandboxParts {
+  readonly managerId: string;
+  readonly redis: RedisConnection;
+  readonly lease: ManagerLease;
+  readonly metrics: Metrics;
+  /** What must be there for a command to run. */
+  readonly checks: readonly HealthCheck[];
+}
+
+@Module({})
+export class AppModule {
+  static on(parts: SandboxParts): DynamicModule {
+    const providers = [{ provide: SANDBOX_PARTS, useValue: parts }];
+    return { module: AppModule, controllers: [SandboxHandlers], providers };
+  }
+}
+
+/** libs/sandbox's settings from the configuration; what that does not name has a default there. */
+export function toSandboxSettings({ sandbox, homeDir }: Pick<Config, 'sandbox' | 'homeDir'>): SandboxSettings {
+  const { driver, image, runtime, hostHomeDir, limits } = sandbox;
+  const { memoryBytes, cpus, pids, tmpBytes, commandTimeoutMs } = limits;
+  return {
+    ...{ driver, image, homeDir },
+    ...(runtime === undefined ? {} : { runtime }),
+    ...(hostHomeDir === undefined ? {} : { hostHomeDir }),
+    limits: { ...DEFAULT_SANDBOX_LIMITS, memoryBytes, cpus, pids, tmpBytes, commandTimeoutMs },
+  };
+}
+
+/** Connects to Redis in the background, for ever, and puts the manager together. */
+export function connectParts(config: Config, logger: Logger): ManagerParts {
+  const managerId = newId();
+  const settings = toSandboxSettings(config);
+  const clock = systemClock;
+  const redis = createRedis({ url: config.redis.url.reveal(), logger });
+  const registry = redisSandboxRegistry(redis);
+  const journal = redisExecutionJournal(redis);
+  const drivers = sandboxDrivers(settings, clock);
+  const metrics = createMetrics({ service: 'sandbox-manager' });
+  const pool = new SandboxPool({
+    ...{ managerId, registry, drivers, clock, logger },
+    sandboxIdOf: (thread) => sandboxIdOf(settings, thread),
+    onReady: (durationMs) => metrics.sandboxReady(durationMs),
+    ...{ maxBoxes: MAX_BOXES, idleMs: IDLE_MS, maxWaiting: MAX_WAITING_PER_BOX },
+  });
+  const lease = new ManagerLease({
+    ...{ managerId, registry, clock, logger },
+    leaseMs: config.clocks.managerLeaseMs,
+    renewMs: config.clocks.managerRenewMs,
+    onRenewed: async (lapsed) => {
+      if (lapsed) executor.endThreads(await pool.forgetForeign());
+      await pool.removeIdle();
+    },
+  });
+  const executor = new Executor({ journal, registry, pool, lease, clock, logger, maxRunning: MAX_RUNNING });
+  return {
+    ...{ managerId, pool, executor, lease, redis, metrics },
+    files: threadFiles(settings.homeDir, commandIdentity()),
+    checks: [
+      { name: 'redis', check: () => registry.isManagerAlive(managerId) },
+      { name: 'sandbox', check: () => drivers.forNewThread() },
+    ],
+  };
+}

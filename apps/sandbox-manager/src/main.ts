@@ -1,0 +1,44 @@
+import 'reflect-metadata';
+import { natsTarget } from '@caribou/bus';
+import { loadConfig } from '@caribou/config';
+import {
+  liveUntilStopped,
+  nestLogger,
+  RpcErrorFilter,
+  rpcServerOptions,
+  runMain,
+  startHealthServer,
+} from '@caribou/nest';
+import { createLogger } from '@caribou/observability';
+import { NestFactory } from '@nestjs/core';
+import { AppModule, connectParts } from './app.module.js';
+
+runMain(async () => {
+  const config = loadConfig();
+  const logger = createLogger({ service: 'sandbox-manager', level: config.logLevel });
+  const parts = connectParts(config, logger);
+  const app = await NestFactory.createMicroservice(AppModule.on(parts), {
+    ...rpcServerOptions({
+      ...{ target: natsTarget(config.nats.url.reveal()), queue: 'sandbox-manager', logger },
+      subjectParams: { manager_id: parts.managerId },
+    }),
+    logger: nestLogger(logger),
+  });
+  app.useGlobalFilters(new RpcErrorFilter(logger));
+  const health = await startHealthServer({ port: config.healthPort, checks: parts.checks, metrics: parts.metrics });
+  parts.lease.start();
+  await app.listen();
+  liveUntilStopped({
+    logger,
+    config,
+    healthPort: health.port,
+    stop: [
+      { name: 'executions', run: () => parts.executor.drain(config.clocks.drainMs / 2) },
+      { name: 'sandboxes', run: () => parts.pool.close() },
+      { name: 'lease', run: () => parts.lease.stop() },
+      { name: 'nest', run: () => app.close() },
+      { name: 'health server', run: () => health.close() },
+      { name: 'redis', run: () => parts.redis.close() },
+    ],
+  });
+});
