@@ -34,7 +34,7 @@ export function readEnvironment(reading: Reading): EnvironmentSettings {
     natsUrl: urlsOf(reading, 'NATS_URL', ['nats', 'tls', 'ws', 'wss']) ?? 'nats://127.0.0.1:4222',
     redisUrl: urlsOf(reading, 'REDIS_URL', ['redis', 'rediss']) ?? 'redis://127.0.0.1:6379',
     redisFsync: oneOf(reading, 'REDIS_FSYNC', ['everysec', 'always'] as const) ?? 'everysec',
-    homeDir: pathOf(reading, 'CARIBOU_HOME') ?? resolve(reading.cwd, '.caribou/data'),
+    homeDir: pathOf(reading, 'CARIBOU_HOME') ?? resolve(reading.cwd, '.caribou'),
     extensionsConfigPath:
       pathOf(reading, 'CARIBOU_EXTENSIONS_CONFIG') ?? resolve(reading.cwd, 'extensions_config.json'),
     logLevel: oneOf(reading, 'LOG_LEVEL', logLevels),

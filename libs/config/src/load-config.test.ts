@@ -35,7 +35,7 @@ describe('loadConfig without a file', () => {
     const folder = folderWith();
     const config = loadConfig({}, folder);
     expect(config.http).toMatchObject({ host: '127.0.0.1', port: 2026, apiKeys: [], bodyLimitBytes: 20971520 });
-    expect(config.homeDir).toBe(join(folder, '.caribou/data'));
+    expect(config.homeDir).toBe(join(folder, '.caribou'));
     expect(config.models).toEqual([]);
     expect(config.problems).toEqual([expect.stringMatching(/OPENAI_API_KEY.*OPENAI_BASE_URL.*config\.yaml/)]);
     expect(config.warnings).toEqual([]);
