@@ -1,0 +1,91 @@
+import { transcriptFaults, waitFor } from '@caribou/testing';
+import type { Message } from '@caribou/contracts';
+import { type ApiClient, concatenated, type Frame, lastValues, type OpenStream, runIdOf } from './client.js';
+import { nonce, type Stack, startStack } from './stack.js';
+import { linesOf } from './threads-on-disk.js';
+
+jest.setTimeout(90_000);
+
+let stack: Stack;
+let client: ApiClient;
+
+beforeAll(async () => {
+  stack = await startStack({ runners: 2 });
+  client = stack.client();
+});
+
+afterAll(() => stack.stop());
+afterEach(() => stack.model.reset());
+
+const isWord = (word: string) => (frame: Frame) => frame.event === 'messages' && JSON.stringify(frame.data).includes(word);
+
+const SCRIPT = (word: string): string =>
+  [
+    word,
+    '#tool bash {"description":"a test","command":"echo side-effect >> /mnt/user-data/workspace/ledger; echo ran"}',
+    '#hold gate after 2 times=1',
+    '#say One two three four.',
+  ].join('\n');
+
+async function startedRun(): Promise<{ threadId: string; script: string; stream: OpenStream }> {
+  const threadId = await client.newThread();
+  const script = SCRIPT(nonce());
+  const stream = await client.run(threadId, script);
+  await stream.waitFor('the second word', isWord('two'));
+  return { threadId, script, stream };
+}
+
+async function expectWhole({ threadId, script, stream }: Awaited<ReturnType<typeof startedRun>>): Promise<void> {
+  await waitFor(
+    async () => (await client.call<{ status: string }>('GET', `/threads/${threadId}/runs/${runIdOf(stream)}`)).body.status === 'success',
+    { what: 'the run to succeed', timeoutMs: 40_000, everyMs: 100 },
+  );
+  const state = await client.call<{ values: { messages: Message[] } }>('GET', `/threads/${threadId}/state`);
+  const { messages } = state.body.values;
+  expect(messages.map((message) => message.content)).toEqual([script, '', 'ran\n', 'One two three four.']);
+  expect(transcriptFaults(messages)).toEqual([]);
+  expect(linesOf(stack, threadId, 'ledger')).toEqual(['side-effect']);
+  const frames = await stream.end(40_000);
+  expect(frames.filter((frame) => frame.event === 'end')).toHaveLength(1);
+  expect(lastValues(frames)).toEqual(messages);
+  const answers = messages.slice(1).map((message) => [message.id, message.content]);
+  expect([...concatenated(frames)]).toEqual(answers);
+}
+
+describe('kill -9 and restart of a server in mid-run', () => {
+  test('nats-server: the run completes on its open stream', async () => {
+    const run = await startedRun();
+
+    await stack.nats.restart();
+    stack.model.release('gate');
+
+    await expectWhole(run);
+  });
+
+  test('redis-server: the run completes on its open stream', async () => {
+    const run = await startedRun();
+
+    await stack.redis.restart();
+    stack.model.release('gate');
+
+    await expectWhole(run);
+  });
+
+  test('both at once, with the model still talking', async () => {
+    const run = await startedRun();
+
+    await Promise.all([stack.redis.kill9(), stack.nats.kill9()]);
+    stack.model.release('gate');
+    await Promise.all([stack.redis.restart(), stack.nats.restart()]);
+
+    await expectWhole(run);
+  });
+
+  test('a turn after all that runs as if nothing had been', async () => {
+    const threadId = await client.newThread();
+
+    const stream = await client.run(threadId, '#say Fine.');
+
+    expect(lastValues(await stream.end()).map((message) => message.content)).toEqual(['#say Fine.', 'Fine.']);
+  });
+});
