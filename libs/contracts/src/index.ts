@@ -96,7 +96,6 @@ export {
   SandboxWrite,
 } from './rpc/sandbox.js';
 export { assistantRoutes } from './http/assistants.js';
-export { ClientMessage } from './http/client-messages.js';
 export {
   type AssistantReply,
   type CheckpointReply,
@@ -108,8 +107,14 @@ export {
   type ThreadReply,
 } from './http/replies.js';
 export { httpRoutes } from './http/registry.js';
-export { type HttpMethod, route, type RouteContract, type RouteInput, type RouteReply } from './http/route.js';
-export { clampRecursionLimit, ConfigurableThread, RECURSION_LIMIT, RunContextInput, RunCreate } from './http/run-create.js';
+export { type RouteContract, type RouteInput } from './http/route.js';
+export {
+  clampRecursionLimit,
+  ConfigurableThread,
+ 
+  RunContextInput,
+  RunCreate,
+} from './http/run-create.js';
 export { runRoutes, statelessRoutes } from './http/runs.js';
 export { systemRoutes } from './http/system.js';
 export { threadRoutes } from './http/threads.js';

@@ -39,10 +39,6 @@ export class StreamRegistry {
     this.writers.delete(writer);
   }
 
-  get size(): number {
-    return this.writers.size;
-  }
-
   /** Breaks every response off without an end, so that clients go on at another gateway. Runs are left alone. */
   cutAll(): void {
     for (const writer of this.writers) writer.cut('shutdown');

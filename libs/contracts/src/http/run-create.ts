@@ -4,9 +4,6 @@ import { MultitaskStrategy, RunContextValues, StreamMode } from '../runs.js';
 import { FreeJson } from './route.js';
 import { RunInput } from './client-state.js';
 
-/** The highest model-turn bound a request gets, and what it gets when it asks for nothing usable. */
-export const RECURSION_LIMIT = { fallback: 100, max: 1_000 } as const;
-
 const MAX_ASSISTANT_CHARS = 200;
 
 /** Context keys the server sets; a client's are dropped. */
