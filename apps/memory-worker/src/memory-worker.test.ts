@@ -47,6 +47,7 @@ describe.each(services)('$app as a process', ({ app, stream }) => {
   });
 
   test('says what is missing while NATS is away, and is ready again after its restart', async () => {
+    await waitFor(async () => (await service.ready()).ok, { what: 'readiness' });
     await nats.kill9();
     const reason = await waitFor(async () => !(await service.ready()).ok && (await service.ready()).body, {
       what: 'the loss',

@@ -12,8 +12,8 @@ const encoder = new TextEncoder();
 /** Writes to the stream of dead letters, which keeps them by age and size. */
 export function createDeadLetters(link: NatsLink, keeper: StreamKeeper): DeadLetters {
   const publish = async (subject: string, data: Uint8Array, id: string): Promise<void> => {
-    const client = link.connection.jetstream({ timeout: PUBLISH_TIMEOUT_MS });
-    await client.publish(subject, data, { timeout: PUBLISH_TIMEOUT_MS, msgID: `${subject} ${id}` });
+    const options = { timeout: PUBLISH_TIMEOUT_MS, msgID: `${subject} ${id}` };
+    await link.whileUp((connection) => connection.jetstream().publish(subject, data, options));
   };
   return {
     deadLetter: async (kind, id, entry) => {

@@ -85,6 +85,20 @@ export class NatsLink {
     }
   }
 
+  /** Waits for an exchange with the server, but not for longer than the connection lasts. @throws {UnavailableError} */
+  async whileUp<T>(work: (connection: NatsConnection) => Promise<T>): Promise<T> {
+    const lost = deferred<never>();
+    const giveUp = (): void => {
+      lost.reject(new UnavailableError('NATS: the connection was lost', { details: { dependency: 'nats' } }));
+    };
+    this.downListeners.add(giveUp);
+    try {
+      return await Promise.race([work(this.connection), lost]);
+    } finally {
+      this.downListeners.delete(giveUp);
+    }
+  }
+
   /** Hears a subject over all connections to come. */
   subscribe(subject: string, onMessage: (message: Msg) => void): Unsubscribe {
     const entry: Registered = { subject, onMessage, live: undefined };
@@ -104,7 +118,7 @@ export class NatsLink {
     });
     late.catch(() => undefined);
     try {
-      await Promise.race([this.connection.flush(), late]);
+      await this.whileUp((connection) => Promise.race([connection.flush(), late]));
     } catch (cause) {
       throw natsFailure('reach the server', cause);
     } finally {

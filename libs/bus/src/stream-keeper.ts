@@ -38,13 +38,11 @@ export class StreamKeeper {
    * Resolves when all streams and consumers stand as specified; one check at a time, later callers share it.
    * @throws {UnavailableError} saying what is wrong
    */
-  async ensure(): Promise<void> {
-    // Without a connection the answer is known; a check under way would wait out its time.
-    if (!this.link.connected) throw natsFailure('set up its streams', new Error('not connected'));
+  ensure(): Promise<void> {
     this.running ??= this.ensureAll().finally(() => {
       this.running = undefined;
     });
-    await this.running;
+    return this.running;
   }
 
   /** A look in the background; a problem is logged once, when it begins and when it ends. */
@@ -63,12 +61,15 @@ export class StreamKeeper {
   }
 
   private async ensureAll(): Promise<void> {
+    const { specs, logger } = this.options;
     try {
-      const manager = await this.link.connection.jetstreamManager({ timeout: API_TIMEOUT_MS, checkAPI: false });
-      for (const spec of this.options.specs) {
-        await ensureStream(manager, spec, this.options.logger);
-        await ensureConsumer(manager, spec, this.options.logger);
-      }
+      await this.link.whileUp(async (connection) => {
+        const manager = await connection.jetstreamManager({ timeout: API_TIMEOUT_MS, checkAPI: false });
+        for (const spec of specs) {
+          await ensureStream(manager, spec, logger);
+          await ensureConsumer(manager, spec, logger);
+        }
+      });
     } catch (cause) {
       throw natsFailure('set up its streams', cause);
     }

@@ -52,9 +52,11 @@ async function again({ link, keeper }: WakeParts, thread: ThreadKey): Promise<vo
 async function publishOnce(link: NatsLink, thread: ThreadKey): Promise<void> {
   const subject = turnSubject(thread.userId, thread.threadId);
   try {
-    await link.connection.jetstream({ timeout: PUBLISH_TIMEOUT_MS }).publish(subject, encodeWake(thread), {
-      timeout: PUBLISH_TIMEOUT_MS,
-    });
+    await link.whileUp((connection) =>
+      connection
+        .jetstream({ timeout: PUBLISH_TIMEOUT_MS })
+        .publish(subject, encodeWake(thread), { timeout: PUBLISH_TIMEOUT_MS }),
+    );
   } catch (cause) {
     if (jetStreamCode(cause) !== jetStreamCodes.tooManyPerSubject) throw cause;
   }
