@@ -38,7 +38,7 @@ export interface RunStreamPorts extends FollowPorts {
 }
 
 /** Kinds whose frames need what came before: a stream that resumes reads the log from the start for them. */
-const withMemory: readonly FrameKind[] = ['messages-partial', 'tasks', 'debug', 'events'];
+const withMemory: readonly FrameKind[] = ['messages-tuple', 'messages-partial', 'tasks', 'debug', 'events'];
 
 /** Writes the stream to its end. @throws {ResponseGone} when the client left, stalled, or the gateway stops */
 export async function streamRun(
