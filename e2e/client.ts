@@ -78,7 +78,10 @@ export class OpenStream {
 
   private changed(timeoutMs: number, what: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`no ${what} in time: ${this.describe()}`)), Math.max(0, timeoutMs));
+      const timer = setTimeout(
+        () => reject(new Error(`no ${what} in time: ${this.describe()}`)),
+        Math.max(0, timeoutMs),
+      );
       this.waiters.push(() => {
         clearTimeout(timer);
         resolve();
@@ -108,7 +111,12 @@ export class ApiClient {
     private readonly headers: Readonly<Record<string, string>> = {},
   ) {}
 
-  async call<Body = Record<string, unknown>>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer<Body>> {
+  async call<Body = Record<string, unknown>>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer<Body>> {
     const response = await fetch(this.base + path, {
       method,
       headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...this.headers, ...headers },
@@ -116,11 +124,20 @@ export class ApiClient {
       signal: AbortSignal.timeout(60_000),
     });
     const text = await response.text();
-    return { status: response.status, headers: response.headers, body: (text.trim() === '' ? undefined : JSON.parse(text)) as Body };
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: (text.trim() === '' ? undefined : JSON.parse(text)) as Body,
+    };
   }
 
   /** Opens a stream; rejects when the answer is not 200. */
-  async stream(method: 'GET' | 'POST', path: string, body?: unknown, headers: Record<string, string> = {}): Promise<OpenStream> {
+  async stream(
+    method: 'GET' | 'POST',
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<OpenStream> {
     const controller = new AbortController();
     const response = await fetch(this.base + path, {
       method,
@@ -128,7 +145,8 @@ export class ApiClient {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: controller.signal,
     });
-    if (response.status !== 200) throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`);
+    if (response.status !== 200)
+      throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`);
     return new OpenStream(response, controller);
   }
 

@@ -54,17 +54,23 @@ const FAST_CLOCKS = `clocks:
   drain_ms: 8000
 `;
 
-export const clientOf = (gateway: TestService): ApiClient => new ApiClient(`http://127.0.0.1:${gateway.healthPort}/api/langgraph`);
+export const clientOf = (gateway: TestService): ApiClient =>
+  new ApiClient(`http://127.0.0.1:${gateway.healthPort}/api/langgraph`);
 
 /** Starts the system and waits until a turn would run. */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const homeDir = await mkdtemp(join(tmpdir(), 'caribou-home-'));
-  const model = await startDemoModel(options.constantCallId === undefined ? {} : { constantCallId: options.constantCallId });
+  const model = await startDemoModel(
+    options.constantCallId === undefined ? {} : { constantCallId: options.constantCallId },
+  );
   const [redis, nats] = await Promise.all([startRedis(), startNats()]);
   const configPath = join(homeDir, 'config.yaml');
   const { sandboxDriver: driver = 'bwrap' } = options;
   const sandbox = `sandbox:\n  driver: ${driver}\n`;
-  await writeFile(configPath, `${options.productionClocks === true ? '' : FAST_CLOCKS}${sandbox}${options.config ?? ''}`);
+  await writeFile(
+    configPath,
+    `${options.productionClocks === true ? '' : FAST_CLOCKS}${sandbox}${options.config ?? ''}`,
+  );
   const env = {
     NATS_URL: nats.url,
     REDIS_URL: redis.url,
@@ -80,7 +86,11 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   };
   const all: TestService[] = [];
   const start = async (app: AppName, more: Readonly<Record<string, string>> = {}): Promise<TestService> => {
-    const service = await startService({ entry: `dist/apps/${app}/src/main.js`, env: { ...env, ...more }, readyTimeoutMs: 60_000 });
+    const service = await startService({
+      entry: `dist/apps/${app}/src/main.js`,
+      env: { ...env, ...more },
+      readyTimeoutMs: 60_000,
+    });
     all.push(service);
     return service;
   };

@@ -1,6 +1,14 @@
 import type { Message } from '@caribou/contracts';
 import { startProxy, type TestProxy, type TestService, transcriptFaults, waitFor } from '@caribou/testing';
-import { type ApiClient, concatenated, type Frame, lastValues, type OpenStream, runIdOf, type WireMessage } from './client.js';
+import {
+  type ApiClient,
+  concatenated,
+  type Frame,
+  lastValues,
+  type OpenStream,
+  runIdOf,
+  type WireMessage,
+} from './client.js';
 import { nonce, type Stack, startStack } from './stack.js';
 import { linesOf, openGate } from './threads-on-disk.js';
 
@@ -57,7 +65,11 @@ interface Expected {
  * The open stream ends once, and stream, state and disk tell the same story, everything once. A stream
  * holds the deltas of its own run only.
  */
-async function expectWhole(threadId: string, stream: OpenStream, { texts, attempt = 2, ledger = 0 }: Expected): Promise<void> {
+async function expectWhole(
+  threadId: string,
+  stream: OpenStream,
+  { texts, attempt = 2, ledger = 0 }: Expected,
+): Promise<void> {
   const frames = await stream.end(60_000);
   expect(stream.broke).toBe(false);
   expect(frames.filter((frame) => frame.event === 'end')).toHaveLength(1);
@@ -68,7 +80,10 @@ async function expectWhole(threadId: string, stream: OpenStream, { texts, attemp
   expect(new Set(messages.map((message) => message.id)).size).toBe(messages.length);
   expectDeltasMatch(frames, messages);
 
-  const state = await client.call<{ values: { messages: Message[]; title: string }; next: string[] }>('GET', `/threads/${threadId}/state`);
+  const state = await client.call<{ values: { messages: Message[]; title: string }; next: string[] }>(
+    'GET',
+    `/threads/${threadId}/state`,
+  );
   expect(state.body.values.messages).toEqual(messages);
   expect(state.body.values.title).toEqual(expect.any(String));
   expect(state.body.next).toEqual([]);
@@ -78,7 +93,9 @@ async function expectWhole(threadId: string, stream: OpenStream, { texts, attemp
   expect(lastAttempt(frames)).toBe(attempt);
   expect(linesOf(stack, threadId, 'ledger')).toHaveLength(ledger);
 
-  const replay = await client.stream('GET', `/threads/${threadId}/runs/${runIdOf(stream)}/stream`, undefined, { 'last-event-id': '-1' });
+  const replay = await client.stream('GET', `/threads/${threadId}/runs/${runIdOf(stream)}/stream`, undefined, {
+    'last-event-id': '-1',
+  });
   expectDeltasMatch(await replay.end(), messages);
 }
 
@@ -91,7 +108,10 @@ const lastAttempt = (frames: readonly Frame[]): unknown =>
   (frames.findLast((frame) => frame.event === 'metadata')?.data as { attempt?: number } | undefined)?.attempt;
 
 const heldAt = (gate: string) =>
-  waitFor(() => stack.model.holding().some((hold) => hold.name === gate), { what: `the model to hold at ${gate}`, timeoutMs: 20_000 });
+  waitFor(() => stack.model.holding().some((hold) => hold.name === gate), {
+    what: `the model to hold at ${gate}`,
+    timeoutMs: 20_000,
+  });
 
 describe('kill -9 of the runner', () => {
   test('before the first token: the other one asks the model again', async () => {
@@ -109,7 +129,10 @@ describe('kill -9 of the runner', () => {
     const threadId = await client.newThread();
     const script = `${nonce()}\n#hold gate after 2 times=1\n#say One two three four.`;
     const stream = await client.run(threadId, script);
-    const first = await stream.waitFor('the second word', (frame) => frame.event === 'messages' && JSON.stringify(frame.data).includes('two'));
+    const first = await stream.waitFor(
+      'the second word',
+      (frame) => frame.event === 'messages' && JSON.stringify(frame.data).includes('two'),
+    );
     const [chunk] = first.data as [WireMessage];
 
     await killVictim();
@@ -126,7 +149,10 @@ describe('kill -9 of the runner', () => {
     );
     const script = `#tool bash ${waiting}\n#say Done.`;
     const stream = await client.run(threadId, script);
-    await waitFor(() => linesOf(stack, threadId, 'ledger').length === 1, { what: 'the command to start', timeoutMs: 20_000 });
+    await waitFor(() => linesOf(stack, threadId, 'ledger').length === 1, {
+      what: 'the command to start',
+      timeoutMs: 20_000,
+    });
 
     await killVictim();
     openGate(stack, threadId, 'go');
@@ -160,7 +186,10 @@ describe('kill -9 of the runner', () => {
 
     await expectWhole(threadId, stream, { texts: ['#say The answer.', 'The answer.'], attempt: 1 });
     const next = await client.run(threadId, '#say Again.');
-    await expectWhole(threadId, next, { texts: ['#say The answer.', 'The answer.', '#say Again.', 'Again.'], attempt: 1 });
+    await expectWhole(threadId, next, {
+      texts: ['#say The answer.', 'The answer.', '#say Again.', 'Again.'],
+      attempt: 1,
+    });
   });
 });
 
@@ -183,7 +212,10 @@ describe('a runner that was paused past its lease', () => {
     });
     victim.resume();
     stack.model.release('gate');
-    await waitFor(() => victim.output().includes('run lost'), { what: 'the paused runner to notice', timeoutMs: 20_000 });
+    await waitFor(() => victim.output().includes('run lost'), {
+      what: 'the paused runner to notice',
+      timeoutMs: 20_000,
+    });
     stack.model.release('later');
 
     await expectWhole(threadId, stream, { texts: [script, 'One two three four.'] });

@@ -10,7 +10,9 @@ export const workspaceFile = (stack: Stack, threadId: string, name: string): str
 export function linesOf(stack: Stack, threadId: string, name: string): readonly string[] {
   const file = workspaceFile(stack, threadId, name);
   if (!existsSync(file)) return [];
-  return readFileSync(file, 'utf8').split('\n').filter((line) => line !== '');
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '');
 }
 
 /** Makes an empty file that a command in the sandbox waits for. */

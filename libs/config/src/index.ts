@@ -5,8 +5,6 @@ export type {
   HttpConfig,
   ModelConfig,
   RunnerConfig,
-  SandboxConfig,
-  SandboxLimits,
   TitleConfig,
 } from './config.js';
 export { ConfigError } from './config-error.js';

@@ -8,7 +8,9 @@ import { z } from 'zod';
 const strictId = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 
 /** User (owner) id: part of every key, subject and lookup. */
-export const UserId = z.string().regex(strictId, 'must be 1 to 64 letters, digits, "_" or "-", starting with a letter or digit');
+export const UserId = z
+  .string()
+  .regex(strictId, 'must be 1 to 64 letters, digits, "_" or "-", starting with a letter or digit');
 export type UserId = z.infer<typeof UserId>;
 
 /** Thread id: a UUID when we mint it; a client may bring any id of the strict pattern. */

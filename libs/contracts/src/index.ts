@@ -3,13 +3,11 @@ export {
   DEFAULT_USER_ID,
   newId,
   newToolCallId,
-  RunId,
   ThreadId,
   UserId,
 } from './ids.js';
 export {
   AppError,
-  type AppErrorOptions,
   BugError,
   ConflictError,
   DeadlineError,
@@ -25,19 +23,16 @@ export {
   toWireError,
   UnauthenticatedError,
   UnavailableError,
-  UnsupportedMediaTypeError,
   WireError,
 } from './errors.js';
 export {
   AiMessage,
   Content,
-  ContentBlock,
   HumanMessage,
   InvalidToolCall,
   Message,
   REMOVE_ALL,
   RemoveMessage,
-  SystemMessage,
   textOf,
   ToolCall,
   type ToolCallChunk,
@@ -49,18 +44,14 @@ export {
   type ChannelName,
   ChannelValues,
   CheckpointMetadata,
-  CheckpointSource,
   type CheckpointView,
-  CLIENT_CHANNELS,
   NextNode,
   SandboxBinding,
   type StateUpdate,
-  StateUpdateSchema,
   ThreadData,
   ThreadRecord,
   ThreadState,
   ThreadStatus,
-  Todo,
 } from './thread-state.js';
 export {
   CancelAction,
@@ -78,7 +69,6 @@ export {
   CANCEL_ALL,
   cancelSubject,
   deadLetterSubject,
-  memorySubject,
   runEventsSubject,
   streams,
   turnSubject,
@@ -86,11 +76,10 @@ export {
 export { rpc, type RpcContract } from './rpc/contract.js';
 export {
   managerSubject,
-  MAX_REPLY_TEXT_BYTES,
-  MAX_WRITE_BYTES,
   SandboxAcquire,
   SandboxCancel,
   SandboxExec,
+  SandboxProbe,
   SandboxRead,
   SandboxRelease,
   SandboxWrite,
@@ -111,7 +100,6 @@ export { type RouteContract, type RouteInput } from './http/route.js';
 export {
   clampRecursionLimit,
   ConfigurableThread,
- 
   RunContextInput,
   RunCreate,
 } from './http/run-create.js';

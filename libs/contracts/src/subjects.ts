@@ -9,7 +9,6 @@ export const streams = {
 
 /** The wake of a thread: says that there may be something to run, never what. */
 export const turnSubject = (userId: string, threadId: string): string => `turns.${userId}.${threadId}`;
-export const memorySubject = (userId: string, threadId: string): string => `memory.${userId}.${threadId}`;
 export const deadLetterSubject = (kind: 'run' | 'malformed', id: string): string => `dead.${kind}.${id}`;
 
 /** Live tail of a run's event log. */

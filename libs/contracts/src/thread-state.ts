@@ -27,7 +27,13 @@ export const ChannelValues = z.object({
 export type ChannelValues = z.infer<typeof ChannelValues>;
 export type ChannelName = keyof ChannelValues;
 
-export const CHANNEL_NAMES = ['title', 'thread_data', 'sandbox', 'artifacts', 'todos'] as const satisfies readonly ChannelName[];
+export const CHANNEL_NAMES = [
+  'title',
+  'thread_data',
+  'sandbox',
+  'artifacts',
+  'todos',
+] as const satisfies readonly ChannelName[];
 
 /** Channels a client may set by `POST /threads/{id}/state` or a run's input; the rest is server-owned. */
 export const CLIENT_CHANNELS = ['title', 'todos', 'artifacts'] as const satisfies readonly ChannelName[];

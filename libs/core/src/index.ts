@@ -1,9 +1,15 @@
-export { applyUpdate, EMPTY_STATE, isEmptyUpdate, joinUpdates, messageIdOr } from './agent-state.js';
+export { applyUpdate, isEmptyUpdate, joinUpdates } from './agent-state.js';
 export type { LoopHost, LoopOutcome, LoopPosition, TurnCommit } from './agent-runtime.js';
 export { type Clock, systemClock } from './clock.js';
-export { type LogFields, type Logger, silentLogger } from './logger.js';
-export type { AgentMiddleware, ModelCallNext, ModelRequest, Step, ToolCallNext, ToolCallRequest } from './middleware.js';
-export type { ModelCall, ModelCatalog, ModelDelta, ModelPort, ModelTool } from './model-port.js';
+export { type Logger, silentLogger } from './logger.js';
+export type {
+  AgentMiddleware,
+  ModelRequest,
+  Step,
+  ToolCallNext,
+  ToolCallRequest,
+} from './middleware.js';
+export type { ModelCall, ModelCatalog, ModelDelta, ModelPort } from './model-port.js';
 export type { RunContext } from './run-context.js';
 export type {
   AdmitRequest,
@@ -31,12 +37,11 @@ export {
   type WriteOutcome,
 } from './sandbox-port.js';
 export type { HistoryQuery, RunEventLog, RunQuery, ThreadSearch, ThreadStore } from './thread-store.js';
-export { type AnyTool, defineTool, type Tool, type ToolContext, type ToolOutcome } from './tool.js';
+export { type AnyTool, defineTool, type ToolContext, type ToolOutcome } from './tool.js';
 export type {
   ExecutionEntry,
   ExecutionJournal,
   ExecutionState,
-  LostExecution,
   SandboxDriverKind,
   SandboxProposal,
   SandboxRecord,
@@ -46,8 +51,6 @@ export type {
 export {
   DATA_DIRECTORIES,
   type DataDirectory,
-  formatVirtualPath,
-  MAX_PATH_BYTES,
   parseVirtualPath,
   SKILLS_ROOT,
   VIRTUAL_ROOT,

@@ -22,7 +22,11 @@ export interface ModelDelta {
   readonly reasoning?: string;
   readonly toolCallChunks?: readonly ToolCallChunk[];
   /** LangChain's usage_metadata; at most one delta of an answer has it. */
-  readonly usage?: Readonly<Record<string, unknown>> & { readonly input_tokens: number; readonly output_tokens: number; readonly total_tokens: number };
+  readonly usage?: Readonly<Record<string, unknown>> & {
+    readonly input_tokens: number;
+    readonly output_tokens: number;
+    readonly total_tokens: number;
+  };
   readonly finishReason?: string;
   readonly responseMetadata?: Readonly<Record<string, unknown>>;
 }

@@ -21,7 +21,13 @@ export type ExecOutcome =
   | { readonly outcome: 'unknown'; readonly reason: string };
 
 export type ReadOutcome =
-  | { readonly outcome: 'ok'; readonly text: string; readonly totalBytes: number; readonly totalLines: number; readonly truncated: boolean }
+  | {
+      readonly outcome: 'ok';
+      readonly text: string;
+      readonly totalBytes: number;
+      readonly totalLines: number;
+      readonly truncated: boolean;
+    }
   | { readonly outcome: 'refused'; readonly reason: string };
 
 export type WriteOutcome =
@@ -41,12 +47,22 @@ export type WriteOutcome =
 export interface SandboxPort {
   exec(
     scope: SandboxScope,
-    request: { readonly key: string; readonly command: string; readonly timeoutMs: number; readonly maxOutputBytes: number },
+    request: {
+      readonly key: string;
+      readonly command: string;
+      readonly timeoutMs: number;
+      readonly maxOutputBytes: number;
+    },
     signal: AbortSignal,
   ): Promise<ExecOutcome>;
   read(
     scope: SandboxScope,
-    request: { readonly path: string; readonly startLine?: number; readonly endLine?: number; readonly maxBytes: number },
+    request: {
+      readonly path: string;
+      readonly startLine?: number;
+      readonly endLine?: number;
+      readonly maxBytes: number;
+    },
     signal: AbortSignal,
   ): Promise<ReadOutcome>;
   write(

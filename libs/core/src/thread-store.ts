@@ -43,10 +43,17 @@ export interface RunQuery {
  */
 export interface ThreadStore {
   /** `created: false` with the old record when the thread was there already. */
-  createThread(thread: ThreadKey, metadata: Readonly<Record<string, unknown>>): Promise<{ readonly record: ThreadRecord; readonly created: boolean }>;
+  createThread(
+    thread: ThreadKey,
+    metadata: Readonly<Record<string, unknown>>,
+  ): Promise<{ readonly record: ThreadRecord; readonly created: boolean }>;
   getThread(thread: ThreadKey): Promise<ThreadRecord>;
   /** Merges metadata per key; `updated_at` moves unless `touch` is false. */
-  patchThread(thread: ThreadKey, metadata: Readonly<Record<string, unknown>>, options?: { readonly touch?: boolean }): Promise<ThreadRecord>;
+  patchThread(
+    thread: ThreadKey,
+    metadata: Readonly<Record<string, unknown>>,
+    options?: { readonly touch?: boolean },
+  ): Promise<ThreadRecord>;
   /** Removes the thread with its log, checkpoints, runs and events. @throws {ConflictError} while a run is in flight. */
   deleteThread(thread: ThreadKey): Promise<void>;
   /** A new thread with the same log and checkpoints. */
@@ -60,7 +67,11 @@ export interface ThreadStore {
   /** Newest first. */
   history(thread: ThreadKey, query: HistoryQuery): Promise<readonly CheckpointView[]>;
   /** Writes a checkpoint with source `update` on the head (or forks from `checkpointId` when that is older). */
-  updateState(thread: ThreadKey, update: StateUpdate, options?: { readonly checkpointId?: string; readonly asNode?: string }): Promise<CheckpointView>;
+  updateState(
+    thread: ThreadKey,
+    update: StateUpdate,
+    options?: { readonly checkpointId?: string; readonly asNode?: string },
+  ): Promise<CheckpointView>;
 
   admit(request: AdmitRequest): Promise<AdmitResult>;
   /** The run an idempotency key stands for, if any. @throws {InvalidRequestError} when the body hash differs. */
@@ -79,6 +90,9 @@ export interface ThreadStore {
 /** Reading a run's event log: what streams are replayed from. */
 export interface RunEventLog {
   /** Events with `seq > after`, oldest first, at most `limit`. `firstKept` is the oldest number still there (0: empty log). */
-  read(userId: string, runId: string, options: { readonly after: number; readonly limit: number }): Promise<{ readonly events: readonly NumberedEvent[]; readonly firstKept: number; readonly lastSeq: number }>;
+  read(
+    userId: string,
+    runId: string,
+    options: { readonly after: number; readonly limit: number },
+  ): Promise<{ readonly events: readonly NumberedEvent[]; readonly firstKept: number; readonly lastSeq: number }>;
 }
-

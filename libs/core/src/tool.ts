@@ -52,7 +52,9 @@ export function defineTool<Input extends z.ZodType>(tool: Tool<Input>): AnyTool 
     async invoke(args, context) {
       const parsed = tool.input.safeParse(args);
       if (parsed.success) return tool.run(parsed.data, context);
-      const issues = parsed.error.issues.slice(0, 5).map((issue) => `${issue.path.join('.') || 'arguments'}: ${issue.message}`);
+      const issues = parsed.error.issues
+        .slice(0, 5)
+        .map((issue) => `${issue.path.join('.') || 'arguments'}: ${issue.message}`);
       return { content: `Error: Invalid arguments for tool '${tool.name}': ${issues.join('; ')}`, isError: true };
     },
   };

@@ -1,3 +1,3 @@
-export { createLogger, type ServiceLogger } from './logger.js';
-export { createMetrics, type Metrics, type Outcome } from './metrics.js';
-export { childOf, newTrace, parseTraceparent, toTraceparent, type Trace } from './trace.js';
+export { createLogger } from './logger.js';
+export { createMetrics, type Metrics } from './metrics.js';
+export { childOf, newTrace, parseTraceparent, toTraceparent } from './trace.js';

@@ -29,7 +29,8 @@ function concatenated(events: readonly RunEvent[]): unknown {
     const seen = (byMessage[event.message_id] ??= { content: '', reasoning: '', args: {} });
     seen.content += event.content;
     seen.reasoning += event.reasoning ?? '';
-    for (const chunk of event.tool_call_chunks ?? []) seen.args[chunk.index] = (seen.args[chunk.index] ?? '') + chunk.args;
+    for (const chunk of event.tool_call_chunks ?? [])
+      seen.args[chunk.index] = (seen.args[chunk.index] ?? '') + chunk.args;
   }
   return byMessage;
 }

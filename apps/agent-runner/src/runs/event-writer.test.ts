@@ -45,7 +45,9 @@ class HeldLog {
 function writerOn(log: HeldLog) {
   const published: NumberedEvent[] = [];
   const failures: unknown[] = [];
-  const publisher = { publishEvents: (_run: string, events: readonly NumberedEvent[]) => void published.push(...events) };
+  const publisher = {
+    publishEvents: (_run: string, events: readonly NumberedEvent[]) => void published.push(...events),
+  };
   const writer = new EventWriter(log, lease, publisher, (error) => void failures.push(error));
   return { writer, published, failures };
 }

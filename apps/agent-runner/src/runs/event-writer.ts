@@ -23,7 +23,7 @@ export class EventWriter {
   private queue: RunEvent[] = [];
   private inFlight: Promise<void> | undefined;
   private held = false;
-  private failure: unknown;
+  private failure: { readonly cause: unknown } | undefined;
   private openMessageId: string | null = null;
   private toldOpenMessageId: string | null = null;
   private roomWaiters: (() => void)[] = [];
@@ -107,13 +107,13 @@ export class EventWriter {
   }
 
   private fail(error: unknown): void {
-    this.failure ??= error;
+    this.failure ??= { cause: error };
     this.queue = [];
     this.onFailure(error);
   }
 
   private assertOpen(): void {
-    if (this.failure !== undefined) throw this.failure;
+    if (this.failure !== undefined) throw this.failure.cause;
   }
 
   private wakeWaiters(): void {

@@ -71,7 +71,13 @@ export async function finishExhausted(
     name: 'AttemptsExhausted',
     message: `the run was started ${run.attempt} times and never reached its next checkpoint`,
   };
-  await deadLetter(run.run_id, { user_id: lease.userId, thread_id: lease.threadId, run_id: run.run_id, attempt: run.attempt, error });
+  await deadLetter(run.run_id, {
+    user_id: lease.userId,
+    thread_id: lease.threadId,
+    run_id: run.run_id,
+    attempt: run.attempt,
+    error,
+  });
   await finish(held, { status: 'error', error, events: [{ kind: 'error', ...error }] });
   return 'exhausted';
 }
@@ -80,7 +86,9 @@ export async function finishExhausted(
 export async function finishFailed(held: Held, cause: unknown): Promise<string> {
   const shown = cause instanceof AppError && cause.expected;
   if (!shown) held.logger.error({ event: 'run.failed', outcome: 'error', error: cause }, 'run failed by a defect');
-  const error = shown ? { name: cause.name, message: cause.message } : { name: 'InternalError', message: 'internal error' };
+  const error = shown
+    ? { name: cause.name, message: cause.message }
+    : { name: 'InternalError', message: 'internal error' };
   await finish(held, { status: 'error', error, events: [{ kind: 'error', ...error }] });
   return 'error';
 }

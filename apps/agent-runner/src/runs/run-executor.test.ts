@@ -1,9 +1,23 @@
 import { newId, type RunEvent, type RunKwargs } from '@caribou/contracts';
-import { type RunEventLog, type RunStore, silentLogger, systemClock, type ThreadKey, type ThreadStore } from '@caribou/core';
+import {
+  type RunEventLog,
+  type RunStore,
+  silentLogger,
+  systemClock,
+  type ThreadKey,
+  type ThreadStore,
+} from '@caribou/core';
 import { runAgent } from '@caribou/agent';
 import { leadChain } from '@caribou/middleware';
 import { createRedis, type RedisConnection, redisEventLog, redisRunStore, redisThreadStore } from '@caribou/state';
-import { type FakeSandbox, fakeSandbox, scriptedModel, startRedis, type TestServer, transcriptFaults } from '@caribou/testing';
+import {
+  type FakeSandbox,
+  fakeSandbox,
+  scriptedModel,
+  startRedis,
+  type TestServer,
+  transcriptFaults,
+} from '@caribou/testing';
 import { leadTools } from '@caribou/tools';
 import { type Handling, RunExecutor } from './run-executor.js';
 import { RunRegistry } from './run-registry.js';
@@ -58,7 +72,10 @@ async function admitted(): Promise<ThreadKey & { readonly runId: string }> {
 }
 
 /** A store of a process that dies at its n-th call: before the call, or after Redis carried it out. */
-function dyingStore(store: RunStore, death: { readonly call: number; readonly after: boolean }): { store: RunStore; died: Promise<void> } {
+function dyingStore(
+  store: RunStore,
+  death: { readonly call: number; readonly after: boolean },
+): { store: RunStore; died: Promise<void> } {
   let calls = 0;
   let markDied: () => void = () => undefined;
   const died = new Promise<void>((resolve) => {
@@ -144,10 +161,14 @@ async function expectWhole(thread: ThreadKey & { readonly runId: string }, sandb
 }
 
 /** Whoever concatenates the deltas and drops what he is told to drop has each message exactly once. */
-function expectDeltasMatch(events: readonly RunEvent[], messages: readonly { readonly id: string; readonly content: unknown; readonly type: string }[]): void {
+function expectDeltasMatch(
+  events: readonly RunEvent[],
+  messages: readonly { readonly id: string; readonly content: unknown; readonly type: string }[],
+): void {
   const texts = new Map<string, string>();
   for (const event of events) {
-    if (event.kind === 'message.delta') texts.set(event.message_id, (texts.get(event.message_id) ?? '') + event.content);
+    if (event.kind === 'message.delta')
+      texts.set(event.message_id, (texts.get(event.message_id) ?? '') + event.content);
     if (event.kind === 'run.start') for (const id of event.dropped_message_ids) texts.delete(id);
   }
   const answers = messages.filter((message) => message.type === 'ai').map((message) => [message.id, message.content]);

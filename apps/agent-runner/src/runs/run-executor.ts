@@ -15,7 +15,15 @@ import {
   type ThreadKey,
   type TurnCommit,
 } from '@caribou/core';
-import { type Claimed, commitRequest, type Held, finishCancelled, finishExhausted, finishFailed, finishOutcome } from './run-endings.js';
+import {
+  type Claimed,
+  commitRequest,
+  type Held,
+  finishCancelled,
+  finishExhausted,
+  finishFailed,
+  finishOutcome,
+} from './run-endings.js';
 import { type EventPublisher, EventWriter } from './event-writer.js';
 import { type LeaseClocks, LeaseKeeper } from './lease-keeper.js';
 import type { RunRegistry } from './run-registry.js';
@@ -73,14 +81,30 @@ export class RunExecutor {
   private async execute(claimed: Claimed, onRenewed: () => void): Promise<Handling> {
     const { store, clock, clocks, publisher, registry, logger: root } = this.ports;
     const { lease, run } = claimed;
-    const logger = root.child({ userId: lease.userId, threadId: lease.threadId, runId: lease.runId, attempt: run.attempt });
+    const logger = root.child({
+      userId: lease.userId,
+      threadId: lease.threadId,
+      runId: lease.runId,
+      attempt: run.attempt,
+    });
     const startedMs = clock.monotonicMs();
     const keeper = new LeaseKeeper({ store, lease, clocks, clock, logger, onRenewed });
     const writer = new EventWriter(store, lease, publisher, (error) => this.onWriteFailure(keeper, error));
     const held = registry.add(lease.runId, keeper);
     try {
-      const outcome = await this.drive(claimed, { head: claimed.head, claimed, store, keeper, writer, logger, isDraining: () => held.draining });
-      logger.info({ event: 'run.end', outcome, durationMs: Math.round(clock.monotonicMs() - startedMs) }, `run ${outcome}`);
+      const outcome = await this.drive(claimed, {
+        head: claimed.head,
+        claimed,
+        store,
+        keeper,
+        writer,
+        logger,
+        isDraining: () => held.draining,
+      });
+      logger.info(
+        { event: 'run.end', outcome, durationMs: Math.round(clock.monotonicMs() - startedMs) },
+        `run ${outcome}`,
+      );
       this.ports.onRunEnd(outcome);
       return { kind: outcome === 'handed_over' ? 'handed_over' : 'ack' };
     } catch (error) {
@@ -158,7 +182,9 @@ export class RunExecutor {
       return head.metadata?.source === 'input' && run.input_committed ? 'start' : (head.next[0] ?? 'end');
     }
     const forkedFrom =
-      run.fork_checkpoint_id === null ? undefined : await this.ports.store.loadCheckpoint(claimed.lease, run.fork_checkpoint_id);
+      run.fork_checkpoint_id === null
+        ? undefined
+        : await this.ports.store.loadCheckpoint(claimed.lease, run.fork_checkpoint_id);
     const base = forkedFrom ?? head;
     const { head: committed } = await held.writer.commit((queued) =>
       this.ports.store.commit(claimed.lease, {
@@ -179,7 +205,9 @@ export class RunExecutor {
   private async commitTurn(claimed: Claimed, held: Held, turn: TurnCommit): Promise<'continue' | 'yield'> {
     const { keeper, writer } = held;
     keeper.signal.throwIfAborted();
-    const result = await writer.commit((queued) => this.ports.store.commit(claimed.lease, commitRequest(held, turn, queued)));
+    const result = await writer.commit((queued) =>
+      this.ports.store.commit(claimed.lease, commitRequest(held, turn, queued)),
+    );
     held.head = result.head;
     if (result.cancel !== null) keeper.cancel(result.cancel);
     keeper.signal.throwIfAborted();

@@ -19,6 +19,14 @@ export const SandboxAcquire = rpc({
   timeoutMs: 60_000,
 });
 
+/** Served by any manager: whether new threads get a sandbox, and of which kind. */
+export const SandboxProbe = rpc({
+  name: 'sandbox.probe',
+  request: z.object({}),
+  reply: z.object({ driver: z.enum(['docker', 'bwrap']) }),
+  timeoutMs: 2_500,
+});
+
 /**
  * Runs a command once per `key`. A second request with the same key attaches to the running command or gets the
  * kept result; with other arguments it is an error; a command that was started by a manager that died is `unknown`.
@@ -68,8 +76,17 @@ export const SandboxRead = rpc({
     max_bytes: z.number().int().min(1).max(MAX_REPLY_TEXT_BYTES),
   }),
   reply: z.discriminatedUnion('outcome', [
-    z.object({ outcome: z.literal('ok'), text: z.string(), total_bytes: z.number().int(), total_lines: z.number().int(), truncated: z.boolean() }),
-    z.object({ outcome: z.literal('refused'), reason: z.enum(['not_found', 'is_directory', 'not_regular', 'permission', 'outside', 'binary', 'too_large']) }),
+    z.object({
+      outcome: z.literal('ok'),
+      text: z.string(),
+      total_bytes: z.number().int(),
+      total_lines: z.number().int(),
+      truncated: z.boolean(),
+    }),
+    z.object({
+      outcome: z.literal('refused'),
+      reason: z.enum(['not_found', 'is_directory', 'not_regular', 'permission', 'outside', 'binary', 'too_large']),
+    }),
   ]),
   timeoutMs: 30_000,
 });
@@ -87,7 +104,10 @@ export const SandboxWrite = rpc({
   }),
   reply: z.discriminatedUnion('outcome', [
     z.object({ outcome: z.literal('ok'), bytes: z.number().int() }),
-    z.object({ outcome: z.literal('refused'), reason: z.enum(['is_directory', 'not_regular', 'permission', 'outside', 'too_large', 'no_space']) }),
+    z.object({
+      outcome: z.literal('refused'),
+      reason: z.enum(['is_directory', 'not_regular', 'permission', 'outside', 'too_large', 'no_space']),
+    }),
     z.object({ outcome: z.literal('unknown'), reason: z.string() }),
   ]),
   timeoutMs: 30_000,
