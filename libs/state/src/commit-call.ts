@@ -1,12 +1,11 @@
-import type {
-  ChannelName,
-  CheckpointMetadata,
-  NumberedEvent,
-  RunEvent,
-  RunEventOf,
-  ThreadState,
+import {
+  CHANNEL_NAMES,
+  type ChannelName,
+  type CheckpointMetadata,
+  type RunEvent,
+  type RunEventOf,
+  type ThreadState,
 } from '@caribou/contracts';
-import { CHANNEL_NAMES } from '@caribou/contracts';
 import type { CommitRequest, ThreadHead } from '@caribou/core';
 import { HeadLog, logOf, type LogPlan, planLog } from './head-log.js';
 import type { Sweep } from './log-sweep.js';

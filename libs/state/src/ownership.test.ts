@@ -1,4 +1,4 @@
-import { FencedError, newId } from '@caribou/contracts';
+import { BugError, FencedError, newId } from '@caribou/contracts';
 import {
   ai,
   human,
@@ -157,6 +157,15 @@ describe('stale heads', () => {
     expect(await store.dump()).toEqual(before);
   });
 
+  test('a commit that adds nothing to the log moves the head all the same', async () => {
+    const key = thread();
+    await store.admit(key);
+    const claimed = await store.claim(key);
+    await store.step(claimed, {});
+
+    await expect(store.step(claimed, { messages: [human('a')] })).rejects.toThrow(FencedError);
+  });
+
   test('of two commits of one owner at once one wins', async () => {
     const key = thread();
     await store.admit(key);
@@ -198,6 +207,18 @@ describe('a damaged or emptied Redis', () => {
     expect((await store.claim(key)).lease.epoch).toBeGreaterThan(before.lease.epoch);
   });
 
+  test('an append to a log of a foreign type writes nothing', async () => {
+    const key = thread();
+    await store.admit(key);
+    const claimed = await store.claim(key);
+    await store.redis.use((client) => client.set(store.redis.keys.runEvents(key.userId, claimed.run.run_id), 'x'));
+    const before = await store.dump();
+
+    await expect(store.runs.append(claimed.lease, [custom(1)], { openMessageId: 'm' })).rejects.toThrow(BugError);
+
+    expect(await store.dump()).toEqual(before);
+  });
+
   test('a key of a foreign type stops every command before its first write', async () => {
     const key = thread();
     await store.turn(key, { messages: [human('a')] });
@@ -215,7 +236,6 @@ describe('a damaged or emptied Redis', () => {
       });
       const before = await store.dump();
       const writes = [
-        store.runs.append(claimed.lease, [custom(1)]),
         store.step(claimed, { messages: [human('b')], title: 't' }, { events: [custom(1)] }),
         store.finish(claimed),
         store.finish(claimed, { rollback: true }),

@@ -4,12 +4,13 @@
               open: id of the message being streamed as JSON, '' for none, absent: as it was
               dropped: ids given up, JSON texts joined by ',', or ''
               texts: the events
-  Reply  {'ok', number of the first event}; {'fenced', reason}, {'damaged', key}: nothing is written
+  Reply  {'ok', number of the first event}; {'fenced', reason}: nothing is written
          {'too_large'}: twice the cap without a border to trim to; nothing is written ]]
+-- Every key is read before the first write, or is the stream that is written first: no other check of types is needed.
 -- @include fence.lua
 -- @include clock.lua
 -- @include events.lua
-local refusal = refused()
+local refusal = fenced()
 if refusal then return refusal end
 local run = read_hash(run_key(p.run))
 if tonumber(run.bytes) > 2 * p.max_log_bytes then return { 'too_large' } end

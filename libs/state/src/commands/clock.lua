@@ -3,16 +3,17 @@ local clock = redis.call('TIME')
 local now_us = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
 local now_ms = math.floor(now_us / 1000)
 
+-- Years go in blocks of four with one leap year, which holds from 1901 to 2099.
 local function iso(ms)
   local days = math.floor(ms / 86400000)
   local rest = ms - days * 86400000
-  local year, month = 1970, 1
-  local function leap() return (year % 4 == 0 and year % 100 ~= 0) or year % 400 == 0 end
-  while days >= (leap() and 366 or 365) do
-    days = days - (leap() and 366 or 365)
+  local year, month = 1970 + 4 * math.floor(days / 1461), 1
+  days = days % 1461
+  while days >= (year % 4 == 0 and 366 or 365) do
+    days = days - (year % 4 == 0 and 366 or 365)
     year = year + 1
   end
-  local lengths = { 31, leap() and 29 or 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 }
+  local lengths = { 31, year % 4 == 0 and 29 or 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 }
   while days >= lengths[month] do
     days = days - lengths[month]
     month = month + 1

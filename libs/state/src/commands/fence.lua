@@ -5,10 +5,10 @@ local function fenced()
   if not lease then return { 'fenced', 'no lease' } end
   if lease ~= p.owner .. ':' .. p.epoch then return { 'fenced', 'another owner' } end
   if redis.call('HGET', record_key, 'current') ~= p.run then return { 'fenced', 'another run' } end
-  if redis.call('EXISTS', run_key(p.run)) == 0 then return { 'fenced', 'no run' } end
+  if redis.call('HEXISTS', run_key(p.run), 'run_id') == 0 then return { 'fenced', 'no run' } end
 end
 
--- Damage, then the fence: the reply to refuse with, or nil.
+-- For scripts that write to the whole thread: damage, then the fence; the reply to refuse with, or nil.
 local function refused()
   local damage = damaged_thread() or damaged_run(p.run)
   if damage then return { 'damaged', damage } end

@@ -1,9 +1,9 @@
 #!lua
 --[[ Gives a thread back with its run still current; the attempt is not counted against the run.
   KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua)
-  Reply  {'ok'}; {'fenced', reason}, {'damaged', key}: nothing is written ]]
+  Reply  {'ok'}; {'fenced', reason}: nothing is written ]]
 -- @include fence.lua
-local refusal = refused()
+local refusal = fenced()
 if refusal then return refusal end
 local tries = tonumber(redis.call('HGET', run_key(p.run), 'tries'))
 redis.call('HSET', run_key(p.run), 'tries', math.max(tries - 1, 0))

@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
 --[[ Prolongs the lease of the run that owns its thread.
   KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua), lease_ms
-  Reply  {'ok', cancel flag or ''}; {'fenced', reason}, {'damaged', key}: nothing is written ]]
+  Reply  {'ok', cancel flag or ''}; {'fenced', reason}: nothing is written ]]
 -- @include fence.lua
-local refusal = refused()
+local refusal = fenced()
 if refusal then return refusal end
 redis.call('PEXPIRE', lease_key, p.lease_ms)
 return { 'ok', redis.call('HGET', run_key(p.run), 'cancel') }
