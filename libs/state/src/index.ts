@@ -1,7 +1,7 @@
 export { checkRedis, type RedisFinding } from './check-redis.js';
-export { createRedis, type RedisConnection, type RedisOptions } from './connection.js';
+export { createRedis, type RedisConnection } from './connection.js';
 export { redisEventLog } from './event-log.js';
-export { redisExecutionJournal, type JournalOptions } from './execution-journal.js';
+export { redisExecutionJournal } from './execution-journal.js';
 export { redisRunStore } from './run-store.js';
 export { redisSandboxRegistry } from './sandbox-registry.js';
 export type { StoreOptions } from './store-settings.js';
