@@ -3,20 +3,27 @@ import { readFileSync } from 'node:fs';
 
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 
-/** User and system CPU time of a process so far, in milliseconds; 0 when it is gone. Linux only. */
-export function cpuMs(pid: number): number {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return ((Number(fields[11]) + Number(fields[12])) * 1000) / ticksPerSecond;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ESRCH')) return 0;
-    throw error;
-  }
+/** User and system CPU time of a process so far, in milliseconds, in steps of one tick (10 ms). Linux only. */
+function cpuMs(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return ((Number(fields[11]) + Number(fields[12])) * 1000) / ticksPerSecond;
 }
 
-/** CPU milliseconds that named processes used between two moments. */
-export function cpuMeter(processes: Readonly<Record<string, number>>): () => Record<string, number> {
-  const before = Object.entries(processes).map(([name, pid]) => [name, pid, cpuMs(pid)] as const);
-  return () => Object.fromEntries(before.map(([name, pid, start]) => [name, cpuMs(pid) - start]));
+/** Process ids by the name a report shows. */
+export type Pids = Readonly<Record<string, number>>;
+
+/** Milliseconds by process. */
+export type CpuByProcess = Readonly<Record<string, number>>;
+
+/** Begins to measure; the returned function tells what each process used since. */
+export function cpuMeter(pids: Pids): () => CpuByProcess {
+  const before = Object.entries(pids).map(([name, pid]) => ({ name, pid, startMs: cpuMs(pid) }));
+  return () => Object.fromEntries(before.map(({ name, pid, startMs }) => [name, cpuMs(pid) - startMs]));
+}
+
+/** Resident memory of a process in bytes. Linux only. */
+export function residentBytes(pid: number): number {
+  const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kibibytes ?? 0) * 1024;
 }

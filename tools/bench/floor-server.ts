@@ -1,12 +1,17 @@
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 
 /**
  * The floor: a bare server that calls the model and pipes its text to the client as SSE, with no state, no bus and no
  * second process. What Caribou adds is measured against it.
  */
-const [modelUrl, portText = '0'] = process.argv.slice(2);
+const [modelUrl] = process.argv.slice(2);
+
+interface Chunk {
+  readonly choices?: readonly { readonly delta?: { readonly content?: string } }[];
+}
 
 const server = createServer((request, response) => {
+  request.socket.setNoDelay(true);
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
@@ -16,16 +21,16 @@ const server = createServer((request, response) => {
   });
 });
 
-async function pipeAnswer(body: string, response: import('node:http').ServerResponse): Promise<void> {
-  const { content } = JSON.parse(body) as { content: string };
+async function pipeAnswer(body: string, response: ServerResponse): Promise<void> {
+  const { messages } = JSON.parse(body) as { readonly messages: unknown };
   const answer = await fetch(`${modelUrl}/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'caribou-demo', stream: true, messages: [{ role: 'user', content }] }),
+    body: JSON.stringify({ model: 'caribou-demo', stream: true, messages }),
     signal: AbortSignal.timeout(120_000),
   });
+  if (!answer.ok || answer.body === null) throw new Error(`the model answered ${answer.status}`);
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  if (answer.body === null) throw new Error('the model sent no body');
   let rest = '';
   const decoder = new TextDecoder();
   for await (const bytes of answer.body) {
@@ -33,14 +38,15 @@ async function pipeAnswer(body: string, response: import('node:http').ServerResp
     rest = lines.pop() ?? '';
     for (const line of lines) {
       if (!line.startsWith('data: {')) continue;
-      const delta = (JSON.parse(line.slice(6)) as { choices?: { delta?: { content?: string } }[] }).choices?.[0]?.delta?.content;
-      if (delta !== undefined && delta !== '') response.write(`event: messages\ndata: ${JSON.stringify([{ content: delta }, {}])}\n\n`);
+      const content = (JSON.parse(line.slice(6)) as Chunk).choices?.[0]?.delta?.content;
+      if (content !== undefined && content !== '')
+        response.write(`event: messages\ndata: ${JSON.stringify([{ content }, {}])}\n\n`);
     }
   }
   response.end('event: end\ndata: null\n\n');
 }
 
-server.listen(Number(portText), '127.0.0.1', () => {
+server.listen(0, '127.0.0.1', () => {
   const address = server.address();
   if (address !== null && typeof address === 'object') process.send?.({ type: 'ready', port: address.port });
 });

@@ -1,66 +1,98 @@
 import { request } from 'node:http';
 
-/** What one streamed request looked like from outside; times in milliseconds. */
+/** What one streamed answer looked like from outside; times in milliseconds. */
 export interface StreamTimes {
   readonly firstTokenMs: number;
   readonly totalMs: number;
-  /** Delay of each stamped token between the model server's write and this reader. */
+  /** Tokens of `#tokens` and `#stamps` seen in `messages` frames. */
+  readonly tokens: number;
+  /** For `#stamps`: from the moment the model sent a token to the moment it was read here. */
   readonly tokenDelaysMs: readonly number[];
+  readonly bytes: number;
+  /** `Content-Location` of the answer. */
+  readonly location: string;
 }
 
-const now = (): number => performance.timeOrigin + performance.now();
+export interface StreamRequest {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  readonly body?: unknown;
+}
 
-/** Posts a body and reads the SSE answer to its end; `messages` frames hold `[chunk, metadata]`. */
-export function streamOnce(url: string, body: unknown): Promise<StreamTimes> {
-  const startedMs = now();
-  let firstTokenMs = 0;
-  const tokenDelaysMs: number[] = [];
+const TIMEOUT_MS = 120_000;
+const STAMP = /\b\d{13}\.\d+/g;
+const TOKEN = /\bt\d+\b/g;
+
+const nowMs = (): number => performance.timeOrigin + performance.now();
+
+/** Sends a request and reads its SSE answer to the end. @throws Error unless it is 200 and ends with `end` alone */
+export function readStream({ method, url, body }: StreamRequest): Promise<StreamTimes> {
+  const startedMs = nowMs();
   return new Promise((resolve, reject) => {
-    const sent = request(url, { method: 'POST', headers: { 'content-type': 'application/json' }, timeout: 120_000 }, (response) => {
+    const headers = body === undefined ? {} : { 'content-type': 'application/json' };
+    const sent = request(url, { method, headers, timeout: TIMEOUT_MS }, (response) => {
       if (response.statusCode !== 200) {
         response.resume();
         reject(new Error(`${url} answered ${response.statusCode}`));
         return;
       }
-      let rest = '';
-      let isMessage = false;
+      const reading = new Reading(startedMs);
       response.setEncoding('utf8');
-      response.on('data', (text: string) => {
-        const lines = (rest + text).split('\n');
-        rest = lines.pop() ?? '';
-        for (const line of lines) {
-          if (line.startsWith('event: ')) isMessage = line === 'event: messages';
-          else if (isMessage && line.startsWith('data: ')) {
-            if (firstTokenMs === 0) firstTokenMs = now() - startedMs;
-            for (const stamp of line.match(/\d{13}\.\d{3}/g) ?? []) tokenDelaysMs.push(now() - Number(stamp));
-          }
+      response.on('data', (text: string) => reading.take(text));
+      response.on('error', reject);
+      response.on('end', () => {
+        try {
+          resolve(reading.done(response.headers['content-location'] ?? ''));
+        } catch (error) {
+          reject(error);
         }
       });
-      response.on('end', () => resolve({ firstTokenMs, totalMs: now() - startedMs, tokenDelaysMs }));
-      response.on('error', reject);
     });
+    sent.on('timeout', () => sent.destroy(new Error(`${url} was silent for ${TIMEOUT_MS} ms`)));
     sent.on('error', reject);
-    sent.end(JSON.stringify(body));
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
   });
 }
 
-/** The q-quantile (0..1) of a list, 0 for an empty one. */
-export function quantile(values: readonly number[], q: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? 0;
-}
+class Reading {
+  private rest = '';
+  private event = '';
+  private ended = false;
+  private failure = '';
+  private firstTokenMs = 0;
+  private tokens = 0;
+  private bytes = 0;
+  private readonly delaysMs: number[] = [];
 
-/** Runs `total` jobs, at most `concurrency` at once. */
-export async function inParallel<Result>(total: number, concurrency: number, job: (index: number) => Promise<Result>): Promise<Result[]> {
-  const results: Result[] = [];
-  let next = 0;
-  const lane = async (): Promise<void> => {
-    while (next < total) {
-      const index = next;
-      next += 1;
-      results[index] = await job(index);
+  constructor(private readonly startedMs: number) {}
+
+  take(text: string): void {
+    this.bytes += text.length;
+    const lines = (this.rest + text).split('\n');
+    this.rest = lines.pop() ?? '';
+    for (const line of lines) this.takeLine(line);
+  }
+
+  private takeLine(line: string): void {
+    if (line.startsWith('event: ')) {
+      this.event = line.slice(7);
+      this.ended ||= this.event === 'end';
+    } else if (line.startsWith('data: ')) {
+      if (this.event === 'error') this.failure = line;
+      else if (this.event === 'messages') this.takeTokens(line);
     }
-  };
-  await Promise.all(Array.from({ length: Math.min(concurrency, total) }, lane));
-  return results;
+  }
+
+  private takeTokens(line: string): void {
+    if (this.firstTokenMs === 0) this.firstTokenMs = nowMs() - this.startedMs;
+    const stamps = line.match(STAMP) ?? [];
+    for (const stamp of stamps) this.delaysMs.push(nowMs() - Number(stamp));
+    this.tokens += stamps.length + (line.match(TOKEN)?.length ?? 0);
+  }
+
+  done(location: string): StreamTimes {
+    if (!this.ended || this.failure !== '') throw new Error(`a stream did not end well: ${this.failure}`);
+    const { firstTokenMs, tokens, bytes, delaysMs: tokenDelaysMs, startedMs } = this;
+    return { firstTokenMs, totalMs: nowMs() - startedMs, tokens, tokenDelaysMs, bytes, location };
+  }
 }

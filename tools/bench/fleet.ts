@@ -1,0 +1,170 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Pids } from './cpu-time.js';
+import { freePort, listensOn, type ProcessPlan, readyMessage, type RunningProcess, startProcess } from './processes.js';
+
+const SERVICES = ['gateway', 'agent-runner', 'sandbox-manager', 'memory-worker', 'subagent-pool'] as const;
+type Service = (typeof SERVICES)[number];
+
+/** The folder of the built product. */
+const dist = resolve(__dirname, '../..');
+
+export interface FleetOptions {
+  /** Folder for CPU profiles of the gateway and the agent-runner. */
+  readonly profileDir?: string;
+  readonly runnerSlots?: number;
+}
+
+/** The whole system as processes of their own, on free loopback ports and with production clocks, and the floor. */
+export interface Fleet {
+  /** Where routes of threads begin. */
+  readonly apiUrl: string;
+  readonly floorUrl: string;
+  readonly redisUrl: string;
+  readonly natsUrl: string;
+  readonly natsMonitorUrl: string;
+  readonly homeDir: string;
+  readonly services: Pids;
+  /** Redis and NATS. */
+  readonly servers: Pids;
+  readonly floor: Pids;
+  stop(): Promise<void>;
+}
+
+interface Surroundings {
+  readonly folder: string;
+  readonly start: (plan: Omit<ProcessPlan, 'logFile'>) => Promise<RunningProcess>;
+}
+
+/** Starts everything and waits until a turn would run. */
+export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
+  const folder = await mkdtemp(join(tmpdir(), 'caribou-bench-'));
+  // Commands run as another user, who must be able to walk through.
+  await chmod(folder, 0o711);
+  const running: RunningProcess[] = [];
+  const start: Surroundings['start'] = async (plan) => {
+    const started = await startProcess({ ...plan, logFile: join(folder, `${plan.name}.log`) });
+    running.push(started);
+    return started;
+  };
+  const stop = async (): Promise<void> => {
+    for (const started of running.reverse()) await started.stop();
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  };
+  try {
+    const fleet = await startAll({ folder, start }, options);
+    return { ...fleet, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function startAll(around: Surroundings, options: FleetOptions): Promise<Omit<Fleet, 'stop'>> {
+  const [redis, nats, model] = await Promise.all([startRedis(around), startNats(around), startModel(around)]);
+  const modelUrl = `http://127.0.0.1:${model.port}/v1`;
+  const floor = await around.start({
+    name: 'floor',
+    command: [process.execPath, join(dist, 'tools/bench/floor-server.js'), modelUrl],
+    untilReady: readyMessage,
+  });
+  const homeDir = join(around.folder, 'data');
+  const configPath = join(around.folder, 'config.yaml');
+  const slots = options.runnerSlots === undefined ? '' : `runner:\n  slots: ${options.runnerSlots}\n`;
+  await writeFile(configPath, `sandbox:\n  driver: bwrap\n${slots}`);
+  const redisUrl = `redis://127.0.0.1:${redis.port}`;
+  const natsUrl = `nats://127.0.0.1:${nats.port}`;
+  const env = {
+    NATS_URL: natsUrl,
+    REDIS_URL: redisUrl,
+    CARIBOU_HOME: homeDir,
+    CARIBOU_CONFIG: configPath,
+    OPENAI_BASE_URL: modelUrl,
+    OPENAI_API_KEY: 'scripted',
+    OPENAI_MODEL: 'caribou-demo',
+    HOST: '127.0.0.1',
+    PORT: '0',
+  };
+  const services = await Promise.all(SERVICES.map((name) => around.start(servicePlan(name, env, options.profileDir))));
+  await Promise.all(services.map(({ port }) => untilServing(port)));
+  return {
+    apiUrl: `http://127.0.0.1:${services[0]?.port}/api/langgraph`,
+    floorUrl: `http://127.0.0.1:${floor.port}/`,
+    redisUrl,
+    natsUrl,
+    natsMonitorUrl: nats.monitorUrl,
+    homeDir,
+    services: pidsOf(services),
+    servers: pidsOf([redis, nats]),
+    floor: pidsOf([floor]),
+  };
+}
+
+const pidsOf = (processes: readonly RunningProcess[]): Pids =>
+  Object.fromEntries(processes.map(({ name, pid }) => [name, pid]));
+
+function servicePlan(name: Service, env: Readonly<Record<string, string>>, profileDir: string | undefined) {
+  const profiled = profileDir !== undefined && (name === 'gateway' || name === 'agent-runner');
+  const flags = profiled
+    ? ['--cpu-prof', `--cpu-prof-dir=${resolve(profileDir)}`, `--cpu-prof-name=${name}.cpuprofile`]
+    : [];
+  const command: ProcessPlan['command'] = [
+    process.execPath,
+    '--enable-source-maps',
+    ...flags,
+    join(dist, `apps/${name}/src/main.js`),
+  ];
+  return { name, command, env, untilReady: readyMessage };
+}
+
+async function untilServing(port: number): Promise<void> {
+  const deadlineMs = performance.now() + 30_000;
+  for (;;) {
+    const response = await fetch(`http://127.0.0.1:${port}/ready`, { signal: AbortSignal.timeout(5_000) });
+    const body = await response.text();
+    if (response.ok) return;
+    if (performance.now() > deadlineMs) throw new Error(`a service does not become ready: ${body}`);
+    await new Promise((done) => setTimeout(done, 100));
+  }
+}
+
+/** Rewrites are off: they would make the size of the file useless as a count of bytes written. */
+async function startRedis({ folder, start }: Surroundings): Promise<RunningProcess> {
+  const port = await freePort();
+  const dir = join(folder, 'redis');
+  await mkdir(dir);
+  return start({
+    name: 'redis',
+    command: [
+      'redis-server',
+      ...['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'yes'],
+      ...['--appendfsync', 'everysec', '--auto-aof-rewrite-percentage', '0', '--maxmemory-policy', 'noeviction'],
+    ],
+    untilReady: listensOn(port),
+  });
+}
+
+async function startNats({ folder, start }: Surroundings): Promise<RunningProcess & { readonly monitorUrl: string }> {
+  const [port, monitorPort] = [await freePort(), await freePort()];
+  const file = join(folder, 'nats.conf');
+  const store = JSON.stringify(join(folder, 'nats'));
+  const lines = [
+    `listen: "127.0.0.1:${port}"`,
+    `http: "127.0.0.1:${monitorPort}"`,
+    'max_payload: 8MB',
+    `jetstream { store_dir: ${store} }`,
+  ];
+  await writeFile(file, `${lines.join('\n')}\n`);
+  const nats = await start({ name: 'nats', command: ['nats-server', '-c', file], untilReady: listensOn(port) });
+  return { ...nats, monitorUrl: `http://127.0.0.1:${monitorPort}` };
+}
+
+async function startModel({ start }: Surroundings): Promise<RunningProcess> {
+  const port = await freePort();
+  return start({
+    name: 'model',
+    command: [process.execPath, join(dist, 'tools/demo-model/main.js'), '--port', String(port)],
+    untilReady: listensOn(port),
+  });
+}

@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cpuMeter, residentBytes } from './cpu-time.js';
+import type { Fleet } from './fleet.js';
+import { simpleTurn } from './load.js';
+import { inParallel, sum } from './sample.js';
+import { langGraphTarget, newThread } from './turns.js';
+import type { ServerFigures } from './written.js';
+
+interface AtRest {
+  readonly residentBytes: Readonly<Record<string, number>>;
+  readonly subscriptions: number;
+  /** CPU of all services while nothing is asked of them, in milliseconds per second. */
+  readonly cpuMsPerSecond: number;
+  readonly redisMemoryBytes: number;
+}
+
+export interface IdleCost {
+  readonly threads: number;
+  readonly before: AtRest;
+  readonly after: AtRest;
+  /** CPU of all services to create one thread, in milliseconds. */
+  readonly cpuMsPerThread: number;
+}
+
+const REST_MS = 5_000;
+/** Of the idle threads, one in so many had a run. */
+const RUN_EVERY = 50;
+
+/** What so many threads cost while nobody uses them. */
+export async function idleThreads(fleet: Fleet, figures: ServerFigures, threads: number): Promise<IdleCost> {
+  const target = langGraphTarget('caribou', fleet.apiUrl, 'lead_agent');
+  // The heaps reach their working size before the first look.
+  await inParallel(Math.ceil(threads / 5), 32, () => newThread(fleet.apiUrl));
+  const before = await atRest(fleet, figures);
+  const readMeter = cpuMeter(fleet.services);
+  const ids = await inParallel(threads, 32, () => newThread(fleet.apiUrl));
+  const cpuMsPerThread = sum(Object.values(readMeter())) / threads;
+  const used = ids.filter((_id, index) => index % RUN_EVERY === 0);
+  await inParallel(used.length, 16, (index) => target.turn(used[index] ?? '', simpleTurn()));
+  const after = await atRest(fleet, figures);
+  return { threads, before, after, cpuMsPerThread };
+}
+
+async function atRest({ services }: Fleet, figures: ServerFigures): Promise<AtRest> {
+  await sleep(1_000);
+  const readMeter = cpuMeter(services);
+  await sleep(REST_MS);
+  return {
+    cpuMsPerSecond: (sum(Object.values(readMeter())) * 1000) / REST_MS,
+    residentBytes: Object.fromEntries(Object.entries(services).map(([name, pid]) => [name, residentBytes(pid)])),
+    subscriptions: await figures.natsSubscriptions(),
+    redisMemoryBytes: await figures.redisMemoryBytes(),
+  };
+}

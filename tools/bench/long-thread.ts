@@ -1,0 +1,99 @@
+import type { Fleet } from './fleet.js';
+import { simpleTurn } from './load.js';
+import { inTurn, median } from './sample.js';
+import { readStream, type StreamTimes } from './sse-client.js';
+import { newThread, postJson, streamRun } from './turns.js';
+import type { ServerFigures } from './written.js';
+
+export interface TurnCost {
+  readonly redisBytes: number;
+  readonly natsBytes: number;
+  readonly totalMs: number;
+  /** The floor's time for an answer to a history of the same length. */
+  readonly floorMs: number;
+}
+
+/** Turns around the one that is asked for, of which the median is taken. */
+const AROUND = 3;
+
+/** What turn `early` and turn `late` of one thread cost, each the median of a few around it. */
+export async function growingThread(
+  fleet: Fleet,
+  figures: ServerFigures,
+  { early, late }: { readonly early: number; readonly late: number },
+): Promise<{ readonly early: TurnCost; readonly late: TurnCost }> {
+  const threadUrl = `${fleet.apiUrl}/threads/${await newThread(fleet.apiUrl)}`;
+  const costs = await inTurn(late + AROUND, async () => {
+    const before = await figures.written();
+    const { totalMs } = await streamRun(threadUrl, simpleTurn());
+    const after = await figures.written();
+    const { redisBytes, natsBytes } = after;
+    return { redisBytes: redisBytes - before.redisBytes, natsBytes: natsBytes - before.natsBytes, totalMs };
+  });
+  const costAt = async (turn: number): Promise<TurnCost> => {
+    const around = costs.slice(turn - 1 - AROUND, turn + AROUND);
+    const middle = (name: 'redisBytes' | 'natsBytes' | 'totalMs'): number => median(around.map((cost) => cost[name]));
+    const floorMs = median(await inTurn(around.length, async () => (await floorTurn(fleet, turn)).totalMs));
+    return { redisBytes: middle('redisBytes'), natsBytes: middle('natsBytes'), totalMs: middle('totalMs'), floorMs };
+  };
+  return { early: await costAt(early), late: await costAt(late) };
+}
+
+/** The floor's answer to the n-th question of such a conversation. */
+function floorTurn({ floorUrl }: Fleet, turn: number): Promise<StreamTimes> {
+  const question = { role: 'user', content: simpleTurn() };
+  const answer = { role: 'assistant', content: Array.from({ length: 40 }, (_, index) => `t${index}`).join(' ') };
+  const messages = Array.from({ length: 2 * turn - 1 }, (_, index) => (index % 2 === 0 ? question : answer));
+  return readStream({ method: 'POST', url: floorUrl, body: { messages } });
+}
+
+export interface ValuesCost {
+  readonly messages: number;
+  readonly valuesBytes: number;
+  /** Reading the thread's state from the store. */
+  readonly stateMs: number;
+  /** Joining a finished run with `values` for the first time, and again. */
+  readonly coldJoinMs: number;
+  readonly warmJoinMs: number;
+  /** A whole turn with `values`. */
+  readonly turnMs: number;
+}
+
+const REPEATS = 5;
+
+/** What loading and serialising whole states costs on a thread of so many messages. */
+export async function valuesOf(fleet: Fleet, messages: number): Promise<ValuesCost> {
+  const threadUrl = `${fleet.apiUrl}/threads/${await newThread(fleet.apiUrl)}`;
+  const text = 'A message of an ordinary length, as people write them to an assistant in a long conversation. ';
+  const history = Array.from({ length: messages - 2 }, (_, index) => ({ type: 'human', content: `${index} ${text}` }));
+  await postJson(`${threadUrl}/state`, { values: { messages: history } });
+  const { location } = await streamRun(threadUrl, simpleTurn());
+  const runUrl = `${threadUrl}${location.replace(/^\/threads\/[^/]+/, '')}/stream?stream_mode=values`;
+  const join = (): Promise<StreamTimes> => readStream({ method: 'GET', url: runUrl });
+  const cold = await join();
+  const warm = await inTurn(REPEATS, join);
+  const state = await inTurn(REPEATS, () => timed(() => getText(`${threadUrl}/state`)));
+  const turns = await inTurn(REPEATS, () => streamRun(threadUrl, simpleTurn(), { modes: ['values'] }));
+  return {
+    messages,
+    valuesBytes: cold.bytes,
+    stateMs: median(state),
+    coldJoinMs: cold.totalMs,
+    warmJoinMs: median(warm.map((time) => time.totalMs)),
+    turnMs: median(turns.map((time) => time.totalMs)),
+  };
+}
+
+async function getText(url: string): Promise<string> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(60_000) });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${text.slice(0, 300)}`);
+  return text;
+}
+
+/** How long some work takes, in milliseconds. */
+export async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startedMs = performance.now();
+  await work();
+  return performance.now() - startedMs;
+}

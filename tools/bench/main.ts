@@ -1,0 +1,207 @@
+import { parseArgs } from 'node:util';
+import { type Fleet, startFleet } from './fleet.js';
+import { idleThreads } from './idle-threads.js';
+import { alternate, type Load, type LoadResult, measureLoad, simpleTurn, tokenDelays } from './load.js';
+import { growingThread, valuesOf } from './long-thread.js';
+import {
+  type Budget,
+  ownCpuMs,
+  say,
+  sayBudgets,
+  sayIdle,
+  sayLoads,
+  sayMachine,
+  saySandbox,
+  sayShares,
+  sayTurn,
+  sayValues,
+} from './report.js';
+import { inTurn, median, quantile } from './sample.js';
+import { sandboxCost } from './sandbox-cost.js';
+import { floorTarget, langGraphTarget, type Target } from './turns.js';
+import { type ServerFigures, serverFigures } from './written.js';
+
+const { values: options } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string', multiple: true, default: [] },
+    profile: { type: 'string' },
+    slots: { type: 'string' },
+    'peer-url': { type: 'string' },
+    'peer-assistant': { type: 'string', default: 'agent' },
+  },
+});
+
+/** What every part works with. */
+interface Bench {
+  readonly fleet: Fleet;
+  readonly figures: ServerFigures;
+  readonly floor: Target;
+  readonly caribou: Target;
+  /** A count, or a quarter of it with `--quick`. */
+  readonly times: (count: number) => number;
+}
+
+type Part = (bench: Bench) => Promise<readonly Budget[]>;
+
+/** So many threads at once that the machine is the limit. */
+const FULL_LOAD = 64;
+/** Milliseconds between two tokens of a model that does not hurry. */
+const PACE_MS = 20;
+const STAMPED_STREAMS = 50;
+
+async function loads({ fleet, figures, floor, caribou, times }: Bench): Promise<readonly Budget[]> {
+  const pids = { ...fleet.services, ...fleet.servers };
+  const loadOf = (concurrency: number, turns: number, delayMs = 0): Load => ({
+    concurrency,
+    turns: times(turns),
+    script: simpleTurn(delayMs),
+  });
+  const results: LoadResult[] = [];
+  for (const load of [loadOf(1, 100), loadOf(16, 600), loadOf(FULL_LOAD, 1_200)]) {
+    results.push(await measureLoad(floor, load, fleet.floor), await measureLoad(caribou, load, pids));
+  }
+  const [floorFull, full] = results.slice(-2);
+  const paced = loadOf(FULL_LOAD, 400, PACE_MS);
+  results.push(await measureLoad({ ...floor, name: `floor, ${PACE_MS} ms` }, paced, fleet.floor));
+  const pacedFull = await measureLoad({ ...caribou, name: `caribou, ${PACE_MS} ms` }, paced, pids);
+  await figures.setFsync('always');
+  const synced = await measureLoad({ ...caribou, name: 'caribou, always' }, loadOf(FULL_LOAD, 600), pids);
+  await figures.setFsync('everysec');
+  sayLoads([...results, pacedFull, synced]);
+  say(`(${PACE_MS} ms: the model waits that long before each token; always: Redis syncs each write)`);
+  if (full === undefined || floorFull === undefined) return [];
+  sayShares(`CPU ms per turn at ${FULL_LOAD}`, full.cpu);
+  sayShares(`the same with ${PACE_MS} ms per token`, pacedFull.cpu);
+  const ratio = ownCpuMs(full) / ownCpuMs(floorFull);
+  return [{ what: `CPU of the five services per turn at ${FULL_LOAD}`, value: ratio, unit: '× floor', atMost: 3 }];
+}
+
+async function firstToken({ floor, caribou, times }: Bench): Promise<readonly Budget[]> {
+  const firstTokens = await alternate([floor, caribou], times(200), simpleTurn());
+  const [own, added] = [floor.name, caribou.name].map((name) => median(firstTokens.get(name) ?? []));
+  const value = (added ?? 0) - (own ?? 0);
+  say();
+  say(`First token, unloaded, p50: floor ${own?.toFixed(1)} ms, caribou ${added?.toFixed(1)} ms`);
+  return [{ what: 'first token over the floor, unloaded, p50', value, unit: 'ms', atMost: 6 }];
+}
+
+async function tokens({ floor, caribou, times }: Bench): Promise<readonly Budget[]> {
+  const load = { streams: STAMPED_STREAMS, script: `#stamps ${times(120)} 40` };
+  const p99: number[] = [];
+  say();
+  for (const target of [floor, caribou]) {
+    await tokenDelays(target, { ...load, script: '#stamps 20 10' });
+    const delays = await tokenDelays(target, load);
+    p99.push(quantile(delays, 0.99));
+    const figures = `p50 ${median(delays).toFixed(2)} ms, p99 ${quantile(delays, 0.99).toFixed(2)} ms`;
+    say(`Delay of a token, ${STAMPED_STREAMS} streams of 25 tokens a second, ${target.name}: ${figures}`);
+  }
+  const value = (p99[1] ?? 0) - (p99[0] ?? 0);
+  return [{ what: `token over the floor at ${STAMPED_STREAMS} streams, p99`, value, unit: 'ms', atMost: 5 }];
+}
+
+async function longThread({ fleet, figures, times }: Bench): Promise<readonly Budget[]> {
+  const [early, late] = [5, times(200)];
+  const cost = await growingThread(fleet, figures, { early, late });
+  say();
+  say('One thread that grows');
+  sayTurn(early, cost.early);
+  sayTurn(late, cost.late);
+  const bytes = ({ redisBytes, natsBytes }: typeof cost.late): number => redisBytes + natsBytes;
+  const added = ({ totalMs, floorMs }: typeof cost.late): number => totalMs - floorMs;
+  const against = (what: string, value: number): Budget => ({
+    what: `turn ${late} against turn ${early}, ${what}`,
+    value,
+    unit: '×',
+    atMost: 1.2,
+  });
+  return [
+    against('bytes written', bytes(cost.late) / bytes(cost.early)),
+    against('latency', cost.late.totalMs / cost.early.totalMs),
+    against('latency over the floor', added(cost.late) / added(cost.early)),
+  ];
+}
+
+const values: Part = async ({ fleet }) => {
+  say();
+  say('Loading and serialising whole states');
+  for (const messages of [10, 100, 1_000]) sayValues(await valuesOf(fleet, messages));
+  return [];
+};
+
+async function sandbox({ fleet, times }: Bench): Promise<readonly Budget[]> {
+  say();
+  say('Sandbox (bwrap)');
+  const cost = await sandboxCost(fleet, times(60));
+  if (typeof cost === 'string') {
+    say(`not measured, there is none here: ${cost}`);
+    return [];
+  }
+  saySandbox(cost);
+  return [
+    { what: "exec over the driver's own, p50", value: cost.managerMs - cost.driverMs, unit: 'ms', atMost: 5 },
+    { what: 'warm acquire, p99', value: cost.warmAcquireMs.p99, unit: 'ms', atMost: 20 },
+  ];
+}
+
+async function idle({ fleet, figures, times }: Bench): Promise<readonly Budget[]> {
+  const cost = await idleThreads(fleet, figures, times(10_000));
+  say();
+  say(`${cost.threads} idle threads`);
+  sayIdle(cost);
+  const grown = Object.entries(cost.after.residentBytes).map(
+    ([name, bytes]) => bytes - (cost.before.residentBytes[name] ?? 0),
+  );
+  const value = cost.after.subscriptions - cost.before.subscriptions;
+  return [
+    { what: `subscriptions of ${cost.threads} idle threads`, value, unit: '', atMost: 0 },
+    {
+      what: 'resident memory of a service per idle thread',
+      value: Math.max(...grown) / cost.threads / 1024,
+      unit: 'KiB',
+      atMost: 1,
+    },
+  ];
+}
+
+const parts: Readonly<Record<string, Part>> = { loads, firstToken, tokens, longThread, values, sandbox, idle };
+
+/** Turns per second of another server of the same protocol with the same model, beside ours. */
+async function againstPeer({ caribou, times }: Bench, url: string): Promise<readonly Budget[]> {
+  const peer = langGraphTarget('peer', url, options['peer-assistant']);
+  const load = { concurrency: 16, script: simpleTurn() };
+  const theirs = await measureLoad(peer, { ...load, turns: times(48) }, {});
+  const ours = await measureLoad(caribou, { ...load, turns: times(600) }, {});
+  sayLoads([theirs, ours]);
+  const value = theirs.turnsPerSecond / ours.turnsPerSecond;
+  return [{ what: 'turns per second of the peer', value, unit: '× ours', atMost: 1 / 20 }];
+}
+
+async function main(): Promise<void> {
+  const fleet = await startFleet({
+    ...(options.profile === undefined ? {} : { profileDir: options.profile }),
+    ...(options.slots === undefined ? {} : { runnerSlots: Number(options.slots) }),
+  });
+  const figures = serverFigures(fleet);
+  const bench: Bench = {
+    fleet,
+    figures,
+    floor: floorTarget(fleet.floorUrl),
+    caribou: langGraphTarget('caribou', fleet.apiUrl, 'lead_agent'),
+    times: (count) => (options.quick ? Math.max(10, Math.ceil(count / 4)) : count),
+  };
+  try {
+    sayMachine();
+    const chosen = Object.entries(parts).filter(([name]) => options.only.length === 0 || options.only.includes(name));
+    const budgets = await inTurn(chosen.length, (index) => chosen[index]?.[1](bench) ?? Promise.resolve([]));
+    const peerUrl = options['peer-url'];
+    if (peerUrl !== undefined) budgets.push(await againstPeer(bench, peerUrl));
+    sayBudgets(budgets.flat());
+  } finally {
+    await figures.close();
+    await fleet.stop();
+  }
+}
+
+void main();

@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const READY_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 20_000;
+
+export interface ProcessPlan {
+  readonly name: string;
+  readonly command: readonly [file: string, ...args: string[]];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Output of the process, errors included. */
+  readonly logFile: string;
+  /** How the process says that it is ready; its answer is the port it listens on. */
+  readonly untilReady: (child: ChildProcess) => Promise<number>;
+}
+
+export interface RunningProcess {
+  readonly name: string;
+  readonly pid: number;
+  readonly port: number;
+  /** SIGTERM, then SIGKILL when that takes longer than 20 s. */
+  stop(): Promise<void>;
+}
+
+const children = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+
+/** Starts a process that dies with this one. @throws Error with its last output when it ends before it is ready */
+export async function startProcess(plan: ProcessPlan): Promise<RunningProcess> {
+  const log = openSync(plan.logFile, 'a');
+  const [file, ...args] = plan.command;
+  const child = spawn(file, args, {
+    stdio: ['ignore', log, log, 'ipc'],
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...plan.env },
+  });
+  closeSync(log);
+  children.add(child);
+  const port = await Promise.race([plan.untilReady(child), failed(child), late()]).catch((cause: unknown) => {
+    const output = readFileSync(plan.logFile, 'utf8').slice(-4_000);
+    throw new Error(`${plan.name} did not start:\n${output}`, { cause });
+  });
+  return { name: plan.name, pid: child.pid ?? 0, port, stop: () => stopped(child) };
+}
+
+async function failed(child: ChildProcess): Promise<never> {
+  const [code] = (await once(child, 'exit')) as [number | null];
+  throw new Error(`ended with ${code}`);
+}
+
+async function late(): Promise<never> {
+  await sleep(READY_TIMEOUT_MS, undefined, { ref: false });
+  throw new Error(`is not ready after ${READY_TIMEOUT_MS} ms`);
+}
+
+async function stopped(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) {
+    const exit = once(child, 'exit');
+    child.kill('SIGTERM');
+    const killer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+    await exit;
+    clearTimeout(killer);
+  }
+  children.delete(child);
+}
+
+/** Ready by a message `{type: 'ready', healthPort | port}`, as our own programs send it. */
+export async function readyMessage(child: ChildProcess): Promise<number> {
+  for (;;) {
+    const [message] = (await once(child, 'message')) as [Readonly<Record<string, unknown>>];
+    if (message['type'] === 'ready') return Number(message['healthPort'] ?? message['port']);
+  }
+}
+
+/** Ready when something listens on the port. */
+export const listensOn = (port: number) => async (): Promise<number> => {
+  for (;;) {
+    const socket = connect({ port, host: '127.0.0.1' });
+    try {
+      await once(socket, 'connect');
+      return port;
+    } catch {
+      await sleep(20);
+    } finally {
+      socket.destroy();
+    }
+  }
+};
+
+/** A TCP port of 127.0.0.1 that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('a listening TCP server has no port');
+  return address.port;
+}

@@ -1,0 +1,98 @@
+import { availableParallelism } from 'node:os';
+import type { CpuByProcess } from './cpu-time.js';
+import type { IdleCost } from './idle-threads.js';
+import type { LoadResult } from './load.js';
+import type { TurnCost, ValuesCost } from './long-thread.js';
+import type { SandboxCost } from './sandbox-cost.js';
+import { sum } from './sample.js';
+
+/** A figure beside what it may be. */
+export interface Budget {
+  readonly what: string;
+  readonly value: number;
+  readonly unit: string;
+  readonly atMost: number;
+}
+
+export const say = (line = ''): void => void process.stdout.write(`${line}\n`);
+
+const fixed = (value: number, digits = 1): string => value.toFixed(digits);
+const kibibytes = (bytes: number): string => fixed(bytes / 1024);
+const SERVERS = ['redis', 'nats'];
+
+/** CPU of the services alone, or of the floor: Redis and NATS are left out. */
+export const ownCpuMs = ({ cpu }: LoadResult): number =>
+  sum(Object.entries(cpu).flatMap(([name, ms]) => (SERVERS.includes(name) ? [] : [ms])));
+
+export function sayMachine(): void {
+  say(`${availableParallelism()} cores, Node ${process.versions.node}, everything on this machine over loopback`);
+}
+
+export function sayLoads(results: readonly LoadResult[]): void {
+  say();
+  say('                     at      CPU ms per turn      turns      first token ms     whole turn ms');
+  say('                   once   own   +redis +nats   per second      p50 / p99         p50 / p99');
+  for (const result of results) say(loadRow(result));
+}
+
+function loadRow(result: LoadResult): string {
+  const { name, concurrency, cpu, turnsPerSecond, firstTokenMs, totalMs } = result;
+  return [
+    name.padEnd(18),
+    String(concurrency).padStart(4),
+    fixed(ownCpuMs(result), 2).padStart(7),
+    fixed(sum(Object.values(cpu)), 2).padStart(11),
+    fixed(turnsPerSecond).padStart(13),
+    `${fixed(firstTokenMs.p50)} / ${fixed(firstTokenMs.p99)}`.padStart(18),
+    `${fixed(totalMs.p50)} / ${fixed(totalMs.p99)}`.padStart(18),
+  ].join(' ');
+}
+
+/** CPU by process, largest first. */
+export function sayShares(what: string, cpu: CpuByProcess): void {
+  const shares = Object.entries(cpu).sort((a, b) => b[1] - a[1]);
+  say(`${what}: ${shares.map(([name, ms]) => `${name} ${fixed(ms, 2)}`).join(', ')}`);
+}
+
+export function sayTurn(turn: number, cost: TurnCost): void {
+  const { redisBytes, natsBytes, totalMs, floorMs } = cost;
+  const added = `${fixed(totalMs)} ms, of which the floor needs ${fixed(floorMs)}`;
+  say(`turn ${String(turn).padEnd(4)} Redis ${kibibytes(redisBytes)} KiB, NATS ${kibibytes(natsBytes)} KiB, ${added}`);
+}
+
+export function sayValues(cost: ValuesCost): void {
+  const { messages, valuesBytes, stateMs, coldJoinMs, warmJoinMs, turnMs } = cost;
+  const join = `join with values ${fixed(coldJoinMs)} ms cold, ${fixed(warmJoinMs)} ms warm`;
+  say(
+    `${String(messages).padStart(4)} messages (${kibibytes(valuesBytes)} KiB): ${join}; state ${fixed(stateMs)} ms; turn with values ${fixed(turnMs)} ms`,
+  );
+}
+
+export function saySandbox({ driverMs, managerMs, coldAcquireMs, warmAcquireMs }: SandboxCost): void {
+  say(`exec of true: the driver alone ${fixed(driverMs)} ms, through the sandbox-manager ${fixed(managerMs)} ms`);
+  say(
+    `acquire: cold ${fixed(coldAcquireMs)} ms, warm p50 ${fixed(warmAcquireMs.p50)} ms, p99 ${fixed(warmAcquireMs.p99)} ms`,
+  );
+}
+
+export function sayIdle({ threads, before, after, cpuMsPerThread }: IdleCost): void {
+  const mebibytes = (bytes: number): string => fixed(bytes / 1024 / 1024);
+  const memory = Object.entries(after.residentBytes).map(
+    ([name, bytes]) => `${name} ${mebibytes(before.residentBytes[name] ?? 0)} → ${mebibytes(bytes)}`,
+  );
+  const redis = (after.redisMemoryBytes - before.redisMemoryBytes) / threads;
+  say(`creating one: ${fixed(cpuMsPerThread, 2)} ms of CPU; it takes ${kibibytes(redis)} KiB in Redis`);
+  say(`resident MiB: ${memory.join(', ')}`);
+  say(`subscriptions: ${before.subscriptions} → ${after.subscriptions}`);
+  say(`CPU of all services at rest, ms per second: ${fixed(before.cpuMsPerSecond)} → ${fixed(after.cpuMsPerSecond)}`);
+}
+
+/** The budgets one by one. A report, not a verdict: the exit code stays 0. */
+export function sayBudgets(budgets: readonly Budget[]): void {
+  say();
+  say('Budgets');
+  for (const { what, value, unit, atMost } of budgets) {
+    const verdict = value <= atMost ? 'met   ' : 'MISSED';
+    say(`  ${verdict}  ${what.padEnd(58)} ${fixed(value, 2).padStart(8)} ${unit} (at most ${atMost})`);
+  }
+}

@@ -1,0 +1,65 @@
+import { inParallel } from './sample.js';
+import { readStream, type StreamTimes } from './sse-client.js';
+
+/** How a server is asked for one answer. */
+export interface Target {
+  readonly name: string;
+  /** Makes what `turn` needs for so many turns: a thread each. Not part of a turn's cost. */
+  prepare(turns: number): Promise<readonly string[]>;
+  /** One human message, answered; `place` is what `prepare` gave. */
+  turn(place: string, script: string): Promise<StreamTimes>;
+}
+
+/** A simple turn's stream modes. */
+const MODES = ['messages-tuple', 'updates'];
+
+/** Sends JSON and answers JSON. @throws Error for a status other than 2xx */
+export async function postJson(url: string, body: unknown): Promise<Readonly<Record<string, unknown>>> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(60_000),
+  });
+  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${(await response.text()).slice(0, 300)}`);
+  return (await response.json()) as Readonly<Record<string, unknown>>;
+}
+
+/** The id of a new thread at a server that speaks LangGraph's protocol. */
+export async function newThread(apiUrl: string): Promise<string> {
+  return String((await postJson(`${apiUrl}/threads`, {}))['thread_id']);
+}
+
+export interface RunOptions {
+  readonly assistantId?: string;
+  readonly modes?: readonly string[];
+}
+
+/** Starts a run on a thread and streams it. */
+export function streamRun(
+  threadUrl: string,
+  script: string,
+  { assistantId = 'lead_agent', modes = MODES }: RunOptions = {},
+): Promise<StreamTimes> {
+  const input = { messages: [{ type: 'human', content: script }] };
+  return readStream({
+    method: 'POST',
+    url: `${threadUrl}/runs/stream`,
+    body: { assistant_id: assistantId, input, stream_mode: modes },
+  });
+}
+
+/** A server that speaks LangGraph's protocol: Caribou, or the peer it is compared with. */
+export const langGraphTarget = (name: string, apiUrl: string, assistantId: string): Target => ({
+  name,
+  prepare: (turns) => inParallel(turns, 16, () => newThread(apiUrl)),
+  turn: (threadId, script) => streamRun(`${apiUrl}/threads/${threadId}`, script, { assistantId }),
+});
+
+/** The floor, given the same message. */
+export const floorTarget = (floorUrl: string): Target => ({
+  name: 'floor',
+  prepare: (turns) => Promise.resolve(Array.from({ length: turns }, () => '')),
+  turn: (_place, content) =>
+    readStream({ method: 'POST', url: floorUrl, body: { messages: [{ role: 'user', content }] } }),
+});
