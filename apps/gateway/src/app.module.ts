@@ -95,7 +95,13 @@ export interface ConnectedParts extends GatewayParts {
 export function connectParts(config: Config, logger: Logger): ConnectedParts {
   const { clocks, quotas, runner } = config;
   const redis = createRedis({ url: config.redis.url.reveal(), logger });
-  const bus = connectBus({ url: config.nats.url.reveal(), name: 'gateway', logger, streams: ['turns'] });
+  const bus = connectBus({
+    url: config.nats.url.reveal(),
+    name: 'gateway',
+    logger,
+    streams: ['turns'],
+    ackWaitMs: clocks.ackWaitMs,
+  });
   const store = redisThreadStore(redis, {
     leaseMs: clocks.leaseMs,
     maxAttempts: runner.maxAttempts,

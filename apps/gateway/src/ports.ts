@@ -12,7 +12,7 @@ export const SETTINGS = Symbol('GatewaySettings');
 /** What the gateway uses of the bus. */
 export type GatewayBus = Pick<
   Bus,
-  'publishWake' | 'publishCancel' | 'publishEvents' | 'subscribeEvents' | 'checkStreams'
+  'publishWake' | 'publishCancel' | 'publishEvents' | 'subscribeEvents' | 'checkStreams' | 'hasRunners' | 'request'
 >;
 
 /** The part of the configuration that decides how the gateway answers. */

@@ -81,7 +81,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   });
   const executor = new Executor({ journal, registry, pool, lease, clock, logger, maxRunning: MAX_RUNNING });
   return {
-    ...{ managerId, pool, executor, lease, redis, metrics },
+    ...{ managerId, pool, executor, drivers, lease, redis, metrics },
     files: threadFiles(settings.homeDir, commandIdentity()),
     checks: [
       { name: 'redis', check: () => registry.isManagerAlive(managerId) },

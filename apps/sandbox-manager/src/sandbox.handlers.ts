@@ -4,12 +4,13 @@ import {
   SandboxAcquire,
   SandboxCancel,
   SandboxExec,
+  SandboxProbe,
   SandboxRead,
   SandboxRelease,
   SandboxWrite,
 } from '@caribou/contracts';
 import { parseRequest } from '@caribou/nest';
-import type { ThreadFiles } from '@caribou/sandbox';
+import type { SandboxDrivers, ThreadFiles } from '@caribou/sandbox';
 import { Controller, Inject } from '@nestjs/common';
 import { MessagePattern, Payload } from '@nestjs/microservices';
 import type { Executor } from './executor.js';
@@ -21,6 +22,7 @@ export interface SandboxParts {
   readonly pool: SandboxPool;
   readonly executor: Executor;
   readonly files: ThreadFiles;
+  readonly drivers: Pick<SandboxDrivers, 'forNewThread'>;
 }
 
 export const SANDBOX_PARTS = Symbol('SandboxParts');
@@ -42,6 +44,12 @@ export class SandboxHandlers {
     this.parts.executor.requireTakingWork();
     const record = await this.parts.pool.acquire(threadOf(request), request.epoch);
     return { sandbox_id: record.sandboxId, manager_id: record.managerId, driver: record.driver };
+  }
+
+  @MessagePattern(SandboxProbe.name)
+  async probe() {
+    this.parts.executor.requireTakingWork();
+    return { driver: (await this.parts.drivers.forNewThread()).kind };
   }
 
   @MessagePattern(own(SandboxExec))

@@ -62,6 +62,8 @@ export interface Wakes {
   publishWake(thread: ThreadKey): Promise<void>;
   /** Pulls wakes until stopped; goes on by itself after a lost connection, stream or consumer. */
   pullWakes(options: PullOptions): WakePull;
+  /** Whether some runner asks for wakes or holds one now. @throws {UnavailableError} */
+  hasRunners(): Promise<boolean>;
 }
 
 export interface RunEventListener {

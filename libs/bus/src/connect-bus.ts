@@ -35,6 +35,7 @@ export function connectBus(options: BusOptions): Bus {
     request: createRequests(link),
     publishWake: (thread) => wakes.publishWake(thread),
     pullWakes: (pull) => wakes.pullWakes(pull),
+    hasRunners: () => wakes.hasRunners(),
     ...createRunEvents(link, logger),
     ...createCancels(link, logger),
     ...deadLetters,

@@ -1,4 +1,4 @@
-import { UnavailableError } from '@caribou/contracts';
+import { streams, UnavailableError } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
 import type { JetStreamManager } from 'nats';
 import { jetStreamCode, jetStreamCodes, natsFailure } from './nats-errors.js';
@@ -43,6 +43,20 @@ export class StreamKeeper {
       this.running = undefined;
     });
     return this.running;
+  }
+
+  /** Whether somebody asks for the consumer's messages, or holds one. @throws {UnavailableError} */
+  async hasPullers(role: keyof typeof streams): Promise<boolean> {
+    const { name, consumer } = streams[role];
+    try {
+      return await this.link.whileUp(async (connection) => {
+        const manager = await connection.jetstreamManager({ timeout: API_TIMEOUT_MS, checkAPI: false });
+        const info = await manager.consumers.info(name, consumer);
+        return info.num_waiting + info.num_ack_pending > 0;
+      });
+    } catch (cause) {
+      throw natsFailure('look at its consumer', cause);
+    }
   }
 
   /** A look in the background; a problem is logged once, when it begins and when it ends. */

@@ -33,6 +33,7 @@ export function createWakes(parts: WakeParts): Wakes & { stop(): void } {
       pulls.add(pull);
       return pull;
     },
+    hasRunners: () => parts.keeper.hasPullers('turns'),
     stop: () => {
       for (const pull of pulls) pull.stop();
     },

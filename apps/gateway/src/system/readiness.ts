@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { UnavailableError } from '@caribou/contracts';
+import { createRpcClient } from '@caribou/bus';
+import { SandboxProbe, UnavailableError } from '@caribou/contracts';
 import type { ThreadStore } from '@caribou/core';
 import { type HealthCheck, missingOf } from '@caribou/nest';
 import { BUS, type GatewayBus, type GatewaySettings, SETTINGS, THREAD_STORE } from '../ports.js';
@@ -11,13 +12,15 @@ export class ReadinessCheck {
 
   constructor(
     @Inject(THREAD_STORE) store: Pick<ThreadStore, 'ping'>,
-    @Inject(BUS) bus: Pick<GatewayBus, 'checkStreams'>,
+    @Inject(BUS) bus: Pick<GatewayBus, 'checkStreams' | 'hasRunners' | 'request'>,
     @Inject(SETTINGS) { problems }: Pick<GatewaySettings, 'problems'>,
   ) {
     this.checks = [
       { name: 'redis', check: () => store.ping() },
       { name: 'nats', check: () => bus.checkStreams() },
       { name: 'model', check: () => modelCheck(problems) },
+      { name: 'agent-runner', check: () => runnerCheck(bus) },
+      { name: 'sandbox', check: () => createRpcClient(bus).call({ contract: SandboxProbe }, {}) },
     ];
   }
 
@@ -29,3 +32,7 @@ export class ReadinessCheck {
 
 const modelCheck = (problems: readonly string[]): Promise<void> =>
   problems.length === 0 ? Promise.resolve() : Promise.reject(new UnavailableError(problems.join('; ')));
+
+async function runnerCheck(bus: Pick<GatewayBus, 'hasRunners'>): Promise<void> {
+  if (!(await bus.hasRunners())) throw new UnavailableError('no agent-runner takes work');
+}
