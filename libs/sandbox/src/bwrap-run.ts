@@ -7,18 +7,11 @@ import type { BoxCommand, BoxResult, EndedBy } from './driver.js';
 import { errnoOf } from './file-refused.js';
 import { CommandOutput } from './output-window.js';
 
-const SIGNAL_NUMBERS: Readonly<Record<string, number>> = {
-  SIGHUP: 1,
-  SIGINT: 2,
-  SIGABRT: 6,
-  SIGKILL: 9,
-  SIGSEGV: 11,
-  SIGTERM: 15,
-  SIGXCPU: 24,
-};
 /** The kernel ends a box within milliseconds; a machine that takes longer than this is in trouble. */
 const END_WAIT_MS = 10_000;
 const MAX_STATUS_BYTES = 4096;
+/** Exit code of what SIGKILL ended. */
+const KILLED = 137;
 
 /** What bwrap reports about the box, as far as it came. */
 interface BoxStatus {
@@ -61,6 +54,15 @@ export function killMarked(mark: ProcessMark): void {
   }
 }
 
+/** bwrap ended without a word about the command: it never began, or someone else ended the box. */
+function noAnswer(killedBy: NodeJS.Signals | null, stderr: string): UnavailableError {
+  const what =
+    killedBy === null
+      ? `bubblewrap could not set the sandbox up: ${stderr.trim().slice(0, 300)}`
+      : `the sandbox was ended from outside (${killedBy})`;
+  return new UnavailableError(what, { details: { dependency: 'bwrap' } });
+}
+
 /** Follows a launched command to its end; see SandboxDriver.exec. */
 export async function follow(
   launched: Launched,
@@ -94,17 +96,12 @@ export async function follow(
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
   try {
-    const [code, killedBy] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+    const [, killedBy] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
     if (keeper !== null) await untilOver(keeper);
-    const known = parseStatus(statusText).exitCode;
+    const exitCode = endedBy === 'exit' ? parseStatus(statusText).exitCode : KILLED;
     const taken = output.take();
-    if (endedBy === 'exit' && known === undefined && killedBy === null) {
-      throw new UnavailableError(`bubblewrap could not set the sandbox up: ${taken.stderr.trim().slice(0, 300)}`, {
-        details: { dependency: 'bwrap' },
-      });
-    }
-    const exitCode = endedBy === 'exit' ? (known ?? 128 + (SIGNAL_NUMBERS[killedBy ?? ''] ?? 0)) : 137;
-    return { exitCode: exitCode ?? code ?? 1, ...taken, endedBy, durationMs: performance.now() - startedMs };
+    if (exitCode === undefined) throw noAnswer(killedBy, taken.stderr);
+    return { exitCode, ...taken, endedBy, durationMs: performance.now() - startedMs };
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', onAbort);

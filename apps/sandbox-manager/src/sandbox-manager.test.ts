@@ -1,0 +1,167 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Bus, connectBus, createRemoteSandbox, createRpcClient, natsTarget } from '@caribou/bus';
+import { loadConfig } from '@caribou/config';
+import { RunCancelled, type SandboxPort, silentLogger } from '@caribou/core';
+import { RpcErrorFilter, rpcServerOptions } from '@caribou/nest';
+import { createRedis, type RedisConnection, redisSandboxRegistry } from '@caribou/state';
+import { processesWith, startNats, startRedis, type TestServer, waitFor } from '@caribou/testing';
+import type { INestMicroservice } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { AppModule, connectParts, type ManagerParts } from './app.module.js';
+
+const scope = { userId: 'default', threadId: 'thread-1', epoch: 1 };
+const limits = { timeoutMs: 20_000, maxOutputBytes: 8192 };
+const going = new AbortController().signal;
+
+interface Manager {
+  readonly parts: ManagerParts;
+  readonly app: INestMicroservice;
+}
+
+describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
+  let nats: TestServer;
+  let redisServer: TestServer;
+  let redis: RedisConnection;
+  let bus: Bus;
+  let home: string;
+  let remote: SandboxPort;
+  const managers: Manager[] = [];
+  let keys = 0;
+  const newKey = (): string => `run:call_${(keys += 1)}`;
+
+  async function startManager(): Promise<Manager> {
+    const env = { NATS_URL: nats.url, REDIS_URL: redisServer.url, CARIBOU_HOME: home };
+    const config = loadConfig(env, home);
+    const parts = connectParts({ ...config, sandbox: { ...config.sandbox, driver: 'bwrap' } }, silentLogger);
+    const options = { target: natsTarget(nats.url), queue: 'sandbox-manager', logger: silentLogger };
+    const app = await NestFactory.createMicroservice(AppModule.on(parts), {
+      ...rpcServerOptions({ ...options, subjectParams: { manager_id: parts.managerId } }),
+      logger: false,
+    });
+    app.useGlobalFilters(new RpcErrorFilter(silentLogger));
+    parts.lease.start();
+    await app.listen();
+    await waitFor(() => parts.lease.isHeld(), { what: 'the lease' });
+    const manager = { parts, app };
+    managers.push(manager);
+    return manager;
+  }
+
+  /** As a crash looks to the others: no more replies, no lease; what ran goes on until someone ends it. */
+  async function crash({ app, parts }: Manager): Promise<void> {
+    await app.close();
+    await parts.lease.stop();
+  }
+
+  const setEpoch = (epoch: number): Promise<unknown> =>
+    redis.use((client) => client.set(redis.keys.thread(scope).lease, `owner:${epoch}`, 'PX', 600_000));
+
+  beforeAll(async () => {
+    home = mkdtempSync(join(tmpdir(), 'caribou-manager-'));
+    chmodSync(home, 0o755);
+    [nats, redisServer] = await Promise.all([startNats(), startRedis()]);
+    redis = createRedis({ url: redisServer.url, logger: silentLogger });
+    bus = connectBus({ url: nats.url, name: 'test', logger: silentLogger, streams: [] });
+    await bus.whenConnected();
+    await setEpoch(1);
+    const registry = redisSandboxRegistry(redis);
+    const isManagerAlive = (id: string): Promise<boolean> => registry.isManagerAlive(id);
+    remote = createRemoteSandbox({ rpc: createRpcClient(bus), isManagerAlive, logger: silentLogger, lookMs: 100 });
+    await startManager();
+  }, 60_000);
+
+  afterAll(async () => {
+    for (const { app, parts } of managers) {
+      await parts.executor.drain(0);
+      await app.close();
+      await parts.lease.stop();
+      await parts.redis.close();
+    }
+    await bus.close();
+    await redis.close();
+    await Promise.all([nats.stop(), redisServer.stop()]);
+    rmSync(home, { recursive: true, force: true });
+  }, 60_000);
+
+  test('writes a file, runs it and reads what it made', async () => {
+    const path = '/mnt/user-data/workspace/hello.sh';
+    await remote.write(scope, { key: newKey(), path, content: 'echo "made in $PWD" > made\n', append: false }, going);
+    const key = newKey();
+    await remote.write(scope, { key, path, content: 'cat made; id -u\n', append: true }, going);
+    await remote.write(scope, { key, path, content: 'cat made; id -u\n', append: true }, going);
+
+    const result = await remote.exec(scope, { key: newKey(), command: 'sh hello.sh', ...limits }, going);
+    const made = await remote.read(scope, { path: '/mnt/user-data/workspace/made', maxBytes: 100 }, going);
+
+    expect(result).toMatchObject({ outcome: 'done', exitCode: 0 });
+    expect(result.outcome === 'done' && result.stdout).toMatch(/^made in \/mnt\/user-data\/workspace\n\d+\n$/);
+    expect(made).toMatchObject({ outcome: 'ok', text: 'made in /mnt/user-data/workspace\n' });
+  });
+
+  test('a repeated key answers the first result, and other arguments are refused', async () => {
+    const key = newKey();
+    const count = 'echo x >> count; wc -l < count';
+    const first = await remote.exec(scope, { key, command: count, ...limits }, going);
+
+    expect(await remote.exec(scope, { key, command: count, ...limits }, going)).toEqual(first);
+    await expect(remote.exec(scope, { key, command: 'true', ...limits }, going)).rejects.toMatchObject({
+      code: 'conflict',
+    });
+  });
+
+  test('says why a file is refused', async () => {
+    const read = (path: string) => remote.read(scope, { path, maxBytes: 100 }, going);
+
+    expect(await read('/etc/passwd')).toEqual({ outcome: 'refused', reason: 'outside' });
+    expect(await read('/mnt/user-data/workspace/none')).toEqual({ outcome: 'refused', reason: 'not_found' });
+  });
+
+  test('a caller that only stops waiting ends nothing; a cancelled run ends its command', async () => {
+    const mark = `77${process.pid}`;
+    const key = newKey();
+    const command = { key, command: `sleep ${mark}`, ...limits };
+    const left = new AbortController();
+    const waiting = remote.exec(scope, command, left.signal);
+    await waitFor(() => processesWith(mark).length > 0, { what: 'the command' });
+    left.abort(new Error('the lease was lost'));
+    await expect(waiting).rejects.toThrow('the lease was lost');
+    expect(processesWith(mark)).not.toEqual([]);
+
+    const cancelled = new AbortController();
+    const attached = remote.exec(scope, command, cancelled.signal).catch((error: unknown) => error);
+    cancelled.abort(new RunCancelled('interrupt'));
+    await attached;
+    await waitFor(() => processesWith(mark).length === 0, { what: 'its end' });
+
+    expect(await remote.exec(scope, command, going)).toMatchObject({ outcome: 'done', cancelled: true });
+  });
+
+  test('an epoch that is not the current one does nothing', async () => {
+    const stale = { ...scope, epoch: 999 };
+
+    await expect(remote.exec(stale, { key: newKey(), command: 'touch stale', ...limits }, going)).rejects.toMatchObject(
+      {
+        code: 'fenced',
+      },
+    );
+  });
+
+  test('when a manager goes away in a command, another ends it and says that its outcome is unknown', async () => {
+    const mark = `78${process.pid}`;
+    const key = newKey();
+    const running = remote.exec(scope, { key, command: `echo once >> effect; sleep ${mark}`, ...limits }, going);
+    await waitFor(() => processesWith(mark).length > 0, { what: 'the command' });
+    const [first] = managers;
+    if (first === undefined) throw new Error('no manager');
+    await startManager();
+
+    await crash(first);
+
+    expect(await running).toMatchObject({ outcome: 'unknown' });
+    expect(processesWith(mark)).toEqual([]);
+    const after = await remote.exec(scope, { key: newKey(), command: 'cat effect', ...limits }, going);
+    expect(after).toMatchObject({ outcome: 'done', stdout: 'once\n' });
+  }, 60_000);
+});
