@@ -20,18 +20,21 @@ beforeAll(async () => {
 afterAll(() => stack.stop());
 afterEach(() => stack.model.reset());
 
-const isWord = (word: string) => (frame: Frame) => frame.event === 'messages' && JSON.stringify(frame.data).includes(word);
+const isWord = (word: string) => (frame: Frame) =>
+  frame.event === 'messages' && JSON.stringify(frame.data).includes(word);
 
 /** Whether a live (not zombie) process of this machine has the text in its command line. */
 function isRunning(text: string): boolean {
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).some((pid) => {
-    try {
-      const live = !/^\S+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-      return live && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(text);
-    } catch {
-      return false; // gone between the two looks
-    }
-  });
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .some((pid) => {
+      try {
+        const live = !/^\S+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+        return live && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(text);
+      } catch {
+        return false; // gone between the two looks
+      }
+    });
 }
 
 const cancel = (threadId: string, runId: string, action = 'interrupt') =>
@@ -53,7 +56,9 @@ describe('cancel', () => {
 
     const startedMs = Date.now();
     expect((await cancel(threadId, runIdOf(stream))).status).toBe(204);
-    await waitFor(() => stack.model.requests(word)[0]?.closedByClient === true, { what: 'the model request to be closed' });
+    await waitFor(() => stack.model.requests(word)[0]?.closedByClient === true, {
+      what: 'the model request to be closed',
+    });
 
     expect(Date.now() - startedMs).toBeLessThan(CANCEL_MS);
     expect((await stream.end()).at(-1)?.event).toBe('end');
@@ -64,15 +69,22 @@ describe('cancel', () => {
     const threadId = await client.newThread();
     const seconds = String(100_000 + Math.floor(Math.random() * 800_000));
     const command = `touch /mnt/user-data/workspace/started; echo yes > /mnt/user-data/workspace/started; setsid sleep ${seconds} & sleep ${seconds}`;
-    const stream = await client.run(threadId, `#tool bash ${JSON.stringify({ description: 'waits', command })}\n#say Never.`);
-    await waitFor(() => linesOf(stack, threadId, 'started').length === 1 && isRunning(`sleep\0${seconds}`), { what: 'the command to run' });
+    const stream = await client.run(
+      threadId,
+      `#tool bash ${JSON.stringify({ description: 'waits', command })}\n#say Never.`,
+    );
+    await waitFor(() => linesOf(stack, threadId, 'started').length === 1 && isRunning(`sleep\0${seconds}`), {
+      what: 'the command to run',
+    });
 
     const startedMs = Date.now();
     expect((await cancel(threadId, runIdOf(stream))).status).toBe(204);
     await waitFor(() => !isRunning(`sleep\0${seconds}`), { what: 'the processes to end' });
 
     expect(Date.now() - startedMs).toBeLessThan(CANCEL_MS);
-    expect((await client.call('GET', `/threads/${threadId}/runs/${runIdOf(stream)}`)).body).toMatchObject({ status: 'interrupted' });
+    expect((await client.call('GET', `/threads/${threadId}/runs/${runIdOf(stream)}`)).body).toMatchObject({
+      status: 'interrupted',
+    });
     await expectNextRunWorks(threadId);
   });
 
@@ -103,7 +115,9 @@ describe('cancel', () => {
     stack.runners[0] = await stack.start('agent-runner');
 
     expect((await stream.end()).at(-1)?.event).toBe('end');
-    expect((await client.call('GET', `/threads/${threadId}/runs/${runIdOf(stream)}`)).body).toMatchObject({ status: 'interrupted' });
+    expect((await client.call('GET', `/threads/${threadId}/runs/${runIdOf(stream)}`)).body).toMatchObject({
+      status: 'interrupted',
+    });
     expect(stack.model.requests(word)).toHaveLength(1);
     await expectNextRunWorks(threadId);
   });

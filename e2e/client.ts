@@ -67,7 +67,7 @@ export class OpenStream {
     const decoder = new TextDecoder();
     try {
       if (this.response.body === null) return;
-      for await (const bytes of this.response.body) parser.feed(decoder.decode(bytes as Uint8Array, { stream: true }));
+      for await (const bytes of this.response.body) parser.feed(decoder.decode(bytes, { stream: true }));
     } catch (error) {
       this.failure = error;
     } finally {

@@ -20,12 +20,19 @@ interface StateBody {
   readonly checkpoint: { readonly checkpoint_id: string } | null;
 }
 
-const stateOf = async (threadId: string): Promise<StateBody> => (await client.call<StateBody>('GET', `/threads/${threadId}/state`)).body;
-const contentsOf = async (threadId: string): Promise<unknown[]> => ((await stateOf(threadId)).values.messages ?? []).map((message) => message.content);
+const stateOf = async (threadId: string): Promise<StateBody> =>
+  (await client.call<StateBody>('GET', `/threads/${threadId}/state`)).body;
+const contentsOf = async (threadId: string): Promise<unknown[]> =>
+  ((await stateOf(threadId)).values.messages ?? []).map((message) => message.content);
 const statusOf = async (threadId: string, runId: string): Promise<unknown> =>
   (await client.call<{ status?: string }>('GET', `/threads/${threadId}/runs/${runId}`)).body.status;
-const isWord = (word: string) => (frame: Frame) => frame.event === 'messages' && JSON.stringify(frame.data).includes(word);
-const headOf = async (threadId: string) => ({ checkpoint_ns: '', checkpoint_id: (await stateOf(threadId)).checkpoint?.checkpoint_id ?? '', checkpoint_map: null });
+const isWord = (word: string) => (frame: Frame) =>
+  frame.event === 'messages' && JSON.stringify(frame.data).includes(word);
+const headOf = async (threadId: string) => ({
+  checkpoint_ns: '',
+  checkpoint_id: (await stateOf(threadId)).checkpoint?.checkpoint_id ?? '',
+  checkpoint_map: null,
+});
 const enqueue = { multitask_strategy: 'enqueue' };
 
 const HELD = (): string => `${nonce()}\n#hold gate after 1\n#say First answer.`;
@@ -50,9 +57,11 @@ describe('a second run while one is in flight', () => {
     expect(lastValues(await first.end()).at(-1)?.content).toBe('First answer.');
     const other = await client.newThread();
     const many = await Promise.all(
-      Array.from({ length: 8 }, (_, index) => stack.client(index % 2).call('POST', `/threads/${other}/runs`, runBody('#delay 300\n#say One.'))),
+      Array.from({ length: 8 }, (_, index) =>
+        stack.client(index % 2).call('POST', `/threads/${other}/runs`, runBody('#delay 300\n#say One.')),
+      ),
     );
-    expect(many.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 7 }, () => 409)]);
+    expect(many.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, ...Array.from({ length: 7 }, () => 409)]);
   });
 
   test('interrupt: the first ends interrupted and keeps its question, the second follows', async () => {
@@ -63,7 +72,11 @@ describe('a second run while one is in flight', () => {
     const second = await client.run(threadId, '#say Second answer.', { multitask_strategy: 'interrupt' });
 
     const frames = await second.end();
-    expect(lastValues(frames).map((message) => message.content)).toEqual([script, '#say Second answer.', 'Second answer.']);
+    expect(lastValues(frames).map((message) => message.content)).toEqual([
+      script,
+      '#say Second answer.',
+      'Second answer.',
+    ]);
     expect((await first.end()).at(-1)?.event).toBe('end');
     expect(await statusOf(threadId, runIdOf(first))).toBe('interrupted');
   });
@@ -102,7 +115,14 @@ describe('a second run while one is in flight', () => {
     await Promise.all([first.end(), second.end(), fourth.end()]);
     expect((await third.end()).at(-1)?.event).toBe('end');
     expect(await statusOf(threadId, runIdOf(third))).toBe('interrupted');
-    expect(await contentsOf(threadId)).toEqual([script, 'First answer.', '#say Second.', 'Second.', '#say Fourth.', 'Fourth.']);
+    expect(await contentsOf(threadId)).toEqual([
+      script,
+      'First answer.',
+      '#say Second.',
+      'Second.',
+      '#say Fourth.',
+      'Fourth.',
+    ]);
   });
 
   test('rollback of a running and of queued runs restores exactly what was before', async () => {
@@ -113,7 +133,10 @@ describe('a second run while one is in flight', () => {
     const queued = await client.run(threadId, '#say Queued.', enqueue);
 
     await client.call('POST', `/threads/${threadId}/runs/${runIdOf(queued)}/cancel?wait=1&action=rollback`);
-    const cancelled = await client.call('POST', `/threads/${threadId}/runs/${runIdOf(running)}/cancel?wait=1&action=rollback`);
+    const cancelled = await client.call(
+      'POST',
+      `/threads/${threadId}/runs/${runIdOf(running)}/cancel?wait=1&action=rollback`,
+    );
 
     expect(cancelled.status).toBe(204);
     expect((await running.end()).at(-1)?.event).toBe('end');
@@ -128,7 +151,10 @@ describe('what a page does', () => {
     const script = HELD();
     const first = await heldRun(threadId, script);
 
-    const stopped = await client.call('POST', `/threads/${threadId}/runs/${runIdOf(first)}/cancel?wait=0&action=interrupt`);
+    const stopped = await client.call(
+      'POST',
+      `/threads/${threadId}/runs/${runIdOf(first)}/cancel?wait=0&action=interrupt`,
+    );
     const second = await client.run(threadId, '#say Second answer.');
 
     expect(stopped.status).toBe(202);
@@ -136,22 +162,25 @@ describe('what a page does', () => {
     expect(contents).toEqual([script, '#say Second answer.', 'Second answer.']);
   });
 
-  test.each(['interrupt', 'enqueue'])('a stale checkpoint with %s continues from the head at the start', async (strategy) => {
-    const threadId = await client.newThread();
-    await (await client.run(threadId, '#say Before.')).end();
-    const seen = await headOf(threadId);
-    const script = HELD();
-    const first = await heldRun(threadId, script);
+  test.each(['interrupt', 'enqueue'])(
+    'a stale checkpoint with %s continues from the head at the start',
+    async (strategy) => {
+      const threadId = await client.newThread();
+      await (await client.run(threadId, '#say Before.')).end();
+      const seen = await headOf(threadId);
+      const script = HELD();
+      const first = await heldRun(threadId, script);
 
-    const second = await client.run(threadId, '#say Second.', { multitask_strategy: strategy, checkpoint: seen });
-    stack.model.release('gate');
-    await Promise.all([first.end(), second.end()]);
+      const second = await client.run(threadId, '#say Second.', { multitask_strategy: strategy, checkpoint: seen });
+      stack.model.release('gate');
+      await Promise.all([first.end(), second.end()]);
 
-    const contents = await contentsOf(threadId);
-    expect(contents.slice(0, 3)).toEqual(['#say Before.', 'Before.', script]);
-    expect(contents.slice(-2)).toEqual(['#say Second.', 'Second.']);
-    if (strategy === 'enqueue') expect(contents[3]).toBe('First answer.');
-  });
+      const contents = await contentsOf(threadId);
+      expect(contents.slice(0, 3)).toEqual(['#say Before.', 'Before.', script]);
+      expect(contents.slice(-2)).toEqual(['#say Second.', 'Second.']);
+      if (strategy === 'enqueue') expect(contents[3]).toBe('First answer.');
+    },
+  );
 
   test('a rename between two turns survives the turn that still names the older checkpoint', async () => {
     const threadId = await client.newThread();
@@ -165,7 +194,11 @@ describe('what a page does', () => {
     expect(renamed.status).toBe(200);
     expect((await stateOf(threadId)).values.title).toBe('My own name');
     expect(await contentsOf(threadId)).toEqual(['#say Before.', 'Before.', '#say Second.', 'Second.']);
-    const found = await client.call<{ thread_id: string; values: { title: string } }[]>('POST', '/threads/search', { limit: 5, sort_by: 'updated_at', sort_order: 'desc' });
+    const found = await client.call<{ thread_id: string; values: { title: string } }[]>('POST', '/threads/search', {
+      limit: 5,
+      sort_by: 'updated_at',
+      sort_order: 'desc',
+    });
     expect(found.body[0]).toMatchObject({ thread_id: threadId, values: { title: 'My own name' } });
   });
 
@@ -185,10 +218,17 @@ describe('what a page does', () => {
   test('an unknown checkpoint is a 404 and nothing is stored', async () => {
     const threadId = await client.newThread();
 
-    const refused = await client.call('POST', `/threads/${threadId}/runs`, runBody('#say X.', { checkpoint: { checkpoint_id: '00000000-0000-7000-8000-000000000000' } }));
+    const refused = await client.call(
+      'POST',
+      `/threads/${threadId}/runs`,
+      runBody('#say X.', { checkpoint: { checkpoint_id: '00000000-0000-7000-8000-000000000000' } }),
+    );
 
     expect(refused.status).toBe(404);
     expect((await client.call('GET', `/threads/${threadId}/runs`)).body).toEqual([]);
-    await waitFor(async () => (await client.call<{ status: string }>('GET', `/threads/${threadId}`)).body.status === 'idle', { what: 'an idle thread' });
+    await waitFor(
+      async () => (await client.call<{ status: string }>('GET', `/threads/${threadId}`)).body.status === 'idle',
+      { what: 'an idle thread' },
+    );
   });
 });

@@ -19,8 +19,13 @@ const missing = async (): Promise<readonly string[]> => {
 };
 
 const missingBecomes = (name: string) =>
-  waitFor(async () => (await missing()).includes(name), { what: `/ready to miss ${name}`, timeoutMs: 20_000, everyMs: 200 });
-const nothingMissing = () => waitFor(async () => (await missing()).length === 0, { what: '/ready to be ready', timeoutMs: 20_000, everyMs: 200 });
+  waitFor(async () => (await missing()).includes(name), {
+    what: `/ready to miss ${name}`,
+    timeoutMs: 20_000,
+    everyMs: 200,
+  });
+const nothingMissing = () =>
+  waitFor(async () => (await missing()).length === 0, { what: '/ready to be ready', timeoutMs: 20_000, everyMs: 200 });
 
 describe('GET /ready of the gateway', () => {
   test('names what is missing for a turn, and is ready again when it is back', async () => {

@@ -17,7 +17,8 @@ beforeAll(async () => {
 afterAll(() => stack.stop());
 afterEach(() => stack.model.reset());
 
-const isWord = (word: string) => (frame: Frame) => frame.event === 'messages' && JSON.stringify(frame.data).includes(word);
+const isWord = (word: string) => (frame: Frame) =>
+  frame.event === 'messages' && JSON.stringify(frame.data).includes(word);
 
 const SCRIPT = (word: string): string =>
   [
@@ -37,7 +38,9 @@ async function startedRun(): Promise<{ threadId: string; script: string; stream:
 
 async function expectWhole({ threadId, script, stream }: Awaited<ReturnType<typeof startedRun>>): Promise<void> {
   await waitFor(
-    async () => (await client.call<{ status: string }>('GET', `/threads/${threadId}/runs/${runIdOf(stream)}`)).body.status === 'success',
+    async () =>
+      (await client.call<{ status: string }>('GET', `/threads/${threadId}/runs/${runIdOf(stream)}`)).body.status ===
+      'success',
     { what: 'the run to succeed', timeoutMs: 40_000, everyMs: 100 },
   );
   const state = await client.call<{ values: { messages: Message[] } }>('GET', `/threads/${threadId}/state`);

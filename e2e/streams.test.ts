@@ -17,7 +17,8 @@ beforeAll(async () => {
 afterAll(() => stack.stop());
 afterEach(() => stack.model.reset());
 
-const isWord = (word: string) => (frame: Frame) => frame.event === 'messages' && JSON.stringify(frame.data).includes(word);
+const isWord = (word: string) => (frame: Frame) =>
+  frame.event === 'messages' && JSON.stringify(frame.data).includes(word);
 const ids = (frames: readonly Frame[]) => frames.map((frame) => frame.id);
 
 describe('two gateways and two runners', () => {
@@ -26,7 +27,9 @@ describe('two gateways and two runners', () => {
     const stream = await first.run(threadId, `${nonce()}\n#hold gate after 2\n#say One two three.`);
     const runId = runIdOf(stream);
     await stream.waitFor('the second word', isWord('two'));
-    const joined = await second.stream('GET', `/threads/${threadId}/runs/${runId}/stream`, undefined, { 'last-event-id': '-1' });
+    const joined = await second.stream('GET', `/threads/${threadId}/runs/${runId}/stream`, undefined, {
+      'last-event-id': '-1',
+    });
     await joined.waitFor('the second word', isWord('two'));
 
     const cancelled = await second.call('POST', `/threads/${threadId}/runs/${runId}/cancel?wait=1&action=interrupt`);
@@ -35,7 +38,9 @@ describe('two gateways and two runners', () => {
     const frames = await stream.end();
     expect(ids(await joined.end())).toEqual(ids(frames));
     expect(frames.at(-1)?.event).toBe('end');
-    expect((await first.call('GET', `/threads/${threadId}/runs/${runId}`)).body).toMatchObject({ status: 'interrupted' });
+    expect((await first.call('GET', `/threads/${threadId}/runs/${runId}`)).body).toMatchObject({
+      status: 'interrupted',
+    });
   });
 
   test('twenty runs at once over both gateways all complete, each stream whole', async () => {
@@ -64,7 +69,9 @@ describe('two gateways and two runners', () => {
     const body = runBody(`${nonce()}\n#say Once.`);
     const headers = { 'idempotency-key': nonce() };
 
-    const streams = await Promise.all([first, second].map((api) => api.stream('POST', `/threads/${threadId}/runs/stream`, body, headers)));
+    const streams = await Promise.all(
+      [first, second].map((api) => api.stream('POST', `/threads/${threadId}/runs/stream`, body, headers)),
+    );
     const [one, other] = await Promise.all(streams.map((stream) => stream.end()));
 
     expect(runIdOf(nth(streams, 0))).toBe(runIdOf(nth(streams, 1)));
@@ -85,8 +92,11 @@ describe('two gateways and two runners', () => {
 
     await Promise.all([kept.leave(), dropped.leave()]);
 
-    const statusOf = async (threadId: string, runId: string) => (await second.call<{ status: string }>('GET', `/threads/${threadId}/runs/${runId}`)).body.status;
-    await waitFor(async () => (await statusOf(goes, runIdOf(dropped))) === 'interrupted', { what: 'the left run to be cancelled' });
+    const statusOf = async (threadId: string, runId: string) =>
+      (await second.call<{ status: string }>('GET', `/threads/${threadId}/runs/${runId}`)).body.status;
+    await waitFor(async () => (await statusOf(goes, runIdOf(dropped))) === 'interrupted', {
+      what: 'the left run to be cancelled',
+    });
     expect(await statusOf(stays, runIdOf(kept))).toBe('running');
     stack.model.release('gate');
     await waitFor(async () => (await statusOf(stays, runIdOf(kept))) === 'success', { what: 'the other run to go on' });
@@ -110,7 +120,7 @@ describe('kill -9 of a gateway', () => {
     expect(stream.broke).toBe(true);
     const whole = await first.stream('GET', path, undefined, { 'last-event-id': '-1' });
     expect(all).toEqual(await whole.end());
-    const answer = nth(lastValues(all), 1) as WireMessage;
+    const answer = nth(lastValues(all), 1);
     expect([...concatenated(all)]).toEqual([[answer.id, 'One two three four.']]);
   });
 
@@ -120,7 +130,11 @@ describe('kill -9 of a gateway', () => {
     const threadId = await first.newThread();
     const publish = proxy.hold('request', { bytes: (seen) => seen.includes(`turns.default.${threadId}`) });
 
-    const { body, status } = await clientOf(doomed).call<{ run_id: string }>('POST', `/threads/${threadId}/runs`, runBody('#say Started.'));
+    const { body, status } = await clientOf(doomed).call<{ run_id: string }>(
+      'POST',
+      `/threads/${threadId}/runs`,
+      runBody('#say Started.'),
+    );
     await publish.reached;
     await doomed.kill9();
     await proxy.stop();

@@ -72,7 +72,7 @@ export function connectParts(config: Config, logger: Logger): RunnerParts {
     clock: systemClock,
     logger,
     clocks,
-    onRunEnd: (outcome) => metrics.runEnded(outcome),
+    metrics,
   });
   bus.subscribeCancels((runId) => registry.nudge(runId));
   const { slots } = runner;
@@ -86,7 +86,16 @@ export function connectParts(config: Config, logger: Logger): RunnerParts {
       { name: 'nats', check: () => bus.checkStreams() },
       { name: 'model', check: () => modelProblem(config) },
     ],
-    worker: new TurnWorker({ wakes: bus, store, executor, registry, logger, slots, busyNakMs: clocks.busyNakMs }),
+    worker: new TurnWorker({
+      wakes: bus,
+      store,
+      executor,
+      registry,
+      metrics,
+      logger,
+      slots,
+      busyNakMs: clocks.busyNakMs,
+    }),
     sweeper: new Sweeper({ store, wakes: bus, clock: systemClock, logger, sweepMs: clocks.sweepMs }),
   };
 }

@@ -1,4 +1,4 @@
-import { FencedError, type NumberedEvent, type RunEvent } from '@caribou/contracts';
+import { FencedError, type NumberedEvent, type RunEvent, TooLargeError } from '@caribou/contracts';
 import type { RunLease, RunStore } from '@caribou/core';
 import { EventWriter } from './event-writer.js';
 
@@ -108,6 +108,20 @@ describe(EventWriter, () => {
     await expect(writer.emit(custom(2))).rejects.toThrow('not the owner');
     await expect(writer.commit(async () => ({ appended: [] }))).rejects.toThrow('not the owner');
     expect(failures).toHaveLength(1);
+  });
+
+  test('W4b the run can still be ended after a failed append, without the queue', async () => {
+    const log = new HeldLog();
+    const { writer, published } = writerOn(log);
+    log.failure = new TooLargeError('the log is full');
+    await writer.emit(custom(1));
+    await writer.emit(custom(2));
+    log.release();
+    await settled();
+
+    await writer.end(async (queued) => ({ appended: log.number([...queued, custom(100)]) }));
+
+    expect(published.map((entry) => entry.event)).toEqual([custom(100)]);
   });
 
   test('W5 a commit takes the queue along and keeps later events behind it', async () => {

@@ -7,6 +7,10 @@ export interface EventPublisher {
   publishEvents(runId: string, events: readonly NumberedEvent[]): void;
 }
 
+interface Appended {
+  readonly appended: readonly NumberedEvent[];
+}
+
 /** Most events waiting for the log before `emit` holds its caller back. */
 const MAX_QUEUED = 256;
 
@@ -17,6 +21,7 @@ const MAX_QUEUED = 256;
  * W2 An idle writer appends at once; a busy one holds back callers above the bound.
  * W3 Published is only what was appended, with the log's numbers.
  * W4 After a failed append the writer is closed: `emit` and `commit` reject with that failure.
+ * W4b A run may still be ended after a failed append: `end` leaves the queue behind and writes the ending alone.
  * W5 A commit takes the queue along in its own script; until it is done nothing else is appended.
  */
 export class EventWriter {
@@ -50,16 +55,29 @@ export class EventWriter {
    * Runs a commit that writes the queued events before its own (W5) and publishes what it appended. The commit's
    * script closes the open message.
    */
-  async commit<Result extends { readonly appended: readonly NumberedEvent[] }>(
-    write: (queued: readonly RunEvent[]) => Promise<Result>,
-  ): Promise<Result> {
-    this.held = true;
-    try {
-      await this.inFlight;
+  commit<Result extends Appended>(write: (queued: readonly RunEvent[]) => Promise<Result>): Promise<Result> {
+    return this.alone(async () => {
       this.assertOpen();
       const queued = coalesce(this.queue);
       this.queue = [];
-      const result = await write(queued);
+      return write(queued);
+    });
+  }
+
+  /** Like `commit`, for the script that ends the run: works after a failed append too, without the queue (W4b). */
+  end<Result extends Appended>(write: (queued: readonly RunEvent[]) => Promise<Result>): Promise<Result> {
+    return this.alone(async () => {
+      const queued = this.failure === undefined ? coalesce(this.queue) : [];
+      this.queue = [];
+      return write(queued);
+    });
+  }
+
+  private async alone<Result extends Appended>(write: () => Promise<Result>): Promise<Result> {
+    this.held = true;
+    try {
+      await this.inFlight;
+      const result = await write();
       this.openMessageId = null;
       this.toldOpenMessageId = null;
       this.publish(result.appended);

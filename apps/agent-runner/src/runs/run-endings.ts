@@ -22,6 +22,8 @@ export interface Held {
   readonly writer: EventWriter;
   readonly logger: Logger;
   readonly isDraining: () => boolean;
+  /** When the turn now under way began, on the monotonic clock. */
+  turnStartMs: number;
   /** The head after the last commit. */
   head: ThreadHead;
 }
@@ -95,7 +97,7 @@ export async function finishFailed(held: Held, cause: unknown): Promise<string> 
 
 /** Ends the run where its last checkpoint stands; events still queued go before the ending's own. */
 async function finish(held: Held, request: FinishRequest): Promise<void> {
-  await held.writer.commit((queued) =>
+  await held.writer.end((queued) =>
     held.store.finish(held.claimed.lease, { ...request, events: [...queued, ...request.events] }),
   );
 }

@@ -1,3 +1,4 @@
+import { createMetrics } from '@caribou/observability';
 import { newId, type RunEvent, type RunKwargs } from '@caribou/contracts';
 import {
   type RunEventLog,
@@ -121,7 +122,7 @@ function executorOn(store: RunStore, sandbox: FakeSandbox): RunExecutor {
     clock: systemClock,
     logger: silentLogger,
     clocks: { leaseMs: LEASE_MS, renewMs: 80 },
-    onRunEnd: () => undefined,
+    metrics: createMetrics({ service: 'test' }),
   });
 }
 

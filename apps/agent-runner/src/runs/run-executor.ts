@@ -1,4 +1,4 @@
-import { FencedError, newId, type RunEvent, UnavailableError } from '@caribou/contracts';
+import { FencedError, newId, type RunEvent } from '@caribou/contracts';
 import {
   applyUpdate,
   type Clock,
@@ -8,7 +8,6 @@ import {
   type LoopPosition,
   RunCancelled,
   RunDraining,
-  RunLost,
   type RunContext,
   type RunStore,
   type ThreadHead,
@@ -26,6 +25,8 @@ import {
 } from './run-endings.js';
 import { type EventPublisher, EventWriter } from './event-writer.js';
 import { type LeaseClocks, LeaseKeeper } from './lease-keeper.js';
+import { countEvent, countTurn, type RunMetrics } from './run-metrics.js';
+import { handOver, isStoreAway } from './hand-over.js';
 import type { RunRegistry } from './run-registry.js';
 
 /** Runs the loop of one agent; made by the lead agent's builder. */
@@ -46,7 +47,7 @@ export interface RunExecutorPorts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly clocks: LeaseClocks;
-  readonly onRunEnd: (outcome: string) => void;
+  readonly metrics: RunMetrics;
 }
 
 /** What the holder of the wake must do: acknowledge it, put it back, or send nothing at all. */
@@ -87,6 +88,7 @@ export class RunExecutor {
       runId: lease.runId,
       attempt: run.attempt,
     });
+    if (run.attempt > 1) this.ports.metrics.takenOver();
     const startedMs = clock.monotonicMs();
     const keeper = new LeaseKeeper({ store, lease, clocks, clock, logger, onRenewed });
     const writer = new EventWriter(store, lease, publisher, (error) => this.onWriteFailure(keeper, error));
@@ -94,6 +96,7 @@ export class RunExecutor {
     try {
       const outcome = await this.drive(claimed, {
         head: claimed.head,
+        turnStartMs: startedMs,
         claimed,
         store,
         keeper,
@@ -105,12 +108,12 @@ export class RunExecutor {
         { event: 'run.end', outcome, durationMs: Math.round(clock.monotonicMs() - startedMs) },
         `run ${outcome}`,
       );
-      this.ports.onRunEnd(outcome);
+      this.ports.metrics.runEnded(outcome);
       return { kind: outcome === 'handed_over' ? 'handed_over' : 'ack' };
     } catch (error) {
       const handling = await this.giveUp(claimed, keeper, error);
       logger.warn({ event: 'run.end', outcome: handling.kind, error }, `run ${handling.kind}`);
-      this.ports.onRunEnd(handling.kind);
+      if (handling.kind === 'lost') this.ports.metrics.fenced();
       return handling;
     } finally {
       keeper.stop();
@@ -126,16 +129,19 @@ export class RunExecutor {
     try {
       const outcome = await this.loop(claimed, held);
       if (outcome.kind === 'yielded') {
-        await this.handOver(claimed, held.keeper);
+        await handOver({ ...held, clock: this.ports.clock });
         return 'handed_over';
       }
-      return await finishOutcome(held, outcome);
+      const sentMs = this.ports.clock.monotonicMs();
+      const ending = await finishOutcome(held, outcome);
+      this.count(held, outcome.last, sentMs);
+      return ending;
     } catch (error) {
       const reason: unknown = held.keeper.signal.aborted ? held.keeper.signal.reason : error;
       if (held.keeper.lost || reason instanceof FencedError || isStoreAway(reason)) throw reason;
       if (reason instanceof RunCancelled) return finishCancelled(held, reason.action);
       if (reason instanceof RunDraining) {
-        await this.handOver(claimed, held.keeper);
+        await handOver({ ...held, clock: this.ports.clock });
         return 'handed_over';
       }
       return finishFailed(held, reason);
@@ -166,7 +172,10 @@ export class RunExecutor {
       logger: held.logger,
       emit: (event) => {
         held.keeper.signal.throwIfAborted();
-        return held.writer.emit(event);
+        countEvent(this.ports.metrics, event);
+        return held.writer.emit(
+          event.kind === 'run.start' ? { ...event, checkpoint_id: held.head.checkpointId } : event,
+        );
       },
     };
     const host: LoopHost = { commit: (turn) => this.commitTurn(claimed, held, turn) };
@@ -205,13 +214,21 @@ export class RunExecutor {
   private async commitTurn(claimed: Claimed, held: Held, turn: TurnCommit): Promise<'continue' | 'yield'> {
     const { keeper, writer } = held;
     keeper.signal.throwIfAborted();
+    const sentMs = this.ports.clock.monotonicMs();
     const result = await writer.commit((queued) =>
       this.ports.store.commit(claimed.lease, commitRequest(held, turn, queued)),
     );
     held.head = result.head;
+    this.count(held, turn, sentMs);
     if (result.cancel !== null) keeper.cancel(result.cancel);
     keeper.signal.throwIfAborted();
     return held.isDraining() ? 'yield' : 'continue';
+  }
+
+  private count(held: Held, turn: TurnCommit, sentMs: number): void {
+    const nowMs = this.ports.clock.monotonicMs();
+    countTurn(this.ports.metrics, turn, { turnMs: nowMs - held.turnStartMs, commitMs: nowMs - sentMs });
+    held.turnStartMs = nowMs;
   }
 
   private onWriteFailure(keeper: LeaseKeeper, error: unknown): void {
@@ -219,32 +236,18 @@ export class RunExecutor {
     else keeper.fail(error);
   }
 
-  /** R4 and R5: what is left to do when the run could not be carried to its end here. */
+  /**
+   * R4 and R5: what is left to do when the run could not be carried to its end here. A defect keeps its attempt: the
+   * lease lapses, and a run that no attempt can end is ended as exhausted.
+   */
   private async giveUp(claimed: Claimed, keeper: LeaseKeeper, error: unknown): Promise<Handling> {
-    if (keeper.lost || error instanceof FencedError || error instanceof RunLost) return { kind: 'lost' };
+    if (keeper.lost || !isStoreAway(error)) return { kind: 'lost' };
     try {
-      await this.handOver(claimed, keeper);
+      await handOver({ claimed, keeper, store: this.ports.store, clock: this.ports.clock });
       return { kind: 'handed_over' };
     } catch (failure) {
       if (failure instanceof FencedError || isStoreAway(failure)) return { kind: 'lost' };
       throw failure;
     }
   }
-
-  /** Gives the thread back; tries until the own deadline while Redis is away. */
-  private async handOver(claimed: Claimed, keeper: LeaseKeeper): Promise<void> {
-    for (;;) {
-      try {
-        await this.ports.store.handOver(claimed.lease);
-        return;
-      } catch (error) {
-        if (!isStoreAway(error) || keeper.remainingMs <= 0) throw error;
-        await this.ports.clock.sleep(Math.min(200, Math.max(1, keeper.remainingMs)));
-      }
-    }
-  }
 }
-
-/** Redis did not answer: what a script did is unknown. A model or a sandbox that is away is the run's own failure. */
-const isStoreAway = (error: unknown): boolean =>
-  error instanceof UnavailableError && error.details['dependency'] === 'redis';

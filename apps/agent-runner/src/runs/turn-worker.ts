@@ -1,6 +1,7 @@
 import type { Wake, WakePull, Wakes } from '@caribou/bus';
 import { UnavailableError } from '@caribou/contracts';
 import type { Logger, RunStore } from '@caribou/core';
+import type { Metrics } from '@caribou/observability';
 import type { RunExecutor } from './run-executor.js';
 import type { RunRegistry } from './run-registry.js';
 
@@ -9,6 +10,7 @@ export interface TurnWorkerOptions {
   readonly store: Pick<RunStore, 'hasWork'>;
   readonly executor: RunExecutor;
   readonly registry: RunRegistry;
+  readonly metrics: Pick<Metrics, 'redelivered'>;
   readonly logger: Logger;
   /** Wakes held at once. */
   readonly slots: number;
@@ -35,6 +37,7 @@ export class TurnWorker {
 
   private async handle(wake: Wake): Promise<void> {
     const { executor, busyNakMs, logger } = this.options;
+    if (wake.redelivered) this.options.metrics.redelivered();
     try {
       const handling = await executor.handle(wake, () => wake.working());
       if (handling.kind === 'busy') wake.nak(busyNakMs);
