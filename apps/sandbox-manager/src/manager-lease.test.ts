@@ -1,7 +1,7 @@
 import { type Clock, silentLogger } from '@caribou/core';
 import { ManagerLease } from './manager-lease.js';
-import { InMemoryRegistry } from './test/in-memory-registry.js';
-import { until } from './test/test-manager.js';
+import { InMemoryRegistry } from './testing/in-memory-registry.js';
+import { until } from './testing/test-manager.js';
 
 describe('ManagerLease', () => {
   const time = { ms: 0 };

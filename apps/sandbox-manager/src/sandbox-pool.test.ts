@@ -1,7 +1,7 @@
 import type { Clock } from '@caribou/core';
-import { FakeDriver } from './test/fake-driver.js';
-import { InMemoryRegistry } from './test/in-memory-registry.js';
-import { testManager, thread } from './test/test-manager.js';
+import { FakeDriver } from './testing/fake-driver.js';
+import { InMemoryRegistry } from './testing/in-memory-registry.js';
+import { testManager, thread } from './testing/test-manager.js';
 
 describe('SandboxPool', () => {
   let registry: InMemoryRegistry;

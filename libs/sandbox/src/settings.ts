@@ -48,5 +48,3 @@ export const DEFAULT_SANDBOX_LIMITS: SandboxLimits = {
   commandTimeoutMs: 600_000,
   outputCeilingBytes: 10 * MiB,
 };
-
-export const DEFAULT_SANDBOX_IMAGE = 'caribou-sandbox:latest';
