@@ -1,5 +1,5 @@
 import { createMetrics } from '@caribou/observability';
-import { newId, type RunEvent, type RunKwargs } from '@caribou/contracts';
+import { InvalidRequestError, newId, type RunEvent, type RunKwargs, TooLargeError } from '@caribou/contracts';
 import {
   type RunEventLog,
   type RunStore,
@@ -15,12 +15,14 @@ import {
   type FakeSandbox,
   fakeSandbox,
   scriptedModel,
+  type ScriptedModel,
   startRedis,
   type TestServer,
   transcriptFaults,
+  waitFor,
 } from '@caribou/testing';
 import { leadTools } from '@caribou/tools';
-import { type Handling, RunExecutor } from './run-executor.js';
+import { type AgentLoop, type Handling, RunExecutor } from './run-executor.js';
 import { RunRegistry } from './run-registry.js';
 
 const LEASE_MS = 250;
@@ -99,26 +101,32 @@ function dyingStore(
   return { store: mortal, died };
 }
 
-function executorOn(store: RunStore, sandbox: FakeSandbox): RunExecutor {
-  const model = scriptedModel(SCRIPT);
+const agentOn =
+  (sandbox: FakeSandbox, model: ScriptedModel = scriptedModel(SCRIPT)): AgentLoop =>
+  ({ host, run, head, position }) =>
+    runAgent({
+      chain: leadChain({ sandbox }),
+      tools: leadTools({ sandbox }),
+      model,
+      systemPrompt: 'test',
+      options: { maxTurns: 10 },
+      host,
+      run,
+      state: head.state,
+      step: head.metadata?.step ?? 0,
+      position,
+    });
+
+function executorOn(store: RunStore, agent: AgentLoop, deadLetters: string[] = []): RunExecutor {
   return new RunExecutor({
     store,
     publisher: { publishEvents: () => undefined },
     registry: new RunRegistry(),
-    agent: ({ host, run, head, position }) =>
-      runAgent({
-        chain: leadChain({ sandbox }),
-        tools: leadTools({ sandbox }),
-        model,
-        systemPrompt: 'test',
-        options: { maxTurns: 10 },
-        host,
-        run,
-        state: head.state,
-        step: head.metadata?.step ?? 0,
-        position,
-      }),
-    deadLetter: () => Promise.resolve(),
+    agent,
+    deadLetter: (id) => {
+      deadLetters.push(id);
+      return Promise.resolve();
+    },
     clock: systemClock,
     logger: silentLogger,
     clocks: { leaseMs: LEASE_MS, renewMs: 80 },
@@ -126,15 +134,23 @@ function executorOn(store: RunStore, sandbox: FakeSandbox): RunExecutor {
   });
 }
 
+const runStore = (): RunStore => redisRunStore(redis, { leaseMs: LEASE_MS, maxAttempts: 2 });
+
 /** What a fresh process does with the thread's wake: again and again until it is its turn. */
-async function takeOver(thread: ThreadKey, sandbox: FakeSandbox): Promise<Handling> {
-  const executor = executorOn(redisRunStore(redis, { leaseMs: LEASE_MS }), sandbox);
+async function takeOver(thread: ThreadKey, agent: AgentLoop, deadLetters?: string[]): Promise<Handling> {
+  const executor = executorOn(runStore(), agent, deadLetters);
   for (;;) {
     const handling = await executor.handle(thread, () => undefined);
     if (handling.kind !== 'busy') return handling;
     await systemClock.sleep(20);
   }
 }
+
+/** The lease of a dead owner has lapsed. */
+const unowned = (thread: ThreadKey) =>
+  waitFor(async () => (await runStore().listUnowned(100)).some(({ threadId }) => threadId === thread.threadId), {
+    what: 'the lease to lapse',
+  });
 
 async function eventsOf(runId: string): Promise<readonly RunEvent[]> {
   const { events } = await log.read('default', runId, { after: 0, limit: 1000 });
@@ -181,10 +197,10 @@ describe(RunExecutor, () => {
     const thread = await admitted();
     const sandbox = fakeSandbox();
 
-    expect(await takeOver(thread, sandbox)).toEqual({ kind: 'ack' });
+    expect(await takeOver(thread, agentOn(sandbox))).toEqual({ kind: 'ack' });
 
     await expectWhole(thread, sandbox);
-    expect(await takeOver(thread, sandbox)).toEqual({ kind: 'ack' });
+    expect(await takeOver(thread, agentOn(sandbox))).toEqual({ kind: 'ack' });
     expect(await redisRunStore(redis).hasWork(thread)).toBe(false);
   });
 
@@ -198,11 +214,92 @@ describe(RunExecutor, () => {
     const sandbox = fakeSandbox();
     const { store, died } = dyingStore(redisRunStore(redis, { leaseMs: LEASE_MS }), death);
 
-    const first = executorOn(store, sandbox).handle(thread, () => undefined);
+    const first = executorOn(store, agentOn(sandbox)).handle(thread, () => undefined);
     const outcome = await Promise.race([died.then(() => 'died'), first.then(() => 'finished')]);
-    await takeOver(thread, sandbox);
+    await takeOver(thread, agentOn(sandbox));
 
     expect(outcome === 'died' || death.call > 8).toBe(true);
     await expectWhole(thread, sandbox);
+  });
+});
+
+/** The run as it ended, and the kinds of its last events. */
+async function endingOf(thread: ThreadKey & { readonly runId: string }) {
+  const run = await threads.getRun(thread, thread.runId);
+  const kinds = (await eventsOf(thread.runId)).map((event) => event.kind);
+  return {
+    status: run.status,
+    error: run.error,
+    kinds: kinds.slice(-2),
+    ends: kinds.filter((kind) => kind === 'end').length,
+  };
+}
+
+describe('endings', () => {
+  test('a defect in a hook ends the run as an error whose text stays inside', async () => {
+    const thread = await admitted();
+
+    await takeOver(thread, () => Promise.reject(new TypeError('secret detail')));
+
+    expect(await endingOf(thread)).toEqual({
+      status: 'error',
+      error: { name: 'InternalError', message: 'internal error' },
+      kinds: ['error', 'end'],
+      ends: 1,
+    });
+  });
+
+  test('an expected failure is told in its own words', async () => {
+    const thread = await admitted();
+
+    await takeOver(thread, () => Promise.reject(new InvalidRequestError('unknown model "x"')));
+
+    expect(await endingOf(thread)).toMatchObject({
+      error: { name: 'InvalidRequestError', message: 'unknown model "x"' },
+    });
+  });
+
+  test('a run that kills every runner ends as an error with a dead letter, and the next run works', async () => {
+    const thread = await admitted();
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      const { store, died } = dyingStore(runStore(), { call: 2, after: false });
+      void executorOn(store, agentOn(fakeSandbox())).handle(thread, () => undefined);
+      await died;
+      await unowned(thread);
+    }
+    const deadLetters: string[] = [];
+
+    await takeOver(thread, agentOn(fakeSandbox()), deadLetters);
+
+    expect(deadLetters).toEqual([thread.runId]);
+    expect(await endingOf(thread)).toMatchObject({ status: 'error', error: { name: 'AttemptsExhausted' }, ends: 1 });
+  });
+
+  test('a cancel that came before the claim ends the run without running it', async () => {
+    const thread = await admitted();
+    const model = scriptedModel(SCRIPT);
+    const first = dyingStore(runStore(), { call: 2, after: false });
+    void executorOn(first.store, agentOn(fakeSandbox())).handle(thread, () => undefined);
+    await first.died;
+    await threads.requestCancel(thread, thread.runId, 'interrupt');
+
+    await takeOver(thread, agentOn(fakeSandbox(), model));
+
+    expect(await endingOf(thread)).toMatchObject({ status: 'interrupted', ends: 1 });
+    expect(model.calls).toEqual([]);
+  });
+
+  test('a log that takes no more events ends the run as an error with its terminal event', async () => {
+    const thread = await admitted();
+    const store = runStore();
+    const full = new Proxy(store, {
+      get: (target, name: keyof RunStore) =>
+        name === 'append' ? () => Promise.reject(new TooLargeError('the log is full')) : target[name].bind(target),
+    });
+
+    const handling = await executorOn(full, agentOn(fakeSandbox())).handle(thread, () => undefined);
+
+    expect(handling).toEqual({ kind: 'ack' });
+    expect(await endingOf(thread)).toMatchObject({ status: 'error', error: { name: 'TooLargeError' }, ends: 1 });
   });
 });
