@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { streams, UnavailableError } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
 import type { JetStreamManager } from 'nats';
@@ -6,6 +7,11 @@ import type { NatsLink } from './nats-link.js';
 import type { StreamSpec } from './stream-specs.js';
 
 const API_TIMEOUT_MS = 3_000;
+/**
+ * Pause before something that stood is made again: nats-server 2.9.10 deletes in the background, and a stream or
+ * consumer made under the same name meanwhile stays broken (it confirms wakes and delivers none).
+ */
+const SETTLE_MS = 1_000;
 
 export interface KeeperOptions {
   readonly specs: readonly StreamSpec[];
@@ -20,6 +26,8 @@ export interface KeeperOptions {
 export class StreamKeeper {
   private running: Promise<void> | undefined;
   private problem: string | undefined;
+  /** Streams that were in place, consumer included, in the life of this process. */
+  private readonly stood = new Set<string>();
 
   constructor(
     private readonly link: NatsLink,
@@ -80,19 +88,34 @@ export class StreamKeeper {
       await this.link.whileUp(async (connection) => {
         const manager = await connection.jetstreamManager({ timeout: API_TIMEOUT_MS, checkAPI: false });
         for (const spec of specs) {
-          await ensureStream(manager, spec, logger);
-          await ensureConsumer(manager, spec, logger);
+          const beforeCreation = (): Promise<void> => this.settled(spec);
+          await ensureStream({ manager, spec, logger, beforeCreation });
+          await ensureConsumer({ manager, spec, logger, beforeCreation });
+          this.stood.add(spec.name);
         }
       });
     } catch (cause) {
       throw natsFailure('set up its streams', cause);
     }
   }
+
+  private async settled({ name }: StreamSpec): Promise<void> {
+    if (!this.stood.delete(name)) return;
+    await sleep(SETTLE_MS, undefined, { signal: this.link.closed });
+  }
 }
 
-async function ensureStream(manager: JetStreamManager, spec: StreamSpec, logger: Logger): Promise<void> {
+interface Making {
+  readonly manager: JetStreamManager;
+  readonly spec: StreamSpec;
+  readonly logger: Logger;
+  readonly beforeCreation: () => Promise<void>;
+}
+
+async function ensureStream({ manager, spec, logger, beforeCreation }: Making): Promise<void> {
   const found = await orMissing(manager.streams.info(spec.name));
   if (found === undefined) {
+    await beforeCreation();
     await manager.streams.add(spec.stream);
     logger.info({ stream: spec.name }, 'nats: stream created');
     return;
@@ -107,11 +130,12 @@ async function ensureStream(manager: JetStreamManager, spec: StreamSpec, logger:
   logger.info({ stream: spec.name, reason: differing.join(', ') }, 'nats: stream updated');
 }
 
-async function ensureConsumer(manager: JetStreamManager, spec: StreamSpec, logger: Logger): Promise<void> {
+async function ensureConsumer({ manager, spec, logger, beforeCreation }: Making): Promise<void> {
   if (spec.consumer === undefined) return;
   const { durable_name: name } = spec.consumer;
   const found = await orMissing(manager.consumers.info(spec.name, name));
   if (found === undefined) {
+    await beforeCreation();
     await manager.consumers.add(spec.name, spec.consumer);
     logger.info({ stream: spec.name, consumer: name }, 'nats: consumer created');
     return;

@@ -1,6 +1,6 @@
 import { newId, streams } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
-import type { Consumer, JsMsg } from 'nats';
+import type { Consumer, Expires, IdleHeartbeat, JsMsg } from 'nats';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PullOptions, Wake, WakePull } from './bus.js';
 import type { DeadLetters } from './bus.js';
@@ -8,8 +8,12 @@ import type { NatsLink } from './nats-link.js';
 import type { StreamKeeper } from './stream-keeper.js';
 import { decodeWake } from './wake-message.js';
 
-/** How long one request for a wake waits at the server. */
-const PULL_EXPIRES_MS = 30_000;
+/**
+ * One request for a wake waits at the server for at most `expires` milliseconds. It is short because a consumer that was
+ * made again right after its deletion may not notice a new message before the next request (nats-server 2.9.10). A
+ * request that got lost is noticed after two missing signs of life, sent every `idle_heartbeat`.
+ */
+const PULL: Expires & IdleHeartbeat = { expires: 6_000, idle_heartbeat: 1_500 };
 const ACK_TIMEOUT_MS = 2_000;
 const RETRY_MS = 250;
 const MAX_RETRY_MS = 5_000;
@@ -60,7 +64,7 @@ export class TurnPull implements WakePull {
         }
         await link.whenConnected(signal);
         consumer ??= await this.bind();
-        const message = await consumer.next({ expires: PULL_EXPIRES_MS });
+        const message = await consumer.next({ ...PULL });
         failures = 0;
         if (message !== null) this.take(message);
       } catch (cause) {
