@@ -1,0 +1,81 @@
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import type { TestService } from '@caribou/testing';
+import { nth, type Stack } from '../stack.js';
+import { ASSISTANT, chunksIn, COMBINED, heldAt, lastValues, newGate, read, say, textsOf } from './calls.js';
+import { SDK_LINES } from './sdk-client.js';
+
+/** One address in front of several gateways, as a load balancer has it; connections go where it points now. */
+interface Switch {
+  readonly url: string;
+  point(gateway: TestService): void;
+  close(): Promise<void>;
+}
+
+async function startSwitch(first: TestService): Promise<Switch> {
+  let target = first.healthPort;
+  const open = new Set<Socket>();
+  const server: Server = createServer((client) => {
+    const upstream = connect(target, '127.0.0.1');
+    for (const socket of [client, upstream]) {
+      open.add(socket);
+      socket.on('error', () => undefined); // the other side is told by `close`
+      socket.on('close', () => {
+        open.delete(socket);
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    client.pipe(upstream);
+    upstream.pipe(client);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  return {
+    url: `http://127.0.0.1:${port}/api/langgraph`,
+    point: (gateway) => {
+      target = gateway.healthPort;
+    },
+    close: async () => {
+      for (const socket of open) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Both lines lose the same gateway, so that it dies once: it is not there for the suites after this one. */
+export function describeReconnect(use: () => Stack): void {
+  test('kill -9 of the gateway in mid-stream: both SDK lines go on at the other one, nothing lost and nothing twice', async () => {
+    const stack = use();
+    const doomed = await stack.start('gateway');
+    const balancer = await startSwitch(doomed);
+    const gate = newGate();
+    const script = `#hold ${gate} after 3\n#say One two three four five six.`;
+    const streams = await Promise.all(
+      SDK_LINES.map(async ({ connect: connectTo }) => {
+        const client = connectTo(balancer.url);
+        const { thread_id: threadId } = await client.threads.create();
+        return read(client.runs.stream(threadId, ASSISTANT, { ...say(script), streamMode: COMBINED }));
+      }),
+    );
+    await heldAt({ stack }, gate);
+
+    balancer.point(nth(stack.gateways, 0));
+    await doomed.kill9();
+    stack.model.release(gate);
+    await Promise.all(streams.map(({ end }) => end));
+    await balancer.close();
+
+    for (const { parts } of streams) {
+      const [, answer] = textsOf(lastValues(parts));
+      expect(answer).toBe('One two three four five six.');
+      expect(
+        chunksIn(parts)
+          .map(({ content }) => content)
+          .join(''),
+      ).toBe(answer);
+      expect(parts.filter(({ event }) => event === 'end')).toHaveLength(1);
+      const ids = parts.flatMap(({ id, event }) => (event === '' || id === undefined ? [] : [id]));
+      expect(new Set(ids).size).toBe(ids.length);
+    }
+  });
+}
