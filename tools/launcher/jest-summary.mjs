@@ -36,8 +36,5 @@ export function readJestCounts(file) {
   };
 }
 
-/** The closing line. @param {Counts} counts */
-export function closingLine({ passed, failed, skipped }) {
-  const line = `${passed} passed, ${failed} failed`;
-  return skipped === 0 ? line : `${line}, ${skipped} skipped`;
-}
+/** The closing line, of this form and no other. @param {Counts} counts */
+export const closingLine = ({ passed, failed }) => `${passed} passed, ${failed} failed`;

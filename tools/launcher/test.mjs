@@ -68,7 +68,9 @@ async function testAll(jestArgs) {
   say(`Docker engine: ${engine.state}`);
   try {
     const tests = await step('tests', () => runJest(jestArgs));
-    say(`tests: ${closingLine(tests)}; checks: ${checks.passed.length} passed, ${checks.failed.length} failed`);
+    say(
+      `tests: ${closingLine(tests)}, ${tests.skipped} skipped; checks: ${checks.passed.length} passed, ${checks.failed.length} failed`,
+    );
     if (checks.failed.length > 0) say(`failed checks: ${checks.failed.join(', ')}`);
     return {
       passed: tests.passed + checks.passed.length,
