@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Bus } from './bus.js';
 
 /** Header with the caller's deadline, in milliseconds since the Unix epoch. */
-export const DEADLINE_HEADER = 'x-deadline';
+const DEADLINE_HEADER = 'x-deadline';
 
 export interface CallOptions {
   /** Stops the waiting with its reason; the procedure itself goes on. */

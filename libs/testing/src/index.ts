@@ -1,4 +1,4 @@
-export { describeSandboxDriver, processesWith, type SandboxDriverUnderTest } from './conformance/sandbox-driver.js';
+export { describeSandboxDriver, processesWith } from './conformance/sandbox-driver.js';
 export {
   admission,
   ai,
@@ -18,11 +18,9 @@ export {
   fakeSandbox,
   humanMessage,
 } from './fake-run.js';
-export { startNats, type NatsOptions } from './nats.js';
-export { freePort } from './ports.js';
-export { type Hold, type Match, startProxy, type TestProxy } from './proxy.js';
-export type { Direction } from './proxy-flow.js';
-export { type RedisOptions, startRedis } from './redis.js';
+export { startNats } from './nats.js';
+export { startProxy, type TestProxy } from './proxy.js';
+export { startRedis } from './redis.js';
 export type { TestServer } from './server-process.js';
 export {
   modelFailure,
@@ -31,6 +29,6 @@ export {
   type ScriptedModel,
   scriptedModel,
 } from './scripted-model.js';
-export { type ServiceExit, type ServiceOptions, startService, type TestService } from './service.js';
+export { startService, type TestService } from './service.js';
 export { transcriptFaults } from './transcript-validator.js';
-export { waitFor, type WaitOptions } from './wait-for.js';
+export { waitFor } from './wait-for.js';
