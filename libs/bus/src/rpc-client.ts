@@ -2,9 +2,6 @@ import { BugError, fromWireError, InvalidRequestError, newId, type RpcContract, 
 import { z } from 'zod';
 import type { Bus } from './bus.js';
 
-/** Header with the caller's deadline, in milliseconds since the Unix epoch. */
-const DEADLINE_HEADER = 'x-deadline';
-
 export interface CallOptions {
   /** Stops the waiting with its reason; the procedure itself goes on. */
   readonly signal?: AbortSignal;
@@ -55,7 +52,7 @@ export function createRpcClient(bus: Pick<Bus, 'request'>): RpcClient {
       const packet = { pattern: subject, data: request.data, id: newId() };
       const data = await bus.request(subject, encoder.encode(JSON.stringify(packet)), {
         timeoutMs,
-        headers: { ...options.headers, [DEADLINE_HEADER]: String(Date.now() + timeoutMs) },
+        ...(options.headers === undefined ? {} : { headers: options.headers }),
         ...(options.signal === undefined ? {} : { signal: options.signal }),
       });
       return readReply(contract, data);
