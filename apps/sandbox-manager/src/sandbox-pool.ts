@@ -121,7 +121,7 @@ export class SandboxPool {
     const durationMs = this.options.clock.monotonicMs() - beganMs;
     this.options.onReady?.(durationMs);
     this.options.logger.info(
-      { event: 'sandbox.ready', outcome: 'ok', sandboxId, userId, threadId, durationMs },
+      { event: 'sandbox.ready', outcome: 'ok', driver: box.driver.kind, sandboxId, userId, threadId, durationMs },
       'sandbox ready',
     );
   }
