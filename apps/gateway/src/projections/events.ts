@@ -1,7 +1,7 @@
 import type { RunEvent } from '@caribou/contracts';
 import { type Frame, jsonFrame, NO_FRAMES, type Projection, type ProjectionContext } from './frame.js';
 import { messageChunk } from './message-chunk.js';
-import { messageMetadata } from './message-metadata.js';
+import { modelMetadata, nodeMetadata } from './message-metadata.js';
 import { stableId } from './stable-id.js';
 
 interface Part {
@@ -17,8 +17,7 @@ const MODEL_CLASS = 'ChatOpenAI';
 
 /** Mode `events`: LangChain's v2 events of the run, its nodes, model calls and tools. */
 export const events: Projection = (event, context) => {
-  if (event.kind === 'end' && context.memory.checkpointId !== null)
-    return [endFrame(context, context.memory.checkpointId)];
+  if (event.kind === 'end') return event.status === 'success' ? endFrames(context) : NO_FRAMES;
   const part = toPart(event, context);
   return part === undefined ? NO_FRAMES : [eventFrame(part, event, context)];
 };
@@ -29,8 +28,6 @@ function toPart(event: RunEvent, { run }: ProjectionContext): Part | undefined {
     case 'run.start':
       if (event.attempt > 1 || event.dropped_message_ids.length > 0) return undefined;
       return { event: 'on_chain_start', name: 'LangGraph', data: { input: run.input }, runId: run.runId };
-    case 'end':
-      return { event: 'on_chain_end', name: 'LangGraph', data: {}, runId: run.runId };
     case 'task.start':
       return { event: 'on_chain_start', name: event.node, data: {}, runId: own(event.task_id) };
     case 'task.end':
@@ -77,12 +74,14 @@ function contentPart(event: RunEvent, own: (name: string) => string): Part | und
   }
 }
 
-/** The end of the run around its final values. */
-function endFrame(context: ProjectionContext, checkpointId: string): Frame {
+/** The end of the run around its final values; a run that failed or was stopped has none, and nothing follows `error`. */
+function endFrames(context: ProjectionContext): readonly Frame[] {
   const { runId: run_id } = context.run;
+  const { checkpointId } = context.memory;
   const rest = { name: 'LangGraph', run_id, tags: [], metadata: runMetadata(context) };
+  if (checkpointId === null) return [jsonFrame('events', { event: 'on_chain_end', data: {}, ...rest })];
   const after = `},${JSON.stringify(rest).slice(1)}`;
-  return { event: 'events', checkpointId, before: '{"event":"on_chain_end","data":{"output":', after };
+  return [{ event: 'events', checkpointId, before: '{"event":"on_chain_end","data":{"output":', after }];
 }
 
 const runMetadata = ({ run, memory }: ProjectionContext): Readonly<Record<string, unknown>> => ({
@@ -94,13 +93,18 @@ const runMetadata = ({ run, memory }: ProjectionContext): Readonly<Record<string
 });
 
 function eventFrame(part: Part, event: RunEvent, context: ProjectionContext): Frame {
-  const origin = 'node' in event ? { node: event.node, step: event.step } : undefined;
   return jsonFrame('events', {
     event: part.event,
     name: part.name,
     run_id: part.runId,
     tags: [],
-    metadata: origin === undefined ? runMetadata(context) : messageMetadata(origin, context),
+    metadata: partMetadata(event, context),
     data: part.data,
   });
+}
+
+function partMetadata(event: RunEvent, context: ProjectionContext): Readonly<Record<string, unknown>> {
+  if (!('node' in event)) return runMetadata(context);
+  const isNode = event.kind === 'task.start' || event.kind === 'task.end';
+  return isNode ? nodeMetadata(event, context) : modelMetadata(event, context);
 }

@@ -37,8 +37,16 @@ export interface StreamMemory {
   /** When the newest checkpoint was committed; debug frames are stamped with it, as events carry no time of their own. */
   timestamp: string;
   model: string;
+  /** Tasks since the newest checkpoint, by the id their events carry. */
+  readonly tasks: Map<string, KnownTask>;
   /** Messages that are being streamed, summed up so far. */
   readonly partials: Map<string, PartialMessage>;
+}
+
+export interface KnownTask {
+  readonly node: string;
+  /** The id clients are told. */
+  readonly id: string;
 }
 
 /** An AI message as far as it has been streamed. */

@@ -6,17 +6,17 @@ interface Origin {
   readonly step: number;
 }
 
+type Metadata = Readonly<Record<string, unknown>>;
+
 /**
- * The object beside each message of mode `messages-tuple`: which run and node wrote it.
+ * Which run and node something came from: beside messages and in events.
  *
  * The namespace of the `tools` node stays empty: clients take a namespace with a `tools:` segment for a subagent's
  * and keep its messages out of the conversation.
  */
-export function messageMetadata(origin: Origin, { run, memory }: ProjectionContext): Readonly<Record<string, unknown>> {
-  const { node, step } = origin;
+export function nodeMetadata({ node, step }: Origin, { run, memory }: ProjectionContext): Metadata {
   const namespace = node === 'tools' ? '' : `${node}:${stableId(`${run.runId}:${step}:${node}`)}`;
   return {
-    tags: [],
     graph_id: run.graphId,
     assistant_id: run.assistantId,
     run_attempt: memory.attempt,
@@ -28,8 +28,13 @@ export function messageMetadata(origin: Origin, { run, memory }: ProjectionConte
     langgraph_path: ['__pregel_pull', node],
     langgraph_checkpoint_ns: namespace,
     checkpoint_ns: namespace,
-    ls_provider: 'openai',
-    ls_model_name: memory.model,
-    ls_model_type: 'chat',
   };
 }
+
+/** The same for what a model wrote, with the model's name. */
+export const modelMetadata = (origin: Origin, context: ProjectionContext): Metadata => ({
+  ...nodeMetadata(origin, context),
+  ls_provider: 'openai',
+  ls_model_name: context.memory.model,
+  ls_model_type: 'chat',
+});

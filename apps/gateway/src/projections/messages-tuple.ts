@@ -1,15 +1,15 @@
 import { jsonFrame, NO_FRAMES, type Projection } from './frame.js';
 import { messageChunk } from './message-chunk.js';
-import { messageMetadata } from './message-metadata.js';
+import { modelMetadata, nodeMetadata } from './message-metadata.js';
 
 /** Mode `messages-tuple` (event `messages`): deltas of AI messages, and tool messages whole. */
 export const messagesTuple: Projection = (event, context) => {
   switch (event.kind) {
     case 'message.delta':
-      return [jsonFrame('messages', [messageChunk(event), messageMetadata(event, context)])];
+      return [jsonFrame('messages', [messageChunk(event), { tags: [], ...modelMetadata(event, context) }])];
     case 'message':
       return event.message.type === 'tool'
-        ? [jsonFrame('messages', [event.message, messageMetadata(event, context)])]
+        ? [jsonFrame('messages', [event.message, { tags: [], ...nodeMetadata(event, context) }])]
         : NO_FRAMES;
     default:
       return NO_FRAMES;

@@ -1,11 +1,11 @@
 import type { RunEventOf, ToolCallChunk } from '@caribou/contracts';
 import { jsonFrame, NO_FRAMES, type PartialMessage, type Projection } from './frame.js';
-import { messageMetadata } from './message-metadata.js';
+import { modelMetadata } from './message-metadata.js';
 
 /** Mode `messages`: who writes a message, once, before its first piece. */
 export const messagesMetadata: Projection = (event, context) => {
   if (event.kind !== 'message.delta' || context.memory.partials.has(event.message_id)) return NO_FRAMES;
-  return [jsonFrame('messages/metadata', { [event.message_id]: { metadata: messageMetadata(event, context) } })];
+  return [jsonFrame('messages/metadata', { [event.message_id]: { metadata: modelMetadata(event, context) } })];
 };
 
 /** Mode `messages`: the message as far as it has come, at each delta. */

@@ -18,6 +18,7 @@ const context = (): ProjectionContext => ({
     next: [],
     timestamp: '2026-01-01T00:00:00.000Z',
     model: 'm1',
+    tasks: new Map(),
     partials: new Map(),
   },
 });
@@ -68,6 +69,15 @@ const dataOf = (frame: Frame): unknown =>
   JSON.parse(
     'data' in frame ? frame.data : `${frame.before}${JSON.stringify(`values of ${frame.checkpointId}`)}${frame.after}`,
   );
+
+const checkpoint = (next: ('model_request' | 'tools')[]): RunEvent => ({
+  kind: 'checkpoint',
+  checkpoint_id: 'c1',
+  parent_id: null,
+  metadata: { source: 'loop', step: 1 },
+  next,
+  created_at: '2026-01-01T00:00:01.000Z',
+});
 
 describe('projections', () => {
   test('messages-tuple shows each delta as a chunk beside the node that wrote it', () => {
@@ -120,14 +130,7 @@ describe('projections', () => {
   test('updates name one node each; values and checkpoints name their checkpoint', () => {
     const events: RunEvent[] = [
       { kind: 'task.end', task_id: 'x', ...model, update: { messages: [ai] }, error: null },
-      {
-        kind: 'checkpoint',
-        checkpoint_id: 'c1',
-        parent_id: null,
-        metadata: { source: 'loop', step: 1 },
-        next: ['tools'],
-        created_at: '2026-01-01T00:00:01.000Z',
-      },
+      checkpoint(['tools']),
     ];
 
     expect(shown(events, ['updates', 'values', 'checkpoints'])).toEqual([
@@ -170,51 +173,58 @@ describe('projections', () => {
     expect(frames[5]?.data).toEqual([ai]);
   });
 
-  test('tasks and debug show a node with the values it was given', () => {
+  test('tasks and debug show a node with the values it was given, under the id its checkpoint announced', () => {
     const events: RunEvent[] = [
-      {
-        kind: 'checkpoint',
-        checkpoint_id: 'c1',
-        parent_id: null,
-        metadata: { source: 'input', step: 0 },
-        next: ['model_request'],
-        created_at: '2026-01-01T00:00:01.000Z',
-      },
+      checkpoint(['model_request']),
       { kind: 'task.start', task_id: 'x', ...model, triggers: ['branch:to:model_request'] },
       { kind: 'task.end', task_id: 'x', ...model, update: null, error: null },
     ];
     const frames = shown(events, ['tasks', 'debug']);
 
+    const [announced] = (frames[0]?.data as { payload: { tasks: { id: string }[] } }).payload.tasks;
+    const id = announced?.id;
+    expect(announced).toEqual({ id, name: 'model_request', path: ['__pregel_pull', 'model_request'], interrupts: [] });
     expect(frames[1]).toMatchObject({
       event: 'debug',
-      data: { step: 1, type: 'task', payload: { name: 'model_request', input: 'values of c1' } },
+      data: { step: 1, type: 'task', payload: { id, name: 'model_request', input: 'values of c1' } },
     });
     expect(frames[2]).toMatchObject({
       event: 'tasks',
-      data: { id: 'x', name: 'model_request', input: 'values of c1', interrupts: [] },
+      data: { id, name: 'model_request', input: 'values of c1', interrupts: [] },
     });
     expect(frames[3]).toMatchObject({
       event: 'debug',
-      data: { type: 'task_result', timestamp: '2026-01-01T00:00:01.000Z' },
+      data: { type: 'task_result', timestamp: '2026-01-01T00:00:01.000Z', payload: { id } },
     });
     expect(frames[4]).toEqual({
       event: 'tasks',
-      data: { id: 'x', name: 'model_request', result: null, error: null, interrupts: [] },
+      data: { id, name: 'model_request', result: null, error: null, interrupts: [] },
     });
   });
 
+  test('the end of the run is an event only when it succeeded: nothing but `end` follows an error', () => {
+    const failed = shown(
+      [checkpoint([]), { kind: 'error', name: 'E', message: 'm' }, { kind: 'end', status: 'error' }],
+      ['events'],
+    );
+
+    expect(failed.map(({ event }) => event)).toEqual(['error', 'end']);
+    expect(shown([checkpoint([]), { kind: 'end', status: 'success' }], ['events'])[0]).toMatchObject({
+      event: 'events',
+      data: { event: 'on_chain_end', name: 'LangGraph', data: { output: 'values of c1' } },
+    });
+  });
+
+  test('the name of the model stands beside what the model wrote, not beside nodes and tool messages', () => {
+    const toolFrame = shown([{ kind: 'message', node: 'tools', step: 2, message: tool }], ['messages-tuple'])[0];
+    const node = shown([{ kind: 'task.start', task_id: 'x', ...model, triggers: [] }], ['events'])[0];
+
+    expect(JSON.stringify([toolFrame, node])).not.toContain('ls_model');
+    expect(JSON.stringify(shown([delta({ content: 'x' })], ['events']))).toContain('"ls_model_name":"m1"');
+  });
+
   test('a run that stops at a breakpoint says so in updates and values', () => {
-    const events: RunEvent[] = [
-      {
-        kind: 'checkpoint',
-        checkpoint_id: 'c1',
-        parent_id: null,
-        metadata: { source: 'loop', step: 1 },
-        next: ['tools'],
-        created_at: '2026-01-01T00:00:01.000Z',
-      },
-      { kind: 'end', status: 'success' },
-    ];
+    const events: RunEvent[] = [checkpoint(['tools']), { kind: 'end', status: 'success' }];
 
     expect(shown(events, ['values', 'updates'])).toEqual([
       { event: 'values', data: 'values of c1' },

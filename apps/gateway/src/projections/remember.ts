@@ -1,6 +1,7 @@
 import type { RunEvent, RunRecord } from '@caribou/contracts';
 import type { FrameKind, StreamMemory } from './frame.js';
 import { sumUp } from './messages.js';
+import { startedTaskId } from './task-id.js';
 
 /** Memory of a stream that has seen nothing yet. */
 export const freshMemory = (run: Pick<RunRecord, 'attempt' | 'created_at' | 'kwargs'>): StreamMemory => ({
@@ -9,6 +10,7 @@ export const freshMemory = (run: Pick<RunRecord, 'attempt' | 'created_at' | 'kwa
   next: [],
   timestamp: run.created_at,
   model: run.kwargs.context.model_name ?? '',
+  tasks: new Map(),
   partials: new Map(),
 });
 
@@ -16,6 +18,8 @@ export const freshMemory = (run: Pick<RunRecord, 'attempt' | 'created_at' | 'kwa
 export function remember(memory: StreamMemory, event: RunEvent, kinds: ReadonlySet<FrameKind>): void {
   switch (event.kind) {
     case 'run.start':
+      // Also told when a model call is retried: the task it belongs to goes on then.
+      if (event.attempt !== memory.attempt) memory.tasks.clear();
       memory.attempt = event.attempt;
       if (event.checkpoint_id !== null) memory.checkpointId = event.checkpoint_id;
       for (const id of event.dropped_message_ids) memory.partials.delete(id);
@@ -24,6 +28,10 @@ export function remember(memory: StreamMemory, event: RunEvent, kinds: ReadonlyS
       memory.checkpointId = event.checkpoint_id;
       memory.next = event.next;
       memory.timestamp = event.created_at;
+      memory.tasks.clear();
+      return;
+    case 'task.start':
+      memory.tasks.set(event.task_id, { node: event.node, id: startedTaskId(event, memory) });
       return;
     case 'model.start':
       memory.model = event.model;

@@ -1,6 +1,6 @@
 import type { RunEventOf } from '@caribou/contracts';
 import { type Frame, jsonFrame, NO_FRAMES, type Projection, type ProjectionContext } from './frame.js';
-import { stableId } from './stable-id.js';
+import { announcedTaskId, endedTaskId, startedTaskId } from './task-id.js';
 
 /** JSON in two parts, to be joined around a thread's values. */
 interface Parts {
@@ -10,7 +10,7 @@ interface Parts {
 
 /** A node's start, around its input. */
 function taskStart(event: RunEventOf<'task.start'>, { run, memory }: ProjectionContext): Parts {
-  const head = JSON.stringify({ id: event.task_id, name: event.node });
+  const head = JSON.stringify({ id: startedTaskId(event, memory), name: event.node });
   const { runId: run_id, graphId: graph_id, assistantId: assistant_id } = run;
   const metadata = { graph_id, assistant_id, run_id, run_attempt: memory.attempt };
   const tail = JSON.stringify({ triggers: event.triggers, interrupts: [], metadata });
@@ -18,8 +18,8 @@ function taskStart(event: RunEventOf<'task.start'>, { run, memory }: ProjectionC
 }
 
 /** A node's end. */
-const taskEnd = (event: RunEventOf<'task.end'>): Readonly<Record<string, unknown>> => ({
-  id: event.task_id,
+const taskEnd = (event: RunEventOf<'task.end'>, { memory }: ProjectionContext): Readonly<Record<string, unknown>> => ({
+  id: endedTaskId(event, memory),
   name: event.node,
   result: event.update,
   error: event.error,
@@ -43,7 +43,7 @@ export const tasks: Projection = (event, context) => {
     case 'task.start':
       return [aroundValues('tasks', taskStart(event, context), context)];
     case 'task.end':
-      return [jsonFrame('tasks', taskEnd(event))];
+      return [jsonFrame('tasks', taskEnd(event, context))];
     default:
       return NO_FRAMES;
   }
@@ -63,7 +63,9 @@ export const debug: Projection = (event, context) => {
       return [aroundValues('debug', inDebug({ step: event.step, type: 'task', timestamp }, payload), context)];
     }
     case 'task.end':
-      return [jsonFrame('debug', { step: event.step, type: 'task_result', timestamp, payload: taskEnd(event) })];
+      return [
+        jsonFrame('debug', { step: event.step, type: 'task_result', timestamp, payload: taskEnd(event, context) }),
+      ];
     default:
       return NO_FRAMES;
   }
@@ -89,7 +91,7 @@ function debugCheckpoint(event: RunEventOf<'checkpoint'>, threadId: string): Par
   const parent = event.parent_id === null ? null : checkpoint(event.parent_id);
   const rest = {
     ...standing(event),
-    tasks: event.next.map((name) => ({ id: stableId(`${event.checkpoint_id}:${name}`), name, interrupts: [] })),
+    tasks: event.next.map((name) => announcedTask(event.checkpoint_id, name)),
     config: { configurable: own },
     ...(parent === null ? {} : { parent_config: { configurable: parent } }),
     checkpoint: own,
@@ -97,3 +99,10 @@ function debugCheckpoint(event: RunEventOf<'checkpoint'>, threadId: string): Par
   };
   return { before: '{"values":', after: `,${JSON.stringify(rest).slice(1)}` };
 }
+
+const announcedTask = (checkpointId: string, name: string) => ({
+  id: announcedTaskId(checkpointId, name),
+  name,
+  path: ['__pregel_pull', name],
+  interrupts: [],
+});

@@ -6,7 +6,7 @@ import type {
   ThreadRecord,
   ThreadReply,
 } from '@caribou/contracts';
-import { stableId } from '../projections/stable-id.js';
+import { announcedTaskId } from '../projections/task-id.js';
 
 /** A thread as clients see it; `values` are every channel of its record, and the messages where the caller has them. */
 export function threadJson(
@@ -57,7 +57,7 @@ export function stateJson(threadId: string, view: CheckpointView): StateReply {
 /** `error` is JSON in a string: the SDK's hook parses it and shows the message. */
 function taskJson({ checkpointId, error }: CheckpointView, name: string): TaskReply {
   return {
-    id: stableId(`${checkpointId}:${name}`),
+    id: announcedTaskId(checkpointId, name),
     name,
     path: ['__pregel_pull', name],
     error: error === undefined ? null : JSON.stringify({ message: error.message, name: error.name }),

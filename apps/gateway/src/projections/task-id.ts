@@ -1,0 +1,20 @@
+import type { RunEventOf } from '@caribou/contracts';
+import type { StreamMemory } from './frame.js';
+import { stableId } from './stable-id.js';
+
+/**
+ * Id of the task a checkpoint announces by its node's name: the same in `debug` checkpoints, in thread state, and in
+ * the frames of the task once it starts, so that clients can join them.
+ */
+export const announcedTaskId = (checkpointId: string, node: string): string => stableId(`${checkpointId}:${node}`);
+
+/** The id of a task that starts. A checkpoint announces each node once: parallel tasks after the first are numbered. */
+export function startedTaskId(event: RunEventOf<'task.start'>, { checkpointId, tasks }: StreamMemory): string {
+  if (checkpointId === null) return event.task_id;
+  const earlier = [...tasks.values()].filter(({ node }) => node === event.node).length;
+  return announcedTaskId(checkpointId, earlier === 0 ? event.node : `${event.node}:${earlier}`);
+}
+
+/** The id a task was started under. */
+export const endedTaskId = (event: RunEventOf<'task.end'>, { tasks }: StreamMemory): string =>
+  tasks.get(event.task_id)?.id ?? event.task_id;
