@@ -61,7 +61,10 @@ describe('a second run while one is in flight', () => {
         stack.client(index % 2).call('POST', `/threads/${other}/runs`, runBody('#delay 300\n#say One.')),
       ),
     );
-    expect(many.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, ...Array.from({ length: 7 }, () => 409)]);
+    expect(many.map(({ status }) => status).sort((a, b) => a - b)).toEqual([
+      200,
+      ...Array.from({ length: 7 }, () => 409),
+    ]);
   });
 
   test('interrupt: the first ends interrupted and keeps its question, the second follows', async () => {
