@@ -34,7 +34,7 @@ async function pipeAnswer(body: string, response: ServerResponse): Promise<void>
   let rest = '';
   const decoder = new TextDecoder();
   for await (const bytes of answer.body) {
-    const lines = (rest + decoder.decode(bytes as Uint8Array, { stream: true })).split('\n');
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
     rest = lines.pop() ?? '';
     for (const line of lines) {
       if (!line.startsWith('data: {')) continue;
