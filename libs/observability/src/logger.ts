@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { describeError } from './describe-error.js';
 import { logFields } from './fields.js';
+import { gatheredStdout } from './gathered-lines.js';
 import { redact } from './redact.js';
 
 /** The same seam as core's Logger: core is a neighbour, so it is spelled out here and a test holds the two together. */
@@ -15,7 +16,7 @@ export interface ServiceLogger {
 interface LoggerOptions {
   readonly service: string;
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  /** Where lines go, each with its line break; stdout, written at once, when absent. */
+  /** Where lines go, each with its line break; stdout when absent, up to 50 ms later unless a warning or an error follows. */
   readonly destination?: { write(line: string): void };
 }
 
@@ -29,10 +30,13 @@ export function createLogger(options: LoggerOptions): ServiceLogger {
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }), log: checked, bindings: (fields) => fields },
   };
-  return wrap(options.destination === undefined ? pino(settings) : pino(settings, options.destination));
+  if (options.destination !== undefined) return wrap(pino(settings, options.destination), () => undefined);
+  const stdout = gatheredStdout();
+  return wrap(pino(settings, stdout), stdout.flush);
 }
 
-function wrap(logger: pino.Logger): ServiceLogger {
+/** @param flush called after warnings and errors: what went wrong is not lost with the process */
+function wrap(logger: pino.Logger, flush: () => void): ServiceLogger {
   return {
     debug: (fields, message) => {
       logger.debug(fields, message);
@@ -42,11 +46,13 @@ function wrap(logger: pino.Logger): ServiceLogger {
     },
     warn: (fields, message) => {
       logger.warn(fields, message);
+      flush();
     },
     error: (fields, message) => {
       logger.error(fields, message);
+      flush();
     },
-    child: (fields) => wrap(logger.child(checked(fields))),
+    child: (fields) => wrap(logger.child(checked(fields)), flush),
   };
 }
 
