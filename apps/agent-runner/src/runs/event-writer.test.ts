@@ -1,3 +1,4 @@
+import { setImmediate as nextTurnOfLoop } from 'node:timers/promises';
 import { FencedError, type NumberedEvent, type RunEvent, TooLargeError } from '@caribou/contracts';
 import type { RunLease, RunStore } from '@caribou/core';
 import { EventWriter } from './event-writer.js';
@@ -53,7 +54,7 @@ function writerOn(log: HeldLog) {
 }
 
 const settled = async (): Promise<void> => {
-  for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+  for (let turn = 0; turn < 5; turn += 1) await nextTurnOfLoop();
 };
 
 describe(EventWriter, () => {
@@ -61,7 +62,9 @@ describe(EventWriter, () => {
     const log = new HeldLog();
     const { writer, published } = writerOn(log);
 
-    for (const event of [delta('a'), delta('b'), delta('c'), custom(1)]) await writer.emit(event);
+    await writer.emit(delta('a'));
+    await settled();
+    for (const event of [delta('b'), delta('c'), custom(1)]) await writer.emit(event);
     log.release();
     await settled();
 
@@ -69,10 +72,22 @@ describe(EventWriter, () => {
     expect(published.map((entry) => entry.seq)).toEqual([1, 2, 3]);
   });
 
+  test('W2 what comes in one turn of the event loop goes in one append', async () => {
+    const log = new HeldLog(false);
+    const { writer } = writerOn(log);
+
+    for (const event of [custom(1), delta('a'), delta('b')]) await writer.emit(event);
+    await settled();
+
+    expect(log.calls.map((call) => call.events)).toEqual([[custom(1), delta('ab')]]);
+  });
+
   test('W2 a full queue holds the caller back until the log has moved', async () => {
     const log = new HeldLog();
     const { writer } = writerOn(log);
-    for (let index = 0; index < 256; index += 1) await writer.emit(custom(index));
+    await writer.emit(custom(0));
+    await settled();
+    for (let index = 1; index < 256; index += 1) await writer.emit(custom(index));
 
     let resolved = false;
     const blocked = writer.emit(custom(256)).then(() => {
@@ -128,6 +143,7 @@ describe(EventWriter, () => {
     const log = new HeldLog();
     const { writer, published } = writerOn(log);
     await writer.emit(custom(1));
+    await settled();
     await writer.emit(custom(2));
 
     const commit = writer.commit(async (queued) => ({ appended: log.number([...queued, custom(100)]) }));

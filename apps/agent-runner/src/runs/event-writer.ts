@@ -18,7 +18,8 @@ const MAX_QUEUED = 256;
  * The way of a run's events into its log. Stages of an event: queued → in flight → appended → published.
  *
  * W1 Events are appended in the order of `emit`, one append at a time; what queues up meanwhile is coalesced.
- * W2 An idle writer appends at once; a busy one holds back callers above the bound.
+ * W2 An idle writer appends at the end of the event loop's turn, so that what one piece of a model's answer brings goes
+ *    in one append; a busy one holds back callers above the bound.
  * W3 Published is only what was appended, with the log's numbers.
  * W4 After a failed append the writer is closed: `emit` and `commit` reject with that failure.
  * W4b A run may still be ended after a failed append: `end` leaves the queue behind and writes the ending alone.
@@ -27,6 +28,7 @@ const MAX_QUEUED = 256;
 export class EventWriter {
   private queue: RunEvent[] = [];
   private inFlight: Promise<void> | undefined;
+  private due: NodeJS.Immediate | undefined;
   private held = false;
   private failure: { readonly cause: unknown } | undefined;
   private openMessageId: string | null = null;
@@ -44,7 +46,7 @@ export class EventWriter {
   async emit(event: RunEvent): Promise<void> {
     this.assertOpen();
     this.queue.push(event);
-    this.pump();
+    this.pumpSoon();
     while (this.failure === undefined && this.queue.length >= MAX_QUEUED) {
       await new Promise<void>((resolve) => this.roomWaiters.push(resolve));
     }
@@ -91,6 +93,13 @@ export class EventWriter {
 
   private publish(appended: readonly NumberedEvent[]): void {
     if (appended.length > 0) this.publisher.publishEvents(this.lease.runId, appended);
+  }
+
+  private pumpSoon(): void {
+    this.due ??= setImmediate(() => {
+      this.due = undefined;
+      this.pump();
+    });
   }
 
   private pump(): void {

@@ -26,7 +26,7 @@ export interface LeaseKeeperOptions {
  */
 export class LeaseKeeper {
   private readonly controller = new AbortController();
-  private readonly stopped = new AbortController();
+  private stopped = false;
   private deadlineMs: number;
   private isLost = false;
   private renewing: Promise<void> | undefined;
@@ -78,12 +78,12 @@ export class LeaseKeeper {
 
   stop(): void {
     clearInterval(this.timer);
-    this.stopped.abort();
+    this.stopped = true;
   }
 
   private async renew(): Promise<void> {
     const { clock, clocks, store, lease, logger, onRenewed } = this.options;
-    if (this.stopped.signal.aborted) return;
+    if (this.stopped) return;
     const sentMs = clock.monotonicMs();
     if (sentMs >= this.deadlineMs) {
       this.lose('own deadline passed');
@@ -91,7 +91,7 @@ export class LeaseKeeper {
     }
     try {
       const { cancel } = await store.renew(lease);
-      if (this.stopped.signal.aborted) return;
+      if (this.stopped) return;
       this.deadlineMs = sentMs + clocks.leaseMs;
       onRenewed();
       if (cancel !== null) this.cancel(cancel);

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurnOfLoop } from 'node:timers/promises';
 import { createMetrics } from '@caribou/observability';
 import { InvalidRequestError, newId, type RunEvent, type RunKwargs, TooLargeError } from '@caribou/contracts';
 import {
@@ -101,13 +102,24 @@ function dyingStore(
   return { store: mortal, died };
 }
 
+/** A model whose deltas come one by one, as over a network, so that each meets the writer on its own. */
+const overNetwork = (model: ScriptedModel): ScriptedModel => ({
+  ...model,
+  async *stream(call, options) {
+    for await (const delta of model.stream(call, options)) {
+      await nextTurnOfLoop();
+      yield delta;
+    }
+  },
+});
+
 const agentOn =
   (sandbox: FakeSandbox, model: ScriptedModel = scriptedModel(SCRIPT)): AgentLoop =>
   ({ host, run, head, position }) =>
     runAgent({
       chain: leadChain({ sandbox }),
       tools: leadTools({ sandbox }),
-      model,
+      model: overNetwork(model),
       systemPrompt: 'test',
       options: { maxTurns: 10 },
       host,
