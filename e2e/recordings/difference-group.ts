@@ -1,0 +1,54 @@
+import type { ScriptName } from './frames.js';
+
+/** Ways in which we differ from the recorded peer, with the one reason they share and the scripts that show them. */
+export interface DifferenceGroup {
+  readonly reason: string;
+  readonly scripts: readonly ScriptName[];
+  /** `+` only ours, `-` only the peer's, `~` both but not alike (single-differences.ts). */
+  readonly differences: readonly string[];
+}
+
+export const ANSWERED: readonly ScriptName[] = ['plain-text', 'one-tool', 'parallel-tools'];
+export const WITH_TOOLS: readonly ScriptName[] = ['one-tool', 'parallel-tools'];
+export const FAILED: readonly ScriptName[] = ['model-failure'];
+export const CANCELLED: readonly ScriptName[] = ['cancel-midstream'];
+/** The model node came to its end, with an answer or with the fallback. */
+export const ENDED: readonly ScriptName[] = [...ANSWERED, ...FAILED];
+/** At least one delta of the model was shown. */
+export const STREAMED: readonly ScriptName[] = [...ANSWERED, ...CANCELLED];
+export const EVERY: readonly ScriptName[] = [...ENDED, ...CANCELLED];
+
+export const lacks = (thing: string, ...keys: string[]): string[] => keys.map((key) => `- ${thing}.${key}`);
+export const has = (thing: string, ...keys: string[]): string[] => keys.map((key) => `+ ${thing}.${key}`);
+
+/** Facts about the peer's deployment and libraries, found in metadata everywhere. */
+export const DEPLOYMENT = [
+  'created_by',
+  'langgraph_api_url',
+  'langgraph_host',
+  'langgraph_plan',
+  'langgraph_version',
+  'ls_integration',
+];
+
+/** In whole messages, wherever they stand. */
+export const MESSAGE_DIFFERENCES: readonly DifferenceGroup[] = [
+  {
+    reason:
+      'What the provider said about its answer goes by the names OpenAI gives it; usage stands once, in usage_metadata.',
+    scripts: ANSWERED,
+    differences: has('ai message.response_metadata', 'finish_reason', 'model_name', 'system_fingerprint'),
+  },
+  {
+    reason:
+      "The same, seen from the other side: the peer puts its library and a second copy of the usage there. Its `name` is the constant 'model', and optional.",
+    scripts: ANSWERED,
+    differences: [...lacks('ai message.response_metadata', 'model_provider', 'usage'), ...lacks('ai message', 'name')],
+  },
+  {
+    reason: "Tool calls stand once, in tool_calls; no client reads the copy in the provider's own shape.",
+    scripts: WITH_TOOLS,
+    differences: lacks('ai message.additional_kwargs', 'tool_calls'),
+  },
+  { reason: "Versions of the peer's libraries.", scripts: WITH_TOOLS, differences: lacks('tool message', 'metadata') },
+];
