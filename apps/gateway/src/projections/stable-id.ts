@@ -1,10 +1,20 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 
 /** The namespace LangGraph derives assistant ids from graph names with (RFC 4122, appendix C: OID). */
 const NAMESPACE = Buffer.from('6ba7b8219dad11d180b400c04fd430c8', 'hex');
 
+/** Every delta of a message names the same node of the same run. */
+const known = new LRUCache<string, string>({ max: 5_000 });
+
 /** A UUID (version 5) that is the same for the same name, in every process and at every replay. */
 export function stableId(name: string): string {
+  const id = known.get(name) ?? uuidOf(name);
+  known.set(name, id);
+  return id;
+}
+
+function uuidOf(name: string): string {
   const bytes = createHash('sha1').update(NAMESPACE).update(name).digest().subarray(0, 16);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);

@@ -2,6 +2,8 @@ import type { ResponseWriter } from './response-writer.js';
 
 /** Text is handed to the socket in pieces of about this many characters. */
 const WRITE_CHARS = 64 * 1024;
+/** Less than this goes out in one write with the end: what is left for a slow reader then is no more than a last frame. */
+const END_CHARS = 8 * 1024;
 
 /** What is held back while the reader does not keep up. */
 export interface Holdable {
@@ -45,7 +47,8 @@ export class FramePen {
 
   /** The clean end of the response. */
   async end(): Promise<void> {
-    await this.flush();
-    this.writer.end();
+    if (this.pendingChars > END_CHARS) await this.flush();
+    this.writer.signal.throwIfAborted();
+    this.writer.end(this.pending.join(''));
   }
 }

@@ -102,7 +102,10 @@ async function watch({ events, modes = ['values', 'messages-tuple'], from, recor
     signal: new AbortController().signal,
     write: (piece: string) => ((text += piece), true),
     drained: () => Promise.resolve(),
-    end: () => (ended = true),
+    end: (piece = '') => {
+      text += piece;
+      ended = true;
+    },
   } as unknown as ResponseWriter;
   const firstKept = events[0]?.seq ?? 0;
   const lastSeq = events.at(-1)?.seq ?? 0;

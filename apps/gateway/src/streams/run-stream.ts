@@ -119,7 +119,7 @@ class RunStream {
     }
   }
 
-  /** Sends what these events show; true when the last of them was the run's `end`. */
+  /** Writes what these events show; true when the last of them was the run's `end`, which goes out with the end. */
   private async show(events: readonly NumberedEvent[]): Promise<boolean> {
     for (const { event } of events) {
       if (event.kind === 'run.start') for (const id of event.dropped_message_ids) this.dropped.add(id);
@@ -134,7 +134,7 @@ class RunStream {
       for (const placed of project(numbered, this.wiring.kinds, this.context)) await this.send(placed);
       remember(this.context.memory, event, this.wiring.kinds);
     }
-    await this.pen.flush();
+    if (!ended) await this.pen.flush();
     return ended;
   }
 
