@@ -72,11 +72,20 @@ async function confirm(link: NatsLink): Promise<boolean> {
 }
 
 /**
- * Publishes batches. For runs published to lately, a marker goes out after each connect, since what was under way on
- * the lost connection may not have arrived, and what happened meanwhile was not sent.
+ * Publishes batches, those of all runs of one turn of the event loop in one write. For runs published to lately, a
+ * marker goes out after each connect, since what was under way on the lost connection may not have arrived, and what
+ * happened meanwhile was not sent.
  */
 function eventPublisher(link: NatsLink, logger: Logger): RunEvents['publishEvents'] {
   const recent = new Map<string, number>();
+  const outgoing: (() => void)[] = [];
+  const sendSoon = (runId: string, batches: () => readonly Uint8Array[]): void => {
+    outgoing.push(() => send(runId, batches));
+    if (outgoing.length > 1) return;
+    setImmediate(() => {
+      for (const sendOne of outgoing.splice(0)) sendOne();
+    });
+  };
   const remember = (runId: string, seq: number): void => {
     recent.delete(runId);
     recent.set(runId, seq);
@@ -99,6 +108,6 @@ function eventPublisher(link: NatsLink, logger: Logger): RunEvents['publishEvent
     if (last === undefined) return;
     remember(runId, last.seq);
     if (!link.connected) return;
-    send(runId, () => encodeBatches(appended, (link.connection.info?.max_payload ?? 1_048_576) - ENVELOPE_BYTES));
+    sendSoon(runId, () => encodeBatches(appended, (link.connection.info?.max_payload ?? 1_048_576) - ENVELOPE_BYTES));
   };
 }
