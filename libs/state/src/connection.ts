@@ -28,6 +28,7 @@ export class RedisConnection {
   private readonly client: Redis;
   private readonly timeoutMs: number;
   private closed = false;
+  private gathering: Redis['stream'] | undefined;
 
   constructor(options: RedisOptions) {
     this.keys = storeKeys(options.keyPrefix ?? 'caribou:');
@@ -64,6 +65,7 @@ export class RedisConnection {
   async use<Reply>(command: (client: Redis) => Promise<Reply>): Promise<Reply> {
     await this.ready();
     try {
+      this.gather();
       return await command(this.client);
     } catch (error) {
       throw asAppError(error);
@@ -89,6 +91,18 @@ export class RedisConnection {
     if (this.client.status === 'ready')
       await Promise.race([this.client.quit(), delay(this.timeoutMs, undefined, { ref: false })]);
     this.client.disconnect();
+  }
+
+  /** Commands of one turn of the event loop go out in one write; a write costs this process more than a command. */
+  private gather(): void {
+    const { stream } = this.client;
+    if (this.gathering === stream) return;
+    this.gathering = stream;
+    stream.cork();
+    setImmediate(() => {
+      this.gathering = undefined;
+      stream.uncork();
+    });
   }
 
   private async ready(): Promise<void> {
