@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -33,9 +33,14 @@ function done(name: string, id: string, content: string): ChatMessage[] {
 }
 
 function run(program: string): string {
-  const file = join(mkdtempSync(join(tmpdir(), 'caribou-demo-')), 'demo.sh');
-  writeFileSync(file, program);
-  return execFileSync('sh', [file], { encoding: 'utf8' });
+  const folder = mkdtempSync(join(tmpdir(), 'caribou-demo-'));
+  try {
+    const file = join(folder, 'demo.sh');
+    writeFileSync(file, program);
+    return execFileSync('sh', [file], { encoding: 'utf8' });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 describe(newcomerReply, () => {
