@@ -1,9 +1,11 @@
 import type { Turn } from './conversation.js';
 import { textOf } from './conversation.js';
-import { asOps, type Reply, sayReply, textDeltas, toolDeltas } from './reply.js';
+import { type Delta, type Op, type Reply, sayReply, textDeltas, toolDeltas } from './reply.js';
 
 const LABEL = 'This comes from the scripted demo model of Caribou, not from an AI.';
 const REAL_MODEL = 'Set OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL to talk to a real model.';
+
+const DELTA_MS = 15;
 
 interface ToolResult {
   tool: string;
@@ -34,7 +36,7 @@ export function newcomerReply(turn: Turn, context: StoryContext): Reply {
   if (run === undefined) {
     return call('', 'bash', { description: 'Run the demo program', command: `sh ${path}` }, context);
   }
-  return sayReply(report(path, run.output));
+  return { ops: paced(textDeltas(report(path, run.output))), finish: 'stop' };
 }
 
 /** A short title made from the words of the conversation inside a title prompt. */
@@ -71,8 +73,15 @@ function resultsOf(turn: Turn): ToolResult[] {
 
 function call(text: string, name: string, args: Record<string, string>, context: StoryContext): Reply {
   const made = toolDeltas({ index: 0, id: context.callId(0), name, args: JSON.stringify(args) });
-  return { ops: asOps([...textDeltas(text), ...made]), finish: 'tool_calls' };
+  return { ops: paced([...textDeltas(text), ...made]), finish: 'tool_calls' };
 }
+
+/** A pause before each delta, so that the answer is seen to be written as a model's is. */
+const paced = (deltas: readonly Delta[]): Op[] =>
+  deltas.flatMap((delta): Op[] => [
+    { op: 'wait', ms: DELTA_MS },
+    { op: 'delta', delta },
+  ]);
 
 function noTools(words: string): string {
   return `${LABEL} You wrote: "${words}". With the tools write_file and bash it would write a small program and run it. ${REAL_MODEL}`;
