@@ -73,19 +73,22 @@ async function start(env: Readonly<Record<string, string>>): Promise<Started> {
   };
 }
 
-/** The body that the README tells its reader to paste. */
-function requestOfReadme(): unknown {
-  const text = /runs\/stream[\s\S]*?-d '([^']*)'/.exec(readFileSync(join(repository, 'README.md'), 'utf8'))?.[1];
-  if (text === undefined) throw new Error('the README has no request');
-  return JSON.parse(text);
+/** Path and body of the request that the README tells its reader to paste. */
+function requestOfReadme(): { readonly path: string; readonly body: unknown } {
+  const readme = readFileSync(join(repository, 'README.md'), 'utf8');
+  const [, path, body] =
+    /curl -N http:\/\/[^/\s]+(\/\S+)[^']*(?:'content-type[^']*')[^']*-d '([^']*)'/i.exec(readme) ?? [];
+  if (path === undefined || body === undefined) throw new Error('the README has no request');
+  return { path, body: JSON.parse(body) };
 }
 
 const isRunning = (pid: number): boolean => existsSync(`/proc/${pid}`);
 
 /** Sends the README's request and checks what it promises; gives the last `values`. */
 async function firstRequest(url: string): Promise<readonly WireMessage[]> {
-  const client = new ApiClient(`${url}/api/langgraph`);
-  const stream = await client.stream('POST', '/runs/stream', requestOfReadme());
+  const client = new ApiClient(url);
+  const { path, body } = requestOfReadme();
+  const stream = await client.stream('POST', path, body);
   const frames = await stream.end(60_000);
   const events = frames.map(({ event }) => event);
   expect(events[0]).toBe('metadata');
@@ -104,7 +107,7 @@ async function firstRequest(url: string): Promise<readonly WireMessage[]> {
   const { thread_id: threadId } = frames[0]?.data as { thread_id: string };
   const state = await client.call<{ values: { title: string; messages: unknown } }>(
     'GET',
-    `/threads/${threadId}/state`,
+    `/api/langgraph/threads/${threadId}/state`,
   );
   expect(state.body.values.messages).toEqual(messages);
   expect(state.body.values.title).not.toBe('');
