@@ -1,5 +1,6 @@
 import { cpuMeter, type CpuByProcess, type Pids } from './cpu-time.js';
 import { inParallel, median, quantile } from './sample.js';
+import type { StreamTimes } from './sse-client.js';
 import type { Target } from './turns.js';
 
 /** Tokens of a simple turn's answer. */
@@ -25,34 +26,77 @@ export interface LoadResult {
   readonly totalMs: { readonly p50: number; readonly p99: number };
 }
 
+/** A server under load, and the processes whose CPU counts. */
+export interface Subject {
+  readonly target: Target;
+  readonly pids: Pids;
+}
+
+/** Rounds that a load is cut into: whatever else the machine does meets all subjects alike. */
+const ROUNDS = 4;
+
 /**
- * Drives a load, after warming up with another, and divides the CPU time of the processes by its turns.
+ * Drives the same load at each subject, in alternation and after a warm-up.
  *
  * @throws Error when an answer is not whole
  */
-export async function measureLoad(target: Target, load: Load, pids: Pids): Promise<LoadResult> {
-  const { concurrency, turns, script } = load;
-  const warmUp = Math.min(turns, concurrency * 2);
-  const places = await target.prepare(warmUp + turns);
-  const turn = async (index: number) => {
-    const times = await target.turn(places[index] ?? '', script);
-    if (times.tokens !== SIMPLE_TOKENS) throw new Error(`${target.name}: ${times.tokens} of ${SIMPLE_TOKENS} tokens`);
-    return times;
-  };
-  await inParallel(warmUp, concurrency, turn);
-  const readMeter = cpuMeter(pids);
-  const startedMs = performance.now();
-  const times = await inParallel(turns, concurrency, (index) => turn(warmUp + index));
-  const elapsedMs = performance.now() - startedMs;
-  const cpu = Object.fromEntries(Object.entries(readMeter()).map(([name, ms]) => [name, ms / turns]));
-  return {
-    name: target.name,
-    concurrency,
-    cpu,
-    turnsPerSecond: (turns * 1000) / elapsedMs,
-    firstTokenMs: spread(times.map((time) => time.firstTokenMs)),
-    totalMs: spread(times.map((time) => time.totalMs)),
-  };
+export async function measureLoads(subjects: readonly Subject[], load: Load): Promise<LoadResult[]> {
+  const runs: SubjectRun[] = [];
+  for (const subject of subjects) runs.push(await SubjectRun.start(subject, load));
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const run of runs) await run.drive(Math.ceil(load.turns / ROUNDS));
+  }
+  return runs.map((run) => run.result());
+}
+
+/** One subject's share of a load. */
+class SubjectRun {
+  private readonly times: StreamTimes[] = [];
+  private readonly cpuMs = new Map<string, number>();
+  private elapsedMs = 0;
+
+  private constructor(
+    private readonly subject: Subject,
+    private readonly load: Load,
+    private readonly places: string[],
+  ) {}
+
+  static async start(subject: Subject, load: Load): Promise<SubjectRun> {
+    const warmUp = Math.min(load.turns, load.concurrency * 2);
+    const places = await subject.target.prepare(warmUp + load.turns + ROUNDS);
+    const run = new SubjectRun(subject, load, [...places]);
+    await run.turns(warmUp);
+    return run;
+  }
+
+  async drive(turns: number): Promise<void> {
+    const readMeter = cpuMeter(this.subject.pids);
+    const startedMs = performance.now();
+    this.times.push(...(await this.turns(turns)));
+    this.elapsedMs += performance.now() - startedMs;
+    for (const [name, ms] of Object.entries(readMeter())) this.cpuMs.set(name, (this.cpuMs.get(name) ?? 0) + ms);
+  }
+
+  private turns(count: number): Promise<StreamTimes[]> {
+    const { target } = this.subject;
+    return inParallel(count, this.load.concurrency, async () => {
+      const times = await target.turn(this.places.pop() ?? '', this.load.script);
+      if (times.tokens !== SIMPLE_TOKENS) throw new Error(`${target.name}: ${times.tokens} of ${SIMPLE_TOKENS} tokens`);
+      return times;
+    });
+  }
+
+  result(): LoadResult {
+    const turns = this.times.length;
+    return {
+      name: this.subject.target.name,
+      concurrency: this.load.concurrency,
+      cpu: Object.fromEntries([...this.cpuMs].map(([name, ms]) => [name, ms / turns])),
+      turnsPerSecond: (turns * 1000) / this.elapsedMs,
+      firstTokenMs: spread(this.times.map((time) => time.firstTokenMs)),
+      totalMs: spread(this.times.map((time) => time.totalMs)),
+    };
+  }
 }
 
 const spread = (values: readonly number[]) => ({ p50: median(values), p99: quantile(values, 0.99) });

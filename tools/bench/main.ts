@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { type Fleet, startFleet } from './fleet.js';
 import { idleThreads } from './idle-threads.js';
-import { alternate, type Load, type LoadResult, measureLoad, simpleTurn, tokenDelays } from './load.js';
+import { alternate, type Load, type LoadResult, measureLoads, simpleTurn, type Subject, tokenDelays } from './load.js';
 import { growingThread, valuesOf } from './long-thread.js';
 import {
   type Budget,
@@ -49,32 +49,41 @@ const FULL_LOAD = 64;
 /** Milliseconds between two tokens of a model that does not hurry. */
 const PACE_MS = 20;
 const STAMPED_STREAMS = 50;
+/** Turns before anything is measured, so that all code is compiled. */
+const WARM_UP_TURNS = 800;
 
 async function loads({ fleet, figures, floor, caribou, times }: Bench): Promise<readonly Budget[]> {
   const pids = { ...fleet.services, ...fleet.servers };
+  const side = (target: Target, suffix: string): Subject => ({
+    target: { ...target, name: `${target.name}${suffix}` },
+    pids: target === floor ? fleet.floor : pids,
+  });
+  const both = (suffix = ''): Subject[] => [side(floor, suffix), side(caribou, suffix)];
   const loadOf = (concurrency: number, turns: number, delayMs = 0): Load => ({
     concurrency,
     turns: times(turns),
     script: simpleTurn(delayMs),
   });
+  await measureLoads(both(), loadOf(16, WARM_UP_TURNS));
   const results: LoadResult[] = [];
-  for (const load of [loadOf(1, 100), loadOf(16, 600), loadOf(FULL_LOAD, 1_200)]) {
-    results.push(await measureLoad(floor, load, fleet.floor), await measureLoad(caribou, load, pids));
-  }
-  const [floorFull, full] = results.slice(-2);
-  const paced = loadOf(FULL_LOAD, 400, PACE_MS);
-  results.push(await measureLoad({ ...floor, name: `floor, ${PACE_MS} ms` }, paced, fleet.floor));
-  const pacedFull = await measureLoad({ ...caribou, name: `caribou, ${PACE_MS} ms` }, paced, pids);
+  for (const load of [loadOf(1, 100), loadOf(16, 600)]) results.push(...(await measureLoads(both(), load)));
+  const full = await measureLoads(both(), loadOf(FULL_LOAD, 1_600));
+  const paced = await measureLoads(both(`, ${PACE_MS} ms`), loadOf(FULL_LOAD, 400, PACE_MS));
   await figures.setFsync('always');
-  const synced = await measureLoad({ ...caribou, name: 'caribou, always' }, loadOf(FULL_LOAD, 600), pids);
+  const synced = await measureLoads([side(caribou, ', always')], loadOf(FULL_LOAD, 800));
   await figures.setFsync('everysec');
-  sayLoads([...results, pacedFull, synced]);
+  sayLoads([...results, ...full, ...paced, ...synced]);
   say(`(${PACE_MS} ms: the model waits that long before each token; always: Redis syncs each write)`);
-  if (full === undefined || floorFull === undefined) return [];
-  sayShares(`CPU ms per turn at ${FULL_LOAD}`, full.cpu);
-  sayShares(`the same with ${PACE_MS} ms per token`, pacedFull.cpu);
-  const ratio = ownCpuMs(full) / ownCpuMs(floorFull);
-  return [{ what: `CPU of the five services per turn at ${FULL_LOAD}`, value: ratio, unit: '× floor', atMost: 3 }];
+  return [
+    cpuBudget(`CPU of the services per turn at ${FULL_LOAD}`, full),
+    cpuBudget(`the same, ${PACE_MS} ms before each token`, paced),
+  ];
+}
+
+function cpuBudget(what: string, [floor, caribou]: readonly LoadResult[]): Budget {
+  if (floor === undefined || caribou === undefined) throw new Error('two results are compared');
+  sayShares(`${what}, ms by process`, caribou.cpu);
+  return { what, value: ownCpuMs(caribou) / ownCpuMs(floor), unit: '× floor', atMost: 3 };
 }
 
 async function firstToken({ floor, caribou, times }: Bench): Promise<readonly Budget[]> {
@@ -171,8 +180,9 @@ const parts: Readonly<Record<string, Part>> = { loads, firstToken, tokens, longT
 async function againstPeer({ caribou, times }: Bench, url: string): Promise<readonly Budget[]> {
   const peer = langGraphTarget('peer', url, options['peer-assistant']);
   const load = { concurrency: 16, script: simpleTurn() };
-  const theirs = await measureLoad(peer, { ...load, turns: times(48) }, {});
-  const ours = await measureLoad(caribou, { ...load, turns: times(600) }, {});
+  const [theirs] = await measureLoads([{ target: peer, pids: {} }], { ...load, turns: times(48) });
+  const [ours] = await measureLoads([{ target: caribou, pids: {} }], { ...load, turns: times(600) });
+  if (theirs === undefined || ours === undefined) return [];
   sayLoads([theirs, ours]);
   const value = theirs.turnsPerSecond / ours.turnsPerSecond;
   return [{ what: 'turns per second of the peer', value, unit: '× ours', atMost: 1 / 20 }];

@@ -42,11 +42,20 @@ export async function startProcess(plan: ProcessPlan): Promise<RunningProcess> {
   closeSync(log);
   children.add(child);
   const port = await Promise.race([plan.untilReady(child), failed(child), late()]).catch((cause: unknown) => {
-    const output = readFileSync(plan.logFile, 'utf8').slice(-4_000);
-    throw new Error(`${plan.name} did not start:\n${output}`, { cause });
+    throw new Error(`${plan.name} did not start:\n${lastOutput(plan)}`, { cause });
   });
-  return { name: plan.name, pid: child.pid ?? 0, port, stop: () => stopped(child) };
+  const lost = (code: number | null, signal: NodeJS.Signals | null): void => {
+    process.stderr.write(`${plan.name} ended by itself (${code ?? signal}):\n${lastOutput(plan)}\n`);
+  };
+  child.once('exit', lost);
+  const stop = (): Promise<void> => {
+    child.off('exit', lost);
+    return stopped(child);
+  };
+  return { name: plan.name, pid: child.pid ?? 0, port, stop };
 }
+
+const lastOutput = ({ logFile }: ProcessPlan): string => readFileSync(logFile, 'utf8').slice(-4_000);
 
 async function failed(child: ChildProcess): Promise<never> {
   const [code] = (await once(child, 'exit')) as [number | null];
