@@ -10,6 +10,7 @@ export interface SentRequest {
 export class PageNetwork {
   readonly sent: SentRequest[] = [];
   private readonly gone = new AbortController();
+  private readonly unanswered = new Set<Promise<unknown>>();
 
   readonly fetch = (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
     const url = new URL(input instanceof Request ? input.url : input);
@@ -20,8 +21,17 @@ export class PageNetwork {
       body,
     });
     const signals = [this.gone.signal, ...(init.signal ? [init.signal] : [])];
-    return fetch(input, { ...init, signal: AbortSignal.any(signals) });
+    const answer = fetch(input, { ...init, signal: AbortSignal.any(signals) });
+    this.unanswered.add(answer);
+    const forget = (): unknown => this.unanswered.delete(answer);
+    answer.then(forget, forget);
+    return answer;
   };
+
+  /** Resolves once no request waits for its answer. */
+  async settled(): Promise<void> {
+    while (this.unanswered.size > 0) await Promise.allSettled(this.unanswered);
+  }
 
   leave(): void {
     this.gone.abort();

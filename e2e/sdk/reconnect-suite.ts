@@ -1,8 +1,8 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import type { TestService } from '@caribou/testing';
+import { type TestService, waitFor } from '@caribou/testing';
 import { nth, type Stack } from '../stack.js';
-import { ASSISTANT, chunksIn, COMBINED, heldAt, lastValues, newGate, read, say, textsOf } from './calls.js';
-import { SDK_LINES } from './sdk-client.js';
+import { ASSISTANT, chunksIn, COMBINED, lastValues, newGate, type Reading, read, say, textsOf } from './calls.js';
+import { SDK_LINES, type SdkClient, type StreamPart } from './sdk-client.js';
 
 /** One address in front of several gateways, as a load balancer has it; connections go where it points now. */
 interface Switch {
@@ -50,32 +50,39 @@ export function describeReconnect(use: () => Stack): void {
     const balancer = await startSwitch(doomed);
     const gate = newGate();
     const script = `#hold ${gate} after 3\n#say One two three four five six.`;
-    const streams = await Promise.all(
-      SDK_LINES.map(async ({ connect: connectTo }) => {
-        const client = connectTo(balancer.url);
-        const { thread_id: threadId } = await client.threads.create();
-        return read(client.runs.stream(threadId, ASSISTANT, { ...say(script), streamMode: COMBINED }));
-      }),
-    );
-    await heldAt({ stack }, gate);
+    try {
+      const streams = await Promise.all(SDK_LINES.map((line) => openStream(line.connect(balancer.url), script)));
+      await waitFor(() => streams.every(({ parts }) => chunksIn(parts).length > 0), { what: 'words in both streams' });
+      await waitFor(() => stack.model.holding().filter(({ name }) => name === gate).length === streams.length, {
+        what: 'both runs to hold',
+      });
 
-    balancer.point(nth(stack.gateways, 0));
-    await doomed.kill9();
-    stack.model.release(gate);
-    await Promise.all(streams.map(({ end }) => end));
-    await balancer.close();
+      balancer.point(nth(stack.gateways, 0));
+      await doomed.kill9();
+      stack.model.release(gate);
+      await Promise.all(streams.map(({ end }) => end));
 
-    for (const { parts } of streams) {
-      const [, answer] = textsOf(lastValues(parts));
-      expect(answer).toBe('One two three four five six.');
-      expect(
-        chunksIn(parts)
-          .map(({ content }) => content)
-          .join(''),
-      ).toBe(answer);
-      expect(parts.filter(({ event }) => event === 'end')).toHaveLength(1);
-      const ids = parts.flatMap(({ id, event }) => (event === '' || id === undefined ? [] : [id]));
-      expect(new Set(ids).size).toBe(ids.length);
+      for (const { parts } of streams) expectWhole(parts);
+    } finally {
+      await balancer.close();
     }
   });
+}
+
+async function openStream(client: SdkClient, script: string): Promise<Reading> {
+  const { thread_id: threadId } = await client.threads.create();
+  return read(client.runs.stream(threadId, ASSISTANT, { ...say(script), streamMode: COMBINED }));
+}
+
+function expectWhole(parts: readonly StreamPart[]): void {
+  const [, answer] = textsOf(lastValues(parts));
+  expect(answer).toBe('One two three four five six.');
+  expect(
+    chunksIn(parts)
+      .map(({ content }) => content)
+      .join(''),
+  ).toBe(answer);
+  expect(parts.filter(({ event }) => event === 'end')).toHaveLength(1);
+  const ids = parts.flatMap(({ id }) => (id === undefined ? [] : [id]));
+  expect(new Set(ids).size).toBe(ids.length);
 }

@@ -19,6 +19,7 @@ jest.setTimeout(60_000);
 let stack: Stack;
 let api: ApiClient;
 let network: PageNetwork;
+let complaints: jest.SpyInstance;
 
 beforeAll(async () => {
   stack = await startStack();
@@ -32,11 +33,16 @@ afterAll(() => stack.stop());
 beforeEach(() => {
   network = new PageNetwork();
   page.window.sessionStorage.clear();
+  complaints = jest.spyOn(console, 'error').mockImplementation(() => undefined);
 });
 
-afterEach(() => {
+/** The hook logs the errors it hands to the page, React complains in words. */
+afterEach(async () => {
   cleanup();
-  network.leave();
+  await network.settled();
+  const inWords = complaints.mock.calls.filter(([first]) => typeof first === 'string');
+  complaints.mockRestore();
+  expect(inWords).toEqual([]);
 });
 
 function open({ useStream }: HookLine, options: Json = {}, more: Partial<ChatPageProps> = {}) {
