@@ -2,17 +2,22 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ThreadId, UserId } from '@caribou/contracts';
-import {
-  DATA_DIRECTORIES,
-  type DataDirectory,
-  parseVirtualPath,
-  type SandboxThread,
-  type VirtualPath,
-} from '@caribou/core';
+import { DATA_DIRECTORIES, type DataDirectory, type SandboxThread } from '@caribou/core';
 import { below, giveTo, openDirectory } from './descriptor-walk.js';
 import { errnoOf, FileRefusedError, toFileRefused } from './file-refused.js';
 import type { CommandIdentity } from './identity.js';
+import {
+  DIRECTORY_MODE,
+  FILE_MODE,
+  hostPathOf,
+  NEW_FILE,
+  openRegular,
+  type Place,
+  requireRegular,
+  TEMPORARY_MODE,
+  threadNames,
+  withinPlace,
+} from './thread-place.js';
 
 /**
  * The one module for access to users' files from outside a sandbox. Whoever is inside may rename, link and replace
@@ -29,11 +34,8 @@ import type { CommandIdentity } from './identity.js';
 
 /** Largest file that an append may grow, in bytes. */
 export const MAX_FILE_BYTES = 512 * 1024 * 1024;
-const DIRECTORY_MODE = 0o755;
-const FILE_MODE = 0o644;
 const SEARCHABLE_MODE = 0o711;
 const PRIVATE_MODE = 0o700;
-const TEMPORARY_MODE = 0o600;
 
 export interface ThreadFiles {
   /** Makes the three directories, owned by the user of commands. Idempotent. */
@@ -48,34 +50,6 @@ export interface ThreadFiles {
   replace(thread: SandboxThread, path: string, content: Uint8Array): Promise<number>;
   /** Adds to the end of a file, or creates it. Bytes added. @throws {FileRefusedError} */
   append(thread: SandboxThread, path: string, content: Uint8Array): Promise<number>;
-}
-
-const threadNames = ({ userId, threadId }: SandboxThread): readonly string[] => [
-  'users',
-  UserId.parse(userId),
-  'threads',
-  ThreadId.parse(threadId),
-];
-
-interface Place {
-  readonly parents: readonly string[];
-  readonly name: string;
-}
-
-function placeOf(path: string): VirtualPath & Place {
-  const parsed = parseVirtualPath(path);
-  if (parsed === null) throw new FileRefusedError('outside', path);
-  const name = parsed.segments.at(-1);
-  if (name === undefined) throw new FileRefusedError('is_directory', path);
-  return { ...parsed, parents: parsed.segments.slice(0, -1), name };
-}
-
-/** (F2) Closes the handle and refuses unless it is a regular file with a single name. */
-async function requireRegular(handle: FileHandle, path: string): Promise<FileHandle> {
-  const stat = await handle.stat();
-  if (stat.isFile() && stat.nlink === 1) return handle;
-  await handle.close();
-  throw new FileRefusedError(stat.isDirectory() ? 'is_directory' : 'not_regular', path);
 }
 
 /** The permission bits a replacement keeps of what it replaces. @throws FileRefusedError for anything but a file */
@@ -98,8 +72,7 @@ async function replaceIn(
   file: { content: Uint8Array; mode: number; owner: CommandIdentity },
 ): Promise<void> {
   const temporary = below(directory, `.caribou-${randomUUID()}`);
-  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-  const handle = await open(temporary, flags, TEMPORARY_MODE);
+  const handle = await open(temporary, NEW_FILE, TEMPORARY_MODE);
   try {
     await handle.writeFile(file.content);
     await giveTo(handle, file.owner);
@@ -152,32 +125,13 @@ async function prepareThread(homeDir: string, names: readonly string[], owner: C
 
 /** Access to the files of all threads below `homeDir` (CARIBOU_HOME). */
 export function threadFiles(homeDir: string, owner: CommandIdentity): ThreadFiles {
-  const hostPath = (thread: SandboxThread, directory: DataDirectory): string =>
-    join(homeDir, ...threadNames(thread), 'user-data', directory);
-
-  /** Runs `act` on the directory of the path's last name; every refusal names the virtual path. */
-  async function within<T>(
+  const hostPath = (thread: SandboxThread, directory: DataDirectory): string => hostPathOf(homeDir, thread, directory);
+  const within = <T>(
     thread: SandboxThread,
     path: string,
     act: (parent: FileHandle, place: Place) => Promise<T>,
     create = false,
-  ): Promise<T> {
-    const place = placeOf(path);
-    try {
-      const parent = await openDirectory(
-        hostPath(thread, place.directory),
-        place.parents,
-        create ? { owner, mode: DIRECTORY_MODE } : undefined,
-      );
-      try {
-        return await act(parent, place);
-      } finally {
-        await parent.close();
-      }
-    } catch (error) {
-      throw toFileRefused(error, path);
-    }
-  }
+  ): Promise<T> => withinPlace({ homeDir, thread, path, ...(create ? { createFor: owner } : {}) }, act);
 
   return {
     prepare: async (thread) => prepareThread(homeDir, threadNames(thread), owner),
@@ -186,14 +140,7 @@ export function threadFiles(homeDir: string, owner: CommandIdentity): ThreadFile
       openDirectory(hostPath(thread, directory), []).catch((error: unknown) => {
         throw toFileRefused(error, directory);
       }),
-    openFile: (thread, path) =>
-      within(thread, path, async (parent, { name }) => {
-        const handle = await open(
-          below(parent, name),
-          constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
-        );
-        return requireRegular(handle, path);
-      }),
+    openFile: (thread, path) => within(thread, path, (parent, { name }) => openRegular(parent, name, path)),
     replace: (thread, path, content) =>
       within(
         thread,

@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, lstat, open, opendir, rename, unlink } from 'node:fs/promises';
+import type { SandboxThread } from '@caribou/core';
+import { below, giveTo } from './descriptor-walk.js';
+import { errnoOf, FileRefusedError, toFileRefused } from './file-refused.js';
+import type { CommandIdentity } from './identity.js';
+import { MAX_FILE_BYTES, type ThreadFiles } from './thread-files.js';
+import { FILE_MODE, NEW_FILE, TEMPORARY_MODE } from './thread-place.js';
+
+const PART_PREFIX = '.upload-';
+const PART_SUFFIX = '.part';
+/** A part this old is what a killed process left: no request lasts so long. */
+const STALE_MS = 3_600_000;
+/** Names looked at for stale parts when an intake opens. */
+const MAX_SWEPT = 10_000;
+
+/** Whether a name is that of a file still being received. */
+export const isPartName = (name: string): boolean => name.startsWith(PART_PREFIX) && name.endsWith(PART_SUFFIX);
+
+/** A file of a thread as lists show it. */
+export interface FileEntry {
+  readonly name: string;
+  readonly sizeBytes: number;
+  readonly modifiedMs: number;
+}
+
+/** A received file that nobody sees yet. */
+export interface StagedFile {
+  readonly sizeBytes: number;
+  /** Gives the file its name in uploads, in place of a file that has it. @throws {FileRefusedError} */
+  publish(name: string): Promise<FileEntry>;
+}
+
+/** Takes the files of one request: all are received first, then all are published, or none is. */
+export interface UploadIntake {
+  /**
+   * Writes a stream to disk as it comes. What it throws, this throws; the part is removed.
+   *
+   * @throws {FileRefusedError} `too_large` over `maxBytes`, `no_space` on a full disk
+   */
+  receive(source: AsyncIterable<Uint8Array>, maxBytes: number): Promise<StagedFile>;
+  /** Removes what was received and not published. */
+  close(): Promise<void>;
+}
+
+interface Part {
+  readonly path: string;
+  readonly handle: FileHandle;
+}
+
+/** @throws {FileRefusedError} when a directory stands under the name, or anything else that is no file */
+async function requireReplaceable(directory: FileHandle, name: string): Promise<void> {
+  try {
+    const stat = await lstat(below(directory, name));
+    if (!stat.isFile()) throw new FileRefusedError(stat.isDirectory() ? 'is_directory' : 'not_regular', name);
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error;
+  }
+}
+
+async function removeIfThere(path: string): Promise<void> {
+  await unlink(path).catch((error: unknown) => {
+    if (errnoOf(error) !== 'ENOENT') throw error;
+  });
+}
+
+async function writeAll(handle: FileHandle, source: AsyncIterable<Uint8Array>, maxBytes: number): Promise<number> {
+  let written = 0;
+  for await (const chunk of source) {
+    written += chunk.byteLength;
+    if (written > Math.min(maxBytes, MAX_FILE_BYTES)) throw new FileRefusedError('too_large', 'the file');
+    await handle.writeFile(chunk);
+  }
+  return written;
+}
+
+async function removeStale(directory: FileHandle): Promise<void> {
+  const before = Date.now() - STALE_MS;
+  let seen = 0;
+  for await (const { name } of await opendir(below(directory, '.'))) {
+    seen += 1;
+    if (seen > MAX_SWEPT) return;
+    if (!isPartName(name)) continue;
+    const stat = await lstat(below(directory, name)).catch((error: unknown) => {
+      if (errnoOf(error) !== 'ENOENT') throw error;
+      return null;
+    });
+    if (stat !== null && !stat.isDirectory() && stat.mtimeMs < before) await removeIfThere(below(directory, name));
+  }
+}
+
+/** The name leads to the part only by the directory's own entry: who replaces it replaces a file of his own. */
+async function publishPart(directory: FileHandle, { path, handle }: Part, name: string): Promise<FileEntry> {
+  try {
+    await requireReplaceable(directory, name);
+    await handle.chmod(FILE_MODE);
+    await rename(path, below(directory, name));
+    const { size, mtimeMs } = await handle.stat();
+    return { name, sizeBytes: size, modifiedMs: mtimeMs };
+  } catch (error) {
+    throw toFileRefused(error, name);
+  }
+}
+
+/** An intake into the uploads of a thread, whose directories it makes; close it whatever happens. */
+export async function openUploadIntake(
+  files: ThreadFiles,
+  owner: CommandIdentity,
+  thread: SandboxThread,
+): Promise<UploadIntake> {
+  await files.prepare(thread).catch((error: unknown) => {
+    throw toFileRefused(error, 'uploads');
+  });
+  const directory = await files.openDataDirectory(thread, 'uploads');
+  const parts = new Set<Part>();
+  const discard = async (part: Part): Promise<void> => {
+    parts.delete(part);
+    await part.handle.close();
+    await removeIfThere(part.path);
+  };
+  await removeStale(directory);
+  return {
+    async receive(source, maxBytes) {
+      try {
+        const path = below(directory, `${PART_PREFIX}${randomUUID()}${PART_SUFFIX}`);
+        const part = { path, handle: await open(path, NEW_FILE, TEMPORARY_MODE) };
+        parts.add(part);
+        await giveTo(part.handle, owner);
+        const sizeBytes = await writeAll(part.handle, source, maxBytes);
+        return { sizeBytes, publish: (name) => publishPart(directory, part, name) };
+      } catch (error) {
+        throw toFileRefused(error, 'uploads');
+      }
+    },
+    async close() {
+      for (const part of parts) await discard(part);
+      await directory.close();
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import type { FileHandle } from 'node:fs/promises';
+import type { DataDirectory, SandboxThread } from '@caribou/core';
+import { type FileList, listFiles, removeFile } from './directory-files.js';
+import { commandIdentity } from './identity.js';
+import { threadFiles } from './thread-files.js';
+import { openUploadIntake, type UploadIntake } from './upload-intake.js';
+
+/** What a user may do with the files of his threads from outside a sandbox. Paths are virtual. */
+export interface UserFiles {
+  /** An intake into the thread's uploads, which it makes; close it whatever happens. @throws {FileRefusedError} */
+  openIntake(thread: SandboxThread): Promise<UploadIntake>;
+  /** Regular files of a directory by name, at most `maxFiles`. */
+  list(thread: SandboxThread, directory: DataDirectory, maxFiles: number): Promise<FileList>;
+  /** A readable descriptor of a regular file; the caller closes it. @throws {FileRefusedError} */
+  open(thread: SandboxThread, path: string): Promise<FileHandle>;
+  /** Removes a regular file. @throws {FileRefusedError} when there is none under the path */
+  remove(thread: SandboxThread, path: string): Promise<void>;
+}
+
+/** The files of all threads below `homeDir` (CARIBOU_HOME), owned by the user of commands. */
+export function userFiles(homeDir: string): UserFiles {
+  const owner = commandIdentity();
+  const files = threadFiles(homeDir, owner);
+  return {
+    openIntake: (thread) => openUploadIntake(files, owner, thread),
+    list: (thread, directory, maxFiles) => listFiles(files, { thread, directory }, maxFiles),
+    open: (thread, path) => files.openFile(thread, path),
+    remove: (thread, path) => removeFile(homeDir, thread, path),
+  };
+}
