@@ -59,4 +59,19 @@ describe(coalesce, () => {
 
     expect(coalesce([text, usage, text])).toEqual([text, usage, text]);
   });
+
+  test('forty deltas in one burst are told in ten', () => {
+    const burst = Array.from(
+      { length: 40 },
+      (_, index): RunEvent => ({
+        kind: 'message.delta',
+        node: 'model_request',
+        step: 1,
+        message_id: 'm1',
+        content: `t${index} `,
+      }),
+    );
+
+    expect(coalesce(burst)).toHaveLength(10);
+  });
 });

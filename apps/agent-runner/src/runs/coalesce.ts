@@ -6,18 +6,25 @@ type Chunk = NonNullable<Delta['tool_call_chunks']>[number];
 /** Joined deltas stay below this many UTF-16 units, so that one frame never grows with a stalled log. */
 const MAX_JOINED_UNITS = 16_384;
 
+/** Deltas joined into one at most: an answer that comes in one burst is still seen to be written, in ten steps of forty. */
+const MAX_JOINED_DELTAS = 4;
+
 /**
  * Joins neighbouring deltas of the same message, so a slow log costs frames and not tokens. The concatenation of
  * content, reasoning and each tool call's arguments is the same before and after.
  */
 export function coalesce(events: readonly RunEvent[]): RunEvent[] {
   const joined: RunEvent[] = [];
+  let deltasInLast = 0;
   for (const event of events) {
     const last = joined.at(-1);
-    if (last?.kind === 'message.delta' && event.kind === 'message.delta' && mayJoin(last, event)) {
+    const fits = last?.kind === 'message.delta' && event.kind === 'message.delta' && deltasInLast < MAX_JOINED_DELTAS;
+    if (fits && mayJoin(last, event)) {
       joined[joined.length - 1] = join(last, event);
+      deltasInLast += 1;
     } else {
       joined.push(event);
+      deltasInLast = 1;
     }
   }
   return joined;
