@@ -31,6 +31,7 @@ export function remember(memory: StreamMemory, event: RunEvent, kinds: ReadonlyS
       memory.tasks.clear();
       return;
     case 'task.start':
+      if (!kinds.has('tasks') && !kinds.has('debug')) return;
       memory.tasks.set(event.task_id, { node: event.node, id: startedTaskId(event, memory) });
       return;
     case 'model.start':
