@@ -50,7 +50,7 @@ const FULL_LOAD = 64;
 const PACE_MS = 20;
 const STAMPED_STREAMS = 50;
 /** Turns before anything is measured, so that all code is compiled. */
-const WARM_UP_TURNS = 800;
+const WARM_UP_TURNS = 2_500;
 
 async function loads({ fleet, figures, floor, caribou, times }: Bench): Promise<readonly Budget[]> {
   const pids = { ...fleet.services, ...fleet.servers };
