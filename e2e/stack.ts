@@ -18,6 +18,8 @@ export interface StackOptions {
   /** More top-level lines of config.yaml. */
   readonly config?: string;
   readonly sandboxDriver?: 'bwrap' | 'docker';
+  /** More lines of the section `sandbox` of config.yaml, without their indent. */
+  readonly sandbox?: readonly string[];
 }
 
 /** The whole system as real processes: NATS, Redis, the scripted model, and the services, on free loopback ports. */
@@ -66,7 +68,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const [redis, nats] = await Promise.all([startRedis(), startNats()]);
   const configPath = join(homeDir, 'config.yaml');
   const { sandboxDriver: driver = 'bwrap' } = options;
-  const sandbox = `sandbox:\n  driver: ${driver}\n`;
+  const sandbox = `sandbox:\n${[`driver: ${driver}`, ...(options.sandbox ?? [])].map((line) => `  ${line}\n`).join('')}`;
   await writeFile(
     configPath,
     `${options.productionClocks === true ? '' : FAST_CLOCKS}${sandbox}${options.config ?? ''}`,

@@ -13,14 +13,12 @@ import {
 } from '@caribou/sandbox';
 import { createRedis, redisExecutionJournal, redisSandboxRegistry, type RedisConnection } from '@caribou/state';
 import { type DynamicModule, Module } from '@nestjs/common';
+import { BoxReaper } from './box-reaper.js';
 import { Executor } from './executor.js';
 import { ManagerLease } from './manager-lease.js';
 import { SANDBOX_PARTS, SandboxHandlers, type SandboxParts } from './sandbox.handlers.js';
 import { SandboxPool } from './sandbox-pool.js';
 
-/** Boxes held at once; a docker box is a waiting container, a bwrap box only a name. */
-const MAX_BOXES = 64;
-const IDLE_MS = 10 * 60_000;
 const MAX_WAITING_PER_BOX = 32;
 const MAX_RUNNING = 512;
 
@@ -29,6 +27,7 @@ export interface ManagerParts extends SandboxParts {
   readonly managerId: string;
   readonly redis: RedisConnection;
   readonly lease: ManagerLease;
+  readonly reaper: BoxReaper;
   readonly metrics: Metrics;
   /** What must be there for a command to run. */
   readonly checks: readonly HealthCheck[];
@@ -58,6 +57,7 @@ export function toSandboxSettings({ sandbox, homeDir }: Pick<Config, 'sandbox' |
 export function connectParts(config: Config, logger: Logger): ManagerParts {
   const managerId = newId();
   const settings = toSandboxSettings(config);
+  const { idleMs, reapMs, leftoverGraceMs } = config.sandbox;
   const clock = systemClock;
   const redis = createRedis({ url: config.redis.url.reveal(), logger });
   const registry = redisSandboxRegistry(redis);
@@ -68,7 +68,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     ...{ managerId, registry, drivers, clock, logger },
     sandboxIdOf: (thread) => sandboxIdOf(settings, thread),
     onReady: (durationMs) => metrics.sandboxReady(durationMs),
-    ...{ maxBoxes: MAX_BOXES, idleMs: IDLE_MS, maxWaiting: MAX_WAITING_PER_BOX },
+    ...{ maxBoxes: config.sandbox.maxBoxes, idleMs, maxWaiting: MAX_WAITING_PER_BOX },
   });
   const lease = new ManagerLease({
     ...{ managerId, registry, clock, logger },
@@ -76,12 +76,15 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     renewMs: config.clocks.managerRenewMs,
     onRenewed: async (lapsed) => {
       if (lapsed) executor.endThreads(await pool.forgetForeign());
-      await pool.removeIdle();
     },
+  });
+  const reaper = new BoxReaper({
+    ...{ managerId, registry, drivers, pool, clock, logger, idleMs, reapMs },
+    graceMs: Math.max(leftoverGraceMs, config.clocks.managerLeaseMs),
   });
   const executor = new Executor({ journal, registry, pool, lease, clock, logger, maxRunning: MAX_RUNNING });
   return {
-    ...{ managerId, pool, executor, drivers, lease, redis, metrics },
+    ...{ managerId, pool, executor, drivers, lease, reaper, redis, metrics },
     files: threadFiles(settings.homeDir, commandIdentity()),
     checks: [
       { name: 'redis', check: () => registry.isManagerAlive(managerId) },

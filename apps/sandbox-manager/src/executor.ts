@@ -9,7 +9,8 @@ import type {
   SandboxThread,
 } from '@caribou/core';
 import { BoxGoneError } from '@caribou/sandbox';
-import type { Box, SandboxPool } from './sandbox-pool.js';
+import type { Box } from './box.js';
+import type { SandboxPool } from './sandbox-pool.js';
 import { settledWithin } from './settled-within.js';
 
 /**
@@ -101,7 +102,9 @@ export class Executor {
       throw new RateLimitedError('too many executions at once', { details: { retryAfterMs: 1000 } });
     }
     const controller = new AbortController();
-    const reply = this.perform(job, box, controller.signal).finally(() => this.running.delete(key));
+    const reply = this.options.pool
+      .using(box, () => this.perform(job, box, controller.signal))
+      .finally(() => this.running.delete(key));
     this.running.set(key, { thread: job.thread, argsHash: job.argsHash, controller, reply });
     return reply;
   }
@@ -208,19 +211,20 @@ export class Executor {
 
   /** A box that went away is made again once: nothing had begun in it. */
   private async runInReadyBox<Reply>(job: Execution<Reply>, box: Box, signal: AbortSignal): Promise<Reply> {
+    const seen = box.ready;
     try {
       return await job.run(box, signal);
     } catch (error) {
       if (!(error instanceof BoxGoneError)) throw error;
     }
-    await this.remake(box);
+    await this.replace(box, seen);
     return job.run(box, signal);
   }
 
   /** @throws {BoxGoneError} when the box cannot be made again */
-  private async remake(box: Box): Promise<void> {
+  private async replace(box: Box, seen: Box['ready']): Promise<void> {
     try {
-      await this.options.pool.remake(box);
+      await this.options.pool.replace(box, seen);
     } catch (error) {
       if (error instanceof UnavailableError)
         throw new BoxGoneError(error.message, { cause: error, details: error.details });

@@ -27,6 +27,7 @@ runMain(async () => {
   app.useGlobalFilters(new RpcErrorFilter(logger));
   const health = await startHealthServer({ port: config.healthPort, checks: parts.checks, metrics: parts.metrics });
   parts.lease.start();
+  parts.reaper.start();
   await app.listen();
   liveUntilStopped({
     logger,
@@ -34,6 +35,7 @@ runMain(async () => {
     healthPort: health.port,
     stop: [
       { name: 'executions', run: () => parts.executor.drain(config.clocks.drainMs / 2) },
+      { name: 'reaper', run: () => parts.reaper.stop() },
       { name: 'sandboxes', run: () => parts.pool.close() },
       { name: 'lease', run: () => parts.lease.stop() },
       { name: 'nest', run: () => app.close() },

@@ -1,7 +1,8 @@
 import type { Clock } from '@caribou/core';
+import { REPLACED } from './replacement-notice.js';
 import { FakeDriver } from './testing/fake-driver.js';
 import { InMemoryRegistry } from './testing/in-memory-registry.js';
-import { testManager, thread } from './testing/test-manager.js';
+import { commandOf, testManager, thread, until } from './testing/test-manager.js';
 
 describe('SandboxPool', () => {
   let registry: InMemoryRegistry;
@@ -86,16 +87,20 @@ describe('SandboxPool', () => {
     const time = { ms: 0 };
     const clock: Clock = { now: () => time.ms, monotonicMs: () => time.ms, sleep: () => Promise.resolve() };
     const { pool } = testManager('m1', registry, driver, clock);
-    for (const [index, threadId] of ['t1', 't2', 't3', 't4'].entries()) {
-      time.ms = index;
+    await pool.acquire(thread, 1);
+    let release = (): void => undefined;
+    const working = pool.using(pool.held(thread, 'box-t1'), () => new Promise<void>((resolve) => (release = resolve)));
+    for (const [index, threadId] of ['t2', 't3', 't4'].entries()) {
+      time.ms = 1 + index;
       await pool.acquire({ userId: 'default', threadId }, 1);
     }
-    let release = (): void => undefined;
-    const working = pool.held(thread, 'box-t1').lane.run(() => new Promise<void>((resolve) => (release = resolve)));
+    await until(() => driver.removed.length > 1);
+    expect(driver.removed).toEqual(['box-t2', 'box-t3']);
 
+    time.ms = 60_000;
     await pool.removeIdle();
     expect(driver.removed).toEqual(['box-t2', 'box-t3']);
-    time.ms = 100_000;
+    time.ms = 60_004;
     await pool.removeIdle();
     expect(driver.removed).toEqual(['box-t2', 'box-t3', 'box-t4']);
 
@@ -103,5 +108,72 @@ describe('SandboxPool', () => {
     await working;
     await pool.close();
     expect(driver.removed).toContain('box-t1');
+  });
+
+  test('one box too many makes the longest unused one go at once (P4)', async () => {
+    const { pool } = testManager('m1', registry, driver);
+    for (const threadId of ['t1', 't2', 't3']) await pool.acquire({ userId: 'default', threadId }, 1);
+    await until(() => driver.removed.length > 0);
+
+    expect(driver.removed).toEqual(['box-t1']);
+  });
+
+  test('a box that went away between two runs is made again by the acquire, and the next command says so once (P6)', async () => {
+    const { pool, executor } = testManager('m1', registry, driver);
+    await pool.acquire(thread, 1);
+    driver.gone = true;
+
+    await pool.acquire(thread, 1);
+    expect(driver.created.map(({ fresh }) => fresh)).toEqual([true, false]);
+    expect(await executor.execute(commandOf('echo a', { key: 'a' }))).toMatchObject({ stdout: 'a', stderr: REPLACED });
+    expect(await executor.execute(commandOf('echo b', { key: 'b' }))).toMatchObject({ stdout: 'b', stderr: '' });
+  });
+
+  test('two that find a box gone make it again once (P1, P6)', async () => {
+    const { pool } = testManager('m1', registry, driver);
+    await pool.acquire(thread, 1);
+    const box = pool.held(thread, 'box-t1');
+    const seen = box.ready;
+
+    await Promise.all([pool.replace(box, seen), pool.replace(box, seen)]);
+
+    expect(driver.created).toHaveLength(2);
+  });
+
+  test('a box that has passed to another manager is not made again here (P1)', async () => {
+    const { pool } = testManager('m1', registry, driver);
+    await pool.acquire(thread, 1);
+    const box = pool.held(thread, 'box-t1');
+    registry.bindings.set('default/t1', { managerId: 'm2', sandboxId: 'box-t1', driver: 'docker' });
+    await pool.forgetForeign();
+
+    await expect(pool.replace(box, box.ready)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(driver.created).toHaveLength(1);
+  });
+
+  test('a box that is being removed is made again only after that (P4)', async () => {
+    const { pool } = testManager('m1', registry, driver);
+    await pool.acquire(thread, 1);
+    let removed = (): void => undefined;
+    jest.spyOn(driver, 'remove').mockImplementationOnce(() => new Promise((resolve) => (removed = resolve)));
+    for (const threadId of ['t2', 't3']) await pool.acquire({ userId: 'default', threadId }, 1);
+    const again = pool.acquire(thread, 1);
+    await until(() => pool.holds('box-t1'));
+    expect(driver.created.map(({ sandboxId }) => sandboxId)).toEqual(['box-t1', 'box-t2', 'box-t3']);
+    removed();
+
+    await again;
+    expect(driver.created.map(({ sandboxId }) => sandboxId)).toEqual(['box-t1', 'box-t2', 'box-t3', 'box-t1']);
+  });
+
+  test('closing removes a box that is just being made, and makes no more (P4)', async () => {
+    const { pool } = testManager('m1', registry, driver);
+    const acquired = pool.acquire(thread, 1);
+    await until(() => pool.holds('box-t1'));
+    await pool.close();
+    await acquired;
+
+    expect(driver.removed).toEqual(['box-t1']);
+    await expect(pool.acquire({ userId: 'default', threadId: 't2' }, 1)).rejects.toMatchObject({ code: 'unavailable' });
   });
 });

@@ -1,19 +1,9 @@
-import { NotFoundError } from '@caribou/contracts';
+import { NotFoundError, UnavailableError } from '@caribou/contracts';
 import type { Clock, Logger, SandboxDriverKind, SandboxRecord, SandboxRegistry, SandboxThread } from '@caribou/core';
-import type { BoxSpec, SandboxDriver, SandboxDrivers } from '@caribou/sandbox';
+import type { SandboxDriver, SandboxDrivers } from '@caribou/sandbox';
+import type { Box } from './box.js';
 import { ExecutionLane } from './execution-lane.js';
-
-/** A sandbox that this manager holds. */
-export interface Box {
-  readonly spec: BoxSpec;
-  readonly driver: SandboxDriver;
-  readonly lane: ExecutionLane;
-  /** Set while the box is being made or is ready; absent when it has to be made first. */
-  ready?: Promise<void>;
-  /** False until this process has made it once: before that, what runs in it is a predecessor's. */
-  made: boolean;
-  lastUsedMs: number;
-}
+import { tellingOfReplacement } from './replacement-notice.js';
 
 export interface SandboxPoolOptions {
   readonly managerId: string;
@@ -23,7 +13,7 @@ export interface SandboxPoolOptions {
   readonly onReady?: (durationMs: number) => void;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Beyond this many, the longest unused box goes. */
+  /** Beyond this many, the longest unused box goes; more of them in use at once are let be. */
   readonly maxBoxes: number;
   /** A box unused for this long goes, in milliseconds. */
   readonly idleMs: number;
@@ -40,9 +30,14 @@ const keyOf = ({ userId, threadId }: SandboxThread): string => `${userId}/${thre
  *  P2  the first thing done to a box is to end what an earlier manager left in it
  *  P3  the driver of a thread never changes
  *  P4  a box that goes, goes with its processes; its files stay, and the next use makes it again
+ *  P5  a box in use is never removed, but when this process stops
+ *  P6  a box that went away by itself is made again before its next use, and the next command's result says so
  */
 export class SandboxPool {
   private readonly boxes = new Map<string, Box>();
+  /** Removals under way, by sandbox id: a box is made again only after its removal. */
+  private readonly removals = new Map<string, Promise<void>>();
+  private closed = false;
 
   constructor(private readonly options: SandboxPoolOptions) {}
 
@@ -57,8 +52,12 @@ export class SandboxPool {
     const { registry, managerId, sandboxIdOf, drivers } = this.options;
     const driver = this.boxes.get(keyOf(thread))?.driver.kind ?? (await this.proposedKind(thread));
     const record = await registry.bind(thread, { managerId, sandboxId: sandboxIdOf(thread), driver, epoch });
-    if (record.managerId === managerId)
-      await this.ready(this.boxFor(thread, record, await drivers.ofKind(record.driver)));
+    if (record.managerId === managerId) {
+      const box = this.boxFor(thread, record, await drivers.ofKind(record.driver));
+      await this.using(box, () => this.readyAndAlive(box));
+      // Nobody waits for what has to go for this one: removals never reject, and `close` awaits them.
+      if (this.boxes.size > this.options.maxBoxes) void this.removeIdle();
+    }
     return record;
   }
 
@@ -76,13 +75,21 @@ export class SandboxPool {
     const key = keyOf({ userId, threadId });
     const known = this.boxes.get(key);
     if (known !== undefined) return known;
+    if (this.closed)
+      throw new UnavailableError('this sandbox-manager is stopping', { details: { dependency: 'sandbox' } });
     const { managerId, maxWaiting, clock } = this.options;
     const spec = { sandboxId: record.sandboxId, managerId, userId, threadId };
     const box: Box = {
       spec,
-      driver,
+      driver: tellingOfReplacement(driver, () => {
+        const { replaced } = box;
+        box.replaced = false;
+        return replaced;
+      }),
       lane: new ExecutionLane(maxWaiting),
       made: false,
+      users: 0,
+      replaced: false,
       lastUsedMs: clock.monotonicMs(),
     };
     this.boxes.set(key, box);
@@ -101,6 +108,25 @@ export class SandboxPool {
     return box;
   }
 
+  /** (P5) The result of `work`, which needs the box. */
+  async using<T>(box: Box, work: () => Promise<T>): Promise<T> {
+    box.users += 1;
+    try {
+      return await work();
+    } finally {
+      box.users -= 1;
+      box.lastUsedMs = this.options.clock.monotonicMs();
+    }
+  }
+
+  /** (P6) A box that others are working in needs no look: they find out themselves. */
+  private async readyAndAlive(box: Box): Promise<void> {
+    const seen = box.ready;
+    await this.ready(box);
+    if (seen === undefined || box.users > 1 || (await box.driver.isAlive(box.spec))) return;
+    await this.replace(box, seen);
+  }
+
   /** Resolves when the box is ready for commands. One attempt at a time; a failed one is repeated by the next caller. */
   async ready(box: Box): Promise<void> {
     box.ready ??= this.make(box);
@@ -114,6 +140,7 @@ export class SandboxPool {
   }
 
   private async make(box: Box): Promise<void> {
+    await this.removals.get(box.spec.sandboxId);
     const beganMs = this.options.clock.monotonicMs();
     await box.driver.create(box.spec, { fresh: !box.made });
     box.made = true;
@@ -126,10 +153,30 @@ export class SandboxPool {
     );
   }
 
-  /** Makes a box again that went away. */
-  async remake(box: Box): Promise<void> {
-    delete box.ready;
+  /**
+   * (P6) Makes a box again that went away, `seen` being its readiness before that: whoever comes second waits for the
+   * first one's.
+   *
+   * @throws {UnavailableError} when it cannot be made, or is not this manager's any more
+   */
+  async replace(box: Box, seen: Box['ready']): Promise<void> {
+    const { sandboxId, userId, threadId } = box.spec;
+    if (this.boxes.get(keyOf(box.spec)) !== box)
+      throw new UnavailableError('the sandbox has passed to another', { details: { dependency: 'sandbox' } });
+    if (box.ready === seen) {
+      delete box.ready;
+      box.replaced = true;
+      this.options.logger.warn(
+        { event: 'sandbox.replace', sandboxId, userId, threadId },
+        'a sandbox had gone away and is made again',
+      );
+    }
     await this.ready(box);
+  }
+
+  /** Whether this manager holds the sandbox, or is removing it. */
+  holds(sandboxId: string): boolean {
+    return this.removals.has(sandboxId) || [...this.boxes.values()].some(({ spec }) => spec.sandboxId === sandboxId);
   }
 
   /** The run is over; whether this manager held the box. What is idle for long is removed later. */
@@ -141,7 +188,7 @@ export class SandboxPool {
   async removeIdle(): Promise<void> {
     const { clock, idleMs, maxBoxes } = this.options;
     const oldestFirst = [...this.boxes.values()]
-      .filter((box) => !box.lane.busy)
+      .filter((box) => box.users === 0)
       .sort((left, right) => left.lastUsedMs - right.lastUsedMs);
     const excess = this.boxes.size - maxBoxes;
     const nowMs = clock.monotonicMs();
@@ -165,18 +212,30 @@ export class SandboxPool {
     return foreign;
   }
 
-  /** Removes all boxes; files stay. */
+  /** Removes all boxes, those that are just being made included, and makes no more; files stay. */
   async close(): Promise<void> {
-    await Promise.all([...this.boxes.values()].map((box) => this.remove(box)));
+    this.closed = true;
+    const boxes = [...this.boxes.values()];
+    await Promise.allSettled(boxes.map(({ ready }) => ready ?? Promise.resolve()));
+    await Promise.all(boxes.map((box) => this.remove(box)));
+    await Promise.all([...this.removals.values()]);
   }
 
-  private async remove(box: Box): Promise<void> {
+  private remove(box: Box): Promise<void> {
+    const { sandboxId } = box.spec;
     this.boxes.delete(keyOf(box.spec));
+    const removal = this.end(box).finally(() => this.removals.delete(sandboxId));
+    this.removals.set(sandboxId, removal);
+    return removal;
+  }
+
+  /** Never rejects. */
+  private async end(box: Box): Promise<void> {
     const { sandboxId } = box.spec;
     try {
       await box.driver.remove(box.spec);
     } catch (error) {
-      // What stays behind is ended by whoever uses the thread next (P2).
+      // What stays behind is removed by the reaper, or by whoever uses the thread next (P2).
       this.options.logger.warn(
         { event: 'sandbox.remove', outcome: 'error', sandboxId, error },
         'a sandbox was not removed',

@@ -36,6 +36,10 @@ export interface SandboxConfig {
   readonly runtime?: string;
   /** `homeDir` as the Docker engine sees it, when it is not the same path. */
   readonly hostHomeDir?: string;
+  readonly maxBoxes: number;
+  readonly idleMs: number;
+  readonly reapMs: number;
+  readonly leftoverGraceMs: number;
   readonly limits: SandboxLimits;
 }
 

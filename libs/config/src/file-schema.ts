@@ -77,6 +77,12 @@ export const SandboxFile = z
       .startsWith('/', 'must be an absolute path')
       .optional()
       .describe('CARIBOU_HOME as the Docker engine sees it, when the sandbox-manager itself runs in a container'),
+    max_boxes: integer(64, 1, 10_000).describe('Sandboxes of one sandbox-manager; over them the longest unused goes'),
+    idle_ms: integer(600_000, 1_000, 604_800_000).describe('A sandbox that is unused for this long goes; files stay'),
+    reap_ms: integer(60_000, 100, 3_600_000).describe('How often a sandbox-manager looks for what can go'),
+    leftover_grace_ms: integer(30_000, 1_000, 3_600_000).describe(
+      'Time that what a dead sandbox-manager left and nobody names stays; at least manager_lease_ms',
+    ),
     limits: LimitsFile.prefault({}),
   })
   .describe('Where commands run; there is no execution on the host');

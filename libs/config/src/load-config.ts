@@ -126,6 +126,10 @@ function toSandbox(value: z.output<typeof SandboxFile>): SandboxConfig {
   return {
     driver: value.driver,
     image: value.image,
+    maxBoxes: value.max_boxes,
+    idleMs: value.idle_ms,
+    reapMs: value.reap_ms,
+    leftoverGraceMs: value.leftover_grace_ms,
     ...present({ runtime: value.runtime, hostHomeDir: value.host_home_dir }),
     limits: camelKeys(value.limits),
   };

@@ -5,7 +5,7 @@ import type { DataDirectory } from '@caribou/core';
 import { isRunning, markChildren, markProcess, type ProcessMark } from './bwrap-host.js';
 import { launch, type LaunchPlan, type LaunchSources } from './bwrap-launch.js';
 import { explainFailure, planLaunch } from './bwrap-probe.js';
-import { BwrapRecords } from './bwrap-records.js';
+import { BwrapRecords, instanceOf } from './bwrap-records.js';
 import { follow, killMarked, untilOver } from './bwrap-run.js';
 import {
   type BoxCommand,
@@ -127,9 +127,18 @@ export class BwrapDriver implements SandboxDriver {
     await this.endRecorded(box);
   }
 
-  private async endRecorded({ sandboxId }: BoxSpec): Promise<void> {
+  async removeInstance(listed: BoxInfo): Promise<void> {
+    await this.endRecorded(listed, listed.instance);
+  }
+
+  isAlive(): Promise<boolean> {
+    return Promise.resolve(true);
+  }
+
+  /** Ends what the record names; with `instance`, only when it names that one. */
+  private async endRecorded({ sandboxId }: BoxSpec, instance?: string): Promise<void> {
     const record = this.records.read(sandboxId);
-    if (record === null) return;
+    if (record === null || (instance !== undefined && instanceOf(record) !== instance)) return;
     if (isRunning(record)) {
       // bwrap's child is PID 1 of the box: when that is over, so is everything in it.
       const inside = markChildren(record.pid);

@@ -15,6 +15,9 @@ const ProcessRecord = z.object({
 });
 export type ProcessRecord = z.infer<typeof ProcessRecord>;
 
+/** A process start: pid and start time together are never used again. */
+export const instanceOf = ({ pid, startTicks }: ProcessMark): string => `${pid}:${startTicks}`;
+
 /**
  * One file per box while a command runs in it, so that another manager of this machine can end what a manager that is
  * paused, or was killed in the wrong moment, left running. The folder is the platform's own; no sandbox sees it.
@@ -63,6 +66,7 @@ export class BwrapRecords {
         .map(({ sandboxId, managerId, userId, threadId, pid, startTicks }) => ({
           ...{ sandboxId, managerId, userId, threadId },
           running: isRunning({ pid, startTicks }),
+          instance: instanceOf({ pid, startTicks }),
         }));
     } catch (error) {
       if (errnoOf(error) === 'ENOENT') return [];

@@ -7,7 +7,7 @@ function driver(kind: SandboxDriverKind, probes: Probe[]): SandboxDriver {
     throw new Error('not used');
   };
   return {
-    ...{ kind, create: unused, exec: unused, remove: unused, list: unused },
+    ...{ kind, create: unused, exec: unused, remove: unused, list: unused, isAlive: unused, removeInstance: unused },
     probe: () => Promise.resolve((probes.length > 1 ? probes.shift() : probes[0]) ?? { ok: false, reason: 'none' }),
   };
 }
@@ -21,6 +21,14 @@ function clockAt(time: { ms: number }): Clock {
 const clock = clockAt({ ms: 0 });
 
 describe('chooseAmong', () => {
+  test('names what can be used here and what the settings allow', async () => {
+    const drivers = [driver('docker', [no('away')]), driver('bwrap', [yes])];
+
+    const kinds = async (wanted: 'auto' | 'docker'): Promise<string[]> =>
+      (await chooseAmong(drivers, wanted, clock).usable()).map(({ kind }) => kind);
+    expect([await kinds('auto'), await kinds('docker')]).toEqual([['bwrap'], []]);
+  });
+
   test('prefers docker, and takes bubblewrap when docker is away', async () => {
     const both = chooseAmong([driver('docker', [yes]), driver('bwrap', [yes])], 'auto', clock);
     const one = chooseAmong([driver('docker', [no('away')]), driver('bwrap', [yes])], 'auto', clock);

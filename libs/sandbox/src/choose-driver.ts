@@ -13,6 +13,8 @@ export interface SandboxDrivers {
   forNewThread(): Promise<SandboxDriver>;
   /** The driver of a thread that has one: no other will do. @throws {UnavailableError} when it cannot be used here */
   ofKind(kind: SandboxDriverKind): Promise<SandboxDriver>;
+  /** All drivers that the settings allow and that can be used here now. */
+  usable(): Promise<readonly SandboxDriver[]>;
 }
 
 interface Candidate {
@@ -58,12 +60,14 @@ export function chooseAmong(
     });
   }
 
+  const allowed = candidates.filter(({ driver }) => wanted === 'auto' || driver.kind === wanted);
+
   return {
-    forNewThread: () =>
-      firstUsable(
-        candidates.filter(({ driver }) => wanted === 'auto' || driver.kind === wanted),
-        'no sandbox is available, and commands never run outside of one',
-      ),
+    usable: async () => {
+      const answers = await Promise.all(allowed.map(probe));
+      return allowed.filter((_, index) => answers[index]?.ok === true).map(({ driver }) => driver);
+    },
+    forNewThread: () => firstUsable(allowed, 'no sandbox is available, and commands never run outside of one'),
     ofKind: (kind) =>
       firstUsable(
         candidates.filter(({ driver }) => driver.kind === kind),

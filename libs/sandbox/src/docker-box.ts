@@ -45,7 +45,11 @@ function bindMounts(settings: SandboxSettings, files: ThreadFiles, box: BoxSpec)
  * would fill the engine's disk with whatever a command prints; without `Init` the children of a fork bomb stay zombies
  * and use up the process limit for good.
  */
-export function containerOptions(settings: SandboxSettings, files: ThreadFiles, box: BoxSpec): ContainerCreateOptions {
+export function containerOptions(
+  settings: SandboxSettings & { readonly home: string },
+  files: ThreadFiles,
+  box: BoxSpec,
+): ContainerCreateOptions {
   const { limits } = settings;
   const options: ContainerCreateOptions = {
     name: box.sandboxId,
@@ -84,7 +88,7 @@ export function containerOptions(settings: SandboxSettings, files: ThreadFiles, 
     ...options,
     Labels: {
       [LABEL.mark]: '1',
-      [LABEL.home]: homeLabel(settings),
+      [LABEL.home]: settings.home,
       [LABEL.manager]: box.managerId,
       [LABEL.user]: box.userId,
       [LABEL.thread]: box.threadId,
@@ -100,5 +104,12 @@ export function toBoxInfo(container: ContainerInfo): BoxInfo | null {
   const userId = container.Labels[LABEL.user];
   const threadId = container.Labels[LABEL.thread];
   if (name === undefined || managerId === undefined || userId === undefined || threadId === undefined) return null;
-  return { sandboxId: name, managerId, userId, threadId, running: container.State === 'running' };
+  return {
+    sandboxId: name,
+    managerId,
+    userId,
+    threadId,
+    running: container.State === 'running',
+    instance: container.Id,
+  };
 }

@@ -105,8 +105,24 @@ if (reason === null) {
     test('lists its boxes with whose they are, and those of no other installation', async () => {
       await driver.create(box, { fresh: false });
 
-      expect(await driver.list()).toEqual([{ ...box, running: true }]);
+      expect(await driver.list()).toEqual([{ ...box, running: true, instance: expect.any(String) }]);
       expect(await new DockerDriver(settingsOf(`${home}-other`)).list()).toEqual([]);
+    });
+
+    test('removes the very container that was listed, not one that has its name since', async () => {
+      await driver.create(box, { fresh: true });
+      const [listed] = await driver.list();
+      if (listed === undefined) throw new Error('nothing listed');
+      const other = { ...box, managerId: 'm2' };
+      await driver.create(other, { fresh: true });
+
+      await driver.removeInstance(listed);
+      expect(await driver.isAlive(other)).toBe(true);
+      const [successor] = await driver.list();
+      if (successor === undefined) throw new Error('nothing listed');
+      await driver.removeInstance(successor);
+      await driver.removeInstance(successor);
+      expect([await driver.isAlive(other), await driver.list()]).toEqual([false, []]);
     });
 
     test('a command for a container that is gone is a BoxGoneError, and runs once the box is made again', async () => {

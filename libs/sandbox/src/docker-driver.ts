@@ -42,7 +42,11 @@ export class DockerDriver implements SandboxDriver {
    */
   private readonly engineIds = new Map<string, string>();
 
-  constructor(private readonly settings: SandboxSettings) {
+  /** With `home`, boxes are labelled as those of that installation: a trial that dies halfway is found there. */
+  constructor(
+    private readonly settings: SandboxSettings,
+    private readonly home = homeLabel(settings),
+  ) {
     this.docker = openEngine(settings.engineSocket);
     this.files = threadFiles(settings.homeDir, this.identity);
   }
@@ -73,7 +77,7 @@ export class DockerDriver implements SandboxDriver {
     const trialHome = mkdtempSync(join(homeDir, 'probe-'));
     chmodSync(trialHome, 0o711);
     const seenByEngine = hostHomeDir === undefined ? {} : { hostHomeDir: join(hostHomeDir, basename(trialHome)) };
-    const trial = new DockerDriver({ ...this.settings, homeDir: trialHome, ...seenByEngine });
+    const trial = new DockerDriver({ ...this.settings, homeDir: trialHome, ...seenByEngine }, this.home);
     const box = { sandboxId: `caribou-probe-${newId()}`, managerId: newId(), userId: 'probe', threadId: 'probe' };
     try {
       await trial.create(box, { fresh: false });
@@ -99,7 +103,7 @@ export class DockerDriver implements SandboxDriver {
 
   async create(box: BoxSpec, { fresh }: { readonly fresh: boolean }): Promise<void> {
     await this.files.prepare(box);
-    const options = containerOptions(this.settings, this.files, box);
+    const options = containerOptions({ ...this.settings, home: this.home }, this.files, box);
     let mayKeep = !fresh;
     for (let attempt = 1; attempt <= CREATE_ATTEMPTS; attempt += 1) {
       const found = await unlessStatus(this.docker.getContainer(box.sandboxId).inspect(), [404]);
@@ -144,8 +148,17 @@ export class DockerDriver implements SandboxDriver {
     await unlessStatus(this.docker.getContainer(idOrName).remove({ force: true, v: true }), [404, 409]);
   }
 
+  async isAlive(box: BoxSpec): Promise<boolean> {
+    const found = await unlessStatus(this.container(box).inspect(), [404]);
+    return found !== null && found.State.Running && !found.State.Paused;
+  }
+
+  async removeInstance({ instance }: BoxInfo): Promise<void> {
+    await this.removeContainer(instance);
+  }
+
   async list(): Promise<readonly BoxInfo[]> {
-    const label = [`${LABEL.mark}=1`, `${LABEL.home}=${homeLabel(this.settings)}`];
+    const label = [`${LABEL.mark}=1`, `${LABEL.home}=${this.home}`];
     const containers = await unlessStatus(this.docker.listContainers({ all: true, filters: { label } }), []);
     return (containers ?? []).map(toBoxInfo).filter((box) => box !== null);
   }

@@ -33,6 +33,8 @@ export interface BoxResult {
 /** A box that a manager of this machine or engine left or holds. */
 export interface BoxInfo extends BoxSpec {
   readonly running: boolean;
+  /** Tells this very box from one that is made under the same sandbox id later. */
+  readonly instance: string;
 }
 
 export type Probe = { readonly ok: true; readonly detail: string } | { readonly ok: false; readonly reason: string };
@@ -71,8 +73,20 @@ export interface SandboxDriver {
   exec(box: BoxSpec, command: BoxCommand, signal: AbortSignal): Promise<BoxResult>;
   /** Ends what runs in the box and removes it; the files stay. Idempotent. */
   remove(box: BoxSpec): Promise<void>;
-  /** Boxes of this installation, whoever made them. */
+  /**
+   * Whether the box is there and takes commands; always true where a box lasts only as long as its command.
+   *
+   * @throws {UnavailableError} when nobody can tell
+   */
+  isAlive(box: BoxSpec): Promise<boolean>;
+  /** Boxes of this installation, whoever made them. @throws {UnavailableError} when the engine does not answer */
   list(): Promise<readonly BoxInfo[]>;
+  /**
+   * Ends and removes the very box that was listed; one that was made under its sandbox id since stays. Idempotent.
+   *
+   * @throws {UnavailableError} when the engine does not answer
+   */
+  removeInstance(listed: BoxInfo): Promise<void>;
 }
 
 /** Longest command: the kernel takes 128 KiB for one argument. */

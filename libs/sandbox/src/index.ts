@@ -3,6 +3,7 @@ export { chooseAmong, type SandboxDrivers, sandboxDrivers } from './choose-drive
 export {
   type BoxCommand,
   BoxGoneError,
+  type BoxInfo,
   type BoxResult,
   type BoxSpec,
   MAX_COMMAND_BYTES,

@@ -1,6 +1,7 @@
 import {
   type BoxCommand,
   BoxGoneError,
+  type BoxInfo,
   type BoxResult,
   type BoxSpec,
   type Probe,
@@ -25,6 +26,9 @@ export class FakeDriver implements SandboxDriver {
   readonly removed: string[] = [];
   readonly ran: string[] = [];
   readonly running = new Set<RunningCommand>();
+  readonly removedInstances: string[] = [];
+  /** What `list` answers. */
+  readonly listed = new Set<BoxInfo>();
   gone = false;
   mostAtOnce = 0;
 
@@ -79,7 +83,17 @@ export class FakeDriver implements SandboxDriver {
     return Promise.resolve();
   }
 
-  list(): Promise<readonly []> {
-    return Promise.resolve([]);
+  isAlive(): Promise<boolean> {
+    return Promise.resolve(!this.gone);
+  }
+
+  list(): Promise<readonly BoxInfo[]> {
+    return Promise.resolve([...this.listed]);
+  }
+
+  removeInstance(listed: BoxInfo): Promise<void> {
+    this.listed.delete(listed);
+    this.removedInstances.push(listed.instance);
+    return Promise.resolve();
   }
 }

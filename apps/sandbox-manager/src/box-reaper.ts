@@ -1,0 +1,105 @@
+import { UnavailableError } from '@caribou/contracts';
+import type { Clock, Logger, SandboxRegistry } from '@caribou/core';
+import type { BoxInfo, SandboxDriver, SandboxDrivers } from '@caribou/sandbox';
+import type { SandboxPool } from './sandbox-pool.js';
+
+export interface BoxReaperOptions {
+  readonly managerId: string;
+  readonly registry: Pick<SandboxRegistry, 'isManagerAlive' | 'binding'>;
+  readonly drivers: Pick<SandboxDrivers, 'usable'>;
+  readonly pool: Pick<SandboxPool, 'removeIdle' | 'holds'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Time between two looks, in milliseconds. */
+  readonly reapMs: number;
+  /** A leftover whose thread is bound to nobody, or to another manager, goes after this long, in milliseconds. */
+  readonly graceMs: number;
+  /** A leftover that its thread may still come back to goes after this long, in milliseconds. */
+  readonly idleMs: number;
+}
+
+/**
+ * Removes boxes that nobody needs: idle ones of this manager, and what dead managers left.
+ *
+ *  R1  a box of another manager whose lease lives is never touched; a box of this manager only when its pool does not
+ *      hold it
+ *  R2  a leftover whose thread's binding names its manager stays for `idleMs` (the thread takes it over on its next
+ *      use); any other one for `graceMs`; counted from when this manager first saw it as a leftover without a break
+ *  R3  what goes is the very box that was seen; one made under its sandbox id since stays
+ *  R4  while registry or engine does not answer, nothing is decided and no time counts as seen
+ */
+export class BoxReaper {
+  /** When each leftover was first seen; holds no more than the last look found. */
+  private firstSeen = new Map<string, number>();
+  private readonly stopping = new AbortController();
+  private loop: Promise<void> = Promise.resolve();
+
+  constructor(private readonly options: BoxReaperOptions) {}
+
+  /** Looks now and then again and again, until `stop`. */
+  start(): void {
+    this.loop = this.lookUntilStopped();
+  }
+
+  /** Resolves when a look that is under way is over. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.loop;
+  }
+
+  private async lookUntilStopped(): Promise<void> {
+    const { clock, reapMs, logger } = this.options;
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      try {
+        await this.reap();
+      } catch (error) {
+        // The wall of this loop: one bad look must not be the last one.
+        logger[error instanceof UnavailableError ? 'warn' : 'error'](
+          { event: 'sandbox.reap', outcome: 'error', error },
+          'the look for unused sandboxes failed',
+        );
+      }
+      await clock.sleep(reapMs, signal).catch((reason: unknown) => {
+        if (!signal.aborted) throw reason;
+      });
+    }
+  }
+
+  /** One look. @throws {UnavailableError} when registry or engine is away */
+  async reap(): Promise<void> {
+    await this.options.pool.removeIdle();
+    const before = this.firstSeen;
+    this.firstSeen = new Map();
+    for (const driver of await this.options.drivers.usable()) {
+      for (const box of await driver.list()) await this.consider(box, driver, before);
+    }
+  }
+
+  private async consider(box: BoxInfo, driver: SandboxDriver, before: ReadonlyMap<string, number>): Promise<void> {
+    const { clock, logger } = this.options;
+    const stayMs = await this.timeToStay(box);
+    if (stayMs === null) return;
+    const nowMs = clock.monotonicMs();
+    const sinceMs = before.get(box.instance) ?? nowMs;
+    if (nowMs - sinceMs < stayMs) {
+      this.firstSeen.set(box.instance, sinceMs);
+      return;
+    }
+    await driver.removeInstance(box);
+    const { sandboxId, managerId, userId, threadId } = box;
+    logger.info(
+      { event: 'sandbox.reap', outcome: 'ok', driver: driver.kind, sandboxId, userId, threadId, leftBy: managerId },
+      'removed a sandbox that a manager had left',
+    );
+  }
+
+  /** (R1, R2) How long a leftover may stay, in milliseconds; null for a box that is none. */
+  private async timeToStay(box: BoxInfo): Promise<number | null> {
+    const { managerId, pool, registry, graceMs, idleMs } = this.options;
+    if (box.managerId === managerId) return pool.holds(box.sandboxId) ? null : graceMs;
+    if (await registry.isManagerAlive(box.managerId)) return null;
+    const binding = await registry.binding(box);
+    return binding?.managerId === box.managerId ? idleMs : graceMs;
+  }
+}
