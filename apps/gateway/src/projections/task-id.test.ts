@@ -1,4 +1,5 @@
 import type { RunEvent } from '@caribou/contracts';
+import type { FrameKind } from './frame.js';
 import { freshMemory, remember } from './remember.js';
 import { announcedTaskId, endedTaskId, startedTaskId } from './task-id.js';
 
@@ -44,7 +45,7 @@ function toldIds(events: readonly RunEvent[]): string[] {
         : event.kind === 'task.end'
           ? endedTaskId(event, memory)
           : [];
-    remember(memory, event, new Set());
+    remember(memory, event, new Set<FrameKind>(['tasks']));
     return id;
   });
 }
