@@ -14,6 +14,8 @@ export const freshMemory = (run: Pick<RunRecord, 'attempt' | 'created_at' | 'kwa
   partials: new Map(),
 });
 
+const showTasks: readonly FrameKind[] = ['tasks', 'debug'];
+
 /** Takes one event into the memory, as far as the shown kinds of frame need it; after its frames were made. */
 export function remember(memory: StreamMemory, event: RunEvent, kinds: ReadonlySet<FrameKind>): void {
   switch (event.kind) {
@@ -31,7 +33,7 @@ export function remember(memory: StreamMemory, event: RunEvent, kinds: ReadonlyS
       memory.tasks.clear();
       return;
     case 'task.start':
-      if (!kinds.has('tasks') && !kinds.has('debug')) return;
+      if (!showTasks.some((kind) => kinds.has(kind))) return;
       memory.tasks.set(event.task_id, { node: event.node, id: startedTaskId(event, memory) });
       return;
     case 'model.start':
