@@ -11,8 +11,17 @@ import {
   type SandboxSettings,
   threadFiles,
 } from '@caribou/sandbox';
-import { createRedis, redisExecutionJournal, redisSandboxRegistry, type RedisConnection } from '@caribou/state';
+import {
+  createRedis,
+  redisAuditLog,
+  redisExecutionJournal,
+  redisSandboxRegistry,
+  type RedisConnection,
+} from '@caribou/state';
 import { type DynamicModule, Module } from '@nestjs/common';
+import { APP_INTERCEPTOR } from '@nestjs/core';
+import { AuditInterceptor } from './audit.interceptor.js';
+import { AuditTrail } from './audit-trail.js';
 import { BoxReaper } from './box-reaper.js';
 import { Executor } from './executor.js';
 import { ManagerLease } from './manager-lease.js';
@@ -21,6 +30,8 @@ import { SandboxPool } from './sandbox-pool.js';
 
 const MAX_WAITING_PER_BOX = 32;
 const MAX_RUNNING = 512;
+/** About 20 MB of lines at most. */
+const MAX_AUDIT_WAITING = 10_000;
 
 /** What the sandbox-manager stands on; app.module.ts is the only place that builds adapters. */
 export interface ManagerParts extends SandboxParts {
@@ -28,6 +39,7 @@ export interface ManagerParts extends SandboxParts {
   readonly redis: RedisConnection;
   readonly lease: ManagerLease;
   readonly reaper: BoxReaper;
+  readonly audit: AuditTrail;
   readonly metrics: Metrics;
   /** What must be there for a command to run. */
   readonly checks: readonly HealthCheck[];
@@ -35,8 +47,14 @@ export interface ManagerParts extends SandboxParts {
 
 @Module({})
 export class AppModule {
-  static on(parts: SandboxParts): DynamicModule {
-    const providers = [{ provide: SANDBOX_PARTS, useValue: parts }];
+  static on(parts: ManagerParts): DynamicModule {
+    const { managerId, audit, pool } = parts;
+    const driverOf = (sandboxId: string): string | undefined => pool.driverOf(sandboxId);
+    const interceptor = new AuditInterceptor({ managerId, trail: audit, clock: systemClock, driverOf });
+    const providers = [
+      { provide: SANDBOX_PARTS, useValue: parts },
+      { provide: APP_INTERCEPTOR, useValue: interceptor },
+    ];
     return { module: AppModule, controllers: [SandboxHandlers], providers };
   }
 }
@@ -85,6 +103,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const executor = new Executor({ journal, registry, pool, lease, clock, logger, maxRunning: MAX_RUNNING });
   return {
     ...{ managerId, pool, executor, drivers, lease, reaper, redis, metrics },
+    audit: new AuditTrail({ log: redisAuditLog(redis), clock, logger, maxWaiting: MAX_AUDIT_WAITING }),
     files: threadFiles(settings.homeDir, commandIdentity()),
     checks: [
       { name: 'redis', check: () => registry.isManagerAlive(managerId) },

@@ -13,6 +13,9 @@ import { createLogger } from '@caribou/observability';
 import { NestFactory } from '@nestjs/core';
 import { AppModule, connectParts } from './app.module.js';
 
+/** Time for the last audit lines when this process stops. */
+const AUDIT_CLOSE_MS = 3000;
+
 runMain(async () => {
   const config = loadConfig();
   const logger = createLogger({ service: 'sandbox-manager', level: config.logLevel });
@@ -40,6 +43,7 @@ runMain(async () => {
       { name: 'lease', run: () => parts.lease.stop() },
       { name: 'nest', run: () => app.close() },
       { name: 'health server', run: () => health.close() },
+      { name: 'audit', run: () => parts.audit.close(AUDIT_CLOSE_MS) },
       { name: 'redis', run: () => parts.redis.close() },
     ],
   });

@@ -111,6 +111,27 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
     });
   });
 
+  test('audits each operation, with who asked, what for and what came of it', async () => {
+    const key = newKey();
+    await remote.exec(scope, { key, command: 'echo hello; exit 3', ...limits }, going);
+    await remote.read(scope, { path: '/etc/passwd', maxBytes: 100 }, going);
+    const lines = async (): Promise<Record<string, unknown>[]> =>
+      (await redis.use((client) => client.xrange(redis.keys.audit, '-', '+'))).map(
+        ([, [, line]]) => JSON.parse(line ?? '') as Record<string, unknown>,
+      );
+    await waitFor(async () => (await lines()).some(({ what }) => what === '/etc/passwd'), { what: 'the last line' });
+
+    const all = await lines();
+    const who = { user_id: 'default', thread_id: 'thread-1', manager_id: managers[0]?.parts.managerId };
+    expect(all.find(({ what }) => what === 'echo hello; exit 3')).toMatchObject({
+      ...who,
+      ...{ operation: 'exec', run_id: 'run', tool_call_id: key.slice('run:'.length), verdict: 'done' },
+      ...{ exit_code: 3, bytes: 6, driver: 'bwrap', duration_ms: expect.any(Number) },
+    });
+    expect(all.at(-1)).toMatchObject({ ...who, operation: 'read', what: '/etc/passwd', verdict: 'refused' });
+    expect(all.map(({ operation }) => operation)).toContain('acquire');
+  });
+
   test('says why a file is refused', async () => {
     const read = (path: string) => remote.read(scope, { path, maxBytes: 100 }, going);
 

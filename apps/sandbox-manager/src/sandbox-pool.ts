@@ -174,6 +174,11 @@ export class SandboxPool {
     await this.ready(box);
   }
 
+  /** The driver of a sandbox that this manager holds. */
+  driverOf(sandboxId: string): SandboxDriverKind | undefined {
+    return [...this.boxes.values()].find(({ spec }) => spec.sandboxId === sandboxId)?.driver.kind;
+  }
+
   /** Whether this manager holds the sandbox, or is removing it. */
   holds(sandboxId: string): boolean {
     return this.removals.has(sandboxId) || [...this.boxes.values()].some(({ spec }) => spec.sandboxId === sandboxId);

@@ -1,3 +1,4 @@
+export { type AuditLine, type AuditLog, redisAuditLog } from './audit-log.js';
 export { checkRedis, type RedisFinding } from './check-redis.js';
 export { createRedis, type RedisConnection } from './connection.js';
 export { redisEventLog } from './event-log.js';

@@ -43,6 +43,8 @@ export interface StoreKeys {
   executionPrefix(thread: ThreadKey): string;
   threads(userId: string): string;
   idempotency(userId: string, key: string): string;
+  /** The stream of audit lines. */
+  readonly audit: string;
   readonly managerPrefix: string;
   manager(managerId: string): string;
   managerSeen(managerId: string): string;
@@ -84,6 +86,7 @@ export function storeKeys(prefix: string): StoreKeys {
     executionPrefix: ({ userId, threadId }) => `${prefix}execution:${strict(userId)}:${strict(threadId)}:`,
     threads: (userId) => `${user(userId)}:threads`,
     idempotency: (userId, key) => `${user(userId)}:idempotency:${key}`,
+    audit: `${prefix}audit`,
     managerPrefix: `${prefix}manager:`,
     manager: (managerId) => `${prefix}manager:${strict(managerId)}`,
     managerSeen: (managerId) => `${prefix}manager-seen:${strict(managerId)}`,
