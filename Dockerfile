@@ -18,9 +18,9 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY docker/entrypoint.sh docker/healthcheck.mjs docker/
-# The services need no rights at all: code is root's and read-only, data is in NATS and Redis. The one exception is
-# sandbox-manager, which docker-compose.yml runs as root: it owns the threads' files for the sandboxes' own user and
-# speaks to the engine's socket, and whoever may use that socket is root on the host whatever uid he has.
+# The services need no rights at all: code is root's and read-only, data is in NATS and Redis. docker-compose.yml runs
+# two as root, as they hand the threads' files to the sandboxes' own user: the gateway, with nothing but the rights to
+# do so, and sandbox-manager, which speaks to the engine's socket as well: whoever may use that is root on the host.
 USER node
 ENTRYPOINT ["/app/docker/entrypoint.sh"]
 CMD ["gateway"]

@@ -12,7 +12,9 @@ import {
   type RedisFinding,
   redisThreadStore,
 } from '@caribou/state';
+import { type UserFiles, userFiles } from '@caribou/sandbox';
 import { type DynamicModule, Module } from '@nestjs/common';
+import { ArtifactsController } from './artifacts/artifacts.controller.js';
 import { AssistantsController } from './assistants/assistants.controller.js';
 import {
   BUS,
@@ -23,6 +25,7 @@ import {
   METRICS,
   SETTINGS,
   THREAD_STORE,
+  USER_FILES,
 } from './ports.js';
 import { RunsController } from './runs/runs.controller.js';
 import { RunsService } from './runs/runs.service.js';
@@ -32,12 +35,15 @@ import { ReadinessCheck } from './system/readiness.js';
 import { InfoController, SystemController } from './system/system.controller.js';
 import { ThreadsController } from './threads/threads.controller.js';
 import { ThreadsService } from './threads/threads.service.js';
+import { UploadsController } from './uploads/uploads.controller.js';
+import { UploadsService } from './uploads/uploads.service.js';
 
 /** What the gateway stands on. */
 export interface GatewayParts {
   readonly store: ThreadStore;
   readonly log: RunEventLog;
   readonly bus: GatewayBus;
+  readonly files: UserFiles;
   readonly settings: GatewaySettings;
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -46,13 +52,15 @@ export interface GatewayParts {
 @Module({})
 export class AppModule {
   /** The gateway on these parts; tests bring a bus or a store of their own. */
-  static on({ store, log, bus, settings, metrics, logger }: GatewayParts): DynamicModule {
+  static on({ store, log, bus, files, settings, metrics, logger }: GatewayParts): DynamicModule {
     return {
       module: AppModule,
       controllers: [
         ThreadsController,
         RunsController,
         StatelessRunsController,
+        UploadsController,
+        ArtifactsController,
         AssistantsController,
         InfoController,
         SystemController,
@@ -61,11 +69,13 @@ export class AppModule {
         { provide: THREAD_STORE, useValue: store },
         { provide: EVENT_LOG, useValue: log },
         { provide: BUS, useValue: bus },
+        { provide: USER_FILES, useValue: files },
         { provide: SETTINGS, useValue: settings },
         { provide: METRICS, useValue: metrics },
         { provide: LOGGER, useValue: logger },
         ThreadsService,
         RunsService,
+        UploadsService,
         RunWatcher,
         ReadinessCheck,
       ],
@@ -74,7 +84,7 @@ export class AppModule {
 }
 
 /** The settings of the gateway from the configuration. */
-export const settingsOf = ({ clocks, quotas, runner, models, problems, http }: Config): GatewaySettings => ({
+export const settingsOf = ({ clocks, quotas, runner, models, problems, http, uploads }: Config): GatewaySettings => ({
   heartbeatMs: clocks.heartbeatMs,
   maxStreamsPerUser: quotas.maxStreamsPerUser,
   maxTurns: runner.maxTurns,
@@ -82,6 +92,7 @@ export const settingsOf = ({ clocks, quotas, runner, models, problems, http }: C
   models,
   problems,
   bodyLimitBytes: http.bodyLimitBytes,
+  uploads,
 });
 
 export interface ConnectedParts extends GatewayParts {
@@ -114,6 +125,7 @@ export function connectParts(config: Config, logger: Logger): ConnectedParts {
     store,
     log: redisEventLog(redis),
     bus,
+    files: userFiles(config.homeDir),
     settings: settingsOf(config),
     metrics: createMetrics({ service: 'gateway' }),
     logger,

@@ -11,6 +11,7 @@ import { addRequestGuard } from './auth/request-guard.js';
 import { addAccessLog } from './http/access-log.js';
 import { answerFor, ErrorFilter } from './http/error.filter.js';
 import { parseJsonBody } from './http/json-body.js';
+import { takeMultipartUploads } from './uploads/multipart.js';
 
 /** As long as a request line can be: ids are judged by their contract, not by the router. */
 const MAX_PARAM_CHARS = 16_384;
@@ -43,6 +44,7 @@ export async function createGatewayApp({ module, http, logger }: GatewayAppOptio
   addAccessLog(server, logger);
   await server.register(cors, corsOptions(http));
   addRequestGuard(server, http);
+  await takeMultipartUploads(server);
   app.useGlobalFilters(new ErrorFilter(logger));
   await app.init();
   await server.ready();

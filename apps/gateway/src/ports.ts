@@ -1,5 +1,5 @@
 import type { Bus } from '@caribou/bus';
-import type { ModelConfig } from '@caribou/config';
+import type { Config, ModelConfig } from '@caribou/config';
 
 /** Injection tokens of what app.module.ts builds. */
 export const THREAD_STORE = Symbol('ThreadStore');
@@ -7,6 +7,7 @@ export const EVENT_LOG = Symbol('RunEventLog');
 export const BUS = Symbol('Bus');
 export const LOGGER = Symbol('Logger');
 export const METRICS = Symbol('Metrics');
+export const USER_FILES = Symbol('UserFiles');
 export const SETTINGS = Symbol('GatewaySettings');
 
 /** What the gateway uses of the bus. */
@@ -24,4 +25,5 @@ export interface GatewaySettings {
   readonly models: readonly Pick<ModelConfig, 'name'>[];
   readonly problems: readonly string[];
   readonly bodyLimitBytes: number;
+  readonly uploads: Config['uploads'];
 }

@@ -1,6 +1,14 @@
 import type { z } from 'zod';
 import type { CamelKeys } from './camel-keys.js';
-import type { ClocksFile, LimitsFile, logLevels, QuotasFile, RunnerFile, TitleFile } from './file-schema.js';
+import type {
+  ClocksFile,
+  LimitsFile,
+  logLevels,
+  QuotasFile,
+  RunnerFile,
+  TitleFile,
+  UploadsFile,
+} from './file-schema.js';
 import type { Secret } from './secret.js';
 
 export type ClocksConfig = CamelKeys<z.output<typeof ClocksFile>>;
@@ -8,6 +16,8 @@ export type RunnerConfig = CamelKeys<z.output<typeof RunnerFile>>;
 export type QuotasConfig = CamelKeys<z.output<typeof QuotasFile>>;
 export type SandboxLimits = CamelKeys<z.output<typeof LimitsFile>>;
 export type TitleConfig = CamelKeys<z.output<typeof TitleFile>>;
+/** Sizes in bytes. */
+export type UploadsConfig = CamelKeys<z.output<typeof UploadsFile>>;
 export type LogLevelName = (typeof logLevels)[number];
 
 /** Who a key speaks for. */
@@ -85,6 +95,7 @@ export interface Config {
   readonly runner: RunnerConfig;
   readonly quotas: QuotasConfig;
   readonly sandbox: SandboxConfig;
+  readonly uploads: UploadsConfig;
   /** In the order of the file; the first is the default. */
   readonly models: readonly ModelConfig[];
   readonly title: TitleConfig;

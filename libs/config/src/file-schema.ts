@@ -87,6 +87,14 @@ export const SandboxFile = z
   })
   .describe('Where commands run; there is no execution on the host');
 
+export const UploadsFile = z
+  .object({
+    max_files: integer(10, 1, 1_000).describe('Files of one request'),
+    max_file_size: integer(52_428_800, 1, 536_870_912).describe('Bytes of one file'),
+    max_total_size: integer(104_857_600, 1, 17_179_869_184).describe('Bytes of one request'),
+  })
+  .describe('Limits of uploads; over them a request gets 413');
+
 export const TitleFile = z
   .object({
     enabled: z.boolean().default(true).describe('Give a thread a title after its first answer'),
@@ -140,6 +148,7 @@ export const ModelFile = z
 export const sections = {
   title: TitleFile,
   sandbox: SandboxFile,
+  uploads: UploadsFile,
   runner: RunnerFile,
   quotas: QuotasFile,
   clocks: ClocksFile,

@@ -4,7 +4,16 @@ import type { Config, ModelConfig, SandboxConfig } from './config.js';
 import { ConfigError } from './config-error.js';
 import { readConfigFile } from './config-file.js';
 import { readEnvironment } from './environment.js';
-import { ClocksFile, LogLevel, QuotasFile, RunnerFile, SandboxFile, sections, TitleFile } from './file-schema.js';
+import {
+  ClocksFile,
+  LogLevel,
+  QuotasFile,
+  RunnerFile,
+  SandboxFile,
+  sections,
+  TitleFile,
+  UploadsFile,
+} from './file-schema.js';
 import { addIssues, type Findings, isRecord, noFindings } from './findings.js';
 import { modelProblems, readModels } from './model-entries.js';
 import { present } from './present.js';
@@ -56,6 +65,7 @@ function compose(file: Readonly<Record<string, unknown>>, reading: Reading): Con
     runner: camelKeys(section(RunnerFile, 'runner', from)),
     quotas: camelKeys(section(QuotasFile, 'quotas', from)),
     sandbox: toSandbox(section(SandboxFile, 'sandbox', from)),
+    uploads: camelKeys(section(UploadsFile, 'uploads', from)),
     models,
     title: camelKeys(checkedTitle(section(TitleFile, 'title', from), models, findings)),
     warnings: findings.warnings,

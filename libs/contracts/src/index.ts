@@ -23,6 +23,7 @@ export {
   toWireError,
   UnauthenticatedError,
   UnavailableError,
+  UnsupportedMediaTypeError,
   WireError,
 } from './errors.js';
 export {
@@ -95,6 +96,7 @@ export {
   type TaskReply,
   type ThreadReply,
 } from './http/replies.js';
+export { fileRoutes, type UploadedFile, type UploadListReply, type UploadReply } from './http/files.js';
 export { httpRoutes } from './http/registry.js';
 export { type RouteContract, type RouteInput } from './http/route.js';
 export {

@@ -16,3 +16,4 @@ export { sandboxIdOf } from './sandbox-id.js';
 export { DEFAULT_SANDBOX_LIMITS, type SandboxSettings } from './settings.js';
 export { readTextRange } from './text-range.js';
 export { type ThreadFiles, threadFiles } from './thread-files.js';
+export { type UserFiles, userFiles } from './user-files.js';

@@ -5,10 +5,14 @@ type Json = Readonly<Record<string, unknown>>;
 
 const everyRefusal = [401, 403, 422, 503];
 const words: Readonly<Record<number, string>> = {
+  400: 'The request makes no sense here',
   401: 'No key, or an unknown one',
   403: 'Not allowed',
   404: 'Not there',
   409: 'The thread is busy, or exists already',
+  413: 'Larger than a limit',
+  415: 'Another content type than the route takes',
+  416: 'No such part of the file',
   422: 'The request breaks this contract',
   429: 'Over a quota; see Retry-After',
   503: 'Nothing was stored; try again',
@@ -42,7 +46,8 @@ export function openApiDocument(version: string): Json {
 }
 
 /** Every path under `/api` also answers under `/api/langgraph`. */
-const pathOf = ({ path, root }: RouteContract): string => `${root ? '' : '/api'}${path.replaceAll(/:(\w+)/g, '{$1}')}`;
+const pathOf = ({ path, root }: RouteContract): string =>
+  `${root ? '' : '/api'}${path.replaceAll(/:(\w+)/g, '{$1}').replace('*', '{path}')}`;
 
 function operationOf(route: RouteContract): Json {
   const body = schemaOf(route.body, 'input');
@@ -52,7 +57,7 @@ function operationOf(route: RouteContract): Json {
     tags: [route.group],
     summary: route.summary,
     parameters: [...parametersOf(route.params, 'path'), ...parametersOf(route.query, 'query')],
-    ...(hasBody ? { requestBody: { content: { 'application/json': { schema: body } } } } : {}),
+    ...(hasBody ? { requestBody: { content: { [route.consumes]: { schema: body } } } } : {}),
     responses: { [route.status]: successOf(route), ...refusalsOf(route) },
   };
 }
@@ -63,7 +68,7 @@ function parametersOf(schema: z.ZodType, place: 'path' | 'query'): Json[] {
     required?: string[];
   };
   return Object.entries(properties).map(([name, value]) => ({
-    name,
+    name: name === '*' ? 'path' : name,
     in: place,
     required: place === 'path' || required.includes(name),
     schema: value,
@@ -78,6 +83,11 @@ function successOf({ reply }: RouteContract): Json {
       return {
         description: 'Events until the run ends',
         content: { 'text/event-stream': { schema: { type: 'string' } } },
+      };
+    case 'file':
+      return {
+        description: 'The file, or the part of it asked for',
+        content: { '*/*': { schema: { type: 'string', format: 'binary' } } },
       };
     case 'html':
       return { description: 'A page', content: { 'text/html': { schema: { type: 'string' } } } };

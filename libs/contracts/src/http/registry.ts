@@ -1,4 +1,5 @@
 import { assistantRoutes } from './assistants.js';
+import { fileRoutes } from './files.js';
 import type { RouteContract } from './route.js';
 import { runRoutes, statelessRoutes } from './runs.js';
 import { systemRoutes } from './system.js';
@@ -9,6 +10,7 @@ export const httpRoutes: readonly RouteContract[] = [
   threadRoutes,
   runRoutes,
   statelessRoutes,
+  fileRoutes,
   assistantRoutes,
   systemRoutes,
 ].flatMap((routes) => Object.values<RouteContract>(routes));

@@ -2,8 +2,8 @@ import { z } from 'zod';
 
 export type HttpMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** What a route sends when all is well: JSON of a schema, an event stream, text, or nothing. */
-export type RouteReply = z.ZodType | 'event-stream' | 'text' | 'html' | 'empty';
+/** What a route sends when all is well: JSON of a schema, an event stream, text, a user's file, or nothing. */
+export type RouteReply = z.ZodType | 'event-stream' | 'text' | 'html' | 'file' | 'empty';
 
 /**
  * One HTTP route: the only place where its path, its input and its answers stand. The gateway parses requests with
@@ -19,12 +19,14 @@ export interface RouteContract<
   readonly name: string;
   readonly group: string;
   readonly method: HttpMethod;
-  /** With `:name` for parameters. */
+  /** With `:name` for parameters; `*` at the end takes the rest of the path. */
   readonly path: string;
   readonly root: boolean;
   readonly summary: string;
   readonly params: Params;
   readonly query: Query;
+  /** Content type of the body. A multipart body is read as a stream by the handler, not by the schema. */
+  readonly consumes: 'application/json' | 'multipart/form-data';
   readonly body: Body;
   readonly status: number;
   readonly reply: RouteReply;
@@ -42,7 +44,7 @@ const Nothing = z.object({});
 type Nothing = typeof Nothing;
 
 type Given<Params, Query, Body> = Pick<RouteContract, 'name' | 'group' | 'method' | 'path' | 'summary' | 'reply'> &
-  Partial<Pick<RouteContract, 'root' | 'status' | 'refusals'>> & {
+  Partial<Pick<RouteContract, 'root' | 'status' | 'refusals' | 'consumes'>> & {
     readonly params?: Params;
     readonly query?: Query;
     readonly body?: Body;
@@ -58,6 +60,7 @@ export function route<
     root: false,
     status: 200,
     refusals: [],
+    consumes: 'application/json',
     params: Nothing,
     query: Nothing,
     body: z.unknown(),

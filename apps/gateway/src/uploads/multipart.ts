@@ -1,0 +1,105 @@
+import multipart from '@fastify/multipart';
+import { AppError, DeadlineError, UnsupportedMediaTypeError } from '@caribou/contracts';
+import { BadRequestException } from '@nestjs/common';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+
+const UPLOAD_ROUTE = /^\/api\/(langgraph\/)?threads\/:thread_id\/uploads$/;
+
+/** Lets the upload route, and no other, take multipart bodies; and it no other body. */
+export async function takeMultipartUploads(server: FastifyInstance): Promise<void> {
+  await server.register(multipart, { throwFileSizeLimit: false });
+  server.addHook('onRequest', (request, _reply, done) => {
+    const isMultipart = /^multipart\//i.test(request.headers['content-type'] ?? '');
+    const isUpload = request.method === 'POST' && UPLOAD_ROUTE.test(request.routeOptions.url ?? '');
+    if (isMultipart === isUpload) done();
+    else done(new UnsupportedMediaTypeError(`the content type must be ${isUpload ? FORM : 'application/json'}`));
+  });
+}
+
+const FORM = 'multipart/form-data';
+
+/** Most fields beside the files, and most bytes of one: clients send a few words at most. */
+const MAX_FIELDS = 100;
+const MAX_FIELD_BYTES = 65_536;
+
+export interface FileLimits {
+  readonly maxFiles: number;
+  readonly maxFileBytes: number;
+  /** Longest time without a byte from the client. */
+  readonly idleMs: number;
+}
+
+/** One file of a multipart body; its stream must be read to the end before the next one comes. */
+export interface FilePart {
+  readonly field: string;
+  /** As the client sent it: a path, or anything. */
+  readonly name: string;
+  readonly content: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * The files of a request as they arrive. One more than `maxFiles` comes through, for the caller to refuse by his words.
+ *
+ * @throws {BadRequestException} when the body is no form, ends too early, or the connection breaks
+ * @throws {DeadlineError} when it falls silent
+ */
+export async function* fileParts(request: FastifyRequest, limits: FileLimits): AsyncGenerator<FilePart> {
+  const silence = setTimeout(() => {
+    request.raw.destroy(new DeadlineError('the upload fell silent', { details: { afterMs: limits.idleMs } }));
+  }, limits.idleMs);
+  const alive = (): unknown => silence.refresh();
+  request.raw.on('data', alive);
+  try {
+    const parts = request.parts({
+      preservePath: true,
+      limits: {
+        files: limits.maxFiles + 1,
+        // Beyond the limit by one byte, so that the reader sees that it was passed.
+        fileSize: limits.maxFileBytes + 1,
+        fields: MAX_FIELDS,
+        fieldSize: MAX_FIELD_BYTES,
+      },
+    });
+    for await (const part of parts) {
+      if (part.type === 'file') yield { field: part.fieldname, name: part.filename, content: unbroken(part.file) };
+    }
+  } catch (error) {
+    throw brokenBody(error);
+  } finally {
+    clearTimeout(silence);
+    request.raw.off('data', alive);
+  }
+}
+
+async function* unbroken(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* content;
+  } catch (error) {
+    throw brokenBody(error);
+  }
+}
+
+/** The parser's own refusals have a status; what else it throws is about the bytes or the connection. */
+function brokenBody(error: unknown): unknown {
+  if (error instanceof AppError || error instanceof BadRequestException) return error;
+  if (typeof error === 'object' && error !== null && 'statusCode' in error) return error;
+  return new BadRequestException('the body is not a whole multipart form', { cause: error });
+}
+
+/** How much of a refused request is read and thrown away, so that its sender gets to see the answer. */
+const LINGER_MS = 10_000;
+
+/** Reads the rest of a refused request for a while, then breaks the connection: a sender must not go on for ever. */
+export function discardRest({ raw }: FastifyRequest, maxBytes: number): void {
+  if (raw.readableEnded || raw.destroyed) return;
+  let bytes = 0;
+  const timer = setTimeout(() => raw.destroy(), LINGER_MS);
+  raw.on('data', (chunk: Uint8Array) => {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) raw.destroy();
+  });
+  raw.once('close', () => clearTimeout(timer));
+  raw.once('end', () => clearTimeout(timer));
+  raw.unpipe();
+  raw.resume();
+}

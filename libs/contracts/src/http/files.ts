@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { route } from './route.js';
+import { ThreadPath } from './threads.js';
+
+const group = 'Files';
+
+/** A file in a thread's uploads. Paths are the sandbox's own, never the server's. */
+const UploadedFile = z.object({
+  filename: z.string(),
+  /** In bytes. */
+  size: z.number().int(),
+  path: z.string(),
+  virtual_path: z.string(),
+  artifact_url: z.string(),
+  /** With its dot; empty without one. */
+  extension: z.string(),
+  /** Seconds since 1970. */
+  modified: z.number(),
+});
+export type UploadedFile = z.infer<typeof UploadedFile>;
+
+const UploadReply = z.object({
+  /** False when a file was skipped. */
+  success: z.boolean(),
+  message: z.string(),
+  files: z.array(UploadedFile.extend({ original_filename: z.string().optional() })),
+  skipped_files: z.array(z.string()),
+});
+export type UploadReply = z.infer<typeof UploadReply>;
+
+const UploadListReply = z.object({
+  files: z.array(UploadedFile),
+  count: z.number().int(),
+  /** There are more files than the list shows. */
+  truncated: z.boolean(),
+});
+export type UploadListReply = z.infer<typeof UploadListReply>;
+
+const upload = route({
+  name: 'uploadFiles',
+  group,
+  method: 'POST',
+  path: '/threads/:thread_id/uploads',
+  summary: 'Put files into the uploads of a thread, which need not exist yet; a file of the same name is replaced.',
+  params: ThreadPath,
+  consumes: 'multipart/form-data',
+  body: z.object({ files: z.array(z.string().meta({ format: 'binary' })) }).optional(),
+  reply: UploadReply,
+  refusals: [400, 413, 415],
+});
+
+const list = route({
+  name: 'listUploads',
+  group,
+  method: 'GET',
+  path: '/threads/:thread_id/uploads/list',
+  summary: 'The files in the uploads of a thread, by name.',
+  params: ThreadPath,
+  reply: UploadListReply,
+});
+
+const limits = route({
+  name: 'uploadLimits',
+  group,
+  method: 'GET',
+  path: '/threads/:thread_id/uploads/limits',
+  summary: 'Files of one upload request, and bytes of a file and of a request.',
+  params: ThreadPath,
+  reply: z.object({
+    max_files: z.number().int(),
+    max_file_size: z.number().int(),
+    max_total_size: z.number().int(),
+  }),
+});
+
+const remove = route({
+  name: 'deleteUpload',
+  group,
+  method: 'DELETE',
+  path: '/threads/:thread_id/uploads/:filename',
+  summary: 'Delete a file from the uploads of a thread.',
+  params: ThreadPath.extend({ filename: z.string() }),
+  reply: z.object({ success: z.literal(true), message: z.string() }),
+  refusals: [400, 404],
+});
+
+const artifact = route({
+  name: 'getArtifact',
+  group,
+  method: 'GET',
+  path: '/threads/:thread_id/artifacts/*',
+  summary: 'A file of a thread by its virtual path, such as mnt/user-data/outputs/report.md; ranges and ETags work.',
+  params: ThreadPath.extend({ '*': z.string() }),
+  query: z.object({ download: z.string().optional() }),
+  reply: 'file',
+  refusals: [400, 404, 416],
+});
+
+export const fileRoutes = { upload, list, limits, remove, artifact };
