@@ -10,6 +10,7 @@ import {
 } from '@caribou/sandbox';
 import type { z } from 'zod';
 import { type Execution, ExecutionEnded } from './executor.js';
+import type { PathLocks } from './path-locks.js';
 
 type ExecRequest = z.output<(typeof SandboxExec)['request']>;
 type ExecReply = z.output<(typeof SandboxExec)['reply']>;
@@ -23,7 +24,16 @@ export const threadOf = (request: { readonly user_id: string; readonly thread_id
   threadId: request.thread_id,
 });
 
-const identityOf = (request: ExecRequest | WriteRequest) => ({
+interface KeyedRequest {
+  readonly user_id: string;
+  readonly thread_id: string;
+  readonly sandbox_id: string;
+  readonly epoch: number;
+  readonly key: string;
+  readonly args_hash: string;
+}
+
+export const identityOf = (request: KeyedRequest) => ({
   thread: threadOf(request),
   sandboxId: request.sandbox_id,
   epoch: request.epoch,
@@ -78,27 +88,26 @@ const writeRefusal = (reason: FileRefusal): WriteRefusal =>
   reason === 'not_found' || reason === 'binary' ? 'not_regular' : reason;
 
 /** A write as an execution: a refusal is a result like any other. */
-export function fileWrite(request: WriteRequest, files: ThreadFiles): Execution<WriteReply> {
+export function fileWrite(request: WriteRequest, files: ThreadFiles, locks: PathLocks): Execution<WriteReply> {
   const thread = threadOf(request);
   return {
     ...identityOf(request),
     kind: 'write',
-    run: async () => {
-      const content = Buffer.from(request.content, 'utf8');
-      try {
-        const { path } = request;
-        const bytes = request.append
-          ? await files.append(thread, path, content)
-          : await files.replace(thread, path, content);
-        return { outcome: 'ok', bytes };
-      } catch (error) {
-        if (error instanceof FileRefusedError) return { outcome: 'refused', reason: writeRefusal(error.reason) };
-        throw error;
-      }
-    },
+    run: () => locks.hold(thread, request.path, () => written(request, thread, files)),
     unknown: (reason) => ({ outcome: 'unknown', reason }),
     parse: (kept) => SandboxWrite.reply.parse(kept),
   };
+}
+
+async function written({ path, content, append }: WriteRequest, thread: SandboxThread, files: ThreadFiles) {
+  const bytes = Buffer.from(content, 'utf8');
+  try {
+    const done = append ? await files.append(thread, path, bytes) : await files.replace(thread, path, bytes);
+    return { outcome: 'ok', bytes: done } as const;
+  } catch (error) {
+    if (error instanceof FileRefusedError) return { outcome: 'refused', reason: writeRefusal(error.reason) } as const;
+    throw error;
+  }
 }
 
 type ReadRefusal = Extract<ReadReply, { outcome: 'refused' }>['reason'];

@@ -3,10 +3,15 @@ import {
   type RpcContract,
   SandboxAcquire,
   SandboxCancel,
+  SandboxEdit,
   SandboxExec,
+  SandboxGlob,
+  SandboxGrep,
+  SandboxList,
   SandboxProbe,
   SandboxRead,
   SandboxRelease,
+  SandboxStat,
   SandboxWrite,
 } from '@caribou/contracts';
 import { parseRequest } from '@caribou/nest';
@@ -14,8 +19,12 @@ import type { SandboxDrivers, ThreadFiles } from '@caribou/sandbox';
 import { Controller, Inject } from '@nestjs/common';
 import { MessagePattern, Payload } from '@nestjs/microservices';
 import type { Executor } from './executor.js';
+import { fileEdit } from './file-edit.js';
+import { fileGlob, fileGrep, fileList, fileStat } from './file-lookups.js';
+import { PathLocks } from './path-locks.js';
 import { execution, fileRead, fileWrite, threadOf } from './sandbox-commands.js';
 import type { SandboxPool } from './sandbox-pool.js';
+import { Slots } from './slots.js';
 
 /** What the handlers hand their requests to. */
 export interface SandboxParts {
@@ -27,6 +36,9 @@ export interface SandboxParts {
 
 export const SANDBOX_PARTS = Symbol('SandboxParts');
 
+/** Each search is a thread of its own for as long as it takes. */
+const SEARCHES = { running: 4, waiting: 64 };
+
 /** Stands in the patterns for the id that a manager has only once it runs. */
 const own = (contract: RpcContract): string => managerSubject('{manager_id}', contract);
 
@@ -36,6 +48,9 @@ const own = (contract: RpcContract): string => managerSubject('{manager_id}', co
  */
 @Controller()
 export class SandboxHandlers {
+  private readonly locks = new PathLocks();
+  private readonly searches = new Slots(SEARCHES);
+
   constructor(@Inject(SANDBOX_PARTS) private readonly parts: SandboxParts) {}
 
   @MessagePattern(SandboxAcquire.name)
@@ -59,15 +74,39 @@ export class SandboxHandlers {
 
   @MessagePattern(own(SandboxWrite))
   write(@Payload() payload: unknown) {
-    return this.parts.executor.execute(fileWrite(parseRequest(SandboxWrite, payload), this.parts.files));
+    return this.parts.executor.execute(fileWrite(parseRequest(SandboxWrite, payload), this.parts.files, this.locks));
   }
 
   @MessagePattern(own(SandboxRead))
   async read(@Payload() payload: unknown) {
-    const request = parseRequest(SandboxRead, payload);
-    this.parts.pool.held(threadOf(request), request.sandbox_id);
-    await this.parts.executor.requireEpoch(threadOf(request), request.epoch);
+    const request = await this.admitted(parseRequest(SandboxRead, payload));
     return fileRead(request, this.parts.files);
+  }
+
+  @MessagePattern(own(SandboxEdit))
+  edit(@Payload() payload: unknown) {
+    return this.parts.executor.execute(fileEdit(parseRequest(SandboxEdit, payload), this.parts.files, this.locks));
+  }
+
+  @MessagePattern(own(SandboxList))
+  async list(@Payload() payload: unknown) {
+    return fileList(await this.admitted(parseRequest(SandboxList, payload)), this.parts.files);
+  }
+
+  @MessagePattern(own(SandboxGlob))
+  async glob(@Payload() payload: unknown) {
+    return fileGlob(await this.admitted(parseRequest(SandboxGlob, payload)), this.parts.files);
+  }
+
+  @MessagePattern(own(SandboxGrep))
+  async grep(@Payload() payload: unknown) {
+    const request = await this.admitted(parseRequest(SandboxGrep, payload));
+    return this.searches.run(() => fileGrep(request, this.parts.files));
+  }
+
+  @MessagePattern(own(SandboxStat))
+  async stat(@Payload() payload: unknown) {
+    return fileStat(await this.admitted(parseRequest(SandboxStat, payload)), this.parts.files);
   }
 
   @MessagePattern(own(SandboxCancel))
@@ -81,4 +120,18 @@ export class SandboxHandlers {
     const request = parseRequest(SandboxRelease, payload);
     return { released: this.parts.pool.release(threadOf(request), request.sandbox_id) };
   }
+
+  /** A read, by whoever owns the thread now. @throws {FencedError} for another epoch, {NotFoundError} for a sandbox held elsewhere */
+  private async admitted<Request extends BoxRequest>(request: Request): Promise<Request> {
+    this.parts.pool.held(threadOf(request), request.sandbox_id);
+    await this.parts.executor.requireEpoch(threadOf(request), request.epoch);
+    return request;
+  }
+}
+
+interface BoxRequest {
+  readonly user_id: string;
+  readonly thread_id: string;
+  readonly sandbox_id: string;
+  readonly epoch: number;
 }

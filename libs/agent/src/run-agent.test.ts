@@ -118,7 +118,7 @@ describe(runAgent, () => {
       'human: hi',
       'ai: Looking',
       'tool: one\n',
-      expect.stringMatching(/^tool: Error: Tool 'teleport' does not exist\. Available tools: read_file, /) as string,
+      expect.stringMatching(/^tool: Error: Tool 'teleport' does not exist\. Available tools: ls, /) as string,
       'tool: two\n',
       expect.stringMatching(/^tool: Error: Tool 'bash' was not called\. The arguments are not valid JSON/) as string,
       'ai: done',

@@ -38,7 +38,7 @@ export function buildSystemPrompt(facts: PromptFacts): string {
 const has = ({ toolNames }: PromptFacts, ...names: readonly string[]): boolean =>
   names.some((name) => toolNames.includes(name));
 
-const hasFiles = (facts: PromptFacts): boolean => has(facts, 'bash', 'read_file', 'write_file');
+const hasFiles = (facts: PromptFacts): boolean => has(facts, 'bash', 'ls', 'read_file', 'write_file');
 
 /** Lines that apply, one below the other. */
 const lines = (...entries: readonly (string | false)[]): string =>
@@ -90,7 +90,10 @@ function responseStyle(): string {
 function criticalReminders(facts: PromptFacts): string {
   return lines(
     has(facts, 'ask_clarification') && '- Clarify first: never begin on an assumption that a question would settle.',
-    hasFiles(facts) && '- Put deliverables into `/mnt/user-data/outputs` and name their paths in your answer.',
+    hasFiles(facts) &&
+      (has(facts, 'present_files')
+        ? '- Put deliverables into `/mnt/user-data/outputs` and show them with `present_files`.'
+        : '- Put deliverables into `/mnt/user-data/outputs` and name their paths in your answer.'),
     facts.toolNames.length > 0 && '- Call tools that do not depend on each other in parallel, in one message.',
     '- Answer in the language of the person.',
     '- Images and Mermaid diagrams are welcome in Markdown.',

@@ -8,6 +8,7 @@ import {
   SandboxWrite,
 } from '@caribou/contracts';
 import { type Clock, type Logger, RunCancelled, type SandboxPort, type SandboxScope, systemClock } from '@caribou/core';
+import { remoteFiles } from './remote-files.js';
 import type { RpcClient } from './rpc-client.js';
 import { argsHash, toExecOutcome, toReadOutcome, toWriteOutcome } from './sandbox-calls.js';
 import { ManagerCalls, scopeFields } from './sandbox-manager-call.js';
@@ -91,6 +92,7 @@ export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort 
       });
       return toWriteOutcome(reply);
     },
+    ...remoteFiles(calls),
     binding: (scope) => {
       const sandbox = calls.known(scope);
       return sandbox === undefined ? undefined : { sandbox_id: sandbox.sandboxId, driver: sandbox.driver };

@@ -79,10 +79,15 @@ export {
   managerSubject,
   SandboxAcquire,
   SandboxCancel,
+  SandboxEdit,
   SandboxExec,
+  SandboxGlob,
+  SandboxGrep,
+  SandboxList,
   SandboxProbe,
   SandboxRead,
   SandboxRelease,
+  SandboxStat,
   SandboxWrite,
 } from './rpc/sandbox.js';
 export { assistantRoutes } from './http/assistants.js';

@@ -27,7 +27,10 @@ export type {
   ThreadKey,
 } from './run-store.js';
 export {
+  type EditOutcome,
   type ExecOutcome,
+  type FoundOutcome,
+  type GrepOutcome,
   type ReadOutcome,
   RunCancelled,
   RunDraining,
@@ -51,6 +54,7 @@ export type {
 export {
   DATA_DIRECTORIES,
   type DataDirectory,
+  formatVirtualPath,
   parseVirtualPath,
   SKILLS_ROOT,
   VIRTUAL_ROOT,

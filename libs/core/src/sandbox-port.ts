@@ -35,6 +35,55 @@ export type WriteOutcome =
   | { readonly outcome: 'refused'; readonly reason: string }
   | { readonly outcome: 'unknown'; readonly reason: string };
 
+/** Virtual paths below a directory that was looked through. */
+export type FoundOutcome =
+  | {
+      readonly outcome: 'ok';
+      /** Directories end in a slash. */
+      readonly paths: readonly string[];
+      /** There are more than were asked for. */
+      readonly truncated: boolean;
+      /** Not everything was looked at: there was too much of it. */
+      readonly incomplete: boolean;
+    }
+  | { readonly outcome: 'refused'; readonly reason: string };
+
+export type GrepOutcome =
+  | {
+      readonly outcome: 'ok';
+      /** `line` is 1-based, `text` the line, shortened. */
+      readonly matches: readonly { readonly path: string; readonly line: number; readonly text: string }[];
+      readonly truncated: boolean;
+      readonly incomplete: boolean;
+    }
+  | { readonly outcome: 'refused'; readonly reason: string }
+  | { readonly outcome: 'invalid_pattern'; readonly message: string };
+
+/** A regular file, or why it is none that can be had. */
+export type FileFound =
+  | { readonly outcome: 'file'; readonly bytes: number }
+  | { readonly outcome: 'refused'; readonly reason: string };
+
+/** 1-based and inclusive, in the file as it is after the edit. */
+export interface LineRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+export type EditOutcome =
+  | { readonly outcome: 'ok'; readonly replaced: number; readonly changed: readonly LineRange[] }
+  /** Nothing was changed: the text occurs `count` times, which is 0, or more than one where one was meant. */
+  | { readonly outcome: 'not_unique'; readonly count: number }
+  | { readonly outcome: 'refused'; readonly reason: string }
+  | { readonly outcome: 'unknown'; readonly reason: string };
+
+/** What to look for below a directory. */
+export interface DirectoryQuery {
+  /** Virtual path of the directory. */
+  readonly path: string;
+  readonly maxResults: number;
+}
+
 /**
  * A thread's sandbox as tools see it; acquisition is lazy and happens inside. `key` is `run_id:tool_call_id`: the same
  * key never executes twice, whoever asks. All methods take the run's signal: an abort stops the wait, and cancels the
@@ -70,6 +119,48 @@ export interface SandboxPort {
     request: { readonly key: string; readonly path: string; readonly content: string; readonly append: boolean },
     signal: AbortSignal,
   ): Promise<WriteOutcome>;
+  /** Replaces a text in a file, once per key. */
+  edit(
+    scope: SandboxScope,
+    request: {
+      readonly key: string;
+      readonly path: string;
+      readonly oldText: string;
+      readonly newText: string;
+      /** Else the text must occur once. */
+      readonly replaceAll: boolean;
+    },
+    signal: AbortSignal,
+  ): Promise<EditOutcome>;
+  /** Entries down to `depth`, sorted; 1 for the directory's own. */
+  list(
+    scope: SandboxScope,
+    request: DirectoryQuery & { readonly depth: number },
+    signal: AbortSignal,
+  ): Promise<FoundOutcome>;
+  /** Files that match a pattern. */
+  glob(
+    scope: SandboxScope,
+    request: DirectoryQuery & { readonly pattern: string; readonly includeDirectories: boolean },
+    signal: AbortSignal,
+  ): Promise<FoundOutcome>;
+  /** Lines of text files that match a pattern; `glob` narrows the files. */
+  grep(
+    scope: SandboxScope,
+    request: DirectoryQuery & {
+      readonly pattern: string;
+      readonly literal: boolean;
+      readonly caseSensitive: boolean;
+      readonly glob?: string;
+    },
+    signal: AbortSignal,
+  ): Promise<GrepOutcome>;
+  /** Whether files are there, in the order asked. */
+  stat(
+    scope: SandboxScope,
+    request: { readonly paths: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<readonly FileFound[]>;
   /** The binding once acquired in this run, else undefined. */
   binding(scope: SandboxScope): SandboxBinding | undefined;
   /** The run is over; never throws for a sandbox that is already gone. */

@@ -11,9 +11,17 @@ export {
   type SandboxDriver,
 } from './driver.js';
 export { type FileRefusal, FileRefusedError } from './file-refused.js';
+export {
+  findFiles,
+  type Found,
+  listDirectory,
+  type LookupPlace,
+  searchLines,
+} from './find-files.js';
 export { commandIdentity } from './identity.js';
 export { sandboxIdOf } from './sandbox-id.js';
 export { DEFAULT_SANDBOX_LIMITS, type SandboxSettings } from './settings.js';
+export { occurrences, replaceAt } from './text-edit.js';
 export { readTextRange } from './text-range.js';
 export { type ThreadFiles, threadFiles } from './thread-files.js';
 export { type UserFiles, userFiles } from './user-files.js';

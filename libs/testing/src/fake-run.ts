@@ -136,11 +136,48 @@ export function fakeSandbox(
       written.add(key);
       return Promise.resolve({ outcome: 'ok', bytes: Buffer.byteLength(content) });
     },
+    ...fakeFiles(files, written),
     binding: () => (acquired ? { sandbox_id: 'box-1', driver: 'bwrap' } : undefined),
     release(scope) {
       released.push(scope);
       return Promise.resolve();
     },
+  };
+}
+
+/** Listing, edits and looks at the files in memory; searching is left to the tests that need an answer. */
+function fakeFiles(
+  files: Map<string, string>,
+  edited: Set<string>,
+): Pick<SandboxPort, 'edit' | 'list' | 'glob' | 'grep' | 'stat'> {
+  const noSearch = () => Promise.reject(new Error('the fake sandbox does not search'));
+  return {
+    edit(_scope, { key, path, oldText, newText, replaceAll }) {
+      const text = files.get(path);
+      if (text === undefined) return Promise.resolve({ outcome: 'refused', reason: 'not_found' });
+      const parts = text.split(oldText);
+      const count = edited.has(key) ? 1 : parts.length - 1;
+      if (count === 0 || (count > 1 && !replaceAll)) return Promise.resolve({ outcome: 'not_unique', count });
+      if (!edited.has(key)) files.set(path, parts.join(newText));
+      edited.add(key);
+      return Promise.resolve({ outcome: 'ok', replaced: count, changed: [{ first: 1, last: 1 }] });
+    },
+    list: (_scope, { path }) =>
+      Promise.resolve({
+        outcome: 'ok',
+        paths: [...files.keys()].filter((file) => file.startsWith(`${path}/`)).sort(),
+        ...{ truncated: false, incomplete: false },
+      }),
+    glob: noSearch,
+    grep: noSearch,
+    stat: (_scope, { paths }) =>
+      Promise.resolve(
+        paths.map((path) => {
+          const text = files.get(path);
+          if (text === undefined) return { outcome: 'refused', reason: 'not_found' };
+          return { outcome: 'file', bytes: Buffer.byteLength(text) };
+        }),
+      ),
   };
 }
 

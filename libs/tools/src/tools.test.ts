@@ -180,13 +180,16 @@ describe(leadTools, () => {
   const tools = leadTools({ sandbox: fakeSandbox() });
 
   test('the model is told of them in this order', () => {
-    expect(tools.map((tool) => tool.name)).toEqual(['read_file', 'write_file', 'bash', 'ask_clarification']);
+    expect(tools.map((tool) => tool.name)).toEqual([
+      ...['ls', 'glob', 'grep', 'read_file', 'write_file', 'str_replace', 'bash', 'present_files'],
+      'ask_clarification',
+    ]);
   });
 
   test('description comes first in every sandbox tool, and arguments with a default need not be given', () => {
-    for (const tool of tools.slice(0, 3))
+    for (const tool of tools.slice(0, 7))
       expect(Object.keys(tool.parameters['properties'] ?? {})[0]).toBe('description');
-    expect(tools[1]?.parameters['required']).toEqual(['path', 'content']);
+    expect(tools.find(({ name }) => name === 'write_file')?.parameters['required']).toEqual(['path', 'content']);
   });
 
   test('without the clarification layer the bare question ends the run', async () => {

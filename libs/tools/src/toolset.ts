@@ -1,7 +1,12 @@
 import type { AnyTool, SandboxPort } from '@caribou/core';
 import { askClarificationTool } from './ask-clarification.js';
 import { bashTool } from './bash.js';
+import { globTool } from './glob.js';
+import { grepTool } from './grep.js';
+import { lsTool } from './ls.js';
+import { presentFilesTool } from './present-files.js';
 import { readFileTool } from './read-file.js';
+import { strReplaceTool } from './str-replace.js';
 import { writeFileTool } from './write-file.js';
 
 export interface ToolPorts {
@@ -10,5 +15,15 @@ export interface ToolPorts {
 
 /** The lead agent's tools in the order the model is told of them. */
 export function leadTools({ sandbox }: ToolPorts): readonly AnyTool[] {
-  return [readFileTool(sandbox), writeFileTool(sandbox), bashTool(sandbox), askClarificationTool()];
+  return [
+    lsTool(sandbox),
+    globTool(sandbox),
+    grepTool(sandbox),
+    readFileTool(sandbox),
+    writeFileTool(sandbox),
+    strReplaceTool(sandbox),
+    bashTool(sandbox),
+    presentFilesTool(sandbox),
+    askClarificationTool(),
+  ];
 }

@@ -1,0 +1,105 @@
+import type { SandboxGlob, SandboxGrep, SandboxList, SandboxStat } from '@caribou/contracts';
+import {
+  type FileRefusal,
+  FileRefusedError,
+  findFiles,
+  type Found,
+  listDirectory,
+  type LookupPlace,
+  searchLines,
+  type ThreadFiles,
+} from '@caribou/sandbox';
+import type { z } from 'zod';
+import { threadOf } from './sandbox-commands.js';
+
+type ListRequest = z.output<(typeof SandboxList)['request']>;
+type GlobRequest = z.output<(typeof SandboxGlob)['request']>;
+type GrepRequest = z.output<(typeof SandboxGrep)['request']>;
+type StatRequest = z.output<(typeof SandboxStat)['request']>;
+type FoundReply = z.output<(typeof SandboxList)['reply']>;
+type GrepReply = z.output<(typeof SandboxGrep)['reply']>;
+type StatReply = z.output<(typeof SandboxStat)['reply']>;
+
+/** Lookups change nothing and are not journalled. */
+
+const placeOf = (request: ListRequest | GlobRequest | GrepRequest): LookupPlace => ({
+  thread: threadOf(request),
+  path: request.path,
+});
+
+type LookupRefused = Extract<FoundReply, { outcome: 'refused' }>;
+
+/** Whatever else is in the place of a directory is not one. */
+function refused(error: unknown): LookupRefused {
+  if (!(error instanceof FileRefusedError)) throw error;
+  const { reason } = error;
+  const isSame = reason === 'not_found' || reason === 'permission' || reason === 'outside';
+  return { outcome: 'refused', reason: isSame ? reason : 'not_directory' };
+}
+
+async function foundPaths(looking: Promise<Found<string>>): Promise<FoundReply> {
+  try {
+    const { found, truncated, incomplete } = await looking;
+    return { outcome: 'ok', paths: [...found], truncated, incomplete };
+  } catch (error) {
+    return refused(error);
+  }
+}
+
+export const fileList = (request: ListRequest, files: ThreadFiles): Promise<FoundReply> =>
+  foundPaths(listDirectory(files, placeOf(request), { depth: request.depth, maxResults: request.max_results }));
+
+export const fileGlob = (request: GlobRequest, files: ThreadFiles): Promise<FoundReply> =>
+  foundPaths(
+    findFiles(files, placeOf(request), {
+      pattern: request.pattern,
+      includeDirectories: request.include_dirs,
+      maxResults: request.max_results,
+    }),
+  );
+
+export async function fileGrep(request: GrepRequest, files: ThreadFiles): Promise<GrepReply> {
+  const pattern = compiled(request);
+  if (typeof pattern === 'string') return { outcome: 'invalid_pattern', message: pattern };
+  try {
+    const query = { pattern, glob: request.glob, maxResults: request.max_results };
+    const { found, truncated, incomplete } = await searchLines(files, placeOf(request), query);
+    return { outcome: 'ok', matches: [...found], truncated, incomplete };
+  } catch (error) {
+    return refused(error);
+  }
+}
+
+/** The expression, or what is wrong with it. */
+function compiled({ pattern, literal, case_sensitive }: GrepRequest): RegExp | string {
+  try {
+    const source = literal ? pattern.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&') : pattern;
+    return new RegExp(source, case_sensitive ? '' : 'i');
+  } catch (error) {
+    if (error instanceof SyntaxError) return error.message;
+    throw error;
+  }
+}
+
+type StatRefusal = Extract<StatReply['files'][number], { outcome: 'refused' }>['reason'];
+/** The other reasons belong to the content, which a look does not touch. */
+const statRefusal = (reason: FileRefusal): StatRefusal =>
+  reason === 'binary' || reason === 'too_large' || reason === 'no_space' ? 'not_regular' : reason;
+
+export async function fileStat(request: StatRequest, files: ThreadFiles): Promise<StatReply> {
+  const found: StatReply['files'] = [];
+  for (const path of request.paths) {
+    try {
+      const handle = await files.openFile(threadOf(request), path);
+      try {
+        found.push({ outcome: 'file', bytes: (await handle.stat()).size });
+      } finally {
+        await handle.close();
+      }
+    } catch (error) {
+      if (!(error instanceof FileRefusedError)) throw error;
+      found.push({ outcome: 'refused', reason: statRefusal(error.reason) });
+    }
+  }
+  return { files: found };
+}

@@ -1,0 +1,69 @@
+import { SandboxEdit, SandboxGlob, SandboxGrep, SandboxList, SandboxStat } from '@caribou/contracts';
+import type { SandboxPort } from '@caribou/core';
+import { argsHash } from './sandbox-calls.js';
+import { type ManagerCalls, scopeFields } from './sandbox-manager-call.js';
+
+/** The part of a remote sandbox that lists, searches and edits files. Lookups change nothing and may be asked again. */
+export function remoteFiles(calls: ManagerCalls): Pick<SandboxPort, 'edit' | 'list' | 'glob' | 'grep' | 'stat'> {
+  return {
+    edit: (scope, { key, path, oldText, newText, replaceAll }, signal) =>
+      calls.ask({
+        contract: SandboxEdit,
+        scope,
+        signal,
+        payload: (sandboxId) => ({
+          ...scopeFields(scope),
+          sandbox_id: sandboxId,
+          key,
+          args_hash: argsHash({ path, oldText, newText, replaceAll }),
+          path,
+          old_text: oldText,
+          new_text: newText,
+          replace_all: replaceAll,
+        }),
+      }),
+    list: (scope, { path, depth, maxResults }, signal) =>
+      calls.ask({
+        contract: SandboxList,
+        scope,
+        signal,
+        payload: (sandboxId) => ({
+          ...scopeFields(scope),
+          sandbox_id: sandboxId,
+          ...{ path, depth, max_results: maxResults },
+        }),
+      }),
+    glob: (scope, { path, pattern, includeDirectories, maxResults }, signal) =>
+      calls.ask({
+        contract: SandboxGlob,
+        scope,
+        signal,
+        payload: (sandboxId) => ({
+          ...scopeFields(scope),
+          sandbox_id: sandboxId,
+          ...{ path, pattern, include_dirs: includeDirectories, max_results: maxResults },
+        }),
+      }),
+    grep: (scope, { path, pattern, literal, caseSensitive, glob, maxResults }, signal) =>
+      calls.ask({
+        contract: SandboxGrep,
+        scope,
+        signal,
+        payload: (sandboxId) => ({
+          ...scopeFields(scope),
+          sandbox_id: sandboxId,
+          ...{ path, pattern, literal, case_sensitive: caseSensitive, max_results: maxResults },
+          ...(glob === undefined ? {} : { glob }),
+        }),
+      }),
+    stat: async (scope, { paths }, signal) => {
+      const { files } = await calls.ask({
+        contract: SandboxStat,
+        scope,
+        signal,
+        payload: (sandboxId) => ({ ...scopeFields(scope), sandbox_id: sandboxId, paths: [...paths] }),
+      });
+      return files;
+    },
+  };
+}

@@ -1,0 +1,169 @@
+import type { FileHandle } from 'node:fs/promises';
+import {
+  DATA_DIRECTORIES,
+  formatVirtualPath,
+  parseVirtualPath,
+  type SandboxThread,
+  type VirtualPath,
+} from '@caribou/core';
+import { openDirectory } from './descriptor-walk.js';
+import { type Entry, entriesBelow, smallText, type WalkBudget, walkBudget } from './directory-entries.js';
+import { FileRefusedError, toFileRefused } from './file-refused.js';
+import { globPattern } from './glob-pattern.js';
+import { type LineMatch, LineSearch, SearchTimeout } from './line-search.js';
+import type { ThreadFiles } from './thread-files.js';
+
+/** Entries one listing or search looks at, and the time it may take; in milliseconds. */
+const LIMITS = { maxEntries: 20_000, maxMs: 5_000 };
+/** Largest file that is searched, and most bytes one search reads. */
+const MAX_SEARCHED_FILE_BYTES = 1024 * 1024;
+const MAX_SEARCHED_BYTES = 64 * 1024 * 1024;
+
+/** Where to look: `path` is a virtual path of a directory. */
+export interface LookupPlace {
+  readonly thread: SandboxThread;
+  readonly path: string;
+}
+
+export interface Found<T> {
+  readonly found: readonly T[];
+  /** There are more than were asked for. */
+  readonly truncated: boolean;
+  /** Not everything was looked at: there was too much of it. */
+  readonly incomplete: boolean;
+}
+
+export interface FileMatch extends LineMatch {
+  readonly path: string;
+}
+
+interface PlacedEntry extends Entry {
+  readonly path: string;
+}
+
+/** `/mnt/user-data` itself is no directory of a thread's: its three are looked through in its place. */
+const isVirtualRoot = (path: string): boolean => parseVirtualPath(`${path}/workspace`)?.segments.length === 0;
+
+/** A name with a line break could pass for lines of the listing. */
+const shownPath = (path: string): string => path.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '?');
+
+/** @throws {FileRefusedError} when the path is no directory that can be walked */
+async function* walk(
+  files: ThreadFiles,
+  { thread, path }: LookupPlace,
+  options: { readonly budget: WalkBudget; readonly depth?: number },
+): AsyncGenerator<PlacedEntry> {
+  const starts = isVirtualRoot(path) ? DATA_DIRECTORIES.map((directory) => `/mnt/user-data/${directory}`) : [path];
+  for (const start of [...starts].sort()) {
+    const place = parseVirtualPath(start);
+    if (place === null) throw new FileRefusedError('outside', start);
+    const above = starts.length === 1 ? [] : [place.directory];
+    const handle = await openPlace(files, thread, start, place);
+    try {
+      if (above.length > 0) yield { names: above, kind: 'directory', parent: handle, path: start };
+      if (options.depth !== undefined && options.depth <= above.length) continue;
+      for await (const entry of entriesBelow(handle, options, above)) {
+        const below = entry.names.slice(above.length);
+        yield { ...entry, path: formatVirtualPath({ ...place, segments: [...place.segments, ...below] }) };
+      }
+    } catch (error) {
+      throw toFileRefused(error, start);
+    } finally {
+      await handle.close();
+    }
+  }
+}
+
+async function openPlace(
+  files: ThreadFiles,
+  thread: SandboxThread,
+  path: string,
+  { directory, segments }: VirtualPath,
+): Promise<FileHandle> {
+  try {
+    return await openDirectory(files.hostPath(thread, directory), segments);
+  } catch (error) {
+    throw toFileRefused(error, path);
+  }
+}
+
+/** Sorted virtual paths down to `depth`, directories with a slash at their end. @throws {FileRefusedError} */
+export async function listDirectory(
+  files: ThreadFiles,
+  place: LookupPlace,
+  { depth, maxResults }: { readonly depth: number; readonly maxResults: number },
+): Promise<Found<string>> {
+  const budget = walkBudget(LIMITS);
+  const lines: string[] = [];
+  for await (const { path, kind } of walk(files, place, { budget, depth })) {
+    lines.push(shownPath(path) + (kind === 'directory' ? '/' : ''));
+  }
+  const found = lines.sort().slice(0, maxResults);
+  return { found, truncated: lines.length > found.length, incomplete: budget.exhausted };
+}
+
+export interface GlobQuery {
+  /** At most 200 characters. */
+  readonly pattern: string;
+  readonly includeDirectories: boolean;
+  readonly maxResults: number;
+}
+
+/** Virtual paths of the files that match, links never among them. @throws {FileRefusedError} */
+export async function findFiles(
+  files: ThreadFiles,
+  place: LookupPlace,
+  { pattern, includeDirectories, maxResults }: GlobQuery,
+): Promise<Found<string>> {
+  const budget = walkBudget(LIMITS);
+  const fits = globPattern(pattern);
+  const found: string[] = [];
+  for await (const { names, kind, path } of walk(files, place, { budget })) {
+    const isWanted = kind === 'file' || (kind === 'directory' && includeDirectories);
+    if (!isWanted || !fits(names.join('/'))) continue;
+    if (found.length === maxResults) return { found, truncated: true, incomplete: budget.exhausted };
+    found.push(shownPath(path) + (kind === 'directory' ? '/' : ''));
+  }
+  return { found, truncated: false, incomplete: budget.exhausted };
+}
+
+export interface GrepQuery {
+  readonly pattern: RegExp;
+  /** Only files that match; at most 200 characters. */
+  readonly glob?: string | undefined;
+  readonly maxResults: number;
+}
+
+/**
+ * Lines that match, of text files of at most 1 MB. The time is bounded whatever the pattern; what was found until then
+ * is answered as incomplete.
+ *
+ * @throws {FileRefusedError}
+ */
+export async function searchLines(files: ThreadFiles, place: LookupPlace, query: GrepQuery): Promise<Found<FileMatch>> {
+  const budget = walkBudget(LIMITS);
+  const fits = query.glob === undefined ? () => true : globPattern(query.glob);
+  const found: FileMatch[] = [];
+  let bytesLeft = MAX_SEARCHED_BYTES;
+  const search = new LineSearch(query.pattern, LIMITS.maxMs);
+  try {
+    for await (const entry of walk(files, place, { budget })) {
+      if (entry.kind !== 'file' || !fits(entry.names.join('/'))) continue;
+      const content = await smallText(entry, Math.min(MAX_SEARCHED_FILE_BYTES, bytesLeft));
+      if (content === undefined) continue;
+      bytesLeft -= content.length;
+      if (bytesLeft < MAX_SEARCHED_FILE_BYTES) budget.exhausted = true;
+      const maxMatches = query.maxResults - found.length + 1;
+      const matches = await search.search({ content, maxMatches });
+      found.push(...matches.map((match) => ({ ...match, path: shownPath(entry.path) })));
+      if (found.length > query.maxResults || bytesLeft < MAX_SEARCHED_FILE_BYTES) break;
+    }
+  } catch (error) {
+    if (!(error instanceof SearchTimeout)) throw error;
+    budget.exhausted = true;
+  } finally {
+    await search.close();
+  }
+  const truncated = found.length > query.maxResults;
+  return { found: found.slice(0, query.maxResults), truncated, incomplete: budget.exhausted };
+}

@@ -1,0 +1,75 @@
+import { type AnyTool, defineTool, type EditOutcome, type SandboxPort, type ToolOutcome } from '@caribou/core';
+import { z } from 'zod';
+import { DESCRIPTION_HINT, failed, refusalText, scopeOf } from './sandbox-request.js';
+
+/** Most bytes of UTF-8 in one argument, as for write_file. */
+const MAX_TEXT_BYTES = 80 * 1024;
+const MAX_SHOWN_RANGES = 50;
+
+const Input = z.object({
+  description: z.string().default('').describe(DESCRIPTION_HINT),
+  path: z.string().min(1).max(4096).describe('Absolute path of the file, below /mnt/user-data.'),
+  old_str: z.string().min(1).describe('The text to replace, exactly as it stands in the file. It must occur once.'),
+  new_str: z.string().describe('The text to put in its place.'),
+  replace_all: z.boolean().default(false).describe('Replace every occurrence instead of the only one.'),
+});
+type Edit = z.infer<typeof Input>;
+
+/** Replaces a text in a file of the thread's sandbox, once per tool call even if the call is made again. */
+export function strReplaceTool(sandbox: SandboxPort): AnyTool {
+  return defineTool({
+    name: 'str_replace',
+    description:
+      'Replace a text in a file. The text must occur exactly once, unless replace_all is set. The answer names the ' +
+      'changed lines.',
+    input: Input,
+    async run(input, context) {
+      const { path, old_str, new_str, replace_all } = input;
+      const bytes = Math.max(Buffer.byteLength(old_str, 'utf8'), Buffer.byteLength(new_str, 'utf8'));
+      if (bytes > MAX_TEXT_BYTES) {
+        return failed(`Text is ${bytes} bytes; at most ${MAX_TEXT_BYTES} bytes can be replaced at once: ${path}`);
+      }
+      const request = { key: context.key, path, oldText: old_str, newText: new_str, replaceAll: replace_all };
+      return answer(await sandbox.edit(scopeOf(context), request, context.run.signal), input);
+    },
+  });
+}
+
+function answer(edited: EditOutcome, { path }: Edit): ToolOutcome {
+  switch (edited.outcome) {
+    case 'ok':
+      return { content: `OK${changes(edited)}` };
+    case 'not_unique':
+      return failed(
+        edited.count === 0
+          ? `String to replace not found in file: ${path}`
+          : `String to replace occurs ${edited.count} times in file: ${path}. ` +
+              'Add surrounding lines so that it occurs once, or set replace_all=true.',
+      );
+    case 'refused':
+      return failed(refused(edited.reason, path));
+    case 'unknown':
+      return failed(
+        `Changing '${path}' was started, but its outcome is not known (${edited.reason}). ` +
+          'Read the file before you change it again.',
+      );
+  }
+}
+
+function changes({ replaced, changed }: Extract<EditOutcome, { outcome: 'ok' }>): string {
+  const ranges = changed
+    .slice(0, MAX_SHOWN_RANGES)
+    .map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`));
+  const only = changed.length === 1 && changed[0]?.first === changed[0]?.last;
+  const more = changed.length > MAX_SHOWN_RANGES ? ' and more' : '';
+  const times = replaced === 1 ? '' : `${replaced} replacements, `;
+  return ` (${times}changed ${only ? 'line' : 'lines'} ${ranges.join(', ')}${more})`;
+}
+
+function refused(reason: string, path: string): string {
+  if (reason === 'permission') return `Permission denied writing to file: ${path}`;
+  if (reason === 'no_space') return `No space left to write file: ${path}`;
+  if (reason === 'too_large') return `File is too large to change: ${path}. Use bash (sed) instead.`;
+  if (reason === 'binary') return `File is not text: ${path}. Use bash to change it.`;
+  return refusalText(reason, path) ?? `Failed to change file '${path}': ${reason}`;
+}
