@@ -29,6 +29,8 @@ export interface Fleet {
   /** Redis and NATS. */
   readonly servers: Pids;
   readonly floor: Pids;
+  /** Bytes in use of each service after a collection of garbage. */
+  retainedBytes(): Promise<Readonly<Record<string, number>>>;
   stop(): Promise<void>;
 }
 
@@ -98,6 +100,10 @@ async function startAll(around: Surroundings, options: FleetOptions): Promise<Om
     services: pidsOf(services),
     servers: pidsOf([redis, nats]),
     floor: pidsOf([floor]),
+    retainedBytes: async () => {
+      const entries = services.map(async ({ name, retainedBytes }) => [name, await retainedBytes()] as const);
+      return Object.fromEntries(await Promise.all(entries));
+    },
   };
 }
 
@@ -112,6 +118,7 @@ function servicePlan(name: Service, env: Readonly<Record<string, string>>, profi
   const command: ProcessPlan['command'] = [
     process.execPath,
     '--enable-source-maps',
+    ...['--expose-gc', '--require', join(dist, 'tools/bench/heap-probe.js')],
     ...flags,
     join(dist, `apps/${name}/src/main.js`),
   ];

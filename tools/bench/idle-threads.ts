@@ -8,6 +8,8 @@ import type { ServerFigures } from './written.js';
 
 interface AtRest {
   readonly residentBytes: Readonly<Record<string, number>>;
+  /** In use after a collection of garbage: what the services keep. */
+  readonly retainedBytes: Readonly<Record<string, number>>;
   readonly subscriptions: number;
   /** CPU of all services while nothing is asked of them, in milliseconds per second. */
   readonly cpuMsPerSecond: number;
@@ -29,7 +31,7 @@ const RUN_EVERY = 50;
 /** What so many threads cost while nobody uses them. */
 export async function idleThreads(fleet: Fleet, figures: ServerFigures, threads: number): Promise<IdleCost> {
   const target = langGraphTarget('caribou', fleet.apiUrl, 'lead_agent');
-  // The heaps reach their working size before the first look.
+  // Whatever is made once is made before the first look.
   await inParallel(Math.ceil(threads / 5), 32, () => newThread(fleet.apiUrl));
   const before = await atRest(fleet, figures);
   const readMeter = cpuMeter(fleet.services);
@@ -41,13 +43,15 @@ export async function idleThreads(fleet: Fleet, figures: ServerFigures, threads:
   return { threads, before, after, cpuMsPerThread };
 }
 
-async function atRest({ services }: Fleet, figures: ServerFigures): Promise<AtRest> {
+async function atRest(fleet: Fleet, figures: ServerFigures): Promise<AtRest> {
+  const { services } = fleet;
   await sleep(1_000);
   const readMeter = cpuMeter(services);
   await sleep(REST_MS);
   return {
     cpuMsPerSecond: (sum(Object.values(readMeter())) * 1000) / REST_MS,
     residentBytes: Object.fromEntries(Object.entries(services).map(([name, pid]) => [name, residentBytes(pid)])),
+    retainedBytes: await fleet.retainedBytes(),
     subscriptions: await figures.natsSubscriptions(),
     redisMemoryBytes: await figures.redisMemoryBytes(),
   };

@@ -159,17 +159,17 @@ async function idle({ fleet, figures, times }: Bench): Promise<readonly Budget[]
   say();
   say(`${cost.threads} idle threads`);
   sayIdle(cost);
-  const grown = Object.entries(cost.after.residentBytes).map(
-    ([name, bytes]) => bytes - (cost.before.residentBytes[name] ?? 0),
+  const grown = Object.entries(cost.after.retainedBytes).map(
+    ([name, bytes]) => bytes - (cost.before.retainedBytes[name] ?? 0),
   );
   const value = cost.after.subscriptions - cost.before.subscriptions;
   return [
     { what: `subscriptions of ${cost.threads} idle threads`, value, unit: '', atMost: 0 },
     {
-      what: 'resident memory of a service per idle thread',
+      what: 'memory a service keeps per idle thread',
       value: Math.max(...grown) / cost.threads / 1024,
       unit: 'KiB',
-      atMost: 1,
+      atMost: 0.1,
     },
   ];
 }

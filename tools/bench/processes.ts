@@ -21,8 +21,10 @@ export interface RunningProcess {
   readonly name: string;
   readonly pid: number;
   readonly port: number;
+  /** Bytes in use after a collection of garbage; only of a process that loaded heap-probe.js. */
+  readonly retainedBytes: () => Promise<number>;
   /** SIGTERM, then SIGKILL when that takes longer than 20 s. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 const children = new Set<ChildProcess>();
@@ -52,7 +54,11 @@ export async function startProcess(plan: ProcessPlan): Promise<RunningProcess> {
     child.off('exit', lost);
     return stopped(child);
   };
-  return { name: plan.name, pid: child.pid ?? 0, port, stop };
+  const retainedBytes = async (): Promise<number> => {
+    child.send('retained');
+    return Number((await messageOf(child, 'retained'))['bytes']);
+  };
+  return { name: plan.name, pid: child.pid ?? 0, port, retainedBytes, stop };
 }
 
 const lastOutput = ({ logFile }: ProcessPlan): string => readFileSync(logFile, 'utf8').slice(-4_000);
@@ -80,9 +86,15 @@ async function stopped(child: ChildProcess): Promise<void> {
 
 /** Ready by a message `{type: 'ready', healthPort | port}`, as our own programs send it. */
 export async function readyMessage(child: ChildProcess): Promise<number> {
+  const message = await messageOf(child, 'ready');
+  return Number(message['healthPort'] ?? message['port']);
+}
+
+async function messageOf(child: ChildProcess, type: string): Promise<Readonly<Record<string, unknown>>> {
+  const signal = AbortSignal.timeout(READY_TIMEOUT_MS);
   for (;;) {
-    const [message] = (await once(child, 'message')) as [Readonly<Record<string, unknown>>];
-    if (message['type'] === 'ready') return Number(message['healthPort'] ?? message['port']);
+    const [message] = (await once(child, 'message', { signal })) as [Readonly<Record<string, unknown>>];
+    if (message['type'] === type) return message;
   }
 }
 

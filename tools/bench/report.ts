@@ -77,12 +77,14 @@ export function saySandbox({ driverMs, managerMs, coldAcquireMs, warmAcquireMs }
 
 export function sayIdle({ threads, before, after, cpuMsPerThread }: IdleCost): void {
   const mebibytes = (bytes: number): string => fixed(bytes / 1024 / 1024);
-  const memory = Object.entries(after.residentBytes).map(
-    ([name, bytes]) => `${name} ${mebibytes(before.residentBytes[name] ?? 0)} → ${mebibytes(bytes)}`,
-  );
+  const growth = (of: 'residentBytes' | 'retainedBytes'): string =>
+    Object.entries(after[of])
+      .map(([name, bytes]) => `${name} ${mebibytes(before[of][name] ?? 0)} → ${mebibytes(bytes)}`)
+      .join(', ');
   const redis = (after.redisMemoryBytes - before.redisMemoryBytes) / threads;
   say(`creating one: ${fixed(cpuMsPerThread, 2)} ms of CPU; it takes ${kibibytes(redis)} KiB in Redis`);
-  say(`resident MiB: ${memory.join(', ')}`);
+  say(`in use after a collection, MiB: ${growth('retainedBytes')}`);
+  say(`resident before it, MiB: ${growth('residentBytes')}`);
   say(`subscriptions: ${before.subscriptions} → ${after.subscriptions}`);
   say(`CPU of all services at rest, ms per second: ${fixed(before.cpuMsPerSecond)} → ${fixed(after.cpuMsPerSecond)}`);
 }
