@@ -30,7 +30,7 @@ const RUN_EVERY = 50;
 
 /** What so many threads cost while nobody uses them. */
 export async function idleThreads(fleet: Fleet, figures: ServerFigures, threads: number): Promise<IdleCost> {
-  const target = langGraphTarget('caribou', fleet.apiUrl, 'lead_agent');
+  const target = langGraphTarget('caribou', fleet.apiUrl);
   // Whatever is made once is made before the first look.
   await inParallel(Math.ceil(threads / 5), 32, () => newThread(fleet.apiUrl));
   const before = await atRest(fleet, figures);

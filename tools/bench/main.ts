@@ -178,8 +178,9 @@ const parts: Readonly<Record<string, Part>> = { loads, firstToken, tokens, longT
 
 /** Turns per second of another server of the same protocol with the same model, beside ours. */
 async function againstPeer({ caribou, times }: Bench, url: string): Promise<readonly Budget[]> {
-  const peer = langGraphTarget('peer', url, options['peer-assistant']);
+  const peer = langGraphTarget('peer', url, { assistantId: options['peer-assistant'], peer: true });
   const load = { concurrency: 16, script: simpleTurn() };
+  await measureLoads([{ target: caribou, pids: {} }], { ...load, turns: times(WARM_UP_TURNS) });
   const [theirs] = await measureLoads([{ target: peer, pids: {} }], { ...load, turns: times(48) });
   const [ours] = await measureLoads([{ target: caribou, pids: {} }], { ...load, turns: times(600) });
   if (theirs === undefined || ours === undefined) return [];
@@ -198,7 +199,7 @@ async function main(): Promise<void> {
     fleet,
     figures,
     floor: floorTarget(fleet.floorUrl),
-    caribou: langGraphTarget('caribou', fleet.apiUrl, 'lead_agent'),
+    caribou: langGraphTarget('caribou', fleet.apiUrl),
     times: (count) => (options.quick ? Math.max(10, Math.ceil(count / 4)) : count),
   };
   try {

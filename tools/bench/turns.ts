@@ -33,27 +33,31 @@ export async function newThread(apiUrl: string): Promise<string> {
 export interface RunOptions {
   readonly assistantId?: string;
   readonly modes?: readonly string[];
+  /** The server is not ours: it sends no `end`. */
+  readonly peer?: boolean;
 }
 
-/** Starts a run on a thread and streams it. */
-export function streamRun(
+/** Starts a run on a thread and streams it. @throws Error when our own stream breaks off without `end` */
+export async function streamRun(
   threadUrl: string,
   script: string,
-  { assistantId = 'lead_agent', modes = MODES }: RunOptions = {},
+  { assistantId = 'lead_agent', modes = MODES, peer = false }: RunOptions = {},
 ): Promise<StreamTimes> {
   const input = { messages: [{ type: 'human', content: script }] };
-  return readStream({
+  const times = await readStream({
     method: 'POST',
     url: `${threadUrl}/runs/stream`,
     body: { assistant_id: assistantId, input, stream_mode: modes },
   });
+  if (!times.ended && !peer) throw new Error(`${threadUrl}: the stream broke off`);
+  return times;
 }
 
 /** A server that speaks LangGraph's protocol: Caribou, or the peer it is compared with. */
-export const langGraphTarget = (name: string, apiUrl: string, assistantId: string): Target => ({
+export const langGraphTarget = (name: string, apiUrl: string, options: RunOptions = {}): Target => ({
   name,
   prepare: (turns) => inParallel(turns, 16, () => newThread(apiUrl)),
-  turn: (threadId, script) => streamRun(`${apiUrl}/threads/${threadId}`, script, { assistantId }),
+  turn: (threadId, script) => streamRun(`${apiUrl}/threads/${threadId}`, script, options),
 });
 
 /** The floor, given the same message. */
