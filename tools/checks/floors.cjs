@@ -21,6 +21,7 @@ const vendorDoors = [
   { packages: ['dockerode'], doors: ['libs/sandbox'] },
   { packages: ['pino', 'prom-client', '@opentelemetry/'], doors: ['libs/observability'] },
   { packages: ['rxjs', 'fastify', '@nestjs/', '@fastify/'], doors: ['libs/nest', 'apps'] },
+  { packages: ['unpdf', 'mammoth', 'turndown'], doors: ['libs/documents'] },
   { packages: ['yaml'], doors: ['libs/config', 'libs/skills'] },
 ];
 

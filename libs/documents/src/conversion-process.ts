@@ -1,0 +1,44 @@
+import { Socket } from 'node:net';
+import { AppError, InvalidRequestError, TooLargeError, toWireError } from '@caribou/contracts';
+import { type ConversionJob, type ConversionReply, REPLY_DESCRIPTOR } from './conversion-job.js';
+import { convert } from './convert.js';
+
+/**
+ * The program of the conversion process: one file on standard input, one reply, end. It holds no secret and no
+ * connection; its parent sets the limits of memory and time and reads nothing but the reply.
+ */
+
+const MAX_REASON_CHARS = 200;
+
+async function standardInput(maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxBytes) throw new TooLargeError(`the file is larger than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Whatever a parser throws over a broken file is the file's fault, told in the parser's words. */
+function asAppError(error: unknown, kind: string): AppError {
+  if (error instanceof AppError) return error;
+  const reason = (error instanceof Error ? error.message : String(error)).slice(0, MAX_REASON_CHARS);
+  return new InvalidRequestError(`the file could not be read as ${kind}: ${reason}`, { cause: error });
+}
+
+async function replyTo(job: ConversionJob): Promise<ConversionReply> {
+  try {
+    return { markdown: await convert(await standardInput(job.limits.maxInputBytes), job) };
+  } catch (error) {
+    return { error: toWireError(asAppError(error, job.kind)) };
+  }
+}
+
+async function main(): Promise<void> {
+  const reply = await replyTo(JSON.parse(process.argv[2] ?? '') as ConversionJob);
+  new Socket({ fd: REPLY_DESCRIPTOR }).end(JSON.stringify(reply), () => process.exit(0));
+}
+
+void main();

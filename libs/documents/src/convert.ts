@@ -1,0 +1,28 @@
+import { TooLargeError } from '@caribou/contracts';
+import type { ConversionJob } from './conversion-job.js';
+
+/** Each loads its parsers when it is called: a process converts one file. */
+const converters = {
+  pdf: async () => (await import('./pdf.js')).pdfToMarkdown,
+  docx: async () => (await import('./docx.js')).docxToMarkdown,
+  pptx: async () => (await import('./pptx.js')).pptxToMarkdown,
+  xlsx: async () => (await import('./xlsx.js')).xlsxToMarkdown,
+  html: async () => (await import('./html.js')).htmlToMarkdown,
+  csv: async () => (await import('./csv.js')).csvToMarkdown,
+} as const;
+
+/** At most `maxBytes` of UTF-8, cut between characters, with a line that says so. */
+function capped(markdown: string, maxBytes: number): string {
+  if (Buffer.byteLength(markdown) <= maxBytes) return markdown;
+  const kept = new TextDecoder().decode(Buffer.from(markdown).subarray(0, maxBytes)).replace(/\uFFFD$/, '');
+  return `${kept}\n\n*Left out: what follows the first ${maxBytes} bytes.*`;
+}
+
+/** The file as Markdown. Runs parsers in this process: called in the conversion process alone. @throws AppError, Error */
+export async function convert(file: Buffer, { kind, limits }: ConversionJob): Promise<string> {
+  if (file.length > limits.maxInputBytes)
+    throw new TooLargeError(`the file is larger than ${limits.maxInputBytes} bytes`);
+  const toMarkdown = await converters[kind]();
+  const markdown = await toMarkdown(file, limits);
+  return `${capped(markdown.trim(), limits.maxOutputBytes)}\n`;
+}

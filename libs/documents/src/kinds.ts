@@ -1,0 +1,18 @@
+/** What can be turned into Markdown. */
+export type DocumentKind = 'pdf' | 'docx' | 'pptx' | 'xlsx' | 'html' | 'csv';
+
+const kindByExtension: ReadonlyMap<string, DocumentKind> = new Map([
+  ['pdf', 'pdf'],
+  ['docx', 'docx'],
+  ['pptx', 'pptx'],
+  ['xlsx', 'xlsx'],
+  ['html', 'html'],
+  ['htm', 'html'],
+  ['csv', 'csv'],
+]);
+
+/** The kind that a file's name promises, or null when such files are not converted. */
+export function documentKindOf(filename: string): DocumentKind | null {
+  const dot = filename.lastIndexOf('.');
+  return dot < 0 ? null : (kindByExtension.get(filename.slice(dot + 1).toLowerCase()) ?? null);
+}

@@ -1,0 +1,58 @@
+import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
+import { once } from 'node:events';
+import { dirname, join } from 'node:path';
+import { UnavailableError } from '@caribou/contracts';
+import type { ConversionJob } from './conversion-job.js';
+
+const PRLIMIT = '/usr/bin/prlimit';
+const MIB = 1024 * 1024;
+/** Beside the heap: the file, inflated parts and Node itself, in MiB. */
+const MAX_NATIVE_MIB = 1024;
+const MAX_OPEN_FILES = 128;
+
+/** The folder that holds both `dist/` and `node_modules/`, seen from `dist/libs/documents/src/`. */
+const installation = (program: string) => join(dirname(program), '../../../..');
+
+/** Node's permission model: reads of the product's code; no writes, processes, threads or addons. */
+function permissions(program: string): readonly string[] {
+  const root = installation(program);
+  return [
+    process.allowedNodeEnvironmentFlags.has('--permission') ? '--permission' : '--experimental-permission',
+    ...['dist/', 'node_modules/', 'package.json'].map((path) => `--allow-fs-read=${join(root, path)}`),
+  ];
+}
+
+const started = async (command: string, args: readonly string[], stdio: StdioOptions): Promise<ChildProcess> => {
+  const child = spawn(command, args, { cwd: '/', env: {}, stdio });
+  await once(child, 'spawn');
+  return child;
+};
+
+/**
+ * Starts the conversion process: empty environment, bounded heap, no rights on files; with prlimit (util-linux) also
+ * bounded processor time, data size and descriptors, and no file it could write.
+ *
+ * @throws UnavailableError when it does not start
+ */
+export async function startLimited(program: string, job: ConversionJob): Promise<ChildProcess> {
+  const { maxHeapMib, deadlineMs } = job.limits;
+  const stdio: StdioOptions = ['pipe', 'ignore', 'ignore', 'pipe'];
+  const node = [`--max-old-space-size=${maxHeapMib}`, ...permissions(program), program, JSON.stringify(job)];
+  const limits = [
+    `--cpu=${Math.ceil(deadlineMs / 1000) + 1}`,
+    `--data=${(maxHeapMib + MAX_NATIVE_MIB) * MIB}`,
+    `--nofile=${MAX_OPEN_FILES}`,
+    '--fsize=0',
+    '--core=0',
+  ];
+  try {
+    return await started(PRLIMIT, [...limits, process.execPath, ...node], stdio).catch((error: unknown) => {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
+        return started(process.execPath, node, stdio);
+      }
+      throw error;
+    });
+  } catch (error) {
+    throw new UnavailableError('the conversion process does not start', { cause: error });
+  }
+}
