@@ -8,7 +8,7 @@ import { docxParts, type Parts, pdf, pptxParts, wordParagraph, xlsxParts } from 
 
 const repository = join(__dirname, '..', '..', '..');
 // Each conversion starts a process.
-jest.setTimeout(30_000);
+jest.setTimeout(90_000);
 
 const program = join(repository, 'dist/libs/documents/src/conversion-process.js');
 
@@ -129,6 +129,24 @@ describe('documentConverter', () => {
   ] as const)('a part of a %s file that inflates past the limit is refused', async (kind, parts) => {
     const bomb = await zip({ ...parts, 'bomb.xml': Buffer.alloc(8 * 1024 * 1024, 0x20) });
     await expect(converted(bomb, { kind, limits: { maxEntryBytes: 1024 * 1024 } })).rejects.toThrow(TooLargeError);
+  });
+
+  test('a Word file whose text is in a part of another name does not pass the limits of memory', async () => {
+    const parts = docxParts('');
+    const bomb = await zip({
+      ...parts,
+      '_rels/.rels': String(parts['_rels/.rels']).replace('word/document.xml', 'word/document.bin'),
+      'word/document.bin': `<w:document>${' '.repeat(120 * 1024 * 1024)}</w:document>`,
+    });
+    const refused = converted(bomb, { kind: 'docx', limits: { maxHeapMib: 64 } });
+    await expect(refused).rejects.toThrow(/MiB of memory|could not be read/);
+  });
+
+  test('a PDF whose pages are their own parents comes to an end', async () => {
+    const file = pdf([[[12, 'once']]])
+      .toString('latin1')
+      .replace('[4 0 R]', '[2 0 R]');
+    await expect(converted(file, { kind: 'pdf', limits: { deadlineMs: 30_000 } })).rejects.toThrow('read as pdf');
   });
 
   test('too many entries are refused', async () => {

@@ -41,7 +41,8 @@ async function collected(stream: AsyncIterable<Buffer>, maxBytes: number): Promi
 
 /** A process that ended early closes its input; why it ended is told by its reply or its exit. */
 const isClosedInput = (error: unknown) =>
-  error instanceof Error &&
+  typeof error === 'object' &&
+  error !== null &&
   'code' in error &&
   ['EPIPE', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE'].includes(String(error.code));
 

@@ -13,12 +13,21 @@ const MAX_OPEN_FILES = 128;
 /** The folder that holds both `dist/` and `node_modules/`, seen from `dist/libs/documents/src/`. */
 const installation = (program: string) => join(dirname(program), '../../../..');
 
-/** Node's permission model: reads of the product's code; no writes, processes, threads or addons. */
+const PACKAGES = 'node_modules/';
+
+/** The folder of the packages, where a link in its place leads: that path, too, must be readable. */
+function linkedPackages(): string {
+  const known = require.resolve('zod');
+  return known.slice(0, known.lastIndexOf(PACKAGES) + PACKAGES.length);
+}
+
+/** Node's permission model: no writes, processes, threads or addons, nothing to read but code; and no code from text. */
 function permissions(program: string): readonly string[] {
-  const root = installation(program);
   return [
     process.allowedNodeEnvironmentFlags.has('--permission') ? '--permission' : '--experimental-permission',
-    ...['dist/', 'node_modules/', 'package.json'].map((path) => `--allow-fs-read=${join(root, path)}`),
+    ...['dist/', PACKAGES, 'package.json'].map((path) => `--allow-fs-read=${join(installation(program), path)}`),
+    `--allow-fs-read=${linkedPackages()}`,
+    '--disallow-code-generation-from-strings',
   ];
 }
 
