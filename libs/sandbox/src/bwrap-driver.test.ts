@@ -1,6 +1,6 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeSandboxDriver } from '@caribou/testing';
+import { describeFileAbuse, describeSandboxAbuse, describeSandboxDriver } from '@caribou/testing';
 import { BwrapDriver } from './bwrap-driver.js';
 import { commandIdentity } from './identity.js';
 import { DEFAULT_SANDBOX_LIMITS } from './settings.js';
@@ -12,6 +12,7 @@ const limits = {
   memoryBytes: 256 * MiB,
   pids: 64,
   tmpBytes: 8 * MiB,
+  fileBytes: 16 * MiB,
   outputCeilingBytes: 2 * MiB,
 };
 
@@ -39,3 +40,6 @@ describeSandboxDriver('BwrapDriver below a searchable directory', {
     return ready(homeDir);
   },
 });
+
+describeSandboxAbuse('BwrapDriver', { ...underTest, make: ready });
+describeFileAbuse('BwrapDriver', { ...underTest, make: ready });

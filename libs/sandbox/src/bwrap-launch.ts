@@ -89,11 +89,10 @@ function stagedSources(sources: LaunchSources, stage: string): LaunchSources {
   };
 }
 
-/** The words that lead to bwrap: staging, then the drop to the dedicated user (L2), then the process limits. */
-function prefix(plan: LaunchPlan, sources: LaunchSources, timeoutMs: number): string[] {
+/** The words that lead to bwrap: staging, then the drop to the dedicated user (L2). */
+function prefix(plan: LaunchPlan, sources: LaunchSources): string[] {
   const { programs, identity, stage } = plan;
-  const limited = [programs.prlimit, ...processLimits(plan.limits, timeoutMs), '--'];
-  if (!plan.dropsUser) return limited;
+  if (!plan.dropsUser) return [];
   const { setpriv, unshare, mount, mkdir } = programs;
   if (setpriv === undefined) throw new BugError('root launches through setpriv');
   const dropped = [
@@ -103,7 +102,6 @@ function prefix(plan: LaunchPlan, sources: LaunchSources, timeoutMs: number): st
     '--clear-groups',
     '--inh-caps=-all',
     '--',
-    ...limited,
   ];
   if (stage === undefined) return dropped;
   if (unshare === undefined || mount === undefined || mkdir === undefined)
@@ -172,8 +170,11 @@ export function launch(
     plan.limits,
   );
   const [file = '', ...words] = [
-    ...prefix(plan, sources, command.timeoutMs),
-    ...[plan.programs.bwrap, '--args', String(FD.args), '--', plan.programs.shell, '-c', command.command],
+    ...prefix(plan, sources),
+    ...[plan.programs.bwrap, '--args', String(FD.args), '--'],
+    // Inside, so that the kernel counts the processes of this box's user namespace alone (from Linux 5.14 on).
+    ...[plan.programs.prlimit, ...processLimits(plan.limits, command.timeoutMs), '--'],
+    ...[plan.programs.shell, '-c', command.command],
   ];
   const devNull = openSync('/dev/null', 'r+');
   try {

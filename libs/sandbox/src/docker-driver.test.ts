@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describeSandboxDriver } from '@caribou/testing';
+import { describeFileAbuse, describeSandboxAbuse, describeSandboxDriver } from '@caribou/testing';
 import { openEngine } from './docker-engine.js';
 import { DockerDriver } from './docker-driver.js';
 import { commandIdentity } from './identity.js';
@@ -16,6 +16,7 @@ const limits = {
   memoryBytes: 256 * MiB,
   pids: 64,
   tmpBytes: 8 * MiB,
+  fileBytes: 16 * MiB,
   outputCeilingBytes: 2 * MiB,
 };
 const settingsOf = (homeDir: string): SandboxSettings => ({
@@ -72,11 +73,14 @@ if (reason === null) {
   jest.setTimeout(60_000);
   beforeAll(importImage, 60_000);
 
-  describeSandboxDriver('DockerDriver', {
+  const underTest = {
     make: ready,
-    files: (homeDir) => threadFiles(homeDir, commandIdentity()),
+    files: (homeDir: string) => threadFiles(homeDir, commandIdentity()),
     uid: commandIdentity().uid,
-  });
+  };
+  describeSandboxDriver('DockerDriver', underTest);
+  describeSandboxAbuse('DockerDriver', underTest);
+  describeFileAbuse('DockerDriver', underTest);
 
   describe('DockerDriver', () => {
     let home: string;

@@ -4,7 +4,7 @@ export interface SandboxLimits {
   readonly memoryBytes: number;
   /** docker only: CPU share in cores. */
   readonly cpus: number;
-  /** docker: processes of the box; bwrap: processes of the command's user, over all boxes of the machine. */
+  /** Processes of the box; before Linux 5.14, bwrap: of the command's user over all boxes of the machine. */
   readonly pids: number;
   /** Size of the box's own /tmp. */
   readonly tmpBytes: number;

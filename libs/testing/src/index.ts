@@ -1,3 +1,5 @@
+export { describeSandboxAbuse } from './conformance/sandbox-abuse.js';
+export { describeFileAbuse } from './conformance/sandbox-file-abuse.js';
 export { describeSandboxDriver, processesWith } from './conformance/sandbox-driver.js';
 export {
   admission,

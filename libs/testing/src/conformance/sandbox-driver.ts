@@ -7,7 +7,7 @@ import type { BoxResult, BoxSpec, SandboxDriver, ThreadFiles } from '@caribou/sa
 export interface SandboxDriverUnderTest {
   /**
    * A driver that has passed its probe, with its data below `homeDir`, skills from `homeDir/skills`, at most 256 MiB of
-   * memory, 64 processes, 8 MiB of /tmp and 2 MiB of output. Called again for a second manager's driver.
+   * memory, 64 processes, 8 MiB of /tmp, 16 MiB for a file and 2 MiB of output. Called again for a second manager's driver.
    */
   make(homeDir: string): Promise<SandboxDriver>;
   /** Host-side access to the same data. */
@@ -18,7 +18,7 @@ export interface SandboxDriverUnderTest {
 
 let marks = 0;
 /** A number of seconds that only one test sleeps: it marks a process in the machine's process list. */
-const uniqueSleep = (): string => {
+export const uniqueSleep = (): string => {
   marks += 1;
   return `86${process.pid}${marks}`;
 };

@@ -1,0 +1,125 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type Server } from 'node:net';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { BoxResult, BoxSpec, SandboxDriver, ThreadFiles } from '@caribou/sandbox';
+import { waitFor } from '../wait-for.js';
+import type { SandboxDriverUnderTest } from './sandbox-driver.js';
+
+const WORDS = 'canary-of-the-host';
+const SECRET = 'canary-secret-of-the-launcher';
+
+export interface RunOptions {
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+  readonly in?: BoxSpec;
+}
+
+/** One box under abuse, and beside it everything that must not notice: a file, a port, a secret, another thread's box. */
+export interface Canary {
+  readonly home: string;
+  readonly box: BoxSpec;
+  readonly files: ThreadFiles;
+  readonly driver: SandboxDriver;
+  /** A directory outside all data, with the file `f` in it. */
+  readonly outside: string;
+  /** Addresses at which the machine's own server listens. */
+  readonly addresses: readonly (readonly [host: string, port: number])[];
+  /** A command in the box; what it prints never holds the secret or a path of the host. */
+  run(command: string, options?: RunOptions): Promise<BoxResult>;
+  /** A file of the box's thread as the host names it. */
+  hostFile(path: string): string;
+  /** Fails unless file, port and neighbour are as they were, and the box takes the next command. */
+  expectUntouched(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const textOf = ({ stdout, stderr }: BoxResult): string => stdout + stderr;
+
+/** A server on all addresses that greets whoever comes, and counts them. */
+async function greeter(): Promise<{ readonly server: Server; readonly port: number; greeted(): number }> {
+  let greeted = 0;
+  const server = createServer((socket) => {
+    greeted += 1;
+    socket.on('error', () => undefined);
+    socket.end(WORDS);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '::', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server has no port');
+  return { server, port: address.port, greeted: () => greeted };
+}
+
+const greeting = (port: number): Promise<string> =>
+  new Promise((resolve, reject) => {
+    let heard = '';
+    const socket = connect(port, '127.0.0.1');
+    socket.on('data', (bytes: Buffer) => (heard += bytes.toString()));
+    socket.once('error', reject);
+    socket.once('end', () => resolve(heard));
+  });
+
+/** Waits for a file and starts a process again and again meanwhile, so that it fails when there is none to be had. */
+const NEIGHBOUR = 'echo mine > mine; while [ ! -e gate ]; do sleep 0.1 || exit 9; echo x >> ticks; done; cat mine';
+
+export async function openCanary(underTest: SandboxDriverUnderTest): Promise<Canary> {
+  const home = mkdtempSync(join(tmpdir(), 'caribou-abuse-'));
+  chmodSync(home, 0o755);
+  mkdirSync(join(home, 'skills'));
+  const outside = join(home, 'outside');
+  mkdirSync(outside);
+  writeFileSync(join(outside, 'f'), WORDS);
+  process.env['CARIBOU_CANARY_SECRET'] = SECRET;
+  const driver = await underTest.make(home);
+  const files = underTest.files(home);
+  const specOf = (name: string): BoxSpec => ({
+    ...{ sandboxId: `caribou-abuse-${process.pid}-${name}`, managerId: 'm1' },
+    ...{ userId: 'default', threadId: name },
+  });
+  const [box, neighbour] = [specOf('abused'), specOf('neighbour')];
+  await Promise.all([driver.create(box, { fresh: true }), driver.create(neighbour, { fresh: true })]);
+  const { server, port, greeted } = await greeter();
+  const exec = (spec: BoxSpec, command: string, options: RunOptions, timeoutMs: number): Promise<BoxResult> =>
+    driver.exec(
+      spec,
+      { command, timeoutMs: options.timeoutMs ?? timeoutMs, maxOutputBytes: 65_536 },
+      options.signal ?? new AbortController().signal,
+    );
+  const beside = exec(neighbour, NEIGHBOUR, {}, 600_000);
+  beside.catch(() => undefined);
+  const neighbourFile = (name: string): string => join(files.hostPath(neighbour, 'workspace'), name);
+  const ticks = (): number => (existsSync(neighbourFile('ticks')) ? statSync(neighbourFile('ticks')).size : 0);
+  const stat = statSync(join(outside, 'f'));
+  const external = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
+  let heard = 0;
+
+  const run: Canary['run'] = async (command, options = {}) => {
+    const result = await exec(options.in ?? box, command, options, 30_000);
+    expect(textOf(result)).not.toContain(WORDS);
+    expect(textOf(result)).not.toContain(SECRET);
+    return result;
+  };
+  return {
+    ...{ home, box, files, driver, outside, run },
+    addresses: external.map(({ address }) => [address, port]),
+    hostFile: (path) => join(files.hostPath(box, 'workspace'), '..', path),
+    expectUntouched: async () => {
+      expect(readFileSync(join(outside, 'f'), 'utf8')).toBe(WORDS);
+      expect(statSync(join(outside, 'f'))).toMatchObject({ mode: stat.mode, nlink: 1, mtimeMs: stat.mtimeMs });
+      expect(greeted()).toBe(heard);
+      heard += 1;
+      expect(await greeting(port)).toBe(WORDS);
+      const before = ticks();
+      await waitFor(() => ticks() > before, { what: 'a sign of life of the other thread', timeoutMs: 60_000 });
+      expect(await run('echo alive')).toMatchObject({ stdout: 'alive\n', exitCode: 0 });
+    },
+    close: async () => {
+      writeFileSync(neighbourFile('gate'), '');
+      expect(await beside).toMatchObject({ exitCode: 0, stdout: 'mine\n', endedBy: 'exit' });
+      await Promise.all([driver.remove(box), driver.remove(neighbour)]);
+      await new Promise((resolve) => server.close(resolve));
+      delete process.env['CARIBOU_CANARY_SECRET'];
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}

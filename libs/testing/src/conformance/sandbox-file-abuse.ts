@@ -1,0 +1,197 @@
+import { existsSync, readdirSync } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { findFiles, FileRefusedError, listDirectory, searchLines, userFiles } from '@caribou/sandbox';
+import { type Canary, openCanary } from './sandbox-canary.js';
+import type { SandboxDriverUnderTest } from './sandbox-driver.js';
+
+const WORKSPACE = '/mnt/user-data/workspace';
+const UPLOADS = '/mnt/user-data/uploads';
+
+/** What came of a look: what it saw, or the reason it was refused for. */
+async function seen(look: Promise<unknown>): Promise<unknown> {
+  try {
+    return await look;
+  } catch (error) {
+    if (error instanceof FileRefusedError) return error.reason;
+    throw error;
+  }
+}
+
+async function contentOf(opened: Promise<FileHandle>): Promise<string> {
+  const handle = await opened;
+  try {
+    return await handle.readFile('utf8');
+  } finally {
+    await handle.close();
+  }
+}
+
+async function* bytes(text: string): AsyncGenerator<Uint8Array> {
+  yield await Promise.resolve(Buffer.from(text));
+}
+
+/** Every operation on users' files that the platform does on its own side of the wall. */
+function operations({ files, home, box }: Canary) {
+  const users = userFiles(home);
+  const place = (path: string) => ({ thread: box, path });
+  return {
+    read: (path: string) => seen(contentOf(files.openFile(box, path))),
+    write: (path: string) => seen(files.replace(box, path, Buffer.from('written'))),
+    append: (path: string) => seen(files.append(box, path, Buffer.from('written'))),
+    /** As str_replace does: what was read is written back. */
+    edit: (path: string) =>
+      seen(contentOf(files.openFile(box, path)).then((text) => files.replace(box, path, Buffer.from(text)))),
+    list: (path: string) =>
+      seen(listDirectory(files, place(path), { depth: 8, maxResults: 500 }).then(({ found }) => found)),
+    glob: (path: string) =>
+      seen(
+        findFiles(files, place(path), { pattern: '**', includeDirectories: false, maxResults: 500 }).then(
+          ({ found }) => found,
+        ),
+      ),
+    grep: (path: string) =>
+      seen(searchLines(files, place(path), { pattern: /./, maxResults: 100 }).then(({ found }) => found)),
+    artifact: (path: string) => seen(contentOf(users.open(box, path))),
+    upload: async (name: string) => {
+      const intake = await users.openIntake(box);
+      try {
+        const staged = await intake.receive(bytes('uploaded'), 100);
+        return await seen(staged.publish(name));
+      } finally {
+        await intake.close();
+      }
+    },
+    remove: (path: string) => seen(users.remove(box, path)),
+  };
+}
+
+/** What a command may leave for those who look at the files from outside, with any driver. */
+export function describeFileAbuse(name: string, underTest: SandboxDriverUnderTest): void {
+  describe(`${name} with files that lie in wait`, () => {
+    let canary: Canary;
+    let host: ReturnType<typeof operations>;
+    beforeAll(async () => {
+      canary = await openCanary(underTest);
+      host = operations(canary);
+    }, 60_000);
+    afterEach(async () => {
+      await canary.run('cd ..; rm -rf workspace/* outputs/*; find uploads -type f -exec rm -f {} +; rm -rf uploads/*');
+      await canary.expectUntouched();
+    }, 90_000);
+    afterAll(() => canary.close(), 60_000);
+
+    test('links, hard links, FIFOs and sockets made in the box are neither read nor written through', async () => {
+      const { outside } = canary;
+      const made = await canary.run(
+        [
+          `for d in . ../uploads ../outputs; do (cd $d; ln -s ${outside}/f link; ln -s ${outside} dir; ln -s ${outside}/new dangling`,
+          'ln -s link chain; ln -s /dev/zero zero; ln -s /proc/1/environ env; mkfifo fifo; echo own > one; ln one twin); done',
+          'mknod device c 1 5 2>/dev/null; ls',
+        ].join('\n'),
+      );
+      expect(made.stdout).not.toContain('device');
+
+      for (const planted of ['link', 'chain', 'dangling', 'zero', 'env', 'fifo', 'twin', 'dir/f']) {
+        const path = `${WORKSPACE}/${planted}`;
+        const told = await Promise.all([host.read(path), host.append(path), host.edit(path), host.artifact(path)]);
+        expect([planted, told]).toEqual([planted, Array.from(told, () => 'not_regular')]);
+        if (planted !== 'twin') expect([planted, await host.write(path)]).toEqual([planted, 'not_regular']);
+      }
+      for (const planted of ['link', 'dir', 'dangling', 'fifo']) {
+        expect([planted, await host.upload(planted), await host.remove(`${UPLOADS}/${planted}`)]).toEqual([
+          ...[planted, 'not_regular', 'not_regular'],
+        ]);
+      }
+      expect([
+        await host.list(`${WORKSPACE}/dir`),
+        await host.glob(`${WORKSPACE}/dir`),
+        await host.grep(`${WORKSPACE}/dir`),
+      ]).toEqual([...['not_regular', 'not_regular', 'not_regular']]);
+      expect(await host.glob(WORKSPACE)).toEqual([`${WORKSPACE}/one`, `${WORKSPACE}/twin`]);
+      expect(await host.grep('/mnt/user-data')).toEqual([]);
+      expect(JSON.stringify(await host.list(WORKSPACE))).not.toContain('dir/');
+      expect(readdirSync(outside)).toEqual(['f']);
+    }, 60_000);
+
+    test('a directory that turns into a link and back, as fast as a command can, leads nothing outside', async () => {
+      const { outside } = canary;
+      const stop = new AbortController();
+      const swap = `while :; do rm -rf a; mkdir a; echo mine > a/f; rm -rf a; ln -s ${outside} a; done 2>/dev/null`;
+      const swapping = canary.run(swap, { signal: stop.signal, timeoutMs: 60_000 });
+      const answers = new Set<string>();
+      const endsAtMs = performance.now() + 30_000;
+      const both = (): boolean => answers.has('mine\n') && answers.has('not_regular');
+      for (let round = 0; round < 150 || (!both() && performance.now() < endsAtMs); round += 1) {
+        answers.add(String(await host.read(`${WORKSPACE}/a/f`)));
+        await Promise.all([
+          host.write(`${WORKSPACE}/a/g`),
+          host.edit(`${WORKSPACE}/a/f`),
+          host.append(`${WORKSPACE}/a/h`),
+        ]);
+        if (round % 10 > 0) continue;
+        const looks = [await host.list(`${WORKSPACE}/a`), await host.glob(WORKSPACE), await host.grep(WORKSPACE)];
+        expect(JSON.stringify(looks)).not.toContain('canary');
+      }
+      stop.abort();
+      await swapping;
+
+      expect([...answers].filter((answer) => !['mine\n', '', 'not_found', 'not_regular'].includes(answer))).toEqual([]);
+      expect(both()).toBe(true);
+      expect(readdirSync(outside)).toEqual(['f']);
+    }, 60_000);
+
+    test('names that read as something else stay names, one line each', async () => {
+      const odd = [
+        '%2e%2e%2fetc',
+        '..\\..\\etc',
+        'CON',
+        'nul.txt',
+        '\u202egnp.exe',
+        '\u200f',
+        '-rf',
+        ' ',
+        '…',
+        'é'.repeat(127),
+        'a\'b"c$(id)',
+      ];
+      await Promise.all(odd.map((one) => host.write(`${WORKSPACE}/${one}`)));
+      await canary.run('touch "$(printf \'two\\nlines\')" "$(printf \'bell\\a\')"; ls > ../outputs/seen');
+
+      const listed = (await host.list(WORKSPACE)) as readonly string[];
+      expect(listed).toHaveLength(odd.length + 2);
+      expect(listed.join('')).not.toMatch(/[\u0000-\u001f]/);
+      for (const one of odd) expect(await host.read(`${WORKSPACE}/${one}`)).toBe('written');
+      const paths = [
+        ...['..', '../../../etc/passwd', 'a/../../b', '\0', 'a\0b', 'a\nb', 'a'.repeat(256), `${'a/'.repeat(2_050)}b`],
+      ].map((path) => `${WORKSPACE}/${path}`);
+      for (const path of [...paths, '/etc/passwd', 'workspace/x', '', '/mnt/user-data/../x', `${WORKSPACE}s/x`]) {
+        const told = await Promise.all([
+          host.read(path),
+          host.write(path),
+          host.append(path),
+          host.list(path),
+          host.remove(path),
+        ]);
+        expect([path.slice(0, 60), told]).toEqual([path.slice(0, 60), Array.from(told, () => 'outside')]);
+      }
+      for (const path of [`${WORKSPACE}/%2e%2e/%2e%2e/outside/f`, `${WORKSPACE}/..%2f..%2foutside`]) {
+        expect(await host.read(path)).toBe('not_found');
+      }
+    });
+
+    test('ten thousand files are listed, found, searched and uploaded beside within bounds', async () => {
+      await canary.run('cd ../uploads; i=0; while [ $i -lt 10000 ]; do echo "needle $i" > f$i; i=$((i+1)); done');
+
+      expect(await host.list(UPLOADS)).toHaveLength(500);
+      expect(await host.glob(UPLOADS)).toHaveLength(500);
+      expect(await host.grep(UPLOADS)).toHaveLength(100);
+      const users = userFiles(canary.home);
+      expect(await users.list(canary.box, 'uploads', 1_000)).toMatchObject({
+        truncated: true,
+        files: { length: 1_000 },
+      });
+      expect(await host.upload('one-more')).toMatchObject({ name: 'one-more', sizeBytes: 8 });
+      expect(existsSync(canary.hostFile('uploads/one-more'))).toBe(true);
+    }, 60_000);
+  });
+}
