@@ -1,4 +1,4 @@
-import { AppError, newId } from '@caribou/contracts';
+import { AppError, CommandAudit, newId } from '@caribou/contracts';
 import type { Clock } from '@caribou/core';
 import type { AuditLine } from '@caribou/state';
 import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
@@ -29,8 +29,10 @@ export class AuditInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const rpc = context.switchToRpc();
     const subject = rpc.getContext<NatsContext>().getSubject();
-    const operation = subject.slice(subject.lastIndexOf('.') + 1);
-    if (operation === 'probe') return next.handle();
+    const name = subject.slice(subject.lastIndexOf('.') + 1);
+    if (name === 'probe') return next.handle();
+    // A blocked command is one that was to be executed; its verdict tells.
+    const operation = name === 'blocked' ? 'exec' : name;
     const request = fieldsOf(rpc.getData<unknown>());
     const beganMs = this.options.clock.monotonicMs();
     const record = (verdict: string, reply: Fields): void =>
@@ -56,6 +58,7 @@ export class AuditInterceptor implements NestInterceptor {
     return {
       ...{ id: newId(), at: new Date(clock.now()).toISOString(), operation, verdict, manager_id: managerId },
       ...subjectOf(request),
+      ...judgementOf(request),
       ...effectOf(reply),
       duration_ms: Math.round(clock.monotonicMs() - beganMs),
       ...(driver === undefined ? {} : { driver }),
@@ -74,6 +77,12 @@ function subjectOf(request: Fields): Pick<AuditLine, 'user_id' | 'thread_id' | '
     ...(callId === undefined ? {} : { tool_call_id: callId }),
     ...(what === undefined ? {} : { what }),
   };
+}
+
+/** What the rules said of a command. */
+function judgementOf(request: Fields): Pick<AuditLine, 'command_verdict' | 'rules'> {
+  const audit = CommandAudit.safeParse(request['audit']);
+  return audit.success ? { command_verdict: audit.data.verdict, rules: audit.data.rules } : {};
 }
 
 function effectOf(reply: Fields): Pick<AuditLine, 'bytes' | 'exit_code'> {

@@ -132,6 +132,27 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
     expect(all.map(({ operation }) => operation)).toContain('acquire');
   });
 
+  test('audits what the rules said of a command, also of one that was blocked and never came here', async () => {
+    const warned = { verdict: 'warn' as const, rules: ['chmod-777'] };
+    const [ran, refused] = [newKey(), newKey()];
+    await remote.exec(scope, { key: ran, command: 'echo warned', ...limits, audit: warned }, going);
+    await remote.blocked(scope, { key: refused, command: `rm -rf / #${'x'.repeat(5000)}`, rules: ['rm-root'] }, going);
+    const lines = async (): Promise<Record<string, unknown>[]> =>
+      (await redis.use((client) => client.xrange(redis.keys.audit, '-', '+')))
+        .map(([, [, line]]) => JSON.parse(line ?? '') as Record<string, unknown>)
+        .filter(({ command_verdict }) => command_verdict !== undefined);
+    await waitFor(async () => (await lines()).length >= 2, { what: 'the lines' });
+
+    expect(await lines()).toEqual([
+      expect.objectContaining({ operation: 'exec', verdict: 'done', command_verdict: 'warn', rules: ['chmod-777'] }),
+      expect.objectContaining({
+        ...{ operation: 'exec', verdict: 'blocked', command_verdict: 'block', rules: ['rm-root'] },
+        ...{ user_id: 'default', thread_id: 'thread-1', run_id: 'run', tool_call_id: refused.slice('run:'.length) },
+        what: expect.stringMatching(/^rm -rf \/ #x{100}/),
+      }),
+    ]);
+  });
+
   test('says why a file is refused', async () => {
     const read = (path: string) => remote.read(scope, { path, maxBytes: 100 }, going);
 

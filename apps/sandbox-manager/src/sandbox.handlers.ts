@@ -2,6 +2,7 @@ import {
   managerSubject,
   type RpcContract,
   SandboxAcquire,
+  SandboxBlocked,
   SandboxCancel,
   SandboxEdit,
   SandboxExec,
@@ -65,6 +66,13 @@ export class SandboxHandlers {
   async probe() {
     this.parts.executor.requireTakingWork();
     return { driver: (await this.parts.drivers.forNewThread()).kind };
+  }
+
+  /** Answering is all there is to do: what is answered is audited. */
+  @MessagePattern(SandboxBlocked.name)
+  blocked(@Payload() payload: unknown) {
+    parseRequest(SandboxBlocked, payload);
+    return { outcome: 'blocked' };
   }
 
   @MessagePattern(own(SandboxExec))

@@ -67,9 +67,10 @@ function callThroughLayers({ chain, tools, run }: ToolRound): ToolCallNext {
       middleware.wrapToolCall?.(request, next, run) ?? next(request);
     return middleware.wrapToolCall === undefined ? [] : [{ name: middleware.name, call }];
   });
-  return onion<ToolCallRequest, ToolOutcome>(layers, ({ call, tool, state }) => {
+  return onion<ToolCallRequest, ToolOutcome>(layers, ({ call, tool, state, audit }) => {
     if (tool === undefined) return Promise.resolve(unknownTool(call.name, tools));
-    return tool.invoke(call.args, { run, toolCallId: call.id, key: `${run.runId}:${call.id}`, state });
+    const context = { run, toolCallId: call.id, key: `${run.runId}:${call.id}`, state };
+    return tool.invoke(call.args, audit === undefined ? context : { ...context, audit });
   });
 }
 

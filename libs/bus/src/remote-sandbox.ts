@@ -1,6 +1,8 @@
 import {
   AppError,
   managerSubject,
+  MAX_BLOCKED_CHARS,
+  SandboxBlocked,
   SandboxCancel,
   SandboxExec,
   SandboxRead,
@@ -42,7 +44,7 @@ export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort 
     }
   };
   return {
-    exec: async (scope, { key, command, timeoutMs, maxOutputBytes }, signal) => {
+    exec: async (scope, { key, command, timeoutMs, maxOutputBytes, audit }, signal) => {
       const asked = calls.ask({
         contract: SandboxExec,
         scope,
@@ -55,6 +57,7 @@ export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort 
           command,
           timeout_ms: timeoutMs,
           max_output_bytes: maxOutputBytes,
+          ...(audit === undefined ? {} : { audit }),
         }),
       });
       return toExecOutcome(await cancelOnCancel({ scope, key, signal }, asked));
@@ -93,6 +96,7 @@ export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort 
       return toWriteOutcome(reply);
     },
     ...remoteFiles(calls),
+    blocked: (scope, request, signal) => recordBlocked({ rpc, logger, calls }, { scope, ...request, signal }),
     binding: (scope) => {
       const sandbox = calls.known(scope);
       return sandbox === undefined ? undefined : { sandbox_id: sandbox.sandboxId, driver: sandbox.driver };
@@ -124,6 +128,26 @@ async function cancelCommand({ rpc, logger, calls }: Parts, { scope, key }: Keye
   } catch (cause) {
     if (!(cause instanceof AppError)) throw cause;
     logger.warn({ error: cause, threadId: scope.threadId }, 'a running command could not be cancelled');
+  }
+}
+
+interface BlockedCommand extends KeyedJob {
+  readonly command: string;
+  readonly rules: readonly string[];
+}
+
+/** A block holds whether or not it can be put on record: then this process's own log has it. */
+async function recordBlocked(
+  { rpc, logger }: Parts,
+  { scope, key, command, rules, signal }: BlockedCommand,
+): Promise<void> {
+  const audit = { verdict: 'block' as const, rules: [...rules] };
+  const payload = { ...scopeFields(scope), key, command: command.slice(0, MAX_BLOCKED_CHARS), audit };
+  try {
+    await rpc.call({ contract: SandboxBlocked }, payload, { signal });
+  } catch (cause) {
+    if (signal.aborted || !(cause instanceof AppError)) throw cause;
+    logger.error({ error: cause, event: 'audit.lost', line: payload }, 'a blocked command could not be put on record');
   }
 }
 

@@ -1,3 +1,4 @@
+import type { CommandRule } from '@caribou/contracts';
 import type { z } from 'zod';
 import type { CamelKeys } from './camel-keys.js';
 import type {
@@ -53,6 +54,12 @@ export interface SandboxConfig {
   readonly limits: SandboxLimits;
 }
 
+/** Rules for shell commands: those that ship as they are changed here, then the operator's own. */
+export interface CommandRulesConfig {
+  readonly maxChars: number;
+  readonly rules: readonly CommandRule[];
+}
+
 export interface ModelConfig {
   /** Name that requests use; unique. */
   readonly name: string;
@@ -95,6 +102,7 @@ export interface Config {
   readonly runner: RunnerConfig;
   readonly quotas: QuotasConfig;
   readonly sandbox: SandboxConfig;
+  readonly commandRules: CommandRulesConfig;
   readonly uploads: UploadsConfig;
   /** In the order of the file; the first is the default. */
   readonly models: readonly ModelConfig[];

@@ -1,3 +1,4 @@
+import { CommandRule, CommandVerdict } from '@caribou/contracts';
 import { z } from 'zod';
 
 /**
@@ -87,6 +88,19 @@ export const SandboxFile = z
   })
   .describe('Where commands run; there is no execution on the host');
 
+export const CommandRulesFile = z
+  .object({
+    max_chars: integer(10_000, 1, 262_144).describe('Longest command; a longer one is blocked'),
+    defaults: z.boolean().default(true).describe('The rules that ship hold (README, Command rules)'),
+    disabled: z.array(z.string()).max(200).default([]).describe('Ids of rules that ship and do not hold here'),
+    verdicts: z
+      .record(z.string(), CommandVerdict)
+      .default({})
+      .describe('Other verdicts for rules that ship, by id: pass, warn or block'),
+    rules: z.array(CommandRule).max(200).default([]).describe('Further rules: id, verdict, match, message'),
+  })
+  .describe('What the agent may run in its sandbox; these rules are for audit, the sandbox is the boundary');
+
 export const UploadsFile = z
   .object({
     max_files: integer(10, 1, 1_000).describe('Files of one request'),
@@ -148,6 +162,7 @@ export const ModelFile = z
 export const sections = {
   title: TitleFile,
   sandbox: SandboxFile,
+  command_rules: CommandRulesFile,
   uploads: UploadsFile,
   runner: RunnerFile,
   quotas: QuotasFile,

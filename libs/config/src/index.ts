@@ -1,6 +1,7 @@
 export type {
   ApiKey,
   ClocksConfig,
+  CommandRulesConfig,
   Config,
   HttpConfig,
   ModelConfig,

@@ -211,3 +211,63 @@ sandbox: {use: 'deerflow.sandbox.local:LocalSandboxProvider', image: other}
     expect(() => Object.assign(config.clocks, { leaseMs: 1 })).toThrow(TypeError);
   });
 });
+
+describe('the rules for commands', () => {
+  const own = '{id: no-curl, verdict: warn, match: {commands: [curl]}, message: no network}';
+
+  test('are those that ship, changed by id, and then the own ones', () => {
+    const shipped = load('').commandRules;
+    expect(shipped.maxChars).toBe(10_000);
+    expect(shipped.rules).toContainEqual(expect.objectContaining({ id: 'rm-root', verdict: 'block' }));
+
+    const { rules } = load(
+      `command_rules: {disabled: [chmod-777], verdicts: {pip-install: block, dd-input: pass}, rules: [${own}]}`,
+    ).commandRules;
+    const verdicts = new Map(rules.map(({ id, verdict }) => [id, verdict]));
+    expect([verdicts.get('chmod-777'), verdicts.get('pip-install'), verdicts.get('dd-input')]).toEqual([
+      undefined,
+      'block',
+      'pass',
+    ]);
+    expect(rules.at(-1)).toMatchObject({ id: 'no-curl', match: { commands: ['curl'] } });
+    expect(rules).toHaveLength(shipped.rules.length);
+    expect(load(`command_rules: {defaults: false, rules: [${own}]}`).commandRules.rules).toHaveLength(1);
+  });
+
+  test('each fault names its key', () => {
+    const yaml = `
+command_rules:
+  max_chars: 0
+  disabled: [rm-root, nothing]
+  verdicts: {nothing: warn, mkfs: perhaps}
+  rules:
+    - {id: mkfs, verdict: warn, match: {commands: [x]}, message: m}
+    - {id: A b, verdict: deny, match: {commands: [x], comands: [x]}, message: ""}
+    - {id: empty, verdict: warn, match: {}, message: m}
+    - {id: lonely, verdict: warn, match: {except: [echo]}, message: m}
+`;
+    expect(
+      faultsOf(() => load(yaml))
+        .map(keyOf)
+        .sort(),
+    ).toEqual(
+      [
+        'command_rules.max_chars',
+        'command_rules.verdicts.mkfs',
+        'command_rules.rules[1].id',
+        'command_rules.rules[1].verdict',
+        'command_rules.rules[1].match',
+        'command_rules.rules[1].message',
+        'command_rules.rules[2].match',
+        'command_rules.rules[3].match',
+      ].sort(),
+    );
+    const ids = `command_rules: {disabled: [rm-root, nothing], verdicts: {gone: warn}, rules: [${own}, ${own}, {id: mkfs, verdict: warn, match: {commands: [x]}, message: m}]}`;
+    expect(faultsOf(() => load(ids))).toEqual([
+      'command_rules.disabled[1]: no rule that ships has this id',
+      'command_rules.verdicts.gone: no rule that ships has this id',
+      'command_rules.rules[1].id: another rule has this id',
+      'command_rules.rules[2].id: another rule has this id',
+    ]);
+  });
+});

@@ -2,10 +2,12 @@ import { z } from 'zod';
 import { camelKeys } from './camel-keys.js';
 import type { Config, ModelConfig, SandboxConfig } from './config.js';
 import { ConfigError } from './config-error.js';
+import { toCommandRules } from './command-rules.js';
 import { readConfigFile } from './config-file.js';
 import { readEnvironment } from './environment.js';
 import {
   ClocksFile,
+  CommandRulesFile,
   LogLevel,
   QuotasFile,
   RunnerFile,
@@ -65,6 +67,7 @@ function compose(file: Readonly<Record<string, unknown>>, reading: Reading): Con
     runner: camelKeys(section(RunnerFile, 'runner', from)),
     quotas: camelKeys(section(QuotasFile, 'quotas', from)),
     sandbox: toSandbox(section(SandboxFile, 'sandbox', from)),
+    commandRules: toCommandRules(section(CommandRulesFile, 'command_rules', from), findings),
     uploads: camelKeys(section(UploadsFile, 'uploads', from)),
     models,
     title: camelKeys(checkedTitle(section(TitleFile, 'title', from), models, findings)),

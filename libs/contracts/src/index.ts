@@ -74,10 +74,14 @@ export {
   streams,
   turnSubject,
 } from './subjects.js';
+export { CommandAudit, CommandMatch, CommandRule, CommandVerdict } from './command-rules.js';
+export { DEFAULT_COMMAND_RULES } from './default-command-rules.js';
 export { rpc, type RpcContract } from './rpc/contract.js';
 export {
   managerSubject,
+  MAX_BLOCKED_CHARS,
   SandboxAcquire,
+  SandboxBlocked,
   SandboxCancel,
   SandboxEdit,
   SandboxExec,

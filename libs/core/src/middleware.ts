@@ -1,4 +1,4 @@
-import type { AiMessage, Message, StateUpdate, ThreadState, ToolCall } from '@caribou/contracts';
+import type { AiMessage, CommandAudit, Message, StateUpdate, ThreadState, ToolCall } from '@caribou/contracts';
 import type { RunContext } from './run-context.js';
 import type { AnyTool, ToolOutcome } from './tool.js';
 
@@ -24,6 +24,8 @@ export interface ToolCallRequest {
   readonly call: ToolCall;
   readonly tool: AnyTool | undefined;
   readonly state: ThreadState;
+  /** What the rules said of the command it is about to run. */
+  readonly audit?: CommandAudit;
 }
 
 export type ModelCallNext = (request: ModelRequest) => Promise<AiMessage>;

@@ -1,4 +1,4 @@
-import type { SandboxBinding } from '@caribou/contracts';
+import type { CommandAudit, SandboxBinding } from '@caribou/contracts';
 
 /** Who asks, checked by the sandbox-manager itself. */
 export interface SandboxScope {
@@ -101,6 +101,8 @@ export interface SandboxPort {
       readonly command: string;
       readonly timeoutMs: number;
       readonly maxOutputBytes: number;
+      /** What the rules said of the command; only put on record. */
+      readonly audit?: CommandAudit;
     },
     signal: AbortSignal,
   ): Promise<ExecOutcome>;
@@ -161,6 +163,15 @@ export interface SandboxPort {
     request: { readonly paths: readonly string[] },
     signal: AbortSignal,
   ): Promise<readonly FileFound[]>;
+  /**
+   * Puts on record that a command was blocked before it reached the sandbox. When nobody can be told, the log says so;
+   * throws only the signal's reason.
+   */
+  blocked(
+    scope: SandboxScope,
+    request: { readonly key: string; readonly command: string; readonly rules: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<void>;
   /** The binding once acquired in this run, else undefined. */
   binding(scope: SandboxScope): SandboxBinding | undefined;
   /** The run is over; never throws for a sandbox that is already gone. */

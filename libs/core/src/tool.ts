@@ -1,4 +1,4 @@
-import type { Content, StateUpdate, ThreadState } from '@caribou/contracts';
+import type { CommandAudit, Content, StateUpdate, ThreadState } from '@caribou/contracts';
 import { z } from 'zod';
 import type { RunContext } from './run-context.js';
 
@@ -23,6 +23,8 @@ export interface ToolContext {
   /** `run_id:tool_call_id`: the key under which executors keep the result. */
   readonly key: string;
   readonly state: ThreadState;
+  /** What the rules said of the command; it goes on record with what runs. */
+  readonly audit?: CommandAudit;
 }
 
 export interface Tool<Input extends z.ZodType = z.ZodType> {

@@ -2,7 +2,9 @@ import type { AgentMiddleware, SandboxPort } from '@caribou/core';
 import { clarification } from './clarification.js';
 import { danglingToolCall } from './dangling-tool-call.js';
 import { llmError, type LlmErrorOptions } from './llm-error.js';
+import type { CommandPolicy } from './command-audit.js';
 import { sandbox } from './sandbox.js';
+import { sandboxAudit } from './sandbox-audit.js';
 import { threadData } from './thread-data.js';
 import { title, type TitleOptions } from './title.js';
 import { toolError } from './tool-error.js';
@@ -13,6 +15,8 @@ export interface ChainPorts {
 
 export interface ChainOptions {
   readonly llmError?: LlmErrorOptions;
+  /** Rules for shell commands; the ones that ship when absent. */
+  readonly commands?: CommandPolicy;
   readonly title?: TitleOptions;
 }
 
@@ -23,6 +27,7 @@ export function leadChain(ports: ChainPorts, options: ChainOptions = {}): readon
     sandbox(ports.sandbox), // outside tool-error: the binding is kept even when the tool that acquired it failed
     danglingToolCall(), // outside llm-error: every attempt sends the repaired history
     llmError(options.llmError), // outside what shapes a single attempt
+    sandboxAudit(ports.sandbox, options.commands), // outside tool-error: a blocked command reaches no tool, and a note is put on an answer
     toolError(), // innermost of the general tool layers: those outside see an answer, never an exception
     title(options.title), // afterModel runs in reverse: it names the answer as all later hooks left it
     clarification(), // always last: every layer sees the call, and none runs the tool

@@ -14,6 +14,9 @@ export interface AuditLine {
   readonly operation: string;
   /** Command or path, cut at 2 KiB. */
   readonly what?: string;
+  /** What the rules for commands said, and the ids of those that matched. */
+  readonly command_verdict?: string;
+  readonly rules?: readonly string[];
   /** How the reply calls the outcome, or `error:<code>`. */
   readonly verdict: string;
   /** Bytes of output, of text read, or written. */

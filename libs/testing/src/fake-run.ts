@@ -95,6 +95,8 @@ export interface FakeSandbox extends SandboxPort {
   readonly files: ReadonlyMap<string, string>;
   /** Commands that were really executed, in order. */
   readonly executed: readonly string[];
+  /** Commands that were put on record as blocked, with the rules. */
+  readonly blockedCommands: readonly { readonly command: string; readonly rules: readonly string[] }[];
   /** How often it was released. */
   readonly released: readonly SandboxScope[];
 }
@@ -106,6 +108,7 @@ export function fakeSandbox(
   const files = new Map<string, string>();
   const executed: string[] = [];
   const released: SandboxScope[] = [];
+  const blockedCommands: { command: string; rules: readonly string[] }[] = [];
   const results = new Map<string, ExecOutcome>();
   const written = new Set<string>();
   let acquired = false;
@@ -113,6 +116,7 @@ export function fakeSandbox(
     files,
     executed,
     released,
+    blockedCommands,
     exec(_scope, { key, command }, signal) {
       signal.throwIfAborted();
       acquired = true;
@@ -137,6 +141,10 @@ export function fakeSandbox(
       return Promise.resolve({ outcome: 'ok', bytes: Buffer.byteLength(content) });
     },
     ...fakeFiles(files, written),
+    blocked(_scope, { command, rules }) {
+      blockedCommands.push({ command, rules });
+      return Promise.resolve();
+    },
     binding: () => (acquired ? { sandbox_id: 'box-1', driver: 'bwrap' } : undefined),
     release(scope) {
       released.push(scope);

@@ -26,7 +26,10 @@ export function bashTool(sandbox: SandboxPort): AnyTool {
       'Long output is shortened in the middle. Standard input is empty; the time limit is 600 seconds.',
     input: Input,
     async run({ command }, context) {
-      const request = { key: context.key, command, timeoutMs: TIMEOUT_MS, maxOutputBytes: MAX_OUTPUT_BYTES };
+      const request = {
+        ...{ key: context.key, command, timeoutMs: TIMEOUT_MS, maxOutputBytes: MAX_OUTPUT_BYTES },
+        ...(context.audit === undefined ? {} : { audit: context.audit }),
+      };
       return outcomeOf(await sandbox.exec(scopeOf(context), request, context.run.signal));
     },
   });

@@ -1,5 +1,5 @@
 import { buildSystemPrompt, runAgent } from '@caribou/agent';
-import type { RunnerConfig, TitleConfig } from '@caribou/config';
+import type { CommandRulesConfig, RunnerConfig, TitleConfig } from '@caribou/config';
 import type { ModelCatalog, SandboxPort } from '@caribou/core';
 import { leadChain, type TitleOptions } from '@caribou/middleware';
 import { leadTools } from '@caribou/tools';
@@ -13,6 +13,7 @@ export interface LeadAgentPorts {
 export interface LeadAgentOptions {
   readonly runner: RunnerConfig;
   readonly title: TitleConfig;
+  readonly commandRules: CommandRulesConfig;
 }
 
 /**
@@ -27,7 +28,10 @@ export function leadAgent(ports: LeadAgentPorts, options: LeadAgentOptions): Age
     const { kwargs, llm_call_count: turnsTaken } = claimed.run;
     const agentName = run.context.agent_name;
     return runAgent({
-      chain: leadChain({ sandbox: ports.sandbox }, { title: titleOptions(options.title, ports.models) }),
+      chain: leadChain(
+        { sandbox: ports.sandbox },
+        { title: titleOptions(options.title, ports.models), commands: options.commandRules },
+      ),
       tools,
       model: ports.models.get(run.context.model_name),
       systemPrompt: buildSystemPrompt({

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CommandAudit } from '../command-rules.js';
 import { ThreadId, UserId } from '../ids.js';
 import { rpc } from './contract.js';
 
@@ -10,6 +11,9 @@ const box = { ...scope, sandbox_id: z.string().min(1).max(128) };
 export const MAX_REPLY_TEXT_BYTES = 256 * 1024;
 /** Most bytes of text one write carries. */
 export const MAX_WRITE_BYTES = 1024 * 1024;
+
+/** Most of a blocked command that is put on record. */
+export const MAX_BLOCKED_CHARS = 2048;
 
 /** Served by any manager (queue group): binds the thread to a sandbox, creating it when there is none. */
 export const SandboxAcquire = rpc({
@@ -38,6 +42,7 @@ export const SandboxExec = rpc({
     key: z.string().min(1).max(200).describe('run_id:tool_call_id'),
     args_hash: z.string().min(1).max(128),
     command: z.string().min(1).max(262_144),
+    audit: CommandAudit.optional().describe('What the rules said of the command, for the audit'),
     timeout_ms: z.number().int().min(100).max(3_600_000),
     max_output_bytes: z.number().int().min(1024).max(MAX_REPLY_TEXT_BYTES),
   }),
@@ -55,6 +60,19 @@ export const SandboxExec = rpc({
     z.object({ outcome: z.literal('unknown'), reason: z.string() }),
   ]),
   timeoutMs: 3_630_000,
+});
+
+/** Served by any manager: puts on record that a command was blocked by the rules. It ran nowhere. */
+export const SandboxBlocked = rpc({
+  name: 'sandbox.blocked',
+  request: z.object({
+    ...scope,
+    key: z.string().min(1).max(200),
+    command: z.string().max(MAX_BLOCKED_CHARS).describe('Its beginning'),
+    audit: CommandAudit,
+  }),
+  reply: z.object({ outcome: z.literal('blocked') }),
+  timeoutMs: 5_000,
 });
 
 /** Ends the command of `key`; refused unless the epoch is the thread's current one. Idempotent. */

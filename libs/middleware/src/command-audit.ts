@@ -1,0 +1,158 @@
+import { posix } from 'node:path';
+import type { CommandAudit, CommandMatch, CommandRule, CommandVerdict } from '@caribou/contracts';
+import { commandsIn, firstNames, nameOf } from './shell/nested-commands.js';
+import type { SimpleCommand } from './shell/simple-commands.js';
+import { NestingError, type Substitution, type Word } from './shell/words.js';
+
+export interface CommandPolicy {
+  /** Longer commands are blocked. */
+  readonly maxChars: number;
+  readonly rules: readonly CommandRule[];
+}
+
+/** What is to be done with a command, and why. */
+export interface AuditedCommand extends CommandAudit {
+  /** In the words of the rules that decided; empty when the command passes. */
+  readonly reasons: readonly string[];
+}
+
+const SEVERITY: Readonly<Record<CommandVerdict, number>> = { pass: 0, warn: 1, block: 2 };
+
+const refused = (id: string, reason: string): AuditedCommand => ({ verdict: 'block', rules: [id], reasons: [reason] });
+
+/**
+ * Judges a shell command by the rules. A rule looks at commands where they stand to be run, also behind prefixes, in
+ * substitutions and in text that is given to a shell; not at the insides of quoted arguments, comments or here-documents.
+ */
+export function auditCommand(command: string, { maxChars, rules }: CommandPolicy): AuditedCommand {
+  if (command.trim() === '') return refused('input-empty', 'empty command');
+  if (command.length > maxChars) return refused('input-too-long', 'command too long');
+  if (command.includes('\0')) return refused('input-null-byte', 'null byte detected');
+  try {
+    const { commands } = commandsIn(command);
+    return decided(rules.filter(({ match }) => commands.some((run) => fits(match, run))));
+  } catch (error) {
+    if (error instanceof NestingError) return refused('input-nesting', 'command nested too deeply');
+    throw error;
+  }
+}
+
+function decided(matched: readonly CommandRule[]): AuditedCommand {
+  const verdict = matched.reduce<CommandVerdict>(
+    (worst, rule) => (SEVERITY[rule.verdict] > SEVERITY[worst] ? rule.verdict : worst),
+    'pass',
+  );
+  const deciding = verdict === 'pass' ? [] : matched.filter((rule) => rule.verdict === verdict);
+  const reasons = [...new Set(deciding.map(({ message }) => message))];
+  return { verdict, rules: matched.map(({ id }) => id), reasons };
+}
+
+const OUTPUT = new Set(['>', '>>', '>|', '>&', '&>', '&>>', '<>']);
+const DECLARES = new Set(['export', 'declare', 'typeset', 'readonly', 'local', 'env', 'sudo', 'doas']);
+
+/** A condition that a rule may set; one that it does not set holds. */
+type Condition = (match: CommandMatch, command: SimpleCommand) => boolean;
+
+const unless = (wanted: readonly string[] | undefined, holds: (wanted: readonly string[]) => boolean): boolean =>
+  wanted === undefined || holds(wanted);
+
+const conditions: readonly Condition[] = [
+  ({ commands }, command) => unless(commands, (wanted) => anyFits(wanted, nameOf(command))),
+  ({ except }, command) => unless(except, (unwanted) => !anyFits(unwanted, nameOf(command))),
+  ({ piped_from }, { pipedFrom }) => piped_from === undefined || pipedFrom,
+  ({ piped_into }, { pipedInto }) => piped_into === undefined || pipedInto,
+  ({ fork_bomb }, { forkBomb }) => fork_bomb === undefined || forkBomb,
+  ({ subcommand }, { words }) =>
+    unless(subcommand, (wanted) => anyFits(wanted, words.slice(1).find(({ text }) => !text.startsWith('-'))?.text)),
+  ({ flags }, { words }) => unless(flags, (wanted) => flagsOf(words).some((flag) => wanted.includes(flag))),
+  (match, { words }) => unless(match.arguments, (wanted) => words.slice(1).some((word) => wordFits(wanted, word))),
+  ({ files }, { words, redirects }) =>
+    unless(files, (wanted) => [...words.slice(1), ...redirects.flatMap(fileOf)].some((word) => wordFits(wanted, word))),
+  ({ writes }, { redirects }) =>
+    unless(writes, (wanted) =>
+      redirects.some(({ operator, target }) => OUTPUT.has(operator) && wordFits(wanted, target)),
+    ),
+  ({ assigns }, command) => unless(assigns, (wanted) => assignedBy(command).some((name) => anyFits(wanted, name))),
+  ({ command_from }, { words }) => unless(command_from, (wanted) => isOutputOf(wanted, words[0])),
+  ({ argument_from }, { words }) =>
+    unless(argument_from, (wanted) => words.slice(1).some((word) => comesFrom(wanted, word.substitutions))),
+  ({ input_from }, command) => unless(input_from, (wanted) => comesFrom(wanted, inputsOf(command))),
+];
+
+/** All that the rule gives holds. */
+const fits = (match: CommandMatch, command: SimpleCommand): boolean =>
+  conditions.every((condition) => condition(match, command));
+
+/** Whether the word begins with such output: a path that has some in it is no command of its own. */
+const isOutputOf = (wanted: readonly string[], word: Word | undefined): boolean =>
+  word !== undefined && /^(?:\$\(|`)/.test(word.text) && comesFrom(wanted, word.substitutions);
+
+function inputsOf({ words, redirects }: SimpleCommand): readonly Substitution[] {
+  const targets = redirects.flatMap(({ target, body }) => (body === undefined ? target.substitutions : []));
+  return [...words.flatMap(({ substitutions }) => substitutions).filter(({ kind }) => kind === 'input'), ...targets];
+}
+
+const fileOf = ({ operator, target }: SimpleCommand['redirects'][number]): readonly Word[] =>
+  operator.startsWith('<<') ? [] : [target];
+
+const assignedBy = (command: SimpleCommand): readonly string[] =>
+  [...command.assignments, ...(DECLARES.has(nameOf(command) ?? '') ? command.words : [])].flatMap(
+    ({ assigns }) => assigns ?? [],
+  );
+
+const comesFrom = (wanted: readonly string[], substitutions: readonly Substitution[]): boolean =>
+  substitutions.some((substitution) => firstNames(substitution).some((name) => anyFits(wanted, name)));
+
+/** Letters of short options, names of long ones, up to `--`. */
+function flagsOf(words: readonly Word[]): readonly string[] {
+  const args = words.slice(1).map(({ text }) => text);
+  const end = args.indexOf('--');
+  return (end === -1 ? args : args.slice(0, end)).flatMap((text) => {
+    if (text.startsWith('--')) return [text.slice(2).replace(/=.*$/s, '')];
+    return text.startsWith('-') ? Array.from(text.slice(1)) : [];
+  });
+}
+
+/** Also in the one spelling of the path that a word is. */
+function wordFits(wanted: readonly string[], { text }: Word): boolean {
+  if (anyFits(wanted, text)) return true;
+  if (!text.startsWith('/') && !text.startsWith('~')) return false;
+  const path = posix.normalize(text);
+  return anyFits(wanted, path.length > 1 ? path.replace(/\/$/, '') : path);
+}
+
+const anyFits = (wanted: readonly string[], text: string | undefined): boolean =>
+  text !== undefined && wanted.some((pattern) => fitsPattern(pattern, text));
+
+/** Whether a text fits a pattern, in which `*` stands for any characters and `\*` for itself. */
+function fitsPattern(pattern: string, text: string): boolean {
+  const { first, between, last } = partsOf(pattern);
+  if (last === undefined) return text === first;
+  if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length) return false;
+  let at = first.length;
+  for (const part of between) {
+    const found = text.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return at <= text.length - last.length;
+}
+
+interface PatternParts {
+  readonly first: string;
+  readonly between: readonly string[];
+  /** Undefined for a pattern without a star. */
+  readonly last: string | undefined;
+}
+
+/** Of the patterns that were used; the rules of a process are few and do not change. */
+const parted = new Map<string, PatternParts>();
+
+function partsOf(pattern: string): PatternParts {
+  const known = parted.get(pattern);
+  if (known !== undefined) return known;
+  const [first = '', ...rest] = pattern.split(/(?<!\\)\*/).map((part) => part.replaceAll('\\*', '*'));
+  const parts = { first, between: rest.slice(0, -1), last: rest.at(-1) };
+  parted.set(pattern, parts);
+  return parts;
+}
