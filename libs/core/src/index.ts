@@ -1,6 +1,15 @@
 export { applyUpdate, isEmptyUpdate, joinUpdates } from './agent-state.js';
 export type { LoopHost, LoopOutcome, LoopPosition, TurnCommit } from './agent-runtime.js';
 export { type Clock, systemClock } from './clock.js';
+export type {
+  Companion,
+  ConversionLease,
+  ConversionRecord,
+  ConversionStore,
+  FileVersion,
+  PendingConversion,
+  UploadKey,
+} from './conversion-store.js';
 export { type Logger, silentLogger } from './logger.js';
 export type {
   AgentMiddleware,

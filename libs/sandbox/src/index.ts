@@ -24,4 +24,5 @@ export { DEFAULT_SANDBOX_LIMITS, type SandboxSettings } from './settings.js';
 export { occurrences, replaceAt } from './text-edit.js';
 export { readTextRange } from './text-range.js';
 export { type ThreadFiles, threadFiles } from './thread-files.js';
+export type { FileEntry, StagedFile } from './upload-intake.js';
 export { type UserFiles, userFiles } from './user-files.js';

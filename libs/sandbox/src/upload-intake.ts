@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, lstat, open, opendir, rename, unlink } from 'node:fs/promises';
+import { type FileHandle, link, lstat, open, opendir, rename, unlink } from 'node:fs/promises';
 import type { SandboxThread } from '@caribou/core';
 import { below, giveTo } from './descriptor-walk.js';
 import { errnoOf, FileRefusedError, toFileRefused } from './file-refused.js';
@@ -27,8 +27,12 @@ export interface FileEntry {
 /** A received file that nobody sees yet. */
 export interface StagedFile {
   readonly sizeBytes: number;
+  /** Stays the same when it is published. */
+  readonly modifiedMs: number;
   /** Gives the file its name in uploads, in place of a file that has it. @throws {FileRefusedError} */
   publish(name: string): Promise<FileEntry>;
+  /** Gives the file its name in uploads, or null when anything has that name. @throws {FileRefusedError} */
+  publishNew(name: string): Promise<FileEntry | null>;
 }
 
 /** Takes the files of one request: all are received first, then all are published, or none is. */
@@ -58,7 +62,10 @@ async function requireReplaceable(directory: FileHandle, name: string): Promise<
   }
 }
 
-async function removeIfThere(path: string): Promise<void> {
+/** A name for a file that no list shows; what a killed process leaves under one is removed after an hour. */
+export const newPartName = (): string => `${PART_PREFIX}${randomUUID()}${PART_SUFFIX}`;
+
+export async function removeIfThere(path: string): Promise<void> {
   await unlink(path).catch((error: unknown) => {
     if (errnoOf(error) !== 'ENOENT') throw error;
   });
@@ -102,6 +109,20 @@ async function publishPart(directory: FileHandle, { path, handle }: Part, name: 
   }
 }
 
+/** A link, as a rename would take the place of whatever has the name. */
+async function publishPartAsNew(directory: FileHandle, part: Part, name: string): Promise<FileEntry | null> {
+  try {
+    await part.handle.chmod(FILE_MODE);
+    await link(part.path, below(directory, name));
+    await removeIfThere(part.path);
+    const { size, mtimeMs } = await part.handle.stat();
+    return { name, sizeBytes: size, modifiedMs: mtimeMs };
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST') return null;
+    throw toFileRefused(error, name);
+  }
+}
+
 /** An intake into the uploads of a thread, whose directories it makes; close it whatever happens. */
 export async function openUploadIntake(
   files: ThreadFiles,
@@ -122,12 +143,18 @@ export async function openUploadIntake(
   return {
     async receive(source, maxBytes) {
       try {
-        const path = below(directory, `${PART_PREFIX}${randomUUID()}${PART_SUFFIX}`);
+        const path = below(directory, newPartName());
         const part = { path, handle: await open(path, NEW_FILE, TEMPORARY_MODE) };
         parts.add(part);
         await giveTo(part.handle, owner);
         const sizeBytes = await writeAll(part.handle, source, maxBytes);
-        return { sizeBytes, publish: (name) => publishPart(directory, part, name) };
+        const { mtimeMs } = await part.handle.stat();
+        return {
+          sizeBytes,
+          modifiedMs: mtimeMs,
+          publish: (name) => publishPart(directory, part, name),
+          publishNew: (name) => publishPartAsNew(directory, part, name),
+        };
       } catch (error) {
         throw toFileRefused(error, 'uploads');
       }

@@ -149,4 +149,35 @@ describe('userFiles', () => {
     expect(await reasonOf(files.remove(thread, '/mnt/user-data/uploads/a.txt'))).toBe('not_found');
     expect(await reasonOf(files.remove(thread, '/mnt/user-data/uploads/../a.txt'))).toBe('outside');
   });
+
+  test('a new file takes no name that anything has, and is like any other afterwards', async () => {
+    await upload('a.md', 'mine');
+    symlinkSync('/nowhere', join(uploads, 'link.md'));
+    const intake = await files.openIntake(thread);
+    const staged = await intake.receive(chunks('made'), 1_000);
+    expect(await staged.publishNew('a.md')).toBeNull();
+    expect(await staged.publishNew('link.md')).toBeNull();
+    expect(await staged.publishNew('a_1.md')).toEqual({ name: 'a_1.md', sizeBytes: 4, modifiedMs: staged.modifiedMs });
+    await intake.close();
+
+    expect(readdirSync(uploads).sort()).toEqual(['a.md', 'a_1.md', 'link.md']);
+    expect(readFileSync(join(uploads, 'a.md'), 'utf8')).toBe('mine');
+    expect(statSync(join(uploads, 'a_1.md')).nlink).toBe(1);
+    await (await files.open(thread, '/mnt/user-data/uploads/a_1.md')).close();
+  });
+
+  test('removes a file only while it is the one that was seen', async () => {
+    await upload('a.md', 'made');
+    const [seen] = (await files.list(thread, 'uploads', 10)).files;
+    if (seen === undefined) throw new Error('nothing is listed');
+    await upload('a.md', 'mine');
+    expect(await files.removeUnchanged(thread, 'uploads', seen)).toBe(false);
+    expect(readFileSync(join(uploads, 'a.md'), 'utf8')).toBe('mine');
+
+    const [now] = (await files.list(thread, 'uploads', 10)).files;
+    expect(await files.removeUnchanged(thread, 'uploads', now ?? seen)).toBe(true);
+    expect(await files.removeUnchanged(thread, 'uploads', now ?? seen)).toBe(false);
+    expect(await files.removeUnchanged({ ...thread, threadId: 'none' }, 'uploads', seen)).toBe(false);
+    expect(readdirSync(uploads)).toEqual([]);
+  });
 });

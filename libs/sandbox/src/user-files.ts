@@ -2,8 +2,9 @@ import type { FileHandle } from 'node:fs/promises';
 import type { DataDirectory, SandboxThread } from '@caribou/core';
 import { type FileList, listFiles, removeFile } from './directory-files.js';
 import { commandIdentity } from './identity.js';
+import { removeUnchanged } from './remove-unchanged.js';
 import { threadFiles } from './thread-files.js';
-import { openUploadIntake, type UploadIntake } from './upload-intake.js';
+import { type FileEntry, openUploadIntake, type UploadIntake } from './upload-intake.js';
 
 /** What a user may do with the files of his threads from outside a sandbox. Paths are virtual. */
 export interface UserFiles {
@@ -15,6 +16,8 @@ export interface UserFiles {
   open(thread: SandboxThread, path: string): Promise<FileHandle>;
   /** Removes a regular file. @throws {FileRefusedError} when there is none under the path */
   remove(thread: SandboxThread, path: string): Promise<void>;
+  /** Removes a file of a directory if it is still as the entry says. @throws {FileRefusedError} */
+  removeUnchanged(thread: SandboxThread, directory: DataDirectory, entry: FileEntry): Promise<boolean>;
 }
 
 /** The files of all threads below `homeDir` (CARIBOU_HOME), owned by the user of commands. */
@@ -26,5 +29,6 @@ export function userFiles(homeDir: string): UserFiles {
     list: (thread, directory, maxFiles) => listFiles(files, { thread, directory }, maxFiles),
     open: (thread, path) => files.openFile(thread, path),
     remove: (thread, path) => removeFile(homeDir, thread, path),
+    removeUnchanged: (thread, directory, entry) => removeUnchanged(files, { thread, directory }, entry),
   };
 }

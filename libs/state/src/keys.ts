@@ -41,6 +41,8 @@ export interface StoreKeys {
   eventsPrefix(userId: string): string;
   runEvents(userId: string, runId: string): string;
   executionPrefix(thread: ThreadKey): string;
+  /** Hash: the conversions of a thread's uploads, `r:<file>` the record and `l:<file>` who is at it. */
+  conversions(thread: ThreadKey): string;
   threads(userId: string): string;
   idempotency(userId: string, key: string): string;
   /** The stream of audit lines. */
@@ -84,6 +86,7 @@ export function storeKeys(prefix: string): StoreKeys {
     eventsPrefix: (userId) => `${prefix}events:${strict(userId)}:`,
     runEvents: (userId, runId) => `${prefix}events:${strict(userId)}:${strict(runId)}`,
     executionPrefix: ({ userId, threadId }) => `${prefix}execution:${strict(userId)}:${strict(threadId)}:`,
+    conversions: ({ userId, threadId }) => `${prefix}conversions:${strict(userId)}:${strict(threadId)}`,
     threads: (userId) => `${user(userId)}:threads`,
     idempotency: (userId, key) => `${user(userId)}:idempotency:${key}`,
     audit: `${prefix}audit`,

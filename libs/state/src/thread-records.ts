@@ -61,7 +61,7 @@ export function threadRecords(redis: RedisConnection): Records {
     deleteThread: async (thread) => {
       const reply = await callThread(redis, thread, scripts.remove, {
         params: {},
-        moreKeys: [redis.keys.executionPrefix(thread)],
+        moreKeys: [redis.keys.executionPrefix(thread), redis.keys.conversions(thread)],
       });
       assertAllowed(reply, thread.threadId);
     },

@@ -1,6 +1,8 @@
 #!lua flags=allow-oom
---[[ Removes a thread with its log, checkpoints, runs, event logs, sandbox binding and execution journal.
-  KEYS, ARGV  thread.lua; KEYS[14] prefix of the thread's execution entries; no parameters
+--[[ Removes a thread with its log, checkpoints, runs, event logs, sandbox binding, execution journal and what is known
+  of its uploads' conversion.
+  KEYS, ARGV  thread.lua; KEYS[14] prefix of the thread's execution entries; KEYS[15] conversions; no
+  parameters
   Reply  {'ok'}; {'busy'}, {'no_thread'}, {'damaged', key}: nothing is written ]]
 -- @include idle.lua
 local refusal = refused_idle()
@@ -12,5 +14,6 @@ end
 for _, execution in ipairs(redis.call('SMEMBERS', KEYS[13])) do redis.call('UNLINK', KEYS[14] .. execution) end
 redis.call('ZREM', pending_key, pending_member)
 redis.call('ZREM', threads_key, thread_id)
-redis.call('UNLINK', record_key, log_key, checkpoints_key, order_key, bases_key, runs_key, inbox_key, KEYS[12], KEYS[13])
+redis.call('UNLINK', record_key, log_key, checkpoints_key, order_key, bases_key, runs_key, inbox_key, KEYS[12], KEYS[13],
+  KEYS[15])
 return { 'ok' }

@@ -1,0 +1,66 @@
+import type { ThreadKey } from './run-store.js';
+
+/**
+ * Port to what is known of the conversion of uploaded documents to Markdown, shared by all gateways.
+ *
+ * Invariants every implementation keeps (times are the store's clock):
+ *  - Each call is one atomic step.
+ *  - A conversion that is `pending` is held by at most one token; only its holder may change or settle it.
+ *  - Whoever begins anew, or forgets, takes it away from its holder.
+ * Every method throws UnavailableError when the store does not answer in time.
+ */
+
+/** A file as it was when it was looked at. */
+export interface FileVersion {
+  readonly sizeBytes: number;
+  readonly modifiedMs: number;
+}
+
+export interface Companion extends FileVersion {
+  readonly name: string;
+}
+
+export type ConversionRecord =
+  | {
+      readonly status: 'pending';
+      readonly source: FileVersion;
+      /** How often a conversion was begun. */
+      readonly attempts: number;
+      /** Written down before it is published: a file that is exactly this is ours. */
+      readonly companion?: Companion;
+    }
+  | { readonly status: 'done'; readonly source: FileVersion; readonly companion: Companion }
+  | { readonly status: 'failed'; readonly source: FileVersion; readonly reason: string };
+
+export type PendingConversion = Extract<ConversionRecord, { readonly status: 'pending' }>;
+
+/** A file in the uploads of a thread. */
+export interface UploadKey extends ThreadKey {
+  readonly filename: string;
+}
+
+/** The right to carry a conversion out, for `leaseMs` from each call that names it. */
+export interface ConversionLease {
+  /** Unique to one attempt. */
+  readonly token: string;
+  readonly leaseMs: number;
+}
+
+export interface ConversionStore {
+  /** Enters a conversion in place of an earlier one of the same file. */
+  begin(file: UploadKey, record: PendingConversion, lease: ConversionLease): Promise<void>;
+  /** Takes a pending conversion over whose lease ran out; null when there is none. */
+  takeOver(file: UploadKey, lease: ConversionLease): Promise<PendingConversion | null>;
+  /** Prolongs the lease, with another record if one is given; false when it is lost. `leaseMs` 0 gives it up. */
+  keep(file: UploadKey, lease: ConversionLease, record?: PendingConversion): Promise<boolean>;
+  /** Ends a conversion; false when its lease is lost, and nothing is written. */
+  settle(
+    file: UploadKey,
+    token: string,
+    record: Exclude<ConversionRecord, { readonly status: 'pending' }>,
+  ): Promise<boolean>;
+  /** What is known of files, by name. */
+  read(thread: ThreadKey, filenames: readonly string[]): Promise<ReadonlyMap<string, ConversionRecord>>;
+  /** Drops what is known of a file. */
+  forget(file: UploadKey): Promise<void>;
+}

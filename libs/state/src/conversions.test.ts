@@ -1,0 +1,78 @@
+import type { ConversionStore, PendingConversion, UploadKey } from '@caribou/core';
+import { openStores, startRedis, type StoreFixture, type TestServer, thread, waitFor } from '@caribou/testing';
+import { redisConversions } from './conversions.js';
+
+let server: TestServer;
+let store: StoreFixture;
+let conversions: ConversionStore;
+let file: UploadKey;
+
+beforeAll(async () => {
+  server = await startRedis({ appendonly: false });
+});
+beforeEach(() => {
+  store = openStores(server.url);
+  conversions = redisConversions(store.redis);
+  file = { ...thread(), filename: 'a:b report.pdf' };
+});
+afterEach(() => store.close());
+afterAll(() => server.stop());
+
+const source = { sizeBytes: 10, modifiedMs: 1_795_228_800_123.4567 };
+const pending: PendingConversion = { status: 'pending', source, attempts: 1 };
+const known = async () => (await conversions.read(file, [file.filename, 'other'])).get(file.filename);
+
+describe(redisConversions, () => {
+  test('a conversion is held by who began it until it is settled, and its record comes back as it was', async () => {
+    await conversions.begin(file, pending, { token: 't1', leaseMs: 60_000 });
+    expect(await known()).toEqual(pending);
+    expect(await conversions.takeOver(file, { token: 't2', leaseMs: 60_000 })).toBeNull();
+    expect(await conversions.keep(file, { token: 't2', leaseMs: 60_000 })).toBe(false);
+    expect(await conversions.keep(file, { token: 't1', leaseMs: 60_000 }, { ...pending, attempts: 2 })).toBe(true);
+    expect(await known()).toEqual({ ...pending, attempts: 2 });
+
+    const done = { status: 'done', source, companion: { name: 'a.md', ...source } } as const;
+    expect(await conversions.settle(file, 't2', done)).toBe(false);
+    expect(await conversions.settle(file, 't1', done)).toBe(true);
+    expect(await known()).toEqual(done);
+    expect(await conversions.keep(file, { token: 't1', leaseMs: 60_000 })).toBe(false);
+    expect(await conversions.takeOver(file, { token: 't2', leaseMs: 60_000 })).toBeNull();
+  });
+
+  test('one of several takes over what was given up or ran out, and the one before has lost it', async () => {
+    await conversions.begin(file, pending, { token: 't1', leaseMs: 1 });
+    let takers: (PendingConversion | null)[] = [];
+    await waitFor(
+      async () => {
+        takers = await Promise.all(
+          ['t2', 't3', 't4'].map((token) => conversions.takeOver(file, { token, leaseMs: 60_000 })),
+        );
+        return takers.some((taken) => taken !== null);
+      },
+      { what: 'the lease to run out' },
+    );
+    expect(takers.filter((taken) => taken !== null)).toEqual([pending]);
+    expect(await conversions.settle(file, 't1', { status: 'failed', source, reason: 'late' })).toBe(false);
+
+    const holder = ['t2', 't3', 't4'][takers.findIndex((taken) => taken !== null)] ?? '';
+    expect(await conversions.keep(file, { token: holder, leaseMs: 0 })).toBe(true);
+    expect(await conversions.takeOver(file, { token: 't5', leaseMs: 60_000 })).toEqual(pending);
+  });
+
+  test('beginning anew and forgetting take it away', async () => {
+    await conversions.begin(file, pending, { token: 't1', leaseMs: 60_000 });
+    await conversions.begin(file, pending, { token: 't2', leaseMs: 60_000 });
+    expect(await conversions.keep(file, { token: 't1', leaseMs: 60_000 })).toBe(false);
+    await conversions.forget(file);
+    expect(await conversions.keep(file, { token: 't2', leaseMs: 60_000 })).toBe(false);
+    expect(await known()).toBeUndefined();
+  });
+
+  test('another owner, and the thread after its deletion, know nothing of it', async () => {
+    await conversions.begin(file, pending, { token: 't1', leaseMs: 60_000 });
+    expect((await conversions.read({ ...file, userId: 'other' }, [file.filename])).size).toBe(0);
+    await store.threads.createThread(file, {});
+    await store.threads.deleteThread(file);
+    expect(await known()).toBeUndefined();
+  });
+});
