@@ -1,13 +1,15 @@
 import { connectBus } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { UnavailableError } from '@caribou/contracts';
-import type { Logger, RunEventLog, ThreadStore } from '@caribou/core';
+import type { ConversionStore, Logger, RunEventLog, ThreadStore } from '@caribou/core';
+import { type DocumentConverter, documentConverter } from '@caribou/documents';
 import type { StopStep } from '@caribou/nest';
 import { createMetrics, type Metrics } from '@caribou/observability';
 import {
   checkRedis,
   createRedis,
   type RedisConnection,
+  redisConversions,
   redisEventLog,
   type RedisFinding,
   redisThreadStore,
@@ -18,6 +20,8 @@ import { ArtifactsController } from './artifacts/artifacts.controller.js';
 import { AssistantsController } from './assistants/assistants.controller.js';
 import {
   BUS,
+  CONVERSIONS,
+  CONVERTER,
   EVENT_LOG,
   type GatewayBus,
   type GatewaySettings,
@@ -35,6 +39,7 @@ import { ReadinessCheck } from './system/readiness.js';
 import { InfoController, SystemController } from './system/system.controller.js';
 import { ThreadsController } from './threads/threads.controller.js';
 import { ThreadsService } from './threads/threads.service.js';
+import { DocumentConversions } from './uploads/document-conversions.js';
 import { UploadsController } from './uploads/uploads.controller.js';
 import { UploadsService } from './uploads/uploads.service.js';
 
@@ -44,6 +49,8 @@ export interface GatewayParts {
   readonly log: RunEventLog;
   readonly bus: GatewayBus;
   readonly files: UserFiles;
+  readonly conversions: ConversionStore;
+  readonly converter: DocumentConverter;
   readonly settings: GatewaySettings;
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -52,7 +59,8 @@ export interface GatewayParts {
 @Module({})
 export class AppModule {
   /** The gateway on these parts; tests bring a bus or a store of their own. */
-  static on({ store, log, bus, files, settings, metrics, logger }: GatewayParts): DynamicModule {
+  static on(parts: GatewayParts): DynamicModule {
+    const { store, log, bus, files, conversions, converter, settings, metrics, logger } = parts;
     return {
       module: AppModule,
       controllers: [
@@ -70,12 +78,15 @@ export class AppModule {
         { provide: EVENT_LOG, useValue: log },
         { provide: BUS, useValue: bus },
         { provide: USER_FILES, useValue: files },
+        { provide: CONVERSIONS, useValue: conversions },
+        { provide: CONVERTER, useValue: converter },
         { provide: SETTINGS, useValue: settings },
         { provide: METRICS, useValue: metrics },
         { provide: LOGGER, useValue: logger },
         ThreadsService,
         RunsService,
         UploadsService,
+        DocumentConversions,
         RunWatcher,
         ReadinessCheck,
       ],
@@ -93,6 +104,8 @@ export const settingsOf = ({ clocks, quotas, runner, models, problems, http, upl
   problems,
   bodyLimitBytes: http.bodyLimitBytes,
   uploads,
+  conversionLeaseMs: clocks.leaseMs,
+  conversionRenewMs: clocks.renewMs,
 });
 
 export interface ConnectedParts extends GatewayParts {
@@ -126,6 +139,8 @@ export function connectParts(config: Config, logger: Logger): ConnectedParts {
     log: redisEventLog(redis),
     bus,
     files: userFiles(config.homeDir),
+    conversions: redisConversions(redis),
+    converter: documentConverter({ maxAtOnce: config.uploads.convertAtOnce }),
     settings: settingsOf(config),
     metrics: createMetrics({ service: 'gateway' }),
     logger,

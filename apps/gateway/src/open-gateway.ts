@@ -2,7 +2,7 @@ import type { Config } from '@caribou/config';
 import type { Logger } from '@caribou/core';
 import type { StopStep } from '@caribou/nest';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { AppModule, connectParts } from './app.module.js';
+import { AppModule, connectParts, type GatewayParts } from './app.module.js';
 import { createGatewayApp } from './gateway-app.js';
 
 /** A gateway with its connections; not yet listening. */
@@ -13,8 +13,12 @@ export interface OpenGateway {
 }
 
 /** @throws {UnavailableError} when the store cannot be one of record, as it evicts keys */
-export async function openGateway(config: Config, logger: Logger): Promise<OpenGateway> {
-  const parts = connectParts(config, logger);
+export async function openGateway(
+  config: Config,
+  logger: Logger,
+  replaced: Partial<Pick<GatewayParts, 'converter'>> = {},
+): Promise<OpenGateway> {
+  const parts = { ...connectParts(config, logger), ...replaced };
   await parts.checkStore();
   const app = await createGatewayApp({ module: AppModule.on(parts), http: config.http, logger });
   return { app, stop: [{ name: 'http', run: () => app.close() }, ...parts.stop] };

@@ -8,6 +8,8 @@ export const BUS = Symbol('Bus');
 export const LOGGER = Symbol('Logger');
 export const METRICS = Symbol('Metrics');
 export const USER_FILES = Symbol('UserFiles');
+export const CONVERSIONS = Symbol('ConversionStore');
+export const CONVERTER = Symbol('DocumentConverter');
 export const SETTINGS = Symbol('GatewaySettings');
 
 /** What the gateway uses of the bus. */
@@ -26,4 +28,6 @@ export interface GatewaySettings {
   readonly problems: readonly string[];
   readonly bodyLimitBytes: number;
   readonly uploads: Config['uploads'];
+  readonly conversionLeaseMs: number;
+  readonly conversionRenewMs: number;
 }

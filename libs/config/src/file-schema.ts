@@ -106,8 +106,14 @@ export const UploadsFile = z
     max_files: integer(10, 1, 1_000).describe('Files of one request'),
     max_file_size: integer(52_428_800, 1, 536_870_912).describe('Bytes of one file'),
     max_total_size: integer(104_857_600, 1, 17_179_869_184).describe('Bytes of one request'),
+    auto_convert_documents: z
+      .boolean()
+      .default(true)
+      .describe('Make Markdown of PDF, DOCX, PPTX, XLSX, HTML and CSV, beside the file'),
+    convert_wait_ms: integer(5_000, 0, 60_000).describe('Longest wait of an upload for its Markdown; it goes on after'),
+    convert_at_once: integer(2, 1, 32).describe('Conversions of one gateway at once, each a process of up to 1.5 GB'),
   })
-  .describe('Limits of uploads; over them a request gets 413');
+  .describe('Uploads; a request over a limit gets 413');
 
 export const TitleFile = z
   .object({

@@ -33,6 +33,7 @@ export type ConversionRecord =
   | { readonly status: 'failed'; readonly source: FileVersion; readonly reason: string };
 
 export type PendingConversion = Extract<ConversionRecord, { readonly status: 'pending' }>;
+export type SettledConversion = Exclude<ConversionRecord, PendingConversion>;
 
 /** A file in the uploads of a thread. */
 export interface UploadKey extends ThreadKey {
@@ -54,13 +55,9 @@ export interface ConversionStore {
   /** Prolongs the lease, with another record if one is given; false when it is lost. `leaseMs` 0 gives it up. */
   keep(file: UploadKey, lease: ConversionLease, record?: PendingConversion): Promise<boolean>;
   /** Ends a conversion; false when its lease is lost, and nothing is written. */
-  settle(
-    file: UploadKey,
-    token: string,
-    record: Exclude<ConversionRecord, { readonly status: 'pending' }>,
-  ): Promise<boolean>;
+  settle(file: UploadKey, token: string, record: SettledConversion): Promise<boolean>;
   /** What is known of files, by name. */
   read(thread: ThreadKey, filenames: readonly string[]): Promise<ReadonlyMap<string, ConversionRecord>>;
-  /** Drops what is known of a file. */
-  forget(file: UploadKey): Promise<void>;
+  /** Drops what is known of a file, and tells it for the last time; null when it was nothing. */
+  forget(file: UploadKey): Promise<ConversionRecord | null>;
 }

@@ -8,6 +8,7 @@ export type {
   ConversionStore,
   FileVersion,
   PendingConversion,
+  SettledConversion,
   UploadKey,
 } from './conversion-store.js';
 export { type Logger, silentLogger } from './logger.js';

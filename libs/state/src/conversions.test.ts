@@ -63,7 +63,8 @@ describe(redisConversions, () => {
     await conversions.begin(file, pending, { token: 't1', leaseMs: 60_000 });
     await conversions.begin(file, pending, { token: 't2', leaseMs: 60_000 });
     expect(await conversions.keep(file, { token: 't1', leaseMs: 60_000 })).toBe(false);
-    await conversions.forget(file);
+    expect(await conversions.forget(file)).toEqual(pending);
+    expect(await conversions.forget(file)).toBeNull();
     expect(await conversions.keep(file, { token: 't2', leaseMs: 60_000 })).toBe(false);
     expect(await known()).toBeUndefined();
   });

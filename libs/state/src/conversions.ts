@@ -3,7 +3,11 @@ import type { RedisConnection } from './connection.js';
 import { loadScript } from './scripts.js';
 import { parseStored } from './stored-json.js';
 
-const scripts = { claim: loadScript('claim-conversion'), keep: loadScript('keep-conversion') };
+const scripts = {
+  claim: loadScript('claim-conversion'),
+  keep: loadScript('keep-conversion'),
+  forget: loadScript('forget-conversion'),
+};
 
 /** What is known of the conversion of uploads: a hash per thread, gone with the thread. */
 export function redisConversions(redis: RedisConnection): ConversionStore {
@@ -32,7 +36,8 @@ export function redisConversions(redis: RedisConnection): ConversionStore {
       );
     },
     forget: async (file) => {
-      await redis.use((client) => client.hdel(keyOf(file), `r:${file.filename}`, `l:${file.filename}`));
+      const text = await redis.run(scripts.forget, [keyOf(file)], [file.filename]);
+      return typeof text === 'string' ? parseStored<ConversionRecord>(text) : null;
     },
   };
 }

@@ -1,9 +1,10 @@
 import { BadRequestException, Inject, Injectable } from '@nestjs/common';
 import { TooLargeError, type UploadListReply, type UploadReply } from '@caribou/contracts';
 import { parseVirtualPath, type ThreadKey } from '@caribou/core';
-import { FileRefusedError, type UserFiles } from '@caribou/sandbox';
+import { type FileEntry, FileRefusedError, type StagedFile, type UserFiles } from '@caribou/sandbox';
 import { answeringRefusals } from '../http/file-answer.js';
 import { type GatewaySettings, SETTINGS, USER_FILES } from '../ports.js';
+import { DocumentConversions } from './document-conversions.js';
 import type { FileLimits, FilePart } from './multipart.js';
 import { freeName, safeName } from './safe-name.js';
 import { uploadJson, uploadPath } from './upload-json.js';
@@ -12,13 +13,24 @@ type Intake = Awaited<ReturnType<UserFiles['openIntake']>>;
 
 /** A received file and the name it shall have. */
 interface Received {
-  readonly staged: Awaited<ReturnType<Intake['receive']>>;
+  readonly staged: StagedFile;
   readonly name: string;
   readonly sent: string;
 }
 
 interface Request {
   readonly received: Received[];
+  readonly skipped: string[];
+}
+
+interface PublishedFile {
+  readonly entry: FileEntry;
+  /** The name its sender gave it. */
+  readonly sent: string;
+}
+
+interface Published {
+  readonly files: readonly PublishedFile[];
   readonly skipped: string[];
 }
 
@@ -34,6 +46,7 @@ export class UploadsService {
   constructor(
     @Inject(USER_FILES) private readonly files: UserFiles,
     @Inject(SETTINGS) private readonly settings: GatewaySettings,
+    private readonly conversions: DocumentConversions,
   ) {}
 
   limits() {
@@ -57,26 +70,49 @@ export class UploadsService {
    * @throws {BadRequestException} without a file
    */
   async upload(key: ThreadKey, parts: AsyncIterable<FilePart>): Promise<UploadReply> {
-    return answeringRefusals('uploads', async () => {
+    const published = await answeringRefusals('uploads', async () => {
       const intake = await this.files.openIntake(key);
       try {
-        const request = await this.receive(intake, parts);
-        return await publish(key, request);
+        return await publish(await this.receive(intake, parts));
       } finally {
         await intake.close();
       }
     });
+    const entries = published.files.map(({ entry }) => entry);
+    await this.conversions.begin(key, entries);
+    return this.replyTo(key, published);
+  }
+
+  private async replyTo(key: ThreadKey, { files, skipped }: Published): Promise<UploadReply> {
+    const listed = await answeringRefusals('uploads', () => this.files.list(key, 'uploads', MAX_LISTED));
+    const states = await this.conversions.states(key, listed.files);
+    const skips = skipped.length === 0 ? '' : `; skipped ${skipped.length} file(s)`;
+    return {
+      success: skipped.length === 0,
+      message: `Successfully uploaded ${files.length} file(s)${skips}`,
+      files: files.map(({ entry, sent }) => ({
+        ...uploadJson(key.threadId, entry, states.get(entry.name)),
+        ...(entry.name === sent ? {} : { original_filename: sent }),
+      })),
+      skipped_files: skipped,
+    };
   }
 
   async list(key: ThreadKey): Promise<UploadListReply> {
     const { files, truncated } = await answeringRefusals('uploads', () => this.files.list(key, 'uploads', MAX_LISTED));
-    return { files: files.map((entry) => uploadJson(key.threadId, entry)), count: files.length, truncated };
+    const states = await this.conversions.tend(key, files);
+    return {
+      files: files.map((entry) => uploadJson(key.threadId, entry, states.get(entry.name))),
+      count: files.length,
+      truncated,
+    };
   }
 
   /** @throws {NotFoundException} when there is no such file */
   async remove(key: ThreadKey, filename: string) {
     const parsed = filename.includes('/') ? null : parseVirtualPath(uploadPath(filename));
     if (parsed?.segments.length !== 1) throw new BadRequestException('this is no file name');
+    await this.conversions.forget({ ...key, filename });
     await answeringRefusals(filename, () => this.files.remove(key, uploadPath(filename)));
     return { success: true as const, message: `Deleted ${filename}` };
   }
@@ -123,7 +159,7 @@ async function* counted(
 async function received(
   intake: Intake,
   file: { readonly name: string; readonly content: AsyncIterable<Uint8Array>; readonly maxFileSize: number },
-): Promise<Received['staged']> {
+): Promise<StagedFile> {
   try {
     return await intake.receive(file.content, file.maxFileSize);
   } catch (error) {
@@ -138,19 +174,16 @@ async function received(
 const isSkip = (error: unknown): boolean =>
   error instanceof FileRefusedError && (error.reason === 'not_regular' || error.reason === 'is_directory');
 
-async function publish(key: ThreadKey, { received: all, skipped }: Request): Promise<UploadReply> {
-  const files: UploadReply['files'] = [];
+async function publish({ received: all, skipped }: Request): Promise<Published> {
+  const files: PublishedFile[] = [];
   const left = [...skipped];
   for (const { staged, name, sent } of all) {
     try {
-      const json = uploadJson(key.threadId, await staged.publish(name));
-      files.push(name === sent ? json : { ...json, original_filename: sent });
+      files.push({ entry: await staged.publish(name), sent });
     } catch (error) {
       if (!isSkip(error)) throw error;
       left.push(name);
     }
   }
-  const skips = left.length === 0 ? '' : `; skipped ${left.length} file(s)`;
-  const message = `Successfully uploaded ${files.length} file(s)${skips}`;
-  return { success: left.length === 0, message, files, skipped_files: left };
+  return { files, skipped: left };
 }

@@ -16,6 +16,15 @@ const UploadedFile = z.object({
   extension: z.string(),
   /** Seconds since 1970. */
   modified: z.number(),
+  /** Of a document, while its Markdown is made and after that; absent for files that are not converted. */
+  conversion: z.enum(['pending', 'done', 'failed']).optional(),
+  /** Why it failed. */
+  conversion_error: z.string().optional(),
+  /** The document as Markdown, once that lies beside it, unchanged since it was made. */
+  markdown_file: z.string().optional(),
+  markdown_path: z.string().optional(),
+  markdown_virtual_path: z.string().optional(),
+  markdown_artifact_url: z.string().optional(),
 });
 export type UploadedFile = z.infer<typeof UploadedFile>;
 
@@ -41,7 +50,9 @@ const upload = route({
   group,
   method: 'POST',
   path: '/threads/:thread_id/uploads',
-  summary: 'Put files into the uploads of a thread, which need not exist yet; a file of the same name is replaced.',
+  summary:
+    'Put files into the uploads of a thread, which need not exist yet; a file of the same name is replaced. ' +
+    'PDF, DOCX, PPTX, XLSX, HTML and CSV get a Markdown file beside them, large ones after the answer.',
   params: ThreadPath,
   consumes: 'multipart/form-data',
   body: z.object({ files: z.array(z.string().meta({ format: 'binary' })) }).optional(),
@@ -54,7 +65,7 @@ const list = route({
   group,
   method: 'GET',
   path: '/threads/:thread_id/uploads/list',
-  summary: 'The files in the uploads of a thread, by name.',
+  summary: 'The files in the uploads of a thread, by name, and how far the conversion of documents is.',
   params: ThreadPath,
   reply: UploadListReply,
 });
@@ -78,7 +89,7 @@ const remove = route({
   group,
   method: 'DELETE',
   path: '/threads/:thread_id/uploads/:filename',
-  summary: 'Delete a file from the uploads of a thread.',
+  summary: 'Delete a file from the uploads of a thread, and the Markdown that was made of it.',
   params: ThreadPath.extend({ filename: z.string() }),
   reply: z.object({ success: z.literal(true), message: z.string() }),
   refusals: [400, 404],

@@ -1,0 +1,47 @@
+import type { Companion, FileVersion, ThreadKey } from '@caribou/core';
+import type { FileEntry, StagedFile, UserFiles } from '@caribou/sandbox';
+import { freeName } from './safe-name.js';
+
+/** Files of a directory that are looked at. */
+const MAX_LISTED = 1_000;
+/** Names tried in a directory where others make files at the same time. */
+const MAX_TRIES = 20;
+
+/** Whether a file is still as it was when it was looked at. */
+export const isSameVersion = (one: FileVersion, other: FileVersion): boolean =>
+  one.sizeBytes === other.sizeBytes && one.modifiedMs === other.modifiedMs;
+
+/** The uploads of a thread by name. */
+export async function uploadsByName(files: UserFiles, thread: ThreadKey): Promise<ReadonlyMap<string, FileEntry>> {
+  const listed = await files.list(thread, 'uploads', MAX_LISTED);
+  return new Map(listed.files.map((entry) => [entry.name, entry]));
+}
+
+const markdownName = (filename: string): string => `${filename.slice(0, filename.lastIndexOf('.'))}.md`;
+
+export interface CompanionPlace {
+  readonly thread: ThreadKey;
+  /** Of the document. */
+  readonly filename: string;
+}
+
+/**
+ * Puts a received file beside the document as `<stem>.md`, or under the next free name: no file is ever replaced.
+ * `announce` is told each name before it is tried, and ends the matter by false.
+ */
+export async function publishCompanion(
+  files: UserFiles,
+  { thread, filename }: CompanionPlace,
+  { staged, announce }: { staged: StagedFile; announce: (companion: Companion) => Promise<boolean> },
+): Promise<Companion | null> {
+  const taken = new Set((await uploadsByName(files, thread)).keys());
+  for (let attempt = 0; attempt < MAX_TRIES; attempt += 1) {
+    const name = freeName(markdownName(filename), taken);
+    if (name === null) return null;
+    const companion = { name, sizeBytes: staged.sizeBytes, modifiedMs: staged.modifiedMs };
+    if (!(await announce(companion))) return null;
+    if ((await staged.publishNew(name)) !== null) return companion;
+    taken.add(name);
+  }
+  return null;
+}

@@ -1,0 +1,81 @@
+import { ConflictError } from '@caribou/contracts';
+import type { ConversionLease, ConversionStore, PendingConversion, UploadKey } from '@caribou/core';
+import type { DocumentConverter } from '@caribou/documents';
+import type { UserFiles } from '@caribou/sandbox';
+import { isSameVersion, publishCompanion, uploadsByName } from './companion-file.js';
+import { uploadPath } from './upload-json.js';
+
+export type DocumentKind = Parameters<DocumentConverter['toMarkdown']>[1]['kind'];
+
+export interface ConversionPorts {
+  readonly files: UserFiles;
+  readonly store: ConversionStore;
+  readonly converter: DocumentConverter;
+}
+
+/** One attempt at a document, by the holder of its lease. */
+export interface ConversionJob {
+  readonly file: UploadKey;
+  readonly kind: DocumentKind;
+  readonly lease: ConversionLease;
+  readonly record: PendingConversion;
+  readonly signal: AbortSignal;
+}
+
+/** Bytes of Markdown that are taken; the converter cuts longer text before. */
+const MAX_MARKDOWN_BYTES = 16 * 1024 * 1024;
+
+/** Carries one conversion out. A lost lease ends it without a trace. @throws AppError with the reason of a failure */
+export async function convertUpload(ports: ConversionPorts, job: ConversionJob): Promise<void> {
+  if (await adopted(ports, job)) return;
+  await publish(ports, job, await markdownOf(ports, job));
+}
+
+/** Whether who had the lease before us was through but for saying so. */
+async function adopted({ files, store }: ConversionPorts, { file, lease, record }: ConversionJob): Promise<boolean> {
+  const { companion, source } = record;
+  if (companion === undefined) return false;
+  const there = (await uploadsByName(files, file)).get(companion.name);
+  if (there === undefined || !isSameVersion(there, companion)) return false;
+  await store.settle(file, lease.token, { status: 'done', source, companion });
+  return true;
+}
+
+async function markdownOf({ files, converter }: ConversionPorts, job: ConversionJob): Promise<string> {
+  const { file, kind, record, signal } = job;
+  const handle = await files.open(file, uploadPath(file.filename));
+  try {
+    const { size, mtimeMs } = await handle.stat();
+    if (!isSameVersion({ sizeBytes: size, modifiedMs: mtimeMs }, record.source)) {
+      throw new ConflictError('the file was changed before it was converted');
+    }
+    return await converter.toMarkdown(handle.createReadStream({ autoClose: false }), { kind, signal });
+  } finally {
+    await handle.close();
+  }
+}
+
+async function* whole(text: string): AsyncGenerator<Uint8Array> {
+  yield await Promise.resolve(Buffer.from(text));
+}
+
+async function publish({ files, store }: ConversionPorts, job: ConversionJob, markdown: string): Promise<void> {
+  const { file, lease, record } = job;
+  const intake = await files.openIntake(file);
+  try {
+    const staged = await intake.receive(whole(markdown), MAX_MARKDOWN_BYTES);
+    let held = true;
+    const announce = async (companion: { name: string; sizeBytes: number; modifiedMs: number }) => {
+      held = await store.keep(file, lease, { ...record, companion });
+      return held;
+    };
+    const place = { thread: file, filename: file.filename };
+    const companion = await publishCompanion(files, place, { staged, announce });
+    if (!held) return;
+    if (companion === null) throw new ConflictError('no name is free for the Markdown');
+    const done = { status: 'done', source: record.source, companion } as const;
+    if (!(await store.settle(file, lease.token, done))) await files.removeUnchanged(file, 'uploads', companion);
+  } finally {
+    await intake.close();
+  }
+}
