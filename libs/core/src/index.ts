@@ -8,7 +8,6 @@ export type {
   ConversionStore,
   FileVersion,
   PendingConversion,
-  SettledConversion,
   UploadKey,
 } from './conversion-store.js';
 export { type Logger, silentLogger } from './logger.js';
