@@ -138,7 +138,7 @@ export function connectParts(config: Config, logger: Logger): ConnectedParts {
     store,
     log: redisEventLog(redis),
     bus,
-    files: userFiles(config.homeDir),
+    files: userFiles(config.homeDir, config.sandbox.limits),
     conversions: redisConversions(redis),
     converter: documentConverter({ maxAtOnce: config.uploads.convertAtOnce }),
     settings: settingsOf(config),

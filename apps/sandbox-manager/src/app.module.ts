@@ -10,6 +10,7 @@ import {
   sandboxIdOf,
   type SandboxSettings,
   threadFiles,
+  WorkspaceQuota,
 } from '@caribou/sandbox';
 import {
   createRedis,
@@ -80,7 +81,9 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const redis = createRedis({ url: config.redis.url.reveal(), logger });
   const registry = redisSandboxRegistry(redis);
   const journal = redisExecutionJournal(redis);
-  const drivers = sandboxDrivers(settings, clock);
+  const ownFiles = threadFiles(settings.homeDir, commandIdentity());
+  const quota = new WorkspaceQuota(ownFiles, config.sandbox.limits);
+  const drivers = sandboxDrivers(settings, clock, quota);
   const metrics = createMetrics({ service: 'sandbox-manager' });
   const pool = new SandboxPool({
     ...{ managerId, registry, drivers, clock, logger },
@@ -104,7 +107,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   return {
     ...{ managerId, pool, executor, drivers, lease, reaper, redis, metrics },
     audit: new AuditTrail({ log: redisAuditLog(redis), clock, logger, maxWaiting: MAX_AUDIT_WAITING }),
-    files: threadFiles(settings.homeDir, commandIdentity()),
+    files: quota.guard(ownFiles),
     checks: [
       { name: 'redis', check: () => registry.isManagerAlive(managerId) },
       { name: 'sandbox', check: () => drivers.forNewThread() },

@@ -4,7 +4,7 @@ import { FileRefusedError, occurrences, replaceAt, type ThreadFiles } from '@car
 import type { z } from 'zod';
 import type { Execution } from './executor.js';
 import type { PathLocks } from './path-locks.js';
-import { identityOf, threadOf } from './sandbox-commands.js';
+import { identityOf, spokenRefusal, threadOf } from './sandbox-commands.js';
 
 type EditRequest = z.output<(typeof SandboxEdit)['request']>;
 type EditReply = z.output<(typeof SandboxEdit)['reply']>;
@@ -42,7 +42,7 @@ async function edit(request: EditRequest, thread: SandboxThread, files: ThreadFi
     await files.replace(thread, path, edited.content);
     return { outcome: 'ok', replaced: places.length, changed: edited.changed.slice(0, MAX_RANGES) };
   } catch (error) {
-    if (error instanceof FileRefusedError) return { outcome: 'refused', reason: error.reason };
+    if (error instanceof FileRefusedError) return { outcome: 'refused', reason: error.reason, ...spokenRefusal(error) };
     throw error;
   }
 }

@@ -5,6 +5,7 @@ import {
   type FileRefusal,
   FileRefusedError,
   MAX_COMMAND_BYTES,
+  QuotaExceededError,
   readTextRange,
   type ThreadFiles,
 } from '@caribou/sandbox';
@@ -81,6 +82,10 @@ export function execution(request: ExecRequest): Execution<ExecReply> {
   };
 }
 
+/** What a refusal says besides its reason. */
+export const spokenRefusal = (error: FileRefusedError): { readonly message?: string } =>
+  error instanceof QuotaExceededError ? { message: error.message } : {};
+
 type WriteRefusal = Extract<WriteReply, { outcome: 'refused' }>['reason'];
 
 /** A file that vanished while it was written, or is binary, is none of the reasons a write has: it is no file to write to. */
@@ -105,7 +110,8 @@ async function written({ path, content, append }: WriteRequest, thread: SandboxT
     const done = append ? await files.append(thread, path, bytes) : await files.replace(thread, path, bytes);
     return { outcome: 'ok', bytes: done } as const;
   } catch (error) {
-    if (error instanceof FileRefusedError) return { outcome: 'refused', reason: writeRefusal(error.reason) } as const;
+    if (error instanceof FileRefusedError)
+      return { outcome: 'refused', reason: writeRefusal(error.reason), ...spokenRefusal(error) } as const;
     throw error;
   }
 }

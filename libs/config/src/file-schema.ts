@@ -56,6 +56,10 @@ export const LimitsFile = z
     cpus: z.number().min(0.1).max(256).default(1).describe('CPUs of one sandbox'),
     pids: integer(256, 16, 32_768).describe('Processes and threads in one sandbox'),
     tmp_bytes: integer(268_435_456, 1_048_576, 1_099_511_627_776).describe('Size of /tmp'),
+    workspace_bytes: integer(2_147_483_648, 1_048_576, 1_099_511_627_776).describe(
+      "Disk a thread's files may take; a command over it is ended, looked at each second",
+    ),
+    workspace_files: integer(100_000, 100, 10_000_000).describe('Files and directories a thread may have'),
     command_timeout_ms: integer(600_000, 100, 3_600_000).describe('Longest run of one command, in milliseconds'),
     max_output_bytes: integer(262_144, 1_024, 262_144).describe('Output kept of one command'),
   })

@@ -32,7 +32,7 @@ export type ReadOutcome =
 
 export type WriteOutcome =
   | { readonly outcome: 'ok'; readonly bytes: number }
-  | { readonly outcome: 'refused'; readonly reason: string }
+  | { readonly outcome: 'refused'; readonly reason: string; readonly message?: string | undefined }
   | { readonly outcome: 'unknown'; readonly reason: string };
 
 /** Virtual paths below a directory that was looked through. */
@@ -74,7 +74,7 @@ export type EditOutcome =
   | { readonly outcome: 'ok'; readonly replaced: number; readonly changed: readonly LineRange[] }
   /** Nothing was changed: the text occurs `count` times, which is 0, or more than one where one was meant. */
   | { readonly outcome: 'not_unique'; readonly count: number }
-  | { readonly outcome: 'refused'; readonly reason: string }
+  | { readonly outcome: 'refused'; readonly reason: string; readonly message?: string | undefined }
   | { readonly outcome: 'unknown'; readonly reason: string };
 
 /** What to look for below a directory. */

@@ -62,12 +62,12 @@ export function bwrapArguments(sources: BwrapSources, descriptors: BwrapDescript
 }
 
 /** prlimit's options for a command with a time limit. */
-export function processLimits(limits: SandboxLimits, timeoutMs: number): string[] {
+export function processLimits(limits: SandboxLimits, timeoutMs: number, maxFileBytes = limits.fileBytes): string[] {
   const cpuSeconds = Math.ceil(timeoutMs / 1000) + 5;
   return [
     `--as=${limits.memoryBytes}`,
     `--nproc=${limits.pids}`,
-    `--fsize=${limits.fileBytes}`,
+    `--fsize=${maxFileBytes}`,
     `--nofile=${limits.openFiles}`,
     `--cpu=${cpuSeconds}`,
     '--core=0',

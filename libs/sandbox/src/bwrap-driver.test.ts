@@ -1,6 +1,11 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeFileAbuse, describeSandboxAbuse, describeSandboxDriver } from '@caribou/testing';
+import {
+  describeFileAbuse,
+  describeSandboxAbuse,
+  describeSandboxDriver,
+  describeWorkspaceQuota,
+} from '@caribou/testing';
 import { BwrapDriver } from './bwrap-driver.js';
 import { commandIdentity } from './identity.js';
 import { DEFAULT_SANDBOX_LIMITS } from './settings.js';
@@ -43,3 +48,4 @@ describeSandboxDriver('BwrapDriver below a searchable directory', {
 
 describeSandboxAbuse('BwrapDriver', { ...underTest, make: ready });
 describeFileAbuse('BwrapDriver', { ...underTest, make: ready });
+describeWorkspaceQuota('BwrapDriver', { ...underTest, make: ready });

@@ -90,7 +90,7 @@ export class BwrapDriver implements SandboxDriver {
     const sources = await this.sourcesOf(box, plan);
     let mark: ProcessMark | null = null;
     try {
-      const launched = launch(plan, sources, { command: command.command, timeoutMs });
+      const launched = launch(plan, sources, { ...command, timeoutMs });
       mark = launched.child.pid === undefined ? null : markProcess(launched.child.pid);
       if (mark !== null) this.records.write(box, mark);
       const { outputCeilingBytes: ceilingBytes } = this.settings.limits;

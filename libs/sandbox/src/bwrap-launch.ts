@@ -5,6 +5,7 @@ import { BugError } from '@caribou/contracts';
 import { DATA_DIRECTORIES, type DataDirectory } from '@caribou/core';
 import { bwrapArguments, processLimits, type RootEntry } from './bwrap-arguments.js';
 import { inheritableDescriptors } from './bwrap-host.js';
+import type { BoxCommand } from './driver.js';
 import type { CommandIdentity } from './identity.js';
 import type { SandboxLimits } from './settings.js';
 
@@ -157,7 +158,7 @@ function feed(child: ChildProcess, fd: number, content: string | Buffer): void {
 export function launch(
   plan: LaunchPlan,
   sources: LaunchSources,
-  command: { readonly command: string; readonly timeoutMs: number },
+  command: Pick<BoxCommand, 'command' | 'timeoutMs' | 'maxFileBytes'>,
 ): Launched {
   const options = bwrapArguments(
     { ...(plan.stage === undefined ? sources : stagedSources(sources, plan.stage)), rootEntries: plan.rootEntries },
@@ -173,7 +174,7 @@ export function launch(
     ...prefix(plan, sources),
     ...[plan.programs.bwrap, '--args', String(FD.args), '--'],
     // Inside, so that the kernel counts the processes of this box's user namespace alone (from Linux 5.14 on).
-    ...[plan.programs.prlimit, ...processLimits(plan.limits, command.timeoutMs), '--'],
+    ...[plan.programs.prlimit, ...processLimits(plan.limits, command.timeoutMs, command.maxFileBytes), '--'],
     ...[plan.programs.shell, '-c', command.command],
   ];
   const devNull = openSync('/dev/null', 'r+');

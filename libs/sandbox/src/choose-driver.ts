@@ -3,7 +3,9 @@ import type { Clock, SandboxDriverKind } from '@caribou/core';
 import { BwrapDriver } from './bwrap-driver.js';
 import { DockerDriver } from './docker-driver.js';
 import type { Probe, SandboxDriver } from './driver.js';
+import { withinQuota } from './quota-driver.js';
 import type { SandboxSettings } from './settings.js';
+import type { WorkspaceQuota } from './workspace-quota.js';
 
 /** A driver that failed its probe is asked again after this long, in milliseconds: someone may have helped it. */
 const RETRY_FAILED_MS = 15_000;
@@ -24,8 +26,13 @@ interface Candidate {
 }
 
 /** Docker when its engine answers and has the image, else bubblewrap, or only the one that the settings name. */
-export function sandboxDrivers(settings: SandboxSettings, clock: Clock): SandboxDrivers {
-  return chooseAmong([new DockerDriver(settings), new BwrapDriver(settings)], settings.driver, clock);
+export function sandboxDrivers(settings: SandboxSettings, clock: Clock, quota: WorkspaceQuota): SandboxDrivers {
+  const drivers = [new DockerDriver(settings), new BwrapDriver(settings)];
+  return chooseAmong(
+    drivers.map((driver) => withinQuota(driver, quota, clock)),
+    settings.driver,
+    clock,
+  );
 }
 
 /** The choice among drivers in order of preference. Commands never run on the host itself: that is not among them. */

@@ -2,7 +2,12 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describeFileAbuse, describeSandboxAbuse, describeSandboxDriver } from '@caribou/testing';
+import {
+  describeFileAbuse,
+  describeSandboxAbuse,
+  describeSandboxDriver,
+  describeWorkspaceQuota,
+} from '@caribou/testing';
 import { openEngine } from './docker-engine.js';
 import { DockerDriver } from './docker-driver.js';
 import { commandIdentity } from './identity.js';
@@ -81,6 +86,7 @@ if (reason === null) {
   describeSandboxDriver('DockerDriver', underTest);
   describeSandboxAbuse('DockerDriver', underTest);
   describeFileAbuse('DockerDriver', underTest);
+  describeWorkspaceQuota('DockerDriver', underTest);
 
   describe('DockerDriver', () => {
     let home: string;

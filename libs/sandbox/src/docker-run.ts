@@ -17,12 +17,19 @@ const INSIDE_KILL_MS = 2000;
  */
 const SWEEP = 'n=0; while [ $n -lt 5000 ] && kill -9 -1 2>/dev/null; do n=$((n+1)); done';
 
-/** Runs the command ($1) under the best shell there is, and ends whatever it started, before and after. */
+/**
+ * Runs the command ($1) under the best shell there is, with files of at most $2 blocks where that is given, and ends
+ * whatever it started, before and after.
+ */
 const WRAPPER = `${SWEEP}
+[ -z "$2" ] || ulimit -f "$2"
 if [ -x /bin/bash ]; then /bin/bash -c "$1"; else /bin/sh -c "$1"; fi
 code=$?
 ${SWEEP}
 exit $code`;
+
+/** POSIX: the unit of a shell's `ulimit -f`. */
+const BLOCK_BYTES = 512;
 
 interface Engine {
   readonly docker: Docker;
@@ -74,10 +81,11 @@ const sink = (output: CommandOutput, stream: 'out' | 'err'): Writable =>
 async function begin(
   engine: Engine,
   container: Container,
-  command: string,
+  command: BoxCommand,
 ): Promise<{ exec: Exec; stream: NodeJS.ReadWriteStream & { destroy(): unknown } }> {
   try {
-    const exec = await startExec(engine, container, ['/bin/sh', '-c', WRAPPER, 'sh', command]);
+    const blocks = command.maxFileBytes === undefined ? '' : String(Math.floor(command.maxFileBytes / BLOCK_BYTES));
+    const exec = await startExec(engine, container, ['/bin/sh', '-c', WRAPPER, 'sh', command.command, blocks]);
     const stream = await withinTime(exec.start({ hijack: true, stdin: false }));
     return { exec, stream };
   } catch (error) {
@@ -98,7 +106,7 @@ export async function runInContainer(
   const startedMs = performance.now();
   let endedBy: EndedBy = 'exit';
   let ending: Promise<void> | undefined;
-  const { exec, stream } = await begin(engine, container, command.command);
+  const { exec, stream } = await begin(engine, container, command);
   const over = finished(stream).catch(() => undefined);
   const end = (by: EndedBy): void => {
     if (ending !== undefined) return;

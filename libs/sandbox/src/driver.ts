@@ -14,10 +14,12 @@ export interface BoxCommand {
   readonly timeoutMs: number;
   /** Most bytes of stdout and stderr together that the result holds. */
   readonly maxOutputBytes: number;
+  /** Largest file the command may write, when less than what the settings allow. */
+  readonly maxFileBytes?: number;
 }
 
-/** Why a command is over: by itself, at its time-out, by the caller's signal, or for writing without end. */
-export type EndedBy = 'exit' | 'timeout' | 'cancel' | 'output';
+/** Why a command is over: by itself, at its time-out, by the caller's signal, for output without end, or for too many files. */
+export type EndedBy = 'exit' | 'timeout' | 'cancel' | 'output' | 'quota';
 
 export interface BoxResult {
   /** Of the command; 128 + n when signal n ended it. */

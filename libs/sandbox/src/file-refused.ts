@@ -43,6 +43,20 @@ export class FileRefusedError extends AppError {
   }
 }
 
+/** The thread's files may not take more; the message says how much they take and may take. */
+export class QuotaExceededError extends FileRefusedError {
+  override readonly message: string;
+
+  constructor(
+    path: string,
+    /** In the words of whoever is told. */
+    readonly excess: string,
+  ) {
+    super('no_space', path);
+    this.message = `${path}: ${excess}`;
+  }
+}
+
 const byErrno: Readonly<Record<string, FileRefusal>> = {
   ENOENT: 'not_found',
   ENOTDIR: 'not_regular',

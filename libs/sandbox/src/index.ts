@@ -10,7 +10,7 @@ export {
   type Probe,
   type SandboxDriver,
 } from './driver.js';
-export { type FileRefusal, FileRefusedError } from './file-refused.js';
+export { type FileRefusal, FileRefusedError, QuotaExceededError } from './file-refused.js';
 export {
   findFiles,
   type Found,
@@ -19,6 +19,7 @@ export {
   searchLines,
 } from './find-files.js';
 export { commandIdentity } from './identity.js';
+export { withinQuota } from './quota-driver.js';
 export { sandboxIdOf } from './sandbox-id.js';
 export { DEFAULT_SANDBOX_LIMITS, type SandboxSettings } from './settings.js';
 export { occurrences, replaceAt } from './text-edit.js';
@@ -26,3 +27,4 @@ export { readTextRange } from './text-range.js';
 export { type ThreadFiles, threadFiles } from './thread-files.js';
 export type { FileEntry, StagedFile } from './upload-intake.js';
 export { type UserFiles, userFiles } from './user-files.js';
+export { WorkspaceQuota } from './workspace-quota.js';

@@ -6,6 +6,7 @@ import { errnoOf, FileRefusedError, toFileRefused } from './file-refused.js';
 import type { CommandIdentity } from './identity.js';
 import { MAX_FILE_BYTES, type ThreadFiles } from './thread-files.js';
 import { FILE_MODE, NEW_FILE, TEMPORARY_MODE } from './thread-place.js';
+import type { WorkspaceQuota } from './workspace-quota.js';
 
 const PART_PREFIX = '.upload-';
 const PART_SUFFIX = '.part';
@@ -71,11 +72,17 @@ export async function removeIfThere(path: string): Promise<void> {
   });
 }
 
-async function writeAll(handle: FileHandle, source: AsyncIterable<Uint8Array>, maxBytes: number): Promise<number> {
+/** `requireRoom` is asked for all bytes so far before the next are written. */
+async function writeAll(
+  handle: FileHandle,
+  source: AsyncIterable<Uint8Array>,
+  { maxBytes, requireRoom }: { readonly maxBytes: number; readonly requireRoom: (bytes: number) => Promise<void> },
+): Promise<number> {
   let written = 0;
   for await (const chunk of source) {
     written += chunk.byteLength;
     if (written > Math.min(maxBytes, MAX_FILE_BYTES)) throw new FileRefusedError('too_large', 'the file');
+    await requireRoom(written);
     await handle.writeFile(chunk);
   }
   return written;
@@ -123,10 +130,15 @@ async function publishPartAsNew(directory: FileHandle, part: Part, name: string)
   }
 }
 
+export interface IntakeParts {
+  readonly files: ThreadFiles;
+  readonly owner: CommandIdentity;
+  readonly quota?: WorkspaceQuota;
+}
+
 /** An intake into the uploads of a thread, whose directories it makes; close it whatever happens. */
 export async function openUploadIntake(
-  files: ThreadFiles,
-  owner: CommandIdentity,
+  { files, owner, quota }: IntakeParts,
   thread: SandboxThread,
 ): Promise<UploadIntake> {
   await files.prepare(thread).catch((error: unknown) => {
@@ -140,14 +152,19 @@ export async function openUploadIntake(
     await removeIfThere(part.path);
   };
   await removeStale(directory);
+  // Commands write beside this process, so only a fresh figure counts.
+  await quota?.measure(thread);
   return {
     async receive(source, maxBytes) {
       try {
+        const requireRoom = async (bytes: number): Promise<void> => quota?.requireRoom(thread, 'uploads', bytes);
+        await requireRoom(0);
         const path = below(directory, newPartName());
         const part = { path, handle: await open(path, NEW_FILE, TEMPORARY_MODE) };
         parts.add(part);
         await giveTo(part.handle, owner);
-        const sizeBytes = await writeAll(part.handle, source, maxBytes);
+        const sizeBytes = await writeAll(part.handle, source, { maxBytes, requireRoom });
+        quota?.added(thread, sizeBytes);
         const { mtimeMs } = await part.handle.stat();
         return {
           sizeBytes,

@@ -5,6 +5,7 @@ import { commandIdentity } from './identity.js';
 import { removeUnchanged } from './remove-unchanged.js';
 import { threadFiles } from './thread-files.js';
 import { type FileEntry, openUploadIntake, type UploadIntake } from './upload-intake.js';
+import { type QuotaLimits, WorkspaceQuota } from './workspace-quota.js';
 
 /** What a user may do with the files of his threads from outside a sandbox. Paths are virtual. */
 export interface UserFiles {
@@ -20,12 +21,13 @@ export interface UserFiles {
   removeUnchanged(thread: SandboxThread, directory: DataDirectory, entry: FileEntry): Promise<boolean>;
 }
 
-/** The files of all threads below `homeDir` (CARIBOU_HOME), owned by the user of commands. */
-export function userFiles(homeDir: string): UserFiles {
+/** The files of all threads below `homeDir` (CARIBOU_HOME), owned by the user of commands; uploads within the limits. */
+export function userFiles(homeDir: string, limits?: QuotaLimits): UserFiles {
   const owner = commandIdentity();
   const files = threadFiles(homeDir, owner);
+  const quota = limits === undefined ? undefined : new WorkspaceQuota(files, limits);
   return {
-    openIntake: (thread) => openUploadIntake(files, owner, thread),
+    openIntake: (thread) => openUploadIntake({ files, owner, ...(quota === undefined ? {} : { quota }) }, thread),
     list: (thread, directory, maxFiles) => listFiles(files, { thread, directory }, maxFiles),
     open: (thread, path) => files.openFile(thread, path),
     remove: (thread, path) => removeFile(homeDir, thread, path),

@@ -1,5 +1,6 @@
 export { describeSandboxAbuse } from './conformance/sandbox-abuse.js';
 export { describeFileAbuse } from './conformance/sandbox-file-abuse.js';
+export { describeWorkspaceQuota } from './conformance/workspace-quota.js';
 export { describeSandboxDriver, processesWith } from './conformance/sandbox-driver.js';
 export {
   admission,

@@ -47,7 +47,7 @@ function answer(edited: EditOutcome, { path }: Edit): ToolOutcome {
               'Add surrounding lines so that it occurs once, or set replace_all=true.',
       );
     case 'refused':
-      return failed(refused(edited.reason, path));
+      return failed(edited.message ?? refused(edited.reason, path));
     case 'unknown':
       return failed(
         `Changing '${path}' was started, but its outcome is not known (${edited.reason}). ` +

@@ -34,7 +34,7 @@ export function writeFileTool(sandbox: SandboxPort): AnyTool {
         context.run.signal,
       );
       if (written.outcome === 'ok') return { content: 'OK' };
-      if (written.outcome === 'refused') return failed(refused(written.reason, path));
+      if (written.outcome === 'refused') return failed(written.message ?? refused(written.reason, path));
       return failed(
         `Writing '${path}' was started, but its outcome is not known (${written.reason}). ` +
           'Read the file before you write it again.',

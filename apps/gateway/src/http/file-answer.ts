@@ -1,5 +1,5 @@
 import { TooLargeError } from '@caribou/contracts';
-import { type FileRefusal, FileRefusedError } from '@caribou/sandbox';
+import { type FileRefusal, FileRefusedError, QuotaExceededError } from '@caribou/sandbox';
 import { BadRequestException, ForbiddenException, NotFoundException } from '@nestjs/common';
 
 const answers: Readonly<Record<FileRefusal, (path: string) => Error>> = {
@@ -18,6 +18,7 @@ export async function answeringRefusals<T>(path: string, act: () => Promise<T>):
   try {
     return await act();
   } catch (error) {
+    if (error instanceof QuotaExceededError) throw new TooLargeError(error.message, { cause: error });
     if (error instanceof FileRefusedError) throw answers[error.reason](path);
     throw error;
   }

@@ -109,6 +109,9 @@ export const SandboxRead = rpc({
   timeoutMs: 30_000,
 });
 
+/** For the model, where a reason alone says too little. */
+const refusalMessage = z.string().optional();
+
 /** Writes a whole file, or appends to it, below the virtual root; journalled under `key` so that an append is done once. */
 export const SandboxWrite = rpc({
   name: 'write',
@@ -125,6 +128,7 @@ export const SandboxWrite = rpc({
     z.object({
       outcome: z.literal('refused'),
       reason: z.enum(['is_directory', 'not_regular', 'permission', 'outside', 'too_large', 'no_space']),
+      message: refusalMessage,
     }),
     z.object({ outcome: z.literal('unknown'), reason: z.string() }),
   ]),
@@ -167,6 +171,7 @@ export const SandboxEdit = rpc({
         'too_large',
         'no_space',
       ]),
+      message: refusalMessage,
     }),
     z.object({ outcome: z.literal('unknown'), reason: z.string() }),
   ]),

@@ -1,0 +1,126 @@
+import type { Clock } from '@caribou/core';
+import type { BoxCommand, BoxResult, BoxSpec, SandboxDriver } from './driver.js';
+import { errnoOf } from './file-refused.js';
+import type { DiskUsage } from './disk-usage.js';
+import type { WorkspaceQuota } from './workspace-quota.js';
+
+/**
+ * Commands within the thread's quota. No file system here has one, so a command is looked after:
+ *
+ *  Q1  a command is ended once its thread has more than the quota: looked at after a second, then each second, so it may
+ *      be over by what a disk takes in that time, and one that is over within a second is not ended but counted
+ *  Q2  with more than the quota a thread's commands still run, so that they can remove files, but none may write more
+ *      than a few bytes to a file, and each is ended once there is more than there was at its start
+ *  Q3  a command within its first second in a thread within the quota pays nothing but a timer
+ *
+ * Not seen: files that are removed while a process still writes to them; they last as long as the command.
+ */
+
+const LOOK_MS = 1000;
+/** The first look, and the next ones, at a command that began over the quota. */
+const STRICT_LOOK_MS = 25;
+/** Looks may take this share of the time of a command: many files are looked at less often. */
+const LOOK_SHARE = 0.2;
+/** Over the quota: the largest file, and what there may be more than at the start, for temporary files. */
+const STRICT_FILE_BYTES = 4096;
+const UNCOUNTED_MS = 10_000;
+const STRICT_SLACK = { bytes: 1024 * 1024, files: 64 };
+
+interface Watched {
+  readonly quota: WorkspaceQuota;
+  readonly box: BoxSpec;
+  /** What there was at the start, when that was too much. */
+  readonly over: DiskUsage | null;
+  readonly clock: Clock;
+}
+
+/** The driver, with commands within the quota. */
+export function withinQuota(driver: SandboxDriver, quota: WorkspaceQuota, clock: Clock): SandboxDriver {
+  return {
+    kind: driver.kind,
+    probe: () => driver.probe(),
+    create: (box, options) => driver.create(box, options),
+    remove: (box) => driver.remove(box),
+    isAlive: (box) => driver.isAlive(box),
+    list: () => driver.list(),
+    removeInstance: (listed) => driver.removeInstance(listed),
+    exec: async (box, command, signal) => {
+      const usage = await quota.usage(box);
+      const over = quota.excess(usage) === null ? null : usage;
+      return watchedExec(driver, command, { watched: { quota, box, over, clock }, signal });
+    },
+  };
+}
+
+async function watchedExec(
+  driver: SandboxDriver,
+  command: BoxCommand,
+  { watched, signal }: { readonly watched: Watched; readonly signal: AbortSignal },
+): Promise<BoxResult> {
+  const { quota, box, over } = watched;
+  const ended = new AbortController();
+  const excess = new AbortController();
+  const watching = watch(watched, ended.signal, () => excess.abort());
+  try {
+    const strict = over === null ? command : { ...command, maxFileBytes: STRICT_FILE_BYTES };
+    const result = await driver.exec(box, strict, AbortSignal.any([signal, excess.signal]));
+    const isEnded = result.endedBy === 'cancel' && !signal.aborted;
+    return told(isEnded ? { ...result, endedBy: 'quota' } : result, await excessNow(watched, isEnded));
+  } finally {
+    ended.abort();
+    await watching;
+    if (over === null) void lookAgain(quota, box);
+  }
+}
+
+/** Why the result has to speak of the quota, or null: it was the end of the command, or held it back. */
+async function excessNow({ quota, box, over }: Watched, isEnded: boolean): Promise<string | null> {
+  if (over === null && !isEnded) return null;
+  return quota.excess(await quota.usage(box)) ?? (isEnded ? 'this thread had more files than it may have' : null);
+}
+
+function told(result: BoxResult, reason: string | null): BoxResult {
+  if (reason === null) return result;
+  const what = result.endedBy === 'quota' ? 'ended' : 'nothing can be written';
+  return { ...result, stderr: `${result.stderr}\n[${what}: ${reason}. Remove files to go on.]\n` };
+}
+
+/** Looks until `ended`, and calls `onExcess` once there is too much. */
+async function watch(watched: Watched, ended: AbortSignal, onExcess: () => void): Promise<void> {
+  const { quota, box, over, clock } = watched;
+  const startedMs = clock.monotonicMs();
+  const everyMs = over === null ? LOOK_MS : STRICT_LOOK_MS;
+  let waitMs = everyMs;
+  while (!ended.aborted) {
+    await clock.sleep(waitMs, ended).catch((reason: unknown) => {
+      if (!ended.aborted) throw reason;
+    });
+    if (ended.aborted) return;
+    const beganMs = clock.monotonicMs();
+    const usage = await lookAgain(quota, box);
+    waitMs = Math.max(everyMs, (clock.monotonicMs() - beganMs) / LOOK_SHARE);
+    if (usage !== null && isTooMuch(watched, usage, beganMs - startedMs)) {
+      onExcess();
+      return;
+    }
+  }
+}
+
+function isTooMuch({ quota, over }: Watched, usage: DiskUsage, ranMs: number): boolean {
+  if (quota.excess(usage) === null) return false;
+  if (over === null) return true;
+  // There are too many files to tell whether they get fewer: some time to remove some has to do.
+  if (over.isFull && usage.isFull) return ranMs > UNCOUNTED_MS;
+  const isMore = usage.bytes > over.bytes + STRICT_SLACK.bytes || usage.files > over.files + STRICT_SLACK.files;
+  return isMore || (usage.tooDeep && !over.tooDeep);
+}
+
+/** A fresh figure, or null when the system cannot tell at the moment: the last one stands then. */
+async function lookAgain(quota: WorkspaceQuota, box: BoxSpec): Promise<DiskUsage | null> {
+  try {
+    return await quota.measure(box);
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return null;
+  }
+}
