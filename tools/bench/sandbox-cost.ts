@@ -71,6 +71,7 @@ async function withManager<Result>(fleet: Fleet, measure: (calls: ManagerCalls) 
     const scope: SandboxScope = { userId: 'default', threadId, epoch: await epochOf(registry, threadId) };
     const sandbox = createRemoteSandbox({
       rpc,
+      outputs: bus,
       isManagerAlive: (managerId) => registry.isManagerAlive(managerId),
       logger: silentLogger,
     });

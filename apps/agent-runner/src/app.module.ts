@@ -58,6 +58,7 @@ export function connectParts(config: Config, logger: Logger): RunnerParts {
   const registryOfSandboxes = redisSandboxRegistry(redis);
   const sandbox = createRemoteSandbox({
     rpc: createRpcClient(bus),
+    outputs: bus,
     isManagerAlive: (managerId) => registryOfSandboxes.isManagerAlive(managerId),
     logger,
     lookMs: clocks.managerCheckMs,

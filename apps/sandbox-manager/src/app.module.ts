@@ -1,3 +1,4 @@
+import { type Bus, connectBus } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { newId } from '@caribou/contracts';
 import { type Logger, systemClock } from '@caribou/core';
@@ -38,6 +39,8 @@ const MAX_AUDIT_WAITING = 10_000;
 export interface ManagerParts extends SandboxParts {
   readonly managerId: string;
   readonly redis: RedisConnection;
+  /** Beside Nest's own connection, which only answers. */
+  readonly outputs: Bus;
   readonly lease: ManagerLease;
   readonly reaper: BoxReaper;
   readonly audit: AuditTrail;
@@ -107,6 +110,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   return {
     ...{ managerId, pool, executor, drivers, lease, reaper, redis, metrics },
     audit: new AuditTrail({ log: redisAuditLog(redis), clock, logger, maxWaiting: MAX_AUDIT_WAITING }),
+    outputs: connectBus({ url: config.nats.url.reveal(), name: 'sandbox-manager', logger, streams: [] }),
     files: quota.guard(ownFiles),
     checks: [
       { name: 'redis', check: () => registry.isManagerAlive(managerId) },

@@ -42,6 +42,7 @@ runMain(async () => {
       { name: 'sandboxes', run: () => parts.pool.close() },
       { name: 'lease', run: () => parts.lease.stop() },
       { name: 'nest', run: () => app.close() },
+      { name: 'bus', run: () => parts.outputs.close() },
       { name: 'health server', run: () => health.close() },
       { name: 'audit', run: () => parts.audit.close(AUDIT_CLOSE_MS) },
       { name: 'redis', run: () => parts.redis.close() },

@@ -1,5 +1,5 @@
-import { InvalidRequestError, SandboxExec, type SandboxRead, SandboxWrite } from '@caribou/contracts';
-import type { SandboxThread } from '@caribou/core';
+import { InvalidRequestError, type OutputPiece, SandboxExec, type SandboxRead, SandboxWrite } from '@caribou/contracts';
+import type { Clock, SandboxThread } from '@caribou/core';
 import {
   type BoxResult,
   type FileRefusal,
@@ -11,6 +11,7 @@ import {
 } from '@caribou/sandbox';
 import type { z } from 'zod';
 import { type Execution, ExecutionEnded } from './executor.js';
+import { LiveOutput } from './live-output.js';
 import type { PathLocks } from './path-locks.js';
 
 type ExecRequest = z.output<(typeof SandboxExec)['request']>;
@@ -63,8 +64,13 @@ const NEVER_BEGUN: ExecReply = {
   ...{ timed_out: false, cancelled: true, duration_ms: 0 },
 };
 
+/** Where it is told what running commands write. */
+export interface OutputTeller {
+  publishOutput(command: SandboxThread & { readonly key: string }, piece: OutputPiece): void;
+}
+
 /** A command as an execution. @throws {InvalidRequestError} for one that no kernel would take */
-export function execution(request: ExecRequest): Execution<ExecReply> {
+export function execution(request: ExecRequest, outputs: OutputTeller, clock: Clock): Execution<ExecReply> {
   if (Buffer.byteLength(request.command) > MAX_COMMAND_BYTES || request.command.includes('\0')) {
     throw new InvalidRequestError(`command: at most ${MAX_COMMAND_BYTES} bytes, none of them zero`);
   }
@@ -75,7 +81,13 @@ export function execution(request: ExecRequest): Execution<ExecReply> {
     run: async (box, signal) => {
       if (signal.aborted && signal.reason instanceof ExecutionEnded && signal.reason.by === 'cancel')
         return NEVER_BEGUN;
-      return toExecReply(await box.driver.exec(box.spec, command, signal));
+      const named = { ...threadOf(request), key: request.key };
+      const live = new LiveOutput({ publish: (piece) => outputs.publishOutput(named, piece), clock });
+      try {
+        return toExecReply(await box.driver.exec(box.spec, { ...command, onOutput: live.push }, signal));
+      } finally {
+        live.end();
+      }
     },
     unknown: (reason) => ({ outcome: 'unknown', reason }),
     parse: (kept) => SandboxExec.reply.parse(kept),

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Bus, connectBus, createRemoteSandbox, createRpcClient, natsTarget } from '@caribou/bus';
 import { loadConfig } from '@caribou/config';
+import type { OutputPiece } from '@caribou/contracts';
 import { RunCancelled, type SandboxPort, silentLogger } from '@caribou/core';
 import { RpcErrorFilter, rpcServerOptions } from '@caribou/nest';
 import { createRedis, type RedisConnection, redisSandboxRegistry } from '@caribou/state';
@@ -68,7 +69,9 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
     await setEpoch(1);
     const registry = redisSandboxRegistry(redis);
     const isManagerAlive = (id: string): Promise<boolean> => registry.isManagerAlive(id);
-    remote = createRemoteSandbox({ rpc: createRpcClient(bus), isManagerAlive, logger: silentLogger, lookMs: 100 });
+    remote = createRemoteSandbox({
+      ...{ rpc: createRpcClient(bus), outputs: bus, isManagerAlive, logger: silentLogger, lookMs: 100 },
+    });
     await startManager();
   }, 60_000);
 
@@ -78,6 +81,7 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
       await app.close();
       await parts.lease.stop();
       await parts.redis.close();
+      await parts.outputs.close();
     }
     await bus.close();
     await redis.close();
@@ -151,6 +155,22 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
         what: expect.stringMatching(/^rm -rf \/ #x{100}/),
       }),
     ]);
+  });
+
+  test('tells what a command writes while it runs, once it has written for a second', async () => {
+    await Promise.all(managers.map(({ parts }) => parts.outputs.whenConnected()));
+    let told = '';
+    const command =
+      'printf "\\342\\202"; echo e >&2; sleep 1.2; printf "\\254 "; until [ -e go ]; do sleep 0.05; done; rm go';
+    const onOutput = (piece: OutputPiece): void => {
+      told += piece.stdout + piece.stderr;
+      if (told.includes('€')) void remote.write(scope, { key: newKey(), ...go }, going);
+    };
+    const go = { path: '/mnt/user-data/workspace/go', content: '', append: false };
+    const slow = await remote.exec(scope, { key: newKey(), command, ...limits, onOutput }, going);
+
+    expect(slow).toMatchObject({ outcome: 'done', exitCode: 0, stdout: '€ ', stderr: 'e\n' });
+    expect(told).toContain('e\n');
   });
 
   test('says why a file is refused', async () => {

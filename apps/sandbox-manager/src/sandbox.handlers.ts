@@ -15,6 +15,7 @@ import {
   SandboxStat,
   SandboxWrite,
 } from '@caribou/contracts';
+import { systemClock } from '@caribou/core';
 import { parseRequest } from '@caribou/nest';
 import type { SandboxDrivers, ThreadFiles } from '@caribou/sandbox';
 import { Controller, Inject } from '@nestjs/common';
@@ -23,7 +24,7 @@ import type { Executor } from './executor.js';
 import { fileEdit } from './file-edit.js';
 import { fileGlob, fileGrep, fileList, fileStat } from './file-lookups.js';
 import { PathLocks } from './path-locks.js';
-import { execution, fileRead, fileWrite, threadOf } from './sandbox-commands.js';
+import { execution, fileRead, fileWrite, type OutputTeller, threadOf } from './sandbox-commands.js';
 import type { SandboxPool } from './sandbox-pool.js';
 import { Slots } from './slots.js';
 
@@ -33,6 +34,7 @@ export interface SandboxParts {
   readonly executor: Executor;
   readonly files: ThreadFiles;
   readonly drivers: Pick<SandboxDrivers, 'forNewThread'>;
+  readonly outputs: OutputTeller;
 }
 
 export const SANDBOX_PARTS = Symbol('SandboxParts');
@@ -77,7 +79,8 @@ export class SandboxHandlers {
 
   @MessagePattern(own(SandboxExec))
   exec(@Payload() payload: unknown) {
-    return this.parts.executor.execute(execution(parseRequest(SandboxExec, payload)));
+    const { executor, outputs } = this.parts;
+    return executor.execute(execution(parseRequest(SandboxExec, payload), outputs, systemClock));
   }
 
   @MessagePattern(own(SandboxWrite))

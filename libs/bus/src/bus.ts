@@ -1,4 +1,4 @@
-import type { CancelAction, NumberedEvent } from '@caribou/contracts';
+import type { CancelAction, NumberedEvent, OutputPiece } from '@caribou/contracts';
 import type { Logger, ThreadKey } from '@caribou/core';
 
 /** The JetStream streams by role; names and subjects stand in @caribou/contracts. */
@@ -92,6 +92,19 @@ export interface Cancels {
   subscribeCancels(listener: (runId: string, action: CancelAction) => void): Unsubscribe;
 }
 
+/** A command by the key under which it is executed. */
+export interface CommandName extends ThreadKey {
+  /** `run_id:tool_call_id`. */
+  readonly key: string;
+}
+
+export interface CommandOutputs {
+  /** Tells whoever listens what a command wrote. Never throws and never waits: what is lost stands in the result. */
+  publishOutput(command: CommandName, piece: OutputPiece): void;
+  /** Hears what a command writes from now on. A request sent afterwards finds the server knowing of it. */
+  subscribeOutput(command: CommandName, listener: (piece: OutputPiece) => void): Unsubscribe;
+}
+
 export interface DeadLetters {
   /**
    * Keeps what cannot be worked on for an operator; `entry` is JSON, cut to 256 KiB.
@@ -107,7 +120,7 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface Bus extends Wakes, RunEvents, Cancels, DeadLetters {
+export interface Bus extends Wakes, RunEvents, Cancels, CommandOutputs, DeadLetters {
   readonly connected: boolean;
   /** Resolves at the first moment with a connection (now, if there is one); rejects with the signal's reason. */
   whenConnected(signal?: AbortSignal): Promise<void>;

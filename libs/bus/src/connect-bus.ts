@@ -1,5 +1,6 @@
 import type { Bus, BusOptions } from './bus.js';
 import { createCancels } from './cancels.js';
+import { createCommandOutputs } from './command-outputs.js';
 import { createDeadLetters } from './dead-letters.js';
 import { natsFailure } from './nats-errors.js';
 import { NatsLink } from './nats-link.js';
@@ -38,6 +39,7 @@ export function connectBus(options: BusOptions): Bus {
     hasRunners: () => wakes.hasRunners(),
     ...createRunEvents(link, logger),
     ...createCancels(link, logger),
+    ...createCommandOutputs(link, logger),
     ...deadLetters,
     close: async (timeoutMs = DRAIN_MS) => {
       wakes.stop();

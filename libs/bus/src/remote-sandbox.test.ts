@@ -78,6 +78,7 @@ describe('remote sandbox', () => {
     bus = connectBus({ url: nats.url, name: 'runner', logger: silentLogger, streams: [] });
     await bus.whenConnected();
     sandbox = createRemoteSandbox({
+      outputs: bus,
       rpc: createRpcClient(bus),
       isManagerAlive: async (id) => alive.has(id),
       logger: silentLogger,

@@ -10,6 +10,7 @@ import {
   SandboxWrite,
 } from '@caribou/contracts';
 import { type Clock, type Logger, RunCancelled, type SandboxPort, type SandboxScope, systemClock } from '@caribou/core';
+import type { CommandOutputs } from './bus.js';
 import { remoteFiles } from './remote-files.js';
 import type { RpcClient } from './rpc-client.js';
 import { argsHash, toExecOutcome, toReadOutcome, toWriteOutcome } from './sandbox-calls.js';
@@ -17,6 +18,8 @@ import { ManagerCalls, scopeFields } from './sandbox-manager-call.js';
 
 export interface RemoteSandboxOptions {
   readonly rpc: RpcClient;
+  /** Where managers tell what commands write. */
+  readonly outputs: Pick<CommandOutputs, 'subscribeOutput'>;
   /** From the registry in the store. */
   readonly isManagerAlive: (managerId: string) => Promise<boolean>;
   readonly logger: Logger;
@@ -33,7 +36,7 @@ const RELEASE_TIMEOUT_MS = 5_000;
  * makes asking again safe, and what a lost manager had started answers `unknown`.
  */
 export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort {
-  const { rpc, isManagerAlive, logger, lookMs = 2_000, clock = systemClock } = options;
+  const { rpc, outputs, isManagerAlive, logger, lookMs = 2_000, clock = systemClock } = options;
   const calls = new ManagerCalls({ rpc, isManagerAlive, logger, clock, lookMs });
   const cancelOnCancel = async <T>(job: KeyedJob, work: Promise<T>): Promise<T> => {
     try {
@@ -44,7 +47,8 @@ export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort 
     }
   };
   return {
-    exec: async (scope, { key, command, timeoutMs, maxOutputBytes, audit }, signal) => {
+    exec: async (scope, { key, command, timeoutMs, maxOutputBytes, audit, onOutput }, signal) => {
+      const stop = onOutput === undefined ? undefined : outputs.subscribeOutput({ ...scope, key }, onOutput);
       const asked = calls.ask({
         contract: SandboxExec,
         scope,
@@ -60,7 +64,7 @@ export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort 
           ...(audit === undefined ? {} : { audit }),
         }),
       });
-      return toExecOutcome(await cancelOnCancel({ scope, key, signal }, asked));
+      return toExecOutcome(await cancelOnCancel({ scope, key, signal }, asked.finally(stop)));
     },
     read: async (scope, { path, startLine, endLine, maxBytes }, signal) => {
       const reply = await calls.ask({

@@ -69,11 +69,13 @@ export { EventBatch, type NumberedEvent, RunEvent, type RunEventOf } from './eve
 export {
   CANCEL_ALL,
   cancelSubject,
+  commandOutputSubject,
   deadLetterSubject,
   runEventsSubject,
   streams,
   turnSubject,
 } from './subjects.js';
+export { OutputPiece } from './command-output.js';
 export { CommandAudit, CommandMatch, CommandRule, CommandVerdict } from './command-rules.js';
 export { DEFAULT_COMMAND_RULES } from './default-command-rules.js';
 export { rpc, type RpcContract } from './rpc/contract.js';

@@ -16,3 +16,16 @@ export const runEventsSubject = (runId: string): string => `run.${runId}.event`;
 /** Cancel broadcast; every runner and executor hears `cancel.*`. */
 export const cancelSubject = (runId: string): string => `cancel.${runId}`;
 export const CANCEL_ALL = 'cancel.*';
+
+/**
+ * What the command under a key, `run_id:tool_call_id`, writes while it runs; undefined for a key that would not be one
+ * token of a subject for each of its two parts.
+ */
+export const commandOutputSubject = (command: {
+  readonly userId: string;
+  readonly threadId: string;
+  readonly key: string;
+}): string | undefined => {
+  const parts = /^([\w-]{1,100}):([\w-]{1,100})$/.exec(command.key);
+  return parts === null ? undefined : `output.${command.userId}.${command.threadId}.${parts[1]}.${parts[2]}`;
+};

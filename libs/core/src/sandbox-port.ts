@@ -1,4 +1,4 @@
-import type { CommandAudit, SandboxBinding } from '@caribou/contracts';
+import type { CommandAudit, OutputPiece, SandboxBinding } from '@caribou/contracts';
 
 /** Who asks, checked by the sandbox-manager itself. */
 export interface SandboxScope {
@@ -103,6 +103,8 @@ export interface SandboxPort {
       readonly maxOutputBytes: number;
       /** What the rules said of the command; only put on record. */
       readonly audit?: CommandAudit;
+      /** Hears what the command writes while it runs, once it goes on for longer than a moment. Pieces may be lost, none comes twice. */
+      readonly onOutput?: (piece: OutputPiece) => void;
     },
     signal: AbortSignal,
   ): Promise<ExecOutcome>;

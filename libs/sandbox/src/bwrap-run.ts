@@ -77,11 +77,13 @@ export async function follow(
     if (endedBy === 'exit') endedBy = by;
     child.kill('SIGKILL');
   };
-  const output = new CommandOutput({ maxBytes: command.maxOutputBytes, ceilingBytes: options.ceilingBytes }, () => {
+  const onCeiling = (): void => {
     stdout.destroy();
     stderr.destroy();
     end('output');
-  });
+  };
+  const limits = { maxBytes: command.maxOutputBytes, ceilingBytes: options.ceilingBytes };
+  const output = new CommandOutput(limits, onCeiling, command.onOutput);
   stdout.on('data', (chunk: Buffer) => output.push('out', chunk));
   stderr.on('data', (chunk: Buffer) => output.push('err', chunk));
   let statusText = '';

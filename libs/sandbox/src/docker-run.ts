@@ -113,10 +113,12 @@ export async function runInContainer(
     endedBy = by;
     ending = killAll(engine, container, over);
   };
-  const output = new CommandOutput({ maxBytes: command.maxOutputBytes, ceilingBytes: options.ceilingBytes }, () => {
+  const onCeiling = (): void => {
     stream.destroy();
     end('output');
-  });
+  };
+  const limits = { maxBytes: command.maxOutputBytes, ceilingBytes: options.ceilingBytes };
+  const output = new CommandOutput(limits, onCeiling, command.onOutput);
   engine.docker.modem.demuxStream(stream, sink(output, 'out'), sink(output, 'err'));
   const timer = setTimeout(() => end('timeout'), command.timeoutMs);
   const onAbort = (): void => end('cancel');

@@ -9,6 +9,8 @@ export interface BoxSpec extends SandboxThread {
   readonly managerId: string;
 }
 
+export type OutputListener = (stream: 'out' | 'err', chunk: Buffer) => void;
+
 export interface BoxCommand {
   readonly command: string;
   readonly timeoutMs: number;
@@ -16,6 +18,8 @@ export interface BoxCommand {
   readonly maxOutputBytes: number;
   /** Largest file the command may write, when less than what the settings allow. */
   readonly maxFileBytes?: number;
+  /** Hears what the command writes, as it comes. It must not throw. */
+  readonly onOutput?: OutputListener;
 }
 
 /** Why a command is over: by itself, at its time-out, by the caller's signal, for output without end, or for too many files. */

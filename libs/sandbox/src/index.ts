@@ -7,6 +7,7 @@ export {
   type BoxResult,
   type BoxSpec,
   MAX_COMMAND_BYTES,
+  type OutputListener,
   type Probe,
   type SandboxDriver,
 } from './driver.js';

@@ -1,3 +1,4 @@
+import type { OutputListener } from './driver.js';
 import { wholeCharacters } from './text-range.js';
 
 /** Keeps the beginning and the end of a stream of bytes within `maxBytes`; memory stays below twice that. */
@@ -67,6 +68,7 @@ export class CommandOutput {
     private readonly limits: { readonly maxBytes: number; readonly ceilingBytes: number },
     /** Called once, when the two streams together pass the ceiling. */
     private readonly onCeiling: () => void,
+    private readonly onOutput?: OutputListener,
   ) {
     this.out = new OutputWindow(limits.maxBytes);
     this.err = new OutputWindow(limits.maxBytes);
@@ -75,6 +77,7 @@ export class CommandOutput {
   push(stream: 'out' | 'err', chunk: Buffer): void {
     const before = this.out.totalBytes + this.err.totalBytes;
     this[stream].push(chunk);
+    this.onOutput?.(stream, chunk);
     const { ceilingBytes } = this.limits;
     if (before <= ceilingBytes && before + chunk.length > ceilingBytes) this.onCeiling();
   }

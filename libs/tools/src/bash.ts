@@ -1,4 +1,12 @@
-import { type AnyTool, defineTool, type ExecOutcome, type SandboxPort, type ToolOutcome } from '@caribou/core';
+import type { OutputPiece } from '@caribou/contracts';
+import {
+  type AnyTool,
+  defineTool,
+  type ExecOutcome,
+  type SandboxPort,
+  type ToolContext,
+  type ToolOutcome,
+} from '@caribou/core';
 import { z } from 'zod';
 import { cutMiddle } from './cut-text.js';
 import { DESCRIPTION_HINT, failed, scopeOf } from './sandbox-request.js';
@@ -28,11 +36,21 @@ export function bashTool(sandbox: SandboxPort): AnyTool {
     async run({ command }, context) {
       const request = {
         ...{ key: context.key, command, timeoutMs: TIMEOUT_MS, maxOutputBytes: MAX_OUTPUT_BYTES },
+        onOutput: (piece: OutputPiece) => void tell(piece, context),
         ...(context.audit === undefined ? {} : { audit: context.audit }),
       };
       return outcomeOf(await sandbox.exec(scopeOf(context), request, context.run.signal));
     },
   });
+}
+
+/** Shows the run's watchers what the command wrote; a run that is over has none. */
+async function tell(piece: OutputPiece, { run, toolCallId }: ToolContext): Promise<void> {
+  try {
+    await run.emit({ kind: 'custom', data: { type: 'bash_output', tool_call_id: toolCallId, ...piece } });
+  } catch (error) {
+    run.logger.debug({ error }, 'output of a command was not shown');
+  }
 }
 
 function outcomeOf(done: ExecOutcome): ToolOutcome {

@@ -45,6 +45,31 @@ describe(bashTool, () => {
     expect((await after({ stdout: 'a', truncatedBytes: 7 })).content).toBe('a\n(7 more bytes of output were not kept)');
   });
 
+  test('shows what the command writes while it runs, and its result is the same', async () => {
+    const piece = { stdout: 'half', stderr: '', omitted_chars: 0, truncated: false };
+    const fake = fakeSandbox(() => ({ stdout: 'half and half' }));
+    const port: SandboxPort = {
+      ...fake,
+      exec: (scope, request, signal) => {
+        request.onOutput?.(piece);
+        return fake.exec(scope, request, signal);
+      },
+    };
+    const run = fakeRun();
+
+    const { content } = await bashTool(port).invoke({ command: 'x' }, { ...context(), run });
+    expect(content).toBe('half and half');
+    expect(run.events).toEqual([{ kind: 'custom', data: { type: 'bash_output', tool_call_id: 'c1', ...piece } }]);
+
+    const over = fakeRun();
+    over.abort(new Error('cancelled'));
+    await bashTool({
+      ...port,
+      exec: (scope, request) => port.exec(scope, request, new AbortController().signal),
+    }).invoke({ command: 'x' }, { ...context(), run: over });
+    expect(over.events).toEqual([]);
+  });
+
   test('a time-out is an error with the output until then', async () => {
     expect(await after({ stdout: 'half', timedOut: true, exitCode: 137 })).toEqual({
       content: 'Error: Command timed out after 600 seconds and was stopped. Output until then:\nhalf',
@@ -77,7 +102,7 @@ describe(bashTool, () => {
     await expect(invoke(bashTool(port), { command: 'ls' })).rejects.toThrow('no sandbox');
     expect(asked).toEqual([
       { userId: 'default', threadId: 'thread-1', epoch: 1 },
-      { key: 'r1:c1', command: 'ls', timeoutMs: 600_000, maxOutputBytes: 262_144 },
+      { key: 'r1:c1', command: 'ls', timeoutMs: 600_000, maxOutputBytes: 262_144, onOutput: expect.any(Function) },
     ]);
   });
 });

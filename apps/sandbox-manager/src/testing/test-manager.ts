@@ -48,7 +48,7 @@ export function commandOf(
   command: string,
   options: { key?: string; epoch?: number; threadId?: string } = {},
 ): Execution<unknown> {
-  return execution({
+  const request = {
     ...{ user_id: 'default', thread_id: options.threadId ?? 't1', epoch: options.epoch ?? 1 },
     sandbox_id: `box-${options.threadId ?? 't1'}`,
     key: options.key ?? 'run:call',
@@ -56,7 +56,8 @@ export function commandOf(
     command,
     timeout_ms: 1000,
     max_output_bytes: 1024,
-  });
+  };
+  return execution(request, { publishOutput: () => undefined }, systemClock);
 }
 
 /** Waits for a condition that the code under test brings about. */

@@ -233,6 +233,24 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
       expect(result.truncatedBytes).toBeGreaterThan(20_000);
     });
 
+    test('tells the output of a command while it runs', async () => {
+      let seen = '';
+      const onOutput = (stream: 'out' | 'err', chunk: Buffer): void => {
+        seen += `${stream}:${chunk.toString()}`;
+        // The command ends only because its output was heard before.
+        if (seen.includes('err:begun')) writeFileSync(hostFile('heard'), '');
+      };
+      const command = 'echo begun >&2; until [ -e heard ]; do sleep 0.05; done; echo over; rm -f heard';
+      const result = await driver.exec(
+        box,
+        { command, timeoutMs: 20_000, maxOutputBytes: 1024, onOutput },
+        new AbortController().signal,
+      );
+
+      expect(result).toMatchObject({ endedBy: 'exit', stdout: 'over\n', stderr: 'begun\n' });
+      expect(seen).toBe('err:begun\nout:over\n');
+    });
+
     test('ends a command that writes without end', async () => {
       const mark = uniqueSleep();
       const result = await run(`yes ${mark}`, { maxOutputBytes: 1024 });
