@@ -1,23 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import { DeadlineError, InvalidRequestError, RateLimitedError, TooLargeError } from '@caribou/contracts';
-import { ZipFile } from 'yazl';
+import { docxParts, pdfFile, pptxParts, wordParagraph, wordTable, xlsxParts, zipFile } from '@caribou/testing';
 import { type ConversionOptions, type DocumentConverter, documentConverter } from './index.js';
-import { docxParts, type Parts, pdf, pptxParts, wordParagraph, xlsxParts } from './testing/sample-files.js';
 
 const repository = join(__dirname, '..', '..', '..');
 // Each conversion starts a process.
 jest.setTimeout(90_000);
 
 const program = join(repository, 'dist/libs/documents/src/conversion-process.js');
-
-async function zip(parts: Parts): Promise<Buffer> {
-  const file = new ZipFile();
-  for (const [name, content] of Object.entries(parts)) file.addBuffer(Buffer.from(content), name);
-  file.end();
-  return buffer(file.outputStream);
-}
 
 beforeAll(() => {
   execFileSync(process.execPath, ['tools/build/build.mjs', 'libs/contracts', 'libs/documents'], { cwd: repository });
@@ -33,14 +24,13 @@ describe('documentConverter', () => {
   });
 
   test('a Word file gives headings, lists and tables', async () => {
-    const cell = (text: string) => `<w:tc>${wordParagraph(text)}</w:tc>`;
-    const file = await zip(
+    const file = await zipFile(
       docxParts(
         [
           wordParagraph('Migration', '<w:pStyle w:val="Heading1"/>'),
           wordParagraph('They walk.'),
           wordParagraph('south', '<w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr>'),
-          `<w:tbl><w:tr>${cell('Year')}${cell('Head')}</w:tr><w:tr>${cell('2025')}${cell('41')}</w:tr></w:tbl>`,
+          wordTable(['Year', 'Head'], ['2025', '41']),
         ].join(''),
       ),
     );
@@ -50,7 +40,7 @@ describe('documentConverter', () => {
   });
 
   test('a presentation gives title, bullets by level, table and notes', async () => {
-    expect(await converted(await zip(pptxParts()), { kind: 'pptx' })).toBe(
+    expect(await converted(await zipFile(pptxParts()), { kind: 'pptx' })).toBe(
       [
         '## Slide 1: Herd & tundra',
         '- North\n  - Far north',
@@ -66,7 +56,7 @@ describe('documentConverter', () => {
       '<row r="2"><c r="A2" t="inlineStr"><is><t>Ada</t></is></c><c r="C2" s="1"><v>45292</v></c></row>',
       '<row r="3"><c r="A3"><f>1+1</f><v>2</v></c><c r="B3" t="b"><v>1</v></c><c r="C3" s="2"><v>45292.5</v></c></row>',
     ].join('');
-    expect(await converted(await zip(xlsxParts(rows)), { kind: 'xlsx' })).toBe(
+    expect(await converted(await zipFile(xlsxParts(rows)), { kind: 'xlsx' })).toBe(
       [
         '## Calves\n\n| Name |  | Born |',
         '| --- | --- | --- |',
@@ -77,7 +67,7 @@ describe('documentConverter', () => {
   });
 
   test('a PDF gives its text by pages, larger lines as headings', async () => {
-    const file = pdf([
+    const file = pdfFile([
       [
         [24, 'Report'],
         [12, 'The herd grew this year.'],
@@ -127,13 +117,13 @@ describe('documentConverter', () => {
     ['pptx', pptxParts()],
     ['xlsx', xlsxParts('')],
   ] as const)('a part of a %s file that inflates past the limit is refused', async (kind, parts) => {
-    const bomb = await zip({ ...parts, 'bomb.xml': Buffer.alloc(8 * 1024 * 1024, 0x20) });
+    const bomb = await zipFile({ ...parts, 'bomb.xml': Buffer.alloc(8 * 1024 * 1024, 0x20) });
     await expect(converted(bomb, { kind, limits: { maxEntryBytes: 1024 * 1024 } })).rejects.toThrow(TooLargeError);
   });
 
   test('a Word file whose text is in a part of another name does not pass the limits of memory', async () => {
     const parts = docxParts('');
-    const bomb = await zip({
+    const bomb = await zipFile({
       ...parts,
       '_rels/.rels': String(parts['_rels/.rels']).replace('word/document.xml', 'word/document.bin'),
       'word/document.bin': `<w:document>${' '.repeat(120 * 1024 * 1024)}</w:document>`,
@@ -143,7 +133,7 @@ describe('documentConverter', () => {
   });
 
   test('a PDF whose pages are their own parents comes to an end', async () => {
-    const file = pdf([[[12, 'once']]])
+    const file = pdfFile([[[12, 'once']]])
       .toString('latin1')
       .replace('[4 0 R]', '[2 0 R]');
     await expect(converted(file, { kind: 'pdf', limits: { deadlineMs: 30_000 } })).rejects.toThrow('read as pdf');
@@ -151,7 +141,7 @@ describe('documentConverter', () => {
 
   test('too many entries are refused', async () => {
     const many = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`e${at}.bin`, '']));
-    const bomb = await zip({ ...pptxParts(), ...many });
+    const bomb = await zipFile({ ...pptxParts(), ...many });
     await expect(converted(bomb, { kind: 'pptx', limits: { maxEntries: 50 } })).rejects.toThrow(
       'the file holds more than 50 entries',
     );
@@ -161,12 +151,14 @@ describe('documentConverter', () => {
     const part = kind === 'docx' ? 'word/document.xml' : 'xl/workbook.xml';
     const parts = kind === 'docx' ? docxParts('') : xlsxParts('');
     const lol = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><x>&b;</x>';
-    await expect(converted(await zip({ ...parts, [part]: lol }), { kind })).rejects.toThrow('document type definition');
+    await expect(converted(await zipFile({ ...parts, [part]: lol }), { kind })).rejects.toThrow(
+      'document type definition',
+    );
   });
 
   test('XML nested too deeply is refused', async () => {
     const deep = '<w:p>'.repeat(500) + '</w:p>'.repeat(500);
-    await expect(converted(await zip(docxParts(deep)), { kind: 'docx' })).rejects.toThrow(TooLargeError);
+    await expect(converted(await zipFile(docxParts(deep)), { kind: 'docx' })).rejects.toThrow(TooLargeError);
   });
 
   test('a file past the input limit is refused', async () => {

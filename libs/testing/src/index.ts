@@ -32,6 +32,16 @@ export {
   type ScriptedModel,
   scriptedModel,
 } from './scripted-model.js';
+export {
+  docxParts,
+  type Parts,
+  pdfFile,
+  pptxParts,
+  wordParagraph,
+  wordTable,
+  xlsxParts,
+  zipFile,
+} from './sample-documents.js';
 export { startService, type TestService } from './service.js';
 export { transcriptFaults } from './transcript-validator.js';
 export { waitFor } from './wait-for.js';

@@ -1,3 +1,6 @@
+import { buffer } from 'node:stream/consumers';
+import { ZipFile } from 'yazl';
+
 /** Real files of the Office and PDF formats, as small as they can be. */
 
 const RELATIONS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
@@ -6,6 +9,14 @@ const S = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"';
 const P = `xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:r="${RELATIONS}"`;
 
 export type Parts = Readonly<Record<string, string | Buffer>>;
+
+/** The parts as a zip file, deflated. */
+export async function zipFile(parts: Parts): Promise<Buffer> {
+  const file = new ZipFile();
+  for (const [name, content] of Object.entries(parts)) file.addBuffer(Buffer.from(content), name);
+  file.end();
+  return buffer(file.outputStream);
+}
 
 const links = (targets: Readonly<Record<string, readonly [type: string, target: string]>>) =>
   `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">${Object.entries(targets)
@@ -22,6 +33,10 @@ const contentTypes = (overrides: Readonly<Record<string, string>>) =>
 /** Body of a Word file's paragraph in a style. */
 export const wordParagraph = (text: string, style = '') =>
   `<w:p>${style === '' ? '' : `<w:pPr>${style}</w:pPr>`}<w:r><w:t>${text}</w:t></w:r></w:p>`;
+
+/** Body of a Word file's table. */
+export const wordTable = (...rows: readonly (readonly string[])[]): string =>
+  `<w:tbl>${rows.map((row) => `<w:tr>${row.map((cell) => `<w:tc>${wordParagraph(cell)}</w:tc>`).join('')}</w:tr>`).join('')}</w:tbl>`;
 
 export const docxParts = (body: string): Parts => ({
   '[Content_Types].xml': contentTypes({
@@ -69,7 +84,7 @@ export const xlsxParts = (rows: string): Parts => ({
 });
 
 /** A PDF with a page for each list of lines; a line says its size in points and its text. */
-export function pdf(pages: readonly (readonly (readonly [points: number, text: string])[])[]): Buffer {
+export function pdfFile(pages: readonly (readonly (readonly [points: number, text: string])[])[]): Buffer {
   const objects = [
     '<< /Type /Catalog /Pages 2 0 R >>',
     `<< /Type /Pages /Count ${pages.length} /Kids [${pages.map((_, at) => `${4 + 2 * at} 0 R`).join(' ')}] >>`,
