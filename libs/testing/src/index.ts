@@ -34,7 +34,6 @@ export {
 } from './scripted-model.js';
 export {
   docxParts,
-  type Parts,
   pdfFile,
   pptxParts,
   wordParagraph,
