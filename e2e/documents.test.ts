@@ -109,8 +109,21 @@ describe('documents', () => {
       const path = files.get(name)?.markdown_virtual_path;
       return `#tool read_file ${JSON.stringify({ description: 'read', path })}`;
     });
-    const stream = await client.run(threadId, `${nonce()}\n${calls.join('\n')}\n#say Done.`);
-    const results = lastValues(await stream.end(120_000)).filter(({ type }) => type === 'tool');
+    const words = `Read them\n${nonce()}\n${calls.join('\n')}\n#say Done.`;
+    const named = [...expected.map(([filename]) => ({ filename })), { filename: '../../canary' }];
+    const input = { messages: [{ type: 'human', content: words, additional_kwargs: { files: named } }] };
+    const messages = lastValues(await (await client.run(threadId, '', { input })).end(120_000));
+    const asked = String(messages[0]?.content);
+    expect(asked).toMatch(/^<uploaded_files>\n[^]*\n<\/uploaded_files>\n\nRead them\n/);
+    for (const [name] of expected) {
+      expect(asked).toContain(
+        `  Path: /mnt/user-data/uploads/${name}\n  Markdown: ${files.get(name)?.markdown_path}\n`,
+      );
+    }
+    expect(asked).not.toContain('canary');
+    const { body: state } = await client.call<{ values: { title?: string } }>('GET', `/threads/${threadId}/state`);
+    expect(state.values.title).toMatch(/^Read them/);
+    const results = messages.filter(({ type }) => type === 'tool');
     for (const [index, [, texts]] of expected.entries()) {
       for (const text of texts) expect(String(nth(results, index).content)).toContain(text);
     }

@@ -4,7 +4,14 @@ import { type Logger, systemClock } from '@caribou/core';
 import type { HealthCheck } from '@caribou/nest';
 import { createModelCatalog } from '@caribou/models';
 import { createMetrics, type Metrics } from '@caribou/observability';
-import { checkRedis, createRedis, redisRunStore, redisSandboxRegistry, type RedisConnection } from '@caribou/state';
+import {
+  checkRedis,
+  createRedis,
+  redisConversions,
+  type RedisConnection,
+  redisRunStore,
+  redisSandboxRegistry,
+} from '@caribou/state';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { leadAgent } from './lead-agent/lead-agent.js';
 import { RunExecutor } from './runs/run-executor.js';
@@ -68,7 +75,14 @@ export function connectParts(config: Config, logger: Logger): RunnerParts {
     store,
     publisher: bus,
     registry,
-    agent: leadAgent({ models: createModelCatalog(config.models, { clocks, logger }), sandbox }, config),
+    agent: leadAgent(
+      {
+        models: createModelCatalog(config.models, { clocks, logger }),
+        sandbox,
+        conversions: redisConversions(redis),
+      },
+      config,
+    ),
     deadLetter: (id, entry) => bus.deadLetter('run', id, entry),
     clock: systemClock,
     logger,

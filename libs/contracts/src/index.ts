@@ -53,6 +53,7 @@ export {
   ThreadRecord,
   ThreadState,
   ThreadStatus,
+  type UploadedFileState,
 } from './thread-state.js';
 export {
   CancelAction,

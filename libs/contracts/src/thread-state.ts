@@ -16,6 +16,17 @@ export type Todo = z.infer<typeof Todo>;
 export const SandboxBinding = z.object({ sandbox_id: z.string(), driver: z.enum(['docker', 'bwrap']) });
 export type SandboxBinding = z.infer<typeof SandboxBinding>;
 
+/** A file that came with the last message of a person; paths are virtual. */
+export const UploadedFileState = z.object({
+  filename: z.string(),
+  /** In bytes. */
+  size: z.number().int(),
+  path: z.string(),
+  /** Its Markdown, for a document that was converted. */
+  markdown_path: z.string().optional(),
+});
+export type UploadedFileState = z.infer<typeof UploadedFileState>;
+
 /** Every channel but `messages`. A field's merge rule stands in core's reducer. */
 export const ChannelValues = z.object({
   title: z.string().optional(),
@@ -23,6 +34,7 @@ export const ChannelValues = z.object({
   sandbox: SandboxBinding.optional(),
   artifacts: z.array(z.string()).optional(),
   todos: z.array(Todo).optional(),
+  uploaded_files: z.array(UploadedFileState).optional(),
 });
 export type ChannelValues = z.infer<typeof ChannelValues>;
 export type ChannelName = keyof ChannelValues;
@@ -33,6 +45,7 @@ export const CHANNEL_NAMES = [
   'sandbox',
   'artifacts',
   'todos',
+  'uploaded_files',
 ] as const satisfies readonly ChannelName[];
 
 /** Channels a client may set by `POST /threads/{id}/state` or a run's input; the rest is server-owned. */

@@ -1,4 +1,4 @@
-import type { AgentMiddleware, SandboxPort } from '@caribou/core';
+import type { AgentMiddleware, ConversionStore, SandboxPort } from '@caribou/core';
 import { clarification } from './clarification.js';
 import { danglingToolCall } from './dangling-tool-call.js';
 import { llmError, type LlmErrorOptions } from './llm-error.js';
@@ -8,9 +8,12 @@ import { sandboxAudit } from './sandbox-audit.js';
 import { threadData } from './thread-data.js';
 import { title, type TitleOptions } from './title.js';
 import { toolError } from './tool-error.js';
+import { uploads } from './uploads.js';
 
 export interface ChainPorts {
   readonly sandbox: SandboxPort;
+  /** What is known of the Markdown of uploaded documents; without it none is named to the agent. */
+  readonly conversions?: Pick<ConversionStore, 'read'>;
 }
 
 export interface ChainOptions {
@@ -24,6 +27,7 @@ export interface ChainOptions {
 export function leadChain(ports: ChainPorts, options: ChainOptions = {}): readonly AgentMiddleware[] {
   return [
     threadData(), // before all: later hooks and prompts speak of the thread's directories
+    uploads(ports), // before what reads the last message: it is complete from here on
     sandbox(ports.sandbox), // outside tool-error: the binding is kept even when the tool that acquired it failed
     danglingToolCall(), // outside llm-error: every attempt sends the repaired history
     llmError(options.llmError), // outside what shapes a single attempt

@@ -1,6 +1,6 @@
 import { buildSystemPrompt, runAgent } from '@caribou/agent';
 import type { CommandRulesConfig, RunnerConfig, TitleConfig } from '@caribou/config';
-import type { ModelCatalog, SandboxPort } from '@caribou/core';
+import type { ConversionStore, ModelCatalog, SandboxPort } from '@caribou/core';
 import { leadChain, type TitleOptions } from '@caribou/middleware';
 import { leadTools } from '@caribou/tools';
 import type { AgentLoop } from '../runs/run-executor.js';
@@ -8,6 +8,7 @@ import type { AgentLoop } from '../runs/run-executor.js';
 export interface LeadAgentPorts {
   readonly models: ModelCatalog;
   readonly sandbox: SandboxPort;
+  readonly conversions: Pick<ConversionStore, 'read'>;
 }
 
 export interface LeadAgentOptions {
@@ -29,7 +30,7 @@ export function leadAgent(ports: LeadAgentPorts, options: LeadAgentOptions): Age
     const agentName = run.context.agent_name;
     return runAgent({
       chain: leadChain(
-        { sandbox: ports.sandbox },
+        { sandbox: ports.sandbox, conversions: ports.conversions },
         { title: titleOptions(options.title, ports.models), commands: options.commandRules },
       ),
       tools,
