@@ -105,7 +105,7 @@ if (busybox !== undefined && engine) {
     const { DOCKER_HOST } = process.env;
     const env = DOCKER_HOST === undefined ? {} : { DOCKER_HOST };
     await onStack({ sandboxDriver: 'docker', sandbox, env }, async (stack) => {
-      const threadIds = await expectThreadsGoOn(stack, 6);
+      const threadIds = await expectThreadsGoOn(stack, 20);
       const ours = threadsWithContainer().filter((threadId) => threadIds.includes(threadId));
       expect(new Set(ours).size).toBe(ours.length);
 
@@ -114,7 +114,8 @@ if (busybox !== undefined && engine) {
         timeoutMs: 60_000,
         everyMs: 500,
       });
-      expect(await turns(stack, threadIds, ledgerTurn('fourth', 0))).toEqual(threadIds.map(() => 'success'));
+      const some = threadIds.slice(0, 4);
+      expect(await turns(stack, some, ledgerTurn('fourth', 0))).toEqual(some.map(() => 'success'));
 
       await nth(stack.managers, 1).terminate();
       expect(threadsWithContainer().filter((threadId) => threadIds.includes(threadId))).toEqual([]);
