@@ -71,6 +71,7 @@ describe('the file tools over the real stack', () => {
         ['grep', { description: 'search', pattern: 'find_\\w+\\(', path: '/mnt/user-data', glob: '**/*.py' }],
         ['grep', { description: 'search', pattern: '(', path: WORKSPACE, literal: true, max_results: 1 }],
         ['grep', { description: 'search', pattern: '(', path: WORKSPACE }],
+        ['grep', { description: 'search', pattern: '^t', path: `${WORKSPACE}/notes.md` }],
       ]),
     ).toEqual([
       [
@@ -93,6 +94,7 @@ describe('the file tools over the real stack', () => {
       `Found 1 matches under ${WORKSPACE} (showing the first 1)\n${WORKSPACE}/src/deep/util.py:1: def find_me():\n` +
         '(There are more. Choose a narrower path or pattern.)',
       'Error: Invalid regex pattern: Invalid regular expression: /(/i: Unterminated group',
+      `Found 2 matches under ${WORKSPACE}/notes.md\n${WORKSPACE}/notes.md:2: two\n${WORKSPACE}/notes.md:3: two`,
     ]);
   });
 
@@ -200,7 +202,9 @@ describe('the file tools over the real stack', () => {
       if (path.endsWith('/none')) return `Error: Directory not found: ${path}`;
       return (index >= 3 && index <= 5) || path.endsWith('notes.md') ? no(path) : outside(path);
     });
-    expect(told).toEqual(expected.flatMap((text) => [text, text, text]));
+    const searched = (index: number, text: string): string =>
+      paths[index]?.endsWith('notes.md') === true ? `No matches found under ${WORKSPACE}/notes.md` : text;
+    expect(told).toEqual(expected.flatMap((text, index) => [text, text, searched(index, text)]));
     expect(JSON.stringify(told)).not.toContain(stack.homeDir);
   });
 });

@@ -59,23 +59,28 @@ export class AuditInterceptor implements NestInterceptor {
       ...{ id: newId(), at: new Date(clock.now()).toISOString(), operation, verdict, manager_id: managerId },
       ...subjectOf(request),
       ...judgementOf(request),
-      ...effectOf(reply),
+      ...effectOf(request, reply),
       duration_ms: Math.round(clock.monotonicMs() - beganMs),
       ...(driver === undefined ? {} : { driver }),
     };
   }
 }
 
+/** The strings of a list. */
+const listOf = (value: unknown): readonly string[] | undefined =>
+  Array.isArray(value) ? value.filter((part) => typeof part === 'string') : undefined;
+
 /** Who asked, on behalf of which tool call, and for what. */
 function subjectOf(request: Fields): Pick<AuditLine, 'user_id' | 'thread_id' | 'run_id' | 'tool_call_id' | 'what'> {
   const [runId, callId] = text(request['key'])?.split(':') ?? [];
-  const what = text(request['command']) ?? text(request['path']) ?? text(request['pattern']);
+  const places = [...(listOf(request['paths']) ?? []), text(request['path']), text(request['pattern'])];
+  const what = text(request['command']) ?? text(places.filter((part) => part !== undefined).join(' '));
   return {
     user_id: text(request['user_id']) ?? '',
     thread_id: text(request['thread_id']) ?? '',
     ...(runId === undefined ? {} : { run_id: runId }),
     ...(callId === undefined ? {} : { tool_call_id: callId }),
-    ...(what === undefined ? {} : { what }),
+    ...(what === undefined || what === '' ? {} : { what }),
   };
 }
 
@@ -85,15 +90,24 @@ function judgementOf(request: Fields): Pick<AuditLine, 'command_verdict' | 'rule
   return audit.success ? { command_verdict: audit.data.verdict, rules: audit.data.rules } : {};
 }
 
-function effectOf(reply: Fields): Pick<AuditLine, 'bytes' | 'exit_code'> {
-  const bytes = bytesOf(reply);
+function effectOf(request: Fields, reply: Fields): Pick<AuditLine, 'bytes' | 'exit_code'> {
+  const bytes = bytesOf(reply) ?? bytesPutIn(request, reply);
   const exitCode = number(reply['exit_code']);
   return { ...(bytes === undefined ? {} : { bytes }), ...(exitCode === undefined ? {} : { exit_code: exitCode }) };
 }
 
-/** Bytes written, of text read, or of output that the result holds or leaves out. */
+/** Bytes of the texts that an edit has put in. */
+function bytesPutIn(request: Fields, reply: Fields): number | undefined {
+  const replaced = number(reply['replaced']);
+  const put = request['new_text'];
+  return replaced === undefined || typeof put !== 'string' ? undefined : replaced * Buffer.byteLength(put);
+}
+
+/** Bytes written, of text read or paths and lines found, or of output that the result holds or leaves out. */
 function bytesOf(reply: Fields): number | undefined {
-  const output = [reply['stdout'], reply['stderr'], reply['text']].filter((part) => typeof part === 'string');
+  const matches = Array.isArray(reply['matches']) ? reply['matches'].map((match) => text(fieldsOf(match)['text'])) : [];
+  const texts = [reply['stdout'], reply['stderr'], reply['text'], ...(listOf(reply['paths']) ?? []), ...matches];
+  const output = texts.filter((part) => typeof part === 'string');
   if (output.length === 0) return number(reply['bytes']);
   return output.reduce((sum, part) => sum + Buffer.byteLength(part), number(reply['truncated_bytes']) ?? 0);
 }

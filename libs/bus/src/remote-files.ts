@@ -1,6 +1,6 @@
 import { SandboxEdit, SandboxGlob, SandboxGrep, SandboxList, SandboxStat } from '@caribou/contracts';
 import type { SandboxPort } from '@caribou/core';
-import { argsHash } from './sandbox-calls.js';
+import { argsHash, onBehalfOf } from './sandbox-calls.js';
 import { type ManagerCalls, scopeFields } from './sandbox-manager-call.js';
 
 /** The part of a remote sandbox that lists, searches and edits files. Lookups change nothing and may be asked again. */
@@ -22,7 +22,7 @@ export function remoteFiles(calls: ManagerCalls): Pick<SandboxPort, 'edit' | 'li
           replace_all: replaceAll,
         }),
       }),
-    list: (scope, { path, depth, maxResults }, signal) =>
+    list: (scope, { key, path, depth, maxResults }, signal) =>
       calls.ask({
         contract: SandboxList,
         scope,
@@ -31,9 +31,10 @@ export function remoteFiles(calls: ManagerCalls): Pick<SandboxPort, 'edit' | 'li
           ...scopeFields(scope),
           sandbox_id: sandboxId,
           ...{ path, depth, max_results: maxResults },
+          ...onBehalfOf(key),
         }),
       }),
-    glob: (scope, { path, pattern, includeDirectories, maxResults }, signal) =>
+    glob: (scope, { key, path, pattern, includeDirectories, maxResults }, signal) =>
       calls.ask({
         contract: SandboxGlob,
         scope,
@@ -42,9 +43,10 @@ export function remoteFiles(calls: ManagerCalls): Pick<SandboxPort, 'edit' | 'li
           ...scopeFields(scope),
           sandbox_id: sandboxId,
           ...{ path, pattern, include_dirs: includeDirectories, max_results: maxResults },
+          ...onBehalfOf(key),
         }),
       }),
-    grep: (scope, { path, pattern, literal, caseSensitive, glob, maxResults }, signal) =>
+    grep: (scope, { key, path, pattern, literal, caseSensitive, glob, maxResults }, signal) =>
       calls.ask({
         contract: SandboxGrep,
         scope,
@@ -54,14 +56,20 @@ export function remoteFiles(calls: ManagerCalls): Pick<SandboxPort, 'edit' | 'li
           sandbox_id: sandboxId,
           ...{ path, pattern, literal, case_sensitive: caseSensitive, max_results: maxResults },
           ...(glob === undefined ? {} : { glob }),
+          ...onBehalfOf(key),
         }),
       }),
-    stat: async (scope, { paths }, signal) => {
+    stat: async (scope, { key, paths }, signal) => {
       const { files } = await calls.ask({
         contract: SandboxStat,
         scope,
         signal,
-        payload: (sandboxId) => ({ ...scopeFields(scope), sandbox_id: sandboxId, paths: [...paths] }),
+        payload: (sandboxId) => ({
+          ...scopeFields(scope),
+          sandbox_id: sandboxId,
+          paths: [...paths],
+          ...onBehalfOf(key),
+        }),
       });
       return files;
     },

@@ -13,7 +13,7 @@ import { type Clock, type Logger, RunCancelled, type SandboxPort, type SandboxSc
 import type { CommandOutputs } from './bus.js';
 import { remoteFiles } from './remote-files.js';
 import type { RpcClient } from './rpc-client.js';
-import { argsHash, toExecOutcome, toReadOutcome, toWriteOutcome } from './sandbox-calls.js';
+import { argsHash, onBehalfOf, toExecOutcome, toReadOutcome, toWriteOutcome } from './sandbox-calls.js';
 import { ManagerCalls, scopeFields } from './sandbox-manager-call.js';
 
 export interface RemoteSandboxOptions {
@@ -66,7 +66,7 @@ export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort 
       });
       return toExecOutcome(await cancelOnCancel({ scope, key, signal }, asked.finally(stop)));
     },
-    read: async (scope, { path, startLine, endLine, maxBytes }, signal) => {
+    read: async (scope, { key, path, startLine, endLine, maxBytes }, signal) => {
       const reply = await calls.ask({
         contract: SandboxRead,
         scope,
@@ -78,6 +78,7 @@ export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort 
           ...(startLine === undefined ? {} : { start_line: startLine }),
           ...(endLine === undefined ? {} : { end_line: endLine }),
           max_bytes: maxBytes,
+          ...onBehalfOf(key),
         }),
       });
       return toReadOutcome(reply);

@@ -12,6 +12,9 @@ export function argsHash(fields: Readonly<Record<string, string | boolean>>): st
   return createHash('sha256').update(canonical).digest('hex');
 }
 
+/** What a request that changes nothing says of whom it is for. */
+export const onBehalfOf = (key: string | undefined): { readonly key?: string } => (key === undefined ? {} : { key });
+
 export function toExecOutcome(reply: z.output<(typeof SandboxExec)['reply']>): ExecOutcome {
   if (reply.outcome === 'unknown') return reply;
   return {

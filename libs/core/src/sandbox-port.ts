@@ -77,8 +77,14 @@ export type EditOutcome =
   | { readonly outcome: 'refused'; readonly reason: string; readonly message?: string | undefined }
   | { readonly outcome: 'unknown'; readonly reason: string };
 
+/** A request that changes nothing and may be repeated. */
+interface Look {
+  /** `run_id:tool_call_id` that it is made for, for the audit. */
+  readonly key?: string;
+}
+
 /** What to look for below a directory. */
-export interface DirectoryQuery {
+export interface DirectoryQuery extends Look {
   /** Virtual path of the directory. */
   readonly path: string;
   readonly maxResults: number;
@@ -110,7 +116,7 @@ export interface SandboxPort {
   ): Promise<ExecOutcome>;
   read(
     scope: SandboxScope,
-    request: {
+    request: Look & {
       readonly path: string;
       readonly startLine?: number;
       readonly endLine?: number;
@@ -162,7 +168,7 @@ export interface SandboxPort {
   /** Whether files are there, in the order asked. */
   stat(
     scope: SandboxScope,
-    request: { readonly paths: readonly string[] },
+    request: Look & { readonly paths: readonly string[] },
     signal: AbortSignal,
   ): Promise<readonly FileFound[]>;
   /**

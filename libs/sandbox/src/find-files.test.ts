@@ -134,6 +134,23 @@ describe('searching', () => {
     expect(await glob('*', 1)).toMatchObject({ truncated: true, found: { length: 1 } });
   });
 
+  test('a file can be searched by its own path, anything else that is no directory cannot', async () => {
+    write('a/f', 'x1\ny\n');
+    write('a/g', 'x2\n');
+    symlinkSync('f', join(workspace, 'a/link'));
+    const inFile = (path: string) => searchLines(files, below(path), { pattern: /x/, maxResults: 10 });
+
+    expect((await inFile(`${ROOT}/a/f`)).found).toEqual([{ path: `${ROOT}/a/f`, line: 1, text: 'x1' }]);
+    for (const [path, reason] of [
+      [`${ROOT}/a/link`, 'not_regular'],
+      [`${ROOT}/a/none`, 'not_found'],
+      [`${ROOT}/a/f/none`, 'not_regular'],
+      ['/etc/passwd', 'outside'],
+    ] as const) {
+      await expect(inFile(path)).rejects.toMatchObject({ reason });
+    }
+  });
+
   test('an expression that never ends is ended, and what was found before is kept', async () => {
     write('a', 'aaa');
     write('b', `${'a'.repeat(60)}!`);

@@ -1,4 +1,4 @@
-import type { FileHandle } from 'node:fs/promises';
+import { type FileHandle, lstat } from 'node:fs/promises';
 import {
   DATA_DIRECTORIES,
   formatVirtualPath,
@@ -6,7 +6,7 @@ import {
   type SandboxThread,
   type VirtualPath,
 } from '@caribou/core';
-import { openDirectory } from './descriptor-walk.js';
+import { below, openDirectory } from './descriptor-walk.js';
 import { type Entry, entriesBelow, smallText, type WalkBudget, walkBudget } from './directory-entries.js';
 import { FileRefusedError, toFileRefused } from './file-refused.js';
 import { globPattern } from './glob-pattern.js';
@@ -134,8 +134,29 @@ export interface GrepQuery {
   readonly maxResults: number;
 }
 
+/** What a search looks at: the file itself that the path names, or what lies below a directory. @throws {FileRefusedError} */
+async function* searched(files: ThreadFiles, place: LookupPlace, budget: WalkBudget): AsyncGenerator<PlacedEntry> {
+  const parsed = parseVirtualPath(place.path);
+  const name = parsed?.segments.at(-1);
+  if (parsed === null || name === undefined) {
+    yield* walk(files, place, { budget });
+    return;
+  }
+  const above = { ...parsed, segments: parsed.segments.slice(0, -1) };
+  const parent = await openPlace(files, place.thread, place.path, above);
+  try {
+    const stat = await lstat(below(parent, name)).catch((error: unknown) => {
+      throw toFileRefused(error, place.path);
+    });
+    if (stat.isFile()) yield { names: [name], kind: 'file', parent, path: formatVirtualPath(parsed) };
+    else yield* walk(files, place, { budget });
+  } finally {
+    await parent.close();
+  }
+}
+
 /**
- * Lines that match, of text files of at most 1 MB. The time is bounded whatever the pattern; what was found until then
+ * Lines that match, of text files of at most 1 MB; the place may be such a file itself. The time is bounded whatever the pattern; what was found until then
  * is answered as incomplete.
  *
  * @throws {FileRefusedError}
@@ -147,7 +168,7 @@ export async function searchLines(files: ThreadFiles, place: LookupPlace, query:
   let bytesLeft = MAX_SEARCHED_BYTES;
   const search = new LineSearch(query.pattern, LIMITS.maxMs);
   try {
-    for await (const entry of walk(files, place, { budget })) {
+    for await (const entry of searched(files, place, budget)) {
       if (entry.kind !== 'file' || !fits(entry.names.join('/'))) continue;
       const content = await smallText(entry, Math.min(MAX_SEARCHED_FILE_BYTES, bytesLeft));
       if (content === undefined) continue;

@@ -105,7 +105,7 @@ describe(grepTool, () => {
     await grep(none);
     await grep(none, { case_sensitive: true, literal: true, glob: '*.c', max_results: 501 });
 
-    const request = { path: '/d', pattern: 'x' };
+    const request = { key: 'r1:c1', path: '/d', pattern: 'x' };
     expect(asked).toEqual([
       { ...request, literal: false, caseSensitive: false, maxResults: 100 },
       { ...request, literal: true, caseSensitive: true, maxResults: 500, glob: '*.c' },

@@ -20,13 +20,13 @@ export function grepTool(sandbox: SandboxPort): AnyTool {
   return defineTool({
     name: 'grep',
     description:
-      'Find lines in text files below a directory; the answer is path:line: text. Long lines are shown to 200 ' +
+      'Find lines in a text file, or in those below a directory; the answer is path:line: text. Long lines are shown to 200 ' +
       'characters. Left out: binary files, files over 1 MB, links, and what programs make (version control, ' +
       'installed packages, caches, build output, logs).',
     input: Input,
     async run({ pattern, path, glob, literal, case_sensitive, max_results }, context) {
       const request = {
-        ...{ path, pattern, literal, caseSensitive: case_sensitive },
+        ...{ key: context.key, path, pattern, literal, caseSensitive: case_sensitive },
         maxResults: Math.min(max_results, MAX_RESULTS),
         ...(glob === undefined ? {} : { glob }),
       };

@@ -32,6 +32,7 @@ export function readFileTool(sandbox: SandboxPort): AnyTool {
         return { content: '(end_line is before start_line)' };
       }
       const request = {
+        key: context.key,
         path,
         maxBytes: MAX_BYTES,
         ...(start_line === undefined ? {} : { startLine: start_line }),

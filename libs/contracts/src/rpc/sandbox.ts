@@ -7,6 +7,9 @@ import { rpc } from './contract.js';
 const scope = { user_id: UserId, thread_id: ThreadId, epoch: z.number().int().positive() };
 const box = { ...scope, sandbox_id: z.string().min(1).max(128) };
 
+/** Of a request that changes nothing: what it is asked for, for the audit. */
+const onBehalfOf = { key: z.string().min(1).max(200).optional().describe('run_id:tool_call_id') };
+
 /** Most bytes of text one reply carries; NATS is configured for 8 MB. */
 export const MAX_REPLY_TEXT_BYTES = 256 * 1024;
 /** Most bytes of text one write carries. */
@@ -88,6 +91,7 @@ export const SandboxRead = rpc({
   name: 'read',
   request: z.object({
     ...box,
+    ...onBehalfOf,
     path: z.string().min(1).max(4096),
     start_line: z.number().int().min(1).optional(),
     end_line: z.number().int().min(1).optional(),
@@ -178,7 +182,7 @@ export const SandboxEdit = rpc({
   timeoutMs: 30_000,
 });
 
-const lookup = { ...box, path };
+const lookup = { ...box, ...onBehalfOf, path };
 const lookupRefused = z.object({
   outcome: z.literal('refused'),
   reason: z.enum(['not_found', 'not_directory', 'permission', 'outside']),
@@ -245,7 +249,7 @@ export const SandboxGrep = rpc({
 /** Whether files are there, in the order asked. */
 export const SandboxStat = rpc({
   name: 'stat',
-  request: z.object({ ...box, paths: z.array(path).min(1).max(100) }),
+  request: z.object({ ...box, ...onBehalfOf, paths: z.array(path).min(1).max(100) }),
   reply: z.object({
     files: z.array(
       z.discriminatedUnion('outcome', [
