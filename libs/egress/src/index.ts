@@ -1,0 +1,5 @@
+export { addressPolicy } from './address-policy.js';
+export { EgressProxy } from './egress-proxy.js';
+export { parseEgressRule } from './egress-rules.js';
+export { formatTarget } from './host-name.js';
+export type { EgressEntry } from './proxied-connection.js';
