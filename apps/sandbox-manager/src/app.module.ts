@@ -9,6 +9,7 @@ import {
   DEFAULT_SANDBOX_LIMITS,
   sandboxDrivers,
   sandboxIdOf,
+  type SandboxNetwork,
   type SandboxSettings,
   threadFiles,
   WorkspaceQuota,
@@ -25,8 +26,10 @@ import { APP_INTERCEPTOR } from '@nestjs/core';
 import { AuditInterceptor } from './audit.interceptor.js';
 import { AuditTrail } from './audit-trail.js';
 import { BoxReaper } from './box-reaper.js';
+import { EgressTrail } from './egress-trail.js';
 import { Executor } from './executor.js';
 import { ManagerLease } from './manager-lease.js';
+import { sandboxEgress } from './sandbox-egress.js';
 import { SANDBOX_PARTS, SandboxHandlers, type SandboxParts } from './sandbox.handlers.js';
 import { SandboxPool } from './sandbox-pool.js';
 
@@ -44,6 +47,8 @@ export interface ManagerParts extends SandboxParts {
   readonly lease: ManagerLease;
   readonly reaper: BoxReaper;
   readonly audit: AuditTrail;
+  /** Ends the connections of sandboxes, where they have a network. */
+  readonly closeEgress: () => void;
   readonly metrics: Metrics;
   /** What must be there for a command to run. */
   readonly checks: readonly HealthCheck[];
@@ -64,13 +69,17 @@ export class AppModule {
 }
 
 /** libs/sandbox's settings from the configuration; what that does not name has a default there. */
-export function toSandboxSettings({ sandbox, homeDir }: Pick<Config, 'sandbox' | 'homeDir'>): SandboxSettings {
+export function toSandboxSettings(
+  { sandbox, homeDir }: Pick<Config, 'sandbox' | 'homeDir'>,
+  network?: SandboxNetwork,
+): SandboxSettings {
   const { driver, image, runtime, hostHomeDir, limits } = sandbox;
   const { memoryBytes, cpus, pids, tmpBytes, commandTimeoutMs } = limits;
   return {
     ...{ driver, image, homeDir },
     ...(runtime === undefined ? {} : { runtime }),
     ...(hostHomeDir === undefined ? {} : { hostHomeDir }),
+    ...(network === undefined ? {} : { network }),
     limits: { ...DEFAULT_SANDBOX_LIMITS, memoryBytes, cpus, pids, tmpBytes, commandTimeoutMs },
   };
 }
@@ -78,10 +87,13 @@ export function toSandboxSettings({ sandbox, homeDir }: Pick<Config, 'sandbox' |
 /** Connects to Redis in the background, for ever, and puts the manager together. */
 export function connectParts(config: Config, logger: Logger): ManagerParts {
   const managerId = newId();
-  const settings = toSandboxSettings(config);
   const { idleMs, reapMs, leftoverGraceMs } = config.sandbox;
   const clock = systemClock;
   const redis = createRedis({ url: config.redis.url.reveal(), logger });
+  const audit = new AuditTrail({ log: redisAuditLog(redis), clock, logger, maxWaiting: MAX_AUDIT_WAITING });
+  const egressTrail = new EgressTrail({ managerId, trail: audit, clock, logger });
+  const egress = sandboxEgress(config.sandbox.network, egressTrail);
+  const settings = toSandboxSettings(config, egress?.network);
   const registry = redisSandboxRegistry(redis);
   const journal = redisExecutionJournal(redis);
   const ownFiles = threadFiles(settings.homeDir, commandIdentity());
@@ -108,8 +120,8 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   });
   const executor = new Executor({ journal, registry, pool, lease, clock, logger, maxRunning: MAX_RUNNING });
   return {
-    ...{ managerId, pool, executor, drivers, lease, reaper, redis, metrics },
-    audit: new AuditTrail({ log: redisAuditLog(redis), clock, logger, maxWaiting: MAX_AUDIT_WAITING }),
+    ...{ managerId, pool, executor, drivers, lease, reaper, redis, metrics, audit },
+    closeEgress: () => egress?.close(),
     outputs: connectBus({ url: config.nats.url.reveal(), name: 'sandbox-manager', logger, streams: [] }),
     files: quota.guard(ownFiles),
     checks: [

@@ -40,6 +40,7 @@ runMain(async () => {
       { name: 'executions', run: () => parts.executor.drain(config.clocks.drainMs / 2) },
       { name: 'reaper', run: () => parts.reaper.stop() },
       { name: 'sandboxes', run: () => parts.pool.close() },
+      { name: 'egress', run: () => Promise.resolve(parts.closeEgress()) },
       { name: 'lease', run: () => parts.lease.stop() },
       { name: 'nest', run: () => app.close() },
       { name: 'bus', run: () => parts.outputs.close() },

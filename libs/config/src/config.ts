@@ -5,6 +5,7 @@ import type {
   ClocksFile,
   LimitsFile,
   logLevels,
+  NetworkFile,
   QuotasFile,
   RunnerFile,
   TitleFile,
@@ -16,6 +17,8 @@ export type ClocksConfig = CamelKeys<z.output<typeof ClocksFile>>;
 export type RunnerConfig = CamelKeys<z.output<typeof RunnerFile>>;
 export type QuotasConfig = CamelKeys<z.output<typeof QuotasFile>>;
 export type SandboxLimits = CamelKeys<z.output<typeof LimitsFile>>;
+/** Nothing allowed: sandboxes have no network. */
+export type SandboxNetworkConfig = CamelKeys<z.output<typeof NetworkFile>>;
 export type TitleConfig = CamelKeys<z.output<typeof TitleFile>>;
 /** Sizes in bytes. */
 export type UploadsConfig = CamelKeys<z.output<typeof UploadsFile>>;
@@ -52,6 +55,7 @@ export interface SandboxConfig {
   readonly reapMs: number;
   readonly leftoverGraceMs: number;
   readonly limits: SandboxLimits;
+  readonly network: SandboxNetworkConfig;
 }
 
 /** Rules for shell commands: those that ship as they are changed here, then the operator's own. */

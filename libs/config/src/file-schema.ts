@@ -65,6 +65,27 @@ export const LimitsFile = z
   })
   .describe('What one sandbox may use');
 
+/** `host`, `*.suffix` or an address, IPv6 in brackets, each with an optional port; libs/egress has the last word. */
+const HOST_RULE = /^((\*\.)?[^\s*:[\]/\\@%?#]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?$/;
+const CIDR = /^[0-9a-fA-F:.]+\/\d{1,3}$/;
+
+export const NetworkFile = z
+  .object({
+    allow: z
+      .array(z.string().max(300).regex(HOST_RULE, 'must be a host or *.suffix, with :port where it is not 80 or 443'))
+      .max(1_000)
+      .default([])
+      .describe(
+        'Hosts that sandboxes may reach through the egress proxy, such as pypi.org, "*.npmjs.org" or mirror.lan:8443; ports 80 and 443 unless one is named',
+      ),
+    allow_private: z
+      .array(z.string().max(50).regex(CIDR, 'must be a CIDR such as 10.20.0.0/16'))
+      .max(100)
+      .default([])
+      .describe('Private ranges that those hosts may lie in, as CIDRs; else public addresses only'),
+  })
+  .describe('Network of the sandboxes: none as long as no host is allowed');
+
 export const SandboxFile = z
   .object({
     driver: z
@@ -89,6 +110,7 @@ export const SandboxFile = z
       'Time that what a dead sandbox-manager left and nobody names stays; at least manager_lease_ms',
     ),
     limits: LimitsFile.prefault({}),
+    network: NetworkFile.prefault({}),
   })
   .describe('Where commands run; there is no execution on the host');
 

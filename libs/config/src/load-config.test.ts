@@ -176,6 +176,23 @@ sandbox: {use: 'deerflow.sandbox.local:LocalSandboxProvider', image: other}
     ]);
   });
 
+  test('gives sandboxes no network unless hosts are allowed, and refuses what names none', () => {
+    expect(load('').sandbox.network).toEqual({ allow: [], allowPrivate: [] });
+    const rules = ['pypi.org', '*.npmjs.org', 'mirror.lan:8443', '[2606:4700::1]:443', 'bücher.example'];
+    expect(
+      load(`sandbox: {network: {allow: ${JSON.stringify(rules)}, allow_private: [10.0.0.0/8]}}`).sandbox.network,
+    ).toEqual({
+      allow: rules,
+      allowPrivate: ['10.0.0.0/8'],
+    });
+    const wrong = ['*', '*.*.org', 'https://pypi.org', 'pypi.org/simple', 'a b', 'u@pypi.org', 'a:b', '::1', ''];
+    const yaml = `sandbox: {network: {allow: ${JSON.stringify(wrong)}, allow_private: [mirror.lan]}}`;
+    expect(faultsOf(() => load(yaml)).map(keyOf)).toEqual([
+      ...wrong.map((_, index) => `sandbox.network.allow[${index}]`),
+      'sandbox.network.allow_private[0]',
+    ]);
+  });
+
   test('refuses values out of range with the key and the limit', () => {
     const yaml =
       'runner: {slots: 0}\nsandbox: {driver: host, limits: {pids: many}}\nmodels: [{name: a}, {name: a}]\ntitle: 7';

@@ -145,6 +145,7 @@ function toSandbox(value: z.output<typeof SandboxFile>): SandboxConfig {
     leftoverGraceMs: value.leftover_grace_ms,
     ...present({ runtime: value.runtime, hostHomeDir: value.host_home_dir }),
     limits: camelKeys(value.limits),
+    network: camelKeys(value.network),
   };
 }
 

@@ -1,11 +1,16 @@
 import { DATA_DIRECTORIES, type DataDirectory, SKILLS_ROOT, VIRTUAL_ROOT } from '@caribou/core';
-import { COMMAND_ENVIRONMENT, WORKING_DIRECTORY } from './command-environment.js';
+import { commandEnvironment, WORKING_DIRECTORY } from './command-environment.js';
+import { EXIT_DIRECTORY, NODE_IN_BOX } from './sandbox-network.js';
 import type { SandboxLimits } from './settings.js';
 
 /** Where bwrap finds what it mounts; paths as bwrap sees them. */
 export interface BwrapSources {
   readonly data: Readonly<Record<DataDirectory, string>>;
   readonly skills?: string;
+  /** The directory of the box's exit; without it there is no network. */
+  readonly exit?: string;
+  /** Node's program file, where /usr does not have it. */
+  readonly node?: string;
   /** Entries of the host's root besides /usr that programs need: links of a merged /usr, or directories. */
   readonly rootEntries: readonly RootEntry[];
 }
@@ -34,8 +39,26 @@ const ETC_FILES = [
   '/etc/mime.types',
 ];
 
+/** Certificates of authorities, for boxes with a network; each only if it is there. */
+const CERTIFICATES = [
+  '/etc/ssl/certs',
+  '/etc/ssl/openssl.cnf',
+  '/etc/pki/tls/certs',
+  '/etc/pki/ca-trust/extracted',
+  '/etc/ca-certificates/extracted',
+];
+
 const rootEntry = (entry: RootEntry): string[] =>
   entry.kind === 'link' ? ['--symlink', entry.target, entry.path] : ['--ro-bind', entry.path, entry.path];
+
+const exitMounts = ({ exit, node }: BwrapSources): string[] =>
+  exit === undefined
+    ? []
+    : [
+        ...CERTIFICATES.flatMap((path) => ['--ro-bind-try', path, path]),
+        ...['--ro-bind', exit, EXIT_DIRECTORY],
+        ...(node === undefined ? [] : ['--ro-bind', node, NODE_IN_BOX]),
+      ];
 
 /**
  * bwrap's options, for --args. Every destination lies on bwrap's own root, never below a directory that a command can
@@ -46,7 +69,11 @@ export function bwrapArguments(sources: BwrapSources, descriptors: BwrapDescript
   return [
     ...['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent', '--new-session'],
     ...['--cap-drop', 'ALL', '--hostname', 'sandbox', '--clearenv'],
-    ...Object.entries(COMMAND_ENVIRONMENT).flatMap(([name, value]) => ['--setenv', name, value]),
+    ...Object.entries(commandEnvironment(sources.exit !== undefined)).flatMap(([name, value]) => [
+      '--setenv',
+      name,
+      value,
+    ]),
     ...['--ro-bind', '/usr', '/usr', ...sources.rootEntries.flatMap(rootEntry)],
     ...ETC_FILES.flatMap((path) => ['--ro-bind-try', path, path]),
     ...['--file', String(descriptors.passwd), '/etc/passwd', '--file', String(descriptors.group), '/etc/group'],
@@ -55,6 +82,7 @@ export function bwrapArguments(sources: BwrapSources, descriptors: BwrapDescript
     ...['--perms', '1777', '--size', String(limits.tmpBytes), '--tmpfs', '/tmp'],
     ...DATA_DIRECTORIES.flatMap((directory) => ['--bind', sources.data[directory], `${VIRTUAL_ROOT}/${directory}`]),
     ...(sources.skills === undefined ? [] : ['--ro-bind', sources.skills, SKILLS_ROOT]),
+    ...exitMounts(sources),
     ...['--remount-ro', '/', '--chdir', WORKING_DIRECTORY],
     ...['--json-status-fd', String(descriptors.status)],
     ...(descriptors.seccomp === undefined ? [] : ['--seccomp', String(descriptors.seccomp)]),

@@ -17,8 +17,10 @@ import {
   type Probe,
   type SandboxDriver,
 } from './driver.js';
+import { ExitSockets } from './exit-sockets.js';
 import { FileRefusedError } from './file-refused.js';
 import { commandIdentity } from './identity.js';
+import { NO_EXIT } from './sandbox-network.js';
 import type { SandboxSettings } from './settings.js';
 import { type ThreadFiles, threadFiles } from './thread-files.js';
 
@@ -32,11 +34,14 @@ export class BwrapDriver implements SandboxDriver {
   readonly kind = 'bwrap';
   private readonly files: ThreadFiles;
   private readonly records: BwrapRecords;
+  private readonly exits: ExitSockets | undefined;
   private plan: LaunchPlan | undefined;
 
   constructor(private readonly settings: SandboxSettings) {
     this.files = threadFiles(settings.homeDir, commandIdentity());
     this.records = new BwrapRecords(settings.homeDir);
+    const { network, homeDir } = settings;
+    this.exits = network === undefined ? undefined : new ExitSockets(homeDir, network, commandIdentity());
   }
 
   async probe(): Promise<Probe> {
@@ -60,17 +65,19 @@ export class BwrapDriver implements SandboxDriver {
   private async tryOut(plan: LaunchPlan): Promise<void> {
     const homeDir = mkdtempSync(join(this.settings.homeDir, 'probe-'));
     chmodSync(homeDir, 0o711);
+    const trial = new BwrapDriver({ ...this.settings, homeDir });
+    trial.plan = plan;
+    const box = { sandboxId: 'probe', managerId: newId(), userId: 'probe', threadId: 'probe' };
     try {
-      const trial = new BwrapDriver({ ...this.settings, homeDir });
-      trial.plan = plan;
-      const box = { sandboxId: 'probe', managerId: newId(), userId: 'probe', threadId: 'probe' };
       await trial.create(box, { fresh: false });
       const command = { command: 'id -u && echo ok > probe', timeoutMs: PROBE_TIMEOUT_MS, maxOutputBytes: 1024 };
       const { exitCode, stdout, stderr } = await trial.exec(box, command, new AbortController().signal);
       if (exitCode !== 0 || stdout.trim() !== String(plan.identity.uid)) {
         throw new UnavailableError(`a trial command answered ${exitCode}: ${stdout}${stderr}`.slice(0, 300));
       }
+      if (stderr.includes(NO_EXIT)) throw new UnavailableError('the way to the network did not come up in a trial box');
     } finally {
+      await trial.remove(box);
       rmSync(homeDir, { recursive: true, force: true });
     }
   }
@@ -78,6 +85,7 @@ export class BwrapDriver implements SandboxDriver {
   async create(box: BoxSpec, { fresh }: { readonly fresh: boolean }): Promise<void> {
     await this.files.prepare(box);
     if (fresh) await this.endRecorded(box);
+    await this.exits?.open(box, { fresh });
   }
 
   async exec(box: BoxSpec, command: BoxCommand, signal: AbortSignal): Promise<BoxResult> {
@@ -113,7 +121,13 @@ export class BwrapDriver implements SandboxDriver {
         uploads: await path('uploads'),
         outputs: await path('outputs'),
       };
-      return { data, ...(skillsDir === undefined ? {} : { skills: skillsDir }) };
+      const exit = await this.exits?.directoryOf(box);
+      if (this.exits !== undefined && exit === undefined) throw new BoxGoneError('the exit of the box is not there');
+      return {
+        data,
+        ...(skillsDir === undefined ? {} : { skills: skillsDir }),
+        ...(exit === undefined ? {} : { exit }),
+      };
     } catch (error) {
       if (!(error instanceof FileRefusedError)) throw error;
       throw new BoxGoneError('the directories of the thread are not there', {
@@ -125,10 +139,12 @@ export class BwrapDriver implements SandboxDriver {
 
   async remove(box: BoxSpec): Promise<void> {
     await this.endRecorded(box);
+    await this.exits?.close(box);
   }
 
   async removeInstance(listed: BoxInfo): Promise<void> {
     await this.endRecorded(listed, listed.instance);
+    this.exits?.removeLeft(listed);
   }
 
   isAlive(): Promise<boolean> {

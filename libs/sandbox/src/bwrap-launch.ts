@@ -1,12 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { Duplex, type Readable } from 'node:stream';
 import { BugError } from '@caribou/contracts';
 import { DATA_DIRECTORIES, type DataDirectory } from '@caribou/core';
-import { bwrapArguments, processLimits, type RootEntry } from './bwrap-arguments.js';
+import { bwrapArguments, type BwrapSources, processLimits, type RootEntry } from './bwrap-arguments.js';
 import { inheritableDescriptors } from './bwrap-host.js';
 import type { BoxCommand } from './driver.js';
 import type { CommandIdentity } from './identity.js';
+import { NODE_IN_BOX, WITH_FORWARDER } from './sandbox-network.js';
 import type { SandboxLimits } from './settings.js';
 
 /**
@@ -30,6 +32,8 @@ export interface Programs {
   readonly unshare?: string;
   readonly mount?: string;
   readonly mkdir?: string;
+  /** Only boxes with a network need it. */
+  readonly setsid?: string;
   readonly shell: string;
 }
 
@@ -44,12 +48,16 @@ export interface LaunchPlan {
   /** Directory of the machine to stage mounts in, where that is needed. */
   readonly stage?: string;
   readonly skillsDir?: string;
+  /** The Node that runs the forwarders of boxes with a network. */
+  readonly node?: string;
 }
 
 /** Host paths to mount. */
 export interface LaunchSources {
   readonly data: Readonly<Record<DataDirectory, string>>;
   readonly skills?: string;
+  /** The directory of the box's exit, if it has one. */
+  readonly exit?: string;
 }
 
 export interface Launched {
@@ -74,20 +82,44 @@ while [ "$left" -gt 0 ]; do
 done
 exec "$@"`;
 
-/** The sources in the order they are staged. */
-const pathsOf = ({ data, skills }: LaunchSources): string[] => [
-  ...DATA_DIRECTORIES.map((directory) => data[directory]),
-  ...(skills === undefined ? [] : [skills]),
-];
+/** Whether boxes have this Node among their system files. */
+export const isSystemNode = (node: string): boolean => node.startsWith('/usr/');
 
-/** The same sources where the staging script binds them: it counts down to 1. */
-function stagedSources(sources: LaunchSources, stage: string): LaunchSources {
-  const count = pathsOf(sources).length;
-  const at = (index: number): string => `${stage}/${count - index}`;
+/** What is mounted, by name, in the order it is staged: directories, as those can be staged. */
+function directoriesOf({ node }: LaunchPlan, { data, skills, exit }: LaunchSources): [string, string][] {
+  return [
+    ...DATA_DIRECTORIES.map((directory): [string, string] => [directory, data[directory]]),
+    ...(skills === undefined ? [] : [['skills', skills] satisfies [string, string]]),
+    ...(exit === undefined ? [] : [['exit', exit] satisfies [string, string]]),
+    ...(node === undefined || isSystemNode(node) ? [] : [['node', dirname(node)] satisfies [string, string]]),
+  ];
+}
+
+/** Where bwrap finds what it mounts: where it is, or, staged, where the staging script binds it, counting down to 1. */
+function mountedSources(plan: LaunchPlan, sources: LaunchSources): Omit<BwrapSources, 'rootEntries'> {
+  const { stage, node } = plan;
+  const directories = directoriesOf(plan, sources);
+  const at = Object.fromEntries(
+    directories.map(([name, path], index) => [
+      name,
+      stage === undefined ? path : `${stage}/${directories.length - index}`,
+    ]),
+  );
+  const { workspace = '', uploads = '', outputs = '', skills, exit, node: nodeDirectory } = at;
   return {
-    data: { workspace: at(0), uploads: at(1), outputs: at(2) },
-    ...(sources.skills === undefined ? {} : { skills: at(3) }),
+    data: { workspace, uploads, outputs },
+    ...(skills === undefined ? {} : { skills }),
+    ...(exit === undefined ? {} : { exit }),
+    ...(nodeDirectory === undefined || node === undefined ? {} : { node: join(nodeDirectory, basename(node)) }),
   };
+}
+
+/** What starts the forwarder in a box that has an exit, before what follows. */
+function forwarder({ programs, node }: LaunchPlan, { exit }: LaunchSources): string[] {
+  if (exit === undefined) return [];
+  if (node === undefined || programs.setsid === undefined)
+    throw new BugError('a box with an exit takes node and setsid');
+  return [programs.shell, '-c', WITH_FORWARDER, 'sh', programs.setsid, isSystemNode(node) ? node : NODE_IN_BOX];
 }
 
 /** The words that lead to bwrap: staging, then the drop to the dedicated user (L2). */
@@ -107,7 +139,7 @@ function prefix(plan: LaunchPlan, sources: LaunchSources): string[] {
   if (stage === undefined) return dropped;
   if (unshare === undefined || mount === undefined || mkdir === undefined)
     throw new BugError('staging takes unshare, mount and mkdir');
-  const paths = pathsOf(sources);
+  const paths = directoriesOf(plan, sources).map(([, path]) => path);
   const staging = ['/bin/sh', '-c', STAGING_SCRIPT, 'sh', mount, mkdir, stage, String(paths.length), ...paths];
   return [unshare, '--mount', '--propagation', 'private', '--', ...staging, ...dropped];
 }
@@ -161,7 +193,7 @@ export function launch(
   command: Pick<BoxCommand, 'command' | 'timeoutMs' | 'maxFileBytes'>,
 ): Launched {
   const options = bwrapArguments(
-    { ...(plan.stage === undefined ? sources : stagedSources(sources, plan.stage)), rootEntries: plan.rootEntries },
+    { ...mountedSources(plan, sources), rootEntries: plan.rootEntries },
     {
       passwd: FD.passwd,
       group: FD.group,
@@ -173,6 +205,7 @@ export function launch(
   const [file = '', ...words] = [
     ...prefix(plan, sources),
     ...[plan.programs.bwrap, '--args', String(FD.args), '--'],
+    ...forwarder(plan, sources),
     // Inside, so that the kernel counts the processes of this box's user namespace alone (from Linux 5.14 on).
     ...[plan.programs.prlimit, ...processLimits(plan.limits, command.timeoutMs, command.maxFileBytes), '--'],
     ...[plan.programs.shell, '-c', command.command],

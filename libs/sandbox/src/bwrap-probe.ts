@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { findProgram, hostRootEntries, isReachableBy } from './bwrap-host.js';
-import type { LaunchPlan, Programs } from './bwrap-launch.js';
+import { isSystemNode, type LaunchPlan, type Programs } from './bwrap-launch.js';
 import { type CommandIdentity, commandIdentity } from './identity.js';
 import { seccompFilter } from './seccomp.js';
 import type { SandboxSettings } from './settings.js';
@@ -24,6 +25,7 @@ function findPrograms(): Programs | string {
   const unshare = findProgram('unshare');
   const mount = findProgram('mount');
   const mkdir = findProgram('mkdir');
+  const setsid = findProgram('setsid');
   if (bwrap === undefined) return 'bubblewrap is not installed (apt install bubblewrap)';
   if (prlimit === undefined) return 'prlimit is not installed (apt install util-linux)';
   if (process.getuid?.() === 0 && setpriv === undefined) return 'setpriv is not installed (apt install util-linux)';
@@ -33,6 +35,7 @@ function findPrograms(): Programs | string {
     ...(unshare === undefined ? {} : { unshare }),
     ...(mount === undefined ? {} : { mount }),
     ...(mkdir === undefined ? {} : { mkdir }),
+    ...(setsid === undefined ? {} : { setsid }),
   };
 }
 
@@ -43,21 +46,34 @@ async function versionProblem(bwrap: string): Promise<string | null> {
   return enough ? null : `bubblewrap ${stdout.trim()} is too old, 0.8 or newer is needed`;
 }
 
-/** A directory every machine has, that hides neither the data nor the skills when mounts are staged in it. */
-function stagePlace({ homeDir, skillsDir }: SandboxSettings): string {
-  const hides = (place: string): boolean =>
-    [homeDir, skillsDir ?? ''].some((path) => path === place || path.startsWith(`${place}/`));
+/** A directory every machine has, that hides none of the sources when mounts are staged in it. */
+function stagePlace(sources: readonly string[]): string {
+  const hides = (place: string): boolean => sources.some((path) => path === place || path.startsWith(`${place}/`));
   return ['/mnt', '/media', '/srv'].find((place) => existsSync(place) && !hides(place)) ?? '/tmp';
 }
 
-/** Where mounts have to be staged for the user of commands to come to them, if they have to be. */
-function stageFor(settings: SandboxSettings, identity: CommandIdentity): string | undefined {
-  const sources = [settings.homeDir, ...(settings.skillsDir === undefined ? [] : [settings.skillsDir])];
-  return sources.every((path) => isReachableBy(identity, path)) ? undefined : stagePlace(settings);
+/** Where mounts have to be staged for the user of commands to come to the sources, if they have to be. */
+function stageFor(sources: readonly string[], identity: CommandIdentity): string | undefined {
+  return sources.every((path) => isReachableBy(identity, path)) ? undefined : stagePlace(sources);
 }
 
 const hasStagingPrograms = ({ unshare, mount, mkdir }: Programs): boolean =>
   unshare !== undefined && mount !== undefined && mkdir !== undefined;
+
+/** What boxes find besides the data, and every directory of the machine that is mounted into them. */
+function placesOf({ homeDir, skillsDir, network }: SandboxSettings) {
+  const skills = skillsDir !== undefined && existsSync(skillsDir) ? { skillsDir } : {};
+  const node = network === undefined ? {} : { node: realpathSync(process.execPath) };
+  const nodeDirectory = node.node === undefined || isSystemNode(node.node) ? [] : [dirname(node.node)];
+  return { contents: { ...skills, ...node }, sources: [homeDir, ...Object.values(skills), ...nodeDirectory] };
+}
+
+/** Why the programs that are there do not do, or null. */
+function missingProgram(programs: Programs, stage: string | undefined, { homeDir, network }: SandboxSettings) {
+  if (network !== undefined && programs.setsid === undefined) return 'setsid is not installed (apt install util-linux)';
+  if (stage === undefined || hasStagingPrograms(programs)) return null;
+  return `the user of commands cannot reach ${homeDir}; unshare and mount (apt install util-linux) are needed`;
+}
 
 /** How commands are to be launched on this machine, or why they cannot be. */
 export async function planLaunch(settings: SandboxSettings): Promise<Planned> {
@@ -69,18 +85,14 @@ export async function planLaunch(settings: SandboxSettings): Promise<Planned> {
   mkdirSync(settings.homeDir, { recursive: true });
   const identity = commandIdentity();
   const dropsUser = process.getuid?.() === 0;
-  const { skillsDir, ...others } = settings;
-  const mounted = skillsDir !== undefined && existsSync(skillsDir) ? { ...others, skillsDir } : others;
-  const stage = dropsUser ? stageFor(mounted, identity) : undefined;
-  if (stage !== undefined && !hasStagingPrograms(programs)) {
-    return no(
-      `user ${identity.uid} cannot reach ${settings.homeDir}; unshare and mount (apt install util-linux) are needed`,
-    );
-  }
+  const { contents, sources } = placesOf(settings);
+  const stage = dropsUser ? stageFor(sources, identity) : undefined;
+  const missing = missingProgram(programs, stage, settings);
+  if (missing !== null) return no(missing);
   const plan: LaunchPlan = {
     ...{ programs, identity, dropsUser, limits: settings.limits },
     ...{ rootEntries: hostRootEntries(), seccomp: seccompFilter(process.arch) },
-    ...('skillsDir' in mounted ? { skillsDir: mounted.skillsDir } : {}),
+    ...contents,
     ...(stage === undefined ? {} : { stage }),
   };
   return { ok: true, plan, detail: describePlan(plan) };

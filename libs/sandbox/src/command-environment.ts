@@ -1,10 +1,10 @@
 import { VIRTUAL_ROOT } from '@caribou/core';
+import { NETWORK_ENVIRONMENT } from './sandbox-network.js';
 
 /** Where every command starts. */
 export const WORKING_DIRECTORY = `${VIRTUAL_ROOT}/workspace`;
 
-/** All that a command finds in its environment. */
-export const COMMAND_ENVIRONMENT: Readonly<Record<string, string>> = {
+const COMMAND_ENVIRONMENT: Readonly<Record<string, string>> = {
   PATH: '/usr/local/bin:/usr/bin:/bin',
   HOME: WORKING_DIRECTORY,
   USER: 'sandbox',
@@ -12,3 +12,7 @@ export const COMMAND_ENVIRONMENT: Readonly<Record<string, string>> = {
   TERM: 'dumb',
   TMPDIR: '/tmp',
 };
+
+/** All that a command finds in its environment. */
+export const commandEnvironment = (hasNetwork: boolean): Readonly<Record<string, string>> =>
+  hasNetwork ? { ...COMMAND_ENVIRONMENT, ...NETWORK_ENVIRONMENT } : COMMAND_ENVIRONMENT;

@@ -3,9 +3,10 @@ import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { DATA_DIRECTORIES, SKILLS_ROOT, VIRTUAL_ROOT } from '@caribou/core';
 import type { ContainerCreateOptions, ContainerInfo, MountSettings } from 'dockerode';
-import { COMMAND_ENVIRONMENT, WORKING_DIRECTORY } from './command-environment.js';
+import { commandEnvironment, WORKING_DIRECTORY } from './command-environment.js';
 import type { BoxInfo, BoxSpec } from './driver.js';
 import { KEEPER } from './identity.js';
+import { EXIT_DIRECTORY, forwarderCommand } from './sandbox-network.js';
 import type { SandboxSettings } from './settings.js';
 import type { ThreadFiles } from './thread-files.js';
 
@@ -26,12 +27,18 @@ export const homeLabel = (settings: SandboxSettings): string => digest(settings.
 /** PID 1's command: it waits, and its keeper reaps. Any shell and any sleep know these words. */
 const WAIT_FOREVER = ['/bin/sh', '-c', 'while :; do sleep 86400; done'];
 
+/** The same, with a forwarder that is started again when it ends: the box's memory limit may have hit it. */
+const FORWARD_FOREVER = ['/bin/sh', '-c', `while :; do ${forwarderCommand('node')}; sleep 1; done`];
+
+/** Where the engine finds a path below the home. */
+const seenByEngine = ({ homeDir, hostHomeDir }: SandboxSettings, path: string): string =>
+  join(hostHomeDir ?? homeDir, relative(homeDir, path));
+
 function bindMounts(settings: SandboxSettings, files: ThreadFiles, box: BoxSpec): MountSettings[] {
-  const engineHome = settings.hostHomeDir ?? settings.homeDir;
   const data = DATA_DIRECTORIES.map(
     (directory): MountSettings => ({
       Type: 'bind',
-      Source: join(engineHome, relative(settings.homeDir, files.hostPath(box, directory))),
+      Source: seenByEngine(settings, files.hostPath(box, directory)),
       Target: `${VIRTUAL_ROOT}/${directory}`,
     }),
   );
@@ -43,22 +50,26 @@ function bindMounts(settings: SandboxSettings, files: ThreadFiles, box: BoxSpec)
 /**
  * Everything the engine is told about a box. The default seccomp profile holds because no other is named; a log driver
  * would fill the engine's disk with whatever a command prints; without `Init` the children of a fork bomb stay zombies
- * and use up the process limit for good.
+ * and use up the process limit for good. `exitDirectory` is that of the box's exit, if it has one.
  */
 export function containerOptions(
-  settings: SandboxSettings & { readonly home: string },
+  settings: SandboxSettings & { readonly home: string; readonly exitDirectory?: string },
   files: ThreadFiles,
   box: BoxSpec,
 ): ContainerCreateOptions {
-  const { limits } = settings;
+  const { limits, exitDirectory } = settings;
+  const exit: MountSettings[] =
+    exitDirectory === undefined
+      ? []
+      : [{ Type: 'bind', Source: seenByEngine(settings, exitDirectory), Target: EXIT_DIRECTORY, ReadOnly: true }];
   const options: ContainerCreateOptions = {
     name: box.sandboxId,
     Image: settings.image,
-    Entrypoint: WAIT_FOREVER,
+    Entrypoint: exitDirectory === undefined ? WAIT_FOREVER : FORWARD_FOREVER,
     Cmd: [],
     User: `${KEEPER.uid}:${KEEPER.gid}`,
     WorkingDir: WORKING_DIRECTORY,
-    Env: Object.entries(COMMAND_ENVIRONMENT).map(([name, value]) => `${name}=${value}`),
+    Env: Object.entries(commandEnvironment(exitDirectory !== undefined)).map(([name, value]) => `${name}=${value}`),
     Hostname: 'sandbox',
     NetworkDisabled: true,
     HostConfig: {
@@ -80,7 +91,7 @@ export function containerOptions(
       ],
       LogConfig: { Type: 'none', Config: {} },
       RestartPolicy: { Name: 'no' },
-      Mounts: bindMounts(settings, files, box),
+      Mounts: [...bindMounts(settings, files, box), ...exit],
       ...(settings.runtime === undefined ? {} : { Runtime: settings.runtime }),
     },
   };

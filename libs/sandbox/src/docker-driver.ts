@@ -15,7 +15,9 @@ import {
   type Probe,
   type SandboxDriver,
 } from './driver.js';
-import { commandIdentity } from './identity.js';
+import { ExitSockets } from './exit-sockets.js';
+import { commandIdentity, KEEPER } from './identity.js';
+import { NO_EXIT } from './sandbox-network.js';
 import type { SandboxSettings } from './settings.js';
 import { type ThreadFiles, threadFiles } from './thread-files.js';
 
@@ -41,6 +43,7 @@ export class DockerDriver implements SandboxDriver {
    * its box must never reach that.
    */
   private readonly engineIds = new Map<string, string>();
+  private readonly exits: ExitSockets | undefined;
 
   /** With `home`, boxes are labelled as those of that installation: a trial that dies halfway is found there. */
   constructor(
@@ -49,6 +52,8 @@ export class DockerDriver implements SandboxDriver {
   ) {
     this.docker = openEngine(settings.engineSocket);
     this.files = threadFiles(settings.homeDir, this.identity);
+    const { network, homeDir } = settings;
+    this.exits = network === undefined ? undefined : new ExitSockets(homeDir, network, KEEPER);
   }
 
   async probe(): Promise<Probe> {
@@ -86,6 +91,9 @@ export class DockerDriver implements SandboxDriver {
       if (exitCode !== 0 || stdout.trim() !== String(this.identity.uid)) {
         throw new UnavailableError(`a trial command answered ${exitCode}: ${stdout}${stderr}`.slice(0, 300));
       }
+      if (stderr.includes(NO_EXIT)) {
+        throw new UnavailableError('the way to the network did not come up in a trial box: its image needs node');
+      }
       if (!existsSync(join(this.trialWorkspace(trialHome), 'probe'))) {
         throw new UnavailableError(
           `the docker engine knows ${homeDir} as another directory: mount it at the same path, or name the engine's path`,
@@ -103,7 +111,9 @@ export class DockerDriver implements SandboxDriver {
 
   async create(box: BoxSpec, { fresh }: { readonly fresh: boolean }): Promise<void> {
     await this.files.prepare(box);
-    const options = containerOptions({ ...this.settings, home: this.home }, this.files, box);
+    const exitDirectory = await this.exits?.open(box, { fresh });
+    const exit = exitDirectory === undefined ? {} : { exitDirectory };
+    const options = containerOptions({ ...this.settings, home: this.home, ...exit }, this.files, box);
     let mayKeep = !fresh;
     for (let attempt = 1; attempt <= CREATE_ATTEMPTS; attempt += 1) {
       const found = await unlessStatus(this.docker.getContainer(box.sandboxId).inspect(), [404]);
@@ -134,13 +144,15 @@ export class DockerDriver implements SandboxDriver {
     }
     const { commandTimeoutMs, outputCeilingBytes: ceilingBytes } = this.settings.limits;
     const timeoutMs = Math.min(command.timeoutMs, commandTimeoutMs);
-    const engine = { docker: this.docker, identity: this.identity };
+    const engine = { docker: this.docker, identity: this.identity, hasNetwork: this.exits !== undefined };
     return runInContainer(engine, this.container(box), { ...command, timeoutMs }, { signal, ceilingBytes });
   }
 
-  async remove({ sandboxId }: BoxSpec): Promise<void> {
+  async remove(box: BoxSpec): Promise<void> {
+    const { sandboxId } = box;
     await this.removeContainer(this.engineIds.get(sandboxId) ?? sandboxId);
     this.engineIds.delete(sandboxId);
+    await this.exits?.close(box);
   }
 
   private async removeContainer(idOrName: string): Promise<void> {
@@ -153,8 +165,9 @@ export class DockerDriver implements SandboxDriver {
     return found !== null && found.State.Running && !found.State.Paused;
   }
 
-  async removeInstance({ instance }: BoxInfo): Promise<void> {
-    await this.removeContainer(instance);
+  async removeInstance(listed: BoxInfo): Promise<void> {
+    await this.removeContainer(listed.instance);
+    this.exits?.removeLeft(listed);
   }
 
   async list(): Promise<readonly BoxInfo[]> {

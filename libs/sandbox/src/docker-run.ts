@@ -7,6 +7,7 @@ import { engineAway, engineStatus, withinTime } from './docker-engine.js';
 import { type BoxCommand, BoxGoneError, type BoxResult, type EndedBy } from './driver.js';
 import type { CommandIdentity } from './identity.js';
 import { CommandOutput } from './output-window.js';
+import { AWAIT_FORWARDER } from './sandbox-network.js';
 
 /** A kill from inside that has not worked by then is followed by one from outside. */
 const INSIDE_KILL_MS = 2000;
@@ -19,9 +20,10 @@ const SWEEP = 'n=0; while [ $n -lt 5000 ] && kill -9 -1 2>/dev/null; do n=$((n+1
 
 /**
  * Runs the command ($1) under the best shell there is, with files of at most $2 blocks where that is given, and ends
- * whatever it started, before and after.
+ * whatever it started, before and after; `first` is done before it begins.
  */
-const WRAPPER = `${SWEEP}
+const wrapper = (first: string): string => `${SWEEP}
+${first}
 [ -z "$2" ] || ulimit -f "$2"
 if [ -x /bin/bash ]; then /bin/bash -c "$1"; else /bin/sh -c "$1"; fi
 code=$?
@@ -34,6 +36,8 @@ const BLOCK_BYTES = 512;
 interface Engine {
   readonly docker: Docker;
   readonly identity: CommandIdentity;
+  /** Whether boxes have an exit; a command begins when it is open. */
+  readonly hasNetwork: boolean;
 }
 
 const startExec = (engine: Engine, container: Container, words: readonly string[]): Promise<Exec> =>
@@ -85,7 +89,8 @@ async function begin(
 ): Promise<{ exec: Exec; stream: NodeJS.ReadWriteStream & { destroy(): unknown } }> {
   try {
     const blocks = command.maxFileBytes === undefined ? '' : String(Math.floor(command.maxFileBytes / BLOCK_BYTES));
-    const exec = await startExec(engine, container, ['/bin/sh', '-c', WRAPPER, 'sh', command.command, blocks]);
+    const script = wrapper(engine.hasNetwork ? AWAIT_FORWARDER : '');
+    const exec = await startExec(engine, container, ['/bin/sh', '-c', script, 'sh', command.command, blocks]);
     const stream = await withinTime(exec.start({ hijack: true, stdin: false }));
     return { exec, stream };
   } catch (error) {

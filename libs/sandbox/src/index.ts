@@ -21,6 +21,7 @@ export {
 } from './find-files.js';
 export { commandIdentity } from './identity.js';
 export { withinQuota } from './quota-driver.js';
+export type { SandboxNetwork } from './sandbox-network.js';
 export { sandboxIdOf } from './sandbox-id.js';
 export { DEFAULT_SANDBOX_LIMITS, type SandboxSettings } from './settings.js';
 export { occurrences, replaceAt } from './text-edit.js';

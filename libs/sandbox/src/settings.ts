@@ -1,3 +1,5 @@
+import type { SandboxNetwork } from './sandbox-network.js';
+
 /** What one box may use. Sizes in bytes, times in milliseconds. */
 export interface SandboxLimits {
   /** docker: of the whole box, swap included; bwrap: address space of each process. */
@@ -34,6 +36,8 @@ export interface SandboxSettings {
   readonly skillsDir?: string;
   /** The same directory as the docker engine sees it; `skillsDir` when absent. */
   readonly hostSkillsDir?: string;
+  /** Where boxes' connections go; boxes have no network at all when absent. */
+  readonly network?: SandboxNetwork;
 }
 
 const MiB = 1024 * 1024;

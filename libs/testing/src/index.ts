@@ -1,6 +1,7 @@
 export { describeSandboxAbuse } from './conformance/sandbox-abuse.js';
 export { describeFileAbuse } from './conformance/sandbox-file-abuse.js';
 export { describeWorkspaceQuota } from './conformance/workspace-quota.js';
+export { describeSandboxNetwork } from './conformance/sandbox-network.js';
 export { describeSandboxDriver, processesWith } from './conformance/sandbox-driver.js';
 export {
   admission,
@@ -12,6 +13,7 @@ export {
   textsOf,
   thread,
 } from './conformance/store-fixture.js';
+export { importImage, missingForDocker } from './docker-image.js';
 export {
   type FakeHost,
   fakeHost,

@@ -1,0 +1,82 @@
+import { newId } from '@caribou/contracts';
+import type { Clock, Logger } from '@caribou/core';
+import { type EgressEntry, formatTarget } from '@caribou/egress';
+import type { BoxSpec } from '@caribou/sandbox';
+import type { AuditTrail } from './audit-trail.js';
+
+export interface EgressTrailOptions {
+  readonly managerId: string;
+  readonly trail: Pick<AuditTrail, 'record'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Lines a box may have at once, and how many a second it may have again. */
+const BURST = 100;
+const PER_SECOND = 1;
+/** Boxes whose allowance is remembered; of more, the one that was silent the longest starts afresh. */
+const MAX_BOXES = 1000;
+
+interface Allowance {
+  readonly lines: number;
+  readonly atMs: number;
+  /** Connections since the last line that have none. */
+  readonly unrecorded: number;
+}
+
+/**
+ * Writes down what boxes' connections came to, in the log and in the audit stream. A box that connects without end must
+ * not push other lines out of the stream: over its allowance, connections are counted, and the next line says how many.
+ */
+export class EgressTrail {
+  private readonly allowances = new Map<string, Allowance>();
+
+  constructor(private readonly options: EgressTrailOptions) {}
+
+  record(box: BoxSpec, entry: EgressEntry): void {
+    const { lines, atMs, unrecorded } = this.allowanceOf(box.sandboxId);
+    const mayWrite = lines >= 1;
+    this.remember(box.sandboxId, {
+      lines: mayWrite ? lines - 1 : lines,
+      atMs,
+      unrecorded: mayWrite ? 0 : unrecorded + 1,
+    });
+    if (mayWrite) this.write(box, entry, unrecorded);
+  }
+
+  private allowanceOf(sandboxId: string): Allowance {
+    const nowMs = this.options.clock.monotonicMs();
+    const known = this.allowances.get(sandboxId) ?? { lines: BURST, atMs: nowMs, unrecorded: 0 };
+    const earned = ((nowMs - known.atMs) / 1000) * PER_SECOND;
+    return { lines: Math.min(BURST, known.lines + earned), atMs: nowMs, unrecorded: known.unrecorded };
+  }
+
+  private remember(sandboxId: string, allowance: Allowance): void {
+    this.allowances.delete(sandboxId);
+    this.allowances.set(sandboxId, allowance);
+    const oldest = this.allowances.keys().next();
+    if (this.allowances.size > MAX_BOXES && oldest.done !== true) this.allowances.delete(oldest.value);
+  }
+
+  private write({ userId, threadId, sandboxId }: BoxSpec, entry: EgressEntry, unrecorded: number): void {
+    const { managerId, trail, clock, logger } = this.options;
+    const { method, host, port, verdict, reason, bytesUp, bytesDown, durationMs } = entry;
+    const bytes = bytesUp + bytesDown;
+    const target = port === undefined ? host : formatTarget({ host, port });
+    logger.info(
+      {
+        ...{ event: 'egress.connection', outcome: verdict === 'allowed' ? 'ok' : 'error' },
+        ...{ userId, threadId, sandboxId, method, host, bytes, durationMs },
+        ...(port === undefined ? {} : { port }),
+        ...(reason === undefined ? {} : { reason }),
+        ...(unrecorded === 0 ? {} : { count: unrecorded }),
+      },
+      `a connection of a sandbox: ${verdict}${unrecorded === 0 ? '' : `; ${unrecorded} before it were not written down`}`,
+    );
+    trail.record({
+      ...{ id: newId(), at: new Date(clock.now()).toISOString(), user_id: userId, thread_id: threadId },
+      ...{ operation: 'egress', what: `${method} ${target}`, verdict, bytes },
+      ...{ duration_ms: durationMs, manager_id: managerId },
+    });
+  }
+}

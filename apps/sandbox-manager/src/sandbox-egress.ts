@@ -1,0 +1,29 @@
+import type { Config } from '@caribou/config';
+import { addressPolicy, EgressProxy, parseEgressRule } from '@caribou/egress';
+import type { SandboxNetwork } from '@caribou/sandbox';
+import type { EgressTrail } from './egress-trail.js';
+
+export interface SandboxEgress {
+  readonly network: SandboxNetwork;
+  /** Ends every connection. */
+  close(): void;
+}
+
+/**
+ * The way out of sandboxes that the configuration allows, or undefined when it allows none.
+ *
+ * @throws {InvalidRequestError} for a rule or range that is none
+ */
+export function sandboxEgress(
+  { allow, allowPrivate }: Config['sandbox']['network'],
+  trail: Pick<EgressTrail, 'record'>,
+): SandboxEgress | undefined {
+  if (allow.length === 0) return undefined;
+  const proxy = new EgressProxy({ rules: allow.map(parseEgressRule), isAllowedAddress: addressPolicy(allowPrivate) });
+  return {
+    network: {
+      serve: (socket, box) => proxy.serve(socket, { id: box.sandboxId, onEnd: (entry) => trail.record(box, entry) }),
+    },
+    close: () => proxy.close(),
+  };
+}
