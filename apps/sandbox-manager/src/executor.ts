@@ -10,6 +10,7 @@ import type {
 } from '@caribou/core';
 import { BoxGoneError } from '@caribou/sandbox';
 import type { Box } from './box.js';
+import { endedBy, type Execution, ExecutionEnded } from './execution.js';
 import type { SandboxPool } from './sandbox-pool.js';
 import { settledWithin } from './settled-within.js';
 
@@ -28,21 +29,6 @@ import { settledWithin } from './settled-within.js';
  *  E7  commands of one thread run one at a time, in the order they came
  */
 
-/** One kind of execution and its replies. */
-export interface Execution<Reply> {
-  readonly thread: SandboxThread;
-  readonly sandboxId: string;
-  readonly epoch: number;
-  readonly key: string;
-  readonly argsHash: string;
-  readonly kind: ExecutionEntry['kind'];
-  run(box: Box, signal: AbortSignal): Promise<Reply>;
-  /** The reply when nobody can tell what came of it. */
-  unknown(reason: string): Reply;
-  /** A reply as the journal kept it. */
-  parse(kept: unknown): Reply;
-}
-
 export interface ExecutorOptions {
   readonly journal: ExecutionJournal;
   readonly registry: SandboxRegistry;
@@ -52,14 +38,6 @@ export interface ExecutorOptions {
   readonly logger: Logger;
   /** Executions of all threads that may run or wait at once. */
   readonly maxRunning: number;
-}
-
-/** Why an execution is ended from here: only a cancel is an answer in its own right. */
-export class ExecutionEnded extends Error {
-  constructor(readonly by: 'cancel' | 'shutdown' | 'loss') {
-    super(`execution ended by ${by}`);
-    this.name = 'ExecutionEnded';
-  }
 }
 
 interface Running {
@@ -119,7 +97,7 @@ export class Executor {
   requireTakingWork(): void {
     // Callers wait for a manager they cannot reach and ask again, so this says no more than that.
     if (this.draining)
-      throw new UnavailableError('this sandbox-manager is stopping', { details: { dependency: 'nats' } });
+      throw new UnavailableError('this sandbox-manager is stopping', { details: { dependency: 'sandbox-manager' } });
   }
 
   /** @throws {FencedError} unless `epoch` is that of the thread's live lease */
@@ -257,9 +235,6 @@ interface Outcome<Reply> {
   /** True when the journal has it already. */
   readonly kept: boolean;
 }
-
-const endedBy = (signal: AbortSignal): ExecutionEnded['by'] =>
-  signal.reason instanceof ExecutionEnded ? signal.reason.by : 'loss';
 
 const otherArguments = (key: string): ConflictError =>
   new ConflictError('the key was used with other arguments', { details: { key } });

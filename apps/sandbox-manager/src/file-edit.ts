@@ -2,7 +2,7 @@ import { SandboxEdit } from '@caribou/contracts';
 import type { SandboxThread } from '@caribou/core';
 import { FileRefusedError, occurrences, replaceAt, type ThreadFiles } from '@caribou/sandbox';
 import type { z } from 'zod';
-import type { Execution } from './executor.js';
+import type { Execution } from './execution.js';
 import type { PathLocks } from './path-locks.js';
 import { identityOf, spokenRefusal, threadOf } from './sandbox-commands.js';
 

@@ -10,7 +10,7 @@ import {
   type ThreadFiles,
 } from '@caribou/sandbox';
 import type { z } from 'zod';
-import { type Execution, ExecutionEnded } from './executor.js';
+import { type Execution, ExecutionEnded } from './execution.js';
 import { LiveOutput } from './live-output.js';
 import type { PathLocks } from './path-locks.js';
 

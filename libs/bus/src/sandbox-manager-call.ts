@@ -174,11 +174,13 @@ function nextStep(
   return cause instanceof DeadlineError && attempt.tookMs >= ATTACH_MS ? 'ask-again' : 'give-up';
 }
 
-/** Nobody answered, or the answerer could not reach the store: the same key may be asked again. */
+/** What may come back: the bus, the store, and a manager in place of one that is stopping. */
+const RETURNING: readonly unknown[] = ['nats', 'redis', 'sandbox-manager'];
+
+/** Nobody answered, the answerer could not reach the store, or takes nothing more: the same key may be asked again. */
 const isAway = (cause: unknown): boolean =>
   cause instanceof ManagerGone ||
-  (cause instanceof UnavailableError &&
-    (cause.details['dependency'] === 'nats' || cause.details['dependency'] === 'redis'));
+  (cause instanceof UnavailableError && RETURNING.includes(cause.details['dependency']));
 
 /** The manager does not hold the sandbox any more, or the caller's epoch is over: a fresh acquire tells which. */
 const isStale = (cause: unknown): boolean => cause instanceof FencedError || cause instanceof NotFoundError;

@@ -1,6 +1,6 @@
 import { type Clock, silentLogger, systemClock } from '@caribou/core';
 import { chooseAmong } from '@caribou/sandbox';
-import type { Execution } from '../executor.js';
+import type { Execution } from '../execution.js';
 import { Executor } from '../executor.js';
 import { execution } from '../sandbox-commands.js';
 import { SandboxPool } from '../sandbox-pool.js';
