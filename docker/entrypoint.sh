@@ -9,4 +9,5 @@ if [ -z "${OPENAI_API_KEY:-}${OPENAI_BASE_URL:-}" ] && [ -n "${DEMO_MODEL_URL:-}
   echo "No model is configured: this service uses the scripted demo model, which is no AI." >&2
   export OPENAI_BASE_URL="$DEMO_MODEL_URL" OPENAI_API_KEY=demo OPENAI_MODEL=caribou-demo
 fi
-exec node --enable-source-maps "/app/dist/apps/$1/src/main.js"
+# The flags of the launcher's services.mjs, which says why.
+exec node --enable-source-maps --max-semi-space-size=64 "/app/dist/apps/$1/src/main.js"

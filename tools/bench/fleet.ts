@@ -117,7 +117,8 @@ function servicePlan(name: Service, env: Readonly<Record<string, string>>, profi
     : [];
   const command: ProcessPlan['command'] = [
     process.execPath,
-    '--enable-source-maps',
+    // As the launcher starts them.
+    ...['--enable-source-maps', '--max-semi-space-size=64'],
     ...['--expose-gc', '--require', join(dist, 'tools/bench/heap-probe.js')],
     ...flags,
     join(dist, `apps/${name}/src/main.js`),

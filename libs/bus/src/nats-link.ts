@@ -1,15 +1,18 @@
 import { UnavailableError } from '@caribou/contracts';
-import type { Logger } from '@caribou/core';
+import { GatheredWrites, type Logger } from '@caribou/core';
 import { connect, type ConnectionOptions, deferred, type Msg, type NatsConnection, type Subscription } from 'nats';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Unsubscribe } from './bus.js';
 import { natsFailure } from './nats-errors.js';
+import { socketOf } from './nats-socket.js';
 import { natsTarget } from './nats-target.js';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** A server that is silent for two of these is given up. */
 const PING_INTERVAL_MS = 5_000;
 const RECONNECT_WAIT_MS = 250;
+/** Under load what is sent within a millisecond shares a write. */
+const WRITES_PER_SECOND = 1_000;
 
 export interface LinkOptions {
   readonly url: string;
@@ -30,6 +33,7 @@ interface Registered {
 export class NatsLink {
   private current: NatsConnection | undefined;
   private up = false;
+  private readonly writes = new GatheredWrites({ sustainedPerSecond: WRITES_PER_SECOND });
   private readonly closing = new AbortController();
   private readonly registered = new Set<Registered>();
   private readonly upListeners = new Set<() => void>();
@@ -44,11 +48,13 @@ export class NatsLink {
     return this.up;
   }
 
-  /** The live connection. @throws {UnavailableError} while there is none. */
+  /** The live connection; what is sent at once on it shares a write. @throws {UnavailableError} while there is none. */
   get connection(): NatsConnection {
     if (!this.up || this.current === undefined) {
       throw new UnavailableError('NATS: not connected', { details: { dependency: 'nats' } });
     }
+    const socket = socketOf(this.current);
+    if (socket !== undefined) this.writes.gather(socket);
     return this.current;
   }
 

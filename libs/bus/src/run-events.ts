@@ -17,19 +17,26 @@ interface WatchedRun {
   readonly confirmed: Promise<boolean>;
 }
 
+interface Wire {
+  readonly link: NatsLink;
+  readonly confirm: () => Promise<boolean>;
+}
+
 /** The live tail of runs: best effort in time, complete together with the log. */
 export function createRunEvents(link: NatsLink, logger: Logger): RunEvents {
   const watched = new Map<string, WatchedRun>();
+  const confirm = sharedConfirm(link);
+  const wire: Wire = { link, confirm };
   link.onUp(() => {
-    for (const run of watched.values()) void confirmThenTell(link, run);
+    for (const run of watched.values()) void confirmThenTell(wire, run);
   });
   return {
     publishEvents: eventPublisher(link, logger),
     subscribeEvents: async (runId, listener) => {
-      const run = watched.get(runId) ?? watch(link, runId);
+      const run = watched.get(runId) ?? watch(wire, runId);
       watched.set(runId, run);
       run.listeners.add(listener);
-      if (!(await run.confirmed)) void confirmThenTell(link, run);
+      if (!(await run.confirmed)) void confirmThenTell(wire, run);
       return () => {
         run.listeners.delete(listener);
         if (run.listeners.size > 0 || watched.get(runId) !== run) return;
@@ -40,7 +47,7 @@ export function createRunEvents(link: NatsLink, logger: Logger): RunEvents {
   };
 }
 
-function watch(link: NatsLink, runId: string): WatchedRun {
+function watch({ link, confirm }: Wire, runId: string): WatchedRun {
   const listeners = new Set<RunEventListener>();
   const unsubscribe = link.subscribe(runEventsSubject(runId), ({ data }) => {
     const events = decodeBatch(data);
@@ -49,26 +56,39 @@ function watch(link: NatsLink, runId: string): WatchedRun {
       else listener.onEvents(events);
     }
   });
-  return { listeners, unsubscribe, confirmed: confirm(link) };
+  return { listeners, unsubscribe, confirmed: confirm() };
 }
 
 /** After a connect, or a subscription that was not confirmed: what was published before this moment may be missing. */
-async function confirmThenTell(link: NatsLink, run: WatchedRun): Promise<void> {
+async function confirmThenTell({ link, confirm }: Wire, run: WatchedRun): Promise<void> {
   while (link.connected && run.listeners.size > 0) {
-    if (!(await confirm(link))) continue;
+    if (!(await confirm())) continue;
     for (const listener of [...run.listeners]) listener.onGap();
     return;
   }
 }
 
-async function confirm(link: NatsLink): Promise<boolean> {
-  try {
-    await link.flush(CONFIRM_TIMEOUT_MS);
-    return true;
-  } catch {
-    // Away or slow; the next connect, or the next try, tells the listeners.
-    return false;
-  }
+/**
+ * Whether the server was seen to know of what was sent before the call: by a round trip, which the calls of one turn of
+ * the event loop share.
+ */
+function sharedConfirm(link: NatsLink): () => Promise<boolean> {
+  let shared: Promise<boolean> | undefined;
+  const roundTrip = async (): Promise<boolean> => {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    shared = undefined;
+    try {
+      await link.flush(CONFIRM_TIMEOUT_MS);
+      return true;
+    } catch {
+      // Away or slow; the next connect, or the next try, tells the listeners.
+      return false;
+    }
+  };
+  return () => {
+    shared ??= roundTrip();
+    return shared;
+  };
 }
 
 /**

@@ -1,19 +1,13 @@
-import { newId, streams } from '@caribou/contracts';
+import { newId } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
-import type { Consumer, Expires, IdleHeartbeat, JsMsg } from 'nats';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PullOptions, Wake, WakePull } from './bus.js';
-import type { DeadLetters } from './bus.js';
+import type { DeadLetters, PullOptions, Wake, WakePull } from './bus.js';
+import type { Delivery } from './delivery.js';
 import type { NatsLink } from './nats-link.js';
+import { NextMessage } from './next-message.js';
 import type { StreamKeeper } from './stream-keeper.js';
 import { decodeWake } from './wake-message.js';
 
-/**
- * One request for a wake waits at the server for at most `expires` milliseconds. It is short because a consumer that was
- * made again right after its deletion may not notice a new message before the next request (nats-server 2.9.10). A
- * request that got lost is noticed after two missing signs of life, sent every `idle_heartbeat`.
- */
-const PULL: Expires & IdleHeartbeat = { expires: 6_000, idle_heartbeat: 1_500 };
 const ACK_TIMEOUT_MS = 2_000;
 const RETRY_MS = 250;
 const MAX_RETRY_MS = 5_000;
@@ -35,58 +29,76 @@ interface PullParts {
 export class TurnPull implements WakePull {
   private readonly stopping = new AbortController();
   private readonly running = new Set<Promise<void>>();
+  private readonly next: NextMessage;
+  private recovering = false;
+  private failures = 0;
 
   constructor(
     private readonly parts: PullParts,
     private readonly options: PullOptions,
   ) {
-    void this.pullUntilStopped();
+    this.next = new NextMessage(parts.link, {
+      onMessage: (message) => {
+        this.failures = 0;
+        this.take(message);
+        this.ask();
+      },
+      onNothing: () => this.ask(),
+      onTrouble: (reason) => void this.recover(reason),
+    });
+    parts.link.closed.addEventListener('abort', () => this.next.close(), { once: true });
+    parts.link.onUp(() => {
+      this.next.forget();
+      void this.recover();
+    });
   }
 
   stop(): void {
     this.stopping.abort(new Error('no more wakes are pulled'));
+    if (!this.next.waiting) this.next.close();
   }
 
   async idle(): Promise<void> {
     while (this.running.size > 0) await Promise.all(this.running);
   }
 
-  private async pullUntilStopped(): Promise<void> {
-    const { link, logger } = this.parts;
-    const { signal } = this.stopping;
-    let consumer: Consumer | undefined;
-    let failures = 0;
-    while (!signal.aborted && !link.closed.aborted) {
-      try {
-        if (this.running.size >= this.options.slots) {
-          await Promise.race(this.running);
-          continue;
-        }
-        await link.whenConnected(signal);
-        consumer ??= await this.bind();
-        const message = await consumer.next({ ...PULL });
-        failures = 0;
-        if (message !== null) this.take(message);
-      } catch (cause) {
-        consumer = undefined;
-        failures += 1;
-        if (signal.aborted || link.closed.aborted) return;
-        logger.warn({ error: cause, attempt: failures }, 'nats: pulling wakes failed, trying on');
-        await this.pause(Math.min(RETRY_MS * 2 ** Math.min(failures, 6), MAX_RETRY_MS));
-      }
-    }
+  private ask(): void {
+    if (this.stopping.signal.aborted) this.next.close();
+    else if (!this.recovering && this.parts.link.connected && this.running.size < this.options.slots) this.next.ask();
   }
 
-  private async bind(): Promise<Consumer> {
-    await this.parts.keeper.ensure();
-    const { name, consumer } = streams.turns;
-    return await this.parts.link.connection.jetstream().consumers.get(name, consumer);
+  /** Makes sure that stream and consumer stand, for as long as it takes, and goes on asking. */
+  private async recover(reason?: string): Promise<void> {
+    const { link, keeper } = this.parts;
+    if (this.recovering) return;
+    this.recovering = true;
+    let problem: unknown = reason;
+    while (!this.stopping.signal.aborted && !link.closed.aborted) {
+      if (problem !== undefined) await this.pauseAfter(problem);
+      if (!link.connected) break;
+      try {
+        await keeper.ensure();
+        break;
+      } catch (cause) {
+        problem = cause;
+      }
+    }
+    this.recovering = false;
+    this.ask();
+  }
+
+  private async pauseAfter(problem: unknown): Promise<void> {
+    this.failures += 1;
+    const { logger, link } = this.parts;
+    if (link.connected)
+      logger.warn({ error: problem, attempt: this.failures }, 'nats: pulling wakes failed, trying on');
+    await this.pause(Math.min(RETRY_MS * 2 ** Math.min(this.failures, 6), MAX_RETRY_MS));
   }
 
   /** Every message that arrives is handed over, given back or put away; none is dropped. */
-  private take(message: JsMsg): void {
-    if (this.stopping.signal.aborted) {
-      message.nak();
+  private take(message: Delivery): void {
+    if (this.stopping.signal.aborted || this.running.size >= this.options.slots) {
+      message.nak(0);
       return;
     }
     const decoded = decodeWake(message.subject, message.data);
@@ -96,41 +108,38 @@ export class TurnPull implements WakePull {
     }
     const work = decoded.kind === 'wake' ? this.handle(message, decoded.thread) : this.putAway(message, decoded.reason);
     this.running.add(work);
-    void work.finally(() => this.running.delete(work));
+    void work.finally(() => {
+      this.running.delete(work);
+      this.ask();
+    });
   }
 
-  private async handle(message: JsMsg, thread: { readonly userId: string; readonly threadId: string }): Promise<void> {
-    const { link, logger } = this.parts;
+  private async handle(message: Delivery, thread: { readonly userId: string; readonly threadId: string }): Promise<void> {
     const wake: Wake = {
       ...thread,
       redelivered: message.redelivered,
-      working: () => {
-        if (link.connected) message.working();
-      },
+      working: () => message.working(),
       ack: () => this.acked(message),
-      nak: (delayMs) => {
-        if (link.connected) message.nak(delayMs);
-      },
+      nak: (delayMs) => message.nak(delayMs),
     };
     try {
       await this.options.handle(wake);
     } catch (cause) {
-      logger.error({ error: cause, userId: thread.userId, threadId: thread.threadId }, 'a wake was not handled');
+      const { userId, threadId } = thread;
+      this.parts.logger.error({ error: cause, userId, threadId }, 'a wake was not handled');
     }
   }
 
-  private async acked(message: JsMsg): Promise<boolean> {
-    const { link, logger } = this.parts;
-    if (!link.connected) return false;
+  private async acked(message: Delivery): Promise<boolean> {
     try {
-      return await message.ackAck({ timeout: ACK_TIMEOUT_MS });
+      return await message.ack(ACK_TIMEOUT_MS);
     } catch (cause) {
-      logger.debug({ error: cause }, 'nats: an ack was not confirmed, the wake will come again');
+      this.parts.logger.debug({ error: cause }, 'nats: an ack was not confirmed, the wake will come again');
       return false;
     }
   }
 
-  private async putAway(message: JsMsg, reason: string): Promise<void> {
+  private async putAway(message: Delivery, reason: string): Promise<void> {
     const { deadLetters, logger } = this.parts;
     const payload = new TextDecoder().decode(message.data).slice(0, MAX_LETTER_CHARS);
     try {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Logger, silentLogger } from '@caribou/core';
+import { GatheredWrites, type Logger, silentLogger } from '@caribou/core';
 import { UnavailableError } from '@caribou/contracts';
 import { Redis } from 'ioredis';
 import { storeKeys, type StoreKeys } from './keys.js';
@@ -18,6 +18,8 @@ export interface RedisOptions {
 }
 
 const FIRST_RECONNECT_MS = 20;
+/** Under load commands of two milliseconds share a write. */
+const WRITES_PER_SECOND = 500;
 
 /**
  * One connection to Redis, reconnecting for ever. Commands wait a bounded time for it; a command that was sent when
@@ -27,8 +29,8 @@ export class RedisConnection {
   readonly keys: StoreKeys;
   private readonly client: Redis;
   private readonly timeoutMs: number;
+  private readonly writes = new GatheredWrites({ sustainedPerSecond: WRITES_PER_SECOND });
   private closed = false;
-  private gathering: Redis['stream'] | undefined;
 
   constructor(options: RedisOptions) {
     this.keys = storeKeys(options.keyPrefix ?? 'caribou:');
@@ -65,7 +67,7 @@ export class RedisConnection {
   async use<Reply>(command: (client: Redis) => Promise<Reply>): Promise<Reply> {
     await this.ready();
     try {
-      this.gather();
+      this.writes.gather(this.client.stream);
       return await command(this.client);
     } catch (error) {
       throw asAppError(error);
@@ -91,18 +93,6 @@ export class RedisConnection {
     if (this.client.status === 'ready')
       await Promise.race([this.client.quit(), delay(this.timeoutMs, undefined, { ref: false })]);
     this.client.disconnect();
-  }
-
-  /** Commands of one turn of the event loop go out in one write; a write costs this process more than a command. */
-  private gather(): void {
-    const { stream } = this.client;
-    if (this.gathering === stream) return;
-    this.gathering = stream;
-    stream.cork();
-    setImmediate(() => {
-      this.gathering = undefined;
-      stream.uncork();
-    });
   }
 
   private async ready(): Promise<void> {

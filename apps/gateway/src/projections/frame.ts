@@ -41,6 +41,8 @@ export interface StreamMemory {
   readonly tasks: Map<string, KnownTask>;
   /** Messages that are being streamed, summed up so far. */
   readonly partials: Map<string, PartialMessage>;
+  /** Metadata of the newest delta as text, and what it was made of: it changes with the model call only. */
+  messageMetadata?: { readonly key: string; readonly text: string };
 }
 
 export interface KnownTask {

@@ -38,3 +38,14 @@ export const modelMetadata = (origin: Origin, context: ProjectionContext): Metad
   ls_model_name: context.memory.model,
   ls_model_type: 'chat',
 });
+
+/** The same as JSON beside a message, with empty `tags`. Made once for all deltas of one answer. */
+export function messageMetadataText(origin: Origin, context: ProjectionContext): string {
+  const { memory } = context;
+  const known = memory.messageMetadata;
+  const key = `${memory.attempt} ${origin.step} ${origin.node} ${memory.model}`;
+  if (known?.key === key) return known.text;
+  const text = JSON.stringify({ tags: [], ...modelMetadata(origin, context) });
+  memory.messageMetadata = { key, text };
+  return text;
+}

@@ -1,12 +1,14 @@
 import { jsonFrame, NO_FRAMES, type Projection } from './frame.js';
 import { messageChunk } from './message-chunk.js';
-import { modelMetadata, nodeMetadata } from './message-metadata.js';
+import { messageMetadataText, nodeMetadata } from './message-metadata.js';
 
 /** Mode `messages-tuple` (event `messages`): deltas of AI messages, and tool messages whole. */
 export const messagesTuple: Projection = (event, context) => {
   switch (event.kind) {
     case 'message.delta':
-      return [jsonFrame('messages', [messageChunk(event), { tags: [], ...modelMetadata(event, context) }])];
+      return [
+        { event: 'messages', data: `[${JSON.stringify(messageChunk(event))},${messageMetadataText(event, context)}]` },
+      ];
     case 'message':
       return event.message.type === 'tool'
         ? [jsonFrame('messages', [event.message, { tags: [], ...nodeMetadata(event, context) }])]
