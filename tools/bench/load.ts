@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuMeter, type CpuByProcess, type Pids } from './cpu-time.js';
 import { inParallel, median, quantile } from './sample.js';
 import type { StreamTimes } from './sse-client.js';
@@ -118,12 +119,33 @@ export async function alternate(
   return firstTokens;
 }
 
-/** Delays of each token from the model to the reader, in milliseconds, with so many streams at once. */
-export async function tokenDelays(
-  target: Target,
-  load: { readonly streams: number; readonly script: string },
-): Promise<readonly number[]> {
-  const places = await target.prepare(load.streams);
-  const times = await inParallel(load.streams, load.streams, (index) => target.turn(places[index] ?? '', load.script));
-  return times.flatMap((time) => time.tokenDelaysMs);
+/** Streams that send tokens at a steady pace. */
+export interface PacedStreams {
+  readonly streams: number;
+  /** Tokens of each, and milliseconds between two of them. */
+  readonly tokens: number;
+  readonly everyMs: number;
+}
+
+/** Streams begin one after the other: 50 turns that start in the same millisecond would measure the starts. */
+const START_EVERY_MS = 20;
+/** After the last start, before delays count. */
+const SETTLE_MS = 500;
+
+/** Delays of tokens from the model to the reader, in milliseconds, while all of so many streams are open. */
+export async function tokenDelays(target: Target, load: PacedStreams): Promise<readonly number[]> {
+  const { streams, tokens, everyMs } = load;
+  const places = await target.prepare(streams);
+  const times = await inParallel(streams, streams, async (index) => {
+    await sleep(index * START_EVERY_MS);
+    return target.turn(places[index] ?? '', `#stamps ${tokens} ${everyMs}`);
+  });
+  const allOpenMs = (streams - 1) * START_EVERY_MS + SETTLE_MS;
+  const firstOverMs = tokens * everyMs;
+  return times.flatMap(({ tokenDelaysMs }, index) =>
+    tokenDelaysMs.filter((_, token) => {
+      const sentMs = index * START_EVERY_MS + token * everyMs;
+      return sentMs >= allOpenMs && sentMs < firstOverMs;
+    }),
+  );
 }

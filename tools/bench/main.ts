@@ -96,11 +96,11 @@ async function firstToken({ floor, caribou, times }: Bench): Promise<readonly Bu
 }
 
 async function tokens({ floor, caribou, times }: Bench): Promise<readonly Budget[]> {
-  const load = { streams: STAMPED_STREAMS, script: `#stamps ${times(120)} 40` };
+  const load = { streams: STAMPED_STREAMS, tokens: times(300), everyMs: 40 };
   const p99: number[] = [];
   say();
   for (const target of [floor, caribou]) {
-    await tokenDelays(target, { ...load, script: '#stamps 20 10' });
+    await tokenDelays(target, { ...load, tokens: 60 });
     const delays = await tokenDelays(target, load);
     p99.push(quantile(delays, 0.99));
     const figures = `p50 ${median(delays).toFixed(2)} ms, p99 ${quantile(delays, 0.99).toFixed(2)} ms`;

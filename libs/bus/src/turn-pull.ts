@@ -114,7 +114,10 @@ export class TurnPull implements WakePull {
     });
   }
 
-  private async handle(message: Delivery, thread: { readonly userId: string; readonly threadId: string }): Promise<void> {
+  private async handle(
+    message: Delivery,
+    thread: { readonly userId: string; readonly threadId: string },
+  ): Promise<void> {
     const wake: Wake = {
       ...thread,
       redelivered: message.redelivered,

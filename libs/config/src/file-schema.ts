@@ -35,7 +35,7 @@ export const ClocksFile = z
 
 export const RunnerFile = z
   .object({
-    slots: integer(32, 1, 1_000).describe('Runs at once in one agent-runner'),
+    slots: integer(64, 1, 1_000).describe('Runs at once in one agent-runner'),
     max_attempts: integer(5, 1, 100).describe('Attempts without a commit between them before a run ends as error'),
     max_turns: integer(100, 1, 1_000).describe('Model turns of a run whose request sets no recursion_limit'),
     max_turns_cap: integer(1_000, 1, 10_000).describe('Highest recursion_limit a request may ask for'),
