@@ -49,10 +49,10 @@ const LEDGER = command('echo side-effect >> /mnt/user-data/workspace/ledger; ech
 
 const bytes = (text: string) => (seen: Buffer) => seen.includes(text);
 
-/** Kills the victim at a point that was reached, while another runner is there to take over. */
+/** Kills the victim at a point that was reached, before it can notice what holds it up; another runner takes over. */
 async function killVictim(): Promise<void> {
-  rescuer = await stack.start('agent-runner');
   await victim.kill9();
+  rescuer = await stack.start('agent-runner');
 }
 
 interface Expected {
