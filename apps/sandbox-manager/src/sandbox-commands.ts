@@ -1,4 +1,11 @@
-import { InvalidRequestError, type OutputPiece, SandboxExec, type SandboxRead, SandboxWrite } from '@caribou/contracts';
+import {
+  InvalidRequestError,
+  type OutputPiece,
+  SandboxExec,
+  type SandboxRead,
+  type SandboxReadBytes,
+  SandboxWrite,
+} from '@caribou/contracts';
 import type { Clock, SandboxThread } from '@caribou/core';
 import {
   type BoxResult,
@@ -18,6 +25,8 @@ type ExecRequest = z.output<(typeof SandboxExec)['request']>;
 type ExecReply = z.output<(typeof SandboxExec)['reply']>;
 type ReadRequest = z.output<(typeof SandboxRead)['request']>;
 type ReadReply = z.output<(typeof SandboxRead)['reply']>;
+type BytesRequest = z.output<(typeof SandboxReadBytes)['request']>;
+type BytesReply = z.output<(typeof SandboxReadBytes)['reply']>;
 type WriteRequest = z.output<(typeof SandboxWrite)['request']>;
 type WriteReply = z.output<(typeof SandboxWrite)['reply']>;
 
@@ -144,6 +153,30 @@ export async function fileRead(request: ReadRequest, files: ThreadFiles): Promis
     }
   } catch (error) {
     if (error instanceof FileRefusedError) return { outcome: 'refused', reason: readRefusal(error.reason) };
+    throw error;
+  }
+}
+
+type BytesRefusal = Extract<BytesReply, { outcome: 'refused' }>['reason'];
+/** The other reasons belong to text. */
+const bytesRefusal = (reason: FileRefusal): BytesRefusal =>
+  reason === 'binary' || reason === 'too_large' || reason === 'no_space' ? 'not_regular' : reason;
+
+/** The bytes of a file that the request asks for, and its size when they were read. */
+export async function fileBytes(request: BytesRequest, files: ThreadFiles): Promise<BytesReply> {
+  try {
+    const handle = await files.openFile(threadOf(request), request.path);
+    try {
+      const { size } = await handle.stat();
+      const length = Math.min(request.max_bytes, Math.max(size - request.offset, 0));
+      const { bytesRead, buffer } = await handle.read(Buffer.alloc(length), 0, length, request.offset);
+      const base64 = buffer.subarray(0, bytesRead).toString('base64');
+      return { outcome: 'ok', base64, bytes: bytesRead, total_bytes: size };
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (error instanceof FileRefusedError) return { outcome: 'refused', reason: bytesRefusal(error.reason) };
     throw error;
   }
 }

@@ -173,6 +173,27 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
     expect(told).toContain('e\n');
   });
 
+  test('reads any part of any regular file as bytes, and no link or directory', async () => {
+    const command =
+      'printf "\\000\\377\\200x" > b; ln -s b link; ln b hard; mkdir -p d; mkfifo f; truncate -s 64M huge; printf GIF8 > one.gif';
+    await remote.exec(scope, { key: newKey(), command, ...limits }, going);
+    const read = (name: string, offset = 0, maxBytes = 100) =>
+      remote.readBytes(scope, { path: `/mnt/user-data/workspace/${name}`, offset, maxBytes }, going);
+    await remote.exec(scope, { key: newKey(), command: 'rm hard', ...limits }, going);
+
+    expect(await read('b')).toEqual({ outcome: 'ok', bytes: Buffer.from([0, 255, 128, 120]), totalBytes: 4 });
+    expect(await read('b', 1, 2)).toMatchObject({ bytes: Buffer.from([255, 128]), totalBytes: 4 });
+    expect(await read('b', 9)).toMatchObject({ bytes: Buffer.alloc(0), totalBytes: 4 });
+    expect(await read('huge', 2 ** 25, 3)).toMatchObject({ bytes: Buffer.alloc(3), totalBytes: 2 ** 26 });
+    await remote.exec(scope, { key: newKey(), command: 'ln one.gif twice; rm huge', ...limits }, going);
+    const refusals = await Promise.all(
+      ['link', 'd', 'f', 'one.gif', 'none', '../../etc/passwd'].map((name) => read(name)),
+    );
+    expect(refusals.map((refusal) => ('reason' in refusal ? refusal.reason : refusal.outcome))).toEqual([
+      ...['not_regular', 'is_directory', 'not_regular', 'not_regular', 'not_found', 'outside'],
+    ]);
+  });
+
   test('says why a file is refused', async () => {
     const read = (path: string) => remote.read(scope, { path, maxBytes: 100 }, going);
 

@@ -11,6 +11,7 @@ import {
   SandboxList,
   SandboxProbe,
   SandboxRead,
+  SandboxReadBytes,
   SandboxRelease,
   SandboxStat,
   SandboxWrite,
@@ -24,7 +25,7 @@ import type { Executor } from './executor.js';
 import { fileEdit } from './file-edit.js';
 import { fileGlob, fileGrep, fileList, fileStat } from './file-lookups.js';
 import { PathLocks } from './path-locks.js';
-import { execution, fileRead, fileWrite, type OutputTeller, threadOf } from './sandbox-commands.js';
+import { execution, fileBytes, fileRead, fileWrite, type OutputTeller, threadOf } from './sandbox-commands.js';
 import type { SandboxPool } from './sandbox-pool.js';
 import { Slots } from './slots.js';
 
@@ -92,6 +93,11 @@ export class SandboxHandlers {
   async read(@Payload() payload: unknown) {
     const request = await this.admitted(parseRequest(SandboxRead, payload));
     return fileRead(request, this.parts.files);
+  }
+
+  @MessagePattern(own(SandboxReadBytes))
+  async readBytes(@Payload() payload: unknown) {
+    return fileBytes(await this.admitted(parseRequest(SandboxReadBytes, payload)), this.parts.files);
   }
 
   @MessagePattern(own(SandboxEdit))

@@ -1,10 +1,12 @@
-import { SandboxEdit, SandboxGlob, SandboxGrep, SandboxList, SandboxStat } from '@caribou/contracts';
+import { SandboxEdit, SandboxGlob, SandboxGrep, SandboxList, SandboxReadBytes, SandboxStat } from '@caribou/contracts';
 import type { SandboxPort } from '@caribou/core';
 import { argsHash, onBehalfOf } from './sandbox-calls.js';
 import { type ManagerCalls, scopeFields } from './sandbox-manager-call.js';
 
 /** The part of a remote sandbox that lists, searches and edits files. Lookups change nothing and may be asked again. */
-export function remoteFiles(calls: ManagerCalls): Pick<SandboxPort, 'edit' | 'list' | 'glob' | 'grep' | 'stat'> {
+export function remoteFiles(
+  calls: ManagerCalls,
+): Pick<SandboxPort, 'edit' | 'list' | 'glob' | 'grep' | 'readBytes' | 'stat'> {
   return {
     edit: (scope, { key, path, oldText, newText, replaceAll }, signal) =>
       calls.ask({
@@ -59,6 +61,7 @@ export function remoteFiles(calls: ManagerCalls): Pick<SandboxPort, 'edit' | 'li
           ...onBehalfOf(key),
         }),
       }),
+    readBytes: readBytesBy(calls),
     stat: async (scope, { key, paths }, signal) => {
       const { files } = await calls.ask({
         contract: SandboxStat,
@@ -75,3 +78,21 @@ export function remoteFiles(calls: ManagerCalls): Pick<SandboxPort, 'edit' | 'li
     },
   };
 }
+
+const readBytesBy =
+  (calls: ManagerCalls): SandboxPort['readBytes'] =>
+  async (scope, { path, offset, maxBytes, key }, signal) => {
+    const reply = await calls.ask({
+      contract: SandboxReadBytes,
+      scope,
+      signal,
+      payload: (sandboxId) => ({
+        ...scopeFields(scope),
+        sandbox_id: sandboxId,
+        ...{ path, offset, max_bytes: maxBytes },
+        ...onBehalfOf(key),
+      }),
+    });
+    if (reply.outcome === 'refused') return reply;
+    return { outcome: 'ok', bytes: Buffer.from(reply.base64, 'base64'), totalBytes: reply.total_bytes };
+  };

@@ -54,6 +54,7 @@ export {
   ThreadState,
   ThreadStatus,
   type UploadedFileState,
+  ViewedImage,
 } from './thread-state.js';
 export {
   CancelAction,
@@ -97,6 +98,7 @@ export {
   SandboxStat,
   SandboxWrite,
 } from './rpc/sandbox.js';
+export { MAX_REPLY_FILE_BYTES, SandboxReadBytes } from './rpc/sandbox-bytes.js';
 export { assistantRoutes } from './http/assistants.js';
 export {
   type AssistantReply,

@@ -27,6 +27,10 @@ export const UploadedFileState = z.object({
 });
 export type UploadedFileState = z.infer<typeof UploadedFileState>;
 
+/** An image that the model looked at; its bytes stay in the file. */
+export const ViewedImage = z.object({ mime_type: z.string(), size: z.number().int().describe('Bytes') });
+export type ViewedImage = z.infer<typeof ViewedImage>;
+
 /** Every channel but `messages`. A field's merge rule stands in core's reducer. */
 export const ChannelValues = z.object({
   title: z.string().optional(),
@@ -35,6 +39,7 @@ export const ChannelValues = z.object({
   artifacts: z.array(z.string()).optional(),
   todos: z.array(Todo).optional(),
   uploaded_files: z.array(UploadedFileState).optional(),
+  viewed_images: z.record(z.string(), ViewedImage).optional().describe('By virtual path'),
 });
 export type ChannelValues = z.infer<typeof ChannelValues>;
 export type ChannelName = keyof ChannelValues;
@@ -46,6 +51,7 @@ export const CHANNEL_NAMES = [
   'artifacts',
   'todos',
   'uploaded_files',
+  'viewed_images',
 ] as const satisfies readonly ChannelName[];
 
 /** Channels a client may set by `POST /threads/{id}/state` or a run's input; the rest is server-owned. */

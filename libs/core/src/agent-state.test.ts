@@ -23,6 +23,9 @@ const update: fc.Arbitrary<StateUpdate> = fc.record(
     messages: fc.array(change, { maxLength: 6 }),
     artifacts: fc.array(fc.constantFrom('/x', '/y', '/z'), { maxLength: 3 }),
     title: fc.constantFrom('one', 'two'),
+    viewed_images: fc.dictionary(fc.constantFrom('/a', '/b'), fc.constant({ mime_type: 'image/png', size: 1 }), {
+      minKeys: 1,
+    }),
   },
   { requiredKeys: [] },
 );
@@ -99,6 +102,23 @@ describe(applyUpdate, () => {
       title: 'new',
     });
     expect(applyUpdate(state, JSON.parse('{}') as StateUpdate)).toEqual(state);
+  });
+});
+
+describe('images that were viewed', () => {
+  const image = (size: number) => ({ mime_type: 'image/png', size });
+
+  test('are joined by path, the newer one wins, and none at all clears them', () => {
+    const state: ThreadState = { messages: [], viewed_images: { '/a': image(1), '/b': image(2) } };
+
+    const { viewed_images } = applyUpdate(state, { viewed_images: { '/b': image(3), '/c': image(4) } });
+    expect(viewed_images).toEqual({ '/a': image(1), '/b': image(3), '/c': image(4) });
+    expect(applyUpdate(state, { viewed_images: {} }).viewed_images).toEqual({});
+    expect(joinUpdates({ viewed_images: { '/a': image(1) } }, { viewed_images: {} })).toEqual({ viewed_images: {} });
+  });
+
+  test('cannot be cleared and added in one update', () => {
+    expect(() => joinUpdates({ viewed_images: {} }, { viewed_images: { '/a': image(1) } })).toThrow('at once');
   });
 });
 

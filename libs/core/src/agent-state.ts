@@ -1,4 +1,5 @@
 import {
+  BugError,
   type Message,
   newId,
   REMOVE_ALL,
@@ -14,16 +15,19 @@ export const EMPTY_STATE: ThreadState = { messages: [] };
  * (the store finds new log entries by identity).
  *
  * Merge rules: `messages` append; the same id replaces in place; `remove` takes one out (an unknown id is
- * ignored), `__remove_all__` drops everything before it; `artifacts` union in first-seen order; every other
- * channel takes the last value.
+ * ignored), `__remove_all__` drops everything before it; `artifacts` union in first-seen order;
+ * `viewed_images` joined by path, none at all clears them; every other channel takes the last value.
  */
 export function applyUpdate(state: ThreadState, update: StateUpdate): ThreadState {
-  const { messages, artifacts, ...channels } = update;
+  const { messages, artifacts, viewed_images: images, ...channels } = update;
   const next: ThreadState = { ...state, ...withoutUndefined(channels) };
   if (artifacts !== undefined) next.artifacts = [...new Set([...(state.artifacts ?? []), ...artifacts])];
+  if (images !== undefined) next.viewed_images = clears(images) ? {} : { ...state.viewed_images, ...images };
   if (messages !== undefined && messages.length > 0) next.messages = mergeMessages(state.messages, messages);
   return next;
 }
+
+const clears = (images: Images): boolean => images !== undefined && Object.keys(images).length === 0;
 
 /** Whether an update would change nothing. */
 export const isEmptyUpdate = (update: StateUpdate): boolean =>
@@ -31,16 +35,30 @@ export const isEmptyUpdate = (update: StateUpdate): boolean =>
     ([key, value]) => value === undefined || (key === 'messages' && Array.isArray(value) && value.length === 0),
   );
 
-/** Joins two updates into one that has the effect of applying them in order. */
+/**
+ * Joins two updates into one that has the effect of applying them in order.
+ *
+ * @throws {BugError} when the first clears `viewed_images` and the second adds some: one update cannot say both.
+ */
 export function joinUpdates(first: StateUpdate, second: StateUpdate): StateUpdate {
   const joined: StateUpdate = { ...first, ...withoutUndefined(second) };
+  const images = joinImages(first.viewed_images, second.viewed_images);
   return {
     ...joined,
+    ...(images === undefined ? {} : { viewed_images: images }),
     ...(first.messages || second.messages ? { messages: [...(first.messages ?? []), ...(second.messages ?? [])] } : {}),
     ...(first.artifacts || second.artifacts
       ? { artifacts: [...new Set([...(first.artifacts ?? []), ...(second.artifacts ?? [])])] }
       : {}),
   };
+}
+
+type Images = StateUpdate['viewed_images'];
+
+function joinImages(first: Images, second: Images): Images {
+  if (first === undefined || second === undefined || clears(second)) return second ?? first;
+  if (clears(first)) throw new BugError('images are cleared and added at once');
+  return { ...first, ...second };
 }
 
 function mergeMessages(current: readonly Message[], changes: readonly (Message | RemoveMessage)[]): Message[] {

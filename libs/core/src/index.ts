@@ -37,6 +37,7 @@ export type {
   ThreadKey,
 } from './run-store.js';
 export {
+  type BytesOutcome,
   type EditOutcome,
   type ExecOutcome,
   type FoundOutcome,

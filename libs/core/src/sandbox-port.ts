@@ -30,6 +30,10 @@ export type ReadOutcome =
     }
   | { readonly outcome: 'refused'; readonly reason: string };
 
+export type BytesOutcome =
+  | { readonly outcome: 'ok'; readonly bytes: Uint8Array; readonly totalBytes: number }
+  | { readonly outcome: 'refused'; readonly reason: string };
+
 export type WriteOutcome =
   | { readonly outcome: 'ok'; readonly bytes: number }
   | { readonly outcome: 'refused'; readonly reason: string; readonly message?: string | undefined }
@@ -165,6 +169,12 @@ export interface SandboxPort {
     },
     signal: AbortSignal,
   ): Promise<GrepOutcome>;
+  /** A part of a file as bytes, at most 512 KiB; empty behind its end. `key` says which tool call asks, for the audit. */
+  readBytes(
+    scope: SandboxScope,
+    request: { readonly path: string; readonly offset: number; readonly maxBytes: number; readonly key?: string },
+    signal: AbortSignal,
+  ): Promise<BytesOutcome>;
   /** Whether files are there, in the order asked. */
   stat(
     scope: SandboxScope,

@@ -15,4 +15,9 @@ describe(leadChain, () => {
       'clarification',
     ]);
   });
+
+  test('a model that reads images is shown them, behind all that shapes its request but clarification', () => {
+    const names = leadChain({ sandbox: fakeSandbox() }, { vision: true }).map(({ name }) => name);
+    expect(names.slice(-3)).toEqual(['title', 'view-image', 'clarification']);
+  });
 });

@@ -9,6 +9,7 @@ import { threadData } from './thread-data.js';
 import { title, type TitleOptions } from './title.js';
 import { toolError } from './tool-error.js';
 import { uploads } from './uploads.js';
+import { viewImage } from './view-image.js';
 
 export interface ChainPorts {
   readonly sandbox: SandboxPort;
@@ -21,6 +22,8 @@ export interface ChainOptions {
   /** Rules for shell commands; the ones that ship when absent. */
   readonly commands?: CommandPolicy;
   readonly title?: TitleOptions;
+  /** The model reads images. */
+  readonly vision?: boolean;
 }
 
 /** The lead agent's middlewares. First is outermost for wraps and first for `before*`, last is first for `after*`. */
@@ -34,6 +37,7 @@ export function leadChain(ports: ChainPorts, options: ChainOptions = {}): readon
     sandboxAudit(ports.sandbox, options.commands), // outside tool-error: a blocked command reaches no tool, and a note is put on an answer
     toolError(), // innermost of the general tool layers: those outside see an answer, never an exception
     title(options.title), // afterModel runs in reverse: it names the answer as all later hooks left it
+    ...(options.vision === true ? [viewImage(ports.sandbox)] : []), // inside llm-error: read anew for each attempt, and never part of the thread
     clarification(), // always last: every layer sees the call, and none runs the tool
   ];
 }

@@ -157,7 +157,7 @@ export function fakeSandbox(
 function fakeFiles(
   files: Map<string, string>,
   edited: Set<string>,
-): Pick<SandboxPort, 'edit' | 'list' | 'glob' | 'grep' | 'stat'> {
+): Pick<SandboxPort, 'edit' | 'list' | 'glob' | 'grep' | 'readBytes' | 'stat'> {
   const noSearch = () => Promise.reject(new Error('the fake sandbox does not search'));
   return {
     edit(_scope, { key, path, oldText, newText, replaceAll }) {
@@ -178,6 +178,17 @@ function fakeFiles(
       }),
     glob: noSearch,
     grep: noSearch,
+    readBytes(_scope, { path, offset, maxBytes }) {
+      const text = files.get(path);
+      if (text === undefined) return Promise.resolve({ outcome: 'refused', reason: 'not_found' });
+      // A character of a file in memory is a byte, so that a test can put any bytes there.
+      const bytes = Buffer.from(text, 'latin1');
+      return Promise.resolve({
+        outcome: 'ok',
+        bytes: bytes.subarray(offset, offset + maxBytes),
+        totalBytes: bytes.length,
+      });
+    },
     stat: (_scope, { paths }) =>
       Promise.resolve(
         paths.map((path) => {

@@ -7,14 +7,20 @@ import { lsTool } from './ls.js';
 import { presentFilesTool } from './present-files.js';
 import { readFileTool } from './read-file.js';
 import { strReplaceTool } from './str-replace.js';
+import { viewImageTool } from './view-image.js';
 import { writeFileTool } from './write-file.js';
 
 export interface ToolPorts {
   readonly sandbox: SandboxPort;
 }
 
+export interface ToolOptions {
+  /** The model reads images. */
+  readonly vision: boolean;
+}
+
 /** The lead agent's tools in the order the model is told of them. */
-export function leadTools({ sandbox }: ToolPorts): readonly AnyTool[] {
+export function leadTools({ sandbox }: ToolPorts, { vision }: ToolOptions = { vision: false }): readonly AnyTool[] {
   return [
     lsTool(sandbox),
     globTool(sandbox),
@@ -25,5 +31,6 @@ export function leadTools({ sandbox }: ToolPorts): readonly AnyTool[] {
     bashTool(sandbox),
     presentFilesTool(sandbox),
     askClarificationTool(),
+    ...(vision ? [viewImageTool(sandbox)] : []),
   ];
 }

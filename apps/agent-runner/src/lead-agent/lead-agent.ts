@@ -23,20 +23,25 @@ export interface LeadAgentOptions {
  * @returns a loop that throws InvalidRequestError when the run names an unknown model.
  */
 export function leadAgent(ports: LeadAgentPorts, options: LeadAgentOptions): AgentLoop {
-  const tools = leadTools({ sandbox: ports.sandbox });
-  const toolNames = tools.map((tool) => tool.name);
+  const toolsFor = {
+    reading: leadTools({ sandbox: ports.sandbox }, { vision: false }),
+    seeing: leadTools({ sandbox: ports.sandbox }, { vision: true }),
+  };
   return ({ host, run, claimed, head, position }) => {
     const { kwargs, llm_call_count: turnsTaken } = claimed.run;
     const agentName = run.context.agent_name;
+    const model = ports.models.get(run.context.model_name);
+    const vision = model.supportsVision;
+    const tools = vision ? toolsFor.seeing : toolsFor.reading;
     return runAgent({
       chain: leadChain(
         { sandbox: ports.sandbox, conversions: ports.conversions },
-        { title: titleOptions(options.title, ports.models), commands: options.commandRules },
+        { title: titleOptions(options.title, ports.models), commands: options.commandRules, vision },
       ),
       tools,
-      model: ports.models.get(run.context.model_name),
+      model,
       systemPrompt: buildSystemPrompt({
-        toolNames,
+        toolNames: tools.map((tool) => tool.name),
         nowMs: run.clock.now(),
         ...(agentName === undefined ? {} : { agentName }),
       }),

@@ -5,10 +5,10 @@ import { rpc } from './contract.js';
 
 /** Whose sandbox, and under which epoch of the thread's lease the caller acts: the manager checks all three itself. */
 const scope = { user_id: UserId, thread_id: ThreadId, epoch: z.number().int().positive() };
-const box = { ...scope, sandbox_id: z.string().min(1).max(128) };
+export const box = { ...scope, sandbox_id: z.string().min(1).max(128) };
 
 /** Of a request that changes nothing: what it is asked for, for the audit. */
-const onBehalfOf = { key: z.string().min(1).max(200).optional().describe('run_id:tool_call_id') };
+export const onBehalfOf = { key: z.string().min(1).max(200).optional().describe('run_id:tool_call_id') };
 
 /** Most bytes of text one reply carries; NATS is configured for 8 MB. */
 export const MAX_REPLY_TEXT_BYTES = 256 * 1024;

@@ -1,0 +1,73 @@
+import {
+  type AnyTool,
+  type BytesOutcome,
+  defineTool,
+  formatVirtualPath,
+  parseVirtualPath,
+  type SandboxPort,
+  type ToolOutcome,
+} from '@caribou/core';
+import { z } from 'zod';
+import { IMAGE_EXTENSIONS, IMAGE_HEAD_BYTES, kindByContent, kindByName } from './image-kind.js';
+import { failed, refusalText, scopeOf } from './sandbox-request.js';
+
+/** Largest image that a model is shown. */
+const MAX_IMAGE_BYTES = 20 * 1024 * 1024;
+
+const Input = z.object({
+  image_path: z
+    .string()
+    .min(1)
+    .max(4096)
+    .describe('Absolute path of the image, below /mnt/user-data: jpg, jpeg, png, webp or gif.'),
+});
+
+/** Has the model look at an image of the thread: only its path, kind and size enter the state. */
+export function viewImageTool(sandbox: SandboxPort): AnyTool {
+  return defineTool({
+    name: 'view_image',
+    description:
+      'Look at an image file. You see it right after the call. jpg, jpeg, png, webp and gif, at most 20 MB. ' +
+      'Not for files that are no images, and not for several images at once.',
+    input: Input,
+    async run({ image_path: path }, context) {
+      if (!path.startsWith('/')) return failed(`Path must be absolute: ${path}`);
+      const place = parseVirtualPath(path);
+      if (place === null) return failed(refusalText('outside', path) ?? path);
+      const promised = kindByName(path);
+      if (promised === undefined) return failed(`Unsupported image format: ${path}. ${supported}`);
+      const head = { path, offset: 0, maxBytes: IMAGE_HEAD_BYTES, key: context.key };
+      const read = await sandbox.readBytes(scopeOf(context), head, context.run.signal);
+      return seen(read, { path, promised, key: formatVirtualPath(place) });
+    },
+  });
+}
+
+const supported = `Supported formats: ${IMAGE_EXTENSIONS.join(', ')}.`;
+
+interface Wanted {
+  readonly path: string;
+  /** Kind by the name. */
+  readonly promised: string;
+  /** The path in its one spelling. */
+  readonly key: string;
+}
+
+function seen(read: BytesOutcome, { path, promised, key }: Wanted): ToolOutcome {
+  if (read.outcome === 'refused') return failed(refused(read.reason, path));
+  if (read.totalBytes > MAX_IMAGE_BYTES) {
+    return failed(`Image is ${read.totalBytes} bytes; at most ${MAX_IMAGE_BYTES} bytes can be viewed: ${path}`);
+  }
+  const kind = kindByContent(read.bytes);
+  if (kind === undefined) return failed(`File is not an image: ${path}. ${supported}`);
+  if (kind !== promised) return failed(`File name does not fit its content, which is ${kind}: ${path}`);
+  const image = { mime_type: kind, size: read.totalBytes };
+  return { content: 'Successfully read image', update: { viewed_images: { [key]: image } } };
+}
+
+function refused(reason: string, path: string): string {
+  if (reason === 'not_found') return `Image file not found: ${path}`;
+  if (reason === 'is_directory' || reason === 'not_regular') return `Path is not a file: ${path}`;
+  if (reason === 'permission') return `Permission denied reading file: ${path}`;
+  return refusalText(reason, path) ?? `Could not read file '${path}': ${reason}`;
+}
