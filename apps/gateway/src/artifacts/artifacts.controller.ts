@@ -1,13 +1,16 @@
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import { fileRoutes, type RouteInput } from '@caribou/contracts';
-import type { UserFiles } from '@caribou/sandbox';
+import type { ThreadKey } from '@caribou/core';
+import { FileRefusedError, type UserFiles } from '@caribou/sandbox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '../auth/principal.js';
 import { answeringRefusals } from '../http/file-answer.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
 import { USER_FILES } from '../ports.js';
+import { archivePath } from './archive-entry.js';
 import { artifactPath } from './artifact-path.js';
-import { sendFile } from './send-file.js';
+import { sendEntry } from './send-entry.js';
+import { type OpenFile, sendFile } from './send-file.js';
 
 type Artifact = RouteInput<(typeof fileRoutes)['artifact']>;
 
@@ -25,7 +28,24 @@ export class ArtifactsController {
   ) {
     const path = artifactPath(params['*']);
     const thread = { userId: caller.userId, threadId: params.thread_id };
+    const options = { download: (query.download ?? '') !== '', request, reply };
+    const inside = archivePath(path);
+    const archive = inside === null ? null : await this.openArchive(thread, inside.archive);
+    if (inside !== null && archive !== null) {
+      await sendEntry(archive, inside.inner, options);
+      return;
+    }
     const handle = await answeringRefusals(path, () => this.files.open(thread, path));
-    await sendFile(handle, { path, download: (query.download ?? '') !== '', request, reply });
+    await sendFile(handle, path, options);
+  }
+
+  /** Null when a directory has the archive's name: what is below it are plain files. */
+  private async openArchive(thread: ThreadKey, path: string): Promise<OpenFile | null> {
+    try {
+      return await this.files.open(thread, path);
+    } catch (error) {
+      if (error instanceof FileRefusedError && error.reason === 'is_directory') return null;
+      return answeringRefusals(path, () => Promise.reject(error));
+    }
   }
 }

@@ -100,11 +100,13 @@ const artifact = route({
   group,
   method: 'GET',
   path: '/threads/:thread_id/artifacts/*',
-  summary: 'A file of a thread by its virtual path, such as mnt/user-data/outputs/report.md; ranges and ETags work.',
+  summary:
+    'A file of a thread by its virtual path, such as mnt/user-data/outputs/report.md, or inside a .skill archive, such as ' +
+    'mnt/user-data/outputs/x.skill/SKILL.md; ranges and ETags work.',
   params: ThreadPath.extend({ '*': z.string() }),
   query: z.object({ download: z.string().optional() }),
   reply: 'file',
-  refusals: [400, 404, 416],
+  refusals: [400, 404, 413, 416],
 });
 
 export const fileRoutes = { upload, list, limits, remove, artifact };

@@ -1,0 +1,119 @@
+import { TooLargeError } from '@caribou/contracts';
+import { BadRequestException, ForbiddenException, HttpException, NotFoundException } from '@nestjs/common';
+import { type Entry, fromFdPromise, type ZipFile } from 'yauzl';
+import type { OpenFile } from './send-file.js';
+
+const MAX_ENTRIES = 5_000;
+const MAX_ENTRY_BYTES = 16 * 1024 * 1024;
+/** An entry that grows more than this is no text or picture but a bomb; small ones may. */
+const MAX_RATIO = 200;
+const RATIO_FROM_BYTES = 1024 * 1024;
+
+const FILE_TYPE_MASK = 0o170000;
+const LINK_TYPE = 0o120000;
+
+export interface ArchivePath {
+  readonly archive: string;
+  /** Name of the entry. */
+  readonly inner: string;
+}
+
+/** Splits `…/x.skill/SKILL.md`; null for a path that leads into no `.skill` archive. */
+export function archivePath(path: string): ArchivePath | null {
+  const [, archive, inner] = /^(.+?\.skill)\/(.+)$/i.exec(path) ?? [];
+  return archive === undefined || inner === undefined ? null : { archive, inner };
+}
+
+const isLink = ({ externalFileAttributes }: Entry): boolean =>
+  ((externalFileAttributes >>> 16) & FILE_TYPE_MASK) === LINK_TYPE;
+
+/** Refuses what must not be opened. Its sizes are what the entry claims: reading stops when they are not true. */
+function requireHarmless(entry: Entry): Entry {
+  const { compressedSize, uncompressedSize } = entry;
+  if (entry.isEncrypted()) throw new BadRequestException('the entry is encrypted');
+  if (isLink(entry)) throw new ForbiddenException('the entry is a link');
+  if (uncompressedSize > MAX_ENTRY_BYTES) {
+    throw new TooLargeError(`the entry is larger than ${MAX_ENTRY_BYTES} bytes`);
+  }
+  if (uncompressedSize > RATIO_FROM_BYTES && uncompressedSize > compressedSize * MAX_RATIO) {
+    throw new TooLargeError('the entry is packed too tightly to be opened');
+  }
+  return entry;
+}
+
+/** The entry of that name, else the first whose path ends in it, as archives may have a folder around all. */
+async function entryNamed(zip: ZipFile, inner: string): Promise<Entry> {
+  let exact: Entry | undefined;
+  let ending: Entry | undefined;
+  let count = 0;
+  for await (const entry of zip.eachEntry()) {
+    count += 1;
+    if (count > MAX_ENTRIES) throw new TooLargeError(`the archive has more than ${MAX_ENTRIES} entries`);
+    if (entry.fileName.endsWith('/')) continue;
+    if (entry.fileName === inner) {
+      if (exact !== undefined) throw new BadRequestException('the archive has this entry twice');
+      exact = entry;
+    }
+    if (entry.fileName.endsWith(`/${inner}`)) ending ??= entry;
+  }
+  const found = exact ?? ending;
+  if (found === undefined) throw new NotFoundException(`${inner} is not in the archive`);
+  return requireHarmless(found);
+}
+
+/** What the reader of zip files throws is about the archive; refusals and failures of the disk pass. */
+async function readable<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    const fromDisk = typeof error === 'object' && error !== null && 'syscall' in error;
+    if (error instanceof HttpException || error instanceof TooLargeError || fromDisk) throw error;
+    throw new BadRequestException('this is no archive that can be read', { cause: error });
+  }
+}
+
+export interface ArchiveEntry {
+  readonly name: string;
+  readonly size: number;
+  /** Of its content, as the archive claims. */
+  readonly crc32: number;
+  /** At most `maxBytes` from its beginning. @throws {BadRequestException} when it cannot be inflated */
+  head(maxBytes: number): Promise<Uint8Array>;
+  /** The bytes from `start` to `end`, both included. Needs the archive open until it is through. */
+  bytes(start: number, end: number): AsyncGenerator<Uint8Array>;
+}
+
+/**
+ * An entry of an open `.skill` archive, which stays open. Nothing is unpacked onto the disk.
+ *
+ * @throws {NotFoundException} when there is none of that name
+ * @throws {BadRequestException} when the archive or the entry cannot be read, or the name is there twice
+ * @throws {ForbiddenException} when the entry is a link
+ * @throws {TooLargeError} when a limit is passed
+ */
+export async function openEntry(archive: OpenFile, inner: string): Promise<ArchiveEntry> {
+  const zip = await readable(() => fromFdPromise(archive.fd, { autoClose: false, lazyEntries: true }));
+  const entry = await readable(() => entryNamed(zip, inner));
+  async function* bytes(start: number, end: number): AsyncGenerator<Uint8Array> {
+    const inflating = (await zip.openReadStreamPromise(entry)) as AsyncIterable<Uint8Array>;
+    let at = 0;
+    for await (const chunk of inflating) {
+      const part = chunk.subarray(Math.max(start - at, 0), Math.max(end + 1 - at, 0));
+      if (part.byteLength > 0) yield part;
+      at += chunk.byteLength;
+      if (at > end) return;
+    }
+  }
+  return {
+    name: inner.slice(inner.lastIndexOf('/') + 1),
+    size: entry.uncompressedSize,
+    crc32: entry.crc32,
+    head: (maxBytes) =>
+      readable(async () => {
+        const chunks: Uint8Array[] = [];
+        for await (const chunk of bytes(0, maxBytes - 1)) chunks.push(chunk);
+        return Buffer.concat(chunks);
+      }),
+    bytes,
+  };
+}

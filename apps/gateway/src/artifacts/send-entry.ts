@@ -1,0 +1,33 @@
+import { Readable } from 'node:stream';
+import { openEntry } from './archive-entry.js';
+import { HEAD_BYTES, sendBody, type SendOptions } from './send-body.js';
+import { type OpenFile, versionOf } from './send-file.js';
+
+/** As documented for entries; skills change seldom and the archive is read anew for each. */
+const CACHE_CONTROL = 'private, max-age=300';
+
+/** Answers with an entry of an open `.skill` archive, inflated as it is sent, and closes the archive. */
+export async function sendEntry(archive: OpenFile, inner: string, options: SendOptions): Promise<void> {
+  let streaming = false;
+  try {
+    const stat = await archive.stat({ bigint: true });
+    const entry = await openEntry(archive, inner);
+    const stream = ({ start, end }: { start: number; end: number }): Readable => {
+      const bytes = Readable.from(entry.bytes(start, end), { objectMode: false });
+      bytes.once('close', () => void archive.close());
+      return bytes;
+    };
+    const body = {
+      name: entry.name,
+      size: entry.size,
+      modifiedMs: Number(stat.mtimeMs),
+      etag: `"${versionOf(stat)}-${entry.crc32.toString(36)}"`,
+      cacheControl: CACHE_CONTROL,
+      head: await entry.head(HEAD_BYTES),
+      stream,
+    };
+    streaming = await sendBody(body, options);
+  } finally {
+    if (!streaming) await archive.close();
+  }
+}
