@@ -14,6 +14,8 @@ export interface FleetOptions {
   /** Folder for CPU profiles of the gateway and the agent-runner. */
   readonly profileDir?: string;
   readonly runnerSlots?: number;
+  /** Default: bwrap. */
+  readonly sandboxDriver?: 'bwrap' | 'docker';
 }
 
 /** The whole system as processes of their own, on free loopback ports and with production clocks, and the floor. */
@@ -74,7 +76,7 @@ async function startAll(around: Surroundings, options: FleetOptions): Promise<Om
   const homeDir = join(around.folder, 'data');
   const configPath = join(around.folder, 'config.yaml');
   const slots = options.runnerSlots === undefined ? '' : `runner:\n  slots: ${options.runnerSlots}\n`;
-  await writeFile(configPath, `sandbox:\n  driver: bwrap\n${slots}`);
+  await writeFile(configPath, `sandbox:\n  driver: ${options.sandboxDriver ?? 'bwrap'}\n${slots}`);
   const redisUrl = `redis://127.0.0.1:${redis.port}`;
   const natsUrl = `nats://127.0.0.1:${nats.port}`;
   const env = {
@@ -87,6 +89,7 @@ async function startAll(around: Surroundings, options: FleetOptions): Promise<Om
     OPENAI_MODEL: 'caribou-demo',
     HOST: '127.0.0.1',
     PORT: '0',
+    ...(process.env.DOCKER_HOST === undefined ? {} : { DOCKER_HOST: process.env.DOCKER_HOST }),
   };
   const services = await Promise.all(SERVICES.map((name) => around.start(servicePlan(name, env, options.profileDir))));
   await Promise.all(services.map(({ port }) => untilServing(port)));

@@ -3,7 +3,7 @@ import type { CpuByProcess } from './cpu-time.js';
 import type { IdleCost } from './idle-threads.js';
 import type { LoadResult } from './load.js';
 import type { TurnCost, ValuesCost } from './long-thread.js';
-import type { SandboxCost } from './sandbox-cost.js';
+import type { SandboxCost, Spread } from './sandbox-cost.js';
 import { sum } from './sample.js';
 
 /** A figure beside what it may be. */
@@ -68,11 +68,17 @@ export function sayValues(cost: ValuesCost): void {
   );
 }
 
-export function saySandbox({ driverMs, managerMs, coldAcquireMs, warmAcquireMs }: SandboxCost): void {
-  say(`exec of true: the driver alone ${fixed(driverMs)} ms, through the sandbox-manager ${fixed(managerMs)} ms`);
-  say(
-    `acquire: cold ${fixed(coldAcquireMs)} ms, warm p50 ${fixed(warmAcquireMs.p50)} ms, p99 ${fixed(warmAcquireMs.p99)} ms`,
-  );
+export function saySandbox(cost: SandboxCost): void {
+  const row = (what: string, { p50, p99 }: Spread): void =>
+    say(`  ${what.padEnd(34)} p50 ${fixed(p50).padStart(7)} ms, p99 ${fixed(p99).padStart(7)} ms`);
+  row('acquire, cold', cost.coldAcquire);
+  row('acquire, warm', cost.warmAcquire);
+  row('exec of true, the driver alone', cost.driverExec);
+  row('exec of true, sandbox-manager', cost.managerExec);
+  row('write of 1 MiB', cost.write);
+  row('read of 1 MiB, in four replies', cost.read);
+  const { boxes, totalMs, failures } = cost.crowd;
+  say(`  ${boxes} new sandboxes at once: a command has run in each after ${fixed(totalMs, 0)} ms, ${failures} failed`);
 }
 
 export function sayIdle({ threads, before, after, cpuMsPerThread }: IdleCost): void {

@@ -2,110 +2,184 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
 import { newId, SandboxAcquire } from '@caribou/contracts';
-import { type SandboxScope, silentLogger } from '@caribou/core';
-import { BwrapDriver, DEFAULT_SANDBOX_LIMITS } from '@caribou/sandbox';
+import { type SandboxPort, type SandboxScope, silentLogger } from '@caribou/core';
+import {
+  BwrapDriver,
+  DEFAULT_SANDBOX_LIMITS,
+  DockerDriver,
+  type SandboxDriver,
+  type SandboxSettings,
+} from '@caribou/sandbox';
 import { createRedis, redisSandboxRegistry } from '@caribou/state';
 import type { Fleet } from './fleet.js';
 import { timed } from './long-thread.js';
 import { inTurn, median, quantile } from './sample.js';
-import { newThread, postJson } from './turns.js';
+
+/** Milliseconds. */
+export interface Spread {
+  readonly p50: number;
+  readonly p99: number;
+}
 
 export interface SandboxCost {
-  /** `true` by the driver alone, and by RPC through the sandbox-manager; medians in milliseconds. */
-  readonly driverMs: number;
-  readonly managerMs: number;
-  readonly coldAcquireMs: number;
-  readonly warmAcquireMs: { readonly p50: number; readonly p99: number };
+  readonly coldAcquire: Spread;
+  readonly warmAcquire: Spread;
+  /** `true` by the driver alone, and by RPC through the sandbox-manager with its journal and audit. */
+  readonly driverExec: Spread;
+  readonly managerExec: Spread;
+  /** 1 MiB in one request, and read in replies of 256 KiB. */
+  readonly write: Spread;
+  readonly read: Spread;
+  readonly crowd: Crowd;
 }
 
-const COMMAND = 'true';
-const TIMEOUT_MS = 30_000;
-const MAX_OUTPUT_BYTES = 1_024;
+export interface Crowd {
+  readonly boxes: number;
+  /** Until a command has run in each, sandboxes made included. */
+  readonly totalMs: number;
+  readonly failures: number;
+}
 
-/** What the sandbox-manager adds to a driver, or why there is no sandbox here. */
-export async function sandboxCost(fleet: Fleet, repeats: number): Promise<SandboxCost | string> {
+export type SandboxKind = 'bwrap' | 'docker';
+
+const CROWD = 64;
+const TIMEOUT_MS = 60_000;
+const FILE = '/mnt/user-data/workspace/megabyte';
+const LINE = `${'x'.repeat(63)}\n`;
+const LINES = 16_384;
+const LINES_PER_READ = 4_096;
+
+const spread = (values: readonly number[]): Spread => ({ p50: median(values), p99: quantile(values, 0.99) });
+
+function driverOf(kind: SandboxKind, homeDir: string): SandboxDriver {
+  const settings: SandboxSettings = {
+    driver: kind,
+    image: 'caribou-sandbox:latest',
+    limits: DEFAULT_SANDBOX_LIMITS,
+    homeDir,
+  };
+  return kind === 'bwrap' ? new BwrapDriver(settings) : new DockerDriver(settings);
+}
+
+/** Why sandboxes of this kind cannot be had on this machine, or null. */
+export async function sandboxMissing(kind: SandboxKind, homeDir: string): Promise<string | null> {
+  const probe = await driverOf(kind, homeDir).probe();
+  return probe.ok ? null : probe.reason;
+}
+
+/** What the sandboxes of a fleet cost, beside the driver alone. */
+export async function sandboxCost(fleet: Fleet, kind: SandboxKind, repeats: number): Promise<SandboxCost> {
   const homeDir = join(fleet.homeDir, '../own-driver');
-  await mkdir(homeDir, { mode: 0o711 });
-  const driver = new BwrapDriver({ driver: 'bwrap', image: '', limits: DEFAULT_SANDBOX_LIMITS, homeDir });
-  const probe = await driver.probe();
-  if (!probe.ok) return probe.reason;
-  const box = { sandboxId: 'bench', managerId: newId(), userId: 'bench', threadId: 'bench' };
+  await mkdir(homeDir, { mode: 0o711, recursive: true });
+  const driver = driverOf(kind, homeDir);
+  await driver.probe();
+  const box = { sandboxId: `caribou-bench-${newId()}`, managerId: newId(), userId: 'bench', threadId: 'bench' };
   await driver.create(box, { fresh: true });
-  const own = (): Promise<unknown> =>
-    driver.exec(
-      box,
-      { command: COMMAND, timeoutMs: TIMEOUT_MS, maxOutputBytes: MAX_OUTPUT_BYTES },
-      new AbortController().signal,
-    );
-  return withManager(fleet, async ({ exec, acquire }) => {
-    const coldAcquireMs = await timed(acquire);
-    await inTurn(3, () => Promise.all([own(), exec()]));
-    const pairs = await inTurn(repeats, async () => ({ driverMs: await timed(own), managerMs: await timed(exec) }));
-    const warm = await inTurn(repeats, () => timed(acquire));
-    return {
-      driverMs: median(pairs.map((pair) => pair.driverMs)),
-      managerMs: median(pairs.map((pair) => pair.managerMs)),
-      coldAcquireMs,
-      warmAcquireMs: { p50: median(warm), p99: quantile(warm, 0.99) },
-    };
-  });
+  const command = { command: 'true', timeoutMs: TIMEOUT_MS, maxOutputBytes: 1_024 };
+  const own = async (): Promise<void> => void (await driver.exec(box, command, new AbortController().signal));
+  try {
+    return await withManager(fleet, async (calls) => {
+      const exec = (): Promise<void> => calls.exec('warm');
+      const cold = await inTurn(Math.min(repeats, 20), (index) => timed(() => calls.acquire(`cold-${index}`)));
+      await calls.acquire('warm');
+      await inTurn(3, () => Promise.all([own(), exec()]));
+      const pairs = await inTurn(repeats, async () => ({ own: await timed(own), exec: await timed(exec) }));
+      const files = await inTurn(repeats, async () => ({
+        write: await timed(() => calls.write('warm')),
+        read: await timed(() => calls.read('warm')),
+      }));
+      return {
+        coldAcquire: spread(cold),
+        warmAcquire: spread(await inTurn(repeats, () => timed(() => calls.acquire('warm')))),
+        driverExec: spread(pairs.map((pair) => pair.own)),
+        managerExec: spread(pairs.map((pair) => pair.exec)),
+        write: spread(files.map((file) => file.write)),
+        read: spread(files.map((file) => file.read)),
+        crowd: await crowd(calls),
+      };
+    });
+  } finally {
+    await driver.remove(box);
+    // A fleet is killed at the end and leaves its containers.
+    const left = driverOf(kind, fleet.homeDir);
+    for (const listed of await left.list()) await left.removeInstance(listed);
+  }
 }
 
+async function crowd(calls: ManagerCalls): Promise<Crowd> {
+  const beganMs = performance.now();
+  const all = await Promise.allSettled(Array.from({ length: CROWD }, (_, index) => calls.exec(`crowd-${index}`)));
+  return {
+    boxes: CROWD,
+    totalMs: performance.now() - beganMs,
+    failures: all.filter(({ status }) => status === 'rejected').length,
+  };
+}
+
+/** Calls on behalf of a thread of that name. */
 interface ManagerCalls {
-  readonly exec: () => Promise<void>;
-  readonly acquire: () => Promise<void>;
+  acquire(name: string): Promise<void>;
+  exec(name: string): Promise<void>;
+  write(name: string): Promise<void>;
+  read(name: string): Promise<void>;
 }
 
-/** Calls of a sandbox-manager on behalf of a thread whose run the model holds, so that its lease lives meanwhile. */
+/** Calls of the fleet's sandbox-manager, for threads whose lease the bench holds in place of a runner. */
 async function withManager<Result>(fleet: Fleet, measure: (calls: ManagerCalls) => Promise<Result>): Promise<Result> {
   const redis = createRedis({ url: fleet.redisUrl });
   const bus = connectBus({ url: fleet.natsUrl, name: 'bench', logger: silentLogger, streams: [] });
   const registry = redisSandboxRegistry(redis);
   const rpc = createRpcClient(bus);
+  const suffix = newId().slice(0, 8);
+  const scopeOf = async (name: string): Promise<SandboxScope> => {
+    const scope = { userId: 'bench', threadId: `${name}-${suffix}`, epoch: 1 };
+    const { lease } = redis.keys.thread(scope);
+    await redis.use((client) => client.set(lease, `bench:${scope.epoch}`, 'PX', 600_000));
+    return scope;
+  };
   try {
     await bus.whenConnected();
-    const threadId = await newThread(fleet.apiUrl);
-    const input = { messages: [{ type: 'human', content: `#hold ${threadId}` }] };
-    const runsUrl = `${fleet.apiUrl}/threads/${threadId}/runs`;
-    const run = await postJson(runsUrl, { assistant_id: 'lead_agent', input });
-    const scope: SandboxScope = { userId: 'default', threadId, epoch: await epochOf(registry, threadId) };
     const sandbox = createRemoteSandbox({
       rpc,
       outputs: bus,
       isManagerAlive: (managerId) => registry.isManagerAlive(managerId),
       logger: silentLogger,
     });
-    const result = await measure({
-      exec: async () => {
-        const request = { key: newId(), command: COMMAND, timeoutMs: TIMEOUT_MS, maxOutputBytes: MAX_OUTPUT_BYTES };
-        const outcome = await sandbox.exec(scope, request, AbortSignal.timeout(TIMEOUT_MS));
-        if (outcome.outcome !== 'done' || outcome.exitCode !== 0) throw new Error(`exec: ${JSON.stringify(outcome)}`);
-      },
-      acquire: async () => {
-        await rpc.call(
-          { contract: SandboxAcquire },
-          { user_id: scope.userId, thread_id: threadId, epoch: scope.epoch },
-        );
+    return await measure({
+      ...fileCalls(sandbox, scopeOf),
+      acquire: async (name) => {
+        const { userId, threadId, epoch } = await scopeOf(name);
+        await rpc.call({ contract: SandboxAcquire }, { user_id: userId, thread_id: threadId, epoch });
       },
     });
-    await fetch(`${runsUrl}/${String(run['run_id'])}/cancel?wait=1`, {
-      method: 'POST',
-      signal: AbortSignal.timeout(35_000),
-    });
-    return result;
   } finally {
     await bus.close();
     await redis.close();
   }
 }
 
-/** Waits until a runner owns the thread. */
-async function epochOf(registry: ReturnType<typeof redisSandboxRegistry>, threadId: string): Promise<number> {
-  const deadlineMs = performance.now() + 10_000;
-  for (;;) {
-    const epoch = await registry.currentEpoch({ userId: 'default', threadId });
-    if (epoch !== 0) return epoch;
-    if (performance.now() > deadlineMs) throw new Error('no runner took the thread');
-    await new Promise((done) => setTimeout(done, 20));
-  }
+type NamedCalls = Omit<ManagerCalls, 'acquire'>;
+
+function fileCalls(sandbox: SandboxPort, scopeOf: (name: string) => Promise<SandboxScope>): NamedCalls {
+  const inTime = (): AbortSignal => AbortSignal.timeout(TIMEOUT_MS);
+  const expect = (what: string, { outcome }: { readonly outcome: string }, wanted: string): void => {
+    if (outcome !== wanted) throw new Error(`${what} answered ${outcome}`);
+  };
+  return {
+    exec: async (name) => {
+      const request = { key: newId(), command: 'true', timeoutMs: TIMEOUT_MS, maxOutputBytes: 1_024 };
+      expect('exec', await sandbox.exec(await scopeOf(name), request, inTime()), 'done');
+    },
+    write: async (name) => {
+      const request = { key: newId(), path: FILE, content: LINE.repeat(LINES), append: false };
+      expect('write', await sandbox.write(await scopeOf(name), request, inTime()), 'ok');
+    },
+    read: async (name) => {
+      const scope = await scopeOf(name);
+      for (let startLine = 1; startLine < LINES; startLine += LINES_PER_READ) {
+        const range = { startLine, endLine: startLine + LINES_PER_READ - 1, maxBytes: 256 * 1024 };
+        expect('read', await sandbox.read(scope, { path: FILE, ...range }, inTime()), 'ok');
+      }
+    },
+  };
 }

@@ -1,5 +1,6 @@
 export { BwrapDriver } from './bwrap-driver.js';
 export { chooseAmong, type SandboxDrivers, sandboxDrivers } from './choose-driver.js';
+export { DockerDriver } from './docker-driver.js';
 export {
   type BoxCommand,
   BoxGoneError,
