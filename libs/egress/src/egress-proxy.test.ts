@@ -140,6 +140,18 @@ describe('EgressProxy', () => {
     expect(await entry()).toMatchObject({ method: 'POST', host: 'site.test', port: portOf(target) });
   });
 
+  test('keeps a body in its frame when the connection header names its length away', async () => {
+    const { exchange } = await proxyWith();
+    const inner = 'GET /inner HTTP/1.1\r\nHost: site.test\r\n\r\n';
+
+    await exchange(
+      `GET http://site.test:${portOf(target)}/outer HTTP/1.1\r\nHost: x\r\nConnection: Content-Length\r\n` +
+        `Content-Length: ${inner.length}\r\n\r\n${inner}`,
+    );
+
+    expect(seen.map(({ url, body }) => [url, body])).toEqual([['/outer', inner]]);
+  });
+
   test('hands a redirect to the client and does not follow it', async () => {
     const { exchange, resolved } = await proxyWith();
 

@@ -9,12 +9,16 @@ const HOP_BY_HOP = new Set([
   ...['transfer-encoding', 'upgrade', 'expect', 'host'],
 ]);
 
-/** The headers that go on to the other side: not those of this connection, nor those that `Connection` names. */
+/**
+ * The headers that go on to the other side: not those of this connection, nor those that `Connection` names. It cannot
+ * name the length away: a body without a frame would be read as a further message.
+ */
 function endToEnd(message: IncomingMessage): Record<string, string[]> {
   const named = (message.headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase());
   const kept: Record<string, string[]> = {};
   for (const [name, values] of Object.entries(message.headersDistinct)) {
-    if (values !== undefined && !HOP_BY_HOP.has(name) && !named.includes(name)) kept[name] = values;
+    const isNamed = named.includes(name) && name !== 'content-length';
+    if (values !== undefined && !HOP_BY_HOP.has(name) && !isNamed) kept[name] = values;
   }
   return kept;
 }
