@@ -5,6 +5,9 @@ import { EgressProxy, type EgressProxyOptions } from './egress-proxy.js';
 import { parseEgressRule } from './egress-rules.js';
 import type { EgressEntry } from './proxied-connection.js';
 
+// A machine that has much else to do.
+jest.setTimeout(60_000);
+
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 
 async function listening<T extends Server>(server: T): Promise<T> {

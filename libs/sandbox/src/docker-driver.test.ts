@@ -1,5 +1,5 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -7,8 +7,9 @@ import {
   describeSandboxAbuse,
   describeSandboxDriver,
   describeWorkspaceQuota,
+  importImage,
+  missingForDocker,
 } from '@caribou/testing';
-import { openEngine } from './docker-engine.js';
 import { DockerDriver } from './docker-driver.js';
 import { commandIdentity } from './identity.js';
 import { DEFAULT_SANDBOX_LIMITS, type SandboxSettings } from './settings.js';
@@ -32,40 +33,6 @@ const settingsOf = (homeDir: string): SandboxSettings => ({
   skillsDir: join(homeDir, 'skills'),
 });
 
-/** Why there is nothing to test against, or null. Asked in a process of its own, as suites are declared synchronously. */
-function missing(): string | null {
-  if (!existsSync('/usr/bin/busybox') && !existsSync('/bin/busybox'))
-    return 'no busybox for the test image (apt install busybox-static)';
-  const ping = "new (require('dockerode'))().ping().then(() => process.exit(0), () => process.exit(1))";
-  return spawnSync(process.execPath, ['-e', ping], { timeout: 5000 }).status === 0
-    ? null
-    : 'no docker engine answers (DOCKER_HOST, /var/run/docker.sock)';
-}
-
-/** An image of one static busybox. */
-async function importImage(): Promise<void> {
-  const root = mkdtempSync(join(tmpdir(), 'caribou-image-'));
-  try {
-    for (const folder of ['bin', 'proc', 'tmp', 'etc', 'usr']) mkdirSync(join(root, folder));
-    const busybox = existsSync('/usr/bin/busybox') ? '/usr/bin/busybox' : '/bin/busybox';
-    copyFileSync(busybox, join(root, 'bin/busybox'));
-    const applets = execFileSync(busybox, ['--list'], { encoding: 'utf8' }).trim().split('\n');
-    for (const applet of applets) if (applet !== 'busybox') symlinkSync('busybox', join(root, 'bin', applet));
-    execFileSync('tar', ['-C', root, '-cf', join(root, '..', 'caribou-image.tar'), '.']);
-    const engine = openEngine(undefined);
-    const progress = await engine.importImage(join(root, '..', 'caribou-image.tar'), {
-      repo: 'caribou-sandbox-test',
-      tag: 'latest',
-    });
-    await new Promise((resolve, reject) =>
-      engine.modem.followProgress(progress, (error) => (error === null ? resolve(undefined) : reject(error))),
-    );
-  } finally {
-    rmSync(root, { recursive: true, force: true });
-    rmSync(join(root, '..', 'caribou-image.tar'), { force: true });
-  }
-}
-
 async function ready(homeDir: string): Promise<DockerDriver> {
   const driver = new DockerDriver(settingsOf(homeDir));
   const probe = await driver.probe();
@@ -80,10 +47,10 @@ function hasRunsc(): boolean {
   return spawnSync(process.execPath, ['-e', ask], { timeout: 5000 }).status === 0;
 }
 
-const reason = missing();
+const reason = missingForDocker();
 if (reason === null) {
   jest.setTimeout(60_000);
-  beforeAll(importImage, 60_000);
+  beforeAll(() => importImage('caribou-sandbox-test'), 60_000);
 
   const underTest = {
     make: ready,

@@ -7,6 +7,9 @@ import type { BoxSpec } from './driver.js';
 import { ExitSockets } from './exit-sockets.js';
 import { commandIdentity } from './identity.js';
 
+// A machine that has much else to do.
+jest.setTimeout(60_000);
+
 const box: BoxSpec = { sandboxId: 'caribou-1', managerId: 'm1', userId: 'default', threadId: 't1' };
 const asked = { fresh: false };
 
