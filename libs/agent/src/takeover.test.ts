@@ -45,14 +45,25 @@ interface Run {
   readonly attempts: number;
 }
 
+/** The person's message names a file that is there, of which the agent is told in front of the words. */
+const asked = { ...humanMessage('go', 'h1'), additional_kwargs: { files: [{ filename: 'a.txt' }] } };
+
+async function sandboxWithUpload(): Promise<FakeSandbox> {
+  const sandbox = fakeSandbox();
+  const { userId, threadId, epoch, signal } = fakeRun();
+  const file = { key: 'upload', path: '/mnt/user-data/uploads/a.txt', content: 'x', append: false };
+  await sandbox.write({ userId, threadId, epoch }, file, signal);
+  return sandbox;
+}
+
 /** Runs a script to its end; each cut ends one attempt, and the next goes on from what was committed. */
 async function runWithCuts(script: readonly ScriptedAnswer[], cuts: readonly Cut[]): Promise<Run> {
-  const sandbox = fakeSandbox();
+  const sandbox = await sandboxWithUpload();
   const model = scriptedModel(script);
   let head: FakeHost['head'] | undefined;
   let turnsTaken = 0;
   for (let attempt = 1; ; attempt += 1) {
-    const state = head?.state ?? { messages: [humanMessage('go', 'h1')] };
+    const state = head?.state ?? { messages: [asked] };
     const host = hostFor(state, cuts[attempt - 1]);
     const outcome = await orDeath(
       runAgent({
@@ -132,6 +143,8 @@ describe('a run that is taken over', () => {
     expect(new Set(ids).size).toBe(ids.length);
     expect(sandbox.executed).toEqual(['echo 1']);
     expect(state.messages).toHaveLength(4);
+    expect(textOf(state.messages[0]?.content ?? '').split('<uploaded_files>')).toHaveLength(2);
+    expect(state.uploaded_files).toEqual([expect.objectContaining({ filename: 'a.txt' })]);
   });
 
   test('every transcript without invalid calls is legal for a strict provider as it stands', async () => {

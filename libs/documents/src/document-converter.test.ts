@@ -126,7 +126,7 @@ describe('documentConverter', () => {
     const bomb = await zipFile({
       ...parts,
       '_rels/.rels': String(parts['_rels/.rels']).replace('word/document.xml', 'word/document.bin'),
-      'word/document.bin': `<w:document>${' '.repeat(120 * 1024 * 1024)}</w:document>`,
+      'word/document.bin': `<w:document>${' '.repeat(80 * 1024 * 1024)}</w:document>`,
     });
     const refused = converted(bomb, { kind: 'docx', limits: { maxHeapMib: 64 } });
     await expect(refused).rejects.toThrow(/MiB of memory|could not be read/);

@@ -8,6 +8,8 @@ import { REPLY_DESCRIPTOR } from './conversion-job.js';
 import { DEFAULT_DOCUMENT_LIMITS } from './limits.js';
 import { startLimited } from './start-limited.js';
 
+jest.setTimeout(60_000);
+
 /** Tries what a taken-over parser would try, and tells what came of it. */
 const probe = (written: string) => `
 const { Socket } = require('node:net');

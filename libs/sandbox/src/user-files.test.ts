@@ -18,6 +18,9 @@ import { FileRefusedError } from './file-refused.js';
 import { commandIdentity } from './identity.js';
 import { type UserFiles, userFiles } from './user-files.js';
 
+// One test makes 10,000 files.
+jest.setTimeout(60_000);
+
 const thread = { userId: 'default', threadId: 't1' };
 let home: string;
 let files: UserFiles;

@@ -2,6 +2,8 @@ import type { ConversionStore, PendingConversion, UploadKey } from '@caribou/cor
 import { openStores, startRedis, type StoreFixture, type TestServer, thread, waitFor } from '@caribou/testing';
 import { redisConversions } from './conversions.js';
 
+jest.setTimeout(60_000);
+
 let server: TestServer;
 let store: StoreFixture;
 let conversions: ConversionStore;
