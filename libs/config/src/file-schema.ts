@@ -60,6 +60,9 @@ export const LimitsFile = z
       "Disk a thread's files may take; a command over it is ended, looked at each second",
     ),
     workspace_files: integer(100_000, 100, 10_000_000).describe('Files and directories a thread may have'),
+    min_free_bytes: integer(268_435_456, 0, 1_099_511_627_776).describe(
+      'With less than this on the disk of CARIBOU_HOME nothing more is written, and commands that run for long are ended',
+    ),
     command_timeout_ms: integer(600_000, 100, 3_600_000).describe('Longest run of one command, in milliseconds'),
     max_output_bytes: integer(262_144, 1_024, 262_144).describe('Output kept of one command'),
   })

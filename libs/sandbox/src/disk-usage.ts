@@ -1,4 +1,4 @@
-import { closeSync, constants, type Dir, lstatSync, opendirSync, openSync } from 'node:fs';
+import { closeSync, constants, type Dir, lstatSync, opendirSync, openSync, statfsSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DATA_DIRECTORIES, type SandboxThread } from '@caribou/core';
 import { errnoOf, FileRefusedError } from './file-refused.js';
@@ -14,6 +14,8 @@ export interface DiskUsage {
   readonly tooDeep: boolean;
   /** There are more files than were counted. */
   readonly isFull: boolean;
+  /** What the disk still takes; also tells of files that were removed while a process writes to them. */
+  readonly freeBytes: number;
 }
 
 /** Each level keeps two descriptors open. */
@@ -85,10 +87,13 @@ async function addDirectory(path: string, tally: Tally, depth: number): Promise<
 /** Measures the three directories of a thread, at most `maxFiles` entries of them; nothing for a thread without. */
 export async function measureUsage(files: ThreadFiles, thread: SandboxThread, maxFiles: number): Promise<DiskUsage> {
   const tally = new Tally(maxFiles);
+  let freeBytes = Number.POSITIVE_INFINITY;
   for (const directory of DATA_DIRECTORIES) {
     try {
       const opened = await files.openDataDirectory(thread, directory);
       try {
+        const { bavail, bsize } = statfsSync(`/proc/self/fd/${opened.fd}`);
+        freeBytes = bavail * bsize;
         await addBelow(opened.fd, tally, 1);
       } finally {
         await opened.close();
@@ -97,5 +102,6 @@ export async function measureUsage(files: ThreadFiles, thread: SandboxThread, ma
       if (!(error instanceof FileRefusedError) || error.reason !== 'not_found') throw error;
     }
   }
-  return { bytes: Math.ceil(tally.bytes), files: tally.files, tooDeep: tally.tooDeep, isFull: tally.isFull };
+  const { bytes, files: count, tooDeep, isFull } = tally;
+  return { bytes: Math.ceil(bytes), files: count, tooDeep, isFull, freeBytes };
 }

@@ -12,8 +12,8 @@ import type { WorkspaceQuota } from './workspace-quota.js';
  *  Q2  with more than the quota a thread's commands still run, so that they can remove files, but none may write more
  *      than a few bytes to a file, and each is ended once there is more than there was at its start
  *  Q3  a command within its first second in a thread within the quota pays nothing but a timer
- *
- * Not seen: files that are removed while a process still writes to them; they last as long as the command.
+ *  Q4  files that a command has removed but still writes to are in no directory: when they fill the disk, all commands
+ *      that look at it then are ended, and those files go with them
  */
 
 const LOOK_MS = 1000;
@@ -61,11 +61,16 @@ async function watchedExec(
   const ended = new AbortController();
   const excess = new AbortController();
   const watching = watch(watched, ended.signal, () => excess.abort());
+  const strict = over === null ? command : { ...command, maxFileBytes: STRICT_FILE_BYTES };
   try {
-    const strict = over === null ? command : { ...command, maxFileBytes: STRICT_FILE_BYTES };
     const result = await driver.exec(box, strict, AbortSignal.any([signal, excess.signal]));
-    const isEnded = result.endedBy === 'cancel' && !signal.aborted;
-    return told(isEnded ? { ...result, endedBy: 'quota' } : result, await excessNow(watched, isEnded));
+    ended.abort();
+    const reason = await watching;
+    if (reason !== null && result.endedBy === 'cancel' && !signal.aborted) {
+      return { ...result, endedBy: 'quota', stderr: result.stderr + notice('ended', reason) };
+    }
+    const held = over === null ? null : quota.excess(await quota.usage(box));
+    return held === null ? result : { ...result, stderr: result.stderr + notice('nothing can be written', held) };
   } finally {
     ended.abort();
     await watching;
@@ -73,20 +78,10 @@ async function watchedExec(
   }
 }
 
-/** Why the result has to speak of the quota, or null: it was the end of the command, or held it back. */
-async function excessNow({ quota, box, over }: Watched, isEnded: boolean): Promise<string | null> {
-  if (over === null && !isEnded) return null;
-  return quota.excess(await quota.usage(box)) ?? (isEnded ? 'this thread had more files than it may have' : null);
-}
+const notice = (what: string, reason: string): string => `\n[${what}: ${reason}. Remove files to go on.]\n`;
 
-function told(result: BoxResult, reason: string | null): BoxResult {
-  if (reason === null) return result;
-  const what = result.endedBy === 'quota' ? 'ended' : 'nothing can be written';
-  return { ...result, stderr: `${result.stderr}\n[${what}: ${reason}. Remove files to go on.]\n` };
-}
-
-/** Looks until `ended`, and calls `onExcess` once there is too much. */
-async function watch(watched: Watched, ended: AbortSignal, onExcess: () => void): Promise<void> {
+/** Looks until `ended`; calls `onExcess` once there is too much, and answers of what. */
+async function watch(watched: Watched, ended: AbortSignal, onExcess: () => void): Promise<string | null> {
   const { quota, box, over, clock } = watched;
   const startedMs = clock.monotonicMs();
   const everyMs = over === null ? LOOK_MS : STRICT_LOOK_MS;
@@ -95,15 +90,16 @@ async function watch(watched: Watched, ended: AbortSignal, onExcess: () => void)
     await clock.sleep(waitMs, ended).catch((reason: unknown) => {
       if (!ended.aborted) throw reason;
     });
-    if (ended.aborted) return;
+    if (ended.aborted) return null;
     const beganMs = clock.monotonicMs();
     const usage = await lookAgain(quota, box);
     waitMs = Math.max(everyMs, (clock.monotonicMs() - beganMs) / LOOK_SHARE);
     if (usage !== null && isTooMuch(watched, usage, beganMs - startedMs)) {
       onExcess();
-      return;
+      return quota.excess(usage);
     }
   }
+  return null;
 }
 
 function isTooMuch({ quota, over }: Watched, usage: DiskUsage, ranMs: number): boolean {

@@ -7,6 +7,8 @@ import type { ThreadFiles } from './thread-files.js';
 export interface QuotaLimits {
   readonly workspaceBytes: number;
   readonly workspaceFiles: number;
+  /** With less than this on the disk nothing more is written. */
+  readonly minFreeBytes: number;
 }
 
 type Write = (thread: SandboxThread, path: string, content: Uint8Array) => Promise<number>;
@@ -39,11 +41,13 @@ export class WorkspaceQuota {
   ) {}
 
   /** Why a thread with these files may have no more, or null. */
-  excess({ bytes, files, tooDeep }: DiskUsage): string | null {
-    const { workspaceBytes, workspaceFiles } = this.limits;
+  excess({ bytes, files, tooDeep, freeBytes }: DiskUsage): string | null {
+    const { workspaceBytes, workspaceFiles, minFreeBytes } = this.limits;
     if (bytes > workspaceBytes)
       return `this thread's files take ${sizeText(bytes)}, and may take ${sizeText(workspaceBytes)}`;
     if (files > workspaceFiles) return `this thread has ${files} files, and may have ${workspaceFiles}`;
+    if (freeBytes < minFreeBytes)
+      return `the disk has ${sizeText(freeBytes)} left, and keeps ${sizeText(minFreeBytes)}`;
     return tooDeep ? `this thread's directories are nested deeper than ${MAX_MEASURED_DEPTH} levels` : null;
   }
 

@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@caribou/core';
@@ -14,8 +15,22 @@ import {
 import type { SandboxDriverUnderTest } from './sandbox-driver.js';
 
 const MiB = 1024 * 1024;
-const LIMITS = { workspaceBytes: 20 * MiB, workspaceFiles: 500 };
+const LIMITS = { workspaceBytes: 20 * MiB, workspaceFiles: 500, minFreeBytes: 24 * MiB };
 const NOTES = '/mnt/user-data/outputs/notes';
+
+const SMALL_DISK = ['-t', 'tmpfs', '-o', 'size=64m,mode=0755', 'caribou-test'];
+
+/** Whether this process may mount, in a mount namespace that a Docker engine beside it shares. */
+function canMount(): boolean {
+  if (process.getuid?.() !== 0 || existsSync('/.dockerenv')) return false;
+  const place = mkdtempSync(join(tmpdir(), 'caribou-mount-'));
+  try {
+    if (spawnSync('mount', [...SMALL_DISK, place]).status !== 0) return false;
+    return spawnSync('umount', [place]).status === 0;
+  } finally {
+    rmdirSync(place);
+  }
+}
 
 /** A bound on what the commands of a thread leave on disk, with any driver. */
 export function describeWorkspaceQuota(name: string, underTest: SandboxDriverUnderTest): void {
@@ -103,6 +118,35 @@ export function describeWorkspaceQuota(name: string, underTest: SandboxDriverUnd
       expect(result).toMatchObject({ endedBy: 'exit', exitCode: 0, stderr: '' });
       expect(await write('notes')).toBe(5);
     }, 60_000);
+
+    (canMount() ? test : test.skip)(
+      'removed files that a command still writes to do not fill the disk (where a disk of its own can be mounted)',
+      async () => {
+        const disk = mkdtempSync(join(tmpdir(), 'caribou-disk-'));
+        execFileSync('mount', [...SMALL_DISK, disk]);
+        const hidden = { ...box, sandboxId: `${box.sandboxId}-disk` };
+        const inside = await underTest.make(disk);
+        const within = withinQuota(inside, new WorkspaceQuota(underTest.files(disk), LIMITS), systemClock);
+        try {
+          await within.create(hidden, { fresh: true });
+          const fill =
+            'for n in 3 4 5 6 7 8; do eval "exec $n>hidden"; rm hidden; head -c 8000000 /dev/zero >&$n; done; sleep 30';
+          const command = { command: fill, timeoutMs: 60_000, maxOutputBytes: 8192 };
+          const filling = await within.exec(hidden, command, new AbortController().signal);
+
+          expect(filling).toMatchObject({
+            endedBy: 'quota',
+            stderr: expect.stringMatching(/the disk has \S+ MiB left/),
+          });
+          expect(statfsSync(disk).bavail * statfsSync(disk).bsize).toBeGreaterThan(60 * MiB);
+        } finally {
+          await within.remove(hidden);
+          execFileSync('umount', ['--lazy', disk]);
+          rmdirSync(disk);
+        }
+      },
+      60_000,
+    );
 
     test('an upload that would pass the quota is refused with the limit, and leaves nothing', async () => {
       const users = userFiles(home, LIMITS);
