@@ -23,10 +23,12 @@ function linkedPackages(): string {
 
 /** Node's permission model: no writes, processes, threads or addons, nothing to read but code; and no code from text. */
 function permissions(program: string): readonly string[] {
+  const named = ['dist/', PACKAGES, 'package.json'].map((path) => join(installation(program), path));
+  // Node 20 aborts when a path is named twice.
+  const readable = [...new Set([...named, linkedPackages()])];
   return [
     process.allowedNodeEnvironmentFlags.has('--permission') ? '--permission' : '--experimental-permission',
-    ...['dist/', PACKAGES, 'package.json'].map((path) => `--allow-fs-read=${join(installation(program), path)}`),
-    `--allow-fs-read=${linkedPackages()}`,
+    ...readable.map((path) => `--allow-fs-read=${path}`),
     '--disallow-code-generation-from-strings',
   ];
 }
