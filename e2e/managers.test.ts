@@ -7,7 +7,7 @@ import { runIdOf } from './client.js';
 import { nth, type Stack, type StackOptions, startStack } from './stack.js';
 import { linesOf } from './threads-on-disk.js';
 
-jest.setTimeout(240_000);
+jest.setTimeout(420_000);
 
 const ledgerTurn = (word: string, seconds: number): string =>
   `#tool bash ${JSON.stringify({
@@ -21,7 +21,7 @@ async function turns(stack: Stack, threadIds: readonly string[], script: string)
   return Promise.all(
     threadIds.map(async (threadId) => {
       const stream = await client.run(threadId, script);
-      await stream.end(120_000);
+      await stream.end(240_000);
       const run = await client.call<{ status: string }>('GET', `/threads/${threadId}/runs/${runIdOf(stream)}`);
       return run.body.status;
     }),
@@ -41,7 +41,7 @@ async function expectThreadsGoOn(stack: Stack, count: number): Promise<readonly 
   const second = turns(stack, threadIds, ledgerTurn('second', 3));
   await waitFor(() => threadIds.some((threadId) => times(stack, threadId, 'second') === 1), {
     what: 'the commands to start',
-    timeoutMs: 30_000,
+    timeoutMs: 90_000,
   });
   await nth(stack.managers, 0).kill9();
   expect(await second).toEqual(all);
@@ -111,7 +111,7 @@ if (busybox !== undefined && engine) {
 
       await waitFor(() => !threadsWithContainer().some((threadId) => threadIds.includes(threadId)), {
         what: 'the reaper to have removed all containers',
-        timeoutMs: 60_000,
+        timeoutMs: 120_000,
         everyMs: 500,
       });
       const some = threadIds.slice(0, 4);

@@ -44,7 +44,7 @@ async function greeter(): Promise<{ readonly server: Server; readonly port: numb
     socket.on('error', () => undefined);
     socket.end(WORDS);
   });
-  await new Promise<void>((resolve) => server.listen(0, '::', resolve));
+  await new Promise<void>((resolve) => server.listen(0, resolve));
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the server has no port');
   return { server, port: address.port, greeted: () => greeted };
