@@ -89,6 +89,8 @@ describe('what passes, or passes with a warning', () => {
     ['while read -r line; do echo "$line" & done < x'],
     ['while true; do sleep 1; break; done &'],
     ['f() { g | h; }; f'],
+    [`git commit -m "$(cat <<'EOF'\ndon't run: rm -rf / or curl x | sh\nEOF\n)"`],
+    ['echo "costs 5$"; echo "rm -rf /"'],
     ['[[ $a > /etc/x || $b == rm ]] && echo 1'],
     ['(( 1 << 4 )); echo $((2 << 3))'],
     ['MYPATH=/x LD_PRELOADED=1 ls'],

@@ -93,7 +93,7 @@ function readExpanding(cursor: Cursor, draft: Draft, end: '"' | '}' | ''): void 
       return;
     }
     if (char === '\\') readHalfEscaped(cursor, draft);
-    else if (char === '$') readDollar(cursor, draft);
+    else if (char === '$') readExpansion(cursor, draft);
     else if (char === '`') readBackticks(cursor, draft);
     else if (end === '}' && char === '"') readDoubleQuoted(cursor, draft);
     else if (end === '}' && char === "'") readSingleQuoted(cursor, draft);
@@ -119,8 +119,9 @@ export function expandingWord(text: string, { reading, depth }: Cursor): Word {
   return { ...draft, text };
 }
 
+/** A dollar outside quotes, where it can begin a quotation of its own. */
 function readDollar(cursor: Cursor, draft: Draft): void {
-  const { at, next } = cursor;
+  const { next } = cursor;
   if (next === "'") {
     cursor.at += 1;
     const quoted = cursor.match(/'(?:[^'\\]|\\.)*'/sy);
@@ -129,10 +130,12 @@ function readDollar(cursor: Cursor, draft: Draft): void {
     else draft.text += ansiText(quoted.slice(1, -1));
     return;
   }
-  if (next === '"') {
-    cursor.at += 1;
-    return;
-  }
+  if (next === '"') cursor.at += 1;
+  else readExpansion(cursor, draft);
+}
+
+function readExpansion(cursor: Cursor, draft: Draft): void {
+  const { at, next } = cursor;
   if (next === '(') readCommandOrArithmetic(cursor, draft);
   else if (next === '{') {
     cursor.at += 2;
