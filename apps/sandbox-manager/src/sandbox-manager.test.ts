@@ -35,7 +35,9 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
   async function startManager(): Promise<Manager> {
     const env = { NATS_URL: nats.url, REDIS_URL: redisServer.url, CARIBOU_HOME: home };
     const config = loadConfig(env, home);
-    const parts = connectParts({ ...config, sandbox: { ...config.sandbox, driver: 'bwrap' } }, silentLogger);
+    const own = { ...config.sandbox.limits, workspaceBytes: 8 * 1024 * 1024 };
+    const sandbox = { ...config.sandbox, driver: 'bwrap', limits: own } as const;
+    const parts = connectParts({ ...config, sandbox }, silentLogger);
     const options = { target: natsTarget(nats.url), queue: 'sandbox-manager', logger: silentLogger };
     const app = await NestFactory.createMicroservice(AppModule.on(parts), {
       ...rpcServerOptions({ ...options, subjectParams: { manager_id: parts.managerId } }),
@@ -199,6 +201,29 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
 
     expect(await read('/etc/passwd')).toEqual({ outcome: 'refused', reason: 'outside' });
     expect(await read('/mnt/user-data/workspace/none')).toEqual({ outcome: 'refused', reason: 'not_found' });
+  });
+
+  test('over the quota writes and edits are refused with the limit, and commands are told until there is room', async () => {
+    const path = '/mnt/user-data/workspace/note';
+    const write = () => remote.write(scope, { key: newKey(), path, content: 'text', append: false }, going);
+    const exec = (command: string) => remote.exec(scope, { key: newKey(), command, ...limits }, going);
+    await write();
+    await exec('head -c 9000000 /dev/zero > big');
+
+    const refused = {
+      outcome: 'refused',
+      reason: 'no_space',
+      message: expect.stringMatching(/^\S+\/note: this thread's files take 8\.\d MiB, and may take 8 MiB$/),
+    };
+    expect(await write()).toEqual(refused);
+    const edit = { key: newKey(), path, oldText: 'text', newText: 'other', replaceAll: false };
+    expect(await remote.edit(scope, edit, going)).toEqual(refused);
+    expect(await exec('cat note')).toMatchObject({
+      stdout: 'text',
+      stderr: expect.stringMatching(/\[nothing can be written: this thread's files take/),
+    });
+    expect(await exec('rm big')).toMatchObject({ stderr: '', exitCode: 0 });
+    expect(await write()).toEqual({ outcome: 'ok', bytes: 4 });
   });
 
   test('a caller that only stops waiting ends nothing; a cancelled run ends its command', async () => {

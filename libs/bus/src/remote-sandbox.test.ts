@@ -157,6 +157,23 @@ describe('remote sandbox', () => {
     expect(sandbox.binding(scope)?.sandbox_id).toBe('box-m2');
   });
 
+  test('a manager that is stopping is asked again until another takes its place', async () => {
+    let asked = 0;
+    const first = await manager('m1', {
+      exec: () => {
+        asked += 1;
+        throw new UnavailableError('stopping', { details: { dependency: 'sandbox-manager' } });
+      },
+    });
+    const running = sandbox.exec(scope, request, new AbortController().signal);
+    await waitFor(() => asked >= 2, { what: 'a second try' });
+    await manager('m2', { exec: () => done });
+    holder = 'm2';
+    await dies('m1', first);
+
+    expect(await running).toMatchObject({ outcome: 'done', stdout: 'out' });
+  });
+
   test('a manager that is slow but alive is waited for', async () => {
     let finish: (reply: unknown) => void = () => undefined;
     let asked = 0;
