@@ -10,7 +10,7 @@ export type {
   PendingConversion,
   UploadKey,
 } from './conversion-store.js';
-export { type CorkedStream, GatheredWrites, type WriteRate } from './gathered-writes.js';
+export { GatheredWrites } from './gathered-writes.js';
 export { type Logger, silentLogger } from './logger.js';
 export type {
   AgentMiddleware,
