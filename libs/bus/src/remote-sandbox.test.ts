@@ -196,6 +196,26 @@ describe('remote sandbox', () => {
     expect(asked).toBe(2);
   });
 
+  test('a cancelled run that gives its sandbox back at once still cancels its command', async () => {
+    const cancels: unknown[] = [];
+    let asked = 0;
+    await manager('m1', {
+      exec: () => ((asked += 1), forever()),
+      cancel: ({ key }) => (cancels.push(key), { cancelled: true }),
+      release: () => ({ released: true }),
+    });
+    const cancelled = new AbortController();
+    const options = { ...request, onOutput: () => undefined };
+    const cancelling = sandbox.exec(scope, options, cancelled.signal);
+    await waitFor(() => asked === 1, { what: 'the command' });
+    cancelled.abort(new RunCancelled('interrupt'));
+    const released = sandbox.release(scope);
+    await expect(cancelling).rejects.toThrow(RunCancelled);
+    await released;
+
+    expect(cancels).toEqual([request.key]);
+  });
+
   test('a cancelled run cancels its command with the epoch, a lost run tells nobody', async () => {
     const cancels: Record<string, unknown>[] = [];
     let asked = 0;

@@ -14,7 +14,7 @@ import type { CommandOutputs } from './bus.js';
 import { remoteFiles } from './remote-files.js';
 import type { RpcClient } from './rpc-client.js';
 import { argsHash, onBehalfOf, toExecOutcome, toReadOutcome, toWriteOutcome } from './sandbox-calls.js';
-import { ManagerCalls, scopeFields } from './sandbox-manager-call.js';
+import { type HeldSandbox, ManagerCalls, scopeFields } from './sandbox-manager-call.js';
 
 export interface RemoteSandboxOptions {
   readonly rpc: RpcClient;
@@ -39,11 +39,17 @@ export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort 
   const { rpc, outputs, isManagerAlive, logger, lookMs = 2_000, clock = systemClock } = options;
   const calls = new ManagerCalls({ rpc, isManagerAlive, logger, clock, lookMs });
   const cancelOnCancel = async <T>(job: KeyedJob, work: Promise<T>): Promise<T> => {
+    // The run gives its sandbox back as soon as it is cancelled, so what is to be told is known at that moment only.
+    let held = calls.known(job.scope);
+    const remember = (): unknown => (held = calls.known(job.scope));
+    job.signal.addEventListener('abort', remember, { once: true });
     try {
       return await work;
     } catch (cause) {
-      if (job.signal.reason instanceof RunCancelled) await cancelCommand({ rpc, logger, calls }, job);
+      if (job.signal.reason instanceof RunCancelled) await cancelCommand({ rpc, logger }, job, held);
       throw cause;
+    } finally {
+      job.signal.removeEventListener('abort', remember);
     }
   };
   return {
@@ -123,8 +129,11 @@ interface Parts {
 }
 
 /** Ends the command of a cancelled run; a manager that cannot be told ends it by its own time limit. */
-async function cancelCommand({ rpc, logger, calls }: Parts, { scope, key }: KeyedJob): Promise<void> {
-  const sandbox = calls.known(scope);
+async function cancelCommand(
+  { rpc, logger }: Pick<Parts, 'rpc' | 'logger'>,
+  { scope, key }: KeyedJob,
+  sandbox: HeldSandbox | undefined,
+): Promise<void> {
   if (sandbox === undefined) return;
   const subject = managerSubject(sandbox.managerId, SandboxCancel);
   const payload = { ...scopeFields(scope), sandbox_id: sandbox.sandboxId, key };
