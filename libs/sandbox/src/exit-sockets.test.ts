@@ -84,6 +84,17 @@ describe('ExitSockets', () => {
     expect(served).toEqual([{ ...box, managerId: 'm2' }]);
   });
 
+  test('is open again for a manager that takes a thread back after another one had it', async () => {
+    const [first, second] = [exitsAt(root), exitsAt(root)];
+    await first.open(box, asked);
+    await second.open({ ...box, managerId: 'm2' }, { fresh: true });
+
+    await knock(await first.open(box, { fresh: true }));
+
+    expect(served).toEqual([box]);
+    expect(readdirSync(join(root, 'egress', box.sandboxId))).toEqual(['m1']);
+  });
+
   test('removes the directory of a box that a dead manager left, but none that is in use here', async () => {
     const [dead, reaper] = [exitsAt(root), exitsAt(root)];
     const left = await dead.open(box, asked);

@@ -4,6 +4,7 @@ import {
   chownSync,
   closeSync,
   constants,
+  existsSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -46,6 +47,7 @@ export class ExitSockets {
   /** The directory of a box's exit, which is open from then on. Idempotent. With `fresh`, other managers' are removed. */
   async open(box: BoxSpec, { fresh }: { readonly fresh: boolean }): Promise<string> {
     if (fresh) this.removeOthers(box);
+    await this.closeIfRemoved(box);
     const known = this.exits.get(box.sandboxId);
     const opening = known ?? this.listen(box);
     this.exits.set(box.sandboxId, opening);
@@ -55,6 +57,12 @@ export class ExitSockets {
       if (this.exits.get(box.sandboxId) === opening) this.exits.delete(box.sandboxId);
       throw error;
     }
+  }
+
+  /** A manager that had the thread in between has removed the directory: what listens there is nobody's exit any more. */
+  private async closeIfRemoved(box: BoxSpec): Promise<void> {
+    const directory = await this.directoryOf(box);
+    if (directory !== undefined && !existsSync(join(directory, EXIT_SOCKET))) await this.close(box);
   }
 
   /** The directory of an open exit. */
