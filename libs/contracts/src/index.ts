@@ -89,16 +89,13 @@ export {
   SandboxCancel,
   SandboxEdit,
   SandboxExec,
-  SandboxGlob,
-  SandboxGrep,
-  SandboxList,
   SandboxProbe,
   SandboxRead,
   SandboxRelease,
-  SandboxStat,
   SandboxWrite,
 } from './rpc/sandbox.js';
 export { MAX_REPLY_FILE_BYTES, SandboxReadBytes } from './rpc/sandbox-bytes.js';
+export { SandboxGlob, SandboxGrep, SandboxList, SandboxStat } from './rpc/sandbox-lookups.js';
 export { assistantRoutes } from './http/assistants.js';
 export {
   type AssistantReply,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { rpc } from './contract.js';
-import { box, onBehalfOf } from './sandbox.js';
+import { box, onBehalfOf, path } from './sandbox.js';
 
 /** Most bytes of a file in one reply; base64 makes a third more of them. */
 export const MAX_REPLY_FILE_BYTES = 512 * 1024;
@@ -11,7 +11,7 @@ export const SandboxReadBytes = rpc({
   request: z.object({
     ...box,
     ...onBehalfOf,
-    path: z.string().min(1).max(4096),
+    path,
     offset: z.number().int().min(0),
     max_bytes: z.number().int().min(1).max(MAX_REPLY_FILE_BYTES),
   }),
