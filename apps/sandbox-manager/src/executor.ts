@@ -102,17 +102,13 @@ export class Executor {
 
   /** @throws {FencedError} unless `epoch` is that of the thread's live lease */
   async requireEpoch(thread: SandboxThread, epoch: number): Promise<void> {
-    if ((await this.options.registry.currentEpoch(thread)) !== epoch) throw notCurrent(thread);
+    if ((await this.options.registry.currentEpoch(thread)) === epoch) return;
+    throw new FencedError('the epoch is not the current one of the thread', { details: { threadId: thread.threadId } });
   }
 
-  /**
-   * Ends an execution (E5); false when none of that key runs here. The run may be over by now, and its lease with it.
-   *
-   * @throws {FencedError} for another epoch than that of a live lease
-   */
+  /** Ends an execution (E5); false when none of that key runs here. @throws {FencedError} for another epoch than the current */
   async cancel(thread: SandboxThread, epoch: number, key: string): Promise<boolean> {
-    const current = await this.options.registry.currentEpoch(thread);
-    if (current !== 0 && current !== epoch) throw notCurrent(thread);
+    await this.requireEpoch(thread, epoch);
     const present = this.running.get(runningKey(thread, key));
     present?.controller.abort(new ExecutionEnded('cancel'));
     return present !== undefined;
@@ -242,6 +238,3 @@ interface Outcome<Reply> {
 
 const otherArguments = (key: string): ConflictError =>
   new ConflictError('the key was used with other arguments', { details: { key } });
-
-const notCurrent = ({ threadId }: SandboxThread): FencedError =>
-  new FencedError('the epoch is not the current one of the thread', { details: { threadId } });

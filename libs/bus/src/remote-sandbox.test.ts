@@ -196,24 +196,46 @@ describe('remote sandbox', () => {
     expect(asked).toBe(2);
   });
 
-  test('a cancelled run that gives its sandbox back at once still cancels its command', async () => {
-    const cancels: unknown[] = [];
+  test('a sandbox is given back only after the cancel of its command was answered, and then at once', async () => {
+    const told: string[] = [];
     let asked = 0;
+    let answer: (reply: object) => void = () => undefined;
     await manager('m1', {
       exec: () => ((asked += 1), forever()),
-      cancel: ({ key }) => (cancels.push(key), { cancelled: true }),
-      release: () => ({ released: true }),
+      cancel: ({ key }) => {
+        told.push(`cancel ${String(key)}`);
+        return new Promise((resolve) => (answer = resolve));
+      },
+      release: () => (told.push('release'), { released: true }),
     });
     const cancelled = new AbortController();
-    const options = { ...request, onOutput: () => undefined };
-    const cancelling = sandbox.exec(scope, options, cancelled.signal);
+    const cancelling = sandbox.exec(scope, { ...request, onOutput: () => undefined }, cancelled.signal);
+    const gone = expect(cancelling).rejects.toThrow(RunCancelled);
     await waitFor(() => asked === 1, { what: 'the command' });
     cancelled.abort(new RunCancelled('interrupt'));
-    const released = sandbox.release(scope);
-    await expect(cancelling).rejects.toThrow(RunCancelled);
-    await released;
+    const released = sandbox.release(scope).then(() => told.push('released'));
+    await waitFor(() => told.length > 0, { what: 'the cancel' });
+    await bus.ping(5_000);
+    expect(told).toEqual([`cancel ${request.key}`]);
 
-    expect(cancels).toEqual([request.key]);
+    answer({ cancelled: true });
+    await Promise.all([gone, released]);
+
+    expect(told).toEqual([`cancel ${request.key}`, 'release', 'released']);
+  });
+
+  test('a command that is not cancelled does not hold up a release', async () => {
+    let asked = 0;
+    await manager('m1', { exec: () => ((asked += 1), forever()), release: () => ({ released: true }) });
+    const lost = new AbortController();
+    const running = sandbox.exec(scope, request, lost.signal);
+    const gone = expect(running).rejects.toThrow(RunLost);
+    await waitFor(() => asked === 1, { what: 'the command' });
+
+    await sandbox.release(scope);
+
+    lost.abort(new RunLost('lease'));
+    await gone;
   });
 
   test('a cancelled run cancels its command with the epoch, a lost run tells nobody', async () => {

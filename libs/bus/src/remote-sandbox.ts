@@ -9,12 +9,13 @@ import {
   SandboxRelease,
   SandboxWrite,
 } from '@caribou/contracts';
-import { type Clock, type Logger, RunCancelled, type SandboxPort, type SandboxScope, systemClock } from '@caribou/core';
+import { type Clock, type Logger, type SandboxPort, type SandboxScope, systemClock } from '@caribou/core';
 import type { CommandOutputs } from './bus.js';
+import { CommandsInFlight, type KeyedJob } from './commands-in-flight.js';
 import { remoteFiles } from './remote-files.js';
 import type { RpcClient } from './rpc-client.js';
 import { argsHash, onBehalfOf, toExecOutcome, toReadOutcome, toWriteOutcome } from './sandbox-calls.js';
-import { type HeldSandbox, ManagerCalls, scopeFields } from './sandbox-manager-call.js';
+import { ManagerCalls, scopeFields } from './sandbox-manager-call.js';
 
 export interface RemoteSandboxOptions {
   readonly rpc: RpcClient;
@@ -38,20 +39,7 @@ const RELEASE_TIMEOUT_MS = 5_000;
 export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort {
   const { rpc, outputs, isManagerAlive, logger, lookMs = 2_000, clock = systemClock } = options;
   const calls = new ManagerCalls({ rpc, isManagerAlive, logger, clock, lookMs });
-  const cancelOnCancel = async <T>(job: KeyedJob, work: Promise<T>): Promise<T> => {
-    // The run gives its sandbox back as soon as it is cancelled, so what is to be told is known at that moment only.
-    let held = calls.known(job.scope);
-    const remember = (): unknown => (held = calls.known(job.scope));
-    job.signal.addEventListener('abort', remember, { once: true });
-    try {
-      return await work;
-    } catch (cause) {
-      if (job.signal.reason instanceof RunCancelled) await cancelCommand({ rpc, logger }, job, held);
-      throw cause;
-    } finally {
-      job.signal.removeEventListener('abort', remember);
-    }
-  };
+  const commands = new CommandsInFlight((job) => cancelCommand({ rpc, logger, calls }, job));
   return {
     exec: async (scope, { key, command, timeoutMs, maxOutputBytes, audit, onOutput }, signal) => {
       const stop = onOutput === undefined ? undefined : outputs.subscribeOutput({ ...scope, key }, onOutput);
@@ -70,7 +58,7 @@ export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort 
           ...(audit === undefined ? {} : { audit }),
         }),
       });
-      return toExecOutcome(await cancelOnCancel({ scope, key, signal }, asked.finally(stop)));
+      return toExecOutcome(await commands.follow({ scope, key, signal }, asked.finally(stop)));
     },
     read: async (scope, { key, path, startLine, endLine, maxBytes }, signal) => {
       const reply = await calls.ask({
@@ -112,14 +100,11 @@ export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort 
       const sandbox = calls.known(scope);
       return sandbox === undefined ? undefined : { sandbox_id: sandbox.sandboxId, driver: sandbox.driver };
     },
-    release: (scope) => release({ rpc, logger, calls }, scope),
+    release: async (scope) => {
+      await commands.settled(scope);
+      await release({ rpc, logger, calls }, scope);
+    },
   };
-}
-
-interface KeyedJob {
-  readonly scope: SandboxScope;
-  readonly key: string;
-  readonly signal: AbortSignal;
 }
 
 interface Parts {
@@ -129,11 +114,8 @@ interface Parts {
 }
 
 /** Ends the command of a cancelled run; a manager that cannot be told ends it by its own time limit. */
-async function cancelCommand(
-  { rpc, logger }: Pick<Parts, 'rpc' | 'logger'>,
-  { scope, key }: KeyedJob,
-  sandbox: HeldSandbox | undefined,
-): Promise<void> {
+async function cancelCommand({ rpc, logger, calls }: Parts, { scope, key }: KeyedJob): Promise<void> {
+  const sandbox = calls.known(scope);
   if (sandbox === undefined) return;
   const subject = managerSubject(sandbox.managerId, SandboxCancel);
   const payload = { ...scopeFields(scope), sandbox_id: sandbox.sandboxId, key };

@@ -78,7 +78,7 @@ export const SandboxBlocked = rpc({
   timeoutMs: 5_000,
 });
 
-/** Ends the command of `key`; refused while another epoch holds the thread. Idempotent. */
+/** Ends the command of `key`; refused unless the epoch is the thread's current one. Idempotent. */
 export const SandboxCancel = rpc({
   name: 'cancel',
   request: z.object({ ...box, key: z.string().min(1).max(200) }),
