@@ -16,6 +16,8 @@ const swcForJsx = {
 };
 
 const shared = {
+  // An upper bound for a machine under load; tests that wait longer say so themselves.
+  testTimeout: 30_000,
   testEnvironment: 'node',
   transform: {
     '^.+\\.tsx$': ['@swc/jest', { ...swcForJsx, swcrc: false }],

@@ -27,6 +27,8 @@ export interface AgentRun {
 
 /** What comes after a node: another one, or an end; an end with an open `next` is a breakpoint. */
 export type Decision =
+  /** The host asked to stop at a border inside the node. */
+  | { readonly kind: 'yielded' }
   | { readonly kind: 'next'; readonly node: NextNode }
   | { readonly kind: 'end'; readonly next?: readonly NextNode[] }
   | {

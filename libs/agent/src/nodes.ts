@@ -1,4 +1,4 @@
-import { type AiMessage, newId, textOf } from '@caribou/contracts';
+import { type AiMessage, newId, textOf, type ThreadState } from '@caribou/contracts';
 import type { AgentRun, Decision } from './agent-run.js';
 import { executeToolCalls } from './execute-tool-calls.js';
 import { takeModelTurn } from './model-turn.js';
@@ -9,17 +9,30 @@ import { taskStart, type TurnDraft } from './turn-draft.js';
 export async function takeModelNode(agent: AgentRun, draft: TurnDraft, turnsLeft: number): Promise<Decision> {
   const { chain, run } = agent;
   if (turnsLeft <= 0) return refuseTurn(agent.options.maxTurns, draft);
-  if (await draft.runHooks(chain, 'beforeModel', run)) return { kind: 'end' };
+  const before = await draft.runHooks(chain, 'beforeModel', run);
+  if (before.ended) return { kind: 'end' };
+  if (before.durable && (await agent.host.commit(draft.take(['model_request']))) === 'yield') return YIELDED;
   const start = taskStart('model_request', draft.step);
   await run.emit(start);
   const message = await takeModelTurn({ ...agent, tools: toolsOf(agent), state: draft.state, step: draft.step });
   draft.add([start], [{ messages: [message] }]);
-  draft.count(message.usage_metadata);
-  const ended = await draft.runHooks(chain, 'afterModel', run);
-  if (message.additional_kwargs['deerflow_error_fallback'] === true) return { kind: 'failed', error: errorOf(message) };
-  if (ended || !hasPending(pendingCalls(draft.state))) return { kind: 'end' };
-  return { kind: 'next', node: 'tools' };
+  draft.count(agent.model.name, message.usage_metadata);
+  const slow = chain.some((middleware) => middleware.isSlowAfterModel?.(draft.state, run) === true);
+  if (slow && (await agent.host.commit(draft.take(['after_model']))) === 'yield') return YIELDED;
+  return takeAfterModel(agent, draft);
 }
+
+/** The hooks behind an answer, and what comes of it. */
+export async function takeAfterModel({ chain, run }: AgentRun, draft: TurnDraft): Promise<Decision> {
+  const failure = failureOf(draft.state);
+  const { ended, again } = await draft.runHooks(chain, 'afterModel', run);
+  if (failure !== undefined) return { kind: 'failed', error: failure };
+  if (ended) return { kind: 'end' };
+  if (hasPending(pendingCalls(draft.state))) return { kind: 'next', node: 'tools' };
+  return again ? { kind: 'next', node: 'model_request' } : { kind: 'end' };
+}
+
+const YIELDED = { kind: 'yielded' } as const;
 
 /** The unanswered tool calls of the last AI message; each call is a task of its own, as in LangChain's agent. */
 export async function takeToolsNode(agent: AgentRun, draft: TurnDraft): Promise<Decision> {
@@ -40,7 +53,10 @@ const toolsOf = ({ tools, chain }: AgentRun): AgentRun['tools'] => [
   ...chain.flatMap((middleware) => middleware.tools ?? []),
 ];
 
-function errorOf(message: AiMessage): { readonly name: string; readonly message: string } {
+/** The error of a model that failed for good, by the mark of the message in its place. */
+function failureOf({ messages }: ThreadState): { readonly name: string; readonly message: string } | undefined {
+  const message = messages.at(-1);
+  if (message?.type !== 'ai' || message.additional_kwargs['deerflow_error_fallback'] !== true) return undefined;
   const name = message.additional_kwargs['error_type'];
   return { name: typeof name === 'string' ? name : 'ModelError', message: textOf(message.content) };
 }

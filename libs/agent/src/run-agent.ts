@@ -1,17 +1,17 @@
 import { FencedError, type NextNode } from '@caribou/contracts';
 import { type LoopOutcome, RunDraining, RunLost } from '@caribou/core';
 import type { AgentRun, Decision, LoopOptions } from './agent-run.js';
-import { takeModelNode, takeToolsNode } from './nodes.js';
+import { takeAfterModel, takeModelNode, takeToolsNode } from './nodes.js';
 import { TurnDraft } from './turn-draft.js';
 
-type Ending = Exclude<Decision, { kind: 'next' }> | { readonly kind: 'yielded' };
+type Ending = Exclude<Decision, { kind: 'next' }>;
 
 /**
  * Runs the agent from a committed state to the end of the run: hooks, model, tools, and a commit after each node but
  * the last, which the outcome hands back. An AI message with tool calls is committed before any tool starts.
  *
  * From 'start' the `beforeAgent` hooks run (again after a takeover: what they changed was not committed then), from
- * 'tools' the unanswered calls of the last AI message, from 'end' only `afterAgent`.
+ * 'after_model' the hooks behind the last answer, from 'tools' its unanswered calls, from 'end' only `afterAgent`.
  *
  * Reaching `maxTurns` fails the run as GraphRecursionError, as LangGraph does, so that a client can tell an unfinished
  * task from an answer; what was committed stays, and a visible last message says what happened.
@@ -29,8 +29,10 @@ export async function runAgent(agent: AgentRun): Promise<LoopOutcome> {
   }
   if (ending.kind === 'yielded') return ending;
   await draft.runHooks(agent.chain, 'afterAgent', agent.run);
-  if (ending.kind === 'end') return { kind: 'finished', last: draft.take(ending.next ?? []) };
-  return { ...ending, last: draft.take([]) };
+  const { stopReason } = draft;
+  const why = stopReason === undefined ? {} : { stopReason };
+  if (ending.kind === 'end') return { kind: 'finished', last: draft.take(ending.next ?? []), ...why };
+  return { ...why, ...ending, last: draft.take([]) };
 }
 
 async function takeTurns(agent: AgentRun, draft: TurnDraft): Promise<Ending> {
@@ -40,8 +42,7 @@ async function takeTurns(agent: AgentRun, draft: TurnDraft): Promise<Ending> {
   let turnsLeft = agent.options.maxTurns - (agent.turnsTaken ?? 0);
   for (;;) {
     agent.run.signal.throwIfAborted();
-    const decision =
-      node === 'tools' ? await takeToolsNode(agent, draft) : await takeModelNode(agent, draft, turnsLeft);
+    const decision = await takeNode(agent, { node, draft, turnsLeft });
     if (decision.kind !== 'next') return decision;
     if (pausesBetween(agent.options, node, decision.node)) return { kind: 'end', next: [decision.node] };
     if ((await agent.host.commit(draft.take([decision.node]))) === 'yield') return { kind: 'yielded' };
@@ -50,18 +51,31 @@ async function takeTurns(agent: AgentRun, draft: TurnDraft): Promise<Ending> {
   }
 }
 
+interface NodeTurn {
+  readonly node: NextNode;
+  readonly draft: TurnDraft;
+  readonly turnsLeft: number;
+}
+
+function takeNode(agent: AgentRun, { node, draft, turnsLeft }: NodeTurn): Promise<Decision> {
+  if (node === 'tools') return takeToolsNode(agent, draft);
+  if (node === 'after_model') return takeAfterModel(agent, draft);
+  return takeModelNode(agent, draft, turnsLeft);
+}
+
 /** The first node from where the run stands. */
 async function enter({ position, chain, run, options }: AgentRun, draft: TurnDraft): Promise<Decision> {
   if (position === 'end') return { kind: 'end' };
   if (position !== 'start') return { kind: 'next', node: position };
-  if (await draft.runHooks(chain, 'beforeAgent', run)) return { kind: 'end' };
+  if ((await draft.runHooks(chain, 'beforeAgent', run)).ended) return { kind: 'end' };
   if (names(options.interruptBefore, 'model_request')) return { kind: 'end', next: ['model_request'] };
   return { kind: 'next', node: 'model_request' };
 }
 
 /** A breakpoint ends the run in the place of the commit, so a takeover never meets one half done. */
 const pausesBetween = (options: LoopOptions, node: NextNode, next: NextNode): boolean =>
-  names(options.interruptAfter, node) || names(options.interruptBefore, next);
+  names(options.interruptAfter, node === 'after_model' ? 'model_request' : node) ||
+  names(options.interruptBefore, next);
 
 const names = (breakpoints: '*' | readonly string[] | undefined, node: NextNode): boolean =>
   breakpoints === '*' || (breakpoints?.includes(node) ?? false);

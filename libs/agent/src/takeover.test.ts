@@ -82,7 +82,7 @@ async function runWithCuts(script: readonly ScriptedAnswer[], cuts: readonly Cut
     );
     if (outcome !== undefined && outcome.kind !== 'yielded')
       return { state: outcome.last.state, sandbox, attempts: attempt };
-    turnsTaken += host.commits.reduce((sum, commit) => sum + (commit.usage?.calls ?? 0), 0);
+    turnsTaken += host.commits.reduce((sum, commit) => sum + (commit.usage?.turns ?? 0), 0);
     if (host.commits.length > 0) head = host.head;
   }
 }

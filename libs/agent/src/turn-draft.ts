@@ -1,6 +1,21 @@
-import { newId, type NextNode, type RunEvent, type StateUpdate, type ThreadState } from '@caribou/contracts';
-import { type AgentMiddleware, applyUpdate, joinUpdates, type RunContext, type TurnCommit } from '@caribou/core';
-import { type HookName, runHooks } from '@caribou/middleware';
+import {
+  newId,
+  type NextNode,
+  type RunEvent,
+  shownToClients,
+  type StateUpdate,
+  type ThreadState,
+} from '@caribou/contracts';
+import {
+  type AgentMiddleware,
+  applyUpdate,
+  type CallUsage,
+  isEmptyUpdate,
+  joinUpdates,
+  type RunContext,
+  type TurnCommit,
+} from '@caribou/core';
+import { type HookName, type HookPass, runHooks } from '@caribou/middleware';
 
 /**
  * What a run reached and has not made durable yet: the reduced state and the events that ride with the next commit.
@@ -8,7 +23,9 @@ import { type HookName, runHooks } from '@caribou/middleware';
  */
 export class TurnDraft {
   private events: RunEvent[] = [];
-  private usage = { inputTokens: 0, outputTokens: 0, calls: 0 };
+  private turns = 0;
+  private calls: CallUsage[] = [];
+  private reason: string | undefined;
 
   /** @param step number of the super-step in progress; hooks belong to the node they stand beside. */
   constructor(
@@ -24,15 +41,23 @@ export class TurnDraft {
     return this.inProgress;
   }
 
-  /** Runs one hook over the chain; answers whether a hook asked to end the run. */
-  async runHooks(chain: readonly AgentMiddleware[], hook: HookName, run: RunContext): Promise<boolean> {
+  /** Why the run stops early, if the turn in progress said so. */
+  get stopReason(): string | undefined {
+    return this.reason;
+  }
+
+  /** Runs one hook over the chain; what it changed of the guards' counters is told to nobody. */
+  async runHooks(chain: readonly AgentMiddleware[], hook: HookName, run: RunContext): Promise<HookPass> {
     const pass = await runHooks(chain, hook, this.reached, run);
     this.reached = pass.state;
+    this.calls.push(...pass.usage);
+    this.reason = pass.stopReason ?? (hook === 'beforeModel' ? undefined : this.reason);
     for (const { node, update } of pass.updates) {
+      if (isEmptyUpdate(shownToClients(update))) continue;
       const start = taskStart(node, this.inProgress);
       this.events.push(start, taskEnd(start, update));
     }
-    return pass.ended;
+    return pass;
   }
 
   /**
@@ -49,12 +74,12 @@ export class TurnDraft {
     this.events.push(...ends.map(({ start, update }) => taskEnd(start, update)));
   }
 
-  count(usage: { readonly input_tokens: number; readonly output_tokens: number } | undefined): void {
-    this.usage = {
-      inputTokens: this.usage.inputTokens + (usage?.input_tokens ?? 0),
-      outputTokens: this.usage.outputTokens + (usage?.output_tokens ?? 0),
-      calls: this.usage.calls + 1,
-    };
+  /** Counts a model turn, and what it cost when the provider told. */
+  count(model: string, usage: { readonly input_tokens: number; readonly output_tokens: number } | undefined): void {
+    this.turns += 1;
+    if (usage === undefined) return;
+    const { input_tokens: inputTokens, output_tokens: outputTokens } = usage;
+    this.calls.push({ caller: 'lead_agent', model, inputTokens, outputTokens });
   }
 
   /** The draft as a checkpoint to be; the next super-step begins. */
@@ -64,10 +89,11 @@ export class TurnDraft {
       next,
       events: this.events,
       step: this.inProgress,
-      ...(this.usage.calls === 0 ? {} : { usage: this.usage }),
+      ...(this.turns === 0 && this.calls.length === 0 ? {} : { usage: { turns: this.turns, calls: this.calls } }),
     };
     this.events = [];
-    this.usage = { inputTokens: 0, outputTokens: 0, calls: 0 };
+    this.turns = 0;
+    this.calls = [];
     this.inProgress += 1;
     return commit;
   }
@@ -95,6 +121,6 @@ const taskEnd = (start: TaskStart, update: StateUpdate): RunEvent => ({
   task_id: start.task_id,
   node: start.node,
   step: start.step,
-  update: { ...update, messages: update.messages === undefined ? undefined : [...update.messages] },
+  update: { ...shownToClients(update), messages: update.messages === undefined ? undefined : [...update.messages] },
   error: null,
 });

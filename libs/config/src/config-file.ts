@@ -12,7 +12,7 @@ const MAX_FILE_BYTES = 1024 * 1024;
  */
 export function readConfigFile(env: Environment, cwd: string, findings: Findings): Readonly<Record<string, unknown>> {
   const named = variable(env, 'CARIBOU_CONFIG');
-  const path = resolve(cwd, named ?? 'config.yaml');
+  const path = configFilePath(env, cwd);
   const text = readText(path, named !== undefined, findings);
   if (text === undefined) return {};
   const value = parse(text, path, findings);
@@ -21,6 +21,10 @@ export function readConfigFile(env: Environment, cwd: string, findings: Findings
   findings.faults.push(`${path}: must hold keys and values`);
   return {};
 }
+
+/** Absolute path of the file, whether it is there or not. */
+export const configFilePath = (env: Environment, cwd: string): string =>
+  resolve(cwd, variable(env, 'CARIBOU_CONFIG') ?? 'config.yaml');
 
 function readText(path: string, required: boolean, findings: Findings): string | undefined {
   const stat = statSync(path, { throwIfNoEntry: false });

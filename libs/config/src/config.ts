@@ -1,6 +1,7 @@
 import type { CommandRule } from '@caribou/contracts';
 import type { z } from 'zod';
 import type { CamelKeys } from './camel-keys.js';
+import type { ChainConfig } from './chain-schema.js';
 import type {
   ClocksFile,
   LimitsFile,
@@ -75,6 +76,8 @@ export interface ModelConfig {
   readonly apiKey?: Secret;
   readonly baseUrl: string;
   readonly maxTokens?: number;
+  /** What the model can read, in tokens. */
+  readonly maxInputTokens?: number;
   readonly temperature?: number;
   readonly supportsThinking: boolean;
   readonly supportsVision: boolean;
@@ -111,6 +114,8 @@ export interface Config {
   /** In the order of the file; the first is the default. */
   readonly models: readonly ModelConfig[];
   readonly title: TitleConfig;
+  /** Sections of the middlewares, by their key in the file. */
+  readonly chain: ChainConfig;
   /** What was read and is not used, one line each. */
   readonly warnings: readonly string[];
   /** Why a turn would not run, one line each: no model, or a model without its key. */

@@ -1,13 +1,12 @@
 import { CommandRule, CommandVerdict } from '@caribou/contracts';
 import { z } from 'zod';
+import { chainSections } from './chain-schema.js';
+import { integer, ms } from './setting-kinds.js';
 
 /**
  * The sections of config.yaml, in the format of DeerFlow's file plus our own sections. Each key has its unit in
  * its name or description, its range, and its default: config.example.yaml is written from here.
  */
-
-const integer = (fallback: number, min: number, max: number) => z.int().min(min).max(max).default(fallback);
-const ms = (fallback: number, max = 3_600_000) => integer(fallback, 1, max);
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
@@ -175,6 +174,7 @@ export const ModelFile = z
       .optional()
       .describe('Default: $OPENAI_BASE_URL, else https://api.openai.com/v1'),
     max_tokens: z.int().min(1).optional().describe('Longest answer, in tokens'),
+    max_input_tokens: z.int().min(1).optional().describe('What the model can read, in tokens; for fractions of it'),
     temperature: z.number().min(0).max(2).optional().describe('0 to 2'),
     supports_thinking: z.boolean().default(false).describe('Requests may switch thinking on'),
     supports_vision: z.boolean().default(false).describe('The model reads images'),
@@ -196,6 +196,7 @@ export const ModelFile = z
 /** Sections that are objects of plain settings, by their key in the file. */
 export const sections = {
   title: TitleFile,
+  ...chainSections,
   sandbox: SandboxFile,
   command_rules: CommandRulesFile,
   uploads: UploadsFile,

@@ -1,3 +1,4 @@
+export type { ChainConfig, ContextSize } from './chain-schema.js';
 export type {
   ApiKey,
   ClocksConfig,

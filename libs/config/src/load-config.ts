@@ -1,9 +1,11 @@
+import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { camelKeys } from './camel-keys.js';
+import { type ChainConfig, chainSections } from './chain-schema.js';
 import type { Config, ModelConfig, SandboxConfig } from './config.js';
 import { ConfigError } from './config-error.js';
 import { toCommandRules } from './command-rules.js';
-import { readConfigFile } from './config-file.js';
+import { configFilePath, readConfigFile } from './config-file.js';
 import { readEnvironment } from './environment.js';
 import {
   ClocksFile,
@@ -70,7 +72,8 @@ function compose(file: Readonly<Record<string, unknown>>, reading: Reading): Con
     commandRules: toCommandRules(section(CommandRulesFile, 'command_rules', from), findings),
     uploads: camelKeys(section(UploadsFile, 'uploads', from)),
     models,
-    title: camelKeys(checkedTitle(section(TitleFile, 'title', from), models, findings)),
+    title: camelKeys(checkedModel(section(TitleFile, 'title', from), 'title', { models, findings })),
+    chain: chainOf(from, models),
     warnings: findings.warnings,
     problems: modelProblems(models),
   };
@@ -126,13 +129,33 @@ function checkedClocks(clocks: z.output<typeof ClocksFile>, { faults }: Findings
   return clocks;
 }
 
-type Title = z.output<typeof TitleFile>;
+/** The sections of the middlewares; keys of the file are kept. */
+function chainOf(from: FileReading, models: readonly ModelConfig[]): ChainConfig {
+  const { findings, env, cwd } = from.reading;
+  const entries = Object.entries(chainSections).map(([key, schema]) => [key, section<z.ZodType>(schema, key, from)]);
+  const chain = Object.fromEntries(entries) as ChainConfig;
+  checkedModel(chain.summarization, 'summarization', { models, findings });
+  const { warn_threshold: warn, hard_limit: hard } = chain.loop_detection;
+  if (warn >= hard) findings.faults.push('loop_detection.warn_threshold: must be less than hard_limit');
+  const folder = dirname(configFilePath(env, cwd));
+  const middlewares = chain.extensions.middlewares.map(({ use, options }) => ({ use: resolve(folder, use), options }));
+  return { ...chain, extensions: { middlewares } };
+}
 
-function checkedTitle(title: Title, models: readonly ModelConfig[], { faults }: Findings): Title {
-  const name = title.model_name;
+interface Known {
+  readonly models: readonly ModelConfig[];
+  readonly findings: Findings;
+}
+
+function checkedModel<T extends { readonly model_name: string | null }>(
+  settings: T,
+  key: string,
+  { models, findings }: Known,
+): T {
+  const name = settings.model_name;
   if (name !== null && !models.some((model) => model.name === name))
-    faults.push('title.model_name: no model has this name');
-  return title;
+    findings.faults.push(`${key}.model_name: no model has this name`);
+  return settings;
 }
 
 function toSandbox(value: z.output<typeof SandboxFile>): SandboxConfig {

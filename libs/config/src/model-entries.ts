@@ -149,6 +149,7 @@ function toModel(
     ...present({
       apiKey: key === undefined ? undefined : new Secret(key),
       maxTokens: entry.max_tokens,
+      maxInputTokens: entry.max_input_tokens,
       temperature: entry.temperature,
       whenThinkingEnabled: thinkingFields(entry),
       problem: missing

@@ -38,6 +38,9 @@ export const RunContextValues = z.looseObject({
   is_plan_mode: z.boolean().optional(),
   subagent_enabled: z.boolean().optional(),
   max_concurrent_subagents: z.number().optional(),
+  max_total_subagents: z.number().optional(),
+  /** The agent goes on with assumptions in the place of a question. */
+  disable_clarification: z.boolean().optional(),
   agent_name: z.string().optional(),
 });
 export type RunContextValues = z.infer<typeof RunContextValues>;

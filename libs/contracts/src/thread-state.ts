@@ -31,6 +31,13 @@ export type UploadedFileState = z.infer<typeof UploadedFileState>;
 export const ViewedImage = z.object({ mime_type: z.string(), size: z.number().int().describe('Bytes') });
 export type ViewedImage = z.infer<typeof ViewedImage>;
 
+/** Deferred tools that the agent looked up; they count while the catalogue is the same. */
+export const PromotedTools = z.object({ catalog_hash: z.string(), names: z.array(z.string()) });
+export type PromotedTools = z.infer<typeof PromotedTools>;
+
+/** Fields of middlewares, by middleware; null in an update takes one out. */
+const MiddlewareFields = z.record(z.string(), z.unknown());
+
 /** Every channel but `messages`. A field's merge rule stands in core's reducer. */
 export const ChannelValues = z.object({
   title: z.string().optional(),
@@ -40,6 +47,10 @@ export const ChannelValues = z.object({
   todos: z.array(Todo).optional(),
   uploaded_files: z.array(UploadedFileState).optional(),
   viewed_images: z.record(z.string(), ViewedImage).optional().describe('By virtual path'),
+  summary_text: z.string().optional().describe('What messages that were taken out said'),
+  promoted: PromotedTools.optional(),
+  extensions: MiddlewareFields.optional().describe('Of custom middlewares'),
+  guards: MiddlewareFields.optional().describe('Counters of our own middlewares; no client sees them'),
 });
 export type ChannelValues = z.infer<typeof ChannelValues>;
 export type ChannelName = keyof ChannelValues;
@@ -52,7 +63,17 @@ export const CHANNEL_NAMES = [
   'todos',
   'uploaded_files',
   'viewed_images',
+  'summary_text',
+  'promoted',
+  'extensions',
+  'guards',
 ] as const satisfies readonly ChannelName[];
+
+/** The state, or an update of it, as clients see it. */
+export function shownToClients<T extends { readonly guards?: unknown }>(state: T): Omit<T, 'guards'> {
+  const { guards: _hidden, ...shown } = state;
+  return shown;
+}
 
 /** Channels a client may set by `POST /threads/{id}/state` or a run's input; the rest is server-owned. */
 export const CLIENT_CHANNELS = ['title', 'todos', 'artifacts'] as const satisfies readonly ChannelName[];
@@ -70,8 +91,11 @@ export const StateUpdateSchema = ChannelValues.extend({
   messages: z.array(z.union([Message, RemoveMessage])).optional(),
 });
 
-/** Where the loop goes on after a checkpoint: the name of the next node, or nothing when the run is over. */
-export const NextNode = z.enum(['model_request', 'tools']);
+/**
+ * Where the loop goes on after a checkpoint: the name of the next node, or nothing when the run is over. `after_model`:
+ * the answer stands, its afterModel hooks have not run.
+ */
+export const NextNode = z.enum(['model_request', 'after_model', 'tools']);
 export type NextNode = z.infer<typeof NextNode>;
 
 export const CheckpointSource = z.enum(['input', 'loop', 'update', 'fork']);

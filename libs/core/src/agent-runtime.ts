@@ -1,7 +1,16 @@
 import type { NextNode, RunEvent, ThreadState } from '@caribou/contracts';
+import type { CallUsage } from './middleware.js';
 
 /** Where a run goes on: from its input, or from the node its last checkpoint named. */
 export type LoopPosition = 'start' | NextNode | 'end';
+
+/** What model calls cost. */
+export interface TurnUsage {
+  /** Model turns of the run. */
+  readonly turns: number;
+  /** One entry per call that told its tokens. */
+  readonly calls: readonly CallUsage[];
+}
 
 /** A checkpoint as the loop asks for it; the executor adds fence, head and numbering. */
 export interface TurnCommit {
@@ -9,7 +18,8 @@ export interface TurnCommit {
   readonly next: readonly NextNode[];
   readonly events: readonly RunEvent[];
   readonly step: number;
-  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly calls: number };
+  /** Of the model calls since the last commit. */
+  readonly usage?: TurnUsage;
 }
 
 /** What the loop asks of its host. */

@@ -1,4 +1,11 @@
-import { type Message, REMOVE_ALL, type RemoveMessage, type StateUpdate, type ThreadState } from '@caribou/contracts';
+import {
+  BugError,
+  type Message,
+  REMOVE_ALL,
+  type RemoveMessage,
+  type StateUpdate,
+  type ThreadState,
+} from '@caribou/contracts';
 import fc from 'fast-check';
 import { applyUpdate, EMPTY_STATE, isEmptyUpdate, joinUpdates, messageIdOr } from './agent-state.js';
 
@@ -26,6 +33,9 @@ const update: fc.Arbitrary<StateUpdate> = fc.record(
     viewed_images: fc.dictionary(fc.constantFrom('/a', '/b'), fc.constant({ mime_type: 'image/png', size: 1 }), {
       minKeys: 1,
     }),
+    promoted: fc.record({ catalog_hash: fc.constant('h'), names: fc.array(id, { maxLength: 3 }) }),
+    guards: fc.dictionary(id, fc.constantFrom(1, 2, null), { maxKeys: 3 }),
+    extensions: fc.dictionary(id, fc.constantFrom(1, 2, null), { maxKeys: 3 }),
   },
   { requiredKeys: [] },
 );
@@ -40,6 +50,20 @@ function oneByOne(messages: readonly Message[], changes: readonly (Message | Rem
 }
 
 const after = (updates: readonly StateUpdate[]): ThreadState => updates.reduce(applyUpdate, EMPTY_STATE);
+
+describe('channels that are joined', () => {
+  test('promoted tools are joined while the catalogue is the same, and replaced by those of another', () => {
+    const same = after([
+      { promoted: { catalog_hash: 'h', names: ['a', 'b'] } },
+      { promoted: { catalog_hash: 'h', names: ['b', 'c'] } },
+    ]);
+    expect(same.promoted).toEqual({ catalog_hash: 'h', names: ['a', 'b', 'c'] });
+    expect(() =>
+      joinUpdates({ promoted: { catalog_hash: 'h', names: [] } }, { promoted: { catalog_hash: 'i', names: [] } }),
+    ).toThrow(BugError);
+    expect(applyUpdate(same, { promoted: { catalog_hash: 'i', names: ['z'] } }).promoted?.names).toEqual(['z']);
+  });
+});
 
 describe(applyUpdate, () => {
   test('messages follow the merge rules as if applied one by one, and keep their identity', () => {

@@ -2,6 +2,7 @@ import {
   BugError,
   type Message,
   newId,
+  type PromotedTools,
   REMOVE_ALL,
   type RemoveMessage,
   type StateUpdate,
@@ -16,18 +17,30 @@ export const EMPTY_STATE: ThreadState = { messages: [] };
  *
  * Merge rules: `messages` append; the same id replaces in place; `remove` takes one out (an unknown id is
  * ignored), `__remove_all__` drops everything before it; `artifacts` union in first-seen order;
- * `viewed_images` joined by path, none at all clears them; every other channel takes the last value.
+ * `viewed_images` joined by path, none at all clears them; `promoted` joined while the catalogue is the same;
+ * `guards` and `extensions` joined by middleware, null takes one out; every other channel takes the last value.
  */
 export function applyUpdate(state: ThreadState, update: StateUpdate): ThreadState {
-  const { messages, artifacts, viewed_images: images, ...channels } = update;
+  const { messages, artifacts, viewed_images: images, promoted, guards, extensions, ...channels } = update;
   const next: ThreadState = { ...state, ...withoutUndefined(channels) };
   if (artifacts !== undefined) next.artifacts = [...new Set([...(state.artifacts ?? []), ...artifacts])];
   if (images !== undefined) next.viewed_images = clears(images) ? {} : { ...state.viewed_images, ...images };
+  if (promoted !== undefined) next.promoted = joinPromoted(state.promoted, promoted);
+  if (guards !== undefined) next.guards = withoutNulls({ ...state.guards, ...guards });
+  if (extensions !== undefined) next.extensions = withoutNulls({ ...state.extensions, ...extensions });
   if (messages !== undefined && messages.length > 0) next.messages = mergeMessages(state.messages, messages);
   return next;
 }
 
-const clears = (images: Images): boolean => images !== undefined && Object.keys(images).length === 0;
+const withoutNulls = (fields: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+
+function joinPromoted(before: PromotedTools | undefined, added: PromotedTools): PromotedTools {
+  if (before?.catalog_hash !== added.catalog_hash) return added;
+  return { ...added, names: [...new Set([...before.names, ...added.names])] };
+}
+
+const clears = (images: Images): boolean => Object.keys(images).length === 0;
 
 /** Whether an update would change nothing. */
 export const isEmptyUpdate = (update: StateUpdate): boolean =>
@@ -38,25 +51,38 @@ export const isEmptyUpdate = (update: StateUpdate): boolean =>
 /**
  * Joins two updates into one that has the effect of applying them in order.
  *
- * @throws {BugError} when the first clears `viewed_images` and the second adds some: one update cannot say both.
+ * @throws {BugError} when the first clears `viewed_images` and the second adds some, or they promote tools of two
+ *   catalogues: one update cannot say both.
  */
 export function joinUpdates(first: StateUpdate, second: StateUpdate): StateUpdate {
-  const joined: StateUpdate = { ...first, ...withoutUndefined(second) };
-  const images = joinImages(first.viewed_images, second.viewed_images);
-  return {
-    ...joined,
-    ...(images === undefined ? {} : { viewed_images: images }),
-    ...(first.messages || second.messages ? { messages: [...(first.messages ?? []), ...(second.messages ?? [])] } : {}),
-    ...(first.artifacts || second.artifacts
-      ? { artifacts: [...new Set([...(first.artifacts ?? []), ...(second.artifacts ?? [])])] }
-      : {}),
-  };
+  return withoutUndefined({
+    ...first,
+    ...withoutUndefined(second),
+    promoted: bothOr(first.promoted, second.promoted, joinSameCatalogue),
+    guards: bothOr(first.guards, second.guards, joinFields),
+    extensions: bothOr(first.extensions, second.extensions, joinFields),
+    viewed_images: bothOr(first.viewed_images, second.viewed_images, joinImages),
+    messages: bothOr(first.messages, second.messages, (before, after) => [...before, ...after]),
+    artifacts: bothOr(first.artifacts, second.artifacts, (before, after) => [...new Set([...before, ...after])]),
+  });
 }
 
-type Images = StateUpdate['viewed_images'];
+const bothOr = <T>(first: T | undefined, second: T | undefined, join: (first: T, second: T) => T): T | undefined =>
+  first === undefined || second === undefined ? (second ?? first) : join(first, second);
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const joinFields = (first: Fields, second: Fields): Record<string, unknown> => ({ ...first, ...second });
+
+function joinSameCatalogue(first: PromotedTools, second: PromotedTools): PromotedTools {
+  if (first.catalog_hash !== second.catalog_hash) throw new BugError('tools of two catalogues are promoted at once');
+  return joinPromoted(first, second);
+}
+
+type Images = NonNullable<StateUpdate['viewed_images']>;
 
 function joinImages(first: Images, second: Images): Images {
-  if (first === undefined || second === undefined || clears(second)) return second ?? first;
+  if (clears(second)) return second;
   if (clears(first)) throw new BugError('images are cleared and added at once');
   return { ...first, ...second };
 }

@@ -1,5 +1,5 @@
 export { applyUpdate, isEmptyUpdate, joinUpdates } from './agent-state.js';
-export type { LoopHost, LoopOutcome, LoopPosition, TurnCommit } from './agent-runtime.js';
+export type { LoopHost, LoopOutcome, LoopPosition, TurnCommit, TurnUsage } from './agent-runtime.js';
 export { type Clock, systemClock } from './clock.js';
 export type {
   Companion,
@@ -14,6 +14,8 @@ export { GatheredWrites } from './gathered-writes.js';
 export { type Logger, silentLogger } from './logger.js';
 export type {
   AgentMiddleware,
+  CallUsage,
+  ModelCallNext,
   ModelRequest,
   Step,
   ToolCallNext,
@@ -50,8 +52,9 @@ export {
   type SandboxScope,
   type WriteOutcome,
 } from './sandbox-port.js';
+export { type RunSlot, runSlot, type StateSlot, stateSlot } from './state-slot.js';
 export type { HistoryQuery, RunEventLog, RunQuery, ThreadSearch, ThreadStore } from './thread-store.js';
-export { type AnyTool, defineTool, type ToolContext, type ToolOutcome } from './tool.js';
+export { type AnyTool, type Deferral, defineTool, type ToolContext, type ToolOutcome } from './tool.js';
 export type {
   ExecutionEntry,
   ExecutionJournal,

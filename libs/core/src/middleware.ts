@@ -2,10 +2,27 @@ import type { AiMessage, CommandAudit, Message, StateUpdate, ThreadState, ToolCa
 import type { RunContext } from './run-context.js';
 import type { AnyTool, ToolOutcome } from './tool.js';
 
-/** What a before/after hook decides: a change of state, and whether the run ends (successfully) here. */
+/** Tokens of model calls, by who made them and the model's configured name. */
+export interface CallUsage {
+  readonly caller: 'lead_agent' | 'subagent' | 'middleware';
+  readonly model: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+/** What a before/after hook decides: a change of state, and what becomes of the run. */
 export interface Step {
   readonly update?: StateUpdate;
+  /** The run ends (successfully) here; the hooks behind do not run. Not heard of `afterAgent`. */
   readonly end?: boolean;
+  /** Of `afterModel`: the model is called again when nothing else is to be done, in the place of the run's end. */
+  readonly again?: boolean;
+  /** Of `beforeModel`: the update cost a call to another process, so it is committed before the model is called. */
+  readonly durable?: boolean;
+  /** Why the run stopped early; kept with the run when it ends after this turn. */
+  readonly stopReason?: string;
+  /** Tokens of the hook's own model call. */
+  readonly usage?: CallUsage;
 }
 
 /** One model call as the layers see it. Changing it changes this call only, never the thread. */
@@ -47,6 +64,11 @@ export interface AgentMiddleware {
   beforeModel?(state: ThreadState, run: RunContext): Promise<Step | undefined>;
   /** Around each model call; may answer without `next` or call it again after it settled. */
   wrapModelCall?(request: ModelRequest, next: ModelCallNext, run: RunContext): Promise<AiMessage>;
+  /**
+   * Whether `afterModel` is about to call another process: then the answer is committed before, and a runner that dies
+   * meanwhile costs no second model call.
+   */
+  isSlowAfterModel?(state: ThreadState, run: RunContext): boolean;
   /** After each model call. */
   afterModel?(state: ThreadState, run: RunContext): Promise<Step | undefined>;
   /** Around each single tool call. */

@@ -36,6 +36,8 @@ export interface ModelPort {
   readonly name: string;
   readonly supportsVision: boolean;
   readonly supportsThinking: boolean;
+  /** What the model can read, in tokens; undefined when nobody said. */
+  readonly maxInputTokens?: number;
   /**
    * Streams one answer.
    *

@@ -23,4 +23,9 @@ export interface RunContext {
    * not wait for the log. Rejects with FencedError when the run was lost.
    */
   emit(event: RunEvent): Promise<void>;
+  /**
+   * Records what a middleware decided ("summarized", "stripped"), for the run's log line and spans. `fields` are small
+   * numbers and words, nothing a person or a model wrote.
+   */
+  decided(middleware: string, decision: string, fields?: Readonly<Record<string, number | string | boolean>>): void;
 }

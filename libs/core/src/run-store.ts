@@ -10,6 +10,7 @@ import type {
   RunStatus,
   ThreadState,
 } from '@caribou/contracts';
+import type { TurnUsage } from './agent-runtime.js';
 
 /** A thread with its owner: every lookup needs both; another user's thread does not exist. */
 export interface ThreadKey {
@@ -70,7 +71,7 @@ export interface CommitRequest {
   readonly events: readonly RunEvent[];
   /** This checkpoint holds the run's input. */
   readonly inputCommitted?: boolean;
-  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly calls: number };
+  readonly usage?: TurnUsage;
   /** Shown as the failed task of the checkpoint. */
   readonly error?: { readonly name: string; readonly message: string };
 }

@@ -27,7 +27,22 @@ export interface ToolContext {
   readonly audit?: CommandAudit;
 }
 
-export interface Tool<Input extends z.ZodType = z.ZodType> {
+/** A tool that a model is not told of before the agent looked it up, when tool search is on. */
+export interface Deferral {
+  /** Words of a person's message that show the tool unasked. */
+  readonly keywords?: readonly string[];
+  /** 0 to 100; higher first, when more tools are meant than may be shown. */
+  readonly priority?: number;
+}
+
+/** What a list of tools may say of one beside its schema. */
+export interface ToolTraits {
+  /** Its results were written by strangers: a web page, a remote server. */
+  readonly remote?: boolean;
+  readonly deferred?: Deferral;
+}
+
+export interface Tool<Input extends z.ZodType = z.ZodType> extends ToolTraits {
   readonly name: string;
   /** Shown to the model. */
   readonly description: string;
@@ -36,7 +51,7 @@ export interface Tool<Input extends z.ZodType = z.ZodType> {
 }
 
 /** A tool whose input type is erased, as lists of tools hold them; `invoke` parses before it runs. */
-export interface AnyTool {
+export interface AnyTool extends ToolTraits {
   readonly name: string;
   readonly description: string;
   /** JSON Schema (draft 2020-12) of the arguments, as sent to the model. */
@@ -50,6 +65,8 @@ export function defineTool<Input extends z.ZodType>(tool: Tool<Input>): AnyTool 
   return {
     name: tool.name,
     description: tool.description,
+    ...(tool.remote === undefined ? {} : { remote: tool.remote }),
+    ...(tool.deferred === undefined ? {} : { deferred: tool.deferred }),
     parameters: z.toJSONSchema(tool.input, { io: 'input' }),
     async invoke(args, context) {
       const parsed = tool.input.safeParse(args);

@@ -1,5 +1,12 @@
 import type { StateUpdate, ThreadState } from '@caribou/contracts';
-import { type AgentMiddleware, applyUpdate, isEmptyUpdate, type RunContext, type Step } from '@caribou/core';
+import {
+  type AgentMiddleware,
+  applyUpdate,
+  type CallUsage,
+  isEmptyUpdate,
+  type RunContext,
+  type Step,
+} from '@caribou/core';
 
 export type HookName = 'beforeAgent' | 'beforeModel' | 'afterModel' | 'afterAgent';
 
@@ -15,6 +22,14 @@ export interface HookPass {
   readonly updates: readonly HookUpdate[];
   /** A hook asked to end the run; the hooks behind it did not run. */
   readonly ended: boolean;
+  /** A hook asked for another model call. */
+  readonly again: boolean;
+  /** A hook asked for a commit right after the pass. */
+  readonly durable: boolean;
+  /** The last reason given to stop early. */
+  readonly stopReason?: string;
+  /** Of the hooks' own model calls. */
+  readonly usage: readonly CallUsage[];
 }
 
 const suffixes: Readonly<Record<HookName, string>> = {
@@ -37,14 +52,29 @@ export async function runHooks(
   run: RunContext,
 ): Promise<HookPass> {
   const updates: HookUpdate[] = [];
+  const steps: Step[] = [];
   let reached = state;
+  let ended = false;
   for (const middleware of hook.startsWith('after') ? [...chain].reverse() : chain) {
     const step: Step | undefined = await middleware[hook]?.(reached, run);
-    if (step?.update !== undefined && !isEmptyUpdate(step.update)) {
+    if (step === undefined) continue;
+    steps.push(step);
+    if (step.update !== undefined && !isEmptyUpdate(step.update)) {
       reached = applyUpdate(reached, step.update);
       updates.push({ node: `${middleware.name}.${suffixes[hook]}`, update: step.update });
     }
-    if (step?.end === true && hook !== 'afterAgent') return { state: reached, updates, ended: true };
+    ended = step.end === true && hook !== 'afterAgent';
+    if (ended) break;
   }
-  return { state: reached, updates, ended: false };
+  return { state: reached, updates, ended, ...decisionsOf(steps) };
+}
+
+function decisionsOf(steps: readonly Step[]): Pick<HookPass, 'again' | 'durable' | 'stopReason' | 'usage'> {
+  const stopReason = steps.findLast((step) => step.stopReason !== undefined)?.stopReason;
+  return {
+    again: steps.some((step) => step.again === true),
+    durable: steps.some((step) => step.durable === true),
+    usage: steps.flatMap((step) => (step.usage === undefined ? [] : [step.usage])),
+    ...(stopReason === undefined ? {} : { stopReason }),
+  };
 }

@@ -1,4 +1,4 @@
 export { leadChain } from './chain.js';
-export { type HookName, runHooks } from './hooks.js';
+export { type HookName, type HookPass, runHooks } from './hooks.js';
 export { onion } from './onion.js';
 export type { TitleOptions } from './title.js';

@@ -26,6 +26,7 @@ export function createOpenAiModel(config: ModelConfig, { clocks, logger }: Model
     name: config.name,
     supportsVision: config.supportsVision,
     supportsThinking: config.supportsThinking,
+    ...(config.maxInputTokens === undefined ? {} : { maxInputTokens: config.maxInputTokens }),
     stream: (call, { signal }) => ({
       [Symbol.asyncIterator]() {
         if (config.problem !== undefined) throw failure('not_configured', { model: config.name, note: config.problem });

@@ -112,17 +112,15 @@ export const draftOf = (request: CommitRequest, runId: string): CheckpointDraft 
   ...(request.error === undefined ? {} : { error: request.error }),
 });
 
-const NO_USAGE = { inputTokens: 0, outputTokens: 0, calls: 0 };
-
 /** Parameters of `commands/run-commit.lua` beside `commit`. */
 export function progressParams(request: CommitRequest): Readonly<Record<string, unknown>> {
-  const { inputTokens, outputTokens, calls } = request.usage ?? NO_USAGE;
+  const { turns = 0, calls = [] } = request.usage ?? {};
   return {
     events: request.events.length,
     input_committed: request.inputCommitted ?? false,
-    input_tokens: inputTokens,
-    output_tokens: outputTokens,
-    calls,
+    input_tokens: calls.reduce((sum, { inputTokens }) => sum + inputTokens, 0),
+    output_tokens: calls.reduce((sum, { outputTokens }) => sum + outputTokens, 0),
+    calls: turns,
   };
 }
 

@@ -47,7 +47,7 @@ describe('one run', () => {
     const last = await store.step(
       { lease: claimed.lease, head: first.head },
       { messages: [ai('hi')], title: 'Greeting' },
-      { usage: { inputTokens: 5, outputTokens: 2, calls: 1 } },
+      { usage: { turns: 1, calls: [{ caller: 'lead_agent', model: 'm', inputTokens: 5, outputTokens: 2 }] } },
     );
     const finished = await store.finish(claimed);
 

@@ -16,6 +16,8 @@ export interface FakeRun extends RunContext {
   readonly events: readonly RunEvent[];
   /** Waits asked of the clock; none of them takes time. */
   readonly sleepsMs: readonly number[];
+  /** What middlewares said they decided: `<middleware>: <decision>`. */
+  readonly decisions: readonly string[];
   abort(reason: Error): void;
 }
 
@@ -23,6 +25,7 @@ export interface FakeRun extends RunContext {
 export function fakeRun(overrides: Partial<RunContext> = {}): FakeRun {
   const events: RunEvent[] = [];
   const sleepsMs: number[] = [];
+  const decisions: string[] = [];
   const controller = new AbortController();
   return {
     userId: 'default',
@@ -40,9 +43,11 @@ export function fakeRun(overrides: Partial<RunContext> = {}): FakeRun {
       events.push(event);
       return Promise.resolve();
     },
+    decided: (middleware, decision) => void decisions.push(`${middleware}: ${decision}`),
     ...overrides,
     events,
     sleepsMs,
+    decisions,
     abort: (reason) => controller.abort(reason),
   };
 }

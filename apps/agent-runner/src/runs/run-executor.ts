@@ -170,6 +170,8 @@ export class RunExecutor {
       signal: held.keeper.signal,
       clock: this.ports.clock,
       logger: held.logger,
+      decided: (middleware, decision, fields) =>
+        held.logger.debug({ event: 'chain.decided', middleware, decision, ...fields }, `${middleware}: ${decision}`),
       emit: (event) => {
         held.keeper.signal.throwIfAborted();
         countEvent(this.ports.metrics, event);

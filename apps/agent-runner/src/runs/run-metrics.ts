@@ -22,7 +22,8 @@ export function countTurn(
 ): void {
   metrics.turnEnded(times.turnMs);
   metrics.redisCommit(times.commitMs);
-  if (turn.usage === undefined) return;
-  metrics.modelTokens('input', turn.usage.inputTokens);
-  metrics.modelTokens('output', turn.usage.outputTokens);
+  for (const { inputTokens, outputTokens } of turn.usage?.calls ?? []) {
+    metrics.modelTokens('input', inputTokens);
+    metrics.modelTokens('output', outputTokens);
+  }
 }

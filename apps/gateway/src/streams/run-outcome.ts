@@ -4,6 +4,7 @@ import {
   NotFoundError,
   type RunRecord,
   type RunStatus,
+  shownToClients,
 } from '@caribou/contracts';
 import type { ThreadKey, ThreadStore } from '@caribou/core';
 import { type FollowPorts, patiently, RunFollower } from './follow-run.js';
@@ -96,7 +97,7 @@ export async function finalValues(
   const view = await patiently(() => lastView(ports, key, { run, checkpointId: outcome.checkpointId }), options);
   if (view === null) return {};
   const interrupted = outcome.status === 'success' && view.next.length > 0;
-  return { ...view.state, ...(interrupted ? { __interrupt__: [] } : {}) };
+  return { ...shownToClients(view.state), ...(interrupted ? { __interrupt__: [] } : {}) };
 }
 
 /** The run's last checkpoint, else the newest of the thread: what a rolled-back run leaves behind. */

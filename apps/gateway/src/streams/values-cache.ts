@@ -1,4 +1,4 @@
-import { type Message, NotFoundError, type ThreadState } from '@caribou/contracts';
+import { type Message, NotFoundError, shownToClients, type ThreadState } from '@caribou/contracts';
 import type { ThreadKey, ThreadStore } from '@caribou/core';
 import { LRUCache } from 'lru-cache';
 
@@ -45,7 +45,8 @@ export class ValuesCache {
     }
   }
 
-  private serialise({ messages, ...channels }: ThreadState): string {
+  private serialise(state: ThreadState): string {
+    const { messages, ...channels } = shownToClients(state);
     const rest = JSON.stringify(channels).slice(1);
     const list = messages.map((message) => this.serialiseMessage(message)).join(',');
     return `{"messages":[${list}]${rest === '}' ? '' : ','}${rest}`;

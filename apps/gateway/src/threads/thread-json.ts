@@ -1,20 +1,28 @@
-import type {
-  CheckpointReply,
-  CheckpointView,
-  StateReply,
-  TaskReply,
-  ThreadRecord,
-  ThreadReply,
+import {
+  type ChannelValues,
+  type CheckpointReply,
+  type CheckpointView,
+  shownToClients,
+  type StateReply,
+  type TaskReply,
+  type ThreadRecord,
+  type ThreadReply,
 } from '@caribou/contracts';
 import { announcedTaskId } from '../projections/task-id.js';
 
 /** A thread as clients see it; `values` are every channel of its record, and the messages where the caller has them. */
-export function threadJson(
-  record: ThreadRecord,
-  values: Readonly<Record<string, unknown>> = record.values,
-): ThreadReply {
+export function threadJson(record: ThreadRecord, values: ChannelValues = record.values): ThreadReply {
   const { thread_id, created_at, updated_at, metadata, status } = record;
-  return { thread_id, created_at, updated_at, metadata, status, config: {}, values: { ...values }, interrupts: {} };
+  return {
+    thread_id,
+    created_at,
+    updated_at,
+    metadata,
+    status,
+    config: {},
+    values: shownToClients(values),
+    interrupts: {},
+  };
 }
 
 /** The fields asked for; all of them when none are named. */
@@ -44,7 +52,7 @@ export const FRESH_STATE: StateReply = {
 /** A checkpoint as LangGraph's ThreadState. */
 export function stateJson(threadId: string, view: CheckpointView): StateReply {
   return {
-    values: { ...view.state },
+    values: { ...shownToClients(view.state) },
     next: [...view.next],
     tasks: view.next.map((name) => taskJson(view, name)),
     metadata: { parents: {}, ...view.metadata },
