@@ -70,7 +70,12 @@ describe(runAgent, () => {
     expect(host.commits).toEqual([]);
     expect(outcome).toMatchObject({
       kind: 'finished',
-      last: { next: [], step: 1, usage: { inputTokens: 4, outputTokens: 2, calls: 1 }, state: { title: 'hi' } },
+      last: {
+        next: [],
+        step: 1,
+        usage: { turns: 1, calls: [{ inputTokens: 4, outputTokens: 2 }] },
+        state: { title: 'hi' },
+      },
     });
     expect(brief(lastState(outcome).messages)).toEqual(['human: hi', 'ai: Hello']);
     expect(kinds(run.events)).toEqual([
