@@ -1,2 +1,2 @@
 export { runAgent } from './run-agent.js';
-export { buildSystemPrompt } from './system-prompt.js';
+export { buildSystemPrompt } from './prompt/system-prompt.js';
