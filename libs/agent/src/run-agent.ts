@@ -28,10 +28,11 @@ export async function runAgent(agent: AgentRun): Promise<LoopOutcome> {
     throw error;
   }
   if (ending.kind === 'yielded') return ending;
-  await draft.runHooks(agent.chain, 'afterAgent', agent.run);
+  const { remember } = await draft.runHooks(agent.chain, 'afterAgent', agent.run);
   const { stopReason } = draft;
   const why = stopReason === undefined ? {} : { stopReason };
-  if (ending.kind === 'end') return { kind: 'finished', last: draft.take(ending.next ?? []), ...why };
+  if (ending.kind === 'end')
+    return { kind: 'finished', last: draft.take(ending.next ?? []), ...why, ...(remember ? { remember } : {}) };
   return { ...why, ...ending, last: draft.take([]) };
 }
 

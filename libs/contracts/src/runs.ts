@@ -41,7 +41,10 @@ export const RunContextValues = z.looseObject({
   max_total_subagents: z.number().optional(),
   /** The agent goes on with assumptions in the place of a question. */
   disable_clarification: z.boolean().optional(),
-  agent_name: z.string().optional(),
+  agent_name: z
+    .string()
+    .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be 1 to 64 letters, digits or "-"')
+    .optional(),
 });
 export type RunContextValues = z.infer<typeof RunContextValues>;
 

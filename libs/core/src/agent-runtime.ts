@@ -37,7 +37,13 @@ export interface LoopHost {
  * not empty is a breakpoint: the run is a success and its thread interrupted.
  */
 export type LoopOutcome =
-  | { readonly kind: 'finished'; readonly last: TurnCommit; readonly stopReason?: string }
+  | {
+      readonly kind: 'finished';
+      readonly last: TurnCommit;
+      readonly stopReason?: string;
+      /** Memory may learn from what was said. */
+      readonly remember?: boolean;
+    }
   /** The model failed for good, or the turn limit was reached: a visible message that says so is part of `last`. */
   | {
       readonly kind: 'failed';

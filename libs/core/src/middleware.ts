@@ -21,6 +21,8 @@ export interface Step {
   readonly durable?: boolean;
   /** Why the run stopped early; kept with the run when it ends after this turn. */
   readonly stopReason?: string;
+  /** Of `afterAgent`: the run said something that memory may learn from; written with the run's end. */
+  readonly remember?: boolean;
   /** Tokens of the hook's own model call. */
   readonly usage?: CallUsage;
 }

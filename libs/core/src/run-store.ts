@@ -92,6 +92,8 @@ export interface FinishRequest {
   readonly commit?: CommitRequest;
   /** Events after the checkpoint (an `error`); the script itself appends the one `end`. */
   readonly events: readonly RunEvent[];
+  /** The run said something that memory may learn from, as this agent; a temporary thread is not remembered. */
+  readonly remember?: { readonly agent: string };
   /** Rollback: the head moves to the run's base, the run's checkpoints and its record go. */
   readonly rollback?: boolean;
 }

@@ -28,6 +28,8 @@ export interface HookPass {
   readonly durable: boolean;
   /** The last reason given to stop early. */
   readonly stopReason?: string;
+  /** A hook found something to remember. */
+  readonly remember: boolean;
   /** Of the hooks' own model calls. */
   readonly usage: readonly CallUsage[];
 }
@@ -69,11 +71,14 @@ export async function runHooks(
   return { state: reached, updates, ended, ...decisionsOf(steps) };
 }
 
-function decisionsOf(steps: readonly Step[]): Pick<HookPass, 'again' | 'durable' | 'stopReason' | 'usage'> {
+function decisionsOf(
+  steps: readonly Step[],
+): Pick<HookPass, 'again' | 'durable' | 'remember' | 'stopReason' | 'usage'> {
   const stopReason = steps.findLast((step) => step.stopReason !== undefined)?.stopReason;
   return {
     again: steps.some((step) => step.again === true),
     durable: steps.some((step) => step.durable === true),
+    remember: steps.some((step) => step.remember === true),
     usage: steps.flatMap((step) => (step.usage === undefined ? [] : [step.usage])),
     ...(stopReason === undefined ? {} : { stopReason }),
   };

@@ -1,5 +1,6 @@
-import { type Message, ModelError, textOf, type ThreadState } from '@caribou/contracts';
+import { ModelError, textOf, type ThreadState } from '@caribou/contracts';
 import type { AgentMiddleware, ModelPort, RunContext } from '@caribou/core';
+import { isFromPerson, wordsOf } from './person-words.js';
 
 export interface TitleOptions {
   readonly enabled?: boolean;
@@ -25,6 +26,7 @@ export function title(options: TitleOptions = {}): AgentMiddleware {
   const { enabled = true, maxWords = 6, maxChars = 60, timeoutMs = 10_000, model } = options;
   return {
     name: 'title',
+    isSlowAfterModel: (state) => model !== undefined && enabled && firstExchange(state) !== undefined,
     async afterModel(state, run) {
       const exchange = enabled ? firstExchange(state) : undefined;
       if (exchange === undefined) return undefined;
@@ -50,14 +52,6 @@ function firstExchange(state: ThreadState): Exchange | undefined {
   const [first, second] = human;
   if (first === undefined || second !== undefined || answer === undefined) return undefined;
   return { person: wordsOf(first), assistant: textOf(answer.content) };
-}
-
-const isFromPerson = (message: Message): boolean =>
-  message.type === 'human' && (message.name ?? 'user-input') === 'user-input';
-
-function wordsOf(message: Message): string {
-  const original = message.additional_kwargs['original_user_content'];
-  return typeof original === 'string' ? original : textOf(message.content);
 }
 
 /** The beginning of the person's words on one line, with `...` where it was cut. */

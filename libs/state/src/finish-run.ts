@@ -2,6 +2,7 @@ import type { RunEvent, RunStatus } from '@caribou/contracts';
 import type { FinishRequest, FinishResult, RunLease } from '@caribou/core';
 import { checkpointCall, checkpointEvent, draftOf, progressParams, texts } from './commit-call.js';
 import type { RedisConnection } from './connection.js';
+import { memoryMember } from './keys.js';
 import { numbered } from './run-codec.js';
 import { loadScript } from './scripts.js';
 import type { StoreSettings } from './store-settings.js';
@@ -27,6 +28,12 @@ function lastStep(request: FinishRequest, runId: string) {
   };
 }
 
+/** The thread with its agent as a member of the set of what memory extraction has to look at. */
+const memoryDue = (redis: RedisConnection, lease: RunLease, { agent }: { readonly agent: string }) => ({
+  key: redis.keys.memoryDue,
+  member: memoryMember(lease, agent),
+});
+
 /**
  * Ends the run that the lease is for. A run whose cancel flag says rollback is rolled back whatever the request says,
  * and then only its `end` is appended.
@@ -50,6 +57,7 @@ export async function finishRun(
       events_ttl_ms: settings.eventsTtlMs,
       max_log_bytes: settings.maxLogBytes,
       kept_checkpoints: settings.keptCheckpoints,
+      ...(request.remember === undefined ? {} : { remember: memoryDue(redis, lease, request.remember) }),
       ...last.params,
     },
     texts: [...last.texts, ...texts(request.events)],

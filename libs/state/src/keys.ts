@@ -51,6 +51,8 @@ export interface StoreKeys {
   manager(managerId: string): string;
   managerSeen(managerId: string): string;
   readonly pending: string;
+  /** Sorted set of all users: threads whose last words memory extraction has not looked at, by when they were said. */
+  readonly memoryDue: string;
 }
 
 /** Ids are checked here once more: a ":" in one would let it name another owner's key. */
@@ -90,6 +92,7 @@ export function storeKeys(prefix: string): StoreKeys {
     threads: (userId) => `${user(userId)}:threads`,
     idempotency: (userId, key) => `${user(userId)}:idempotency:${key}`,
     audit: `${prefix}audit`,
+    memoryDue: `${prefix}memory:due`,
     managerPrefix: `${prefix}manager:`,
     manager: (managerId) => `${prefix}manager:${strict(managerId)}`,
     managerSeen: (managerId) => `${prefix}manager-seen:${strict(managerId)}`,
@@ -98,6 +101,9 @@ export function storeKeys(prefix: string): StoreKeys {
 
 /** A thread as a member of the pending set. */
 export const pendingMember = ({ userId, threadId }: ThreadKey): string => `${userId}/${threadId}`;
+
+/** A thread and the agent that spoke in it, as a member of `memoryDue`. */
+export const memoryMember = (thread: ThreadKey, agent: string): string => `${pendingMember(thread)}/${strict(agent)}`;
 
 export function parsePendingMember(member: string): ThreadKey {
   const border = member.indexOf('/');

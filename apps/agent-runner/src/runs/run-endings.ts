@@ -1,4 +1,4 @@
-import { AppError, type CancelAction, type RunEvent } from '@caribou/contracts';
+import { AppError, type CancelAction, LEAD_AGENT, type RunEvent } from '@caribou/contracts';
 import type {
   ClaimResult,
   CommitRequest,
@@ -51,10 +51,17 @@ export async function finishOutcome(held: Held, outcome: Exclude<LoopOutcome, { 
       status: error === undefined ? 'success' : 'error',
       commit: commitRequest(held, outcome.last, queued),
       ...(stopReason === undefined ? {} : { stopReason }),
+      ...(outcome.kind === 'finished' && outcome.remember === true ? rememberedAs(held) : {}),
       ...(error === undefined ? { events: [] } : { error, events: [{ kind: 'error', ...error }] }),
     }),
   );
   return error === undefined ? 'success' : 'error';
+}
+
+/** Nothing of a temporary thread is kept, so there is nothing to remember. */
+function rememberedAs({ claimed }: Held): Pick<FinishRequest, 'remember'> {
+  const { context, temporary } = claimed.run.kwargs;
+  return temporary ? {} : { remember: { agent: context.agent_name ?? LEAD_AGENT } };
 }
 
 /** Carries a cancel out: the last checkpoint stays (interrupt), or the head goes back to the run's base (rollback). */

@@ -73,7 +73,10 @@ export const RunCreate = z.object({
 export type RunCreate = z.output<typeof RunCreate>;
 
 /** The run's settings: `context` over `config.configurable`, without the keys that are the server's. */
-export const RunContextInput = ContextJson.pipe(RunContextValues);
+export const RunContextInput = ContextJson.transform(
+  ({ model, ...context }): Record<string, unknown> =>
+    typeof model === 'string' ? { model_name: model, ...context } : context,
+).pipe(RunContextValues);
 
 /** The bound of model turns for whatever a client asked for. */
 export function clampRecursionLimit(

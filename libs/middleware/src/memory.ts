@@ -1,0 +1,34 @@
+import { type Message, textOf, type ThreadState } from '@caribou/contracts';
+import type { AgentMiddleware } from '@caribou/core';
+import { isFromPerson, wordsOf } from './person-words.js';
+
+export interface MemoryOptions {
+  readonly enabled?: boolean;
+}
+
+/**
+ * Hands a finished exchange over to memory extraction. It only says that there is something: the store writes that down
+ * with the run's end, and a worker reads the thread later. The run never waits for it.
+ */
+export function memory({ enabled = true }: MemoryOptions = {}): AgentMiddleware {
+  return {
+    name: 'memory',
+    afterAgent: (state, run) => {
+      if (!enabled || !isMemorable(state)) return Promise.resolve(undefined);
+      run.decided('memory', 'handed over');
+      return Promise.resolve({ remember: true });
+    },
+  };
+}
+
+/** Whether a person's words have a final answer: one without tool calls that is no error message. */
+export function isMemorable({ messages }: ThreadState): boolean {
+  const asked = messages.findLastIndex((message) => isFromPerson(message) && wordsOf(message).trim() !== '');
+  return asked !== -1 && messages.slice(asked + 1).some(isFinalAnswer);
+}
+
+const isFinalAnswer = (message: Message): boolean =>
+  message.type === 'ai' &&
+  message.tool_calls.length === 0 &&
+  message.additional_kwargs['deerflow_error_fallback'] !== true &&
+  textOf(message.content).trim() !== '';

@@ -1,0 +1,48 @@
+import { ai, human, openStores, startRedis, type StoreFixture, type TestServer, thread } from '@caribou/testing';
+
+let server: TestServer;
+let store: StoreFixture;
+
+beforeAll(async () => {
+  server = await startRedis({ appendonly: false });
+  store = openStores(server.url, { leaseMs: 60_000 });
+});
+afterAll(async () => {
+  await store.close();
+  await server.stop();
+});
+
+const due = (): Promise<string[]> =>
+  store.redis.use((client) => client.zrange(store.redis.keys.memoryDue, 0, -1, 'WITHSCORES'));
+
+describe('what memory has to look at', () => {
+  test('is written with the end of a run, once per thread and agent, with the time of the last words', async () => {
+    const key = thread();
+    await store.turn(key, { messages: [human('hi'), ai('hello')] });
+    expect(await due()).toEqual([]);
+
+    await store.admit(key);
+    await store.finish(await store.claim(key), { remember: { agent: 'lead_agent' } });
+    const [member, first] = await due();
+    expect(member).toBe(`alice/${key.threadId}/lead_agent`);
+
+    await store.admit(key);
+    await store.finish(await store.claim(key), { remember: { agent: 'lead_agent' } });
+    await store.admit(key);
+    await store.finish(await store.claim(key), { remember: { agent: 'poet' } });
+    const all = await due();
+    expect(all.filter((_, index) => index % 2 === 0)).toEqual([member, `alice/${key.threadId}/poet`]);
+    expect(Number(all[1])).toBeGreaterThanOrEqual(Number(first));
+  });
+
+  test('a run that is rolled back leaves nothing to remember', async () => {
+    const key = thread('bob');
+    await store.admit(key);
+    await store.finish(await store.claim(key), {
+      status: 'interrupted',
+      rollback: true,
+      remember: { agent: 'lead_agent' },
+    });
+    expect((await due()).filter((member) => member.startsWith('bob/'))).toEqual([]);
+  });
+});
