@@ -1,7 +1,7 @@
 import type { AiMessage, Message, ThreadState } from '@caribou/contracts';
 import { type Step, RunCancelled } from '@caribou/core';
 import { fakeRun, humanMessage, modelFailure, scriptedModel } from '@caribou/testing';
-import { cleanTitle, title, type TitleOptions, titleFromWords } from './title.js';
+import { cleanTitle, title, type TitleOptions, titleFromWords, titleWithoutAnswer } from './title.js';
 
 const answer: AiMessage = {
   type: 'ai',
@@ -30,6 +30,16 @@ describe(title, () => {
     ['no human message', state(answer)],
   ])('a thread with %s gets none', async (_what, from) => {
     expect(await titled(from)).toBeUndefined();
+  });
+
+  test('only a title that a model writes is slow', () => {
+    const isSlow = (options: TitleOptions, from = exchange) => title(options).isSlowAfterModel?.(from, fakeRun());
+    const model = scriptedModel([]);
+    expect([isSlow({}), isSlow({ model }), isSlow({ model }, { ...exchange, title: 'old' })]).toEqual([
+      false,
+      true,
+      false,
+    ]);
   });
 
   test('it can be switched off', async () => {
@@ -73,6 +83,20 @@ describe(title, () => {
     run.abort(reason);
 
     await expect(title({ model: scriptedModel([{ content: 'x' }]) }).afterModel?.(exchange, run)).rejects.toBe(reason);
+  });
+});
+
+describe(titleWithoutAnswer, () => {
+  test('a first run without an answer leaves the words of the person as the title', () => {
+    expect(titleWithoutAnswer(state(humanMessage('Write a program')))).toBe('Write a program');
+  });
+
+  test('not where there is one, a second message, nothing said, or titles are off', () => {
+    const first = state(humanMessage('hi'));
+    expect(titleWithoutAnswer({ ...first, title: 'old' })).toBeUndefined();
+    expect(titleWithoutAnswer(state(humanMessage('hi'), humanMessage('more')))).toBeUndefined();
+    expect(titleWithoutAnswer(state(answer))).toBeUndefined();
+    expect(titleWithoutAnswer(first, { enabled: false })).toBeUndefined();
   });
 });
 

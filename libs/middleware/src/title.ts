@@ -39,6 +39,13 @@ export function title(options: TitleOptions = {}): AgentMiddleware {
   };
 }
 
+/** The title of a thread whose first run was cancelled before its answer came; undefined when it has or needs none. */
+export function titleWithoutAnswer(state: ThreadState, { enabled = true, maxChars = 60 }: TitleOptions = {}) {
+  if (!enabled || (state.title ?? '') !== '') return undefined;
+  const [first, second] = state.messages.filter(isFromPerson);
+  return first === undefined || second !== undefined ? undefined : titleFromWords(wordsOf(first), maxChars);
+}
+
 interface Exchange {
   readonly person: string;
   readonly assistant: string;

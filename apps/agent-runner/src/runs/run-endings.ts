@@ -1,18 +1,29 @@
-import { AppError, type CancelAction, LEAD_AGENT, type RunEvent } from '@caribou/contracts';
-import type {
-  ClaimResult,
-  CommitRequest,
-  FinishRequest,
-  Logger,
-  LoopOutcome,
-  RunStore,
-  ThreadHead,
-  TurnCommit,
+import {
+  AppError,
+  type CancelAction,
+  LEAD_AGENT,
+  type RunEvent,
+  type StateUpdate,
+  type ThreadState,
+} from '@caribou/contracts';
+import {
+  applyUpdate,
+  type ClaimResult,
+  type CommitRequest,
+  type FinishRequest,
+  type Logger,
+  type LoopOutcome,
+  type RunStore,
+  type ThreadHead,
+  type TurnCommit,
 } from '@caribou/core';
 import type { EventWriter } from './event-writer.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 
 export type Claimed = Extract<ClaimResult, { kind: 'run' }>;
+
+/** What an agent still has to say of the thread of a run that was cancelled; undefined: nothing. */
+export type AfterCancel = (state: ThreadState) => StateUpdate | undefined;
 
 /** A run while this process executes it. */
 export interface Held {
@@ -22,6 +33,7 @@ export interface Held {
   readonly writer: EventWriter;
   readonly logger: Logger;
   readonly isDraining: () => boolean;
+  readonly afterCancel: AfterCancel | undefined;
   /** When the turn now under way began, on the monotonic clock. */
   turnStartMs: number;
   /** The head after the last commit. */
@@ -64,9 +76,20 @@ function rememberedAs({ claimed }: Held): Pick<FinishRequest, 'remember'> {
   return temporary ? {} : { remember: { agent: context.agent_name ?? LEAD_AGENT } };
 }
 
-/** Carries a cancel out: the last checkpoint stays (interrupt), or the head goes back to the run's base (rollback). */
+/**
+ * Carries a cancel out: the last checkpoint stays, with what the agent adds to it (interrupt), or the head goes back to
+ * the run's base (rollback).
+ */
 export async function finishCancelled(held: Held, action: CancelAction): Promise<string> {
-  await finish(held, { status: 'interrupted', events: [], rollback: action === 'rollback' });
+  const rollback = action === 'rollback';
+  const { state, next, metadata } = held.head;
+  const update = rollback ? undefined : held.afterCancel?.(state);
+  await held.writer.end((queued) => {
+    const ending = { status: 'interrupted', rollback } as const;
+    if (update === undefined) return held.store.finish(held.claimed.lease, { ...ending, events: queued });
+    const turn = { state: applyUpdate(state, update), next, events: [], step: (metadata?.step ?? 0) + 1 };
+    return held.store.finish(held.claimed.lease, { ...ending, commit: commitRequest(held, turn, queued), events: [] });
+  });
   return 'cancelled';
 }
 

@@ -23,6 +23,7 @@ import {
   waitFor,
 } from '@caribou/testing';
 import { leadTools } from '@caribou/tools';
+import type { AfterCancel } from './run-endings.js';
 import { type AgentLoop, type Handling, RunExecutor } from './run-executor.js';
 import { RunRegistry } from './run-registry.js';
 
@@ -132,8 +133,14 @@ const agentOn =
       position,
     });
 
-function executorOn(store: RunStore, agent: AgentLoop, deadLetters: string[] = []): RunExecutor {
+interface More {
+  readonly deadLetters?: string[];
+  readonly afterCancel?: AfterCancel;
+}
+
+function executorOn(store: RunStore, agent: AgentLoop, { deadLetters = [], afterCancel }: More = {}): RunExecutor {
   return new RunExecutor({
+    ...(afterCancel === undefined ? {} : { afterCancel }),
     store,
     publisher: { publishEvents: () => undefined },
     registry: new RunRegistry(),
@@ -152,8 +159,8 @@ function executorOn(store: RunStore, agent: AgentLoop, deadLetters: string[] = [
 const runStore = (): RunStore => redisRunStore(redis, { leaseMs: LEASE_MS, maxAttempts: 2 });
 
 /** What a fresh process does with the thread's wake: again and again until it is its turn. */
-async function takeOver(thread: ThreadKey, agent: AgentLoop, deadLetters?: string[]): Promise<Handling> {
-  const executor = executorOn(runStore(), agent, deadLetters);
+async function takeOver(thread: ThreadKey, agent: AgentLoop, more: More = {}): Promise<Handling> {
+  const executor = executorOn(runStore(), agent, more);
   for (;;) {
     const handling = await executor.handle(thread, () => undefined);
     if (handling.kind !== 'busy') return handling;
@@ -284,7 +291,7 @@ describe('endings', () => {
     }
     const deadLetters: string[] = [];
 
-    await takeOver(thread, agentOn(fakeSandbox()), deadLetters);
+    await takeOver(thread, agentOn(fakeSandbox()), { deadLetters });
 
     expect(deadLetters).toEqual([thread.runId]);
     expect(await endingOf(thread)).toMatchObject({ status: 'error', error: { name: 'AttemptsExhausted' }, ends: 1 });
@@ -302,6 +309,21 @@ describe('endings', () => {
 
     expect(await endingOf(thread)).toMatchObject({ status: 'interrupted', ends: 1 });
     expect(model.calls).toEqual([]);
+  });
+
+  test('a cancelled run keeps what its agent adds to the thread, unless it is rolled back', async () => {
+    for (const action of ['interrupt', 'rollback'] as const) {
+      const thread = await admitted();
+      const first = dyingStore(runStore(), { call: 3, after: false });
+      void executorOn(first.store, agentOn(fakeSandbox())).handle(thread, () => undefined);
+      await first.died;
+      await threads.requestCancel(thread, thread.runId, action);
+
+      await takeOver(thread, agentOn(fakeSandbox()), { afterCancel: () => ({ title: 'Named' }) });
+
+      expect((await threads.getThread(thread)).values.title).toBe(action === 'interrupt' ? 'Named' : undefined);
+      if (action === 'interrupt') expect(await endingOf(thread)).toMatchObject({ status: 'interrupted', ends: 1 });
+    }
   });
 
   test('a log that takes no more events ends the run as an error with its terminal event', async () => {

@@ -15,6 +15,7 @@ import {
   type TurnCommit,
 } from '@caribou/core';
 import {
+  type AfterCancel,
   type Claimed,
   commitRequest,
   type Held,
@@ -43,6 +44,7 @@ export interface RunExecutorPorts {
   readonly publisher: EventPublisher;
   readonly registry: RunRegistry;
   readonly agent: AgentLoop;
+  readonly afterCancel?: AfterCancel;
   readonly deadLetter: (id: string, entry: Readonly<Record<string, unknown>>) => Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -103,6 +105,7 @@ export class RunExecutor {
         writer,
         logger,
         isDraining: () => held.draining,
+        afterCancel: this.ports.afterCancel,
       });
       logger.info(
         { event: 'run.end', outcome, durationMs: Math.round(clock.monotonicMs() - startedMs) },
