@@ -13,7 +13,7 @@ import {
   redisSandboxRegistry,
 } from '@caribou/state';
 import { type DynamicModule, Module } from '@nestjs/common';
-import { leadAgent } from './lead-agent/lead-agent.js';
+import { afterCancel, leadAgent } from './lead-agent/lead-agent.js';
 import { RunExecutor } from './runs/run-executor.js';
 import { RunRegistry } from './runs/run-registry.js';
 import { Sweeper } from './runs/sweeper.js';
@@ -83,6 +83,7 @@ export function connectParts(config: Config, logger: Logger): RunnerParts {
       },
       config,
     ),
+    afterCancel: afterCancel(config),
     deadLetter: (id, entry) => bus.deadLetter('run', id, entry),
     clock: systemClock,
     logger,

@@ -3,6 +3,7 @@ import type { Config } from '@caribou/config';
 import { UnavailableError } from '@caribou/contracts';
 import type { ConversionStore, Logger, RunEventLog, ThreadStore } from '@caribou/core';
 import { type DocumentConverter, documentConverter } from '@caribou/documents';
+import { createModelCatalog } from '@caribou/models';
 import type { StopStep } from '@caribou/nest';
 import { createMetrics, type Metrics } from '@caribou/observability';
 import {
@@ -16,10 +17,13 @@ import {
 } from '@caribou/state';
 import { type UserFiles, userFiles } from '@caribou/sandbox';
 import { type DynamicModule, Module } from '@nestjs/common';
+import { AgentsController } from './agents/agents.controller.js';
+import { type ChainCatalog, chainCatalog } from './agents/chain-catalog.js';
 import { ArtifactsController } from './artifacts/artifacts.controller.js';
 import { AssistantsController } from './assistants/assistants.controller.js';
 import {
   BUS,
+  CHAINS,
   CONVERSIONS,
   CONVERTER,
   EVENT_LOG,
@@ -51,6 +55,7 @@ export interface GatewayParts {
   readonly files: UserFiles;
   readonly conversions: ConversionStore;
   readonly converter: DocumentConverter;
+  readonly chains: ChainCatalog;
   readonly settings: GatewaySettings;
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -60,7 +65,7 @@ export interface GatewayParts {
 export class AppModule {
   /** The gateway on these parts; tests bring a bus or a store of their own. */
   static on(parts: GatewayParts): DynamicModule {
-    const { store, log, bus, files, conversions, converter, settings, metrics, logger } = parts;
+    const { store, log, bus, files, conversions, converter, chains, settings, metrics, logger } = parts;
     return {
       module: AppModule,
       controllers: [
@@ -70,6 +75,7 @@ export class AppModule {
         UploadsController,
         ArtifactsController,
         AssistantsController,
+        AgentsController,
         InfoController,
         SystemController,
       ],
@@ -80,6 +86,7 @@ export class AppModule {
         { provide: USER_FILES, useValue: files },
         { provide: CONVERSIONS, useValue: conversions },
         { provide: CONVERTER, useValue: converter },
+        { provide: CHAINS, useValue: chains },
         { provide: SETTINGS, useValue: settings },
         { provide: METRICS, useValue: metrics },
         { provide: LOGGER, useValue: logger },
@@ -141,6 +148,7 @@ export function connectParts(config: Config, logger: Logger): ConnectedParts {
     files: userFiles(config.homeDir, config.sandbox.limits),
     conversions: redisConversions(redis),
     converter: documentConverter({ maxAtOnce: config.uploads.convertAtOnce }),
+    chains: chainCatalog(config, createModelCatalog(config.models, { clocks, logger })),
     settings: settingsOf(config),
     metrics: createMetrics({ service: 'gateway' }),
     logger,

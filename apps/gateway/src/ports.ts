@@ -10,6 +10,7 @@ export const METRICS = Symbol('Metrics');
 export const USER_FILES = Symbol('UserFiles');
 export const CONVERSIONS = Symbol('ConversionStore');
 export const CONVERTER = Symbol('DocumentConverter');
+export const CHAINS = Symbol('ChainCatalog');
 export const SETTINGS = Symbol('GatewaySettings');
 
 /** What the gateway uses of the bus. */

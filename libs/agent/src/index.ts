@@ -1,2 +1,4 @@
+export { chainOptions, type ChainSettings } from './assembly/chain-options.js';
+export { type RunSwitches, switchesOf } from './assembly/run-switches.js';
 export { runAgent } from './run-agent.js';
 export { buildSystemPrompt } from './prompt/system-prompt.js';

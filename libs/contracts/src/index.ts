@@ -99,6 +99,7 @@ export {
 } from './rpc/sandbox.js';
 export { MAX_REPLY_FILE_BYTES, SandboxReadBytes } from './rpc/sandbox-bytes.js';
 export { SandboxGlob, SandboxGrep, SandboxList, SandboxStat } from './rpc/sandbox-lookups.js';
+export { agentRoutes, type ChainReply } from './http/agents.js';
 export { assistantRoutes } from './http/assistants.js';
 export {
   type AssistantReply,

@@ -1,4 +1,5 @@
-export { leadChain } from './chain.js';
+export { describeChain, leadChain, type PlaceDescription, subagentChain } from './chain.js';
+export type { ChainOptions, ChainPorts } from './chain-types.js';
 export { type HookName, type HookPass, runHooks } from './hooks.js';
 export { onion } from './onion.js';
-export type { TitleOptions } from './title.js';
+export { titleWithoutAnswer } from './title.js';

@@ -1,7 +1,8 @@
-import { buildSystemPrompt, runAgent } from '@caribou/agent';
-import type { CommandRulesConfig, RunnerConfig, TitleConfig } from '@caribou/config';
-import type { ConversionStore, ModelCatalog, SandboxPort } from '@caribou/core';
-import { leadChain, type TitleOptions } from '@caribou/middleware';
+import { buildSystemPrompt, chainOptions, runAgent, switchesOf } from '@caribou/agent';
+import type { Config } from '@caribou/config';
+import type { StateUpdate, ThreadState } from '@caribou/contracts';
+import type { ConversionStore, ModelCatalog, ModelPort, RunContext, SandboxPort } from '@caribou/core';
+import { leadChain, titleWithoutAnswer } from '@caribou/middleware';
 import { leadTools } from '@caribou/tools';
 import type { AgentLoop } from '../runs/run-executor.js';
 
@@ -11,33 +12,30 @@ export interface LeadAgentPorts {
   readonly conversions: Pick<ConversionStore, 'read'>;
 }
 
-export interface LeadAgentOptions {
-  readonly runner: RunnerConfig;
-  readonly title: TitleConfig;
-  readonly commandRules: CommandRulesConfig;
-}
+export type LeadAgentConfig = Pick<Config, 'runner' | 'title' | 'commandRules' | 'chain'>;
 
 /**
  * The lead agent: tools, chain and prompt put together per run from the run's switches and the configuration.
  *
  * @returns a loop that throws InvalidRequestError when the run names an unknown model.
  */
-export function leadAgent(ports: LeadAgentPorts, options: LeadAgentOptions): AgentLoop {
+export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): AgentLoop {
+  const { models, sandbox, conversions } = ports;
+  // Schemas are made once: a run must not pay for them.
   const toolsFor = {
-    reading: leadTools({ sandbox: ports.sandbox }, { vision: false }),
-    seeing: leadTools({ sandbox: ports.sandbox }, { vision: true }),
+    reading: leadTools({ sandbox }, { vision: false }),
+    seeing: leadTools({ sandbox }, { vision: true }),
   };
   return ({ host, run, claimed, head, position }) => {
     const { kwargs, llm_call_count: turnsTaken } = claimed.run;
-    const agentName = run.context.agent_name;
-    const model = ports.models.get(run.context.model_name);
-    const vision = model.supportsVision;
-    const tools = vision ? toolsFor.seeing : toolsFor.reading;
+    const { agent_name: agentName } = run.context;
+    const model = models.get(run.context.model_name);
+    const switches = switchesOf(run.context, config.chain, model);
+    tellIgnored(run, model);
+    const chain = leadChain({ sandbox, conversions }, chainOptions(config, switches, models));
+    const tools = switches.vision ? toolsFor.seeing : toolsFor.reading;
     return runAgent({
-      chain: leadChain(
-        { sandbox: ports.sandbox, conversions: ports.conversions },
-        { title: titleOptions(options.title, ports.models), commands: options.commandRules, vision },
-      ),
+      chain,
       tools,
       model,
       systemPrompt: buildSystemPrompt({
@@ -46,7 +44,7 @@ export function leadAgent(ports: LeadAgentPorts, options: LeadAgentOptions): Age
         ...(agentName === undefined ? {} : { agentName }),
       }),
       options: {
-        maxTurns: Math.min(kwargs.recursion_limit, options.runner.maxTurnsCap),
+        maxTurns: Math.min(kwargs.recursion_limit, config.runner.maxTurnsCap),
         ...(kwargs.interrupt_before === undefined ? {} : { interruptBefore: kwargs.interrupt_before }),
         ...(kwargs.interrupt_after === undefined ? {} : { interruptAfter: kwargs.interrupt_after }),
       },
@@ -60,11 +58,16 @@ export function leadAgent(ports: LeadAgentPorts, options: LeadAgentOptions): Age
   };
 }
 
-function titleOptions(config: TitleConfig, models: ModelCatalog): TitleOptions {
-  return {
-    enabled: config.enabled,
-    maxWords: config.maxWords,
-    maxChars: config.maxChars,
-    ...(config.modelName === null ? {} : { model: models.get(config.modelName) }),
+/** What a cancelled run still leaves: a title, so that its thread can be found again. */
+export const afterCancel =
+  (config: Pick<Config, 'title'>) =>
+  (state: ThreadState): StateUpdate | undefined => {
+    const title = titleWithoutAnswer(state, config.title);
+    return title === undefined ? undefined : { title };
   };
+
+/** A switch that the model does not have is not an error: the run goes on without it. */
+function tellIgnored({ context, logger }: RunContext, model: ModelPort): void {
+  if (context.thinking_enabled !== true || model.supportsThinking) return;
+  logger.warn({ event: 'switch.ignored', model: model.name }, 'thinking_enabled: the model does not think');
 }

@@ -1,5 +1,5 @@
 import { Controller, Res } from '@nestjs/common';
-import { assistantRoutes, type RouteInput, RunContextInput, RunCreate, ThreadState } from '@caribou/contracts';
+import { assistantRoutes, type RouteInput, RunContextValues, RunCreate, ThreadState } from '@caribou/contracts';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { API_ROOTS, Input, Route } from '../http/route.decorators.js';
@@ -56,14 +56,14 @@ export class AssistantsController {
   @Route(assistantRoutes.schemas)
   schemas(@Input() { params }: Of<'schemas'>) {
     const { graph_id } = assistantOf(params.assistant_id);
-    const state = jsonSchema(ThreadState);
+    const state = jsonSchema(ThreadState.omit({ guards: true }));
     return {
       graph_id,
       input_schema: jsonSchema(RunCreate.shape.input),
       output_schema: state,
       state_schema: state,
       config_schema: {},
-      context_schema: jsonSchema(RunContextInput),
+      context_schema: jsonSchema(RunContextValues),
     };
   }
 }

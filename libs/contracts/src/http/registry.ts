@@ -1,3 +1,4 @@
+import { agentRoutes } from './agents.js';
 import { assistantRoutes } from './assistants.js';
 import { fileRoutes } from './files.js';
 import type { RouteContract } from './route.js';
@@ -12,5 +13,6 @@ export const httpRoutes: readonly RouteContract[] = [
   statelessRoutes,
   fileRoutes,
   assistantRoutes,
+  agentRoutes,
   systemRoutes,
 ].flatMap((routes) => Object.values<RouteContract>(routes));

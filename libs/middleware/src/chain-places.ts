@@ -1,0 +1,81 @@
+import type { Place } from './chain-types.js';
+import { clarification } from './clarification.js';
+import { danglingToolCall } from './dangling-tool-call.js';
+import { llmError } from './llm-error.js';
+import { memory } from './memory.js';
+import { sandbox } from './sandbox.js';
+import { sandboxAudit } from './sandbox-audit.js';
+import { threadData } from './thread-data.js';
+import { title } from './title.js';
+import { toolError } from './tool-error.js';
+import { uploads } from './uploads.js';
+import { viewImage } from './view-image.js';
+
+/** `reason` where the switch is off. */
+const unless = (on: boolean | undefined, reason: string): string | undefined => (on === false ? reason : undefined);
+
+/** The one order of the chain, outermost first, one line and one reason each. */
+export const places: readonly Place[] = [
+  {
+    name: 'thread-data',
+    reason: 'before all: later hooks and prompts speak of the directories of the thread',
+    make: () => [threadData()],
+  },
+  {
+    name: 'uploads',
+    reason: 'before what reads the last message: it is complete from here on',
+    leadOnly: true,
+    make: (ports) => [uploads(ports)],
+  },
+  {
+    name: 'sandbox',
+    reason: 'outside tool-error: the binding is kept even when the tool that acquired it failed',
+    make: (ports) => [sandbox(ports.sandbox)],
+  },
+  {
+    name: 'dangling-tool-call',
+    reason: 'outside llm-error: every attempt sends the repaired history',
+    make: () => [danglingToolCall()],
+  },
+  {
+    name: 'llm-error',
+    reason: 'outside what shapes a single attempt',
+    make: (_, options) => [llmError(options.llmError)],
+  },
+  {
+    name: 'sandbox-audit',
+    reason: 'outside tool-error: a blocked command reaches no tool, and a note is put on an answer',
+    make: (ports, options) => [sandboxAudit(ports.sandbox, options.commands)],
+  },
+  {
+    name: 'tool-error',
+    reason: 'innermost of the general tool layers: those outside see an answer, never an exception',
+    make: () => [toolError()],
+  },
+  {
+    name: 'title',
+    reason: 'afterModel runs in reverse: it names the answer as all later hooks left it',
+    leadOnly: true,
+    absent: (options) => unless(options.title?.enabled, 'title.enabled is false'),
+    make: (_, options) => [title(options.title)],
+  },
+  {
+    name: 'memory',
+    reason: 'afterAgent runs in reverse: it sees the run as all later hooks left it',
+    leadOnly: true,
+    absent: (options) => unless(options.memory?.enabled, 'memory.enabled is false'),
+    make: (_, options) => [memory(options.memory)],
+  },
+  {
+    name: 'view-image',
+    reason: 'inside llm-error: images are read anew for each attempt, and never part of the thread',
+    absent: (options) => (options.vision === true ? undefined : 'the model does not read images'),
+    make: (ports) => [viewImage(ports.sandbox)],
+  },
+  {
+    name: 'clarification',
+    reason: 'always last: every layer sees the call, and none runs the tool',
+    leadOnly: true,
+    make: () => [clarification()],
+  },
+];

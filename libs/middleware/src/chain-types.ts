@@ -1,0 +1,34 @@
+import type { AgentMiddleware, ConversionStore, SandboxPort } from '@caribou/core';
+import type { CommandPolicy } from './command-audit.js';
+import type { LlmErrorOptions } from './llm-error.js';
+import type { MemoryOptions } from './memory.js';
+import type { TitleOptions } from './title.js';
+
+export interface ChainPorts {
+  readonly sandbox: SandboxPort;
+  /** What is known of the Markdown of uploaded documents; without it none is named to the agent. */
+  readonly conversions?: Pick<ConversionStore, 'read'>;
+}
+
+/** What a run and the configuration make of the chain. A middleware whose options are absent takes its defaults. */
+export interface ChainOptions {
+  /** The model reads images. */
+  readonly vision?: boolean;
+  readonly llmError?: LlmErrorOptions;
+  /** Rules for shell commands; the ones that ship when absent. */
+  readonly commands?: CommandPolicy;
+  readonly title?: TitleOptions;
+  readonly memory?: MemoryOptions;
+}
+
+/** One place of the chain: a middleware of ours, or those of the operator. */
+export interface Place {
+  readonly name: string;
+  /** Why it stands here. */
+  readonly reason: string;
+  /** A subagent's chain has no such place. */
+  readonly leadOnly?: true;
+  /** Why these options leave it out; undefined: they do not. */
+  readonly absent?: (options: ChainOptions) => string | undefined;
+  readonly make: (ports: ChainPorts, options: ChainOptions) => readonly AgentMiddleware[];
+}
