@@ -1,0 +1,111 @@
+import { runAgent } from '@caribou/agent';
+import type { HumanMessage } from '@caribou/contracts';
+import { type AgentMiddleware, type ModelPort, type RunContext, silentLogger, systemClock } from '@caribou/core';
+import { median } from './sample.js';
+
+/** What a chain costs in one process, with a model that answers at once and nothing stored. */
+export interface ChainCost {
+  /** Middlewares with six trivial hooks each, as many as our own chain has at most. */
+  readonly trivial: number;
+  /** Microseconds a model call takes with no middleware. */
+  readonly bareMicros: number;
+  /** Microseconds those hooks add to a model call. */
+  readonly trivialMicros: number;
+  /** Microseconds our own chain adds. */
+  readonly ownMicros: number;
+  /** Turns per second of this loop alone, without and with our own chain. */
+  readonly bareTurns: number;
+  readonly ownTurns: number;
+}
+
+const ROUNDS = 9;
+
+/**
+ * Measures `turns` runs of one model call each per round, the three chains in turn, and takes the median round.
+ *
+ * @param own our own chain with everything on, over ports that answer at once
+ */
+export async function chainCost(own: readonly AgentMiddleware[], turns: number): Promise<ChainCost> {
+  const chains = [[], own.map((_, index) => trivial(index)), own];
+  const micros: number[][] = [[], [], []];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const [index, chain] of chains.entries()) micros[index]?.push(await microsPerTurn(chain, turns));
+  }
+  const [bare = 0, withTrivial = 0, withOwn = 0] = micros.map(median);
+  return {
+    trivial: own.length,
+    bareMicros: bare,
+    trivialMicros: withTrivial - bare,
+    ownMicros: withOwn - bare,
+    bareTurns: 1e6 / bare,
+    ownTurns: 1e6 / withOwn,
+  };
+}
+
+async function microsPerTurn(chain: readonly AgentMiddleware[], turns: number): Promise<number> {
+  const startMs = performance.now();
+  for (let turn = 0; turn < turns; turn += 1) await oneTurn(chain);
+  return ((performance.now() - startMs) * 1_000) / turns;
+}
+
+async function oneTurn(chain: readonly AgentMiddleware[]): Promise<void> {
+  const outcome = await runAgent({
+    chain,
+    tools: [],
+    model: instantModel,
+    systemPrompt: '',
+    options: { maxTurns: 2 },
+    host: { commit: () => Promise.resolve('continue') },
+    run: runContext(),
+    state: { messages: [asked] },
+    step: 0,
+    position: 'start',
+  });
+  if (outcome.kind !== 'finished') throw new Error(`the run ended as ${outcome.kind}`);
+}
+
+const nothing = (): Promise<undefined> => Promise.resolve(undefined);
+
+const trivial = (index: number): AgentMiddleware => ({
+  name: `trivial-${index}`,
+  beforeAgent: nothing,
+  beforeModel: nothing,
+  wrapModelCall: (request, next) => next(request),
+  afterModel: nothing,
+  wrapToolCall: (request, next) => next(request),
+  afterAgent: nothing,
+});
+
+const asked: HumanMessage = {
+  type: 'human',
+  id: 'h1',
+  content: 'How are you?',
+  additional_kwargs: {},
+  response_metadata: {},
+};
+
+const instantModel: ModelPort = {
+  name: 'instant',
+  supportsVision: false,
+  supportsThinking: false,
+  async *stream() {
+    await Promise.resolve();
+    yield { content: 'Fine.' };
+    yield { finishReason: 'stop' };
+  },
+};
+
+const runContext = (): RunContext => ({
+  userId: 'bench',
+  threadId: 'bench',
+  runId: 'bench',
+  assistantId: 'lead_agent',
+  attempt: 1,
+  epoch: 1,
+  context: {},
+  signal: new AbortController().signal,
+  clock: systemClock,
+  logger: silentLogger,
+  emit: () => Promise.resolve(),
+  decided: () => undefined,
+});
