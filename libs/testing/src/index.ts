@@ -25,6 +25,7 @@ export {
 } from './fake-run.js';
 export { startNats } from './nats.js';
 export { startProxy, type TestProxy } from './proxy.js';
+export { randomConversation } from './random-conversation.js';
 export { startRedis } from './redis.js';
 export type { TestServer } from './server-process.js';
 export {

@@ -1,0 +1,71 @@
+import type { Content, Message } from '@caribou/contracts';
+
+/** English runs at about 4 bytes of UTF-8 per token; by bytes, Cyrillic counts twice and CJK three times as much per character. */
+const BYTES_PER_TOKEN = 4;
+/** Role, separators and ids of a message (OpenAI cookbook: 3 to 4). */
+const TOKENS_PER_MESSAGE = 4;
+/** An image in full detail: OpenAI takes 765 for 1024 x 1024 pixels, Anthropic at most about 1600. */
+const TOKENS_PER_IMAGE = 1000;
+
+const tokensOf = (bytes: number): number => Math.ceil(bytes / BYTES_PER_TOKEN);
+
+/** Most bytes of UTF-8 that count as `tokens`. */
+export const bytesOfTokens = (tokens: number): number => tokens * BYTES_PER_TOKEN;
+
+export const estimateTextTokens = (text: string): number => tokensOf(Buffer.byteLength(text));
+
+/** Tokens of messages as a model is sent them: texts, calls with their arguments, images at a flat rate. Never exact. */
+export const estimateTokens = (messages: readonly Message[]): number =>
+  messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
+
+export function estimateMessageTokens(message: Message): number {
+  const { bytes, images } = sizeOf(message.content);
+  return TOKENS_PER_MESSAGE + tokensOf(bytes + callBytes(message)) + images * TOKENS_PER_IMAGE;
+}
+
+/** Whether a block of a message's content is an image, whose data says nothing of its tokens. */
+export const isImage = (block: { readonly type: string }): boolean => block.type.startsWith('image');
+
+function sizeOf(content: Content): { readonly bytes: number; readonly images: number } {
+  if (typeof content === 'string') return { bytes: Buffer.byteLength(content), images: 0 };
+  let bytes = 0;
+  let images = 0;
+  for (const block of content) {
+    if (typeof block === 'string') bytes += Buffer.byteLength(block);
+    else if (isImage(block)) images += 1;
+    else if (typeof block['text'] === 'string') bytes += Buffer.byteLength(block['text']);
+  }
+  return { bytes, images };
+}
+
+function callBytes(message: Message): number {
+  if (message.type !== 'ai') return 0;
+  const valid = message.tool_calls.map(({ name, args }) => name + JSON.stringify(args));
+  const invalid = message.invalid_tool_calls.map(({ name, args }) => name + args);
+  return [...valid, ...invalid].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+}
+
+export interface ContextShape {
+  /** Tokens that go with every request beside the messages. */
+  readonly beside?: number;
+  /** Only answers behind the message of this id were given to a prompt with these messages; all were when absent. */
+  readonly countedAfter?: string | undefined;
+}
+
+/**
+ * Tokens of the next request, as far as the thread tells: the larger of the estimate and, once the provider counted an
+ * answer, of its input and output with the estimate of what came since. The count knows the system prompt and the tools;
+ * the estimate holds where a provider leaves cached tokens out or counts none. An answer counted before messages were
+ * taken out says nothing: `countedAfter` is the border, and with a border that is gone only the estimate counts.
+ */
+export function contextTokens(messages: readonly Message[], { beside = 0, countedAfter }: ContextShape = {}): number {
+  const estimated = beside + estimateTokens(messages);
+  const border = countedAfter === undefined ? -1 : messages.findIndex(({ id }) => id === countedAfter);
+  if (countedAfter !== undefined && border < 0) return estimated;
+  const at = messages.findLastIndex((message) => message.type === 'ai' && message.usage_metadata !== undefined);
+  const answer = messages[at];
+  if (at <= border || answer?.type !== 'ai' || answer.usage_metadata === undefined) return estimated;
+  const { input_tokens: input, output_tokens: output } = answer.usage_metadata;
+  const counted = input + output + estimateTokens(messages.slice(at + 1));
+  return counted > estimated ? counted : estimated;
+}
