@@ -65,7 +65,13 @@ describe(cutMessages, () => {
   });
 
   test('the newest message stays with what belongs to it, however large (C2)', () => {
-    const messages = [human('h1'), ai('a1'), human('h2'), ai('a2', 'x'), { ...tool('x1', 'x'), content: 'x'.repeat(9999) }];
+    const messages = [
+      human('h1'),
+      ai('a1'),
+      human('h2'),
+      ai('a2', 'x'),
+      { ...tool('x1', 'x'), content: 'x'.repeat(9999) },
+    ];
 
     expect(kept(messages, { type: 'tokens', value: 1 })).toEqual(['h2', 'a2', 'x1']);
   });
