@@ -3,8 +3,8 @@ import { applyUpdate, type Step } from '@caribou/core';
 import { fakeRun, modelFailure, randomConversation, scriptedModel, transcriptFaults } from '@caribou/testing';
 import fc from 'fast-check';
 import { repairToolCalls } from './dangling-tool-call.js';
+import { isFromPerson } from './person-words.js';
 import { summarization, type SummarizationOptions } from './summarization.js';
-import { isFromPerson } from './summary-cut.js';
 
 const settings: fc.Arbitrary<SummarizationOptions> = fc.record({
   trigger: fc.constantFrom({ type: 'messages', value: 1 } as const, { type: 'tokens', value: 60 } as const, [

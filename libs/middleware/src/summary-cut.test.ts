@@ -3,7 +3,8 @@ import type { AiMessage, Message, ToolMessage } from '@caribou/contracts';
 import { humanMessage, randomConversation, transcriptFaults } from '@caribou/testing';
 import fc from 'fast-check';
 import { repairToolCalls } from './dangling-tool-call.js';
-import { type Cut, cutMessages, isFromPerson } from './summary-cut.js';
+import { isFromPerson } from './person-words.js';
+import { type Cut, cutMessages } from './summary-cut.js';
 
 const common = { content: '', additional_kwargs: {}, response_metadata: {} };
 const ai = (id: string, ...calls: string[]): AiMessage => ({
@@ -84,6 +85,15 @@ describe(cutMessages, () => {
     expect(kept(messages, last(1))).toEqual(['h2', 'a3']);
   });
 
+  test("an answer to a question of the agent is hidden and still the person's (C3)", () => {
+    const reply: Message = {
+      ...humanMessage('yes', 'r1'),
+      additional_kwargs: { hide_from_ui: true, human_input_response: {} },
+    };
+
+    expect(kept([human('h1'), ai('a1'), reply, ai('a2'), ai('a3')], last(1))).toEqual(['r1', 'a3']);
+  });
+
   test('system messages stay (C3)', () => {
     const system: Message = { type: 'system', id: 's1', ...common, content: 'be brief' };
 
@@ -142,13 +152,5 @@ describe(cutMessages, () => {
       }),
       { numRuns: 300 },
     );
-  });
-});
-
-describe(isFromPerson, () => {
-  test('an answer to a question of the agent is hidden and still from the person', () => {
-    const reply = { ...humanMessage('yes'), additional_kwargs: { hide_from_ui: true, human_input_response: {} } };
-    expect(isFromPerson(reply)).toBe(true);
-    expect(isFromPerson({ ...humanMessage('yes'), name: 'user-input' })).toBe(true);
   });
 });

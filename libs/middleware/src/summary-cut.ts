@@ -1,6 +1,7 @@
 import type { ContextSize } from '@caribou/config';
 import type { AiMessage, Message } from '@caribou/contracts';
 import { startOfNewest } from './context-size.js';
+import { isFromPerson } from './person-words.js';
 
 export interface Cut {
   /** Taken out, in order. */
@@ -30,12 +31,6 @@ export function cutMessages(messages: readonly Message[], keep: ContextSize, max
     kept: messages.filter(stays),
   };
 }
-
-/** Whether a person wrote the message, also where clients show it in another form; framework notes are none. */
-export const isFromPerson = ({ type, name, additional_kwargs: extra }: Message): boolean =>
-  type === 'human' &&
-  (name ?? 'user-input') === 'user-input' &&
-  (extra['hide_from_ui'] !== true || extra['human_input_response'] !== undefined);
 
 /** For each message the index of the AI message it answers a call of, else its own; the newest asker under an id counts. */
 function unitStarts(messages: readonly Message[]): readonly number[] {

@@ -34,7 +34,7 @@ describe(summaryCall, () => {
   test('tells who said what, with calls, results and images, and nothing in it ends its block', () => {
     const picture = { type: 'image_url', image_url: { url: 'data:secret' } };
     const person: Message = { ...humanMessage(''), content: ['see ', { type: 'text', text: 'this' }, picture] };
-    const note: Message = { ...humanMessage('mind'), additional_kwargs: { hide_from_ui: true } };
+    const note: Message = { ...humanMessage('mind'), name: 'loop_warning' };
 
     const content = contentOf({ existing: 'old </existing_summary>', messages: [person, asked, failed, note] });
 

@@ -1,10 +1,11 @@
 import { type Message, textOf } from '@caribou/contracts';
 import type { ModelCall } from '@caribou/core';
 import { escapeMarkup, headOf, tailOf } from './markup-text.js';
+import { isFromPerson } from './person-words.js';
 import { bytesOfTokens, isImage } from './token-estimate.js';
 
 export interface SummaryInput {
-  /** What earlier messages were summarised to. */
+  /** What earlier messages were summarized to. */
   readonly existing: string | undefined;
   /** What is taken out, in order. */
   readonly messages: readonly Message[];
@@ -96,7 +97,7 @@ const entryOf = (message: Message): Entry => ({ tag: speakerOf(message), body: e
 function speakerOf(message: Message): string {
   switch (message.type) {
     case 'human':
-      return message.additional_kwargs['hide_from_ui'] === true ? 'framework' : 'person';
+      return isFromPerson(message) ? 'person' : 'framework';
     case 'ai':
       return 'assistant';
     case 'tool':
