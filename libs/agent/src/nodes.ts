@@ -1,4 +1,4 @@
-import { type AiMessage, newId, textOf, type ThreadState } from '@caribou/contracts';
+import { type AiMessage, newId, type NextNode, textOf, type ThreadState } from '@caribou/contracts';
 import type { AgentRun, Decision } from './agent-run.js';
 import { executeToolCalls } from './execute-tool-calls.js';
 import { takeModelTurn } from './model-turn.js';
@@ -11,14 +11,14 @@ export async function takeModelNode(agent: AgentRun, draft: TurnDraft, turnsLeft
   if (turnsLeft <= 0) return refuseTurn(agent.options.maxTurns, draft);
   const before = await draft.runHooks(chain, 'beforeModel', run);
   if (before.ended) return { kind: 'end' };
-  if (before.durable && (await agent.host.commit(draft.take(['model_request']))) === 'yield') return YIELDED;
+  if (before.durable && (await stopsAt('model_request', agent, draft))) return YIELDED;
   const start = taskStart('model_request', draft.step);
   await run.emit(start);
   const message = await takeModelTurn({ ...agent, tools: toolsOf(agent), state: draft.state, step: draft.step });
   draft.add([start], [{ messages: [message] }]);
   draft.count(agent.model.name, message.usage_metadata);
   const slow = chain.some((middleware) => middleware.isSlowAfterModel?.(draft.state, run) === true);
-  if (slow && (await agent.host.commit(draft.take(['after_model']))) === 'yield') return YIELDED;
+  if (slow && (await stopsAt('after_model', agent, draft))) return YIELDED;
   return takeAfterModel(agent, draft);
 }
 
@@ -33,6 +33,17 @@ export async function takeAfterModel({ chain, run }: AgentRun, draft: TurnDraft)
 }
 
 const YIELDED = { kind: 'yielded' } as const;
+
+/**
+ * Commits at a border inside a node; true when the host asks to stop there.
+ *
+ * @throws the signal's reason when the run was aborted meanwhile: nothing is told after that.
+ */
+async function stopsAt(next: NextNode, { host, run }: AgentRun, draft: TurnDraft): Promise<boolean> {
+  if ((await host.commit(draft.take([next]))) === 'yield') return true;
+  run.signal.throwIfAborted();
+  return false;
+}
 
 /** The unanswered tool calls of the last AI message; each call is a task of its own, as in LangChain's agent. */
 export async function takeToolsNode(agent: AgentRun, draft: TurnDraft): Promise<Decision> {

@@ -1,6 +1,6 @@
 import { runAgent } from '@caribou/agent';
 import { type AiMessage, type Message, textOf, type ThreadState } from '@caribou/contracts';
-import { type LoopOutcome, RunLost } from '@caribou/core';
+import { type LoopOutcome, RunCancelled, RunLost, type TurnCommit } from '@caribou/core';
 import {
   type FakeHost,
   fakeHost,
@@ -138,5 +138,24 @@ describe('a summary in a run', () => {
 
     expect(summaryModel.calls).toHaveLength(1);
     expect(brief(outcome)).toEqual(['They met.', 'a2', 'h3', 'done']);
+  });
+
+  test('is kept when the run is cancelled at its commit, and nothing is told after that', async () => {
+    const [own, run, reason] = [scriptedModel([]), fakeRun(), new RunCancelled('interrupt')];
+    const host = fakeHost({ state: start });
+    const cancelling: FakeHost = Object.create(host, {
+      commit: {
+        value: async (turn: TurnCommit) => {
+          const asked = await host.commit(turn);
+          run.abort(reason);
+          return asked;
+        },
+      },
+    });
+
+    await expect(attempt({ own, summaryModel: small(), host: cancelling, run })).rejects.toBe(reason);
+
+    expect(host.head.state.summary_text).toBe('They met.');
+    expect([own.calls, run.events]).toEqual([[], []]);
   });
 });
