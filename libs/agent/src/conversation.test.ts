@@ -85,7 +85,7 @@ class Conversation {
     const before = this.state;
     try {
       const outcome = await runAgent({
-        chain: leadChain({ sandbox: this.sandbox }, STRICT),
+        chain: leadChain({ sandbox: this.sandbox, model }, STRICT),
         tools: leadTools({ sandbox: this.sandbox }),
         model,
         systemPrompt: '',

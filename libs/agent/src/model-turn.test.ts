@@ -19,7 +19,7 @@ const state = { messages: [humanMessage('hi')] };
 function turn(model: ScriptedModel, run: FakeRun, chain: readonly AgentMiddleware[] = []): Promise<AiMessage> {
   return takeModelTurn({ chain, model, tools: [], systemPrompt: 'be good', run, state, step: 3 });
 }
-const retrying = (): readonly AgentMiddleware[] => leadChain({ sandbox: fakeSandbox() });
+const retrying = (): readonly AgentMiddleware[] => leadChain({ sandbox: fakeSandbox(), model: scriptedModel([]) });
 
 const deltasOf = (events: readonly RunEvent[], id: string): readonly RunEventOf<'message.delta'>[] =>
   events.filter(

@@ -36,7 +36,7 @@ function stage(
   const state = rest.state ?? { messages: [humanMessage('hi', 'h1')] };
   const host = fakeHost({ state });
   const agent: AgentRun = {
-    chain: [...leadChain({ sandbox }), ...extra],
+    chain: [...leadChain({ sandbox, model }), ...extra],
     tools: leadTools({ sandbox }),
     model,
     systemPrompt: 'be good',

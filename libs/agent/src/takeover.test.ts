@@ -67,7 +67,7 @@ async function runWithCuts(script: readonly ScriptedAnswer[], cuts: readonly Cut
     const host = hostFor(state, cuts[attempt - 1]);
     const outcome = await orDeath(
       runAgent({
-        chain: leadChain({ sandbox }),
+        chain: leadChain({ sandbox, model }),
         tools: leadTools({ sandbox }),
         model,
         systemPrompt: '',

@@ -53,4 +53,4 @@ const usageOf = (
 ): CallUsage => ({ caller: 'middleware', model: model.name, inputTokens, outputTokens });
 
 /** Thinking that a provider leaves in the content; an unclosed thought is all thought. */
-const withoutThinking = (text: string): string => text.replace(/<think>[\s\S]*?(<\/think>|$)/gi, '').trim();
+export const withoutThinking = (text: string): string => text.replace(/<think>[\s\S]*?(<\/think>|$)/gi, '').trim();

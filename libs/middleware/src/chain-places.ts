@@ -5,6 +5,7 @@ import { llmError } from './llm-error.js';
 import { memory } from './memory.js';
 import { sandbox } from './sandbox.js';
 import { sandboxAudit } from './sandbox-audit.js';
+import { summarization } from './summarization.js';
 import { threadData } from './thread-data.js';
 import { title } from './title.js';
 import { toolError } from './tool-error.js';
@@ -51,6 +52,15 @@ export const places: readonly Place[] = [
     name: 'tool-error',
     reason: 'innermost of the general tool layers: those outside see an answer, never an exception',
     make: () => [toolError()],
+  },
+  {
+    name: 'summarization',
+    // A thread may have a summary although no more are made, so it is never left out.
+    reason: 'before what reads the context in beforeModel: it is as short as it gets from here on',
+    make: (ports, { summarization: given = {} }) => {
+      const { model: summaryModel, ...options } = given;
+      return [summarization(options, { model: () => ports.model, ...(summaryModel && { summaryModel }) })];
+    },
   },
   {
     name: 'title',

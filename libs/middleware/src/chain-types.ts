@@ -1,13 +1,16 @@
-import type { AgentMiddleware, ConversionStore, SandboxPort } from '@caribou/core';
+import type { AgentMiddleware, ConversionStore, ModelPort, SandboxPort } from '@caribou/core';
 import type { CommandPolicy } from './command-audit.js';
 import type { LlmErrorOptions } from './llm-error.js';
 import type { MemoryOptions } from './memory.js';
+import type { SummarizationOptions } from './summarization.js';
 import type { TitleOptions } from './title.js';
 
 export interface ChainPorts {
   readonly sandbox: SandboxPort;
   /** What is known of the Markdown of uploaded documents; without it none is named to the agent. */
   readonly conversions?: Pick<ConversionStore, 'read'>;
+  /** The model of the run. */
+  readonly model: ModelPort;
 }
 
 /** What a run and the configuration make of the chain. A middleware whose options are absent takes its defaults. */
@@ -17,6 +20,10 @@ export interface ChainOptions {
   readonly llmError?: LlmErrorOptions;
   /** Rules for shell commands; the ones that ship when absent. */
   readonly commands?: CommandPolicy;
+  readonly summarization?: SummarizationOptions & {
+    /** Writes summaries in the place of the run's model. */
+    readonly model?: ModelPort;
+  };
   readonly title?: TitleOptions;
   readonly memory?: MemoryOptions;
 }

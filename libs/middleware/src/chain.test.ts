@@ -1,8 +1,8 @@
-import { fakeSandbox } from '@caribou/testing';
+import { fakeSandbox, scriptedModel } from '@caribou/testing';
 import { describeChain, leadChain, subagentChain } from './chain.js';
 import type { ChainOptions } from './chain-types.js';
 
-const ports = { sandbox: fakeSandbox() };
+const ports = { sandbox: fakeSandbox(), model: scriptedModel([]) };
 const namesOf = (chain: readonly { readonly name: string }[]): readonly string[] => chain.map(({ name }) => name);
 
 /** The whole order, outermost first. A new middleware is put here on purpose, not by copying what comes out. */
@@ -14,6 +14,7 @@ const FULL = [
   'llm-error',
   'sandbox-audit',
   'tool-error',
+  'summarization',
   'title',
   'memory',
   'view-image',

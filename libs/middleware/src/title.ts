@@ -1,5 +1,6 @@
-import { ModelError, textOf, type ThreadState } from '@caribou/contracts';
-import type { AgentMiddleware, ModelPort, RunContext } from '@caribou/core';
+import { textOf, type ThreadState } from '@caribou/contracts';
+import type { AgentMiddleware, ModelCall, ModelPort } from '@caribou/core';
+import { askModel, withoutThinking } from './ask-model.js';
 import { isFromPerson, wordsOf } from './person-words.js';
 
 export interface TitleOptions {
@@ -17,6 +18,7 @@ export interface TitleOptions {
 const NEW_CONVERSATION = 'New Conversation';
 const FALLBACK_CHARS = 50;
 const EXCERPT_CHARS = 500;
+const MAX_ANSWER_CHARS = 20_000;
 
 /**
  * Names a thread after its first exchange. By default from the person's own words: a model call would hold up the
@@ -33,8 +35,9 @@ export function title(options: TitleOptions = {}): AgentMiddleware {
       const fallback = titleFromWords(exchange.person, maxChars);
       if (model === undefined) return { update: { title: fallback } };
       const prompt = titlePrompt(exchange, maxWords);
-      const written = cleanTitle(await askModel(model, prompt, { run, timeoutMs }), maxChars);
-      return { update: { title: written === '' ? fallback : written } };
+      const { text, usage } = await askModel(model, titleCall(prompt), { run, timeoutMs, maxChars: MAX_ANSWER_CHARS });
+      const written = cleanTitle(text, maxChars);
+      return { update: { title: written === '' ? fallback : written }, ...(usage === undefined ? {} : { usage }) };
     },
   };
 }
@@ -81,35 +84,12 @@ const titlePrompt = ({ person, assistant }: Exchange, maxWords: number): string 
 
 /** A model's answer as a title: thinking and quotes off, one line, at most `maxChars` characters. */
 export function cleanTitle(answer: string, maxChars: number): string {
-  const visible = answer
-    .replace(/<think>[\s\S]*?(<\/think>|$)/gi, ' ')
-    .replace(/\s+/g, ' ')
-    .trim();
+  const visible = withoutThinking(answer).replace(/\s+/g, ' ');
   const bare = visible.replace(/^["'“”‘’«»]+|["'“”‘’«»]+$/gu, '').trim();
   return Array.from(bare).slice(0, maxChars).join('').trimEnd();
 }
 
-/** The model's whole answer, or '' when it failed or took too long. Nothing of it is streamed. */
-async function askModel(
-  model: ModelPort,
-  prompt: string,
-  { run, timeoutMs }: { readonly run: RunContext; readonly timeoutMs: number },
-): Promise<string> {
-  const late = AbortSignal.timeout(timeoutMs);
-  const signal = AbortSignal.any([run.signal, late]);
-  let answer = '';
-  try {
-    for await (const delta of model.stream(titleCall(prompt), { signal })) answer += delta.content ?? '';
-    return answer;
-  } catch (error) {
-    run.signal.throwIfAborted();
-    if (!late.aborted && !(error instanceof ModelError)) throw error;
-    run.logger.warn({ err: error }, 'title model failed');
-    return '';
-  }
-}
-
-const titleCall = (prompt: string): Parameters<ModelPort['stream']>[0] => ({
+const titleCall = (prompt: string): ModelCall => ({
   system: '',
   messages: [{ type: 'human', id: 'title', content: prompt, additional_kwargs: {}, response_metadata: {} }],
   tools: [],

@@ -32,7 +32,7 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
     const model = models.get(run.context.model_name);
     const switches = switchesOf(run.context, config.chain, model);
     tellIgnored(run, model);
-    const chain = leadChain({ sandbox, conversions }, chainOptions(config, switches, models));
+    const chain = leadChain({ sandbox, conversions, model }, chainOptions(config, switches, models));
     const tools = switches.vision ? toolsFor.seeing : toolsFor.reading;
     return runAgent({
       chain,

@@ -121,7 +121,7 @@ const agentOn =
   (sandbox: FakeSandbox, model: ScriptedModel = scriptedModel(SCRIPT)): AgentLoop =>
   ({ host, run, head, position }) =>
     runAgent({
-      chain: leadChain({ sandbox }),
+      chain: leadChain({ sandbox, model }),
       tools: leadTools({ sandbox }),
       model: overNetwork(model),
       systemPrompt: 'test',

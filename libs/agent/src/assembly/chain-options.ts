@@ -6,6 +6,21 @@ import type { RunSwitches } from './run-switches.js';
 /** The part of the configuration that the chain is made from. */
 export type ChainSettings = Pick<Config, 'chain' | 'title' | 'commandRules'>;
 
+function summarizationOptions(
+  section: ChainSettings['chain']['summarization'],
+  models: ModelCatalog,
+): NonNullable<ChainOptions['summarization']> {
+  const { enabled, trigger, keep, model_name: modelName } = section;
+  return {
+    enabled,
+    trigger,
+    keep,
+    trimTokens: section.trim_tokens_to_summarize,
+    prompt: section.summary_prompt,
+    ...(modelName === null ? {} : { model: models.get(modelName) }),
+  };
+}
+
 /**
  * What the configuration and a run's switches make of the chain.
  *
@@ -17,6 +32,7 @@ export function chainOptions(config: ChainSettings, switches: RunSwitches, model
     vision: switches.vision,
     commands: commandRules,
     memory: chain.memory,
+    summarization: summarizationOptions(chain.summarization, models),
     title: {
       enabled: title.enabled,
       maxWords: title.maxWords,

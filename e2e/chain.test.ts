@@ -1,0 +1,164 @@
+import { type ApiClient, type Frame, lastValues, runIdOf, type WireMessage } from './client.js';
+import { nonce, type Stack, startStack } from './stack.js';
+
+jest.setTimeout(120_000);
+
+const CONFIG = `llm_call:
+  retry_base_delay_ms: 10
+  retry_cap_delay_ms: 50
+loop_detection:
+  tool_freq_warn: 900
+  tool_freq_hard_limit: 1000
+`;
+
+const bash = (command: string): string => `bash ${JSON.stringify({ description: 'x', command })}`;
+const todos = (...list: readonly (readonly [string, string])[]): string =>
+  `write_todos ${JSON.stringify({ todos: list.map(([content, status]) => ({ content, status })) })}`;
+const customOf = (frames: readonly Frame[]): readonly Record<string, unknown>[] =>
+  frames.flatMap(({ event, data }) => (event === 'custom' ? [data as Record<string, unknown>] : []));
+const textsOf = (messages: readonly WireMessage[]): readonly string[] =>
+  messages.map(({ type, content }) => `${type}: ${typeof content === 'string' ? content : JSON.stringify(content)}`);
+
+describe('the chain over HTTP', () => {
+  let stack: Stack;
+  let client: ApiClient;
+
+  beforeAll(async () => {
+    stack = await startStack({ config: CONFIG });
+    client = stack.client();
+  });
+  afterAll(() => stack.stop());
+
+  interface Ended {
+    readonly frames: readonly Frame[];
+    readonly messages: readonly WireMessage[];
+    readonly run: Record<string, unknown>;
+    readonly values: Record<string, unknown>;
+  }
+
+  async function turn(threadId: string, script: string, options: Record<string, unknown> = {}): Promise<Ended> {
+    const stream = await client.run(threadId, script, options);
+    const frames = await stream.end();
+    const { body: run } = await client.call('GET', `/threads/${threadId}/runs/${runIdOf(stream)}`);
+    const { body: state } = await client.call<{ values: Record<string, unknown> }>('GET', `/threads/${threadId}/state`);
+    return { frames, messages: lastValues(frames), run, values: state.values };
+  }
+
+  test('a question ends the run as a success, and the next message goes on', async () => {
+    const threadId = await client.newThread();
+    const question = { question: 'Where to?', clarification_type: 'approach_choice', options: ['Oslo', 'Rome'] };
+    const asked = await turn(threadId, `#tool ask_clarification ${JSON.stringify(question)}\n#say not reached`);
+
+    expect(asked.run['status']).toBe('success');
+    expect(asked.messages.at(-1)).toMatchObject({
+      type: 'tool',
+      name: 'ask_clarification',
+      content: '🔀 Where to?\n\n  1. Oslo\n  2. Rome',
+    });
+
+    const answered = await turn(threadId, '#say Rome it is.');
+    expect(answered.run['status']).toBe('success');
+    expect(textsOf(answered.messages).at(-1)).toBe('ai: Rome it is.');
+  });
+
+  test('the same call again and again: told at the third, stopped at the fifth', async () => {
+    const threadId = await client.newThread();
+    const same = nonce();
+    const { messages, run, frames } = await turn(threadId, `${`#tool ${bash(`echo ${same}`)}\n`.repeat(8)}#say free`);
+
+    const answers = messages.filter(({ type }) => type === 'ai');
+    const requests = stack.model.requests(same).map(({ body }) => JSON.stringify(body));
+    expect(answers).toHaveLength(5);
+    expect(messages.filter(({ type }) => type === 'tool')).toHaveLength(4);
+    expect(answers.at(-1)).toMatchObject({ tool_calls: [], content: expect.stringContaining('[FORCED STOP]') });
+    expect(run).toMatchObject({ status: 'success', stop_reason: 'loop_capped' });
+    // Told once, in the request behind the third call, and never part of the thread.
+    expect(requests.map((request) => request.includes('loop_warning') || /repeat/i.test(lastUser(request)))).toEqual([
+      false,
+      false,
+      false,
+      true,
+      false,
+    ]);
+    expect(JSON.stringify(frames)).not.toContain('loop_warning');
+  });
+
+  test('a plan: write_todos replaces the list, two of them in one answer are both refused', async () => {
+    const threadId = await client.newThread();
+    const one = `#tool ${todos(['look', 'in_progress'], ['write', 'pending'])}`;
+    const two = `#tool ${todos(['write', 'completed'])}`;
+    const both = `#tool ${todos(['x', 'pending'])}\n#+tool ${todos(['y', 'pending'])}`;
+    const { messages, values } = await turn(threadId, `${one}\n${two}\n${both}\n#say Done.`, {
+      context: { is_plan_mode: true },
+    });
+
+    expect(values['todos']).toEqual([{ content: 'write', status: 'completed' }]);
+    expect(messages.flatMap(({ type, status }) => (type === 'tool' ? [status] : []))).toEqual([
+      'success',
+      'success',
+      'error',
+      'error',
+    ]);
+
+    const without = await turn(await client.newThread(), `${one}\n#say Done.`);
+    expect(without.messages.find(({ type }) => type === 'tool')?.content).toContain("'write_todos' does not exist");
+  });
+
+  test('a plan that is not done keeps the agent from ending, twice at most', async () => {
+    const threadId = await client.newThread();
+    const script = `#tool ${todos(['write', 'pending'])}\n#say One.\n#say Two.\n#say Three.\n#say Four.`;
+    const { messages, run } = await turn(threadId, script, { context: { is_plan_mode: true } });
+
+    expect(run['status']).toBe('success');
+    expect(textsOf(messages).filter((text) => text.startsWith('ai: '))).toEqual([
+      'ai: ',
+      'ai: One.',
+      'ai: Two.',
+      'ai: Three.',
+    ]);
+  });
+
+  test('a busy provider is asked again with events, and the run goes on', async () => {
+    const { frames, run, messages } = await turn(
+      await client.newThread(),
+      `${nonce()}\n#error 503 times=1 busy\n#error 429 times=1 slow down\n#say Here.`,
+    );
+
+    expect(run['status']).toBe('success');
+    expect(textsOf(messages).at(-1)).toBe('ai: Here.');
+    expect(customOf(frames).map(({ type, attempt, max_attempts: of }) => ({ type, attempt, of }))).toEqual([
+      { type: 'llm_retry', attempt: 1, of: 3 },
+      { type: 'llm_retry', attempt: 2, of: 3 },
+    ]);
+  });
+
+  test.each([
+    ['429', '#error 429 times=9', 3],
+    ['500', '#error 500 times=9', 3],
+    ['401', '#error 401 times=9', 1],
+    ['an empty account', '#error 429 times=9 insufficient_quota: you exceeded your current quota', 1],
+  ])(
+    'a model that answers %s for good: a visible message, and a run that ended in error',
+    async (_what, line, calls) => {
+      const threadId = await client.newThread();
+      const word = nonce();
+      const { frames, run, messages } = await turn(threadId, `${word}\n${line}\n#say unreached`);
+
+      expect(run['status']).toBe('error');
+      expect(stack.model.requests(word)).toHaveLength(calls);
+      expect(customOf(frames).filter(({ type }) => type === 'llm_retry')).toHaveLength(calls - 1);
+      expect(messages.at(-1)).toMatchObject({ type: 'ai', additional_kwargs: { deerflow_error_fallback: true } });
+      expect(frames.at(-1)?.event).toBe('end');
+      expect(frames.filter(({ event }) => event === 'error')).toHaveLength(1);
+
+      const next = await turn(threadId, '#say Fine again.');
+      expect(next.run['status']).toBe('success');
+    },
+  );
+});
+
+/** The last message of a person or a middleware in a request. */
+function lastUser(request: string): string {
+  const { messages } = JSON.parse(request) as { messages: readonly { role: string; content: unknown }[] };
+  return JSON.stringify(messages.findLast(({ role }) => role === 'user')?.content ?? '');
+}
