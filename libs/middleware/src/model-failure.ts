@@ -36,7 +36,7 @@ const verdicts: Readonly<Record<string, Failure>> = {
 };
 
 /**
- * What to do about a failed model call (behaviour.md §2.7). A reason without a verdict of its own is tried again when
+ * What to do about a failed model call. A reason without a verdict of its own is tried again when
  * the adapter calls it retryable and its status, if one came back, is one that passes.
  */
 export function judgeFailure(error: ModelError): Failure {

@@ -38,7 +38,7 @@ export interface SummarizationPorts {
   readonly summaryModel?: ModelPort;
 }
 
-/** behaviour.md §2.9: what the code does without settings. */
+/** Without settings, as DeerFlow's code has them. */
 const DEFAULTS: Required<SummarizationOptions> = {
   enabled: false,
   trigger: null,

@@ -2,7 +2,7 @@ import type { HumanMessage, Message } from '@caribou/contracts';
 import { escapeMarkup, tailOfChars } from './markup-text.js';
 import { estimateMessageTokens } from './token-estimate.js';
 
-/** UTF-16 units of the escaped summary that a request carries (behaviour.md §2.9). */
+/** UTF-16 units of the escaped summary that a request carries. */
 export const MAX_SHOWN_CHARS = 6000;
 
 const TAG = 'conversation_summary';
