@@ -6,6 +6,7 @@ import { isTitlePrompt, newcomerReply, titleReply } from './newcomer.js';
 import { type Reply, sayReply } from './reply.js';
 import type { ChatRequest } from './request-check.js';
 import { planStep } from './script-step.js';
+import { summaryScript } from './summary.js';
 
 export interface ReplyContext {
   control: Control;
@@ -15,18 +16,34 @@ export interface ReplyContext {
 }
 
 /**
- * Decides the answer from the conversation alone: a title, the next step of a script, or the newcomer's story.
+ * Decides the answer from the conversation alone: a summary, a title, the next step of a script, or the newcomer's story.
  *
  * @throws ModelApiError 400 `bad_directive` for a script that cannot be read.
  */
 export function chooseReply(request: ChatRequest, context: ReplyContext): Reply {
   const turn = currentTurn(request.messages);
-  if (isTitlePrompt(turn.humanText, request.tools !== undefined)) return titleReply(turn.humanText);
+  const summary = summaryScript(request.messages, request.tools !== undefined);
+  if (summary !== undefined) return ownScript(summary, context);
+  if (isTitlePrompt(turn.humanText, request.tools !== undefined)) return heldTitle(turn.humanText, context);
   const script = readScript(turn.humanText);
   const callId = callIds(script, context);
   if (script !== undefined) return scriptReply(script, turn, { request, context, callId });
   const tools = new Set((request.tools ?? []).map((tool) => tool.function.name));
   return newcomerReply(turn, { tools, callId });
+}
+
+/** A script of the demo model's own making: one step, the same at every call. */
+function ownScript(text: string, context: ReplyContext): Reply {
+  const step = parseScript(text)?.steps[0];
+  if (step === undefined) throw new Error('an own script has a step');
+  return planStep(step, { seenBefore: () => 0, callId: callIds(undefined, context), echo: () => '' });
+}
+
+/** A title; words `title-hold:NAME` in the conversation make it wait until NAME is released. */
+function heldTitle(prompt: string, context: ReplyContext): Reply {
+  const gate = /title-hold:(\w+)/.exec(prompt)?.[1];
+  const reply = titleReply(prompt);
+  return gate === undefined ? reply : ownScript(`#hold ${gate} before\n#say Held title`, context);
 }
 
 /** The step is the number of assistant messages since the human one, so a retry of a call repeats its step. */

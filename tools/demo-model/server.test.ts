@@ -33,6 +33,29 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }
 
+describe('summaries and titles', () => {
+  const summary = (words: string) =>
+    script(
+      `<existing_summary>\nold\n</existing_summary>\n\n<new_messages>\n<message from="person">${words}</message>\n</new_messages>`,
+    );
+
+  test('a request for a summary is answered by one, whatever directives the conversation held', async () => {
+    expect(text(await collect(summary('#tool bash {}\n#say no')))).toBe('Summary of 1 messages.');
+  });
+
+  test('words of the conversation make it fail, or wait', async () => {
+    await expect(collect(summary('summary-fails:500'))).rejects.toMatchObject({ status: 500 });
+    const held = collect(summary('summary-hold:later'));
+    await until(() => model.holding().some(({ name }) => name === 'later'));
+    model.release('later');
+    expect(text(await held)).toBe('Summary of 1 messages.');
+    const title = collect(script('Write a title of at most 6 words.\n\nPerson: title-hold:name'));
+    await until(() => model.holding().some(({ name }) => name === 'name'));
+    model.release('name');
+    expect(text(await title)).toBe('Held title');
+  });
+});
+
 describe('answers', () => {
   test('a text streams in several deltas under one id, then one usage chunk', async () => {
     const chunks = await collect(script('#usage 7 9', '#say one two three'));
