@@ -21,6 +21,7 @@ export type {
   ToolCallNext,
   ToolCallRequest,
 } from './middleware.js';
+export type { CallOutcome, CallPass, Entry, ModelEndpoint, ModelGate } from './model-gate.js';
 export type { ModelCall, ModelCatalog, ModelDelta, ModelPort } from './model-port.js';
 export type { RunContext } from './run-context.js';
 export type {

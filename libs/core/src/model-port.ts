@@ -1,4 +1,5 @@
 import type { Message, ToolCallChunk } from '@caribou/contracts';
+import type { ModelEndpoint } from './model-gate.js';
 
 /** A tool as a model is told of it. */
 export interface ModelTool {
@@ -34,6 +35,7 @@ export interface ModelDelta {
 /** A model by its configured name. */
 export interface ModelPort {
   readonly name: string;
+  readonly endpoint: ModelEndpoint;
   readonly supportsVision: boolean;
   readonly supportsThinking: boolean;
   /** What the model can read, in tokens; undefined when nobody said. */

@@ -79,6 +79,15 @@ async function failureOf(stream: AsyncIterable<ModelDelta>): Promise<ModelError>
   throw new Error('no ModelError', { cause: error });
 }
 
+describe('a model', () => {
+  test.each(['https://api.example.org:8443/v1', 'https://user:secret@api.example.org:8443/v1//'])(
+    'at %s is known by host, path and the name the provider has for it',
+    (baseUrl) => {
+      expect(model(baseUrl).endpoint).toEqual({ provider: 'api.example.org:8443/v1', model: 'm-1' });
+    },
+  );
+});
+
 describe('a streamed answer', () => {
   test('gives text, reasoning and parallel tool calls as they come, and usage and finish reason at the end', async () => {
     const url = await serve((response) => {

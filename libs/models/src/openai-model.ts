@@ -24,6 +24,7 @@ export function createOpenAiModel(config: ModelConfig, { clocks, logger }: Model
   const client = createClient(config, transport, clocks);
   return {
     name: config.name,
+    endpoint: { provider: providerOf(config.baseUrl), model: config.model },
     supportsVision: config.supportsVision,
     supportsThinking: config.supportsThinking,
     ...(config.maxInputTokens === undefined ? {} : { maxInputTokens: config.maxInputTokens }),
@@ -47,6 +48,12 @@ export function createOpenAiModel(config: ModelConfig, { clocks, logger }: Model
       },
     }),
   };
+}
+
+/** Host and path, so that neither a password in the URL nor a last slash makes another provider of it. */
+function providerOf(baseUrl: string): string {
+  const { host, pathname } = new URL(baseUrl);
+  return `${host}${pathname.replace(/\/+$/, '')}`;
 }
 
 /** Everything the SDK would read from environment variables is given, so that libs/config stays the only reader. */

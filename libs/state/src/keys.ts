@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { InvalidRequestError, UserId } from '@caribou/contracts';
-import type { ThreadKey } from '@caribou/core';
+import type { ModelEndpoint, ThreadKey } from '@caribou/core';
 
 /**
  * The keys of one thread in the order in which every script on a thread takes them; `commands/thread.lua` names them
@@ -34,6 +35,18 @@ export interface ThreadKeys {
   readonly executions: string;
 }
 
+/** The keys of one model in the order in which every script on it takes them. */
+export interface ModelKeys {
+  /** Hash: the circuit. */
+  readonly circuit: string;
+  /** Sorted set: tokens of calls under way, by the end of their lease. */
+  readonly slots: string;
+  /** Sorted set: tokens of those who wait for a slot, by arrival. */
+  readonly queue: string;
+  /** Sorted set: the same tokens, by the time until which they count as waiting. */
+  readonly waiting: string;
+}
+
 export interface StoreKeys {
   thread(thread: ThreadKey): ThreadKeys;
   /** Run records and event logs are named inside scripts, by prefix and run id. */
@@ -43,6 +56,7 @@ export interface StoreKeys {
   executionPrefix(thread: ThreadKey): string;
   /** Hash: the conversions of a thread's uploads, `r:<file>` the record and `l:<file>` who is at it. */
   conversions(thread: ThreadKey): string;
+  model(endpoint: ModelEndpoint): ModelKeys;
   threads(userId: string): string;
   idempotency(userId: string, key: string): string;
   /** The stream of audit lines. */
@@ -60,6 +74,10 @@ function strict(id: string): string {
   if (!UserId.safeParse(id).success) throw new InvalidRequestError('an id must be 1 to 64 letters, digits, "_" or "-"');
   return id;
 }
+
+/** Names of models and their hosts may hold anything. */
+const hashOf = (...names: readonly string[]): string =>
+  createHash('sha256').update(JSON.stringify(names)).digest('hex').slice(0, 32);
 
 export function storeKeys(prefix: string): StoreKeys {
   const pending = `${prefix}pending`;
@@ -89,6 +107,10 @@ export function storeKeys(prefix: string): StoreKeys {
     runEvents: (userId, runId) => `${prefix}events:${strict(userId)}:${strict(runId)}`,
     executionPrefix: ({ userId, threadId }) => `${prefix}execution:${strict(userId)}:${strict(threadId)}:`,
     conversions: ({ userId, threadId }) => `${prefix}conversions:${strict(userId)}:${strict(threadId)}`,
+    model: ({ provider, model }) => {
+      const base = `${prefix}model:${hashOf(provider, model)}`;
+      return { circuit: `${base}:circuit`, slots: `${base}:slots`, queue: `${base}:queue`, waiting: `${base}:waiting` };
+    },
     threads: (userId) => `${user(userId)}:threads`,
     idempotency: (userId, key) => `${user(userId)}:idempotency:${key}`,
     audit: `${prefix}audit`,

@@ -35,6 +35,7 @@ export function scriptedModel(script: readonly (ScriptedAnswer | readonly Script
   const attempts = new Map<number, number>();
   return {
     name: 'scripted',
+    endpoint: { provider: 'test', model: 'scripted' },
     supportsVision: false,
     supportsThinking: true,
     calls,
