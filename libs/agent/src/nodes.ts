@@ -1,4 +1,5 @@
-import { type AiMessage, newId, type NextNode, textOf, type ThreadState } from '@caribou/contracts';
+import { type AiMessage, type Message, newId, type NextNode, textOf } from '@caribou/contracts';
+import type { RunContext } from '@caribou/core';
 import type { AgentRun, Decision } from './agent-run.js';
 import { executeToolCalls } from './execute-tool-calls.js';
 import { takeModelTurn } from './model-turn.js';
@@ -24,8 +25,10 @@ export async function takeModelNode(agent: AgentRun, draft: TurnDraft, turnsLeft
 
 /** The hooks behind an answer, and what comes of it. */
 export async function takeAfterModel({ chain, run }: AgentRun, draft: TurnDraft): Promise<Decision> {
-  const failure = failureOf(draft.state);
+  const answer = draft.state.messages.at(-1);
   const { ended, again } = await draft.runHooks(chain, 'afterModel', run);
+  const left = draft.state.messages.findLast(({ id }) => id === answer?.id);
+  const failure = failureOf(answer, run) ?? failureOf(left, run);
   if (failure !== undefined) return { kind: 'failed', error: failure };
   if (ended) return { kind: 'end' };
   if (hasPending(pendingCalls(draft.state))) return { kind: 'next', node: 'tools' };
@@ -64,13 +67,18 @@ const toolsOf = ({ tools, chain }: AgentRun): AgentRun['tools'] => [
   ...chain.flatMap((middleware) => middleware.tools ?? []),
 ];
 
-/** The error of a model that failed for good, by the mark of the message in its place. */
-function failureOf({ messages }: ThreadState): { readonly name: string; readonly message: string } | undefined {
-  const message = messages.at(-1);
+/**
+ * The error of a model that failed for good, by the mark of the message in its place. A mark of another run, whose
+ * answer this one goes on from, counts for nothing.
+ */
+function failureOf(message: Message | undefined, { runId }: RunContext): LoopError | undefined {
   if (message?.type !== 'ai' || message.additional_kwargs['deerflow_error_fallback'] !== true) return undefined;
-  const name = message.additional_kwargs['error_type'];
+  const { error_type: name, run_id: markedBy = runId } = message.additional_kwargs;
+  if (markedBy !== runId) return undefined;
   return { name: typeof name === 'string' ? name : 'ModelError', message: textOf(message.content) };
 }
+
+type LoopError = Extract<Decision, { kind: 'failed' }>['error'];
 
 function refuseTurn(maxTurns: number, draft: TurnDraft): Decision {
   const text = `The run was stopped after ${maxTurns} model turns without a final answer. Send a message to go on.`;

@@ -98,6 +98,24 @@ describe(llmError, () => {
     expect(run.sleepsMs).toEqual([5000]);
   });
 
+  test('attempts, waits and their cap are the options', async () => {
+    const options = { maxAttempts: 5, baseDelayMs: 10, burstBaseDelayMs: 70, maxDelayMs: 40, random: () => 1 };
+    const burst = modelFailure({ reason: 'burst', providerStatus: 429 });
+
+    const { calls, run } = await attempt([busy(), busy(), busy(), busy(), busy()], options);
+
+    expect(calls()).toBe(5);
+    expect(run.sleepsMs).toEqual([30, 40, 40, 40]);
+    expect((await attempt([burst], { ...options, maxDelayMs: 100 })).run.sleepsMs).toEqual([70]);
+    expect((await attempt([burst], options)).run.sleepsMs).toEqual([40]);
+  });
+
+  test('what the layer decided is on record', async () => {
+    const { run } = await attempt([busy(), modelFailure({ reason: 'auth', providerStatus: 401 })]);
+
+    expect(run.decisions).toEqual(['llm-error: retry', 'llm-error: fallback']);
+  });
+
   test("the provider's Retry-After is waited for, up to a bound", async () => {
     const { run } = await attempt([busy(12_000), busy(3_600_000)]);
 

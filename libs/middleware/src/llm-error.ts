@@ -1,23 +1,43 @@
 import { type AiMessage, ModelError, newId } from '@caribou/contracts';
-import type { AgentMiddleware, RunContext } from '@caribou/core';
+import type {
+  AgentMiddleware,
+  CallOutcome,
+  Entry,
+  ModelCallNext,
+  ModelEndpoint,
+  ModelGate,
+  ModelRequest,
+  RunContext,
+} from '@caribou/core';
+import { refusalError } from './gated-model.js';
 import { type Failure, failureDetail, fallbackText, judgeFailure, retryText } from './model-failure.js';
 
 export interface LlmErrorOptions {
   /** Attempts of one model call, the first included. */
   readonly maxAttempts?: number;
   readonly baseDelayMs?: number;
+  /** Base of the back-off when the provider asks for fewer calls. */
+  readonly burstBaseDelayMs?: number;
   /** Cap of our own back-off; a provider's Retry-After is followed up to `maxRetryAfterMs`. */
   readonly maxDelayMs?: number;
   readonly maxRetryAfterMs?: number;
   /** In [0, 1): the source of the jitter. */
   readonly random?: () => number;
+  /** The gate before the model, and the endpoint it is asked for; without it every attempt is made. */
+  readonly gated?: GatedEndpoint;
 }
 
-type Backoff = Required<LlmErrorOptions>;
+export interface GatedEndpoint {
+  readonly gate: ModelGate;
+  readonly endpoint: ModelEndpoint;
+}
+
+type Backoff = Required<Omit<LlmErrorOptions, 'gated'>>;
 
 const DEFAULTS: Backoff = {
   maxAttempts: 3,
   baseDelayMs: 1000,
+  burstBaseDelayMs: 5000,
   maxDelayMs: 8000,
   maxRetryAfterMs: 60_000,
   random: Math.random,
@@ -27,28 +47,78 @@ const DEFAULTS: Backoff = {
  * Calls a failing model again, and answers in its place when it fails for good: a visible message marked
  * `deerflow_error_fallback`, by which the loop ends the run as an error. Only ModelError is handled; a cancel or a
  * lost run passes.
+ *
+ * Each attempt passes the gate on its own, so a wait for the next one holds no slot. The circuit counts a call once,
+ * when its last attempt fails; its probe is a single attempt.
  */
-export function llmError(options: LlmErrorOptions = {}): AgentMiddleware {
+export function llmError({ gated, ...options }: LlmErrorOptions = {}): AgentMiddleware {
   const backoff = { ...DEFAULTS, ...options };
   return {
     name: 'llm-error',
     async wrapModelCall(request, next, run) {
       let delayMs = backoff.baseDelayMs;
       for (let attempt = 1; ; attempt += 1) {
-        try {
-          return await next(request);
-        } catch (error) {
-          if (run.signal.aborted || !(error instanceof ModelError)) throw error;
-          const failure = judgeFailure(error);
-          const maxAttempts =
-            failure.attempts === 'all' ? backoff.maxAttempts : Math.min(failure.attempts, backoff.maxAttempts);
-          run.logger.warn({ attempt, maxAttempts, reason: failure.reason, err: error }, 'model call failed');
-          if (attempt >= maxAttempts) return fallbackMessage(error, failure);
-          delayMs = nextDelayMs(delayMs, failure.slow === true ? slower(backoff) : backoff);
-          await waitForRetry(run, { failure, attempt, maxAttempts, waitMs: waitOf(failure, delayMs, backoff) });
-        }
+        const tried = await tryOnce({ request, next, run, gated, attempt, backoff });
+        if ('message' in tried) return tried.message;
+        const { error, failure, maxAttempts } = tried;
+        const { reason } = failure;
+        run.logger.warn({ attempt, maxAttempts, reason, err: error }, 'model call failed');
+        run.decided('llm-error', attempt < maxAttempts ? 'retry' : 'fallback', { attempt, reason });
+        if (attempt >= maxAttempts) return fallbackMessage(error, failure, run);
+        delayMs = nextDelayMs(delayMs, failure.slow === true ? slower(backoff) : backoff);
+        await waitForRetry(run, { failure, attempt, maxAttempts, waitMs: waitOf(failure, delayMs, backoff) });
       }
     },
+  };
+}
+
+interface Attempt {
+  readonly request: ModelRequest;
+  readonly next: ModelCallNext;
+  readonly run: RunContext;
+  readonly gated: GatedEndpoint | undefined;
+  /** From 1. */
+  readonly attempt: number;
+  readonly backoff: Backoff;
+}
+
+type Tried = { readonly message: AiMessage } | FailedAttempt;
+
+interface FailedAttempt {
+  readonly error: ModelError;
+  readonly failure: Failure;
+  readonly maxAttempts: number;
+}
+
+/** One attempt under the gate. @throws what is no failure of the model, and anything once the run was aborted. */
+async function tryOnce({ request, next, run, gated, attempt, backoff }: Attempt): Promise<Tried> {
+  const entry = gated === undefined ? UNGATED : await gated.gate.enter(gated.endpoint, run.signal);
+  if (entry.kind === 'refused') return failedAttempt(refusalError(entry), backoff);
+  let outcome: CallOutcome = 'unknown';
+  try {
+    const message = await next(request);
+    outcome = 'answered';
+    return { message };
+  } catch (error) {
+    if (run.signal.aborted || !(error instanceof ModelError)) throw error;
+    const failed = failedAttempt(error, backoff);
+    if (!failed.failure.counts) return failed;
+    const isLast = entry.pass.probe || attempt >= failed.maxAttempts;
+    if (isLast) outcome = 'failed';
+    return isLast ? { ...failed, maxAttempts: attempt } : failed;
+  } finally {
+    await entry.pass.leave(outcome);
+  }
+}
+
+const UNGATED: Entry = { kind: 'admitted', pass: { probe: false, leave: () => Promise.resolve() } };
+
+function failedAttempt(error: ModelError, { maxAttempts }: Backoff): FailedAttempt {
+  const failure = judgeFailure(error);
+  return {
+    error,
+    failure,
+    maxAttempts: failure.attempts === 'all' ? maxAttempts : Math.min(failure.attempts, maxAttempts),
   };
 }
 
@@ -62,11 +132,9 @@ export const nextDelayMs = (
   return Math.round(lowest + backoff.random() * (highest - lowest));
 };
 
-const BURST_BASE_DELAY_MS = 5000;
-
 const slower = (backoff: Backoff): Backoff => ({
   ...backoff,
-  baseDelayMs: Math.min(BURST_BASE_DELAY_MS, backoff.maxDelayMs),
+  baseDelayMs: backoff.burstBaseDelayMs,
 });
 
 const waitOf = (failure: Failure, delayMs: number, backoff: Backoff): number =>
@@ -95,7 +163,7 @@ async function waitForRetry(run: RunContext, { failure, attempt, maxAttempts, wa
   await run.clock.sleep(waitMs, run.signal);
 }
 
-function fallbackMessage(error: ModelError, { reason }: Failure): AiMessage {
+function fallbackMessage(error: ModelError, { reason }: Failure, run: RunContext): AiMessage {
   return {
     type: 'ai',
     id: newId(),
@@ -105,6 +173,7 @@ function fallbackMessage(error: ModelError, { reason }: Failure): AiMessage {
       error_type: error.name,
       error_reason: reason,
       error_detail: failureDetail(error),
+      run_id: run.runId,
     },
     response_metadata: {},
     tool_calls: [],

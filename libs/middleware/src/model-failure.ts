@@ -9,12 +9,16 @@ export type FailureReason =
   | 'transient'
   | 'too_long'
   | 'not_configured'
+  | 'circuit_open'
+  | 'no_slot'
   | 'request';
 
 export interface Failure {
   readonly reason: FailureReason;
   /** Attempts such a failure is worth, the first included: 1 is no retry, 'all' what the options allow. */
   readonly attempts: 'all' | 1 | 2;
+  /** Whether the circuit breaker counts it: it says that the model is down, not that the request or account is wrong. */
+  readonly counts: boolean;
   /** Back-off is longer: the provider asked for fewer calls, not for a pause. */
   readonly slow?: boolean;
   /** The provider's own wish, when it gave one. */
@@ -23,17 +27,22 @@ export interface Failure {
 
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 502, 503, 504]);
 
-/** Verdicts by the model adapter's `details.reason`. */
+/** Verdicts by `details.reason`, of the model adapter or of the gate before it. */
 const verdicts: Readonly<Record<string, Failure>> = {
-  quota: { reason: 'quota', attempts: 1 },
-  auth: { reason: 'auth', attempts: 1 },
-  not_configured: { reason: 'not_configured', attempts: 1 },
-  context_length: { reason: 'too_long', attempts: 1 },
-  rate_limited: { reason: 'busy', attempts: 'all' },
-  burst: { reason: 'busy', attempts: 2, slow: true },
-  first_byte_timeout: { reason: 'silent', attempts: 2 },
-  chunk_timeout: { reason: 'silent', attempts: 2 },
+  quota: { reason: 'quota', attempts: 1, counts: false },
+  auth: { reason: 'auth', attempts: 1, counts: false },
+  not_configured: { reason: 'not_configured', attempts: 1, counts: false },
+  context_length: { reason: 'too_long', attempts: 1, counts: false },
+  circuit_open: { reason: 'circuit_open', attempts: 1, counts: false },
+  no_slot: { reason: 'no_slot', attempts: 1, counts: false },
+  rate_limited: { reason: 'busy', attempts: 'all', counts: true },
+  burst: { reason: 'busy', attempts: 2, counts: false, slow: true },
+  first_byte_timeout: { reason: 'silent', attempts: 2, counts: true },
+  chunk_timeout: { reason: 'silent', attempts: 2, counts: true },
 };
+
+const TRANSIENT: Failure = { reason: 'transient', attempts: 'all', counts: true };
+const REFUSED: Failure = { reason: 'request', attempts: 1, counts: false };
 
 /**
  * What to do about a failed model call. A reason without a verdict of its own is tried again when
@@ -43,7 +52,7 @@ export function judgeFailure(error: ModelError): Failure {
   const { reason, providerStatus, retryAfterMs } = error.details;
   const known = typeof reason === 'string' ? verdicts[reason] : undefined;
   const passes = error.retryable && (typeof providerStatus !== 'number' || RETRIED_STATUSES.has(providerStatus));
-  const verdict = known ?? (passes ? { reason: 'transient', attempts: 'all' } : { reason: 'request', attempts: 1 });
+  const verdict = known ?? (passes ? TRANSIENT : REFUSED);
   return typeof retryAfterMs === 'number' ? { ...verdict, retryAfterMs } : verdict;
 }
 
@@ -64,6 +73,9 @@ export const fallbackText: Readonly<Record<FailureReason, string>> = {
   transient: 'The model could not be reached after several attempts. Please try again shortly.',
   too_long: 'This conversation is longer than the model can read. Please start a new one or choose another model.',
   not_configured: 'The model is not configured. Please set its API key and try again.',
+  circuit_open:
+    'The model has failed several times in a row, so it is not called for a short while. Please try again in a minute.',
+  no_slot: 'Too many model calls are under way at the moment. Please try again shortly.',
   request: 'The model provider did not accept the request. Please change the request or the model and try again.',
 };
 

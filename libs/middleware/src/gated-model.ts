@@ -1,0 +1,45 @@
+import { ModelError } from '@caribou/contracts';
+import type { CallOutcome, Entry, ModelCall, ModelDelta, ModelGate, ModelPort } from '@caribou/core';
+import { judgeFailure } from './model-failure.js';
+
+/**
+ * A model for calls beside the loop, such as titles and summaries: they count among the calls under way and towards the
+ * circuit. The loop's own calls pass the gate in `llmError`, which counts an answer with its retries once.
+ *
+ * Its stream also throws ModelError with `details.reason` `circuit_open` or `no_slot`, not retryable.
+ */
+export function gatedModel(model: ModelPort, gate: ModelGate): ModelPort {
+  return {
+    name: model.name,
+    endpoint: model.endpoint,
+    supportsVision: model.supportsVision,
+    supportsThinking: model.supportsThinking,
+    ...(model.maxInputTokens === undefined ? {} : { maxInputTokens: model.maxInputTokens }),
+    stream: (call, options) => streamThrough(gate, model, { call, signal: options.signal }),
+  };
+}
+
+async function* streamThrough(
+  gate: ModelGate,
+  model: ModelPort,
+  { call, signal }: { readonly call: ModelCall; readonly signal: AbortSignal },
+): AsyncGenerator<ModelDelta> {
+  const entry = await gate.enter(model.endpoint, signal);
+  if (entry.kind === 'refused') throw refusalError(entry);
+  let outcome: CallOutcome = 'unknown';
+  try {
+    yield* model.stream(call, { signal });
+    outcome = 'answered';
+  } catch (error) {
+    if (error instanceof ModelError && judgeFailure(error).counts) outcome = 'failed';
+    throw error;
+  } finally {
+    await entry.pass.leave(outcome);
+  }
+}
+
+/** A refusal of the gate as a failure of the model. */
+export const refusalError = ({ reason, retryInMs }: Extract<Entry, { kind: 'refused' }>): ModelError =>
+  new ModelError(`the model is not called: ${reason}`, {
+    details: { reason, ...(retryInMs === undefined ? {} : { retryAfterMs: retryInMs }) },
+  });
