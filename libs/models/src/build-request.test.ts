@@ -37,6 +37,22 @@ describe('the messages of a request', () => {
     ]);
   });
 
+  test('hold no other system message, wherever a client put some and whatever their content is made of', () => {
+    const system = (content: Message['content']): Message => ({ type: 'system', content, ...common });
+    const sent = messagesOf([
+      system('one'),
+      human,
+      system(['tw', { type: 'text', text: 'o' }]),
+      system(''),
+      system([]),
+      human,
+      system('three'),
+    ]);
+
+    expect(sent.map(({ role }) => role)).toEqual(['system', 'user', 'user']);
+    expect(sent[0]?.content).toBe('be kind\n\none\n\ntwo\n\nthree');
+  });
+
   test('hold text and images of people, and no name that OpenAI would refuse', () => {
     const content = [
       'a',

@@ -145,7 +145,7 @@ class RedisModelGate implements ModelGate {
     try {
       await this.redis.run(scripts.keep, [keys.circuit, keys.slots], [token, this.settings.leaseMs]);
     } catch (error) {
-      this.settings.logger.warn({ err: error }, 'the right to a model call could not be renewed');
+      this.settings.logger.warn({ error }, 'the right to a model call could not be renewed');
     }
   }
 
@@ -158,7 +158,7 @@ class RedisModelGate implements ModelGate {
       if (failures >= 0) this.learn(keys, failures);
       else this.known.delete(keys.circuit);
     } catch (error) {
-      logger.warn({ err: error }, 'the outcome of a model call could not be told');
+      logger.warn({ error }, 'the outcome of a model call could not be told');
     }
   }
 
@@ -180,7 +180,7 @@ class RedisModelGate implements ModelGate {
   private redisIsAway(error: UnavailableError): void {
     const { clock, knownMs, logger } = this.settings;
     this.awayUntilMs = clock.monotonicMs() + knownMs;
-    logger.warn({ err: error }, 'models are called without asking for slots and circuits: Redis is away');
+    logger.warn({ error }, 'models are called without asking for slots and circuits: Redis is away');
   }
 }
 

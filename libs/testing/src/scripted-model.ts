@@ -13,6 +13,8 @@ export interface ScriptedAnswer {
   readonly content?: readonly string[] | string;
   readonly calls?: readonly ScriptedCall[];
   readonly usage?: { readonly input_tokens: number; readonly output_tokens: number; readonly total_tokens: number };
+  /** Default `tool_calls` with calls, else `stop`. */
+  readonly finishReason?: string;
   /** Ends the stream without a finish reason after this many deltas. */
   readonly cutAfter?: number;
   /** Thrown in the place of the finish reason, or after `cutAfter` deltas. */
@@ -65,7 +67,8 @@ async function* stream(answer: ScriptedAnswer, signal: AbortSignal): AsyncGenera
   if (answer.holdBefore?.delta === end) await Promise.race([answer.holdBefore.until, aborted(signal)]);
   signal.throwIfAborted();
   if (answer.error !== undefined) throw answer.error;
-  if (answer.cutAfter === undefined) yield { finishReason: answer.calls === undefined ? 'stop' : 'tool_calls' };
+  if (answer.cutAfter !== undefined) return;
+  yield { finishReason: answer.finishReason ?? (answer.calls === undefined ? 'stop' : 'tool_calls') };
 }
 
 const aborted = (signal: AbortSignal): Promise<never> =>
