@@ -86,6 +86,7 @@ const asked: HumanMessage = {
 
 const instantModel: ModelPort = {
   name: 'instant',
+  endpoint: { provider: 'bench', model: 'instant' },
   supportsVision: false,
   supportsThinking: false,
   async *stream() {

@@ -1,6 +1,7 @@
 import type { Config } from '@caribou/config';
 import type { ModelCatalog } from '@caribou/core';
 import type { ChainOptions } from '@caribou/middleware';
+import { retryOptions } from './model-call-options.js';
 import type { RunSwitches } from './run-switches.js';
 
 /** The part of the configuration that the chain is made from. */
@@ -31,6 +32,7 @@ export function chainOptions(config: ChainSettings, switches: RunSwitches, model
   return {
     vision: switches.vision,
     commands: commandRules,
+    llmError: retryOptions(chain.llm_call),
     memory: chain.memory,
     summarization: summarizationOptions(chain.summarization, models),
     title: {

@@ -1,0 +1,16 @@
+import { modelGateLimits, retryOptions } from './model-call-options.js';
+
+const call = {
+  max_concurrent_calls: 1,
+  retry_max_attempts: 2,
+  retry_base_delay_ms: 3,
+  retry_cap_delay_ms: 4,
+  burst_retry_base_delay_ms: 5,
+};
+
+test('every key of llm_call and circuit_breaker reaches the retries or the gate', () => {
+  expect(retryOptions(call)).toEqual({ maxAttempts: 2, baseDelayMs: 3, maxDelayMs: 4, burstBaseDelayMs: 5 });
+  expect(
+    modelGateLimits({ llm_call: call, circuit_breaker: { failure_threshold: 6, recovery_timeout_sec: 7 } }),
+  ).toEqual({ maxConcurrentCalls: 1, failureThreshold: 6, recoveryMs: 7_000 });
+});
