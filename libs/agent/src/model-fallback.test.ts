@@ -40,7 +40,7 @@ interface Stage {
 
 function play({ model, messages = [], position = 'start', extra = [], run = fakeRun() }: Stage): Promise<LoopOutcome> {
   const state: ThreadState = { messages: [humanMessage('hi', 'h1'), ...messages] };
-  const chain = [...leadChain({ sandbox: fakeSandbox() }), ...extra];
+  const chain = [...leadChain({ sandbox: fakeSandbox(), model }), ...extra];
   const place = { state, step: 0, position, host: fakeHost({ state }) };
   return runAgent({ chain, tools: [], model, systemPrompt: '', options: { maxTurns: 5 }, run, ...place });
 }

@@ -4,7 +4,7 @@ export { createRedis, type RedisConnection } from './connection.js';
 export { redisConversions } from './conversions.js';
 export { redisEventLog } from './event-log.js';
 export { redisExecutionJournal } from './execution-journal.js';
-export { type ModelGateOptions, redisModelGate } from './model-gate.js';
+export { redisModelGate } from './model-gate.js';
 export { redisRunStore } from './run-store.js';
 export { redisSandboxRegistry } from './sandbox-registry.js';
 export type { StoreOptions } from './store-settings.js';
