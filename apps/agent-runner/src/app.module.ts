@@ -1,3 +1,4 @@
+import { modelGateLimits } from '@caribou/agent';
 import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { type Logger, systemClock } from '@caribou/core';
@@ -9,6 +10,7 @@ import {
   createRedis,
   redisConversions,
   type RedisConnection,
+  redisModelGate,
   redisRunStore,
   redisSandboxRegistry,
 } from '@caribou/state';
@@ -78,6 +80,7 @@ export function connectParts(config: Config, logger: Logger): RunnerParts {
     agent: leadAgent(
       {
         models: createModelCatalog(config.models, { clocks, logger }),
+        gate: redisModelGate(redis, { ...modelGateLimits(config.chain), logger }),
         sandbox,
         conversions: redisConversions(redis),
       },

@@ -1,11 +1,15 @@
-import type { Place } from './chain-types.js';
+import type { ChainPorts, Place } from './chain-types.js';
 import { clarification } from './clarification.js';
 import { danglingToolCall } from './dangling-tool-call.js';
+import { gatedModel } from './gated-model.js';
+import { lengthFinish } from './length-finish.js';
 import { llmError } from './llm-error.js';
 import { memory } from './memory.js';
+import { safetyFinish } from './safety-finish.js';
 import { sandbox } from './sandbox.js';
 import { sandboxAudit } from './sandbox-audit.js';
 import { summarization } from './summarization.js';
+import { terminalResponse } from './terminal-response.js';
 import { threadData } from './thread-data.js';
 import { title } from './title.js';
 import { toolError } from './tool-error.js';
@@ -14,6 +18,9 @@ import { viewImage } from './view-image.js';
 
 /** `reason` where the switch is off. */
 const unless = (on: boolean | undefined, reason: string): string | undefined => (on === false ? reason : undefined);
+
+/** The model of the run for a call of ours: one that the loop's own limits do not count. */
+const quiet = ({ model, gate }: ChainPorts) => (gate === undefined ? model : gatedModel(model, gate));
 
 /** The one order of the chain, outermost first, one line and one reason each. */
 export const places: readonly Place[] = [
@@ -41,7 +48,9 @@ export const places: readonly Place[] = [
   {
     name: 'llm-error',
     reason: 'outside what shapes a single attempt',
-    make: (_, options) => [llmError(options.llmError)],
+    make: ({ gate, model }, options) => [
+      llmError({ ...options.llmError, ...(gate && { gated: { gate, endpoint: model.endpoint } }) }),
+    ],
   },
   {
     name: 'sandbox-audit',
@@ -59,7 +68,7 @@ export const places: readonly Place[] = [
     reason: 'before what reads the context in beforeModel: it is as short as it gets from here on',
     make: (ports, { summarization: given = {} }) => {
       const { model: summaryModel, ...options } = given;
-      return [summarization(options, { model: () => ports.model, ...(summaryModel && { summaryModel }) })];
+      return [summarization(options, { model: () => quiet(ports), ...(summaryModel && { summaryModel }) })];
     },
   },
   {
@@ -81,6 +90,22 @@ export const places: readonly Place[] = [
     reason: 'inside llm-error: images are read anew for each attempt, and never part of the thread',
     absent: (options) => (options.vision === true ? undefined : 'the model does not read images'),
     make: (ports) => [viewImage(ports.sandbox)],
+  },
+  {
+    name: 'terminal-response',
+    reason: 'behind all that may leave an answer empty: its afterModel sees the answer before they do',
+    make: () => [terminalResponse()],
+  },
+  {
+    name: 'length-finish',
+    reason: 'its afterModel comes before all that look at the calls of an answer: cut ones are out by then',
+    make: () => [lengthFinish()],
+  },
+  {
+    name: 'safety-finish',
+    reason: 'its afterModel comes first of all but clarification: nothing acts on what a filter broke off',
+    absent: (options) => unless(options.safetyFinish?.enabled, 'safety_finish_reason.enabled is false'),
+    make: (_, options) => [safetyFinish(options.safetyFinish)],
   },
   {
     name: 'clarification',

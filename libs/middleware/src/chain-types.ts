@@ -1,7 +1,8 @@
-import type { AgentMiddleware, ConversionStore, ModelPort, SandboxPort } from '@caribou/core';
+import type { AgentMiddleware, ConversionStore, ModelGate, ModelPort, SandboxPort } from '@caribou/core';
 import type { CommandPolicy } from './command-audit.js';
 import type { LlmErrorOptions } from './llm-error.js';
 import type { MemoryOptions } from './memory.js';
+import type { SafetyFinishOptions } from './safety-finish.js';
 import type { SummarizationOptions } from './summarization.js';
 import type { TitleOptions } from './title.js';
 
@@ -11,6 +12,8 @@ export interface ChainPorts {
   readonly conversions?: Pick<ConversionStore, 'read'>;
   /** The model of the run. */
   readonly model: ModelPort;
+  /** Limits and circuit breakers that all processes share; without it there are none. */
+  readonly gate?: ModelGate;
 }
 
 /** What a run and the configuration make of the chain. A middleware whose options are absent takes its defaults. */
@@ -26,6 +29,7 @@ export interface ChainOptions {
   };
   readonly title?: TitleOptions;
   readonly memory?: MemoryOptions;
+  readonly safetyFinish?: SafetyFinishOptions;
 }
 
 /** One place of the chain: a middleware of ours, or those of the operator. */

@@ -18,6 +18,9 @@ const FULL = [
   'title',
   'memory',
   'view-image',
+  'terminal-response',
+  'length-finish',
+  'safety-finish',
   'clarification',
 ];
 
@@ -25,6 +28,7 @@ const FULL = [
 const SWITCHES: readonly (readonly [name: string, off: ChainOptions, gone: readonly string[]])[] = [
   ['vision', { vision: false }, ['view-image']],
   ['titles', { title: { enabled: false } }, ['title']],
+  ['safety finish', { safetyFinish: { enabled: false } }, ['safety-finish']],
   ['memory', { memory: { enabled: false } }, ['memory']],
 ];
 const ALL_ON: ChainOptions = { vision: true };

@@ -1,5 +1,6 @@
 export { describeChain, leadChain, type PlaceDescription, subagentChain } from './chain.js';
 export type { ChainOptions, ChainPorts } from './chain-types.js';
 export { type HookName, type HookPass, runHooks } from './hooks.js';
+export { gatedModel } from './gated-model.js';
 export { onion } from './onion.js';
 export { titleWithoutAnswer } from './title.js';

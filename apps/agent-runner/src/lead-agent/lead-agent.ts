@@ -1,13 +1,14 @@
 import { buildSystemPrompt, chainOptions, runAgent, switchesOf } from '@caribou/agent';
 import type { Config } from '@caribou/config';
 import type { StateUpdate, ThreadState } from '@caribou/contracts';
-import type { ConversionStore, ModelCatalog, ModelPort, RunContext, SandboxPort } from '@caribou/core';
-import { leadChain, titleWithoutAnswer } from '@caribou/middleware';
+import type { ConversionStore, ModelCatalog, ModelGate, ModelPort, RunContext, SandboxPort } from '@caribou/core';
+import { gatedModel, leadChain, titleWithoutAnswer } from '@caribou/middleware';
 import { leadTools } from '@caribou/tools';
 import type { AgentLoop } from '../runs/run-executor.js';
 
 export interface LeadAgentPorts {
   readonly models: ModelCatalog;
+  readonly gate: ModelGate;
   readonly sandbox: SandboxPort;
   readonly conversions: Pick<ConversionStore, 'read'>;
 }
@@ -20,7 +21,9 @@ export type LeadAgentConfig = Pick<Config, 'runner' | 'title' | 'commandRules' |
  * @returns a loop that throws InvalidRequestError when the run names an unknown model.
  */
 export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): AgentLoop {
-  const { models, sandbox, conversions } = ports;
+  const { models, gate, sandbox, conversions } = ports;
+  // The loop's own calls pass the gate in the chain; those that middlewares make on their own pass it here.
+  const quiet: ModelCatalog = { names: models.names, get: (name) => gatedModel(models.get(name), gate) };
   // Schemas are made once: a run must not pay for them.
   const toolsFor = {
     reading: leadTools({ sandbox }, { vision: false }),
@@ -32,7 +35,7 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
     const model = models.get(run.context.model_name);
     const switches = switchesOf(run.context, config.chain, model);
     tellIgnored(run, model);
-    const chain = leadChain({ sandbox, conversions, model }, chainOptions(config, switches, models));
+    const chain = leadChain({ sandbox, conversions, model, gate }, chainOptions(config, switches, quiet));
     const tools = switches.vision ? toolsFor.seeing : toolsFor.reading;
     return runAgent({
       chain,

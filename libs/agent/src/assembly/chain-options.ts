@@ -34,6 +34,7 @@ export function chainOptions(config: ChainSettings, switches: RunSwitches, model
     commands: commandRules,
     llmError: retryOptions(chain.llm_call),
     memory: chain.memory,
+    safetyFinish: chain.safety_finish_reason,
     summarization: summarizationOptions(chain.summarization, models),
     title: {
       enabled: title.enabled,
