@@ -1,0 +1,92 @@
+import type { AiMessage, Content, ThreadState } from '@caribou/contracts';
+
+/** Mark of an answer behind which nothing may be asked of the model; its value is the run's reason to stop. */
+const STOP_MARK = 'stop_reason';
+/** Where adapters keep the provider's own account of the calls. */
+const RAW_CALLS = 'tool_calls';
+const RAW_CALL = 'function_call';
+const CALL_BLOCKS: ReadonlySet<string> = new Set(['tool_use', 'tool_call', 'function_call']);
+
+/** The answer whose calls were not made yet: the thread's last AI message, unless results stand behind it. */
+export function openAnswer({ messages }: ThreadState): AiMessage | undefined {
+  const last = messages.findLast(({ type }) => type === 'ai' || type === 'tool');
+  return last?.type === 'ai' ? last : undefined;
+}
+
+export const hasCalls = (message: AiMessage): boolean =>
+  message.tool_calls.length > 0 || message.invalid_tool_calls.length > 0;
+
+/** Whether the answer wanted to call a tool, though perhaps only the provider's own fields say so. */
+export const meansToCall = (message: AiMessage): boolean =>
+  hasCalls(message) ||
+  [RAW_CALLS, RAW_CALL].some((key) => key in message.additional_kwargs) ||
+  message.response_metadata['finish_reason'] === 'tool_calls' ||
+  blocksOf(message.content).some(isCallBlock);
+
+/**
+ * The message without some of its calls, under the same id: the others keep their order, and what the provider said of
+ * the calls goes with them. When none is left it has finished by `stop`.
+ */
+export function withoutCalls(message: AiMessage, dropped: ReadonlySet<string>): AiMessage {
+  const tool_calls = message.tool_calls.filter(({ id }) => !dropped.has(id));
+  const invalid_tool_calls = message.invalid_tool_calls.filter(({ id }) => !dropped.has(id));
+  const kept = new Set([...tool_calls, ...invalid_tool_calls].map(({ id }) => id));
+  const content = withoutBlocks(message.content, kept);
+  const additional_kwargs = withoutRawCalls(message.additional_kwargs, kept);
+  const { stop_reason: _raw, ...metadata } = message.response_metadata;
+  const response_metadata = kept.size === 0 ? { ...metadata, finish_reason: 'stop' } : message.response_metadata;
+  return { ...message, content, tool_calls, invalid_tool_calls, additional_kwargs, response_metadata };
+}
+
+/** Every id of the message's calls, valid or not. */
+export const callIds = (message: AiMessage): ReadonlySet<string> =>
+  new Set([...message.tool_calls, ...message.invalid_tool_calls].map(({ id }) => id));
+
+/** The answer as the last of its run: no calls, a note that the person reads, and the mark of the reason. */
+export const stoppedAnswer = (message: AiMessage, note: string, stopReason: string): AiMessage =>
+  markStopped(withNote(withoutCalls(message, callIds(message)), note), stopReason);
+
+export const markStopped = (message: AiMessage, stopReason: string): AiMessage => ({
+  ...message,
+  additional_kwargs: { ...message.additional_kwargs, [STOP_MARK]: stopReason },
+});
+
+/** Whether a guard ended the run with this answer. */
+export const isStopped = (message: AiMessage): boolean => typeof message.additional_kwargs[STOP_MARK] === 'string';
+
+export const withNote = (message: AiMessage, note: string): AiMessage => ({
+  ...message,
+  content: appendText(message.content, note),
+});
+
+/** Content of any shape with a paragraph behind it; some providers send null for none. */
+export function appendText(content: AnyContent, text: string): Content {
+  if ((content ?? '').length === 0) return text;
+  if (typeof content === 'string') return `${content}\n\n${text}`;
+  return [...blocksOf(content), { type: 'text', text: `\n\n${text}` }];
+}
+
+/** Ids of ours differ from the provider's, so a raw list that names none of the kept calls goes as a whole. */
+function withoutRawCalls(fields: AiMessage['additional_kwargs'], kept: ReadonlySet<string>): Record<string, unknown> {
+  const { [RAW_CALLS]: rawCalls, [RAW_CALL]: _rawCall, ...others } = fields;
+  const left = Array.isArray(rawCalls) ? rawCalls.filter((raw: unknown) => isOneOf(raw, kept)) : [];
+  return left.length === 0 ? others : { ...others, [RAW_CALLS]: left };
+}
+
+/** Content as others hand it over: null stands for none. */
+type AnyContent = Content | null | undefined;
+
+const blocksOf = (content: AnyContent): Exclude<Content, string> => (Array.isArray(content) ? content : []);
+
+const withoutBlocks = (content: AnyContent, kept: ReadonlySet<string>): Content =>
+  typeof content === 'string'
+    ? content
+    : blocksOf(content).filter((block) => !isCallBlock(block) || isOneOf(block, kept));
+
+const isCallBlock = (block: Exclude<Content, string>[number]): boolean =>
+  typeof block !== 'string' && CALL_BLOCKS.has(block.type);
+
+function isOneOf(raw: unknown, ids: ReadonlySet<string>): boolean {
+  const id: unknown = typeof raw === 'object' && raw !== null && 'id' in raw ? raw.id : undefined;
+  return typeof id === 'string' && ids.has(id);
+}
