@@ -1,13 +1,12 @@
 import { type Message, textOf, type ThreadState } from '@caribou/contracts';
-import { type LoopOutcome, RunLost } from '@caribou/core';
 import { leadChain } from '@caribou/middleware';
 import {
-  type FakeHost,
-  fakeHost,
+  type Cut,
   fakeRun,
   type FakeSandbox,
   fakeSandbox,
   humanMessage,
+  runWithCuts,
   type ScriptedAnswer,
   type ScriptedCall,
   scriptedModel,
@@ -16,11 +15,6 @@ import {
 import { leadTools } from '@caribou/tools';
 import fc from 'fast-check';
 import { runAgent } from './run-agent.js';
-
-/** What ends an attempt: a death at a commit (written before or not), or a hand-over after it. */
-type Cut =
-  | { readonly kind: 'death'; readonly commit: number; readonly written: boolean }
-  | { readonly kind: 'yield'; readonly commit: number };
 
 const call: fc.Arbitrary<ScriptedCall> = fc.oneof(
   fc.nat({ max: 99 }).map((word) => ({ name: 'bash', args: { command: `echo ${word}` } })),
@@ -56,49 +50,22 @@ async function sandboxWithUpload(): Promise<FakeSandbox> {
   return sandbox;
 }
 
-/** Runs a script to its end; each cut ends one attempt, and the next goes on from what was committed. */
-async function runWithCuts(script: readonly ScriptedAnswer[], cuts: readonly Cut[]): Promise<Run> {
+/** Runs a script to its end, over all attempts. */
+async function runScript(script: readonly ScriptedAnswer[], cuts: readonly Cut[]): Promise<Run> {
   const sandbox = await sandboxWithUpload();
   const model = scriptedModel(script);
-  let head: FakeHost['head'] | undefined;
-  let turnsTaken = 0;
-  for (let attempt = 1; ; attempt += 1) {
-    const state = head?.state ?? { messages: [asked] };
-    const host = hostFor(state, cuts[attempt - 1]);
-    const outcome = await orDeath(
-      runAgent({
-        chain: leadChain({ sandbox, model }),
-        tools: leadTools({ sandbox }),
-        model,
-        systemPrompt: '',
-        options: { maxTurns: 50 },
-        host,
-        run: fakeRun({ attempt }),
-        state,
-        step: head?.step ?? 0,
-        position: head?.next[0] ?? 'start',
-        turnsTaken,
-      }),
-    );
-    if (outcome !== undefined && outcome.kind !== 'yielded')
-      return { state: outcome.last.state, sandbox, attempts: attempt };
-    turnsTaken += host.commits.reduce((sum, commit) => sum + (commit.usage?.turns ?? 0), 0);
-    if (host.commits.length > 0) head = host.head;
-  }
-}
-
-function hostFor(state: ThreadState, end: Cut | undefined): FakeHost {
-  if (end === undefined) return fakeHost({ state });
-  return end.kind === 'yield' ? fakeHost({ state, yieldAt: end.commit }) : fakeHost({ state, dieAt: end });
-}
-
-async function orDeath(run: Promise<LoopOutcome>): Promise<LoopOutcome | undefined> {
-  try {
-    return await run;
-  } catch (error) {
-    if (error instanceof RunLost) return undefined;
-    throw error;
-  }
+  const { outcome, attempts } = await runWithCuts({ messages: [asked] }, cuts, ({ attempt, ...from }) =>
+    runAgent({
+      ...from,
+      chain: leadChain({ sandbox, model }),
+      tools: leadTools({ sandbox }),
+      model,
+      systemPrompt: '',
+      options: { maxTurns: 50 },
+      run: fakeRun({ attempt }),
+    }),
+  );
+  return { state: outcome.last.state, sandbox, attempts };
 }
 
 /** A transcript without its ids. */
@@ -114,8 +81,8 @@ describe('a run that is taken over', () => {
   test('ends with the transcript, files and title of an undisturbed run, each side effect done once', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(answer, { maxLength: 4 }), fc.array(cut, { maxLength: 4 }), async (script, cuts) => {
-        const undisturbed = await runWithCuts(script, []);
-        const disturbed = await runWithCuts(script, cuts);
+        const undisturbed = await runScript(script, []);
+        const disturbed = await runScript(script, cuts);
 
         expect(withoutIds(disturbed.state.messages)).toEqual(withoutIds(undisturbed.state.messages));
         expect({ ...disturbed.state, messages: [] }).toEqual({ ...undisturbed.state, messages: [] });
@@ -136,7 +103,7 @@ describe('a run that is taken over', () => {
   ] as const)('at %j really goes on in a second attempt, every message id once', async (end) => {
     const script: ScriptedAnswer[] = [{ content: 'look', calls: [{ name: 'bash', args: { command: 'echo 1' } }] }];
 
-    const { state, sandbox, attempts } = await runWithCuts(script, [end]);
+    const { state, sandbox, attempts } = await runScript(script, [end]);
 
     const ids = state.messages.map((message) => message.id);
     expect(attempts).toBe(2);
@@ -155,7 +122,7 @@ describe('a run that is taken over', () => {
           calls: entry.calls?.filter(({ args }) => typeof args !== 'string') ?? [],
         }));
 
-        expect(transcriptFaults((await runWithCuts(valid, cuts)).state.messages)).toEqual([]);
+        expect(transcriptFaults((await runScript(valid, cuts)).state.messages)).toEqual([]);
       }),
       { numRuns: 50 },
     );
