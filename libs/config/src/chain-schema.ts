@@ -82,8 +82,10 @@ export const LoopDetectionFile = z
     warn_threshold: integer(3, 1, 100).describe('The same calls this often: the agent is told'),
     hard_limit: integer(5, 2, 200).describe('The same calls this often: they are not made, the run ends'),
     window_size: integer(20, 2, 200).describe('Rounds of calls that are looked back on'),
-    tool_freq_warn: integer(30, 1, 1_000).describe('Calls of one tool in the window: the agent is told'),
-    tool_freq_hard_limit: integer(50, 2, 2_000).describe('Calls of one tool in the window: they are not made'),
+    tool_freq_warn: integer(30, 1, 1_000).describe('Calls of one tool among the last ones: the agent is told'),
+    tool_freq_hard_limit: integer(50, 2, 2_000).describe(
+      'Calls of one tool among as many last ones: they are not made, the run ends',
+    ),
     tool_freq_overrides: z
       .record(z.string(), z.object({ warn: z.int().min(1), hard_limit: z.int().min(2) }))
       .default({})

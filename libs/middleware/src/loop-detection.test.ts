@@ -149,6 +149,19 @@ describe(loopDetection, () => {
     expect(state.guards).toHaveProperty('loop-detection.run.queue', []);
   });
 
+  test('a warning that an answer without calls has heard is not told again when the model is called once more', async () => {
+    const again: AgentMiddleware = {
+      name: 'again',
+      afterModel: ({ messages }) =>
+        Promise.resolve({ again: messages.filter(({ type }) => type === 'ai').length === 4 }),
+    };
+    const model = scriptedModel([...looping(3), { content: 'done' }, { content: 'really' }]);
+
+    await runScript({ model, chain: [again, loopDetection(LIMITS)] });
+
+    expect(warningsOf(model).map((list) => list.length)).toEqual([0, 0, 0, 1, 0]);
+  });
+
   test.each<[string, AiMessage['content'], unknown]>([
     [
       'a list',

@@ -77,18 +77,21 @@ describe(subagentLimit, () => {
   test.each([
     [2, 2],
     [0, 1],
+    [2.9, 2],
     [99, 50],
   ])('a run that asks for %d in all gets %d', async (max_total_subagents, expected) => {
     const run = fakeRun({ context: { max_total_subagents, max_concurrent_subagents: 1 } });
     let guards: ThreadState['guards'] = {};
     let started = 0;
+    let stopped = 0;
     for (let turn = 0; turn < 60; turn += 1) {
       const decided = await decide(asks(['task']), { run, guards });
       started += idsOf(decided.message).length;
+      stopped += decided.step?.stopReason === undefined ? 0 : 1;
       guards = decided.guards;
     }
 
-    expect(started).toBe(expected);
+    expect([started, stopped]).toEqual([expected, 60 - expected]);
   });
 
   test('when the run may have no further task, it ends with a visible note', async () => {
@@ -121,6 +124,12 @@ describe(subagentLimit, () => {
     expect(idsOf(message)).toEqual(asked.tool_calls.filter(({ name }) => name !== 'task').map(({ id }) => id));
     expect(message?.content).toContain('[SUBAGENT LIMIT REACHED]');
     expect(message?.response_metadata).toEqual({ finish_reason: 'tool_calls' });
+  });
+
+  test('tasks that were dropped do not count', async () => {
+    const { guards } = await decide(asks(tasks(6)));
+
+    expect(idsOf((await decide(asks(tasks(6)), { guards })).message)).toHaveLength(3);
   });
 
   test('another run counts from the beginning', async () => {

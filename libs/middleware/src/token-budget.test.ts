@@ -171,6 +171,12 @@ describe(tokenBudget, () => {
     expect(spent).toMatchObject({ value: { input: 3 } });
   });
 
+  test('an answer that the hook sees twice counts once', async () => {
+    const { state } = await runScript(scriptedModel([{ content: 'x', usage: usageOf(5) }]));
+
+    expect(await tokenBudget(BUDGET).afterModel?.(state, fakeRun())).toBeUndefined();
+  });
+
   test('a message that is taken out of the thread stays in the sums', async () => {
     const forgets: AgentMiddleware = {
       name: 'forgets',
