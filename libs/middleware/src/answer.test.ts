@@ -1,5 +1,7 @@
-import type { Content } from '@caribou/contracts';
-import { isVisible, withNote } from './answer.js';
+import type { AiMessage, Content, ToolMessage } from '@caribou/contracts';
+import { humanMessage } from '@caribou/testing';
+import { isVisible, lastAnswer, withNote } from './answer.js';
+import { hiddenMessage } from './hidden-message.js';
 
 describe(isVisible, () => {
   test.each<[string, Content]>([
@@ -53,5 +55,21 @@ describe(withNote, () => {
     ],
   ])('%j becomes %j', (content, noted) => {
     expect(withNote(content, 'note')).toEqual(noted);
+  });
+});
+
+describe(lastAnswer, () => {
+  const common = { content: '', additional_kwargs: {}, response_metadata: {} };
+  const answer: AiMessage = { type: 'ai', id: 'a', tool_calls: [], invalid_tool_calls: [], ...common };
+  const result: ToolMessage = { type: 'tool', id: 't', name: 'x', tool_call_id: 'c', status: 'success', ...common };
+
+  test('it is found behind a message of ours', () => {
+    expect(lastAnswer({ messages: [answer, hiddenMessage('reminder', 'x')] })).toBe(answer);
+  });
+
+  test('an answer of before, with results or a person behind it, is not taken for one that is gone', () => {
+    expect(lastAnswer({ messages: [answer, result] })).toBeUndefined();
+    expect(lastAnswer({ messages: [answer, humanMessage('more')] })).toBeUndefined();
+    expect(lastAnswer({ messages: [] })).toBeUndefined();
   });
 });

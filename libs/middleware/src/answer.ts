@@ -1,8 +1,12 @@
 import { type AiMessage, type Content, textOf, type ThreadState } from '@caribou/contracts';
+import { isFromPerson } from './person-words.js';
 
-/** The answer that the `afterModel` hooks stand behind; undefined when a hook before took it out. */
+/**
+ * The answer that the `afterModel` hooks stand behind, also when one of them put a message of its own behind it; undefined
+ * when a hook before took it out.
+ */
 export function lastAnswer({ messages }: ThreadState): AiMessage | undefined {
-  const last = messages.at(-1);
+  const last = messages.findLast((message) => message.type !== 'human' || isFromPerson(message));
   return last?.type === 'ai' ? last : undefined;
 }
 

@@ -1,11 +1,23 @@
 import { type AgentMiddleware, stateSlot } from '@caribou/core';
+import { lastAnswer } from './answer.js';
 import { callSetOf } from './call-set.js';
 import { hiddenMessage } from './hidden-message.js';
 import { delivered, type Finding, type LoopLimits, LoopMemory, memoryOf, recordSet } from './loop-memory.js';
-import { hasCalls, openAnswer, stoppedAnswer } from './strip-tool-calls.js';
+import { hasCalls, stoppedAnswer } from './strip-tool-calls.js';
 
 const NAME = 'loop-detection';
 const slot = stateSlot('guards', NAME, LoopMemory);
+
+export type LoopDetectionOptions = Partial<LoopLimits>;
+
+const DEFAULTS: LoopLimits = {
+  warn_threshold: 3,
+  hard_limit: 5,
+  window_size: 20,
+  tool_freq_warn: 30,
+  tool_freq_hard_limit: 50,
+  tool_freq_overrides: {},
+};
 
 /**
  * Notices an agent that repeats itself, over the runs of a thread: first it is told, later the calls are not made and
@@ -15,7 +27,8 @@ const slot = stateSlot('guards', NAME, LoopMemory);
  * calls: in between it would break their pairing. The hook behind that call takes it out of the queue, with the answer's
  * own commit; so a runner that dies before tells it again, to a model that has not heard it.
  */
-export function loopDetection(limits: LoopLimits): AgentMiddleware {
+export function loopDetection(options: LoopDetectionOptions = {}): AgentMiddleware {
+  const limits = { ...DEFAULTS, ...options };
   return {
     name: NAME,
     wrapModelCall(request, next, run) {
@@ -27,7 +40,7 @@ export function loopDetection(limits: LoopLimits): AgentMiddleware {
     afterModel(state, run) {
       const before = memoryOf(slot.read(state), run.runId);
       const told = delivered(before);
-      const message = openAnswer(state);
+      const message = lastAnswer(state);
       if (message === undefined || !hasCalls(message))
         return Promise.resolve(told === before ? undefined : { update: slot.write(told) });
       const { memory, stop } = recordSet(told, callSetOf(message), limits);

@@ -1,14 +1,5 @@
-import type { AiMessage, Content } from '@caribou/contracts';
-import {
-  appendText,
-  callIds,
-  isStopped,
-  markStopped,
-  meansToCall,
-  openAnswer,
-  stoppedAnswer,
-  withoutCalls,
-} from './strip-tool-calls.js';
+import type { AiMessage } from '@caribou/contracts';
+import { callIds, isStopped, markStopped, meansToCall, stoppedAnswer, withoutCalls } from './strip-tool-calls.js';
 
 const call = (id: string) => ({ name: 'bash', args: {}, id, type: 'tool_call' as const });
 const broken = (id: string) => ({
@@ -89,22 +80,6 @@ test('content that another middleware left as null is none', () => {
   expect(stoppedAnswer(message, 'note', 'loop_capped').content).toBe('note');
 });
 
-describe(appendText, () => {
-  test.each<[string, Content | null, Content]>([
-    ['text', 'a', 'a\n\nnote'],
-    ['empty text', '', 'note'],
-    ['null', null, 'note'],
-    ['no blocks', [], 'note'],
-    [
-      'blocks',
-      ['s', { type: 'image_url', image_url: 'u' }],
-      ['s', { type: 'image_url', image_url: 'u' }, { type: 'text', text: '\n\nnote' }],
-    ],
-  ])('it goes behind %s', (_what, content, expected) => {
-    expect(appendText(content, 'note')).toEqual(expected);
-  });
-});
-
 describe(meansToCall, () => {
   test.each([
     { tool_calls: [call('1')] },
@@ -112,26 +87,9 @@ describe(meansToCall, () => {
     { additional_kwargs: { tool_calls: [{}] } },
     { additional_kwargs: { function_call: {} } },
     { response_metadata: { finish_reason: 'tool_calls' } },
+    { response_metadata: { stop_reason: 'tool_use' } },
     { content: [{ type: 'tool_use' }] },
   ])('%j does', (fields) => {
     expect(meansToCall(answer({ response_metadata: { finish_reason: 'stop' }, ...fields }))).toBe(true);
-  });
-});
-
-describe(openAnswer, () => {
-  test('an answer with results behind it is settled, one with a hidden message behind it is open', () => {
-    const asked = answer({ tool_calls: [call('1')] });
-    const common = { additional_kwargs: {}, response_metadata: {}, content: '' };
-    const result = {
-      type: 'tool' as const,
-      id: 't',
-      name: 'bash',
-      tool_call_id: '1',
-      status: 'success' as const,
-      ...common,
-    };
-
-    expect(openAnswer({ messages: [asked, { type: 'human', id: 'h', ...common }] })).toBe(asked);
-    expect(openAnswer({ messages: [asked, result] })).toBeUndefined();
   });
 });

@@ -1,17 +1,14 @@
-import type { AiMessage, Content, ThreadState } from '@caribou/contracts';
+import type { AiMessage, Content } from '@caribou/contracts';
+import { finishReasonOf, withNote } from './answer.js';
 
 /** Mark of an answer behind which nothing may be asked of the model; its value is the run's reason to stop. */
 const STOP_MARK = 'stop_reason';
 /** Where adapters keep the provider's own account of the calls. */
 const RAW_CALLS = 'tool_calls';
 const RAW_CALL = 'function_call';
+/** What providers call the end of an answer by its calls. */
+const CALL_ENDS: ReadonlySet<string | undefined> = new Set(['tool_calls', 'tool_use', 'function_call']);
 const CALL_BLOCKS: ReadonlySet<string> = new Set(['tool_use', 'tool_call', 'function_call']);
-
-/** The answer whose calls were not made yet: the thread's last AI message, unless results stand behind it. */
-export function openAnswer({ messages }: ThreadState): AiMessage | undefined {
-  const last = messages.findLast(({ type }) => type === 'ai' || type === 'tool');
-  return last?.type === 'ai' ? last : undefined;
-}
 
 export const hasCalls = (message: AiMessage): boolean =>
   message.tool_calls.length > 0 || message.invalid_tool_calls.length > 0;
@@ -20,7 +17,7 @@ export const hasCalls = (message: AiMessage): boolean =>
 export const meansToCall = (message: AiMessage): boolean =>
   hasCalls(message) ||
   [RAW_CALLS, RAW_CALL].some((key) => key in message.additional_kwargs) ||
-  message.response_metadata['finish_reason'] === 'tool_calls' ||
+  CALL_ENDS.has(finishReasonOf(message)) ||
   blocksOf(message.content).some(isCallBlock);
 
 /**
@@ -43,8 +40,10 @@ export const callIds = (message: AiMessage): ReadonlySet<string> =>
   new Set([...message.tool_calls, ...message.invalid_tool_calls].map(({ id }) => id));
 
 /** The answer as the last of its run: no calls, a note that the person reads, and the mark of the reason. */
-export const stoppedAnswer = (message: AiMessage, note: string, stopReason: string): AiMessage =>
-  markStopped(withNote(withoutCalls(message, callIds(message)), note), stopReason);
+export function stoppedAnswer(message: AiMessage, note: string, stopReason: string): AiMessage {
+  const stripped = withoutCalls(message, callIds(message));
+  return markStopped({ ...stripped, content: withNote(stripped.content, note) }, stopReason);
+}
 
 export const markStopped = (message: AiMessage, stopReason: string): AiMessage => ({
   ...message,
@@ -53,18 +52,6 @@ export const markStopped = (message: AiMessage, stopReason: string): AiMessage =
 
 /** Whether a guard ended the run with this answer. */
 export const isStopped = (message: AiMessage): boolean => typeof message.additional_kwargs[STOP_MARK] === 'string';
-
-export const withNote = (message: AiMessage, note: string): AiMessage => ({
-  ...message,
-  content: appendText(message.content, note),
-});
-
-/** Content of any shape with a paragraph behind it; some providers send null for none. */
-export function appendText(content: AnyContent, text: string): Content {
-  if ((content ?? '').length === 0) return text;
-  if (typeof content === 'string') return `${content}\n\n${text}`;
-  return [...blocksOf(content), { type: 'text', text: `\n\n${text}` }];
-}
 
 /** Ids of ours differ from the provider's, so a raw list that names none of the kept calls goes as a whole. */
 function withoutRawCalls(fields: AiMessage['additional_kwargs'], kept: ReadonlySet<string>): Record<string, unknown> {
@@ -79,9 +66,7 @@ type AnyContent = Content | null | undefined;
 const blocksOf = (content: AnyContent): Exclude<Content, string> => (Array.isArray(content) ? content : []);
 
 const withoutBlocks = (content: AnyContent, kept: ReadonlySet<string>): Content =>
-  typeof content === 'string'
-    ? content
-    : blocksOf(content).filter((block) => !isCallBlock(block) || isOneOf(block, kept));
+  Array.isArray(content) ? content.filter((block) => !isCallBlock(block) || isOneOf(block, kept)) : (content ?? '');
 
 const isCallBlock = (block: Exclude<Content, string>[number]): boolean =>
   typeof block !== 'string' && CALL_BLOCKS.has(block.type);

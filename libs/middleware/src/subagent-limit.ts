@@ -1,6 +1,7 @@
 import { type AgentMiddleware, type RunContext, runSlot } from '@caribou/core';
 import { z } from 'zod';
-import { callIds, openAnswer, stoppedAnswer, withNote, withoutCalls } from './strip-tool-calls.js';
+import { lastAnswer, withNote } from './answer.js';
+import { callIds, stoppedAnswer, withoutCalls } from './strip-tool-calls.js';
 
 const NAME = 'subagent-limit';
 const TASK = 'task';
@@ -15,17 +16,22 @@ export interface SubagentLimits {
   readonly max_total_per_run: number;
 }
 
+export type SubagentLimitOptions = Partial<SubagentLimits>;
+
+const DEFAULTS: SubagentLimits = { max_concurrent: 3, max_total_per_run: 6 };
+
 /**
  * Lets the first `task` calls of an answer through and drops the others without a word: their prompt says so, and the
  * model hands the rest over in its next answer. When the run may have no further task, the answer says that, and the
  * run ends unless other calls are left. Stands before loop-detection in the list, so its hook runs after: loops are
  * told by what was asked for.
  */
-export function subagentLimit(limits: SubagentLimits): AgentMiddleware {
+export function subagentLimit(options: SubagentLimitOptions = {}): AgentMiddleware {
+  const limits = { ...DEFAULTS, ...options };
   return {
     name: NAME,
     afterModel(state, run) {
-      const message = openAnswer(state);
+      const message = lastAnswer(state);
       const tasks = message?.tool_calls.filter(({ name }) => name === TASK) ?? [];
       if (message === undefined || tasks.length === 0) return Promise.resolve(undefined);
       const { concurrent, total } = limitsOf(limits, run);
@@ -43,7 +49,9 @@ export function subagentLimit(limits: SubagentLimits): AgentMiddleware {
           update: { messages: [stoppedAnswer(message, noteOf(total), STOP_REASON)] },
           stopReason: STOP_REASON,
         });
-      return Promise.resolve({ update: { messages: [withNote(withoutCalls(message, dropped), noteOf(total))] } });
+      const stripped = withoutCalls(message, dropped);
+      const content = withNote(stripped.content, noteOf(total));
+      return Promise.resolve({ update: { messages: [{ ...stripped, content }] } });
     },
   };
 }

@@ -36,7 +36,7 @@ export function terminalResponse(): AgentMiddleware {
         return { update: { messages: [failed(answer, run)] } };
       }
       run.decided('terminal-response', 'retry');
-      const behind = state.messages.at(-2)?.id ?? '';
+      const behind = state.messages[state.messages.lastIndexOf(answer) - 1]?.id ?? '';
       return {
         update: { messages: [{ type: 'remove', id: answer.id }], ...retry.write({ behind }, run) },
         again: true,

@@ -1,4 +1,5 @@
 import type { Todo } from '@caribou/contracts';
+import { escapeMarkup } from './markup-text.js';
 
 /** Section of the system prompt: when a plan helps, and how it is kept. Ours, so it holds no markup of others. */
 export const TODO_PROMPT = [
@@ -53,9 +54,4 @@ function linesOf(todos: readonly Todo[]): readonly string[] {
 
 /** Clients write the list too: a step can neither end its line nor open or close a tag. */
 const oneLine = (content: string): string =>
-  Array.from(content.replace(/\s+/g, ' ').trim())
-    .slice(0, MAX_CONTENT_CHARS)
-    .join('')
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;');
+  escapeMarkup(Array.from(content.replace(/\s+/g, ' ').trim()).slice(0, MAX_CONTENT_CHARS).join(''));

@@ -1,8 +1,9 @@
-import { type AiMessage, type Message, textOf, type ThreadState, type Todo } from '@caribou/contracts';
+import { type AiMessage, type Message, type ThreadState, type Todo } from '@caribou/contracts';
 import { type AgentMiddleware, type AnyTool, defineTool, runSlot, type ToolCallRequest } from '@caribou/core';
 import { z } from 'zod';
+import { finishReasonOf, isVisible, lastAnswer } from './answer.js';
 import { hiddenMessage } from './hidden-message.js';
-import { isStopped, meansToCall, openAnswer } from './strip-tool-calls.js';
+import { isStopped, meansToCall } from './strip-tool-calls.js';
 import { lostListText, openStepsText, SEVERAL_CALLS, TOOL_DESCRIPTION } from './todo-texts.js';
 
 const NAME = 'todo';
@@ -36,7 +37,7 @@ export function todo(): AgentMiddleware {
     },
     afterModel(state, run) {
       const { reminders, due } = slot.read(state, run) ?? { reminders: 0, due: false };
-      const message = openAnswer(state);
+      const message = lastAnswer(state);
       const open = openSteps(state).length;
       if (message !== undefined && isFinalAnswer(message) && open > 0 && reminders < MAX_COMPLETION_REMINDERS) {
         run.decided(NAME, 'reminded', { open, reminders: reminders + 1 });
@@ -87,12 +88,12 @@ function isOneOfSeveral({ call, state }: ToolCallRequest): boolean {
 }
 
 /** Ways in which providers say that a model had said what it wanted to. */
-const CLEAN_ENDS: ReadonlySet<unknown> = new Set(['stop', 'end_turn']);
+const CLEAN_ENDS: ReadonlySet<string | undefined> = new Set(['stop', 'end_turn']);
 
 /** Words the model ended on of its own: no call, error, or stop by a guard, and neither cut nor empty. */
 const isFinalAnswer = (message: AiMessage): boolean =>
   !meansToCall(message) &&
   !isStopped(message) &&
   message.additional_kwargs['deerflow_error_fallback'] !== true &&
-  CLEAN_ENDS.has(message.response_metadata['finish_reason']) &&
-  textOf(message.content).trim() !== '';
+  CLEAN_ENDS.has(finishReasonOf(message)) &&
+  isVisible(message.content);

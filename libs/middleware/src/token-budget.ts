@@ -1,9 +1,10 @@
 import { type AiMessage, type Message, type ThreadState, UsageMetadata } from '@caribou/contracts';
 import { type AgentMiddleware, type RunContext, runSlot, type Step } from '@caribou/core';
 import { z } from 'zod';
+import { lastAnswer } from './answer.js';
 import { hiddenMessage } from './hidden-message.js';
 import { isFromPerson } from './person-words.js';
-import { hasCalls, markStopped, openAnswer, stoppedAnswer } from './strip-tool-calls.js';
+import { hasCalls, markStopped, stoppedAnswer } from './strip-tool-calls.js';
 
 const NAME = 'token-budget';
 const STOP_REASON = 'token_capped';
@@ -33,6 +34,16 @@ export interface TokenBudget {
   readonly hard_stop_threshold: number;
 }
 
+export type TokenBudgetOptions = Partial<TokenBudget>;
+
+const DEFAULTS: TokenBudget = {
+  max_tokens: 200_000,
+  max_input_tokens: null,
+  max_output_tokens: null,
+  warn_threshold: 0.8,
+  hard_stop_threshold: 1,
+};
+
 /**
  * Limits the tokens of a run, with those of its subagents. Near the limit the agent is told once, in one request. At the
  * limit its tool calls are not made, and it is called once more without tools: words that stand beside tool calls
@@ -42,7 +53,8 @@ export interface TokenBudget {
  * Sums are kept in the thread, so neither a takeover nor a summary that takes messages out resets them. An answer is
  * counted once, before other hooks add to its usage.
  */
-export function tokenBudget(budget: TokenBudget): AgentMiddleware {
+export function tokenBudget(options: TokenBudgetOptions = {}): AgentMiddleware {
+  const budget = { ...DEFAULTS, ...options };
   return {
     name: NAME,
     wrapModelCall(request, next, run) {
@@ -56,7 +68,7 @@ export function tokenBudget(budget: TokenBudget): AgentMiddleware {
       return next({ ...request, messages: [...request.messages, hint] });
     },
     afterModel(state, run) {
-      const message = openAnswer(state);
+      const message = lastAnswer(state);
       const before = slot.read(state, run) ?? NOTHING;
       if (message === undefined || message.id === before.counted) return Promise.resolve(undefined);
       const spent = withAnswer(before, message, state);
