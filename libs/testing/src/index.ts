@@ -27,7 +27,7 @@ export { startNats } from './nats.js';
 export { startProxy, type TestProxy } from './proxy.js';
 export { randomConversation } from './random-conversation.js';
 export { startRedis } from './redis.js';
-export { type Attempt, type Cut, type Replayed, runWithCuts } from './replay.js';
+export { type Cut, runWithCuts } from './replay.js';
 export type { TestServer } from './server-process.js';
 export {
   modelFailure,
