@@ -121,7 +121,7 @@ describe('the chain over HTTP', () => {
   test('a busy provider is asked again with events, and the run goes on', async () => {
     const { frames, run, messages } = await turn(
       await client.newThread(),
-      `${nonce()}\n#error 503 times=1 busy\n#error 429 times=1 slow down\n#say Here.`,
+      `${nonce()}\n#error 503 times=2 busy\n#say Here.`,
     );
 
     expect(run['status']).toBe('success');

@@ -61,6 +61,25 @@ describe('what hooks decide', () => {
     expect(outcome.kind).toBe('finished');
   });
 
+  test('again at the last turn: an answer that stands is the end, without one the limit is told', async () => {
+    const options = { maxTurns: 1 };
+    const asks = hooks({ afterModel: () => ({ again: true }) });
+    expect(await runAgent(agentWith([asks], [{ content: 'one' }], { options }).agent)).toMatchObject({
+      kind: 'finished',
+    });
+
+    const takesOut = hooks({
+      afterModel: ({ messages }) => ({
+        update: { messages: [{ type: 'remove', id: messages.at(-1)?.id ?? '' }] },
+        again: true,
+      }),
+    });
+    expect(await runAgent(agentWith([takesOut], [{}], { options }).agent)).toMatchObject({
+      kind: 'failed',
+      error: { name: 'GraphRecursionError' },
+    });
+  });
+
   test('a reason to stop is that of the turn the run ended with', async () => {
     const reasons = ['first', 'last'];
     const two = hooks({

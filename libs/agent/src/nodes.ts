@@ -20,11 +20,11 @@ export async function takeModelNode(agent: AgentRun, draft: TurnDraft, turnsLeft
   draft.count(agent.model.name, message.usage_metadata);
   const slow = chain.some((middleware) => middleware.isSlowAfterModel?.(draft.state, run) === true);
   if (slow && (await stopsAt('after_model', agent, draft))) return YIELDED;
-  return takeAfterModel(agent, draft);
+  return takeAfterModel(agent, draft, turnsLeft - 1);
 }
 
-/** The hooks behind an answer, and what comes of it. */
-export async function takeAfterModel({ chain, run }: AgentRun, draft: TurnDraft): Promise<Decision> {
+/** The hooks behind an answer, and what comes of it; `turnsLeft` are those behind this one. */
+export async function takeAfterModel({ chain, run }: AgentRun, draft: TurnDraft, turnsLeft: number): Promise<Decision> {
   const answer = draft.state.messages.at(-1);
   const { ended, again } = await draft.runHooks(chain, 'afterModel', run);
   const left = draft.state.messages.findLast(({ id }) => id === answer?.id);
@@ -32,7 +32,9 @@ export async function takeAfterModel({ chain, run }: AgentRun, draft: TurnDraft)
   if (failure !== undefined) return { kind: 'failed', error: failure };
   if (ended) return { kind: 'end' };
   if (hasPending(pendingCalls(draft.state))) return { kind: 'next', node: 'tools' };
-  return again ? { kind: 'next', node: 'model_request' } : { kind: 'end' };
+  // With no turn left an answer that stands is the end; without one the limit is told.
+  const stands = draft.state.messages.at(-1)?.type === 'ai';
+  return again && (turnsLeft > 0 || !stands) ? { kind: 'next', node: 'model_request' } : { kind: 'end' };
 }
 
 const YIELDED = { kind: 'yielded' } as const;

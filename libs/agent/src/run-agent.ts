@@ -60,7 +60,7 @@ interface NodeTurn {
 
 function takeNode(agent: AgentRun, { node, draft, turnsLeft }: NodeTurn): Promise<Decision> {
   if (node === 'tools') return takeToolsNode(agent, draft);
-  if (node === 'after_model') return takeAfterModel(agent, draft);
+  if (node === 'after_model') return takeAfterModel(agent, draft, turnsLeft);
   return takeModelNode(agent, draft, turnsLeft);
 }
 

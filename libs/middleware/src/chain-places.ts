@@ -4,13 +4,17 @@ import { danglingToolCall } from './dangling-tool-call.js';
 import { gatedModel } from './gated-model.js';
 import { lengthFinish } from './length-finish.js';
 import { llmError } from './llm-error.js';
+import { loopDetection } from './loop-detection.js';
 import { memory } from './memory.js';
 import { safetyFinish } from './safety-finish.js';
 import { sandbox } from './sandbox.js';
 import { sandboxAudit } from './sandbox-audit.js';
+import { subagentLimit } from './subagent-limit.js';
 import { summarization } from './summarization.js';
 import { terminalResponse } from './terminal-response.js';
 import { threadData } from './thread-data.js';
+import { todo } from './todo.js';
+import { tokenBudget } from './token-budget.js';
 import { title } from './title.js';
 import { toolError } from './tool-error.js';
 import { uploads } from './uploads.js';
@@ -72,6 +76,13 @@ export const places: readonly Place[] = [
     },
   },
   {
+    name: 'todo',
+    reason: 'behind summarization: it sees whether the call that made the plan is still there',
+    leadOnly: true,
+    absent: ({ planMode }) => (planMode === true ? undefined : 'the run is not in plan mode'),
+    make: () => [todo()],
+  },
+  {
     name: 'title',
     reason: 'afterModel runs in reverse: it names the answer as all later hooks left it',
     leadOnly: true,
@@ -90,6 +101,25 @@ export const places: readonly Place[] = [
     reason: 'inside llm-error: images are read anew for each attempt, and never part of the thread',
     absent: (options) => (options.vision === true ? undefined : 'the model does not read images'),
     make: (ports) => [viewImage(ports.sandbox)],
+  },
+  {
+    name: 'subagent-limit',
+    reason: 'outside loop-detection: afterModel runs in reverse, so that one sees the calls before they are cut',
+    leadOnly: true,
+    absent: ({ subagents }) => (subagents === undefined ? 'the run has no subagents' : undefined),
+    make: (_, { subagents }) => [subagentLimit(subagents)],
+  },
+  {
+    name: 'loop-detection',
+    reason: 'outside what may change an answer behind it: it counts the calls that are left',
+    absent: ({ loopDetection: options }) => unless(options?.enabled, 'loop_detection.enabled is false'),
+    make: (_, options) => [loopDetection(options.loopDetection)],
+  },
+  {
+    name: 'token-budget',
+    reason: 'its afterModel comes before loop-detection: calls that cannot be paid for are no repetition',
+    absent: ({ tokenBudget: options }) => (options?.enabled === true ? undefined : 'token_budget.enabled is false'),
+    make: (_, options) => [tokenBudget(options.tokenBudget)],
   },
   {
     name: 'terminal-response',

@@ -1,9 +1,12 @@
 import type { AgentMiddleware, ConversionStore, ModelGate, ModelPort, SandboxPort } from '@caribou/core';
 import type { CommandPolicy } from './command-audit.js';
 import type { LlmErrorOptions } from './llm-error.js';
+import type { LoopDetectionOptions } from './loop-detection.js';
 import type { MemoryOptions } from './memory.js';
 import type { SafetyFinishOptions } from './safety-finish.js';
+import type { SubagentLimitOptions } from './subagent-limit.js';
 import type { SummarizationOptions } from './summarization.js';
+import type { TokenBudgetOptions } from './token-budget.js';
 import type { TitleOptions } from './title.js';
 
 export interface ChainPorts {
@@ -14,6 +17,10 @@ export interface ChainPorts {
   readonly model: ModelPort;
   /** Limits and circuit breakers that all processes share; without it there are none. */
   readonly gate?: ModelGate;
+}
+
+interface Switch {
+  readonly enabled: boolean;
 }
 
 /** What a run and the configuration make of the chain. A middleware whose options are absent takes its defaults. */
@@ -30,6 +37,13 @@ export interface ChainOptions {
   readonly title?: TitleOptions;
   readonly memory?: MemoryOptions;
   readonly safetyFinish?: SafetyFinishOptions;
+  /** The agent keeps a plan. */
+  readonly planMode?: boolean;
+  /** Limits of delegation; absent: the agent has no subagents. */
+  readonly subagents?: SubagentLimitOptions;
+  readonly loopDetection?: LoopDetectionOptions & Switch;
+  /** Absent: off. */
+  readonly tokenBudget?: TokenBudgetOptions & Switch;
 }
 
 /** One place of the chain: a middleware of ours, or those of the operator. */

@@ -3,4 +3,5 @@ export type { ChainOptions, ChainPorts } from './chain-types.js';
 export { type HookName, type HookPass, runHooks } from './hooks.js';
 export { gatedModel } from './gated-model.js';
 export { onion } from './onion.js';
+export { TODO_PROMPT } from './todo-texts.js';
 export { titleWithoutAnswer } from './title.js';

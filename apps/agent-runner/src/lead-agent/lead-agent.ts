@@ -2,7 +2,7 @@ import { buildSystemPrompt, chainOptions, runAgent, switchesOf } from '@caribou/
 import type { Config } from '@caribou/config';
 import type { StateUpdate, ThreadState } from '@caribou/contracts';
 import type { ConversionStore, ModelCatalog, ModelGate, ModelPort, RunContext, SandboxPort } from '@caribou/core';
-import { gatedModel, leadChain, titleWithoutAnswer } from '@caribou/middleware';
+import { gatedModel, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
 import { leadTools } from '@caribou/tools';
 import type { AgentLoop } from '../runs/run-executor.js';
 
@@ -44,6 +44,7 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
       systemPrompt: buildSystemPrompt({
         toolNames: tools.map((tool) => tool.name),
         nowMs: run.clock.now(),
+        ...(switches.planMode ? { planGuide: TODO_PROMPT } : {}),
         ...(agentName === undefined ? {} : { agentName }),
       }),
       options: {

@@ -34,6 +34,10 @@ export function chainOptions(config: ChainSettings, switches: RunSwitches, model
     commands: commandRules,
     llmError: retryOptions(chain.llm_call),
     memory: chain.memory,
+    planMode: switches.planMode,
+    ...(switches.subagents ? { subagents: chain.subagents } : {}),
+    loopDetection: chain.loop_detection,
+    tokenBudget: chain.token_budget,
     safetyFinish: chain.safety_finish_reason,
     summarization: summarizationOptions(chain.summarization, models),
     title: {
