@@ -41,6 +41,8 @@ export const RunContextValues = z.looseObject({
   max_total_subagents: z.number().optional(),
   /** The agent goes on with assumptions in the place of a question. */
   disable_clarification: z.boolean().optional(),
+  /** Nobody is there to answer: the agent is not offered the question. */
+  non_interactive: z.boolean().optional(),
   agent_name: z
     .string()
     .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be 1 to 64 letters, digits or "-"')

@@ -1,7 +1,7 @@
 import { type AnyTool, defineTool, type ToolCallRequest } from '@caribou/core';
 import { fakeRun } from '@caribou/testing';
 import { z } from 'zod';
-import { clarification, clarificationOutcome, parseOptions } from './clarification.js';
+import { clarification, clarificationOutcome } from './clarification.js';
 
 const asking: AnyTool = defineTool({
   name: 'ask_clarification',
@@ -34,6 +34,35 @@ describe(clarification, () => {
     await expect(clarification().wrapToolCall?.(call('ask_clarification', undefined), next, fakeRun())).resolves.toBe(
       passed,
     );
+  });
+});
+
+describe('a run in which nobody can be asked', () => {
+  const answered = (layer: ReturnType<typeof clarification>, run = fakeRun()) =>
+    layer.wrapToolCall?.(call('ask_clarification', asking), () => Promise.reject(new Error('next')), run);
+
+  test('the model is told to go on with assumptions, and the run goes on', async () => {
+    const run = fakeRun({ context: { disable_clarification: true } });
+
+    const outcome = await answered(clarification(), run);
+
+    expect(outcome?.content).toMatch(/Go on with the most reasonable assumptions/);
+    expect(outcome).not.toHaveProperty('end');
+    expect(outcome).not.toHaveProperty('artifact');
+    expect(run.decisions).toEqual(['clarification: assumptions']);
+  });
+
+  test('a call that comes although the tool is not offered is answered in the same way', async () => {
+    expect(await answered(clarification({ enabled: false }))).toEqual(
+      await answered(clarification(), fakeRun({ context: { disable_clarification: true } })),
+    );
+  });
+
+  test('otherwise the run ends with the question', async () => {
+    const run = fakeRun({ context: { disable_clarification: false } });
+
+    expect(await answered(clarification(), run)).toMatchObject({ end: true });
+    expect(run.decisions).toEqual(['clarification: asked']);
   });
 });
 
@@ -84,36 +113,54 @@ describe(clarificationOutcome, () => {
     expect(clarificationOutcome('c1', { question: 'Q', clarification_type }).content).toBe(`${icon} Q`);
   });
 
+  test('a form is data of version 2 and numbered lines of text, and stands before options', () => {
+    const fields = [
+      { name: 'amount', label: 'Amount', type: 'number', required: true, placeholder: 'in euros' },
+      { name: 'kind', label: 'Kind', type: 'select', options: ['travel', 'food'] },
+    ];
+    const outcome = clarificationOutcome('c1', { question: 'What was it?', fields, options: ['left', 'out'] });
+
+    expect(outcome.content).toBe(
+      '❓ What was it?\n\n  1. Amount (a number; required)\n  2. Kind (one of: travel, food)',
+    );
+    expect(outcome.artifact).toMatchObject({
+      human_input: {
+        version: 2,
+        input_mode: 'form',
+        fields: [
+          { name: 'amount', label: 'Amount', type: 'number', required: true, placeholder: 'in euros' },
+          {
+            ...{ name: 'kind', label: 'Kind', type: 'select', required: false },
+            options: [
+              { id: 'option-1', label: 'travel', value: 'travel' },
+              { id: 'option-2', label: 'food', value: 'food' },
+            ],
+          },
+        ],
+      },
+    });
+    expect(outcome.artifact).not.toHaveProperty('human_input.options');
+  });
+
+  test('a form with one invalid field is text of version 1, in which every field is still asked for', () => {
+    const fields = [
+      { name: 'a', label: 'First', type: 'text' },
+      { name: 'b', label: 'Second', type: 'signature' },
+    ];
+    const outcome = clarificationOutcome('c1', { question: 'Q', fields });
+
+    expect(outcome.content).toBe('❓ Q\n\n  1. First\n  2. Second');
+    expect(outcome.artifact).toMatchObject({ human_input: { version: 1, input_mode: 'free_text' } });
+    expect(outcome.artifact).not.toHaveProperty('human_input.fields');
+  });
+
+  test.each(['constructor', '__proto__', 'toString'])('the type %s has the default icon', (clarification_type) => {
+    expect(clarificationOutcome('c1', { question: 'Q', clarification_type }).content).toBe('❓ Q');
+  });
+
   test('arguments of any shape make an answer', () => {
     for (const args of [{}, { question: 7, options: 9 }, { question: null, context: [], options: { a: { b: 1 } } }]) {
       expect(clarificationOutcome('c1', args)).toMatchObject({ end: true });
     }
-  });
-});
-
-describe(parseOptions, () => {
-  test.each<[string, unknown]>([
-    ['a list', ['A', 'B']],
-    ['objects', [{ label: 'A' }, { value: 'B' }]],
-    ['a JSON string', '["A", "B"]'],
-    ['an object', { first: 'A', second: 'B' }],
-    ['a wrapped list', { options: ['A', 'B'] }],
-    ['a wrapped list as JSON', '{"options": ["A", "B"]}'],
-    ['elements', '<options><option>A</option><option id="2">B</option></options>'],
-    ['lines with marks', '1. A\n- B\n'],
-    ['repeated and empty entries', ['A', '', 'B', 'A', ' ']],
-  ])('%s is read', (_what, value) => {
-    expect(parseOptions(value)).toEqual(['A', 'B']);
-  });
-
-  test('there are at most 24 options of at most 200 characters', () => {
-    const options = parseOptions(Array.from({ length: 40 }, (_, index) => `${index} ${'x'.repeat(300)}`));
-
-    expect(options).toHaveLength(24);
-    expect(options.every((label) => label.length <= 200)).toBe(true);
-  });
-
-  test.each([undefined, null, 7, '', '{broken', [null, 7n]])('%p gives no more than text', (value) => {
-    expect(() => parseOptions(value)).not.toThrow();
   });
 });

@@ -211,6 +211,18 @@ describe(leadTools, () => {
     ]);
   });
 
+  test('an agent that may not ask is not offered the question', () => {
+    const offered = leadTools({ sandbox: fakeSandbox() }, { vision: false, clarification: false });
+
+    expect(offered.map(({ name }) => name)).toEqual(tools.map(({ name }) => name).slice(0, -1));
+  });
+
+  test('a question may be a form', () => {
+    const { fields } = (askClarificationTool().parameters['properties'] ?? {}) as Record<string, { items?: object }>;
+
+    expect(fields?.items).toMatchObject({ required: ['name', 'label', 'type'] });
+  });
+
   test('description comes first in every sandbox tool, and arguments with a default need not be given', () => {
     for (const tool of tools.slice(0, 7))
       expect(Object.keys(tool.parameters['properties'] ?? {})[0]).toBe('description');

@@ -17,10 +17,13 @@ export interface ToolPorts {
 export interface ToolOptions {
   /** The model reads images. */
   readonly vision: boolean;
+  /** The agent may ask the person; true when absent. */
+  readonly clarification?: boolean;
 }
 
 /** The lead agent's tools in the order the model is told of them. */
-export function leadTools({ sandbox }: ToolPorts, { vision }: ToolOptions = { vision: false }): readonly AnyTool[] {
+export function leadTools({ sandbox }: ToolPorts, options: ToolOptions = { vision: false }): readonly AnyTool[] {
+  const { vision, clarification = true } = options;
   return [
     lsTool(sandbox),
     globTool(sandbox),
@@ -30,7 +33,7 @@ export function leadTools({ sandbox }: ToolPorts, { vision }: ToolOptions = { vi
     strReplaceTool(sandbox),
     bashTool(sandbox),
     presentFilesTool(sandbox),
-    askClarificationTool(),
+    ...(clarification ? [askClarificationTool()] : []),
     ...(vision ? [viewImageTool(sandbox)] : []),
   ];
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Content, type HumanMessage, type SystemMessage } from '../messages.js';
+import { HumanInputResponse } from '../human-input.js';
 import { newId } from '../ids.js';
 
 /** What people and SDKs call the two kinds of message a client may write. */
@@ -30,7 +31,7 @@ const MessageFields = z.object({
     .regex(/^[^\p{Cc}]*$/u, 'must not hold control characters')
     .nullish(),
   name: z.string().max(MAX_NAME_CHARS).nullish(),
-  additional_kwargs: z.record(z.string(), z.unknown()).nullish(),
+  additional_kwargs: z.looseObject({ human_input_response: HumanInputResponse.nullish() }).nullish(),
 });
 
 const roleOf = (value: object): unknown =>

@@ -63,6 +63,49 @@ describe('RunCreate', () => {
     });
   });
 
+  test("a person's answer to a question passes, hidden or not, without keys it does not have", () => {
+    const answer = {
+      version: 1,
+      kind: 'human_input_response',
+      source: 'ask_clarification',
+      request_id: 'clarification:call_1',
+      response_kind: 'option',
+      option_id: 'option-1',
+      value: 'Postgres',
+    };
+    const sent = { hide_from_ui: true, human_input_response: { ...answer, forged: 'x' } };
+    expect(messageOf({ type: 'human', content: 'Postgres', additional_kwargs: sent })).toMatchObject({
+      type: 'human',
+      content: 'Postgres',
+      additional_kwargs: { hide_from_ui: true, human_input_response: answer },
+    });
+    const { option_id: _none, ...words } = answer;
+    for (const human_input_response of [{ ...words, response_kind: 'text' }, null]) {
+      const kept = messageOf({ type: 'human', content: 'x', additional_kwargs: { human_input_response } });
+      expect(kept?.additional_kwargs).toEqual({ human_input_response });
+    }
+  });
+
+  test.each<[string, object]>([
+    ['response_kind', { response_kind: 'form' }],
+    ['version', { version: 2 }],
+    ['value', { value: 'x'.repeat(65_537) }],
+    ['value', { value: { a: 1 } }],
+    ['request_id', { request_id: 'x'.repeat(256) }],
+    ['option_id', { response_kind: 'option' }],
+  ])('an answer with a bad %s is refused by its path', (key, wrong) => {
+    const human_input_response = {
+      ...{ version: 1, kind: 'human_input_response', source: 'ask_clarification', request_id: 'clarification:c' },
+      ...{ response_kind: 'text', value: 'x', ...wrong },
+    };
+    const message = { type: 'human', content: 'x', additional_kwargs: { human_input_response } };
+    const refused = RunCreate.safeParse({ assistant_id: 'lead_agent', input: { messages: [message] } }).error?.issues;
+
+    expect(refused?.map(({ path }) => path.join('.'))).toEqual([
+      `input.messages.0.additional_kwargs.human_input_response.${key}`,
+    ]);
+  });
+
   test('messages of the server and server-owned channels are refused', () => {
     for (const type of ['ai', 'assistant', 'tool', 'remove', 'function', '__proto__', 'constructor']) {
       expect(faultOf({ input: { messages: [{ type, content: 'x', id: 'x', tool_call_id: 'y' }] } })).toContain(
