@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { BugError, type ThreadState } from '@caribou/contracts';
+import type { AnyTool } from '@caribou/core';
+import { escapeMarkup } from '../markup-text.js';
+
+/** The tools that a model is not told of before they are looked up. */
+export interface DeferredCatalog {
+  /** By name. */
+  readonly tools: readonly AnyTool[];
+  /** First 16 hex digits of the SHA-256 of names and schemas: what was promoted counts while it is the same. */
+  readonly hash: string;
+}
+
+/**
+ * The deferred ones of an agent's tools.
+ *
+ * @throws {BugError} when a deferred tool has the name of another one: which of them is hidden could not be told
+ */
+export function deferredCatalog(tools: readonly AnyTool[]): DeferredCatalog {
+  const deferred = tools.filter((tool) => tool.deferred !== undefined).sort(byName);
+  for (const { name } of deferred) {
+    const same = tools.filter((tool) => tool.name === name);
+    if (same.length > 1) throw new BugError(`there are ${same.length} tools '${name}', and one of them is deferred`);
+  }
+  const described = deferred.map(({ name, parameters }) => [name, sortedKeys(parameters)]);
+  const hash = createHash('sha256').update(JSON.stringify(described)).digest('hex').slice(0, 16);
+  return { tools: deferred, hash };
+}
+
+const byName = (a: AnyTool, b: AnyTool): number => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
+
+/** The value with the keys of all objects in order, so that equal schemas are equal texts. */
+function sortedKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortedKeys);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries: [string, unknown][] = Object.entries(value);
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, part]) => [key, sortedKeys(part)]));
+}
+
+/** Names that a model has been shown in this thread, of this catalogue. */
+export function promotedNames(catalog: DeferredCatalog, { promoted }: ThreadState): ReadonlySet<string> {
+  return new Set(promoted?.catalog_hash === catalog.hash ? promoted.names : []);
+}
+
+/** Names that the model may neither see nor call. */
+export function hiddenNames(catalog: DeferredCatalog, state: ThreadState): ReadonlySet<string> {
+  const promoted = promotedNames(catalog, state);
+  return new Set(catalog.tools.flatMap(({ name }) => (promoted.has(name) ? [] : [name])));
+}
+
+/**
+ * The prompt's list of tools that can be looked up: names only, sorted and escaped, so that a server's tool cannot open
+ * or close a section. Undefined when there are none.
+ */
+export function deferredToolsSection(names: readonly string[]): string | undefined {
+  const lines = [...new Set(names)].sort().map((name) => escapeMarkup(name.replace(/[\p{Cc}\s]+/gu, ' ')));
+  return lines.length === 0 ? undefined : lines.join('\n');
+}
