@@ -14,6 +14,7 @@ export const ErrorCode = z.enum([
   'unavailable',
   'deadline',
   'fenced',
+  'extension_failed',
   'internal',
 ]);
 export type ErrorCode = z.infer<typeof ErrorCode>;
@@ -47,6 +48,7 @@ const traits: Readonly<Record<ErrorCode, Traits>> = {
   unavailable: { status: 503, retryable: true, expected: true },
   deadline: { status: 504, retryable: true, expected: true },
   fenced: { status: 409, retryable: false, expected: true },
+  extension_failed: { status: 500, retryable: false, expected: true },
   internal: { status: 500, retryable: false, expected: false },
 };
 
@@ -107,6 +109,8 @@ export class UnavailableError extends named('unavailable') {}
 export class DeadlineError extends named('deadline') {}
 /** The writer is not (or no longer) the owner of what it writes: it must stop locally and tell nobody. */
 export class FencedError extends named('fenced') {}
+/** Code that the operator brought broke its contract or failed; the message names it. */
+export class ExtensionError extends named('extension_failed') {}
 /** A defect of ours. */
 export class BugError extends named('internal') {}
 
@@ -123,6 +127,7 @@ const classes: Readonly<Record<ErrorCode, new (message: string, options?: AppErr
   unavailable: UnavailableError,
   deadline: DeadlineError,
   fenced: FencedError,
+  extension_failed: ExtensionError,
   internal: BugError,
 };
 

@@ -12,6 +12,7 @@ export {
   ConflictError,
   DeadlineError,
   ErrorCode,
+  ExtensionError,
   FencedError,
   ForbiddenError,
   fromWireError,

@@ -122,6 +122,13 @@ export const places: readonly Place[] = [
     make: (_, options) => [tokenBudget(options.tokenBudget)],
   },
   {
+    name: 'custom',
+    reason: 'inside ours: the rules for commands stand outside, and what these see of a request is what is sent',
+    leadOnly: true,
+    absent: ({ custom = [] }) => (custom.length > 0 ? undefined : 'extensions.middlewares is empty'),
+    make: (_, { custom = [] }) => custom,
+  },
+  {
     name: 'terminal-response',
     reason: 'behind all that may leave an answer empty: its afterModel sees the answer before they do',
     make: () => [terminalResponse()],

@@ -36,6 +36,8 @@ export interface ChainOptions {
   };
   readonly title?: TitleOptions;
   readonly memory?: MemoryOptions;
+  /** Middlewares of the operator, in the order of the config. */
+  readonly custom?: readonly AgentMiddleware[];
   readonly safetyFinish?: SafetyFinishOptions;
   /** The agent keeps a plan. */
   readonly planMode?: boolean;

@@ -22,6 +22,7 @@ const FULL = [
   'subagent-limit',
   'loop-detection',
   'token-budget',
+  'custom',
   'terminal-response',
   'length-finish',
   'safety-finish',
@@ -39,12 +40,14 @@ const SWITCHES: readonly (readonly [name: string, off: ChainOptions, gone: reado
   ['titles', { title: { enabled: false } }, ['title']],
   ['safety finish', { safetyFinish: { enabled: false } }, ['safety-finish']],
   ['memory', { memory: { enabled: false } }, ['memory']],
+  ['custom middlewares', { custom: [] }, ['custom']],
 ];
 const ALL_ON: ChainOptions = {
   vision: true,
   planMode: true,
   subagents: {},
   tokenBudget: { enabled: true },
+  custom: [{ name: 'custom' }],
 };
 
 /** Every combination of the switches: the options, and the names that are left out. */
@@ -94,7 +97,14 @@ describe('the chain', () => {
       'view-image: the model does not read images',
       'subagent-limit: the run has no subagents',
       'token-budget: token_budget.enabled is false',
+      'custom: extensions.middlewares is empty',
     ]);
     expect(describeChain('subagent', {}).find(({ name }) => name === 'title')?.absent).toBe('not for subagents');
+  });
+
+  test("the operator's middlewares keep their order", () => {
+    const custom = [{ name: 'first' }, { name: 'second' }];
+    const names = namesOf(leadChain(ports, { custom }));
+    expect(names.slice(names.indexOf('first')).slice(0, 3)).toEqual(['first', 'second', 'terminal-response']);
   });
 });

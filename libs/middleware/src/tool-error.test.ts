@@ -1,4 +1,4 @@
-import { FencedError } from '@caribou/contracts';
+import { ExtensionError, FencedError } from '@caribou/contracts';
 import { RunCancelled, RunDraining, RunLost, type ToolCallRequest, type ToolOutcome } from '@caribou/core';
 import { fakeRun } from '@caribou/testing';
 import { toolError } from './tool-error.js';
@@ -30,12 +30,15 @@ describe(toolError, () => {
     expect((await failWith(new RangeError()))?.content).toContain('failed with RangeError: RangeError.');
   });
 
-  test.each([new RunCancelled('rollback'), new RunLost('lease'), new RunDraining(), new FencedError('not the owner')])(
-    'what ends the run passes: %p',
-    async (error) => {
-      await expect(failWith(error)).rejects.toBe(error);
-    },
-  );
+  test.each([
+    new RunCancelled('rollback'),
+    new RunLost('lease'),
+    new RunDraining(),
+    new FencedError('not the owner'),
+    new ExtensionError("the middleware 'x' failed"),
+  ])('what ends the run passes: %p', async (error) => {
+    await expect(failWith(error)).rejects.toBe(error);
+  });
 
   test('whatever failed after an abort passes', async () => {
     const run = fakeRun();

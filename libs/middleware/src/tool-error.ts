@@ -1,11 +1,11 @@
-import { FencedError } from '@caribou/contracts';
+import { ExtensionError, FencedError } from '@caribou/contracts';
 import { type AgentMiddleware, RunCancelled, RunDraining, RunLost, type ToolOutcome } from '@caribou/core';
 
 const MAX_DETAIL_CHARS = 500;
 
 /**
  * Turns an exception of a tool into an answer the model can work with; the run goes on. What ends the run itself
- * (cancel, loss, hand-over) passes.
+ * (cancel, loss, hand-over, a custom middleware that failed) passes.
  */
 export function toolError(): AgentMiddleware {
   return {
@@ -37,7 +37,8 @@ const endsRun = (error: unknown): boolean =>
   error instanceof RunCancelled ||
   error instanceof RunLost ||
   error instanceof RunDraining ||
-  error instanceof FencedError;
+  error instanceof FencedError ||
+  error instanceof ExtensionError;
 
 function describeError(error: unknown): { readonly type: string; readonly detail: string } {
   if (!(error instanceof Error)) return { type: 'Error', detail: 'unknown failure' };
