@@ -22,6 +22,8 @@ const shared = {
   transform: {
     '^.+\\.tsx$': ['@swc/jest', { ...swcForJsx, swcrc: false }],
     '^.+\\.ts$': ['@swc/jest', { ...swc, swcrc: false }],
+    // Custom middlewares are ES modules.
+    '/examples/.+\\.mjs$': ['@swc/jest', { module: swc.module, swcrc: false }],
   },
   moduleNameMapper: {
     '^@caribou/(.*)$': '<rootDir>/libs/$1/src/index.ts',

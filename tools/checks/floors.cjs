@@ -7,7 +7,7 @@
 const floors = [
   ['contracts'],
   ['core', 'config', 'observability'],
-  ['middleware', 'tools', 'models', 'state', 'bus', 'sandbox', 'skills', 'mcp', 'documents', 'egress'],
+  ['middleware', 'tools', 'models', 'state', 'bus', 'sandbox', 'skills', 'mcp', 'documents', 'egress', 'extensions'],
   ['agent', 'nest'],
 ];
 

@@ -1,0 +1,48 @@
+import { ExtensionError, shownToClients, type ThreadState } from '@caribou/contracts';
+import type { RunContext } from '@caribou/core';
+import type { Guard } from './hook-guard.js';
+import { jsonText } from './json-text.js';
+import type { CustomContext, PlainFields, ShownState } from './public-types.js';
+
+const MAX_EVENT_BYTES = 65_536;
+const MAX_TEXT_CHARS = 1_000;
+
+export interface ContextParts<Own> {
+  readonly middleware: string;
+  readonly run: RunContext;
+  readonly guard: Guard;
+  readonly own: Own | undefined;
+}
+
+/** The documented part of the run for custom code; what it awaits of ours does not count for its deadline. */
+export function customContext<Own>({ middleware, run, guard, own }: ContextParts<Own>): CustomContext<Own> {
+  return {
+    userId: run.userId,
+    threadId: run.threadId,
+    runId: run.runId,
+    attempt: run.attempt,
+    switches: { ...run.context },
+    signal: guard.signal,
+    own,
+    now: () => run.clock.now(),
+    log: (fields: PlainFields, text: string) => run.logger.info({ ...fields, middleware }, cut(text)),
+    emit: async (data) => {
+      const text = jsonText(data);
+      const bytes = text === undefined ? 0 : Buffer.byteLength(text);
+      if (text === undefined) throw new ExtensionError(`an event of the middleware '${middleware}' is no plain JSON`);
+      if (bytes > MAX_EVENT_BYTES)
+        throw new ExtensionError(
+          `an event of the middleware '${middleware}' has ${bytes} bytes, over ${MAX_EVENT_BYTES}`,
+        );
+      await guard.outside(() => run.emit({ kind: 'custom', data: JSON.parse(text) as unknown }));
+    },
+    decided: (decision, fields) => run.decided(middleware, cut(decision), fields),
+  };
+}
+
+const cut = (text: string): string => String(text).slice(0, MAX_TEXT_CHARS);
+
+/** The thread without what is ours alone, in a list of its own: what custom code does to the list changes nothing. */
+export function shownState(state: ThreadState): ShownState {
+  return { ...shownToClients(state), messages: [...state.messages] };
+}

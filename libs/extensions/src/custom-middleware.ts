@@ -1,0 +1,159 @@
+import { type AiMessage, ExtensionError } from '@caribou/contracts';
+import {
+  type AgentMiddleware,
+  joinUpdates,
+  type ModelCallNext,
+  type ModelRequest,
+  type RunContext,
+  type ToolCallNext,
+  type ToolCallRequest,
+  type ToolOutcome,
+} from '@caribou/core';
+import { z } from 'zod';
+import { customContext, shownState } from './custom-context.js';
+import { outcomeOf, toAnswer } from './custom-tool.js';
+import { DEFAULT_TIMEOUT_MS, isFunction, isSchema, Name, TimeoutMs } from './definition-parts.js';
+import { type Speaker, toStep } from './given-step.js';
+import { type Guard, guarded } from './hook-guard.js';
+import { faultsOf, type OwnState, ownState } from './own-state.js';
+import type { MiddlewareDefinition, ToolAnswer } from './public-types.js';
+import { OUR_MIDDLEWARES } from './reserved-names.js';
+import { CustomMiddleware, CustomTool } from './toolkit-made.js';
+import { customNext, modelNext, shownRequest, toAiMessage } from './wrap-model-call.js';
+
+const MAX_TOOLS = 50;
+
+const Definition = z.strictObject({
+  name: Name(/^[a-z][a-z0-9-]{0,40}$/, OUR_MIDDLEWARES),
+  state: isSchema.optional(),
+  tools: z
+    .array(z.instanceof(CustomTool, { error: 'must be made with defineTool' }))
+    .max(MAX_TOOLS)
+    .optional(),
+  timeoutMs: TimeoutMs.optional(),
+  slowAfterModel: z.boolean().optional(),
+  beforeAgent: isFunction.optional(),
+  beforeModel: isFunction.optional(),
+  wrapModelCall: isFunction.optional(),
+  afterModel: isFunction.optional(),
+  wrapToolCall: isFunction.optional(),
+  afterAgent: isFunction.optional(),
+});
+
+/**
+ * A middleware of the chain from what custom code defined: its hooks run guarded, get the documented part of the run and
+ * have what they give checked.
+ *
+ * @throws {ExtensionError} naming what is wrong with the definition
+ */
+export function defineMiddleware<Own>(definition: MiddlewareDefinition<Own>): CustomMiddleware {
+  const checked = Definition.safeParse(definition);
+  if (!checked.success) throw new ExtensionError(`its definition is wrong: ${faultsOf(checked.error)}`);
+  const { name, state, tools = [], slowAfterModel } = definition;
+  const parts: Parts<Own> = { definition, own: ownState(name, state) };
+  return new CustomMiddleware({
+    name,
+    tools: tools.map((tool) => tool.bind(name, parts.own)),
+    ...(slowAfterModel === true ? { isSlowAfterModel: () => true } : {}),
+    ...(definition.beforeAgent === undefined ? {} : { beforeAgent: stepHook('beforeAgent', parts) }),
+    ...(definition.beforeModel === undefined ? {} : { beforeModel: stepHook('beforeModel', parts) }),
+    ...(definition.wrapModelCall === undefined ? {} : { wrapModelCall: modelLayer(parts) }),
+    ...(definition.afterModel === undefined ? {} : { afterModel: stepHook('afterModel', parts) }),
+    ...(definition.wrapToolCall === undefined ? {} : { wrapToolCall: toolLayer(parts) }),
+    ...(definition.afterAgent === undefined ? {} : { afterAgent: stepHook('afterAgent', parts) }),
+  });
+}
+
+interface Parts<Own> {
+  readonly definition: MiddlewareDefinition<Own>;
+  readonly own: OwnState<Own>;
+}
+
+type StepHookName = 'beforeAgent' | 'beforeModel' | 'afterModel' | 'afterAgent';
+type AnyStepHook = NonNullable<AgentMiddleware['beforeAgent']>;
+
+function stepHook<Own>(hook: StepHookName, { definition, own }: Parts<Own>): AnyStepHook {
+  const speaker = { middleware: definition.name, place: hook };
+  return (state, run) =>
+    inHook({ speaker, run, timeoutMs: definition.timeoutMs }, async (guard) => {
+      const context = customContext({ middleware: definition.name, run, guard, own: own.read(state) });
+      return toStep((await definition[hook]?.(shownState(state), context)) ?? undefined, own, speaker);
+    });
+}
+
+function modelLayer<Own>({ definition, own }: Parts<Own>): NonNullable<AgentMiddleware['wrapModelCall']> {
+  const speaker = { middleware: definition.name, place: 'wrapModelCall' };
+  return (request: ModelRequest, next: ModelCallNext, run) =>
+    inHook({ speaker, run, timeoutMs: definition.timeoutMs }, async (guard) => {
+      const context = customContext({ middleware: definition.name, run, guard, own: own.read(request.state) });
+      const inner: AiMessage[] = [];
+      const kept: ModelCallNext = async (asked) => {
+        const message = await next(asked);
+        inner.push(message);
+        return message;
+      };
+      const rest = modelNext(request, kept, { guard, speaker });
+      const given: unknown = await definition.wrapModelCall?.(shownRequest(request), rest.next, context);
+      rest.assertSettled();
+      return toAiMessage(given, inner, speaker);
+    });
+}
+
+function toolLayer<Own>({ definition, own }: Parts<Own>): NonNullable<AgentMiddleware['wrapToolCall']> {
+  const speaker = { middleware: definition.name, place: 'wrapToolCall' };
+  return (request: ToolCallRequest, next: ToolCallNext, run) =>
+    inHook({ speaker, run, timeoutMs: definition.timeoutMs }, async (guard) => {
+      const context = customContext({ middleware: definition.name, run, guard, own: own.read(request.state) });
+      let inner: ToolOutcome | undefined;
+      const once = async (): Promise<ToolAnswer> => {
+        if (inner !== undefined) throw new ExtensionError(`the middleware '${definition.name}' called a tool twice`);
+        inner = await next(request);
+        return shownAnswer(inner);
+      };
+      const rest = customNext<never, ToolAnswer>(once, { guard, speaker });
+      const given: unknown = await definition.wrapToolCall?.(shownCall(request), () => rest.next(), context);
+      rest.assertSettled();
+      const answer = toAnswer(given, speaker);
+      const outcome = outcomeOf(answer, joinUpdates(inner?.update ?? {}, own.write(answer.own)));
+      return { ...innerParts(inner), ...outcome };
+    });
+}
+
+/** What custom code is not shown of an outcome, and keeps all the same. */
+const innerParts = (inner: ToolOutcome | undefined): Partial<ToolOutcome> => {
+  if (inner === undefined) return {};
+  const { content: _content, isError: _isError, artifact: _artifact, update: _update, ...rest } = inner;
+  return rest;
+};
+
+const shownAnswer = ({ content, isError, artifact, end }: ToolOutcome): ToolAnswer => ({
+  content,
+  ...(isError === undefined ? {} : { isError }),
+  ...(artifact === undefined ? {} : { artifact }),
+  ...(end === undefined ? {} : { end }),
+});
+
+const shownCall = ({ call: { id, name, args }, tool, state }: ToolCallRequest) => ({
+  call: { id, name, args },
+  tool:
+    tool === undefined ? undefined : { name: tool.name, description: tool.description, parameters: tool.parameters },
+  state: shownState(state),
+});
+
+interface Hooked {
+  readonly speaker: Speaker;
+  readonly run: RunContext;
+  readonly timeoutMs: number | undefined;
+}
+
+/** Runs a hook; its own error fails the run under the middleware's name, the detail is for the log. */
+function inHook<T>({ speaker, run, timeoutMs = DEFAULT_TIMEOUT_MS }: Hooked, work: (guard: Guard) => Promise<T>) {
+  const { middleware, place } = speaker;
+  const failed = (error: unknown) => {
+    const kind = error instanceof Error ? error.name : 'no Error';
+    return new ExtensionError(`the middleware '${middleware}' failed in ${place}: ${kind}`, { cause: error });
+  };
+  const late = () =>
+    new ExtensionError(`the middleware '${middleware}' did not return from ${place} within ${timeoutMs} ms`);
+  return guarded({ speaker, run, timeoutMs, failed, late }, work);
+}

@@ -1,0 +1,95 @@
+import { Content, DeadlineError, ExtensionError, type StateUpdate } from '@caribou/contracts';
+import { defineTool, type ToolContext, type ToolOutcome } from '@caribou/core';
+import { z } from 'zod';
+import { customContext, shownState } from './custom-context.js';
+import { DEFAULT_TIMEOUT_MS, isFunction, isSchema, Name, TimeoutMs } from './definition-parts.js';
+import { type Speaker, wrongAnswer } from './given-step.js';
+import { guarded } from './hook-guard.js';
+import { faultsOf, type OwnState } from './own-state.js';
+import type { OwnToolAnswer, ToolDefinition } from './public-types.js';
+import { OUR_TOOLS } from './reserved-names.js';
+import { CustomTool } from './toolkit-made.js';
+
+const MAX_DESCRIPTION_CHARS = 10_000;
+const MAX_KEYWORDS = 100;
+
+const Definition = z.strictObject({
+  name: Name(/^[a-z][a-z0-9_]{0,63}$/, OUR_TOOLS),
+  description: z.string().min(1).max(MAX_DESCRIPTION_CHARS),
+  input: isSchema,
+  remote: z.boolean().optional(),
+  deferred: z
+    .strictObject({
+      keywords: z.array(z.string().min(1).max(200)).max(MAX_KEYWORDS).optional(),
+      priority: z.number().min(0).max(100).optional(),
+    })
+    .optional(),
+  timeoutMs: TimeoutMs.optional(),
+  run: isFunction,
+});
+
+/** @throws {ExtensionError} naming what is wrong with the definition */
+export function defineCustomTool<Input extends z.ZodType, Own>(
+  definition: ToolDefinition<Input, Own>,
+): CustomTool<Own> {
+  const checked = Definition.safeParse(definition);
+  if (!checked.success) throw new ExtensionError(`the definition of a tool is wrong: ${faultsOf(checked.error)}`);
+  const { name, description, input, remote, deferred } = definition;
+  const traits = { ...(remote === undefined ? {} : { remote }), ...(deferred === undefined ? {} : { deferred }) };
+  return new CustomTool<Own>((middleware, own) =>
+    defineTool({
+      ...{ name, description, input, ...traits },
+      run: (args, context) => call(definition, args, { middleware, own, context }),
+    }),
+  );
+}
+
+interface CallParts<Own> {
+  readonly middleware: string;
+  readonly own: OwnState<Own>;
+  readonly context: ToolContext;
+}
+
+/** What the tool throws passes as it is: the model is told. */
+function call<Input extends z.ZodType, Own>(
+  definition: ToolDefinition<Input, Own>,
+  args: z.output<Input>,
+  { middleware, own, context: { run, state, toolCallId, key } }: CallParts<Own>,
+): Promise<ToolOutcome> {
+  const { name, timeoutMs = DEFAULT_TIMEOUT_MS } = definition;
+  const speaker: Speaker = { middleware, place: `the tool ${name}` };
+  const late = () => new DeadlineError(`the tool did not answer within ${timeoutMs} ms`);
+  return guarded({ speaker, run, timeoutMs, failed: (error) => error, late }, async (guard) => {
+    const context = customContext({ middleware, run, guard, own: own.read(state) });
+    const given = await definition.run(args, { ...context, state: shownState(state), toolCallId, key });
+    const answer = toAnswer(typeof given === 'string' ? { content: given } : given, speaker);
+    return outcomeOf(answer, own.write(answer.own));
+  });
+}
+
+const Answer = z.strictObject({
+  content: Content,
+  isError: z.boolean().optional(),
+  artifact: z.unknown().optional(),
+  end: z.boolean().optional(),
+  own: z.unknown().optional(),
+});
+
+/** @throws {ExtensionError} naming the middleware, the place and what is wrong */
+export function toAnswer(given: unknown, speaker: Speaker): OwnToolAnswer<unknown> {
+  const parsed = Answer.safeParse(given);
+  if (!parsed.success) throw wrongAnswer(speaker, faultsOf(parsed.error));
+  const { content, isError, artifact, end, own } = parsed.data;
+  return {
+    content,
+    ...(isError === undefined ? {} : { isError }),
+    ...(artifact === undefined ? {} : { artifact }),
+    ...(end === undefined ? {} : { end }),
+    ...(own === undefined ? {} : { own }),
+  };
+}
+
+/** An answer as the loop takes it. */
+export function outcomeOf({ own: _own, ...answer }: OwnToolAnswer<unknown>, update: StateUpdate): ToolOutcome {
+  return Object.keys(update).length === 0 ? answer : { ...answer, update };
+}

@@ -1,0 +1,84 @@
+import { ChannelValues, ExtensionError, Message, newId, RemoveMessage, type StateUpdate } from '@caribou/contracts';
+import type { Step } from '@caribou/core';
+import { z } from 'zod';
+import { faultsOf, type OwnState } from './own-state.js';
+
+/** A message as custom code writes it: what every message has is filled in where it is left out. */
+export type GivenMessage = { readonly type: 'human' | 'system' | 'ai' | 'tool' | 'remove' } & Readonly<
+  Record<string, unknown>
+>;
+
+const MAX_REASON_CHARS = 100;
+const MAX_MESSAGES = 1_000;
+
+const Written = z.discriminatedUnion('type', [Message, RemoveMessage]);
+
+/** Fills in what every message has. */
+const completed = (value: unknown): unknown => {
+  if (typeof value !== 'object' || value === null || !('type' in value)) return value;
+  const calls = value.type === 'ai' ? { tool_calls: [], invalid_tool_calls: [] } : {};
+  return { id: newId(), additional_kwargs: {}, response_metadata: {}, ...calls, ...value };
+};
+
+export const CompletedMessage = z.preprocess(completed, Message);
+
+const { title, todos, artifacts } = ChannelValues.shape;
+
+/** What custom code may change of a thread. */
+const Update = z.strictObject({
+  ...{ title, todos, artifacts },
+  messages: z.array(z.preprocess(completed, Written)).max(MAX_MESSAGES).optional(),
+});
+
+const GivenStep = z.strictObject({
+  update: Update.optional(),
+  own: z.unknown().optional(),
+  end: z.boolean().optional(),
+  again: z.boolean().optional(),
+  durable: z.boolean().optional(),
+  stopReason: z.string().min(1).max(MAX_REASON_CHARS).optional(),
+  usage: z
+    .strictObject({ model: z.string().min(1).max(200), inputTokens: z.int().min(0), outputTokens: z.int().min(0) })
+    .optional(),
+});
+
+export interface GivenUpdate {
+  /** Appended; those with the id of one that is there take its place, `{type: 'remove', id}` takes one out. */
+  readonly messages?: readonly GivenMessage[];
+  readonly title?: string;
+  readonly todos?: readonly { readonly content: string; readonly status: 'pending' | 'in_progress' | 'completed' }[];
+  readonly artifacts?: readonly string[];
+}
+
+/** Where custom code speaks from, in errors. */
+export interface Speaker {
+  readonly middleware: string;
+  /** Name of the hook or of the tool. */
+  readonly place: string;
+}
+
+export const wrongAnswer = ({ middleware, place }: Speaker, what: string): ExtensionError =>
+  new ExtensionError(`the middleware '${middleware}' gave a wrong answer in ${place}: ${what}`);
+
+/**
+ * What a hook of custom code gave, as the loop takes it.
+ *
+ * @throws {ExtensionError} naming middleware, hook and what is wrong
+ */
+export function toStep(given: unknown, own: OwnState<unknown>, speaker: Speaker): Step | undefined {
+  if (given === undefined) return undefined;
+  const parsed = GivenStep.safeParse(given);
+  if (!parsed.success) throw wrongAnswer(speaker, faultsOf(parsed.error));
+  const { update, own: value, usage, ...rest } = parsed.data;
+  const change: StateUpdate = { ...update, ...own.write(value) };
+  return {
+    ...present(rest),
+    update: change,
+    ...(usage === undefined ? {} : { usage: { caller: 'middleware', ...usage } }),
+  };
+}
+
+type Present<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
+
+const present = <T extends object>(fields: T): Present<T> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;

@@ -1,0 +1,104 @@
+import { ExtensionError, FencedError } from '@caribou/contracts';
+import { RunCancelled } from '@caribou/core';
+import { type FakeRun, fakeRun } from '@caribou/testing';
+import { type Guard, guarded } from './hook-guard.js';
+
+const never = new Promise<never>(() => undefined);
+const late = new Error('late');
+
+const inGuard = <T>(work: (guard: Guard) => Promise<T>, run: FakeRun = fakeRun(), timeoutMs = 60_000): Promise<T> =>
+  guarded(
+    {
+      speaker: { middleware: 'probe', place: 'beforeModel' },
+      ...{ run, timeoutMs },
+      failed: (error) => new Error('failed', { cause: error }),
+      late: () => late,
+    },
+    work,
+  );
+
+describe(guarded, () => {
+  test('the result of the work is given on', async () => {
+    expect(await inGuard(() => Promise.resolve(7))).toBe(7);
+  });
+
+  test("the work's own error is translated, thrown at once or later", async () => {
+    const wrong = new TypeError('x is not a function');
+
+    await expect(inGuard(() => Promise.reject(wrong))).rejects.toMatchObject({ message: 'failed', cause: wrong });
+    await expect(
+      inGuard(async () => {
+        await Promise.resolve();
+        throw wrong;
+      }),
+    ).rejects.toMatchObject({ cause: wrong });
+  });
+
+  test('work that never returns ends at its deadline, and its signal says so', async () => {
+    let seen: AbortSignal | undefined;
+    const work = (guard: Guard): Promise<never> => {
+      seen = guard.signal;
+      return never;
+    };
+
+    await expect(inGuard(work, fakeRun(), 5)).rejects.toBe(late);
+    expect(seen?.reason).toBe(late);
+  });
+
+  test('a cancel ends work that does not listen, with its own reason', async () => {
+    const run = fakeRun();
+    const reason = new RunCancelled('interrupt');
+    const ended = inGuard(() => never, run);
+    run.abort(reason);
+
+    await expect(ended).rejects.toBe(reason);
+    await expect(inGuard(() => Promise.resolve(1), run)).rejects.toBe(reason);
+  });
+
+  test('what fails outside passes as it is', async () => {
+    const fenced = new FencedError('lost');
+    const refused = new ExtensionError('wrong answer');
+
+    await expect(inGuard((guard) => guard.outside(() => Promise.reject(fenced)))).rejects.toBe(fenced);
+    await expect(inGuard(() => Promise.reject(refused))).rejects.toBe(refused);
+  });
+
+  test('the time outside does not count', async () => {
+    const slow = new Promise((resolve) => setTimeout(resolve, 60));
+
+    expect(await inGuard((guard) => guard.outside(() => slow.then(() => 'done')), fakeRun(), 20)).toBe('done');
+  });
+
+  test('the clock goes on after the time outside', async () => {
+    const work = async (guard: Guard): Promise<never> => {
+      await guard.outside(() => Promise.resolve());
+      return never;
+    };
+    await expect(inGuard(work, fakeRun(), 5)).rejects.toBe(late);
+  });
+
+  test('what was begun outside and not awaited is waited for, and its failure is told', async () => {
+    const done: string[] = [];
+    const forget = (work: () => Promise<unknown>) =>
+      inGuard((guard) => {
+        void guard.outside(work);
+        return Promise.resolve('answer');
+      });
+
+    expect(await forget(() => Promise.resolve().then(() => done.push('told')))).toBe('answer');
+    expect(done).toEqual(['told']);
+    await expect(forget(() => Promise.reject(new FencedError('lost')))).rejects.toBeInstanceOf(FencedError);
+  });
+
+  test('nothing is done outside for work that has ended', async () => {
+    let kept: Guard | undefined;
+    await inGuard((guard) => {
+      kept = guard;
+      return Promise.resolve();
+    });
+
+    await expect(kept?.outside(() => Promise.resolve())).rejects.toThrow(
+      "'probe' went on after its beforeModel had ended",
+    );
+  });
+});

@@ -1,0 +1,129 @@
+import { ExtensionError } from '@caribou/contracts';
+import type { RunContext } from '@caribou/core';
+import type { Speaker } from './given-step.js';
+
+/** What custom code runs in: a signal that ends with the run or the deadline, and a way out that stops the clock. */
+export interface Guard {
+  readonly signal: AbortSignal;
+  /**
+   * Runs work of ours for custom code: its time does not count, and its errors are not the custom code's. Refused once
+   * the hook has ended.
+   */
+  outside<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export interface GuardOptions {
+  readonly speaker: Speaker;
+  readonly run: RunContext;
+  readonly timeoutMs: number;
+  /** What the custom code's own error becomes. */
+  readonly failed: (error: unknown) => unknown;
+  /** What a passed deadline becomes. */
+  readonly late: () => Error;
+}
+
+/**
+ * Runs custom code that may throw, never return, or not listen: it ends with the run's signal or at its deadline at the
+ * latest. Code that holds the process itself cannot be ended.
+ *
+ * @throws the run's reason when it was aborted; what `outside` threw, as it was; else what `failed` or `late` makes
+ */
+export async function guarded<T>(options: GuardOptions, work: (guard: Guard) => Promise<T>): Promise<T> {
+  const { run, failed, speaker } = options;
+  run.signal.throwIfAborted();
+  const watch = new Watch(options);
+  try {
+    return await watch.race(work);
+  } catch (error) {
+    run.signal.throwIfAborted();
+    if (watch.isOurs(error) || error instanceof ExtensionError) throw error;
+    const { middleware, place } = speaker;
+    run.logger.error({ middleware, reason: place, error }, 'custom middleware failed');
+    throw failed(error);
+  } finally {
+    watch.end();
+  }
+}
+
+class Watch implements Guard {
+  private readonly controller = new AbortController();
+  private readonly ours = new Set<unknown>();
+  private readonly pending = new Set<Promise<unknown>>();
+  private readonly follow = (): void => this.controller.abort(this.options.run.signal.reason);
+  private timer: NodeJS.Timeout | undefined;
+  private leftMs: number;
+  private startedMs = 0;
+  private ended = false;
+
+  constructor(private readonly options: GuardOptions) {
+    this.leftMs = options.timeoutMs;
+    options.run.signal.addEventListener('abort', this.follow, { once: true });
+    this.start();
+  }
+
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  isOurs(error: unknown): boolean {
+    return this.ours.has(error);
+  }
+
+  outside<T>(work: () => Promise<T>): Promise<T> {
+    const { middleware, place } = this.options.speaker;
+    const running = this.ended
+      ? Promise.reject<T>(new ExtensionError(`the middleware '${middleware}' went on after its ${place} had ended`))
+      : this.stopped(work).finally(() => this.pending.delete(running));
+    if (!this.ended) this.pending.add(running);
+    // Nobody may be waiting for it; a failure that is nobody's would end the process.
+    running.catch(() => undefined);
+    return running;
+  }
+
+  /** Settles as the work and what it began outside does, or rejects with the signal's reason. */
+  async race<T>(work: (guard: Guard) => Promise<T>): Promise<T> {
+    const aborted = new Promise<never>((_resolve, reject) => {
+      this.signal.addEventListener('abort', () => reject(this.signal.reason), { once: true });
+    });
+    aborted.catch(() => undefined);
+    const working = work(this).then(async (result) => {
+      await Promise.all(this.pending);
+      return result;
+    });
+    working.catch(() => undefined);
+    return Promise.race([working, aborted]);
+  }
+
+  end(): void {
+    this.ended = true;
+    clearTimeout(this.timer);
+    this.options.run.signal.removeEventListener('abort', this.follow);
+  }
+
+  /** Runs work of ours with the clock stopped. */
+  private async stopped<T>(work: () => Promise<T>): Promise<T> {
+    if (this.pending.size === 0) this.stop();
+    try {
+      return await work();
+    } catch (error) {
+      this.ours.add(error);
+      throw error;
+    } finally {
+      if (this.pending.size <= 1 && !this.ended) this.start();
+    }
+  }
+
+  private start(): void {
+    this.startedMs = this.options.run.clock.monotonicMs();
+    this.timer = setTimeout(() => {
+      const late = this.options.late();
+      this.ours.add(late);
+      this.controller.abort(late);
+    }, this.leftMs);
+  }
+
+  private stop(): void {
+    clearTimeout(this.timer);
+    this.leftMs = Math.max(0, this.leftMs - (this.options.run.clock.monotonicMs() - this.startedMs));
+  }
+}

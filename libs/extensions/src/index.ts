@@ -1,0 +1,2 @@
+export { loadMiddlewares } from './load-middlewares.js';
+export type { Toolkit } from './public-types.js';

@@ -1,0 +1,13 @@
+import { textOf } from '@caribou/contracts';
+import { z } from 'zod';
+import { defineMiddleware } from './custom-middleware.js';
+import { defineCustomTool } from './custom-tool.js';
+import type { Toolkit } from './public-types.js';
+
+/** What every custom module is handed. */
+export const toolkit: Toolkit = Object.freeze({
+  defineMiddleware,
+  defineTool: defineCustomTool,
+  z,
+  textOf,
+} satisfies Toolkit);

@@ -1,0 +1,104 @@
+import { type AiMessage, ExtensionError, type Message } from '@caribou/contracts';
+import type { AnyTool, ModelCallNext, ModelRequest } from '@caribou/core';
+import { z } from 'zod';
+import { shownState } from './custom-context.js';
+import { CompletedMessage, type Speaker, wrongAnswer } from './given-step.js';
+import type { Guard } from './hook-guard.js';
+import { faultsOf } from './own-state.js';
+import type { CustomModelRequest } from './public-types.js';
+
+const Changed = z.object({
+  system: z.string(),
+  messages: z.array(z.unknown()).max(100_000),
+  tools: z.array(z.object({ name: z.string() })),
+  toolChoice: z.enum(['auto', 'none']).optional(),
+});
+
+export const shownRequest = ({
+  model,
+  system,
+  messages,
+  tools,
+  toolChoice,
+  state,
+}: ModelRequest): CustomModelRequest => ({
+  ...{ model, system, messages: [...messages] },
+  tools: tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
+  state: shownState(state),
+  ...(toolChoice === undefined ? {} : { toolChoice }),
+});
+
+/** The rest of the chain for custom code, and whether it has been left running. */
+export interface CustomNext<Request, Result> {
+  readonly next: (request?: Request) => Promise<Result>;
+  /** @throws {ExtensionError} when the custom code answered before it had settled */
+  assertSettled(): void;
+}
+
+export interface NextParts {
+  readonly guard: Guard;
+  readonly speaker: Speaker;
+}
+
+/** Calls further in, with the clock of the custom code stopped. */
+export function customNext<Request, Result>(
+  work: (request: Request | undefined) => Promise<Result>,
+  { guard, speaker }: NextParts,
+): CustomNext<Request, Result> {
+  let running = 0;
+  return {
+    next: (request) => {
+      running += 1;
+      const call = guard.outside(() => work(request)).finally(() => (running -= 1));
+      call.catch(() => undefined);
+      return call;
+    },
+    assertSettled() {
+      if (running === 0) return;
+      const { middleware, place } = speaker;
+      throw new ExtensionError(`the middleware '${middleware}' answered in ${place} before its next() had settled`);
+    },
+  };
+}
+
+/** The rest of the model call. A changed request is checked before it goes on. */
+export const modelNext = (request: ModelRequest, next: ModelCallNext, parts: NextParts) =>
+  customNext<CustomModelRequest, AiMessage>(
+    async (changed) => next(changed === undefined ? request : merged(request, changed, parts.speaker)),
+    parts,
+  );
+
+function merged(request: ModelRequest, changed: CustomModelRequest, speaker: Speaker): ModelRequest {
+  const parsed = Changed.safeParse(changed);
+  if (!parsed.success) throw wrongAnswer(speaker, `the request: ${faultsOf(parsed.error)}`);
+  const { system, messages, tools, toolChoice } = parsed.data;
+  const known = new Map<unknown, Message>(request.messages.map((message) => [message, message]));
+  const { toolChoice: _before, ...rest } = request;
+  return {
+    ...rest,
+    ...{ system, tools: tools.map(({ name }) => toolNamed(name, request.tools, speaker)) },
+    messages: messages.map((message) => known.get(message) ?? toMessage(message, speaker)),
+    ...(toolChoice === undefined ? {} : { toolChoice }),
+  };
+}
+
+function toolNamed(name: string, tools: readonly AnyTool[], speaker: Speaker): AnyTool {
+  const tool = tools.find((candidate) => candidate.name === name);
+  if (tool === undefined) throw wrongAnswer(speaker, `the request: there is no tool '${name}'`);
+  return tool;
+}
+
+function toMessage(given: unknown, speaker: Speaker): Message {
+  const parsed = CompletedMessage.safeParse(given);
+  if (!parsed.success) throw wrongAnswer(speaker, `a message: ${faultsOf(parsed.error)}`);
+  return parsed.data;
+}
+
+/** The answer custom code gave: the one that came from further in as it was, another one checked. */
+export function toAiMessage(given: unknown, inner: readonly AiMessage[], speaker: Speaker): AiMessage {
+  const same = inner.find((message) => message === given);
+  if (same !== undefined) return same;
+  const message = toMessage(given, speaker);
+  if (message.type !== 'ai') throw wrongAnswer(speaker, `a message of type ${message.type}; it must be ai`);
+  return message;
+}
