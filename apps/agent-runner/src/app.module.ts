@@ -1,7 +1,7 @@
 import { modelGateLimits } from '@caribou/agent';
 import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
 import type { Config } from '@caribou/config';
-import { type Logger, systemClock } from '@caribou/core';
+import { type AgentMiddleware, type Logger, systemClock } from '@caribou/core';
 import type { HealthCheck } from '@caribou/nest';
 import { createModelCatalog } from '@caribou/models';
 import { createMetrics, type Metrics } from '@caribou/observability';
@@ -47,8 +47,11 @@ export class AppModule {
   }
 }
 
-/** Connects to Redis and NATS in the background, both for ever, and puts the runner together. */
-export function connectParts(config: Config, logger: Logger): RunnerParts {
+/**
+ * Connects to Redis and NATS in the background, both for ever, and puts the runner together; `custom` are the operator's
+ * middlewares.
+ */
+export function connectParts(config: Config, logger: Logger, custom: readonly AgentMiddleware[]): RunnerParts {
   const { clocks, runner } = config;
   const metrics = createMetrics({ service: 'agent-runner' });
   const redis = createRedis({ url: config.redis.url.reveal(), logger });
@@ -83,6 +86,7 @@ export function connectParts(config: Config, logger: Logger): RunnerParts {
         gate: redisModelGate(redis, { ...modelGateLimits(config.chain), logger }),
         sandbox,
         conversions: redisConversions(redis),
+        custom,
       },
       config,
     ),

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { loadConfig } from '@caribou/config';
+import { loadMiddlewares } from '@caribou/extensions';
 import { liveUntilStopped, nestLogger, runMain, startHealthServer } from '@caribou/nest';
 import { createLogger } from '@caribou/observability';
 import { NestFactory } from '@nestjs/core';
@@ -8,7 +9,8 @@ import { AppModule, checkStore, connectParts } from './app.module.js';
 runMain(async () => {
   const config = loadConfig();
   const logger = createLogger({ service: 'agent-runner', level: config.logLevel });
-  const parts = connectParts(config, logger);
+  const custom = await loadMiddlewares(config.chain.extensions.middlewares);
+  const parts = connectParts(config, logger, custom);
   await checkStore(parts.redis, logger);
   const app = await NestFactory.createApplicationContext(AppModule.on(parts), { logger: nestLogger(logger) });
   const health = await startHealthServer({ port: config.healthPort, checks: parts.checks, metrics: parts.metrics });

@@ -14,6 +14,8 @@ const CONFIG = `models:
     supports_vision: true
 title:
   enabled: false
+extensions:
+  middlewares: [./not-loaded-here.mjs#audit]
 `;
 
 describe('the chain over HTTP', () => {
@@ -54,6 +56,8 @@ describe('the chain over HTTP', () => {
       'the model does not read images',
       null,
     ]);
+    expect(absentOf(reply, 'custom')).toBeNull();
+    expect(JSON.stringify(reply)).not.toContain('not-loaded-here');
     expect(reply.subagent_middlewares.find(({ name }) => name === 'uploads')?.active).toBe(false);
   });
 

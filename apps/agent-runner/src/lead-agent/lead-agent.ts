@@ -1,7 +1,15 @@
 import { buildSystemPrompt, chainOptions, runAgent, switchesOf } from '@caribou/agent';
 import type { Config } from '@caribou/config';
 import type { StateUpdate, ThreadState } from '@caribou/contracts';
-import type { ConversionStore, ModelCatalog, ModelGate, ModelPort, RunContext, SandboxPort } from '@caribou/core';
+import type {
+  AgentMiddleware,
+  ConversionStore,
+  ModelCatalog,
+  ModelGate,
+  ModelPort,
+  RunContext,
+  SandboxPort,
+} from '@caribou/core';
 import { gatedModel, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
 import { leadTools } from '@caribou/tools';
 import type { AgentLoop } from '../runs/run-executor.js';
@@ -11,6 +19,8 @@ export interface LeadAgentPorts {
   readonly gate: ModelGate;
   readonly sandbox: SandboxPort;
   readonly conversions: Pick<ConversionStore, 'read'>;
+  /** Middlewares of the operator. */
+  readonly custom: readonly AgentMiddleware[];
 }
 
 export type LeadAgentConfig = Pick<Config, 'runner' | 'title' | 'commandRules' | 'chain'>;
@@ -21,7 +31,7 @@ export type LeadAgentConfig = Pick<Config, 'runner' | 'title' | 'commandRules' |
  * @returns a loop that throws InvalidRequestError when the run names an unknown model.
  */
 export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): AgentLoop {
-  const { models, gate, sandbox, conversions } = ports;
+  const { models, gate, sandbox, conversions, custom } = ports;
   // The loop's own calls pass the gate in the chain; those that middlewares make on their own pass it here.
   const quiet: ModelCatalog = { names: models.names, get: (name) => gatedModel(models.get(name), gate) };
   // Schemas are made once: a run must not pay for them.
@@ -35,7 +45,8 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
     const model = models.get(run.context.model_name);
     const switches = switchesOf(run.context, config.chain, model);
     tellIgnored(run, model);
-    const chain = leadChain({ sandbox, conversions, model, gate }, chainOptions(config, switches, quiet));
+    const options = { ...chainOptions(config, switches, quiet), custom };
+    const chain = leadChain({ sandbox, conversions, model, gate }, options);
     const tools = switches.vision ? toolsFor.seeing : toolsFor.reading;
     return runAgent({
       chain,

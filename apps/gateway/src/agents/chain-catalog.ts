@@ -17,7 +17,9 @@ export const chainCatalog = (settings: ChainSettings, models: ModelCatalog): Cha
   describe: (context) => {
     const model = models.get(context.model_name);
     const switches = switchesOf(context, settings.chain, model);
-    const options = chainOptions(settings, switches, models);
+    // A gateway loads no code of the operator's: that there is some is all it tells.
+    const custom = settings.chain.extensions.middlewares.map(() => ({ name: 'custom' }));
+    const options = { ...chainOptions(settings, switches, models), custom };
     return {
       switches: {
         model_name: model.name,
