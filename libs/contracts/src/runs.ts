@@ -84,6 +84,10 @@ export const RunRecord = z.object({
   total_output_tokens: z.number().int(),
   total_tokens: z.number().int(),
   llm_call_count: z.number().int(),
+  /** Parts of `total_tokens`, by who called the model. */
+  lead_agent_tokens: z.number().int(),
+  subagent_tokens: z.number().int(),
+  middleware_tokens: z.number().int(),
   stop_reason: z.string().nullable(),
   error: z.object({ name: z.string(), message: z.string() }).nullable(),
   user_id: z.string(),

@@ -8,6 +8,7 @@ import type {
   ThreadRecord,
   ThreadStatus,
 } from '@caribou/contracts';
+import type { CallUsage } from './middleware.js';
 import type { AdmitRequest, AdmitResult, CancelResult, ThreadKey } from './run-store.js';
 
 export interface ThreadSearch {
@@ -34,6 +35,17 @@ export interface RunQuery {
   readonly limit: number;
   readonly offset: number;
   readonly status?: RunStatus;
+}
+
+/** What a thread cost, in tokens; a copy of a thread begins at nothing. */
+export interface ThreadUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Runs with a model call that told its tokens. */
+  readonly runs: number;
+  /** Past a number of models, the ones that came later share the name `other`. */
+  readonly models: Readonly<Record<string, { readonly tokens: number; readonly runs: number }>>;
+  readonly callers: Readonly<Record<CallUsage['caller'], number>>;
 }
 
 /**
@@ -79,6 +91,8 @@ export interface ThreadStore {
   getRun(thread: ThreadKey, runId: string): Promise<RunRecord>;
   /** Newest first. */
   listRuns(thread: ThreadKey, query: RunQuery): Promise<readonly RunRecord[]>;
+  /** Tokens of the thread's model calls, those of runs that were rolled back or deleted among them. */
+  threadUsage(thread: ThreadKey): Promise<ThreadUsage>;
   /** @throws {ConflictError} while the run is in flight. */
   deleteRun(thread: ThreadKey, runId: string): Promise<void>;
   /** Sets the durable cancel flag; a queued run ends at once. A finished run is left as it is. */

@@ -9,6 +9,7 @@ import {
 import type { CommitRequest, ThreadHead } from '@caribou/core';
 import { HeadLog, logOf, type LogPlan, planLog } from './head-log.js';
 import type { Sweep } from './log-sweep.js';
+import { usageParams } from './usage-call.js';
 
 /** The checkpoint that a script is to write: everything but its id and time. */
 export interface CheckpointDraft {
@@ -114,13 +115,10 @@ export const draftOf = (request: CommitRequest, runId: string): CheckpointDraft 
 
 /** Parameters of `commands/run-commit.lua` beside `commit`. */
 export function progressParams(request: CommitRequest): Readonly<Record<string, unknown>> {
-  const { turns = 0, calls = [] } = request.usage ?? {};
   return {
     events: request.events.length,
     input_committed: request.inputCommitted ?? false,
-    input_tokens: calls.reduce((sum, { inputTokens }) => sum + inputTokens, 0),
-    output_tokens: calls.reduce((sum, { outputTokens }) => sum + outputTokens, 0),
-    calls: turns,
+    usage: request.usage === undefined ? undefined : usageParams(request.usage),
   };
 }
 

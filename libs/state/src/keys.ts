@@ -33,6 +33,8 @@ export interface ThreadKeys {
   readonly sandbox: string;
   /** Set: keys of the thread's execution journal. */
   readonly executions: string;
+  /** Hash: tokens of the thread's runs, and of those that are gone. */
+  readonly usage: string;
 }
 
 /** The keys of one model in the order in which every script on it takes them. */
@@ -100,6 +102,7 @@ export function storeKeys(prefix: string): StoreKeys {
         inFlight: `${user(userId)}:in-flight`,
         sandbox: `${base}:sandbox`,
         executions: `${base}:executions`,
+        usage: `${base}:usage`,
       };
     },
     runPrefix: (userId) => `${prefix}run:${strict(userId)}:`,

@@ -7,6 +7,7 @@ import { stateUpdates } from './state-updates.js';
 import { type StoreOptions, storeSettings } from './store-settings.js';
 import { threadRecords } from './thread-records.js';
 import { threadSearch } from './thread-search.js';
+import { threadUsage } from './thread-usage.js';
 
 /** The gateway's face of the store in Redis. */
 export function redisThreadStore(redis: RedisConnection, options: StoreOptions = {}): ThreadStore {
@@ -18,6 +19,7 @@ export function redisThreadStore(redis: RedisConnection, options: StoreOptions =
     ...stateUpdates(redis, settings),
     ...admissions(redis, settings),
     ...runRecords(redis),
+    ...threadUsage(redis),
     ping: () => redis.ping(),
   };
 }

@@ -17,6 +17,9 @@ export function runJson(run: RunRecord): RunReply {
     total_output_tokens: run.total_output_tokens,
     total_tokens: run.total_tokens,
     llm_call_count: run.llm_call_count,
+    lead_agent_tokens: run.lead_agent_tokens,
+    subagent_tokens: run.subagent_tokens,
+    middleware_tokens: run.middleware_tokens,
     stop_reason: run.stop_reason,
     error: run.error,
   };

@@ -67,6 +67,9 @@ export const RunReply = z.object({
   total_output_tokens: z.number().int(),
   total_tokens: z.number().int(),
   llm_call_count: z.number().int(),
+  lead_agent_tokens: z.number().int(),
+  subagent_tokens: z.number().int(),
+  middleware_tokens: z.number().int(),
   stop_reason: z.string().nullable(),
   error: z.object({ name: z.string(), message: z.string() }).nullable(),
 });

@@ -1,6 +1,6 @@
 #!lua
 --[[ Admits a run: idempotency, thread, quotas, multitask strategy, base; then the record, the inbox, the pending set.
-  KEYS        thread.lua; KEYS[14] idempotency key, if any
+  KEYS        thread.lua; KEYS[15] idempotency key, if any
   ARGV        thread.lua; parameters run, user, assistant, strategy, create (thread may be made), temporary,
               checkpoint ('' for none), traceparent, body_hash, idempotency_ttl_ms, max_queued, max_in_flight,
               events_ttl_ms, max_log_bytes, kept_checkpoints; texts: metadata, kwargs, metadata of a new thread
@@ -16,8 +16,8 @@
 local damage = damaged_thread() or damaged_run(p.run)
 if damage then return { 'damaged', damage } end
 
-if KEYS[14] then
-  local known = redis.call('GET', KEYS[14])
+if KEYS[15] then
+  local known = redis.call('GET', KEYS[15])
   if known then
     local first = cjson.decode(known)
     if first.body_hash ~= p.body_hash then return { 'other_body' } end
@@ -94,8 +94,8 @@ redis.call('RPUSH', inbox_key, p.run)
 redis.call('ZADD', pending_key, 'NX', now_ms, pending_member)
 redis.call('SADD', in_flight_key, p.run)
 if fork ~= '' then redis.call('HINCRBY', bases_key, fork, 1) end
-if KEYS[14] then
-  redis.call('SET', KEYS[14], cjson.encode({ body_hash = p.body_hash, run = p.run }), 'PX', p.idempotency_ttl_ms)
+if KEYS[15] then
+  redis.call('SET', KEYS[15], cjson.encode({ body_hash = p.body_hash, run = p.run }), 'PX', p.idempotency_ttl_ms)
 end
 touch(record, 'status', 'busy')
 return { 'ok', redis.call('HGETALL', run_key(p.run)), cancelled, ended }

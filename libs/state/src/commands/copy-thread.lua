@@ -1,16 +1,17 @@
 #!lua
---[[ Makes a thread with the log, checkpoints, metadata and status of another one, without its runs.
-  KEYS, ARGV  thread.lua; KEYS[14..17] record, log, checkpoints and order of the new thread; parameter target (its id)
+--[[ Makes a thread with the log, checkpoints, metadata and status of another one, without its runs and what they
+  cost.
+  KEYS, ARGV  thread.lua; KEYS[15..18] record, log, checkpoints and order of the new thread; parameter target (its id)
   Reply  {'ok', new thread record}; {'taken'}, {'busy'}, {'no_thread'}, {'damaged', key}: nothing is written ]]
 -- @include idle.lua
 -- @include clock.lua
 local refusal = refused_idle()
 if refusal then return refusal end
-if redis.call('EXISTS', KEYS[14], KEYS[15], KEYS[16], KEYS[17]) > 0 then return { 'taken' } end
+if redis.call('EXISTS', KEYS[15], KEYS[16], KEYS[17], KEYS[18]) > 0 then return { 'taken' } end
 for index, key in ipairs({ record_key, log_key, checkpoints_key, order_key }) do
-  redis.call('COPY', key, KEYS[13 + index])
+  redis.call('COPY', key, KEYS[14 + index])
 end
-redis.call('HSET', KEYS[14], 'created_at', now_iso, 'updated_at', now_iso, 'pruned', '')
-redis.call('HDEL', KEYS[14], 'epoch')
+redis.call('HSET', KEYS[15], 'created_at', now_iso, 'updated_at', now_iso, 'pruned', '')
+redis.call('HDEL', KEYS[15], 'epoch')
 redis.call('ZADD', threads_key, now_ms, p.target)
-return { 'ok', redis.call('HGETALL', KEYS[14]) }
+return { 'ok', redis.call('HGETALL', KEYS[15]) }

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 --[[ Removes a thread with its log, checkpoints, runs, event logs, sandbox binding, execution journal and what is known
   of its uploads' conversion.
-  KEYS, ARGV  thread.lua; KEYS[14] prefix of the thread's execution entries; KEYS[15] conversions; no
+  KEYS, ARGV  thread.lua; KEYS[15] prefix of the thread's execution entries; KEYS[16] conversions; no
   parameters
   Reply  {'ok'}; {'busy'}, {'no_thread'}, {'damaged', key}: nothing is written ]]
 -- @include idle.lua
@@ -11,9 +11,9 @@ for _, run_id in ipairs(redis.call('ZRANGE', runs_key, 0, -1)) do
   redis.call('UNLINK', run_key(run_id), events_key(run_id))
   redis.call('SREM', in_flight_key, run_id)
 end
-for _, execution in ipairs(redis.call('SMEMBERS', KEYS[13])) do redis.call('UNLINK', KEYS[14] .. execution) end
+for _, execution in ipairs(redis.call('SMEMBERS', KEYS[13])) do redis.call('UNLINK', KEYS[15] .. execution) end
 redis.call('ZREM', pending_key, pending_member)
 redis.call('ZREM', threads_key, thread_id)
 redis.call('UNLINK', record_key, log_key, checkpoints_key, order_key, bases_key, runs_key, inbox_key, KEYS[12], KEYS[13],
-  KEYS[15])
+  usage_key, KEYS[16])
 return { 'ok' }

@@ -50,6 +50,7 @@ end
 local first, checkpoint = run.seq + 1, ''
 if rollback then
   add_end(run, 'interrupted')
+  count_usage(run) -- what was spent stays spent
   roll_back()
 else
   if p.commit then checkpoint = commit_step(record, run) end

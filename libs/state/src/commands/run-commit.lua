@@ -1,10 +1,11 @@
 -- One step of a run: events, checkpoint with its event, progress. Needs fence.lua.
--- Parameters: p.events (how many), p.commit (checkpoint.lua), p.input_committed, p.input_tokens, p.output_tokens, p.calls.
+-- Parameters: p.events (how many), p.commit (checkpoint.lua), p.input_committed, p.usage (usage.lua).
 -- Texts taken: events, checkpoint JSON, checkpoint event JSON, messages, channel values.
 -- @include clock.lua
 -- @include events.lua
 -- @include checkpoint.lua
 -- @include ending.lua
+-- @include usage.lua
 local function commit_step(record, run)
   local id, minted = mint_checkpoint(record)
   for _ = 1, p.events do add_event(run, take()) end
@@ -14,8 +15,6 @@ local function commit_step(record, run)
   save_log(run)
   write_checkpoint(record, p.commit, id, minted, text)
   redis.call('HSET', run_key(run.run_id), 'tries', 0, 'open', '', 'updated_at', now_iso,
-    'input_committed', p.input_committed and '1' or run.input_committed,
-    'input_tokens', run.input_tokens + p.input_tokens, 'output_tokens', run.output_tokens + p.output_tokens,
-    'calls', run.calls + p.calls)
+    'input_committed', p.input_committed and '1' or run.input_committed, unpack(count_usage(run)))
   return id
 end

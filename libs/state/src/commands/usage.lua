@@ -1,0 +1,57 @@
+-- What model calls cost: added to the run's record and to the thread's totals, which outlive the run. Needs thread.lua.
+-- Parameter p.usage, absent when nothing was spent: turns, input, output; callers, models: { { name, tokens }, … }.
+-- The totals: input, output, runs, models (how many have a name of their own), c:<caller>, t:<model> (tokens) and
+-- r:<model> (runs). A run is in a count of runs when its record has `counted`, or `m:<model>`.
+local MAX_MODELS = 50
+
+local function plus(before, amount) return string.format('%.0f', (tonumber(before or 0) or 0) + amount) end
+
+local function flat(hash)
+  local list = {}
+  for field, value in pairs(hash) do
+    list[#list + 1] = field
+    list[#list + 1] = value
+  end
+  return list
+end
+
+-- Adds to the thread's totals; answers the fields of the run's record that change, as HSET takes them.
+local function count_usage(run)
+  local spent = p.usage
+  if not spent then return {} end
+  local totals, mine = {}, {}
+  local function total(field) return totals[field] or redis.call('HGET', usage_key, field) or 0 end
+  local function add(field, amount) totals[field] = plus(total(field), amount) end
+  -- Past MAX_MODELS, models that were not seen before share one name.
+  local function counted_as(model)
+    if totals['t:' .. model] or redis.call('HEXISTS', usage_key, 't:' .. model) == 1 then return model end
+    if tonumber(total('models')) >= MAX_MODELS then return 'other' end
+    add('models', 1)
+    return model
+  end
+  local function count_run(mark, field)
+    if run[mark] or mine[mark] then return end
+    mine[mark] = '1'
+    add(field, 1)
+  end
+
+  for _, caller in ipairs(spent.callers) do
+    local field = caller[1] .. '_tokens'
+    mine[field] = plus(run[field], caller[2])
+    add('c:' .. caller[1], caller[2])
+  end
+  for _, entry in ipairs(spent.models) do
+    local model = counted_as(entry[1])
+    add('t:' .. model, entry[2])
+    count_run('m:' .. model, 'r:' .. model)
+  end
+  if #spent.models > 0 then
+    count_run('counted', 'runs')
+    add('input', spent.input)
+    add('output', spent.output)
+    redis.call('HSET', usage_key, unpack(flat(totals)))
+  end
+  mine.input_tokens, mine.output_tokens = plus(run.input_tokens, spent.input), plus(run.output_tokens, spent.output)
+  mine.calls = plus(run.calls, spent.turns)
+  return flat(mine)
+end
