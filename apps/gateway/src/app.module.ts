@@ -43,6 +43,7 @@ import { ReadinessCheck } from './system/readiness.js';
 import { InfoController, SystemController } from './system/system.controller.js';
 import { ThreadsController } from './threads/threads.controller.js';
 import { ThreadsService } from './threads/threads.service.js';
+import { TokenUsageService } from './threads/token-usage.service.js';
 import { DocumentConversions } from './uploads/document-conversions.js';
 import { UploadsController } from './uploads/uploads.controller.js';
 import { UploadsService } from './uploads/uploads.service.js';
@@ -91,6 +92,7 @@ export class AppModule {
         { provide: METRICS, useValue: metrics },
         { provide: LOGGER, useValue: logger },
         ThreadsService,
+        TokenUsageService,
         RunsService,
         UploadsService,
         DocumentConversions,

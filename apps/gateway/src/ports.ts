@@ -25,7 +25,7 @@ export interface GatewaySettings {
   readonly maxStreamsPerUser: number;
   readonly maxTurns: number;
   readonly maxTurnsCap: number;
-  readonly models: readonly Pick<ModelConfig, 'name'>[];
+  readonly models: readonly Pick<ModelConfig, 'name' | 'model' | 'maxInputTokens'>[];
   readonly problems: readonly string[];
   readonly bodyLimitBytes: number;
   readonly uploads: Config['uploads'];

@@ -1,9 +1,11 @@
 import {
+  type Message,
   newId,
   type NextNode,
   type RunEvent,
   shownToClients,
   type StateUpdate,
+  subagentUsageOf,
   type ThreadState,
 } from '@caribou/contracts';
 import {
@@ -62,12 +64,14 @@ export class TurnDraft {
 
   /**
    * Takes over what the tasks of a node produced, `updates[i]` by the task that `starts[i]` told of. Tool messages are
-   * reduced first and together: a message between them would break the pairing of calls and results.
+   * reduced first and together: a message between them would break the pairing of calls and results. What subagents
+   * spent counts with the commit of their results, and so once.
    */
   add(starts: readonly TaskStart[], updates: readonly StateUpdate[]): void {
     const { messages = [], ...channels } = updates.reduce<StateUpdate>(joinUpdates, {});
     const results = messages.filter((message) => message.type === 'tool');
     const others = messages.filter((message) => message.type !== 'tool');
+    this.calls.push(...results.flatMap(subagentCalls));
     this.reached = applyUpdate(this.reached, { ...channels, messages: [...results, ...others] });
     const ends = starts.map((start, index) => ({ start, update: updates[index] ?? {} }));
     this.events.push(...ends.flatMap(({ start, update }) => messageEvents(start, update)));
@@ -97,6 +101,15 @@ export class TurnDraft {
     this.inProgress += 1;
     return commit;
   }
+}
+
+/** What a task's result says its subagent spent. */
+function subagentCalls(message: Message): readonly CallUsage[] {
+  const spent = subagentUsageOf(message);
+  if (spent === undefined) return [];
+  const model = message.additional_kwargs['subagent_model_name'];
+  const { input_tokens: inputTokens, output_tokens: outputTokens } = spent;
+  return [{ caller: 'subagent', model: typeof model === 'string' ? model : 'unknown', inputTokens, outputTokens }];
 }
 
 export type TaskStart = Extract<RunEvent, { kind: 'task.start' }>;

@@ -41,6 +41,7 @@ export {
   ToolMessage,
   UsageMetadata,
 } from './messages.js';
+export { ownUsageOf, SUBAGENT_USAGE, subagentUsageOf, TokenCounts } from './token-counts.js';
 export {
   CHANNEL_NAMES,
   type ChannelName,
@@ -111,6 +112,7 @@ export {
   type StateUpdateReply,
   type TaskReply,
   type ThreadReply,
+  type TokenUsageReply,
 } from './http/replies.js';
 export { fileRoutes, type UploadedFile, type UploadListReply, type UploadReply } from './http/files.js';
 export { httpRoutes } from './http/registry.js';

@@ -42,6 +42,7 @@ export const logFields = [
   'model',
   'inputTokens',
   'outputTokens',
+  'totalTokens',
   'providerStatus',
   'finishReason',
   'subject',

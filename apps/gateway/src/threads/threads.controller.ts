@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { Principal } from '../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
 import { ThreadsService } from './threads.service.js';
+import { TokenUsageService } from './token-usage.service.js';
 
 type Of<Name extends keyof typeof threadRoutes> = RouteInput<(typeof threadRoutes)[Name]>;
 
@@ -14,7 +15,10 @@ const keyOf = (caller: Principal, { params }: { readonly params: { readonly thre
 
 @Controller(API_ROOTS)
 export class ThreadsController {
-  constructor(private readonly threads: ThreadsService) {}
+  constructor(
+    private readonly threads: ThreadsService,
+    private readonly usage: TokenUsageService,
+  ) {}
 
   @Route(threadRoutes.create)
   create(@Caller() caller: Principal, @Input() { body }: Of<'create'>) {
@@ -57,6 +61,11 @@ export class ThreadsController {
   @Route(threadRoutes.copy)
   copy(@Caller() caller: Principal, @Input() input: Of<'copy'>) {
     return this.threads.copy(keyOf(caller, input));
+  }
+
+  @Route(threadRoutes.tokenUsage)
+  tokenUsage(@Caller() caller: Principal, @Input() input: Of<'tokenUsage'>) {
+    return this.usage.of(keyOf(caller, input));
   }
 
   @Route(threadRoutes.state)

@@ -53,6 +53,24 @@ export type StateReply = z.infer<typeof StateReply>;
 export const StateUpdateReply = z.object({ checkpoint: CheckpointReply, checkpoint_id: z.string() });
 export type StateUpdateReply = z.infer<typeof StateUpdateReply>;
 
+const tokens = z.number().int();
+
+/** DeerFlow's shape. What was spent stays, also of runs that were rolled back or deleted. */
+export const TokenUsageReply = z.object({
+  thread_id: z.string(),
+  total_tokens: tokens,
+  total_input_tokens: tokens,
+  total_output_tokens: tokens,
+  total_runs: tokens.describe('Runs with a model call that told its tokens'),
+  by_model: z.record(z.string(), z.object({ tokens, runs: tokens })),
+  by_caller: z.object({ lead_agent: tokens, subagent: tokens, middleware: tokens }),
+  context_usage: z
+    .object({ token_count: tokens, max_context_tokens: tokens, percentage: z.number() })
+    .optional()
+    .describe('Of the last model call; absent when nobody said how much the model can read'),
+});
+export type TokenUsageReply = z.infer<typeof TokenUsageReply>;
+
 export const RunReply = z.object({
   run_id: z.string(),
   thread_id: z.string(),

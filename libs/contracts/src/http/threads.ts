@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CheckpointId, ThreadId } from '../ids.js';
 import { ThreadStatus } from '../thread-state.js';
 import { StateValues } from './client-state.js';
-import { StateReply, StateUpdateReply, THREAD_FIELDS, ThreadReply } from './replies.js';
+import { StateReply, StateUpdateReply, THREAD_FIELDS, ThreadReply, TokenUsageReply } from './replies.js';
 import { FreeJson, QueryFlag, route } from './route.js';
 import { CheckpointRef } from './run-create.js';
 
@@ -113,6 +113,17 @@ const copy = route({
   refusals: [404, 409],
 });
 
+const tokenUsage = route({
+  name: 'getThreadTokenUsage',
+  group: 'Threads',
+  method: 'GET',
+  path: '/threads/:thread_id/token-usage',
+  summary: 'Tokens of all its model calls, by model and caller, and how full its context is.',
+  params: ThreadPath,
+  reply: TokenUsageReply,
+  refusals: [404],
+});
+
 const state = route({
   name: 'getThreadState',
   group: 'State',
@@ -207,6 +218,7 @@ export const threadRoutes = {
   patch,
   remove,
   copy,
+  tokenUsage,
   state,
   stateAt,
   stateAtCheckpoint,

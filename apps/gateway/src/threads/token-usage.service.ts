@@ -1,0 +1,49 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type AiMessage, type Message, ownUsageOf, type TokenUsageReply } from '@caribou/contracts';
+import type { ThreadKey, ThreadStore } from '@caribou/core';
+import { type GatewaySettings, SETTINGS, THREAD_STORE } from '../ports.js';
+
+/** What threads cost and how full their context is. */
+@Injectable()
+export class TokenUsageService {
+  constructor(
+    @Inject(THREAD_STORE) private readonly store: ThreadStore,
+    @Inject(SETTINGS) private readonly settings: Pick<GatewaySettings, 'models'>,
+  ) {}
+
+  /** @throws {NotFoundError} for an unknown thread */
+  async of(key: ThreadKey): Promise<TokenUsageReply> {
+    const [usage, head] = await Promise.all([this.store.threadUsage(key), this.store.head(key)]);
+    const context = contextUsage(head?.state.messages ?? [], this.settings.models);
+    return {
+      thread_id: key.threadId,
+      total_tokens: usage.inputTokens + usage.outputTokens,
+      total_input_tokens: usage.inputTokens,
+      total_output_tokens: usage.outputTokens,
+      total_runs: usage.runs,
+      by_model: { ...usage.models },
+      by_caller: { ...usage.callers },
+      ...(context === undefined ? {} : { context_usage: context }),
+    };
+  }
+}
+
+/**
+ * How much of the model's context the last answer with a count filled, the answer among it. The model is the one that
+ * gave it; the default one where its name is not in the configuration.
+ */
+export function contextUsage(
+  messages: readonly Message[],
+  models: GatewaySettings['models'],
+): TokenUsageReply['context_usage'] {
+  const last = messages.findLast((message): message is AiMessage => message.type === 'ai' && hasUsage(message));
+  const used = last === undefined ? undefined : ownUsageOf(last);
+  if (last === undefined || used === undefined) return undefined;
+  const name = last.response_metadata['model_name'];
+  const limit = (models.find((model) => model.name === name || model.model === name) ?? models[0])?.maxInputTokens;
+  if (limit === undefined) return undefined;
+  const percentage = Math.round((used.total_tokens / limit) * 1000) / 10;
+  return { token_count: Math.round(used.total_tokens), max_context_tokens: limit, percentage };
+}
+
+const hasUsage = (message: AiMessage): boolean => ownUsageOf(message) !== undefined;

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import type { AiMessage, Message } from './messages.js';
+
+const count = z.number().min(0);
+
+/** Tokens as LangChain counts them. */
+export const TokenCounts = z.object({ input_tokens: count, output_tokens: count, total_tokens: count });
+export type TokenCounts = z.infer<typeof TokenCounts>;
+
+/** Where a task's result, and the message that dispatched it, say what its subagent spent. */
+export const SUBAGENT_USAGE = 'subagent_token_usage';
+
+/** What subagents spent on a task (of its result), or on all tasks of an answer (of a message that dispatched some). */
+export const subagentUsageOf = (message: Message): TokenCounts | undefined =>
+  TokenCounts.safeParse(message.additional_kwargs[SUBAGENT_USAGE]).data;
+
+/**
+ * What the answer itself cost, without the subagents it dispatched: its sum is the size of the conversation up to and
+ * with this answer. Undefined when the provider did not tell.
+ */
+export function ownUsageOf(message: AiMessage): TokenCounts | undefined {
+  const whole = TokenCounts.safeParse(message.usage_metadata).data;
+  const others = subagentUsageOf(message);
+  if (whole === undefined || others === undefined) return whole;
+  const own = {
+    input_tokens: Math.max(0, whole.input_tokens - others.input_tokens),
+    output_tokens: Math.max(0, whole.output_tokens - others.output_tokens),
+    total_tokens: Math.max(0, whole.total_tokens - others.total_tokens),
+  };
+  return own.total_tokens === 0 ? undefined : own;
+}

@@ -1,0 +1,107 @@
+import {
+  type AiMessage,
+  type Message,
+  ownUsageOf,
+  SUBAGENT_USAGE,
+  subagentUsageOf,
+  type Todo,
+  type TokenCounts,
+  type ToolMessage,
+} from '@caribou/contracts';
+import type { AgentMiddleware, RunContext } from '@caribou/core';
+import { attributionOf } from './token-attribution.js';
+
+export interface TokenUsageOptions {
+  readonly enabled?: boolean;
+}
+
+const ATTRIBUTION = 'token_usage_attribution';
+/** Mark of a task's result whose subagent's tokens stand in the message that dispatched it. */
+const ATTRIBUTED = 'subagent_token_usage_attributed';
+
+/**
+ * Logs the tokens of each answer, says in the message what they were for, and adds what subagents spent to the message
+ * that dispatched them. Totals of runs and threads do not depend on it.
+ *
+ * The attribution is put in before the message is told and committed, where it costs no further log entry and no event;
+ * `afterModel` puts it right when a hook behind changed the calls.
+ */
+export function tokenUsage({ enabled = true }: TokenUsageOptions = {}): AgentMiddleware {
+  if (!enabled) return { name: 'token-usage' };
+  return {
+    name: 'token-usage',
+    async wrapModelCall(request, next) {
+      const answer = await next(request);
+      return attributed(answer, request.state.todos ?? []);
+    },
+    afterModel({ messages, todos = [] }, run) {
+      const last = messages.at(-1);
+      const changed: Message[] = [...withSubagents(messages)];
+      if (changed.length > 0) run.decided('token-usage', 'subagent_tokens_added', { count: changed.length });
+      if (last?.type === 'ai' && last.additional_kwargs['deerflow_error_fallback'] !== true) {
+        logUsage(last, run);
+        const right = attributed(last, todos);
+        if (right !== last) changed.push(right);
+      }
+      return Promise.resolve(changed.length === 0 ? undefined : { update: { messages: changed } });
+    },
+  };
+}
+
+/** The message with what its tokens were for; the same object when it says so already. */
+function attributed(message: AiMessage, todos: readonly Todo[]): AiMessage {
+  const attribution = attributionOf(message, todos);
+  const { [ATTRIBUTION]: known, ...others } = message.additional_kwargs;
+  if (JSON.stringify(known) === JSON.stringify(attribution)) return message;
+  return { ...message, additional_kwargs: { ...others, [ATTRIBUTION]: attribution } };
+}
+
+function logUsage(message: AiMessage, run: RunContext): void {
+  const used = ownUsageOf(message);
+  if (used === undefined) return;
+  const { input_tokens: inputTokens, output_tokens: outputTokens, total_tokens: totalTokens } = used;
+  const model = message.response_metadata['model_name'];
+  run.logger.info({ event: 'model.usage', model, inputTokens, outputTokens, totalTokens }, `${totalTokens} tokens`);
+}
+
+/**
+ * The messages to replace so that what subagents spent stands in the messages that dispatched them: those, and the
+ * results, marked. One update has both, so it is added once, whoever carries the run on.
+ */
+function withSubagents(messages: readonly Message[]): readonly Message[] {
+  const results = messages.filter(isUncounted);
+  if (results.length === 0) return [];
+  const dispatching = messages.filter((message): message is AiMessage => message.type === 'ai');
+  return dispatching.flatMap((message): readonly Message[] => {
+    const ours = results.filter((result) => message.tool_calls.some(({ id }) => id === result.tool_call_id));
+    if (ours.length === 0) return [];
+    const spent = ours.map(subagentUsageOf).reduce<TokenCounts>((sum, next) => plus(sum, next ?? NOTHING), NOTHING);
+    return [withSpent(message, spent), ...ours.map(marked)];
+  });
+}
+
+const isUncounted = (message: Message): message is ToolMessage =>
+  message.type === 'tool' && message.additional_kwargs[ATTRIBUTED] !== true && subagentUsageOf(message) !== undefined;
+
+const marked = (result: ToolMessage): ToolMessage => ({
+  ...result,
+  additional_kwargs: { ...result.additional_kwargs, [ATTRIBUTED]: true },
+});
+
+/** The sum of what subagents spent is kept beside: it is no part of the conversation's size. */
+const withSpent = (message: AiMessage, spent: TokenCounts): AiMessage => ({
+  ...message,
+  usage_metadata: { ...message.usage_metadata, ...plus(message.usage_metadata ?? NOTHING, spent) },
+  additional_kwargs: {
+    ...message.additional_kwargs,
+    [SUBAGENT_USAGE]: plus(subagentUsageOf(message) ?? NOTHING, spent),
+  },
+});
+
+const NOTHING: TokenCounts = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
+
+const plus = (one: TokenCounts, other: TokenCounts): TokenCounts => ({
+  input_tokens: one.input_tokens + other.input_tokens,
+  output_tokens: one.output_tokens + other.output_tokens,
+  total_tokens: one.total_tokens + other.total_tokens,
+});
