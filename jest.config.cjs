@@ -41,11 +41,23 @@ const e2e = {
   transformIgnorePatterns: [`/node_modules/(?!(.+/node_modules/)?(${esmOnly.join('|')})/)`],
 };
 
+/** A package of CommonJS that loads node:http by `import()`, which jest cannot do without a flag of Node. */
+const importing = '@opentelemetry/otlp-exporter-base';
+
+const unit = {
+  ...shared,
+  transform: {
+    ...shared.transform,
+    [`/node_modules/${importing}/.+\\.js$`]: ['@swc/jest', { module: swc.module, swcrc: false }],
+  },
+  transformIgnorePatterns: [`/node_modules/(?!${importing}/)`],
+};
+
 module.exports = {
   // Most tests wait for servers and processes rather than compute.
   maxWorkers: '100%',
   projects: [
-    { ...shared, displayName: 'unit', testMatch: ['<rootDir>/{libs,apps,tools}/**/*.test.ts'] },
+    { ...unit, displayName: 'unit', testMatch: ['<rootDir>/{libs,apps,tools}/**/*.test.ts'] },
     { ...e2e, displayName: 'e2e', testMatch: ['<rootDir>/e2e/**/*.test.ts', '<rootDir>/e2e/**/*.test.tsx'] },
   ],
 };

@@ -4,7 +4,7 @@ import type { Config } from '@caribou/config';
 import { type AgentMiddleware, type Logger, systemClock } from '@caribou/core';
 import type { HealthCheck } from '@caribou/nest';
 import { createModelCatalog } from '@caribou/models';
-import { createMetrics, type Metrics } from '@caribou/observability';
+import { createMetrics, type Metrics, type Tracing } from '@caribou/observability';
 import {
   checkRedis,
   createRedis,
@@ -47,11 +47,15 @@ export class AppModule {
   }
 }
 
-/**
- * Connects to Redis and NATS in the background, both for ever, and puts the runner together; `custom` are the operator's
- * middlewares.
- */
-export function connectParts(config: Config, logger: Logger, custom: readonly AgentMiddleware[]): RunnerParts {
+/** What the process brought with it before it connected. */
+export interface RunnerExtras {
+  /** The operator's middlewares. */
+  readonly custom: readonly AgentMiddleware[];
+  readonly tracing: Tracing;
+}
+
+/** Connects to Redis and NATS in the background, both for ever, and puts the runner together. */
+export function connectParts(config: Config, logger: Logger, { custom, tracing }: RunnerExtras): RunnerParts {
   const { clocks, runner } = config;
   const metrics = createMetrics({ service: 'agent-runner' });
   const redis = createRedis({ url: config.redis.url.reveal(), logger });
@@ -96,6 +100,7 @@ export function connectParts(config: Config, logger: Logger, custom: readonly Ag
     logger,
     clocks,
     metrics,
+    tracing,
   });
   bus.subscribeCancels((runId) => registry.nudge(runId));
   const { slots } = runner;

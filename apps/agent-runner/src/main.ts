@@ -2,15 +2,20 @@ import 'reflect-metadata';
 import { loadConfig } from '@caribou/config';
 import { loadMiddlewares } from '@caribou/extensions';
 import { liveUntilStopped, nestLogger, runMain, startHealthServer } from '@caribou/nest';
-import { createLogger } from '@caribou/observability';
+import { createLogger, createTracing } from '@caribou/observability';
 import { NestFactory } from '@nestjs/core';
 import { AppModule, checkStore, connectParts } from './app.module.js';
+
+/** Time for the last spans when this process stops. */
+const TRACES_CLOSE_MS = 2_000;
 
 runMain(async () => {
   const config = loadConfig();
   const logger = createLogger({ service: 'agent-runner', level: config.logLevel });
   const custom = await loadMiddlewares(config.chain.extensions.middlewares);
-  const parts = connectParts(config, logger, custom);
+  const endpoint = config.otlpEndpoint?.reveal();
+  const tracing = await createTracing({ service: 'agent-runner', endpoint, logger });
+  const parts = connectParts(config, logger, { custom, tracing });
   await checkStore(parts.redis, logger);
   const app = await NestFactory.createApplicationContext(AppModule.on(parts), { logger: nestLogger(logger) });
   const health = await startHealthServer({ port: config.healthPort, checks: parts.checks, metrics: parts.metrics });
@@ -23,6 +28,7 @@ runMain(async () => {
     stop: [
       { name: 'sweeper', run: () => parts.sweeper.stop() },
       { name: 'runs', run: () => parts.worker.drain(config.clocks.drainMs / 2) },
+      { name: 'traces', run: () => tracing.close(TRACES_CLOSE_MS) },
       { name: 'health server', run: () => health.close() },
       { name: 'nest', run: () => app.close() },
       { name: 'bus', run: () => parts.bus.close() },

@@ -5,7 +5,7 @@ import type { ConversionStore, Logger, RunEventLog, ThreadStore } from '@caribou
 import { type DocumentConverter, documentConverter } from '@caribou/documents';
 import { createModelCatalog } from '@caribou/models';
 import type { StopStep } from '@caribou/nest';
-import { createMetrics, type Metrics } from '@caribou/observability';
+import { createMetrics, createTracing, type Metrics, type Tracing } from '@caribou/observability';
 import {
   checkRedis,
   createRedis,
@@ -33,6 +33,7 @@ import {
   METRICS,
   SETTINGS,
   THREAD_STORE,
+  TRACING,
   USER_FILES,
 } from './ports.js';
 import { RunsController } from './runs/runs.controller.js';
@@ -59,6 +60,7 @@ export interface GatewayParts {
   readonly chains: ChainCatalog;
   readonly settings: GatewaySettings;
   readonly metrics: Metrics;
+  readonly tracing: Tracing;
   readonly logger: Logger;
 }
 
@@ -66,7 +68,7 @@ export interface GatewayParts {
 export class AppModule {
   /** The gateway on these parts; tests bring a bus or a store of their own. */
   static on(parts: GatewayParts): DynamicModule {
-    const { store, log, bus, files, conversions, converter, chains, settings, metrics, logger } = parts;
+    const { store, log, bus, files, conversions, converter, chains, settings, metrics, tracing, logger } = parts;
     return {
       module: AppModule,
       controllers: [
@@ -90,6 +92,7 @@ export class AppModule {
         { provide: CHAINS, useValue: chains },
         { provide: SETTINGS, useValue: settings },
         { provide: METRICS, useValue: metrics },
+        { provide: TRACING, useValue: tracing },
         { provide: LOGGER, useValue: logger },
         ThreadsService,
         TokenUsageService,
@@ -124,9 +127,13 @@ export interface ConnectedParts extends GatewayParts {
   readonly stop: readonly StopStep[];
 }
 
+/** Time for the last spans when this process stops. */
+const TRACES_CLOSE_MS = 2_000;
+
 /** Connects to Redis and NATS in the background; both are reconnected for ever. */
-export function connectParts(config: Config, logger: Logger): ConnectedParts {
+export async function connectParts(config: Config, logger: Logger): Promise<ConnectedParts> {
   const { clocks, quotas, runner } = config;
+  const tracing = await createTracing({ service: 'gateway', endpoint: config.otlpEndpoint?.reveal(), logger });
   const redis = createRedis({ url: config.redis.url.reveal(), logger });
   const bus = connectBus({
     url: config.nats.url.reveal(),
@@ -153,9 +160,11 @@ export function connectParts(config: Config, logger: Logger): ConnectedParts {
     chains: chainCatalog(config, createModelCatalog(config.models, { clocks, logger })),
     settings: settingsOf(config),
     metrics: createMetrics({ service: 'gateway' }),
+    tracing,
     logger,
     checkStore: () => checkStore(redis, logger),
     stop: [
+      { name: 'traces', run: () => tracing.close(TRACES_CLOSE_MS) },
       { name: 'bus', run: () => bus.close() },
       { name: 'redis', run: () => redis.close() },
     ],

@@ -18,7 +18,7 @@ export async function openGateway(
   logger: Logger,
   replaced: Partial<Pick<GatewayParts, 'converter'>> = {},
 ): Promise<OpenGateway> {
-  const parts = { ...connectParts(config, logger), ...replaced };
+  const parts = { ...(await connectParts(config, logger)), ...replaced };
   await parts.checkStore();
   const app = await createGatewayApp({ module: AppModule.on(parts), http: config.http, logger });
   return { app, stop: [{ name: 'http', run: () => app.close() }, ...parts.stop] };

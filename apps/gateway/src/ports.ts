@@ -11,6 +11,7 @@ export const USER_FILES = Symbol('UserFiles');
 export const CONVERSIONS = Symbol('ConversionStore');
 export const CONVERTER = Symbol('DocumentConverter');
 export const CHAINS = Symbol('ChainCatalog');
+export const TRACING = Symbol('Tracing');
 export const SETTINGS = Symbol('GatewaySettings');
 
 /** What the gateway uses of the bus. */

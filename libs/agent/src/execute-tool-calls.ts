@@ -15,7 +15,7 @@ import {
   type ToolCallRequest,
   type ToolOutcome,
 } from '@caribou/core';
-import { onion } from '@caribou/middleware';
+import { onion, watchedCall, watchedHook } from '@caribou/middleware';
 import type { PendingCalls } from './pending-calls.js';
 import { mapBounded, untilAborted } from './waiting.js';
 
@@ -23,6 +23,8 @@ type AnyCall = ToolCall | InvalidToolCall;
 
 /** Calls of one message that run at the same time. */
 const MAX_CONCURRENT_CALLS = 8;
+/** Models invent names of tools. */
+const MAX_SPAN_NAME = 64;
 
 export interface ToolRound {
   readonly chain: readonly AgentMiddleware[];
@@ -50,21 +52,34 @@ export interface ToolResult {
  */
 export async function executeToolCalls(round: ToolRound): Promise<readonly ToolResult[]> {
   const { run, state, calls } = round;
-  const execute = callThroughLayers(round);
   const results = await mapBounded(calls.valid, MAX_CONCURRENT_CALLS, async (call) => {
     run.signal.throwIfAborted();
     await run.emit({ kind: 'tool.start', tool_call_id: call.id, name: call.name, args: call.args });
     const tool = round.tools.find((candidate) => candidate.name === call.name);
-    return finalize(run, call, await untilAborted(execute({ call, tool, state }), run.signal));
+    return finalize(run, call, await untilAborted(execute(round, { call, tool, state }), run.signal));
   });
   const refused = await mapBounded(calls.invalid, 1, (call) => finalize(run, call, invalidOutcome(call)));
   return [...results, ...refused];
 }
 
+/** One call in the words of OpenTelemetry's conventions for generative AI. */
+function execute(round: ToolRound, request: ToolCallRequest): Promise<ToolOutcome> {
+  const { name, id } = request.call;
+  const call = {
+    name: `execute_tool ${name.slice(0, MAX_SPAN_NAME)}`,
+    fields: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name, 'gen_ai.tool.call.id': id },
+    told: ({ isError }: ToolOutcome) => ({ 'caribou.outcome': isError === true ? 'error' : 'ok' }),
+  };
+  return watchedCall(round.run, call, (run) => callThroughLayers({ ...round, run })(request));
+}
+
 function callThroughLayers({ chain, tools, run }: ToolRound): ToolCallNext {
   const layers = chain.flatMap((middleware) => {
     const call = (request: ToolCallRequest, next: ToolCallNext): Promise<ToolOutcome> =>
-      middleware.wrapToolCall?.(request, next, run) ?? next(request);
+      watchedHook(run, { middleware: middleware.name, hook: 'wrapToolCall' }, (context, inner) => {
+        const within: ToolCallNext = (changed) => inner(() => next(changed));
+        return middleware.wrapToolCall?.(request, within, context) ?? next(request);
+      });
     return middleware.wrapToolCall === undefined ? [] : [{ name: middleware.name, call }];
   });
   return onion<ToolCallRequest, ToolOutcome>(layers, ({ call, tool, state, audit }) => {

@@ -1,6 +1,6 @@
 import { type AiMessage, ModelError, newId, type RunEventOf, textOf, type ThreadState } from '@caribou/contracts';
 import type { AgentMiddleware, AnyTool, ModelCall, ModelPort, ModelRequest, RunContext } from '@caribou/core';
-import { onion } from '@caribou/middleware';
+import { onion, watchedCall, watchedHook } from '@caribou/middleware';
 import { AnswerAssembly } from './answer-assembly.js';
 
 const MODEL_NODE = 'model_request';
@@ -23,7 +23,12 @@ export interface ModelTurn {
  * @throws what the layers let through: a ModelError, or the signal's reason when the run was aborted; nothing is
  *   told after that.
  */
-export async function takeModelTurn(turn: ModelTurn): Promise<AiMessage> {
+export function takeModelTurn(turn: ModelTurn): Promise<AiMessage> {
+  const span = { name: MODEL_NODE, fields: { 'caribou.step': turn.step } };
+  return watchedCall(turn.run, span, (run) => answerThroughLayers({ ...turn, run }));
+}
+
+async function answerThroughLayers(turn: ModelTurn): Promise<AiMessage> {
   const { chain, run } = turn;
   let streamed: AiMessage | undefined;
   const layers = chain.flatMap((middleware) =>
@@ -50,9 +55,26 @@ type Wrap = NonNullable<AgentMiddleware['wrapModelCall']>;
 const wrapOf =
   (middleware: AgentMiddleware, run: RunContext) =>
   (request: Parameters<Wrap>[0], next: Parameters<Wrap>[1]): Promise<AiMessage> =>
-    middleware.wrapModelCall?.(request, next, run) ?? next(request);
+    watchedHook(run, { middleware: middleware.name, hook: 'wrapModelCall' }, (context, inner) => {
+      const within: typeof next = (changed) => inner(() => next(changed));
+      return middleware.wrapModelCall?.(request, within, context) ?? next(request);
+    });
 
-async function streamAnswer({ model, run, step }: ModelTurn, request: ModelRequest): Promise<AiMessage> {
+/** One attempt in the words of OpenTelemetry's conventions for generative AI. */
+function streamAnswer(turn: ModelTurn, request: ModelRequest): Promise<AiMessage> {
+  const { name } = turn.model;
+  const call = {
+    name: `chat ${name}`,
+    fields: { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': name },
+    told: ({ usage_metadata: usage }: AiMessage) =>
+      usage === undefined
+        ? {}
+        : { 'gen_ai.usage.input_tokens': usage.input_tokens, 'gen_ai.usage.output_tokens': usage.output_tokens },
+  };
+  return watchedCall(turn.run, call, () => assembleAnswer(turn, request));
+}
+
+async function assembleAnswer({ model, run, step }: ModelTurn, request: ModelRequest): Promise<AiMessage> {
   run.signal.throwIfAborted();
   const messageId = newId();
   const answer = new AnswerAssembly({ messageId, node: MODEL_NODE, step, modelName: model.name });

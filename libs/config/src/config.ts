@@ -105,6 +105,8 @@ export interface Config {
   readonly logLevel: LogLevelName;
   /** Port of /health, /ready and /metrics of the services without an HTTP surface; 0 takes any free port. */
   readonly healthPort: number;
+  /** Base URL of an OTLP/HTTP collector of traces; absent: no traces. */
+  readonly otlpEndpoint?: Secret;
   readonly clocks: ClocksConfig;
   readonly runner: RunnerConfig;
   readonly quotas: QuotasConfig;

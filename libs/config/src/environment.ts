@@ -16,6 +16,7 @@ export interface EnvironmentSettings {
   readonly extensionsConfigPath: string;
   readonly logLevel: (typeof logLevels)[number] | undefined;
   readonly healthPort: number;
+  readonly otlpEndpoint: string | undefined;
 }
 
 interface Reading {
@@ -39,6 +40,7 @@ export function readEnvironment(reading: Reading): EnvironmentSettings {
       pathOf(reading, 'CARIBOU_EXTENSIONS_CONFIG') ?? resolve(reading.cwd, 'extensions_config.json'),
     logLevel: oneOf(reading, 'LOG_LEVEL', logLevels),
     healthPort: portOf(reading, 'CARIBOU_HEALTH_PORT') ?? 0,
+    otlpEndpoint: urlOf(reading, 'OTEL_EXPORTER_OTLP_ENDPOINT', ['http', 'https']),
   };
 }
 
@@ -134,13 +136,28 @@ function pathOf({ env, cwd }: Reading, name: string): string | undefined {
   return value === undefined || isAbsolute(value) ? value : resolve(cwd, value);
 }
 
+/** One URL with one of the schemes. */
+function urlOf(reading: Reading, name: string, schemes: readonly string[]): string | undefined {
+  return checkedUrls(reading, { name, schemes, split: (value) => [value] });
+}
+
 /** One URL, or several with commas between them, each with one of the schemes. */
-function urlsOf({ env, findings }: Reading, name: string, schemes: readonly string[]): string | undefined {
+function urlsOf(reading: Reading, name: string, schemes: readonly string[]): string | undefined {
+  return checkedUrls(reading, { name, schemes, split: (value) => value.split(',') });
+}
+
+interface UrlRule {
+  readonly name: string;
+  readonly schemes: readonly string[];
+  readonly split: (value: string) => readonly string[];
+}
+
+function checkedUrls({ env, findings }: Reading, { name, schemes, split }: UrlRule): string | undefined {
   const value = variable(env, name);
   if (value === undefined) return undefined;
-  const good = value
-    .split(',')
-    .every((url) => URL.canParse(url.trim()) && schemes.includes(new URL(url.trim()).protocol.slice(0, -1)));
+  const good = split(value).every(
+    (url) => URL.canParse(url.trim()) && schemes.includes(new URL(url.trim()).protocol.slice(0, -1)),
+  );
   if (good) return value;
   findings.faults.push(
     `${name}: must be a URL that starts with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,

@@ -68,6 +68,7 @@ describe('loadConfig without a file', () => {
       LOG_LEVEL: 'secret-9',
       CARIBOU_ALLOW_UNAUTHENTICATED: 'secret-10',
       OPENAI_BASE_URL: 'secret-11',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'grpc://secret-12',
     };
     const faults = faultsOf(() => loadConfig(env, folderWith()));
     expect(faults.map(keyOf).sort()).toEqual([...Object.keys(env), 'CARIBOU_API_KEYS', 'CARIBOU_API_KEYS'].sort());
@@ -80,6 +81,12 @@ describe('loadConfig without a file', () => {
     expect(config.warnings).toEqual([expect.stringMatching(/^HOST /)]);
     expect(loadConfig({ HOST: '0.0.0.0', CARIBOU_ALLOW_UNAUTHENTICATED: '1' }, folderWith()).http.host).toBe('0.0.0.0');
     expect(loadConfig({ CARIBOU_API_KEYS: 'key-12345:bob' }, folderWith()).http.host).toBe('0.0.0.0');
+  });
+
+  test('knows a collector of traces only by its variable', () => {
+    const endpoint = 'http://user:secret@collector:4318/base';
+    expect(loadConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, folderWith()).otlpEndpoint?.reveal()).toBe(endpoint);
+    expect(loadConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: '' }, folderWith())).not.toHaveProperty('otlpEndpoint');
   });
 
   test('reads API keys with their user and the admin mark', () => {

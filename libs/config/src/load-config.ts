@@ -65,6 +65,7 @@ function compose(file: Readonly<Record<string, unknown>>, reading: Reading): Con
     extensionsConfigPath: settings.extensionsConfigPath,
     logLevel: settings.logLevel ?? level,
     healthPort: settings.healthPort,
+    ...(settings.otlpEndpoint === undefined ? {} : { otlpEndpoint: new Secret(settings.otlpEndpoint) }),
     clocks: camelKeys(checkedClocks(section(ClocksFile, 'clocks', from), findings)),
     runner: camelKeys(section(RunnerFile, 'runner', from)),
     quotas: camelKeys(section(QuotasFile, 'quotas', from)),

@@ -24,6 +24,7 @@ export type {
 export type { CallOutcome, CallPass, Entry, ModelEndpoint, ModelGate } from './model-gate.js';
 export type { ModelCall, ModelCatalog, ModelDelta, ModelPort } from './model-port.js';
 export type { RunContext } from './run-context.js';
+export type { CallWatch, HookWatch, RunWatch, Span, WatchFields } from './run-watch.js';
 export type {
   AdmitRequest,
   AdmitResult,

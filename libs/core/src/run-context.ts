@@ -1,6 +1,7 @@
 import type { RunContextValues, RunEvent } from '@caribou/contracts';
 import type { Clock } from './clock.js';
 import type { Logger } from './logger.js';
+import type { RunWatch, WatchFields } from './run-watch.js';
 
 /** Everything a hook or tool may know of the run it works in. */
 export interface RunContext {
@@ -27,5 +28,7 @@ export interface RunContext {
    * Records what a middleware decided ("summarized", "stripped"), for the run's log line and spans. `fields` are small
    * numbers and words, nothing a person or a model wrote.
    */
-  decided(middleware: string, decision: string, fields?: Readonly<Record<string, number | string | boolean>>): void;
+  decided(middleware: string, decision: string, fields?: WatchFields): void;
+  /** Who looks at what takes time; hooks need not care. */
+  readonly watch?: RunWatch;
 }

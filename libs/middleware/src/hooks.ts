@@ -7,6 +7,7 @@ import {
   type RunContext,
   type Step,
 } from '@caribou/core';
+import { watchedHook } from './watched.js';
 
 export type HookName = 'beforeAgent' | 'beforeModel' | 'afterModel' | 'afterAgent';
 
@@ -58,7 +59,7 @@ export async function runHooks(
   let reached = state;
   let ended = false;
   for (const middleware of hook.startsWith('after') ? [...chain].reverse() : chain) {
-    const step: Step | undefined = await middleware[hook]?.(reached, run);
+    const step = await callHook(middleware, hook, { state: reached, run });
     if (step === undefined) continue;
     steps.push(step);
     if (step.update !== undefined && !isEmptyUpdate(step.update)) {
@@ -69,6 +70,17 @@ export async function runHooks(
     if (ended) break;
   }
   return { state: reached, updates, ended, ...decisionsOf(steps) };
+}
+
+interface HookCall {
+  readonly state: ThreadState;
+  readonly run: RunContext;
+}
+
+async function callHook(middleware: AgentMiddleware, hook: HookName, call: HookCall): Promise<Step | undefined> {
+  if (middleware[hook] === undefined) return undefined;
+  const place = { middleware: middleware.name, hook };
+  return watchedHook(call.run, place, async (run) => middleware[hook]?.(call.state, run));
 }
 
 function decisionsOf(

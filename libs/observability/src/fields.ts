@@ -32,6 +32,8 @@ export const logFields = [
   'seq',
   'lastSeq',
   'middleware',
+  'decision',
+  'chain',
   'tool',
   'toolCallId',
   'sandboxId',

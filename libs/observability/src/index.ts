@@ -1,3 +1,5 @@
 export { createLogger } from './logger.js';
 export { createMetrics, type Metrics } from './metrics.js';
 export { childOf, newTrace, parseTraceparent, toTraceparent } from './trace.js';
+export type { TraceSpan, Tracing } from './trace-span.js';
+export { createTracing, silentTracing } from './tracing.js';

@@ -24,6 +24,7 @@ export {
   humanMessage,
 } from './fake-run.js';
 export { startNats } from './nats.js';
+export { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from './otlp-receiver.js';
 export { startProxy, type TestProxy } from './proxy.js';
 export { randomConversation } from './random-conversation.js';
 export { startRedis } from './redis.js';

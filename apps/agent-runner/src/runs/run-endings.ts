@@ -17,6 +17,7 @@ import {
   type ThreadHead,
   type TurnCommit,
 } from '@caribou/core';
+import type { ChainRecorder } from '@caribou/middleware';
 import type { EventWriter } from './event-writer.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 
@@ -32,6 +33,7 @@ export interface Held {
   readonly keeper: LeaseKeeper;
   readonly writer: EventWriter;
   readonly logger: Logger;
+  readonly recorder: ChainRecorder;
   readonly isDraining: () => boolean;
   readonly afterCancel: AfterCancel | undefined;
   /** When the turn now under way began, on the monotonic clock. */

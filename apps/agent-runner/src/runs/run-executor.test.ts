@@ -1,5 +1,5 @@
 import { setImmediate as nextTurnOfLoop } from 'node:timers/promises';
-import { createMetrics } from '@caribou/observability';
+import { createMetrics, silentTracing } from '@caribou/observability';
 import { InvalidRequestError, newId, type RunEvent, type RunKwargs, TooLargeError } from '@caribou/contracts';
 import {
   type RunEventLog,
@@ -153,6 +153,7 @@ function executorOn(store: RunStore, agent: AgentLoop, { deadLetters = [], after
     logger: silentLogger,
     clocks: { leaseMs: LEASE_MS, renewMs: 80 },
     metrics: createMetrics({ service: 'test' }),
+    tracing: silentTracing,
   });
 }
 

@@ -1,4 +1,5 @@
 import { FencedError, newId, type RunEvent } from '@caribou/contracts';
+import { parseTraceparent, type Tracing } from '@caribou/observability';
 import {
   applyUpdate,
   type Clock,
@@ -26,8 +27,10 @@ import {
 } from './run-endings.js';
 import { type EventPublisher, EventWriter } from './event-writer.js';
 import { type LeaseClocks, LeaseKeeper } from './lease-keeper.js';
-import { countEvent, countTurn, type RunMetrics } from './run-metrics.js';
+import { contextOf } from './run-context.js';
+import { countTurn, type RunMetrics } from './run-metrics.js';
 import { handOver, isStoreAway } from './hand-over.js';
+import { recordRun } from './run-recording.js';
 import type { RunRegistry } from './run-registry.js';
 
 /** Runs the loop of one agent; made by the lead agent's builder. */
@@ -50,6 +53,7 @@ export interface RunExecutorPorts {
   readonly logger: Logger;
   readonly clocks: LeaseClocks;
   readonly metrics: RunMetrics;
+  readonly tracing: Tracing;
 }
 
 /** What the holder of the wake must do: acknowledge it, put it back, or send nothing at all. */
@@ -89,8 +93,10 @@ export class RunExecutor {
       threadId: lease.threadId,
       runId: lease.runId,
       attempt: run.attempt,
+      traceId: parseTraceparent(run.traceparent ?? undefined)?.traceId,
     });
     if (run.attempt > 1) this.ports.metrics.takenOver();
+    const recording = recordRun(this.ports, run, logger);
     const startedMs = clock.monotonicMs();
     const keeper = new LeaseKeeper({ store, lease, clocks, clock, logger, onRenewed });
     const writer = new EventWriter(store, lease, publisher, (error) => this.onWriteFailure(keeper, error));
@@ -104,6 +110,7 @@ export class RunExecutor {
         keeper,
         writer,
         logger,
+        recorder: recording.recorder,
         isDraining: () => held.draining,
         afterCancel: this.ports.afterCancel,
       });
@@ -111,10 +118,12 @@ export class RunExecutor {
         { event: 'run.end', outcome, durationMs: Math.round(clock.monotonicMs() - startedMs) },
         `run ${outcome}`,
       );
+      recording.end(outcome);
       this.ports.metrics.runEnded(outcome);
       return { kind: outcome === 'handed_over' ? 'handed_over' : 'ack' };
     } catch (error) {
       const handling = await this.giveUp(claimed, keeper, error);
+      recording.end(handling.kind, error);
       logger.warn({ event: 'run.end', outcome: handling.kind, error }, `run ${handling.kind}`);
       if (handling.kind === 'lost') this.ports.metrics.fenced();
       return handling;
@@ -152,7 +161,7 @@ export class RunExecutor {
   }
 
   private async loop(claimed: Claimed, held: Held): Promise<LoopOutcome> {
-    const { run, lease } = claimed;
+    const { run } = claimed;
     const start: RunEvent = {
       kind: 'run.start',
       run_id: run.run_id,
@@ -162,27 +171,7 @@ export class RunExecutor {
       checkpoint_id: run.attempt > 1 ? claimed.head.checkpointId : null,
     };
     const position = await this.enter(claimed, held, start);
-    const context: RunContext = {
-      userId: lease.userId,
-      threadId: lease.threadId,
-      runId: lease.runId,
-      assistantId: run.assistant_id,
-      attempt: run.attempt,
-      epoch: lease.epoch,
-      context: run.kwargs.context,
-      signal: held.keeper.signal,
-      clock: this.ports.clock,
-      logger: held.logger,
-      decided: (middleware, decision, fields) =>
-        held.logger.debug({ event: 'chain.decided', middleware, decision, ...fields }, `${middleware}: ${decision}`),
-      emit: (event) => {
-        held.keeper.signal.throwIfAborted();
-        countEvent(this.ports.metrics, event);
-        return held.writer.emit(
-          event.kind === 'run.start' ? { ...event, checkpoint_id: held.head.checkpointId } : event,
-        );
-      },
-    };
+    const context = contextOf(this.ports, claimed, held);
     const host: LoopHost = { commit: (turn) => this.commitTurn(claimed, held, turn) };
     return this.ports.agent({ host, run: context, claimed, head: held.head, position });
   }

@@ -12,9 +12,9 @@ import {
   UnavailableError,
 } from '@caribou/contracts';
 import type { AdmitRequest, AdmitResult, EndedRun, Logger, ThreadKey, ThreadStore } from '@caribou/core';
-import { childOf, newTrace, parseTraceparent, toTraceparent } from '@caribou/observability';
+import type { Tracing } from '@caribou/observability';
 import { parse } from '../http/parse-input.js';
-import { BUS, type GatewayBus, type GatewaySettings, LOGGER, SETTINGS, THREAD_STORE } from '../ports.js';
+import { BUS, type GatewayBus, type GatewaySettings, LOGGER, SETTINGS, THREAD_STORE, TRACING } from '../ports.js';
 import { idempotencyOf } from './idempotency.js';
 import { admitRequest, type RunPlace } from './run-request.js';
 
@@ -34,6 +34,7 @@ export class RunsService {
     @Inject(BUS) private readonly bus: GatewayBus,
     @Inject(SETTINGS) private readonly settings: GatewaySettings,
     @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(TRACING) private readonly tracing: Tracing,
   ) {}
 
   /**
@@ -102,22 +103,33 @@ export class RunsService {
     }
   }
 
+  /** Admits within a span of the caller's trace; the run is carried out as a part of it, by whichever runner. */
   private async admit(
     request: AdmitRequest,
     idempotency: AdmitRequest['idempotency'],
     headers: StartHeaders,
   ): Promise<RunRecord> {
-    const trace = parseTraceparent(headers.traceparent);
-    const result = await this.admitOnce({
-      ...request,
-      traceparent: toTraceparent(trace === undefined ? newTrace() : childOf(trace)),
-      ...(idempotency === undefined ? {} : { idempotency }),
-    });
+    const span = this.tracing.start('run.admit', { kind: 'server', parent: headers.traceparent });
+    try {
+      const { traceparent } = span;
+      const named = { ...request, traceparent, ...(idempotency === undefined ? {} : { idempotency }) };
+      const { run, repeated } = await this.admitAndTell(named);
+      const { run_id, thread_id } = run;
+      span.end({ fields: { 'caribou.run_id': run_id, 'caribou.thread_id': thread_id, 'caribou.repeated': repeated } });
+      return run;
+    } catch (error) {
+      span.end({ error });
+      throw error;
+    }
+  }
+
+  private async admitAndTell(request: AdmitRequest): Promise<AdmitResult> {
+    const result = await this.admitOnce(request);
     this.publishEnds(result.ended);
     const action = request.multitaskStrategy === 'rollback' ? 'rollback' : 'interrupt';
     for (const runId of result.cancelled) this.bus.publishCancel(runId, action);
     if (!result.repeated) void this.wake({ userId: request.userId, threadId: result.run.thread_id });
-    return result.run;
+    return result;
   }
 
   /** Admits; when the reply was lost, looks whether the run was stored, as 503 must mean that it was not. */

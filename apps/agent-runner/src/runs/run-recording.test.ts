@@ -1,0 +1,67 @@
+import { newId, type RunRecord } from '@caribou/contracts';
+import { createLogger, createTracing, silentTracing } from '@caribou/observability';
+import { startOtlpReceiver } from '@caribou/testing';
+import { recordRun } from './run-recording.js';
+
+const run: RunRecord = {
+  ...{ run_id: newId(), thread_id: newId(), assistant_id: 'lead_agent', status: 'running', metadata: {}, user_id: 'u' },
+  kwargs: {
+    ...{ input: null, context: {}, recursion_limit: 1, stream_mode: [], stream_subgraphs: false },
+    ...{ on_disconnect: 'continue', temporary: false },
+  },
+  ...{ multitask_strategy: 'enqueue', created_at: '', updated_at: '', attempt: 2, stop_reason: null, error: null },
+  ...{ total_input_tokens: 0, total_output_tokens: 0, total_tokens: 0, llm_call_count: 0 },
+  ...{ lead_agent_tokens: 0, subagent_tokens: 0, middleware_tokens: 0 },
+  ...{ base_checkpoint_id: null, fork_checkpoint_id: null, input_committed: true, cancel: null },
+  ...{ dropped_message_ids: [], traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` },
+};
+
+/** A clock that moves on by 1.5 ms whenever it is asked. */
+const clock = () => {
+  let ms = 0;
+  return { now: () => 1_700_000_000_000, monotonicMs: () => (ms += 1.5), sleep: () => Promise.resolve() };
+};
+
+function recording() {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => void lines.push(line) };
+  const logger = createLogger({ service: 'agent-runner', level: 'info', destination });
+  return { logger, lines: () => lines.map((line) => JSON.parse(line) as Record<string, unknown>) };
+}
+
+describe(recordRun, () => {
+  test('the end of a run is one line that says what its chain did', () => {
+    const { logger, lines } = recording();
+    const { recorder, end } = recordRun({ clock: clock(), tracing: silentTracing }, run, logger);
+    recorder.decided('loop-detection', 'warned');
+    recorder.hook('title', 'afterModel').end();
+    end('success');
+
+    expect(lines()).toEqual([
+      expect.objectContaining({
+        ...{ level: 'info', event: 'chain.end', outcome: 'success', durationMs: 1.5 },
+        chain: [
+          { middleware: 'title', ms: 1.5, calls: 1, decisions: [] },
+          { middleware: 'loop-detection', ms: 0, calls: 0, decisions: ['warned'] },
+        ],
+      }),
+    ]);
+    expect(lines()[0]).not.toHaveProperty('dropped');
+  });
+
+  test('in a trace the run belongs to the request that admitted it, and says which attempt it is', async () => {
+    const { logger } = recording();
+    const receiver = await startOtlpReceiver();
+    const tracing = await createTracing({ service: 'agent-runner', endpoint: receiver.url, logger });
+    recordRun({ clock: clock(), tracing }, run, logger).end('lost', new TypeError('no'));
+    await tracing.close(5_000);
+    await receiver.close();
+
+    expect(receiver.spans).toMatchObject([
+      {
+        ...{ name: 'invoke_agent lead_agent', traceId: 'a'.repeat(32), parentSpanId: 'b'.repeat(16), failed: true },
+        fields: { 'caribou.attempt': 2, 'caribou.outcome': 'lost', 'error.type': 'TypeError' },
+      },
+    ]);
+  });
+});

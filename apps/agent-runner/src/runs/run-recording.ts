@@ -1,0 +1,43 @@
+import type { RunRecord } from '@caribou/contracts';
+import type { Clock, Logger } from '@caribou/core';
+import { ChainRecorder } from '@caribou/middleware';
+import type { TraceSpan, Tracing } from '@caribou/observability';
+
+export interface RecordingPorts {
+  readonly clock: Clock;
+  readonly tracing: Tracing;
+}
+
+/** What is written down of one attempt at a run besides its events: the work of its chain, and its part of the trace. */
+export interface RunRecording {
+  readonly recorder: ChainRecorder;
+  /** One log line of what the chain did, and the end of the run's span. */
+  end(outcome: string, error?: unknown): void;
+}
+
+/** Begins to record; the run's span is a child of the request that admitted it. */
+export function recordRun({ clock, tracing }: RecordingPorts, run: RunRecord, logger: Logger): RunRecording {
+  const span = tracing.on ? runSpan(tracing, run) : undefined;
+  const recorder = new ChainRecorder({ clock, ...(span === undefined ? {} : { span }) });
+  return {
+    recorder,
+    end: (outcome, error) => {
+      const { durationMs, chain } = recorder.summary();
+      logger.info({ event: 'chain.end', outcome, durationMs, chain }, `chain: ${durationMs} ms`);
+      span?.end({ fields: { 'caribou.outcome': outcome }, ...(error === undefined ? {} : { error }) });
+    },
+  };
+}
+
+const runSpan = (tracing: Tracing, run: RunRecord): TraceSpan =>
+  tracing.start(`invoke_agent ${run.assistant_id}`, {
+    kind: 'consumer',
+    parent: run.traceparent,
+    fields: {
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.name': run.assistant_id,
+      'gen_ai.conversation.id': run.thread_id,
+      'caribou.run_id': run.run_id,
+      'caribou.attempt': run.attempt,
+    },
+  });

@@ -1,0 +1,160 @@
+import type { ThreadState } from '@caribou/contracts';
+import type { Span, WatchFields } from '@caribou/core';
+import { fakeRun } from '@caribou/testing';
+import { ChainRecorder } from './chain-recorder.js';
+import { runHooks } from './hooks.js';
+import { watchedCall, watchedHook } from './watched.js';
+
+/** A clock that stands still until it is moved. */
+const steppedClock = () => {
+  let ms = 100;
+  return { now: () => 1_000_000 + ms, monotonicMs: () => ms, pass: (by: number) => void (ms += by) };
+};
+
+interface Told {
+  readonly name: string;
+  readonly parent: string | undefined;
+  readonly fields: WatchFields;
+  readonly events: string[];
+  startMs?: number | undefined;
+  endMs?: number | undefined;
+  error?: unknown;
+}
+
+/** Spans as they are told, ended ones in `ended`. */
+function spans() {
+  const ended: Told[] = [];
+  const spanOf = (told: Told): Span => ({
+    child: (name, fields = {}, startMs) => spanOf({ name, parent: told.name, fields, events: [], startMs }),
+    event: (name) => void told.events.push(name),
+    end: ({ fields, endMs, error } = {}) =>
+      void ended.push({ ...told, fields: { ...told.fields, ...fields }, endMs, error }),
+  });
+  return { root: spanOf({ name: 'run', parent: undefined, fields: {}, events: [] }), ended };
+}
+
+const state: ThreadState = { messages: [] };
+
+describe(ChainRecorder, () => {
+  test("a hook's time is its own, without what it waits for inside", async () => {
+    const clock = steppedClock();
+    const recorder = new ChainRecorder({ clock });
+    const run = fakeRun({ watch: recorder });
+
+    await watchedHook(run, { middleware: 'outer', hook: 'wrapModelCall' }, async (context, inner) => {
+      clock.pass(2);
+      await inner(() =>
+        watchedHook(context, { middleware: 'inner', hook: 'wrapModelCall' }, () => {
+          clock.pass(30);
+          return Promise.resolve();
+        }),
+      );
+      await inner(() => Promise.resolve(clock.pass(100)));
+      clock.pass(1.25);
+    });
+
+    expect(recorder.summary()).toEqual({
+      durationMs: 33.3,
+      chain: [
+        { middleware: 'inner', ms: 30, calls: 1, decisions: [] },
+        { middleware: 'outer', ms: 3.3, calls: 1, decisions: [] },
+      ],
+    });
+  });
+
+  test('a middleware that took no time and decided nothing is left out, one that decided is not', async () => {
+    const recorder = new ChainRecorder({ clock: steppedClock() });
+    const run = fakeRun({ watch: recorder, decided: (by, what) => recorder.decided(by, what) });
+    const quiet = { name: 'quiet', afterModel: () => Promise.resolve(undefined) };
+    const strict = { ...quiet, name: 'strict' };
+
+    await runHooks([quiet, { name: 'none' }, strict], 'afterModel', state, run);
+    run.decided('strict', 'stripped');
+    run.decided('strict', 'stripped');
+    run.decided('strict', 'warned');
+
+    expect(recorder.summary().chain).toEqual([
+      { middleware: 'strict', ms: 0, calls: 1, decisions: ['stripped ×2', 'warned'] },
+    ]);
+  });
+
+  test('spans are children of what they stand around, with their decisions, and only where something happened', async () => {
+    const clock = steppedClock();
+    const { root, ended } = spans();
+    const recorder = new ChainRecorder({ clock, span: root });
+    const run = fakeRun({ watch: recorder });
+    const call = { name: 'execute_tool bash', fields: { tool: 'bash' }, told: () => ({ outcome: 'ok' }) };
+
+    await watchedCall(run, call, async (inCall) => {
+      await watchedHook(inCall, { middleware: 'audit', hook: 'wrapToolCall' }, (context) => {
+        clock.pass(0.5);
+        context.decided('audit', 'blocked', { rules: 1 });
+        return Promise.resolve();
+      });
+      await watchedHook(inCall, { middleware: 'quick', hook: 'wrapToolCall' }, () => Promise.resolve(clock.pass(0.9)));
+    });
+    await watchedHook(run, { middleware: 'slow', hook: 'afterModel' }, () => Promise.resolve(clock.pass(5)));
+
+    expect(ended).toMatchObject([
+      {
+        name: 'audit.wrapToolCall',
+        parent: 'execute_tool bash',
+        events: ['blocked'],
+        startMs: 1_000_100,
+        endMs: 1_000_100.5,
+      },
+      { name: 'execute_tool bash', parent: 'run', fields: { tool: 'bash', outcome: 'ok' } },
+      { name: 'slow.afterModel', parent: 'run', fields: { 'caribou.own_ms': 5, 'caribou.hook': 'afterModel' } },
+    ]);
+    expect(run.decisions).toEqual(['audit: blocked']);
+  });
+
+  test('what fails is told as failed and passed on', async () => {
+    const clock = steppedClock();
+    const { root, ended } = spans();
+    const run = fakeRun({ watch: new ChainRecorder({ clock, span: root }) });
+    const error = new Error('no');
+    const fail = () => {
+      clock.pass(1);
+      return Promise.reject(error);
+    };
+
+    await expect(watchedCall(run, { name: 'chat', fields: {} }, fail)).rejects.toBe(error);
+    await expect(watchedHook(run, { middleware: 'm', hook: 'afterModel' }, fail)).rejects.toBe(error);
+    expect(ended.map((span) => [span.name, span.error])).toEqual([
+      ['chat', error],
+      ['m.afterModel', error],
+    ]);
+  });
+
+  test('an inner call that a layer forgot may fail without anybody hearing of it twice', async () => {
+    const recorder = new ChainRecorder({ clock: steppedClock() });
+    const call = recorder.hook('m', 'wrapModelCall').inner(() => Promise.reject(new Error('late')));
+
+    await expect(call).rejects.toThrow('late');
+  });
+
+  test('without a trace calls are not looked at, and a run without a watch works as it is', async () => {
+    const recorder = new ChainRecorder({ clock: steppedClock() });
+    const watched = fakeRun({ watch: recorder });
+    const bare = fakeRun();
+
+    expect(recorder.call('chat')).toBeUndefined();
+    for (const run of [watched, bare]) {
+      expect(await watchedCall(run, { name: 'chat', fields: {} }, (same) => Promise.resolve(same))).toBe(run);
+      expect(await watchedHook(run, { middleware: 'm', hook: 'h' }, (same) => Promise.resolve(same))).toBe(run);
+    }
+  });
+
+  test('it stays bounded', () => {
+    const recorder = new ChainRecorder({ clock: steppedClock() });
+    for (let index = 0; index < 500; index += 1) {
+      recorder.decided('m', `decision ${index}`);
+      recorder.decided(`m${index}`, 'same');
+    }
+
+    const { chain } = recorder.summary();
+    expect(chain).toHaveLength(100);
+    expect(chain.find(({ middleware }) => middleware === 'm')?.decisions).toHaveLength(20);
+  });
+});
