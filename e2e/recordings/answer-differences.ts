@@ -14,8 +14,11 @@ import {
 
 const RUN_TOTALS = [
   'error',
+  'lead_agent_tokens',
   'llm_call_count',
+  'middleware_tokens',
   'stop_reason',
+  'subagent_tokens',
   'total_input_tokens',
   'total_output_tokens',
   'total_tokens',

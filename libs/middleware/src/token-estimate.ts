@@ -1,4 +1,4 @@
-import type { Content, Message } from '@caribou/contracts';
+import { type Content, type Message, ownUsageOf } from '@caribou/contracts';
 
 /** English runs at about 4 bytes of UTF-8 per token; by bytes, Cyrillic counts twice and CJK three times as much per character. */
 const BYTES_PER_TOKEN = 4;
@@ -62,10 +62,11 @@ export function contextTokens(messages: readonly Message[], { beside = 0, counte
   const estimated = beside + estimateTokens(messages);
   const border = countedAfter === undefined ? -1 : messages.findIndex(({ id }) => id === countedAfter);
   if (countedAfter !== undefined && border < 0) return estimated;
-  const at = messages.findLastIndex((message) => message.type === 'ai' && message.usage_metadata !== undefined);
+  const at = messages.findLastIndex((message) => message.type === 'ai' && ownUsageOf(message) !== undefined);
   const answer = messages[at];
-  if (at <= border || answer?.type !== 'ai' || answer.usage_metadata === undefined) return estimated;
-  const { input_tokens: input, output_tokens: output } = answer.usage_metadata;
+  const used = answer?.type === 'ai' ? ownUsageOf(answer) : undefined;
+  if (at <= border || used === undefined) return estimated;
+  const { input_tokens: input, output_tokens: output } = used;
   const counted = input + output + estimateTokens(messages.slice(at + 1));
   return counted > estimated ? counted : estimated;
 }
