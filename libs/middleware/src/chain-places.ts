@@ -1,6 +1,7 @@
 import type { ChainPorts, Place } from './chain-types.js';
 import { clarification } from './clarification.js';
 import { danglingToolCall } from './dangling-tool-call.js';
+import { deferredToolFilter } from './deferred-tool-filter.js';
 import { gatedModel } from './gated-model.js';
 import { lengthFinish } from './length-finish.js';
 import { llmError } from './llm-error.js';
@@ -15,6 +16,7 @@ import { terminalResponse } from './terminal-response.js';
 import { threadData } from './thread-data.js';
 import { todo } from './todo.js';
 import { tokenBudget } from './token-budget.js';
+import { tokenUsage } from './token-usage.js';
 import { title } from './title.js';
 import { toolError } from './tool-error.js';
 import { uploads } from './uploads.js';
@@ -83,6 +85,12 @@ export const places: readonly Place[] = [
     make: () => [todo()],
   },
   {
+    name: 'token-usage',
+    reason: 'behind what changes an answer in afterModel, which runs in reverse: it says what the calls that are left were for',
+    absent: ({ tokenUsage: options }) => unless(options?.enabled, 'token_usage.enabled is false'),
+    make: () => [tokenUsage()],
+  },
+  {
     name: 'title',
     reason: 'afterModel runs in reverse: it names the answer as all later hooks left it',
     leadOnly: true,
@@ -101,6 +109,16 @@ export const places: readonly Place[] = [
     reason: 'inside llm-error: images are read anew for each attempt, and never part of the thread',
     absent: (options) => (options.vision === true ? undefined : 'the model does not read images'),
     make: (ports) => [viewImage(ports.sandbox)],
+  },
+  {
+    name: 'deferred-tool-filter',
+    reason: 'inside all that adds to a request: what is hidden stays hidden whatever they did',
+    absent: ({ toolSearch }) => (toolSearch === undefined ? 'tool_search.enabled is false' : undefined),
+    make: (_, { toolSearch, custom = [] }) => {
+      const { tools, autoPromoteTopK } = toolSearch ?? { tools: [] };
+      const all = [...tools, ...custom.flatMap((middleware) => middleware.tools ?? [])];
+      return [deferredToolFilter({ tools: all, ...(autoPromoteTopK === undefined ? {} : { autoPromoteTopK }) })];
+    },
   },
   {
     name: 'subagent-limit',
@@ -148,6 +166,6 @@ export const places: readonly Place[] = [
     name: 'clarification',
     reason: 'always last: every layer sees the call, and none runs the tool',
     leadOnly: true,
-    make: () => [clarification()],
+    make: (_, options) => [clarification(options.clarification)],
   },
 ];

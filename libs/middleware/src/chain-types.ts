@@ -1,5 +1,7 @@
 import type { AgentMiddleware, ConversionStore, ModelGate, ModelPort, SandboxPort } from '@caribou/core';
 import type { CommandPolicy } from './command-audit.js';
+import type { ClarificationOptions } from './clarification.js';
+import type { DeferredToolOptions } from './deferred-tool-filter.js';
 import type { LlmErrorOptions } from './llm-error.js';
 import type { LoopDetectionOptions } from './loop-detection.js';
 import type { MemoryOptions } from './memory.js';
@@ -35,7 +37,11 @@ export interface ChainOptions {
     readonly model?: ModelPort;
   };
   readonly title?: TitleOptions;
+  readonly tokenUsage?: Switch;
   readonly memory?: MemoryOptions;
+  /** Deferred tools are hidden until they are looked up: the agent's own tools, and how many may show unasked. Absent: off. */
+  readonly toolSearch?: DeferredToolOptions;
+  readonly clarification?: ClarificationOptions;
   /** Middlewares of the operator, in the order of the config. */
   readonly custom?: readonly AgentMiddleware[];
   readonly safetyFinish?: SafetyFinishOptions;

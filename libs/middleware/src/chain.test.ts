@@ -16,9 +16,11 @@ const FULL = [
   'tool-error',
   'summarization',
   'todo',
+  'token-usage',
   'title',
   'memory',
   'view-image',
+  'deferred-tool-filter',
   'subagent-limit',
   'loop-detection',
   'token-budget',
@@ -37,6 +39,7 @@ const SWITCHES: readonly (readonly [name: string, off: ChainOptions, gone: reado
   ['plan mode', { planMode: false }, ['todo']],
   ['loop detection', { loopDetection: { enabled: false } }, ['loop-detection']],
   ['token budget', { tokenBudget: { enabled: false } }, ['token-budget']],
+  ['token usage', { tokenUsage: { enabled: false } }, ['token-usage']],
   ['titles', { title: { enabled: false } }, ['title']],
   ['safety finish', { safetyFinish: { enabled: false } }, ['safety-finish']],
   ['memory', { memory: { enabled: false } }, ['memory']],
@@ -48,6 +51,7 @@ const ALL_ON: ChainOptions = {
   subagents: {},
   tokenBudget: { enabled: true },
   custom: [{ name: 'custom' }],
+  toolSearch: { tools: [] },
 };
 
 /** Every combination of the switches: the options, and the names that are left out. */
@@ -95,6 +99,7 @@ describe('the chain', () => {
       'todo: the run is not in plan mode',
       'title: title.enabled is false',
       'view-image: the model does not read images',
+      'deferred-tool-filter: tool_search.enabled is false',
       'subagent-limit: the run has no subagents',
       'token-budget: token_budget.enabled is false',
       'custom: extensions.middlewares is empty',

@@ -1,3 +1,4 @@
+export { deferredToolsSection } from './tool-search/deferred-catalog.js';
 export { describeChain, leadChain, type PlaceDescription, subagentChain } from './chain.js';
 export type { ChainOptions, ChainPorts } from './chain-types.js';
 export { ChainRecorder } from './chain-recorder.js';
