@@ -3,6 +3,7 @@ import type { SandboxThread } from '@caribou/core';
 import { FileRefusedError, occurrences, replaceAt, type ThreadFiles } from '@caribou/sandbox';
 import type { z } from 'zod';
 import type { Execution } from './execution.js';
+import { isExpectedContent } from './file-expectation.js';
 import type { PathLocks } from './path-locks.js';
 import { identityOf, spokenRefusal, threadOf } from './sandbox-commands.js';
 
@@ -29,6 +30,7 @@ async function edit(request: EditRequest, thread: SandboxThread, files: ThreadFi
   const { path } = request;
   try {
     const content = await contentOf(files, thread, path);
+    if (!isExpectedContent(content, request.expected)) return { outcome: 'refused', reason: 'changed' };
     const old = Buffer.from(request.old_text, 'utf8');
     const by = Buffer.from(request.new_text, 'utf8');
     const places = occurrences(content, old);

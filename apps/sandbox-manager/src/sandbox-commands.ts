@@ -18,6 +18,7 @@ import {
 } from '@caribou/sandbox';
 import type { z } from 'zod';
 import { type Execution, ExecutionEnded } from './execution.js';
+import { isAsExpected } from './file-expectation.js';
 import { LiveOutput } from './live-output.js';
 import type { PathLocks } from './path-locks.js';
 
@@ -125,14 +126,20 @@ export function fileWrite(request: WriteRequest, files: ThreadFiles, locks: Path
   };
 }
 
-async function written({ path, content, append }: WriteRequest, thread: SandboxThread, files: ThreadFiles) {
+async function written(
+  { path, content, append, expected }: WriteRequest,
+  thread: SandboxThread,
+  files: ThreadFiles,
+): Promise<WriteReply> {
   const bytes = Buffer.from(content, 'utf8');
   try {
+    if (expected !== undefined && !(await isAsExpected(files, { thread, path }, expected)))
+      return { outcome: 'refused', reason: 'changed' };
     const done = append ? await files.append(thread, path, bytes) : await files.replace(thread, path, bytes);
-    return { outcome: 'ok', bytes: done } as const;
+    return { outcome: 'ok', bytes: done };
   } catch (error) {
     if (error instanceof FileRefusedError)
-      return { outcome: 'refused', reason: writeRefusal(error.reason), ...spokenRefusal(error) } as const;
+      return { outcome: 'refused', reason: writeRefusal(error.reason), ...spokenRefusal(error) };
     throw error;
   }
 }
@@ -146,8 +153,8 @@ export async function fileRead(request: ReadRequest, files: ThreadFiles): Promis
     const handle = await files.openFile(threadOf(request), request.path);
     try {
       const range = { startLine: request.start_line, endLine: request.end_line, maxBytes: request.max_bytes };
-      const { text, totalBytes, totalLines, truncated } = await readTextRange(handle, request.path, range);
-      return { outcome: 'ok', text, total_bytes: totalBytes, total_lines: totalLines, truncated };
+      const { text, totalBytes, totalLines, truncated, sha256 } = await readTextRange(handle, request.path, range);
+      return { outcome: 'ok', text, total_bytes: totalBytes, total_lines: totalLines, truncated, sha256 };
     } finally {
       await handle.close();
     }

@@ -106,6 +106,22 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
     expect(made).toMatchObject({ outcome: 'ok', text: 'made in /mnt/user-data/workspace\n' });
   });
 
+  test('a file is changed as it was read, once per key, and an unread one is not', async () => {
+    const at = { path: '/mnt/user-data/workspace/known.txt', append: false };
+    const key = newKey();
+    expect(await remote.write(scope, { ...at, key: newKey(), content: 'one' }, going)).toMatchObject({ outcome: 'ok' });
+    const seen = await remote.read(scope, { path: at.path, maxBytes: 100 }, going);
+    const expected = { sha256: seen.outcome === 'ok' ? (seen.sha256 ?? null) : null };
+
+    const unread = { ...at, key: newKey(), content: 'x', expected: { sha256: null } };
+    expect(await remote.write(scope, unread, going)).toEqual({ outcome: 'refused', reason: 'changed' });
+    const edit = { key, path: at.path, oldText: 'one', newText: 'two', replaceAll: false, expected };
+    const edited = await remote.edit(scope, edit, going);
+    expect(edited).toMatchObject({ outcome: 'ok' });
+    expect(await remote.edit(scope, edit, going)).toEqual(edited);
+    expect(await remote.edit(scope, { ...edit, key: newKey() }, going)).toMatchObject({ reason: 'changed' });
+  });
+
   test('a repeated key answers the first result, and other arguments are refused', async () => {
     const key = newKey();
     const count = 'echo x >> count; wc -l < count';

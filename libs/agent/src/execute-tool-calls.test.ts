@@ -65,6 +65,28 @@ describe(executeToolCalls, () => {
     expect(highest).toBe(8);
   });
 
+  test('a tool gets what a layer says of its command and of the file it changes', async () => {
+    const audit = { verdict: 'warn' as const, rules: ['r'] };
+    const expectedFile = { sha256: null };
+    const told: Pick<ToolContext, 'audit' | 'expectedFile'>[] = [];
+    const listens = tool((_input, context) => {
+      told.push(context);
+      return Promise.resolve({ content: '' });
+    });
+    const says: AgentMiddleware = {
+      name: 'says',
+      wrapToolCall: (request, next) => next({ ...request, audit, expectedFile }),
+    };
+
+    await execute([call('c1')], [listens], [says]);
+    await execute([call('c2')], [listens]);
+
+    expect(told.map((context) => [context.audit, context.expectedFile])).toEqual([
+      [audit, expectedFile],
+      [undefined, undefined],
+    ]);
+  });
+
   test('a tool gets the key under which executors keep its result', async () => {
     const keys: string[] = [];
     const run = fakeRun();

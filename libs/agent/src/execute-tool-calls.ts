@@ -82,10 +82,13 @@ function callThroughLayers({ chain, tools, run }: ToolRound): ToolCallNext {
       });
     return middleware.wrapToolCall === undefined ? [] : [{ name: middleware.name, call }];
   });
-  return onion<ToolCallRequest, ToolOutcome>(layers, ({ call, tool, state, audit }) => {
+  return onion<ToolCallRequest, ToolOutcome>(layers, ({ call, tool, state, audit, expectedFile }) => {
     if (tool === undefined) return Promise.resolve(unknownTool(call.name, tools));
-    const context = { run, toolCallId: call.id, key: `${run.runId}:${call.id}`, state };
-    return tool.invoke(call.args, audit === undefined ? context : { ...context, audit });
+    return tool.invoke(call.args, {
+      ...{ run, toolCallId: call.id, key: `${run.runId}:${call.id}`, state },
+      ...(audit === undefined ? {} : { audit }),
+      ...(expectedFile === undefined ? {} : { expectedFile }),
+    });
   });
 }
 

@@ -8,7 +8,7 @@ export function remoteFiles(
   calls: ManagerCalls,
 ): Pick<SandboxPort, 'edit' | 'list' | 'glob' | 'grep' | 'readBytes' | 'stat'> {
   return {
-    edit: (scope, { key, path, oldText, newText, replaceAll }, signal) =>
+    edit: (scope, { key, path, oldText, newText, replaceAll, expected }, signal) =>
       calls.ask({
         contract: SandboxEdit,
         scope,
@@ -22,6 +22,7 @@ export function remoteFiles(
           old_text: oldText,
           new_text: newText,
           replace_all: replaceAll,
+          ...(expected === undefined ? {} : { expected }),
         }),
       }),
     list: (scope, { key, path, depth, maxResults }, signal) =>

@@ -77,7 +77,7 @@ export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort 
       });
       return toReadOutcome(reply);
     },
-    write: async (scope, { key, path, content, append }, signal) => {
+    write: async (scope, { key, path, content, append, expected }, signal) => {
       const reply = await calls.ask({
         contract: SandboxWrite,
         scope,
@@ -90,6 +90,7 @@ export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort 
           path,
           content,
           append,
+          ...(expected === undefined ? {} : { expected }),
         }),
       });
       return toWriteOutcome(reply);

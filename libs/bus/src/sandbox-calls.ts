@@ -5,7 +5,7 @@ import type { z } from 'zod';
 
 /**
  * Hash of what the model decided about an execution. Limits are left out: they are the operator's and may change
- * between two attempts at the same call.
+ * between two attempts at the same call; so is what a file is expected to be, which the runner adds.
  */
 export function argsHash(fields: Readonly<Record<string, string | boolean>>): string {
   const canonical = JSON.stringify(Object.entries(fields).sort(([left], [right]) => (left < right ? -1 : 1)));
@@ -37,6 +37,7 @@ export function toReadOutcome(reply: z.output<(typeof SandboxRead)['reply']>): R
     totalBytes: reply.total_bytes,
     totalLines: reply.total_lines,
     truncated: reply.truncated,
+    ...(reply.sha256 === undefined ? {} : { sha256: reply.sha256 }),
   };
 }
 

@@ -87,6 +87,7 @@ export { CommandAudit, CommandMatch, CommandRule, CommandVerdict } from './comma
 export { DEFAULT_COMMAND_RULES } from './default-command-rules.js';
 export { rpc, type RpcContract } from './rpc/contract.js';
 export {
+  FileExpectation,
   managerSubject,
   MAX_BLOCKED_CHARS,
   SandboxAcquire,

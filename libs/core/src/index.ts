@@ -10,6 +10,7 @@ export type {
   PendingConversion,
   UploadKey,
 } from './conversion-store.js';
+export { fileMark, lastSeen } from './file-mark.js';
 export { GatheredWrites } from './gathered-writes.js';
 export { type Logger, silentLogger } from './logger.js';
 export type {

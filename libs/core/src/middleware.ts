@@ -1,4 +1,12 @@
-import type { AiMessage, CommandAudit, Message, StateUpdate, ThreadState, ToolCall } from '@caribou/contracts';
+import type {
+  AiMessage,
+  CommandAudit,
+  FileExpectation,
+  Message,
+  StateUpdate,
+  ThreadState,
+  ToolCall,
+} from '@caribou/contracts';
 import type { RunContext } from './run-context.js';
 import type { AnyTool, ToolOutcome } from './tool.js';
 
@@ -45,6 +53,8 @@ export interface ToolCallRequest {
   readonly state: ThreadState;
   /** What the rules said of the command it is about to run. */
   readonly audit?: CommandAudit;
+  /** What the agent knows of the file it is about to change. */
+  readonly expectedFile?: FileExpectation;
 }
 
 export type ModelCallNext = (request: ModelRequest) => Promise<AiMessage>;

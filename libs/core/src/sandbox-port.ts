@@ -1,4 +1,4 @@
-import type { CommandAudit, OutputPiece, SandboxBinding } from '@caribou/contracts';
+import type { CommandAudit, FileExpectation, OutputPiece, SandboxBinding } from '@caribou/contracts';
 
 /** Who asks, checked by the sandbox-manager itself. */
 export interface SandboxScope {
@@ -27,6 +27,8 @@ export type ReadOutcome =
       readonly totalBytes: number;
       readonly totalLines: number;
       readonly truncated: boolean;
+      /** Of the whole file, in hex; absent when the sandbox's manager does not tell. */
+      readonly sha256?: string;
     }
   | { readonly outcome: 'refused'; readonly reason: string };
 
@@ -130,7 +132,14 @@ export interface SandboxPort {
   ): Promise<ReadOutcome>;
   write(
     scope: SandboxScope,
-    request: { readonly key: string; readonly path: string; readonly content: string; readonly append: boolean },
+    request: {
+      readonly key: string;
+      readonly path: string;
+      readonly content: string;
+      readonly append: boolean;
+      /** Refused as `changed` when there is a file that is another one; checked together with the write. */
+      readonly expected?: FileExpectation;
+    },
     signal: AbortSignal,
   ): Promise<WriteOutcome>;
   /** Replaces a text in a file, once per key. */
@@ -143,6 +152,8 @@ export interface SandboxPort {
       readonly newText: string;
       /** Else the text must occur once. */
       readonly replaceAll: boolean;
+      /** As for `write`. */
+      readonly expected?: FileExpectation;
     },
     signal: AbortSignal,
   ): Promise<EditOutcome>;

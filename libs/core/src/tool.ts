@@ -1,4 +1,4 @@
-import type { CommandAudit, Content, StateUpdate, ThreadState } from '@caribou/contracts';
+import type { CommandAudit, Content, FileExpectation, StateUpdate, ThreadState } from '@caribou/contracts';
 import { z } from 'zod';
 import type { RunContext } from './run-context.js';
 
@@ -25,6 +25,8 @@ export interface ToolContext {
   readonly state: ThreadState;
   /** What the rules said of the command; it goes on record with what runs. */
   readonly audit?: CommandAudit;
+  /** What the agent knows of the file it is about to change; the change is refused when the file is another one. */
+  readonly expectedFile?: FileExpectation;
 }
 
 /** A tool that a model is not told of before the agent looked it up, when tool search is on. */

@@ -12,6 +12,7 @@ export {
   type Probe,
   type SandboxDriver,
 } from './driver.js';
+export { fileHash, sha256Of } from './file-hash.js';
 export { type FileRefusal, FileRefusedError, QuotaExceededError } from './file-refused.js';
 export {
   findFiles,
@@ -26,7 +27,7 @@ export type { SandboxNetwork } from './sandbox-network.js';
 export { sandboxIdOf } from './sandbox-id.js';
 export { DEFAULT_SANDBOX_LIMITS, type SandboxSettings } from './settings.js';
 export { occurrences, replaceAt } from './text-edit.js';
-export { readTextRange } from './text-range.js';
+export { MAX_TEXT_FILE_BYTES, readTextRange } from './text-range.js';
 export { type ThreadFiles, threadFiles } from './thread-files.js';
 export type { FileEntry, StagedFile } from './upload-intake.js';
 export { type UserFiles, userFiles } from './user-files.js';

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -28,6 +29,7 @@ describe('readTextRange', () => {
       totalBytes: 8,
       totalLines: 4,
       truncated: false,
+      sha256: createHash('sha256').update('a\nb\nc\nd\n').digest('hex'),
     });
     expect(await rangeOf('a\nb', { startLine: 2, maxBytes: 100 })).toMatchObject({ text: 'b', totalLines: 2 });
     expect(await rangeOf('a\n', { startLine: 9, maxBytes: 100 })).toMatchObject({
@@ -35,7 +37,9 @@ describe('readTextRange', () => {
       totalLines: 1,
       truncated: false,
     });
-    expect(await rangeOf('', { maxBytes: 100 })).toEqual({ text: '', totalBytes: 0, totalLines: 0, truncated: false });
+    expect(await rangeOf('', { maxBytes: 100 })).toMatchObject({
+      ...{ text: '', totalBytes: 0, totalLines: 0, truncated: false },
+    });
   });
 
   test('cuts at a whole character and says so', async () => {

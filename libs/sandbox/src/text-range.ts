@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { FileRefusedError } from './file-refused.js';
 
@@ -21,6 +22,8 @@ export interface TextRange {
   readonly totalLines: number;
   /** True when `maxBytes` cut the range; the text then ends at a whole character. */
   readonly truncated: boolean;
+  /** Of the whole file, in hex. */
+  readonly sha256: string;
 }
 
 /** The longest beginning of `bytes` that does not end inside a UTF-8 sequence. */
@@ -75,6 +78,7 @@ function scanChunk(scan: Scan, chunk: Buffer, range: LineRange): void {
 export async function readTextRange(handle: FileHandle, path: string, range: LineRange): Promise<TextRange> {
   const scan: Scan = { line: 1, totalBytes: 0, keptBytes: 0, dropped: false, kept: [] };
   const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+  const hash = createHash('sha256');
   let endsWithNewline = true;
   for (;;) {
     const { bytesRead } = await handle.read(buffer, 0, CHUNK_BYTES, scan.totalBytes);
@@ -82,6 +86,7 @@ export async function readTextRange(handle: FileHandle, path: string, range: Lin
     const chunk = buffer.subarray(0, bytesRead);
     if (chunk.includes(0)) throw new FileRefusedError('binary', path);
     scanChunk(scan, chunk, range);
+    hash.update(chunk);
     scan.totalBytes += bytesRead;
     endsWithNewline = chunk[bytesRead - 1] === NEWLINE;
     if (scan.totalBytes > MAX_TEXT_FILE_BYTES) throw new FileRefusedError('too_large', path);
@@ -92,5 +97,6 @@ export async function readTextRange(handle: FileHandle, path: string, range: Lin
     totalBytes: scan.totalBytes,
     totalLines: endsWithNewline ? scan.line - 1 : scan.line,
     truncated: scan.dropped,
+    sha256: hash.digest('hex'),
   };
 }

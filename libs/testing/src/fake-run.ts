@@ -1,4 +1,12 @@
-import { type HumanMessage, newId, type NextNode, type RunEvent, type ThreadState } from '@caribou/contracts';
+import { createHash } from 'node:crypto';
+import {
+  type FileExpectation,
+  type HumanMessage,
+  newId,
+  type NextNode,
+  type RunEvent,
+  type ThreadState,
+} from '@caribou/contracts';
 import {
   type Clock,
   type ExecOutcome,
@@ -137,10 +145,12 @@ export function fakeSandbox(
       const text = files.get(path);
       if (text === undefined) return Promise.resolve({ outcome: 'refused', reason: 'not_found' });
       const size = { totalBytes: Buffer.byteLength(text), totalLines: text.split('\n').length, truncated: false };
-      return Promise.resolve({ outcome: 'ok', text, ...size });
+      return Promise.resolve({ outcome: 'ok', text, ...size, sha256: sha256Of(text) });
     },
-    write(_scope, { key, path, content, append }) {
+    write(_scope, { key, path, content, append, expected }) {
       acquired = true;
+      if (!written.has(key) && isAnother(files.get(path), expected))
+        return Promise.resolve({ outcome: 'refused', reason: 'changed' });
       if (!written.has(key)) files.set(path, append ? `${files.get(path) ?? ''}${content}` : content);
       written.add(key);
       return Promise.resolve({ outcome: 'ok', bytes: Buffer.byteLength(content) });
@@ -158,6 +168,12 @@ export function fakeSandbox(
   };
 }
 
+const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** Whether there is a file, and it is not the expected one. */
+const isAnother = (text: string | undefined, expected: FileExpectation | undefined): boolean =>
+  text !== undefined && expected !== undefined && sha256Of(text) !== expected.sha256;
+
 /** Listing, edits and looks at the files in memory; searching is left to the tests that need an answer. */
 function fakeFiles(
   files: Map<string, string>,
@@ -165,9 +181,11 @@ function fakeFiles(
 ): Pick<SandboxPort, 'edit' | 'list' | 'glob' | 'grep' | 'readBytes' | 'stat'> {
   const noSearch = () => Promise.reject(new Error('the fake sandbox does not search'));
   return {
-    edit(_scope, { key, path, oldText, newText, replaceAll }) {
+    edit(_scope, { key, path, oldText, newText, replaceAll, expected }) {
       const text = files.get(path);
       if (text === undefined) return Promise.resolve({ outcome: 'refused', reason: 'not_found' });
+      if (!edited.has(key) && isAnother(text, expected))
+        return Promise.resolve({ outcome: 'refused', reason: 'changed' });
       const parts = text.split(oldText);
       const count = edited.has(key) ? 1 : parts.length - 1;
       if (count === 0 || (count > 1 && !replaceAll)) return Promise.resolve({ outcome: 'not_unique', count });

@@ -1,4 +1,11 @@
-import { type AnyTool, defineTool, type ReadOutcome, type SandboxPort, type ToolOutcome } from '@caribou/core';
+import {
+  type AnyTool,
+  defineTool,
+  fileMark,
+  type ReadOutcome,
+  type SandboxPort,
+  type ToolOutcome,
+} from '@caribou/core';
 import { z } from 'zod';
 import { cutTail } from './cut-text.js';
 import { DESCRIPTION_HINT, failed, refusalText, scopeOf } from './sandbox-request.js';
@@ -39,7 +46,9 @@ export function readFileTool(sandbox: SandboxPort): AnyTool {
         ...(end_line === undefined ? {} : { endLine: end_line }),
       };
       const read = await sandbox.read(scopeOf(context), request, context.run.signal);
-      return read.outcome === 'ok' ? shown(read, { start_line, end_line }) : failed(refused(read.reason, path));
+      if (read.outcome === 'refused') return failed(refused(read.reason, path));
+      const outcome = shown(read, { start_line, end_line });
+      return read.sha256 === undefined ? outcome : { ...outcome, additionalKwargs: fileMark(path, read.sha256) };
     },
   });
 }

@@ -1,3 +1,4 @@
+import type { FileExpectation } from '@caribou/contracts';
 import type { SandboxScope, ToolContext, ToolOutcome } from '@caribou/core';
 
 /** Shown in the interface and kept in logs; executing ignores it. */
@@ -21,4 +22,20 @@ export function refusalText(reason: string, path: string): string | undefined {
     outside: `Path is outside the allowed directories (/mnt/user-data/workspace, /mnt/user-data/uploads, /mnt/user-data/outputs): ${path}`,
   };
   return texts[reason];
+}
+
+/** What a change of a file says of what it expects there. */
+export const expectationOf = ({ expectedFile }: ToolContext): { readonly expected?: FileExpectation } =>
+  expectedFile === undefined ? {} : { expected: expectedFile };
+
+/** Why a file that is not as expected was left alone, and what to do about it. */
+export function changedText(path: string, { expectedFile }: ToolContext): string {
+  const why =
+    expectedFile === undefined || expectedFile.sha256 === null
+      ? `File exists and you have not read it in this conversation: ${path}.`
+      : `File has changed since you last read it, by a command or by a change of your own: ${path}.`;
+  return (
+    `${why} Nothing was written. Call read_file on it (some lines are enough), then make the change. ` +
+    'To replace a file that cannot be read, remove it with bash first, or write to another path.'
+  );
 }

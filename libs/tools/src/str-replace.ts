@@ -1,6 +1,6 @@
 import { type AnyTool, defineTool, type EditOutcome, type SandboxPort, type ToolOutcome } from '@caribou/core';
 import { z } from 'zod';
-import { DESCRIPTION_HINT, failed, refusalText, scopeOf } from './sandbox-request.js';
+import { changedText, DESCRIPTION_HINT, expectationOf, failed, refusalText, scopeOf } from './sandbox-request.js';
 
 /** Most bytes of UTF-8 in one argument, as for write_file. */
 const MAX_TEXT_BYTES = 80 * 1024;
@@ -29,8 +29,11 @@ export function strReplaceTool(sandbox: SandboxPort): AnyTool {
       if (bytes > MAX_TEXT_BYTES) {
         return failed(`Text is ${bytes} bytes; at most ${MAX_TEXT_BYTES} bytes can be replaced at once: ${path}`);
       }
-      const request = { key: context.key, path, oldText: old_str, newText: new_str, replaceAll: replace_all };
-      return answer(await sandbox.edit(scopeOf(context), request, context.run.signal), input);
+      const texts = { oldText: old_str, newText: new_str, replaceAll: replace_all };
+      const request = { key: context.key, path, ...texts, ...expectationOf(context) };
+      const edited = await sandbox.edit(scopeOf(context), request, context.run.signal);
+      if (edited.outcome === 'refused' && edited.reason === 'changed') return failed(changedText(path, context));
+      return answer(edited, input);
     },
   });
 }

@@ -1,6 +1,6 @@
 import { type AnyTool, defineTool, type SandboxPort } from '@caribou/core';
 import { z } from 'zod';
-import { DESCRIPTION_HINT, failed, refusalText, scopeOf } from './sandbox-request.js';
+import { changedText, DESCRIPTION_HINT, expectationOf, failed, refusalText, scopeOf } from './sandbox-request.js';
 
 /** Most bytes of UTF-8 one call writes: longer arguments are cut by models and break as JSON. */
 const MAX_CONTENT_BYTES = 80 * 1024;
@@ -30,10 +30,11 @@ export function writeFileTool(sandbox: SandboxPort): AnyTool {
       }
       const written = await sandbox.write(
         scopeOf(context),
-        { key: context.key, path, content, append },
+        { key: context.key, path, content, append, ...expectationOf(context) },
         context.run.signal,
       );
       if (written.outcome === 'ok') return { content: 'OK' };
+      if (written.outcome === 'refused' && written.reason === 'changed') return failed(changedText(path, context));
       if (written.outcome === 'refused') return failed(written.message ?? refused(written.reason, path));
       return failed(
         `Writing '${path}' was started, but its outcome is not known (${written.reason}). ` +

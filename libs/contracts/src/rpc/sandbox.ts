@@ -86,6 +86,17 @@ export const SandboxCancel = rpc({
   timeoutMs: 5_000,
 });
 
+const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+
+/**
+ * What the caller takes a file to be that it is about to change: of this content, or not there (null). A file that is
+ * there and is another one is refused as `changed`, checked together with the change.
+ */
+export const FileExpectation = z.object({
+  sha256: Sha256.nullable().describe('Of the whole file; null: there is none'),
+});
+export type FileExpectation = z.infer<typeof FileExpectation>;
+
 /** Reads a text file below the virtual root. Lines are 1-based and inclusive. */
 export const SandboxRead = rpc({
   name: 'read',
@@ -104,6 +115,7 @@ export const SandboxRead = rpc({
       total_bytes: z.number().int(),
       total_lines: z.number().int(),
       truncated: z.boolean(),
+      sha256: Sha256.optional().describe('Of the whole file'),
     }),
     z.object({
       outcome: z.literal('refused'),
@@ -126,12 +138,13 @@ export const SandboxWrite = rpc({
     path: z.string().min(1).max(4096),
     content: z.string().max(MAX_WRITE_BYTES),
     append: z.boolean(),
+    expected: FileExpectation.optional(),
   }),
   reply: z.discriminatedUnion('outcome', [
     z.object({ outcome: z.literal('ok'), bytes: z.number().int() }),
     z.object({
       outcome: z.literal('refused'),
-      reason: z.enum(['is_directory', 'not_regular', 'permission', 'outside', 'too_large', 'no_space']),
+      reason: z.enum(['is_directory', 'not_regular', 'permission', 'outside', 'too_large', 'no_space', 'changed']),
       message: refusalMessage,
     }),
     z.object({ outcome: z.literal('unknown'), reason: z.string() }),
@@ -155,6 +168,7 @@ export const SandboxEdit = rpc({
     old_text: z.string().min(1).max(MAX_WRITE_BYTES),
     new_text: z.string().max(MAX_WRITE_BYTES),
     replace_all: z.boolean(),
+    expected: FileExpectation.optional(),
   }),
   reply: z.discriminatedUnion('outcome', [
     z.object({
@@ -174,6 +188,7 @@ export const SandboxEdit = rpc({
         'binary',
         'too_large',
         'no_space',
+        'changed',
       ]),
       message: refusalMessage,
     }),
