@@ -32,6 +32,7 @@ export {
   Content,
   HumanMessage,
   InvalidToolCall,
+  isFromPerson,
   Message,
   REMOVE_ALL,
   RemoveMessage,

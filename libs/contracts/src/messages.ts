@@ -81,6 +81,21 @@ export type RemoveMessage = z.infer<typeof RemoveMessage>;
 /** The id of a RemoveMessage that empties the list. */
 export const REMOVE_ALL = '__remove_all__';
 
+/**
+ * Key of `additional_kwargs`, written by the server only: a client gave the message a name or hid it, as middlewares do
+ * with theirs.
+ */
+export const FROM_CLIENT = 'deerflow_from_client';
+
+/** Whether a message's name and marks are those of a plain message of a person: middlewares name theirs or hide them. */
+export const isPlain = (name: string | null | undefined, marks: Readonly<Record<string, unknown>>): boolean =>
+  [undefined, null, '', 'user-input'].includes(name) && marks['hide_from_ui'] !== true;
+
+/** Whether a person (or their client) wrote the message, and not a middleware. */
+export const isFromPerson = (message: Message): message is HumanMessage =>
+  message.type === 'human' &&
+  (isPlain(message.name, message.additional_kwargs) || message.additional_kwargs[FROM_CLIENT] === true);
+
 /** A piece of a tool call while it streams; `name` and `id` only in the first piece of an `index`. */
 export interface ToolCallChunk {
   readonly name: string | null;

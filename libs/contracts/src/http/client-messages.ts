@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Content, type HumanMessage, type SystemMessage } from '../messages.js';
 import { HumanInputResponse } from '../human-input.js';
+import { Content, FROM_CLIENT, type HumanMessage, isPlain, type SystemMessage } from '../messages.js';
 import { newId } from '../ids.js';
 
 /** What people and SDKs call the two kinds of message a client may write. */
@@ -84,13 +84,14 @@ export const ClientMessage = z.unknown().transform((given, context): HumanMessag
 
 function build(type: 'human' | 'system', fields: z.output<typeof MessageFields>): HumanMessage | SystemMessage {
   const { content, id, name, additional_kwargs } = fields;
-  const kept = Object.entries(additional_kwargs ?? {}).filter(([key]) => !isServerOwned(key));
+  const kept = Object.fromEntries(Object.entries(additional_kwargs ?? {}).filter(([key]) => !isServerOwned(key)));
+  const marks = isPlain(name, kept) ? {} : { [FROM_CLIENT]: true };
   return {
     type,
     id: id === undefined || id === null || id === '' ? newId() : id,
     content,
     ...(name === undefined || name === null ? {} : { name }),
-    additional_kwargs: Object.fromEntries(kept),
+    additional_kwargs: { ...kept, ...marks },
     response_metadata: {},
   };
 }

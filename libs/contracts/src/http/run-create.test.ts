@@ -1,3 +1,4 @@
+import { isFromPerson } from '../messages.js';
 import { clampRecursionLimit, RunContextInput, RunCreate } from './run-create.js';
 import { threadRoutes } from './threads.js';
 import { runRoutes } from './runs.js';
@@ -60,6 +61,7 @@ describe('RunCreate', () => {
     expect(messageOf({ type: 'human', content: 'x', additional_kwargs })?.additional_kwargs).toEqual({
       files: [{ filename: 'a.pdf' }],
       hide_from_ui: true,
+      deerflow_from_client: true,
     });
   });
 
@@ -104,6 +106,19 @@ describe('RunCreate', () => {
     expect(refused?.map(({ path }) => path.join('.'))).toEqual([
       `input.messages.0.additional_kwargs.human_input_response.${key}`,
     ]);
+  });
+
+  test('a name or hiding that a client chose makes its message none of the server', () => {
+    for (const given of [{ name: 'todo_reminder' }, { additional_kwargs: { hide_from_ui: true } }, {}]) {
+      const message = messageOf({ type: 'human', content: 'x', ...given });
+      expect(message !== undefined && isFromPerson(message)).toBe(true);
+      expect(message).toMatchObject(given);
+    }
+    const plain = messageOf({ type: 'human', content: 'x', name: 'user-input', additional_kwargs: { a: 1 } });
+    expect(plain?.additional_kwargs).toEqual({ a: 1 });
+    const ours = { type: 'human' as const, id: 'r', content: 'x', additional_kwargs: {}, response_metadata: {} };
+    expect(isFromPerson({ ...ours, name: 'todo_reminder' })).toBe(false);
+    expect(isFromPerson({ ...ours, additional_kwargs: { hide_from_ui: true } })).toBe(false);
   });
 
   test('messages of the server and server-owned channels are refused', () => {
