@@ -19,11 +19,17 @@ export function currentTurn(messages: readonly ChatMessage[]): Turn {
   const at = humans.at(-1);
   const opener = at === undefined ? undefined : messages[at];
   return {
-    humanText: opener === undefined ? '' : textOf(opener),
+    humanText: opener === undefined ? '' : withoutMarks(textOf(opener)),
     humanCount: humans.length,
     after: at === undefined ? [] : messages.slice(at + 1),
   };
 }
+
+const BEGIN = /(^|\n)<user_input>\n/;
+const END = /\n<\/user_input>\s*$/;
+
+/** A person's text without the two lines that mark it as such for the model. */
+const withoutMarks = (text: string): string => text.replace(BEGIN, '$1').replace(END, '');
 
 /** The text of a message, its text parts joined by line breaks. */
 export function textOf(message: ChatMessage): string {
@@ -35,5 +41,6 @@ export function textOf(message: ChatMessage): string {
 function isHuman(message: ChatMessage): boolean {
   if (message.role !== 'user') return false;
   if (message.name !== undefined && message.name !== 'user-input') return false;
-  return !/^\s*<([\w-]+)>[\s\S]*<\/\1>\s*$/.test(textOf(message));
+  const text = textOf(message);
+  return BEGIN.test(text) || !/^\s*<([\w-]+)>[\s\S]*<\/\1>\s*$/.test(text);
 }

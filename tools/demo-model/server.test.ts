@@ -117,6 +117,21 @@ describe('answers', () => {
     expect(calls.map((call) => call.function?.arguments ?? '').join('')).toBe('{"command": oops');
   });
 
+  test('the lines that mark a person’s words are not part of them', async () => {
+    const words = ['#say one', '#say two'];
+    const block = '<uploaded_files>\n- a.txt\n</uploaded_files>\n\n';
+    const marked = (text: string): string => `<user_input>\n${text}\n</user_input>`;
+    const parts = ['\n<user_input>\n', ...words, '\n</user_input>'].map((part) => ({
+      type: 'text' as const,
+      text: part,
+    }));
+
+    expect(text(await collect(script(marked(words.join('\n')))))).toBe('one');
+    expect(text(await collect(script(`${block}${marked(words.join('\n'))}`)))).toBe('one');
+    expect(text(await collect([{ role: 'user', content: parts }]))).toBe('one');
+    expect(text(await collect(script(marked('<b>#say</b>'))))).toContain('scripted');
+  });
+
   test('a reminder in the middle of a turn does not begin a new one', async () => {
     const call = { id: 'a', type: 'function' as const, function: { name: 'bash', arguments: '{}' } };
     const messages: Message[] = [
