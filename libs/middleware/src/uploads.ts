@@ -50,22 +50,21 @@ const isTold = ({ additional_kwargs }: Message): boolean => 'original_user_conte
 
 type Part = Exclude<HumanMessage['content'], string>[number];
 
-/** Whether a part of a message holds nothing but a block that an earlier sending of it got. */
-function isOldBlock(part: Part): boolean {
+/** A part without blocks that an earlier sending of the message got; none when it holds nothing else. */
+function withoutOldBlock(part: Part): readonly Part[] {
   const text = textOf([part]);
-  return text !== '' && withoutBlock(text) === '';
+  const words = withoutBlock(text);
+  if (words === text) return [part];
+  return words === '' ? [] : [typeof part === 'string' ? words : { ...part, text: words }];
 }
 
 function withBlock(message: HumanMessage, block: string): HumanMessage {
   const { content } = message;
-  const words = withoutBlock(textOf(content));
+  const words = typeof content === 'string' ? withoutBlock(content) : content.flatMap(withoutOldBlock);
   return {
     ...message,
-    content:
-      typeof content === 'string'
-        ? `${block}\n\n${words}`
-        : [{ type: 'text', text: block }, ...content.filter((part) => !isOldBlock(part))],
-    additional_kwargs: { ...message.additional_kwargs, original_user_content: words },
+    content: typeof words === 'string' ? `${block}\n\n${words}` : [{ type: 'text', text: block }, ...words],
+    additional_kwargs: { ...message.additional_kwargs, original_user_content: textOf(words) },
   };
 }
 
