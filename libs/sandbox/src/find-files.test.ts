@@ -46,6 +46,17 @@ describe(listDirectory, () => {
     });
   });
 
+  test('filed results of tools are found by who names their folder, and by nobody else', async () => {
+    write('.tool-results/bash-1.txt', 'needle');
+    const folder = `${ROOT}/.tool-results`;
+
+    expect((await list()).found).toEqual([]);
+    expect((await grep(/needle/)).found).toEqual([]);
+    expect((await list(folder)).found).toEqual([`${folder}/bash-1.txt`]);
+    const inside = await searchLines(files, below(`${folder}/bash-1.txt`), { pattern: /needle/, maxResults: 9 });
+    expect(inside.found).toHaveLength(1);
+  });
+
   test('of /mnt/user-data shows the three directories', async () => {
     write('f');
 

@@ -11,6 +11,8 @@ const ignored: readonly string[] = [
   ...['__pycache__', '.cache', '*.cache', '.pytest_cache', '.mypy_cache', '.ruff_cache', '.turbo', '.parcel-cache'],
   // What builds and test runs put out
   ...['dist', 'build', 'target', 'out', '.next', '.nuxt', '.output', 'coverage', '.coverage', '.nyc_output', 'htmlcov'],
+  // Large results of tools: the agent is told the path of each
+  '.tool-results',
   // Editors
   ...['.idea', '.vscode', '.project', '.classpath', '.settings', '*.swp', '*.swo', '*~'],
   // Logs and temporary files
