@@ -32,7 +32,7 @@ export {
   Content,
   HumanMessage,
   InvalidToolCall,
-  isFromPerson,
+  isFromClient,
   Message,
   REMOVE_ALL,
   RemoveMessage,

@@ -91,8 +91,8 @@ export const FROM_CLIENT = 'deerflow_from_client';
 export const isPlain = (name: string | null | undefined, marks: Readonly<Record<string, unknown>>): boolean =>
   [undefined, null, '', 'user-input'].includes(name) && marks['hide_from_ui'] !== true;
 
-/** Whether a person (or their client) wrote the message, and not a middleware. */
-export const isFromPerson = (message: Message): message is HumanMessage =>
+/** Whether a client wrote the message, for a person or not, rather than a middleware: it proves itself by no name. */
+export const isFromClient = (message: Message): message is HumanMessage =>
   message.type === 'human' &&
   (isPlain(message.name, message.additional_kwargs) || message.additional_kwargs[FROM_CLIENT] === true);
 

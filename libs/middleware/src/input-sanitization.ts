@@ -1,4 +1,4 @@
-import { type Content, type HumanMessage, isFromPerson, type Message, textOf } from '@caribou/contracts';
+import { type Content, type HumanMessage, isFromClient, type Message, textOf } from '@caribou/contracts';
 import { type AgentMiddleware, defuseFrameworkTags } from '@caribou/core';
 
 /** The lines around a person's words. The tag is one of the framework's, so the words cannot hold it. */
@@ -16,7 +16,7 @@ export function inputSanitization(): AgentMiddleware {
     name: 'input-sanitization',
     wrapModelCall(request, next, run) {
       const messages = request.messages.map((message) => {
-        if (!isFromPerson(message)) return message;
+        if (!isFromClient(message)) return message;
         const known = sent.get(message);
         if (known !== undefined) return known;
         const { words, block } = partsOf(message);

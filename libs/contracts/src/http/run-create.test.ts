@@ -1,4 +1,4 @@
-import { isFromPerson } from '../messages.js';
+import { isFromClient } from '../messages.js';
 import { clampRecursionLimit, RunContextInput, RunCreate } from './run-create.js';
 import { threadRoutes } from './threads.js';
 import { runRoutes } from './runs.js';
@@ -111,14 +111,14 @@ describe('RunCreate', () => {
   test('a name or hiding that a client chose makes its message none of the server', () => {
     for (const given of [{ name: 'todo_reminder' }, { additional_kwargs: { hide_from_ui: true } }, {}]) {
       const message = messageOf({ type: 'human', content: 'x', ...given });
-      expect(message !== undefined && isFromPerson(message)).toBe(true);
+      expect(message !== undefined && isFromClient(message)).toBe(true);
       expect(message).toMatchObject(given);
     }
     const plain = messageOf({ type: 'human', content: 'x', name: 'user-input', additional_kwargs: { a: 1 } });
     expect(plain?.additional_kwargs).toEqual({ a: 1 });
     const ours = { type: 'human' as const, id: 'r', content: 'x', additional_kwargs: {}, response_metadata: {} };
-    expect(isFromPerson({ ...ours, name: 'todo_reminder' })).toBe(false);
-    expect(isFromPerson({ ...ours, additional_kwargs: { hide_from_ui: true } })).toBe(false);
+    expect(isFromClient({ ...ours, name: 'todo_reminder' })).toBe(false);
+    expect(isFromClient({ ...ours, additional_kwargs: { hide_from_ui: true } })).toBe(false);
   });
 
   test('messages of the server and server-owned channels are refused', () => {
