@@ -1,5 +1,12 @@
 import type { SandboxBinding } from '@caribou/contracts';
-import type { AgentMiddleware, RunContext, SandboxPort, SandboxScope } from '@caribou/core';
+import type {
+  AgentMiddleware,
+  RunContext,
+  SandboxPort,
+  SandboxScope,
+  ToolCallRequest,
+  ToolOutcome,
+} from '@caribou/core';
 
 /**
  * Keeps the sandbox a tool acquired on first use in the thread's state, and gives it back when the run ends.
@@ -9,10 +16,7 @@ export function sandbox(port: SandboxPort): AgentMiddleware {
   return {
     name: 'sandbox',
     async wrapToolCall(request, next, run) {
-      const outcome = await next(request);
-      const binding = port.binding(scopeOf(run));
-      if (binding === undefined || isSame(binding, request.state.sandbox)) return outcome;
-      return { ...outcome, update: { ...outcome.update, sandbox: binding } };
+      return withBinding(await next(request), request, port.binding(scopeOf(run)));
     },
     async afterAgent(state, run) {
       const scope = scopeOf(run);
@@ -22,6 +26,16 @@ export function sandbox(port: SandboxPort): AgentMiddleware {
       return undefined;
     },
   };
+}
+
+/** The outcome with the sandbox that the run uses, when the thread does not have it yet. */
+export function withBinding(
+  outcome: ToolOutcome,
+  { state }: ToolCallRequest,
+  binding: SandboxBinding | undefined,
+): ToolOutcome {
+  if (binding === undefined || isSame(binding, state.sandbox)) return outcome;
+  return { ...outcome, update: { ...outcome.update, sandbox: binding } };
 }
 
 const scopeOf = (run: RunContext): SandboxScope => ({ userId: run.userId, threadId: run.threadId, epoch: run.epoch });
