@@ -51,4 +51,9 @@ export const MESSAGE_DIFFERENCES: readonly DifferenceGroup[] = [
     differences: lacks('ai message.additional_kwargs', 'tool_calls'),
   },
   { reason: "Versions of the peer's libraries.", scripts: WITH_TOOLS, differences: lacks('tool message', 'metadata') },
+  {
+    reason: 'What read_file shows is marked with the hash of the file, so that no change is made to another one.',
+    scripts: ['parallel-tools'],
+    differences: has('tool message.additional_kwargs', 'file_mark'),
+  },
 ];
