@@ -1,3 +1,4 @@
+export { camelKeys } from './camel-keys.js';
 export type { ChainConfig, ContextSize } from './chain-schema.js';
 export type {
   ApiKey,

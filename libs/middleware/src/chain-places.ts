@@ -3,10 +3,12 @@ import { clarification } from './clarification.js';
 import { danglingToolCall } from './dangling-tool-call.js';
 import { deferredToolFilter } from './deferred-tool-filter.js';
 import { gatedModel } from './gated-model.js';
+import { inputSanitization } from './input-sanitization.js';
 import { lengthFinish } from './length-finish.js';
 import { llmError } from './llm-error.js';
 import { loopDetection } from './loop-detection.js';
 import { memory } from './memory.js';
+import { readBeforeWrite } from './read-before-write.js';
 import { safetyFinish } from './safety-finish.js';
 import { sandbox } from './sandbox.js';
 import { sandboxAudit } from './sandbox-audit.js';
@@ -17,6 +19,8 @@ import { threadData } from './thread-data.js';
 import { todo } from './todo.js';
 import { tokenBudget } from './token-budget.js';
 import { tokenUsage } from './token-usage.js';
+import { toolOutputBudget } from './tool-output-budget.js';
+import { toolResultSanitization } from './tool-result-sanitization.js';
 import { title } from './title.js';
 import { toolError } from './tool-error.js';
 import { uploads } from './uploads.js';
@@ -30,6 +34,24 @@ const quiet = ({ model, gate }: ChainPorts) => (gate === undefined ? model : gat
 
 /** The one order of the chain, outermost first, one line and one reason each. */
 export const places: readonly Place[] = [
+  {
+    name: 'input-sanitization',
+    reason:
+      'outside retries and all that reads a request: every attempt sends words that cannot pass for the framework',
+    absent: (options) => unless(options.inputSanitization?.enabled, 'input_sanitization.enabled is false'),
+    make: () => [inputSanitization()],
+  },
+  {
+    name: 'tool-output-budget',
+    reason: 'outside all that makes or changes an answer of a tool: it sees its final size',
+    absent: ({ toolOutput }) => unless(toolOutput?.enabled, 'tool_output.enabled is false'),
+    make: ({ sandbox: port }, { toolOutput }) => [toolOutputBudget({ sandbox: port }, toolOutput?.limits)],
+  },
+  {
+    name: 'tool-result-sanitization',
+    reason: 'inside the budget, so that what goes into a file is defused too',
+    make: () => [toolResultSanitization()],
+  },
   {
     name: 'thread-data',
     reason: 'before all: later hooks and prompts speak of the directories of the thread',
@@ -64,6 +86,12 @@ export const places: readonly Place[] = [
     make: (ports, options) => [sandboxAudit(ports.sandbox, options.commands)],
   },
   {
+    name: 'read-before-write',
+    reason: 'inside the audit, so that a refused write is on record; outside tool-error: it marks what a read answered',
+    absent: (options) => unless(options.readBeforeWrite?.enabled, 'read_before_write.enabled is false'),
+    make: () => [readBeforeWrite()],
+  },
+  {
     name: 'tool-error',
     reason: 'innermost of the general tool layers: those outside see an answer, never an exception',
     make: () => [toolError()],
@@ -86,7 +114,8 @@ export const places: readonly Place[] = [
   },
   {
     name: 'token-usage',
-    reason: 'behind what changes an answer in afterModel, which runs in reverse: it says what the calls that are left were for',
+    reason:
+      'behind what changes an answer in afterModel, which runs in reverse: it says what the calls that are left were for',
     absent: ({ tokenUsage: options }) => unless(options?.enabled, 'token_usage.enabled is false'),
     make: () => [tokenUsage()],
   },
@@ -142,7 +171,6 @@ export const places: readonly Place[] = [
   {
     name: 'custom',
     reason: 'inside ours: the rules for commands stand outside, and what these see of a request is what is sent',
-    leadOnly: true,
     absent: ({ custom = [] }) => (custom.length > 0 ? undefined : 'extensions.middlewares is empty'),
     make: (_, { custom = [] }) => custom,
   },

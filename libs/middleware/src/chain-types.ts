@@ -9,6 +9,7 @@ import type { SafetyFinishOptions } from './safety-finish.js';
 import type { SubagentLimitOptions } from './subagent-limit.js';
 import type { SummarizationOptions } from './summarization.js';
 import type { TokenBudgetOptions } from './token-budget.js';
+import type { ToolOutputLimits } from './tool-output-limits.js';
 import type { TitleOptions } from './title.js';
 
 export interface ChainPorts {
@@ -37,6 +38,9 @@ export interface ChainOptions {
     readonly model?: ModelPort;
   };
   readonly title?: TitleOptions;
+  readonly inputSanitization?: Switch;
+  readonly toolOutput?: Switch & { readonly limits?: Partial<ToolOutputLimits> };
+  readonly readBeforeWrite?: Switch;
   readonly tokenUsage?: Switch;
   readonly memory?: MemoryOptions;
   /** Deferred tools are hidden until they are looked up: the agent's own tools, and how many may show unasked. Absent: off. */

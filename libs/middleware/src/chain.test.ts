@@ -7,12 +7,16 @@ const namesOf = (chain: readonly { readonly name: string }[]): readonly string[]
 
 /** The whole order, outermost first. A new middleware is put here on purpose, not by copying what comes out. */
 const FULL = [
+  'input-sanitization',
+  'tool-output-budget',
+  'tool-result-sanitization',
   'thread-data',
   'uploads',
   'sandbox',
   'dangling-tool-call',
   'llm-error',
   'sandbox-audit',
+  'read-before-write',
   'tool-error',
   'summarization',
   'todo',
@@ -40,6 +44,9 @@ const SWITCHES: readonly (readonly [name: string, off: ChainOptions, gone: reado
   ['loop detection', { loopDetection: { enabled: false } }, ['loop-detection']],
   ['token budget', { tokenBudget: { enabled: false } }, ['token-budget']],
   ['token usage', { tokenUsage: { enabled: false } }, ['token-usage']],
+  ['input sanitizing', { inputSanitization: { enabled: false } }, ['input-sanitization']],
+  ['the output budget', { toolOutput: { enabled: false } }, ['tool-output-budget']],
+  ['read before write', { readBeforeWrite: { enabled: false } }, ['read-before-write']],
   ['titles', { title: { enabled: false } }, ['title']],
   ['safety finish', { safetyFinish: { enabled: false } }, ['safety-finish']],
   ['memory', { memory: { enabled: false } }, ['memory']],

@@ -1,8 +1,16 @@
-import { buildSystemPrompt, chainOptions, runAgent, switchesOf } from '@caribou/agent';
+import {
+  buildSystemPrompt,
+  chainOptions,
+  type PromptFacts,
+  runAgent,
+  type RunSwitches,
+  switchesOf,
+} from '@caribou/agent';
 import type { Config } from '@caribou/config';
 import type { StateUpdate, ThreadState } from '@caribou/contracts';
 import type {
   AgentMiddleware,
+  AnyTool,
   ConversionStore,
   ModelCatalog,
   ModelGate,
@@ -10,7 +18,7 @@ import type {
   RunContext,
   SandboxPort,
 } from '@caribou/core';
-import { gatedModel, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
+import { deferredToolsSection, gatedModel, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
 import { leadTools } from '@caribou/tools';
 import type { AgentLoop } from '../runs/run-executor.js';
 
@@ -34,30 +42,21 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
   const { models, gate, sandbox, conversions, custom } = ports;
   // The loop's own calls pass the gate in the chain; those that middlewares make on their own pass it here.
   const quiet: ModelCatalog = { names: models.names, get: (name) => gatedModel(models.get(name), gate) };
-  // Schemas are made once: a run must not pay for them.
-  const toolsFor = {
-    reading: leadTools({ sandbox }, { vision: false }),
-    seeing: leadTools({ sandbox }, { vision: true }),
-  };
+  const toolsFor = toolSets(sandbox);
   return ({ host, run, claimed, head, position }) => {
     const { kwargs, llm_call_count: turnsTaken } = claimed.run;
-    const { agent_name: agentName } = run.context;
     const model = models.get(run.context.model_name);
     const switches = switchesOf(run.context, config.chain, model);
     tellIgnored(run, model);
-    const options = { ...chainOptions(config, switches, quiet), custom };
+    const tools = toolsFor(switches);
+    const options = { ...chainOptions(config, { switches, models: quiet, tools }), custom };
     const chain = leadChain({ sandbox, conversions, model, gate }, options);
-    const tools = switches.vision ? toolsFor.seeing : toolsFor.reading;
+    const all = [...tools, ...chain.flatMap((middleware) => middleware.tools ?? [])];
     return runAgent({
       chain,
       tools,
       model,
-      systemPrompt: buildSystemPrompt({
-        toolNames: tools.map((tool) => tool.name),
-        nowMs: run.clock.now(),
-        ...(switches.planMode ? { planGuide: TODO_PROMPT } : {}),
-        ...(agentName === undefined ? {} : { agentName }),
-      }),
+      systemPrompt: buildSystemPrompt(promptFacts(run, switches, { tools: all, toolSearch: options.toolSearch })),
       options: {
         maxTurns: Math.min(kwargs.recursion_limit, config.runner.maxTurnsCap),
         ...(kwargs.interrupt_before === undefined ? {} : { interruptBefore: kwargs.interrupt_before }),
@@ -70,6 +69,36 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
       position,
       turnsTaken,
     });
+  };
+}
+
+/** Tools by what decides about them. Schemas are made once: a run must not pay for them. */
+function toolSets(sandbox: SandboxPort): (switches: RunSwitches) => readonly AnyTool[] {
+  const of = (vision: boolean, clarification: boolean) => leadTools({ sandbox }, { vision, clarification });
+  const asking = [of(false, true), of(true, true)] as const;
+  const silent = [of(false, false), of(true, false)] as const;
+  return ({ vision, clarification }) => (clarification ? asking : silent)[vision ? 1 : 0];
+}
+
+interface Offered {
+  readonly tools: readonly AnyTool[];
+  readonly toolSearch: unknown;
+}
+
+function promptFacts(
+  { context, clock }: RunContext,
+  switches: RunSwitches,
+  { tools, toolSearch }: Offered,
+): PromptFacts {
+  const { agent_name: agentName } = context;
+  const hidden = toolSearch === undefined ? [] : tools.filter(({ deferred }) => deferred !== undefined);
+  const deferredTools = deferredToolsSection(hidden.map(({ name }) => name));
+  return {
+    toolNames: tools.map(({ name }) => name),
+    nowMs: clock.now(),
+    ...(switches.planMode ? { planGuide: TODO_PROMPT } : {}),
+    ...(deferredTools === undefined ? {} : { deferredTools }),
+    ...(agentName === undefined ? {} : { agentName }),
   };
 }
 

@@ -19,7 +19,7 @@ export const chainCatalog = (settings: ChainSettings, models: ModelCatalog): Cha
     const switches = switchesOf(context, settings.chain, model);
     // A gateway loads no code of the operator's: that there is some is all it tells.
     const custom = settings.chain.extensions.middlewares.map(() => ({ name: 'custom' }));
-    const options = { ...chainOptions(settings, switches, models), custom };
+    const options = { ...chainOptions(settings, { switches, models, tools: [] }), custom };
     return {
       switches: {
         model_name: model.name,

@@ -1,11 +1,20 @@
-import type { Config } from '@caribou/config';
-import type { ModelCatalog } from '@caribou/core';
+import { camelKeys, type Config } from '@caribou/config';
+import type { AnyTool, ModelCatalog } from '@caribou/core';
 import type { ChainOptions } from '@caribou/middleware';
 import { retryOptions } from './model-call-options.js';
 import type { RunSwitches } from './run-switches.js';
 
 /** The part of the configuration that the chain is made from. */
 export type ChainSettings = Pick<Config, 'chain' | 'title' | 'commandRules'>;
+
+/** What a run brings to its chain. */
+export interface RunParts {
+  readonly switches: RunSwitches;
+  /** For titles and summaries. */
+  readonly models: ModelCatalog;
+  /** The agent's own tools. */
+  readonly tools: readonly AnyTool[];
+}
 
 function summarizationOptions(
   section: ChainSettings['chain']['summarization'],
@@ -27,9 +36,18 @@ function summarizationOptions(
  *
  * @throws {InvalidRequestError} when the configuration names a model that `models` does not have.
  */
-export function chainOptions(config: ChainSettings, switches: RunSwitches, models: ModelCatalog): ChainOptions {
+export function chainOptions(config: ChainSettings, { switches, models, tools }: RunParts): ChainOptions {
   const { chain, title, commandRules } = config;
+  const { enabled: filesOutput, ...limits } = chain.tool_output;
   return {
+    inputSanitization: chain.input_sanitization,
+    toolOutput: { enabled: filesOutput, limits: camelKeys(limits) },
+    readBeforeWrite: chain.read_before_write,
+    tokenUsage: chain.token_usage,
+    ...(chain.tool_search.enabled
+      ? { toolSearch: { tools, autoPromoteTopK: chain.tool_search.auto_promote_top_k } }
+      : {}),
+    clarification: { enabled: switches.clarification },
     vision: switches.vision,
     commands: commandRules,
     llmError: retryOptions(chain.llm_call),

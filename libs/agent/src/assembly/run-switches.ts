@@ -12,7 +12,7 @@ export interface RunSwitches {
   readonly maxConcurrentSubagents: number;
   /** `task` calls of one run that are carried out. */
   readonly maxTotalSubagents: number;
-  /** The agent has the tool to ask with. */
+  /** The agent has the tool to ask the person with. */
   readonly clarification: boolean;
 }
 
@@ -32,7 +32,7 @@ export function switchesOf(
     subagents: context.subagent_enabled ?? false,
     maxConcurrentSubagents: clamped(context.max_concurrent_subagents ?? subagents.max_concurrent, MAX_CONCURRENT),
     maxTotalSubagents: clamped(context.max_total_subagents ?? subagents.max_total_per_run, MAX_TOTAL),
-    clarification: clarification.enabled,
+    clarification: clarification.enabled && context.non_interactive !== true,
   };
 }
 
