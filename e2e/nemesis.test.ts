@@ -74,6 +74,7 @@ const SCRIPT = (word: string): string =>
     word,
     `#say Working`,
     `#+tool bash ${JSON.stringify({ description: 'a test', command: `echo ${word.replace(' ', '-')} >> /mnt/user-data/workspace/ledger; sleep 0.7; echo ran` })}`,
+    `#tool read_file ${JSON.stringify({ description: 'a test', path: '/mnt/user-data/workspace/notes' })}`,
     `#tool write_file ${JSON.stringify({ description: 'a test', path: '/mnt/user-data/workspace/notes', content: `${word}\n`, append: true })}`,
     '#tokens 20 40',
   ].join('\n');
@@ -126,7 +127,7 @@ describe('random kill -9 of runners, gateways and managers under load', () => {
       expect(messages.filter((message) => message.type === 'human').map((message) => message.content)).toEqual(
         turns.map(({ script }) => script),
       );
-      expect(messages.filter((message) => message.type === 'ai')).toHaveLength(TURNS * 3);
+      expect(messages.filter((message) => message.type === 'ai')).toHaveLength(TURNS * 4);
       expect(transcriptFaults(messages)).toEqual([]);
       expectEffects(
         threadId,
@@ -141,14 +142,14 @@ describe('random kill -9 of runners, gateways and managers under load', () => {
 /** A success in the transcript stands for exactly one effect on disk, an unknown outcome for at most one. */
 function expectEffects(threadId: string, words: readonly string[], messages: readonly Message[]): void {
   const results = messages.filter((message) => message.type === 'tool');
-  expect(results).toHaveLength(words.length * 2);
+  expect(results).toHaveLength(words.length * 3);
   for (const [turn, word] of words.entries()) {
     const files = [
       {
-        result: results[turn * 2],
+        result: results[turn * 3],
         lines: linesOf(stack, threadId, 'ledger').filter((line) => line === word.replace(' ', '-')),
       },
-      { result: results[turn * 2 + 1], lines: linesOf(stack, threadId, 'notes').filter((line) => line === word) },
+      { result: results[turn * 3 + 2], lines: linesOf(stack, threadId, 'notes').filter((line) => line === word) },
     ];
     for (const { result, lines } of files) {
       if (result?.status === 'success') expect(lines).toHaveLength(1);

@@ -52,6 +52,11 @@ export const MESSAGE_DIFFERENCES: readonly DifferenceGroup[] = [
   },
   { reason: "Versions of the peer's libraries.", scripts: WITH_TOOLS, differences: lacks('tool message', 'metadata') },
   {
+    reason: 'An answer says what its tokens were for.',
+    scripts: ANSWERED,
+    differences: has('ai message.additional_kwargs', 'token_usage_attribution'),
+  },
+  {
     reason: 'What read_file shows is marked with the hash of the file, so that no change is made to another one.',
     scripts: ['parallel-tools'],
     differences: has('tool message.additional_kwargs', 'file_mark'),

@@ -1,10 +1,8 @@
 import {
   ANSWERED,
   CANCELLED,
-  ENDED,
   EVERY,
   FAILED,
-  STREAMED,
   WITH_TOOLS,
   has,
   lacks,
@@ -26,14 +24,15 @@ const PEER_CONFIG = [
 export const CHECKPOINT_DIFFERENCES: readonly DifferenceGroup[] = [
   {
     reason: "The input checkpoint holds the input: the peer's empty one, of before the input, is left out.",
-    scripts: STREAMED,
+    scripts: ANSWERED,
     differences: ['- frame checkpoints(loop)', '- frame debug(checkpoint)'],
   },
   { reason: 'The same.', scripts: EVERY, differences: ['+ human message'] },
   {
-    reason: 'The same: the only checkpoint of the run is the first of the thread.',
-    scripts: CANCELLED,
-    differences: lacks('debug(checkpoint).payload', 'parent_checkpoint', 'parent_config'),
+    reason:
+      'A checkpoint that the peer does not make: the message of a failed model, or the title of a first run that is cancelled.',
+    scripts: [...FAILED, ...CANCELLED],
+    differences: ['+ frame values', '~ frame debug(checkpoint) at another place'],
   },
   {
     reason: 'History can be searched by run.',
@@ -50,7 +49,7 @@ export const CHECKPOINT_DIFFERENCES: readonly DifferenceGroup[] = [
   },
   {
     reason: 'The same.',
-    scripts: ENDED,
+    scripts: EVERY,
     differences: [
       ...lacks('debug(checkpoint).payload.parent_config', ...PEER_CONFIG),
       ...has('debug(checkpoint).payload.parent_config', 'configurable.checkpoint_map'),
@@ -136,10 +135,8 @@ export const FAILURE_DIFFERENCES: readonly DifferenceGroup[] = [
       '+ frame messages/metadata',
       '+ frame messages/partial(ai)',
       '+ frame updates(model_request)',
-      '+ frame values',
       '+ result of the model_request task.messages',
       '- error of the model_request task',
-      '~ frame debug(checkpoint) at another place',
       '~ streamed: [{"type":"ai","usageChunks":0,"equalsWhole":null}]',
       '~ streamed: [{"type":"ai","usageChunks":0,"equalsWhole":true}]',
     ],

@@ -1,12 +1,20 @@
 import { runAgent } from '@caribou/agent';
 import type { HumanMessage } from '@caribou/contracts';
-import { type AgentMiddleware, type ModelPort, type RunContext, silentLogger, systemClock } from '@caribou/core';
+import {
+  type AgentMiddleware,
+  type ModelPort,
+  type RunContext,
+  type SandboxPort,
+  silentLogger,
+  systemClock,
+} from '@caribou/core';
+import { leadChain } from '@caribou/middleware';
 import { median } from './sample.js';
 
 /** What a chain costs in one process, with a model that answers at once and nothing stored. */
 export interface ChainCost {
   /** Middlewares with six trivial hooks each, as many as our own chain has at most. */
-  readonly trivial: number;
+  readonly middlewares: number;
   /** Microseconds a model call takes with no middleware. */
   readonly bareMicros: number;
   /** Microseconds those hooks add to a model call. */
@@ -20,12 +28,9 @@ export interface ChainCost {
 
 const ROUNDS = 9;
 
-/**
- * Measures `turns` runs of one model call each per round, the three chains in turn, and takes the median round.
- *
- * @param own our own chain with everything on, over ports that answer at once
- */
-export async function chainCost(own: readonly AgentMiddleware[], turns: number): Promise<ChainCost> {
+/** Measures `turns` runs of one model call each per round, the three chains in turn, and takes the median round. */
+export async function chainCost(turns: number): Promise<ChainCost> {
+  const own = wholeChain();
   const chains = [[], own.map((_, index) => trivial(index)), own];
   const micros: number[][] = [[], [], []];
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -33,7 +38,7 @@ export async function chainCost(own: readonly AgentMiddleware[], turns: number):
   }
   const [bare = 0, withTrivial = 0, withOwn = 0] = micros.map(median);
   return {
-    trivial: own.length,
+    middlewares: own.length,
     bareMicros: bare,
     trivialMicros: withTrivial - bare,
     ownMicros: withOwn - bare,
@@ -62,6 +67,22 @@ async function oneTurn(chain: readonly AgentMiddleware[]): Promise<void> {
     position: 'start',
   });
   if (outcome.kind !== 'finished') throw new Error(`the run ended as ${outcome.kind}`);
+}
+
+/** Our chain with everything on. A turn without tools asks its sandbox for nothing but to be let go. */
+function wholeChain(): readonly AgentMiddleware[] {
+  const sandbox = { binding: () => undefined, release: () => Promise.resolve() };
+  return leadChain(
+    { sandbox: sandbox as unknown as SandboxPort, model: instantModel },
+    {
+      vision: true,
+      planMode: true,
+      subagents: {},
+      tokenBudget: { enabled: true },
+      toolSearch: { tools: [] },
+      summarization: { enabled: true, trigger: { type: 'tokens', value: 32_000 } },
+    },
+  );
 }
 
 const nothing = (): Promise<undefined> => Promise.resolve(undefined);

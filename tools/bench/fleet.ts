@@ -14,6 +14,8 @@ export interface FleetOptions {
   /** Folder for CPU profiles of the gateway and the agent-runner. */
   readonly profileDir?: string;
   readonly runnerSlots?: number;
+  /** Lines of config.yaml. */
+  readonly config?: string;
   /** Default: bwrap. */
   readonly sandboxDriver?: 'bwrap' | 'docker';
 }
@@ -76,7 +78,10 @@ async function startAll(around: Surroundings, options: FleetOptions): Promise<Om
   const homeDir = join(around.folder, 'data');
   const configPath = join(around.folder, 'config.yaml');
   const slots = options.runnerSlots === undefined ? '' : `runner:\n  slots: ${options.runnerSlots}\n`;
-  await writeFile(configPath, `sandbox:\n  driver: ${options.sandboxDriver ?? 'bwrap'}\n${slots}`);
+  await writeFile(
+    configPath,
+    `sandbox:\n  driver: ${options.sandboxDriver ?? 'bwrap'}\n${slots}${options.config ?? ''}`,
+  );
   const redisUrl = `redis://127.0.0.1:${redis.port}`;
   const natsUrl = `nats://127.0.0.1:${nats.port}`;
   const env = {

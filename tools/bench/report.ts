@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { CpuByProcess } from './cpu-time.js';
+import type { ChainCost } from './chain-cost.js';
 import type { IdleCost } from './idle-threads.js';
 import type { LoadResult } from './load.js';
 import type { TurnCost, ValuesCost } from './long-thread.js';
@@ -79,6 +80,16 @@ export function saySandbox(cost: SandboxCost): void {
   row('read of 1 MiB, in four replies', cost.read);
   const { boxes, totalMs, failures } = cost.crowd;
   say(`  ${boxes} new sandboxes at once: a command has run in each after ${fixed(totalMs, 0)} ms, ${failures} failed`);
+}
+
+export function sayChain(cost: ChainCost): void {
+  const { middlewares, bareMicros, trivialMicros, ownMicros, bareTurns, ownTurns } = cost;
+  say();
+  say('The chain in one process, a model that answers at once, nothing stored');
+  say(
+    `a turn without middlewares: ${fixed(bareMicros)} µs; ${middlewares} of them with six trivial hooks add ${fixed(trivialMicros)} µs, our own with everything on ${fixed(ownMicros)} µs`,
+  );
+  say(`turns per second of this loop alone: ${fixed(bareTurns, 0)} without, ${fixed(ownTurns, 0)} with our own`);
 }
 
 export function sayIdle({ threads, before, after, cpuMsPerThread }: IdleCost): void {

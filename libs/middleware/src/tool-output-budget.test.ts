@@ -58,8 +58,8 @@ describe(toolOutputBudget, () => {
     expect(path).toMatch(new RegExp(`^${FOLDER}/web_fetch-call_1-[0-9a-f]{12}\\.txt$`));
     expect(outcome).toEqual({
       content:
-        `Error: begin\nline of\n\n[1291 of 1321 characters (102 lines) are left out here. The whole result of web_fetch is in ` +
-        `${path}. Read what you need of it with read_file, giving start_line and end_line, or search it with grep.]` +
+        `Error: begin\nline of\n\n[1291 of 1321 characters (102 lines) are left out here. The whole result of web_fetch is in '` +
+        `${path}'. Read what you need of it with read_file, giving start_line and end_line, or search it with grep.]` +
         '\n\nt\nthe end\n',
       isError: true,
       additionalKwargs: { a: 1, tool_output: { chars: 1321, path } },

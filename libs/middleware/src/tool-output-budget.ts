@@ -67,7 +67,7 @@ function withPath(
       facts.chars / facts.lines > LONG_LINE_CHARS
         ? 'Its lines are long: take parts out with bash (head -c, cut).'
         : 'Read what you need of it with read_file, giving start_line and end_line, or search it with grep.';
-    return `${omittedText(facts)} ${what} is in ${filed.path}. ${how}`;
+    return `${omittedText(facts)} ${what} is in '${filed.path}'. ${how}`;
   });
 }
 
