@@ -3,12 +3,9 @@ export type { ChainConfig, ContextSize } from './chain-schema.js';
 export type {
   ApiKey,
   ClocksConfig,
-  CommandRulesConfig,
   Config,
   HttpConfig,
   ModelConfig,
-  RunnerConfig,
-  TitleConfig,
 } from './config.js';
 export { ConfigError } from './config-error.js';
 export { loadConfig } from './load-config.js';

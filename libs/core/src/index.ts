@@ -56,7 +56,7 @@ export {
   type SandboxScope,
   type WriteOutcome,
 } from './sandbox-port.js';
-export { type RunSlot, runSlot, type StateSlot, stateSlot } from './state-slot.js';
+export { runSlot, stateSlot } from './state-slot.js';
 export type { HistoryQuery, RunEventLog, RunQuery, ThreadSearch, ThreadStore, ThreadUsage } from './thread-store.js';
 export { type AnyTool, type Deferral, defineTool, type ToolContext, type ToolOutcome } from './tool.js';
 export type {

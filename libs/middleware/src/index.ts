@@ -1,6 +1,6 @@
 export { deferredToolsSection } from './tool-search/deferred-catalog.js';
-export { describeChain, leadChain, type PlaceDescription, subagentChain } from './chain.js';
-export type { ChainOptions, ChainPorts } from './chain-types.js';
+export { describeChain, leadChain } from './chain.js';
+export type { ChainOptions } from './chain-types.js';
 export { ChainRecorder } from './chain-recorder.js';
 export { type HookName, type HookPass, runHooks } from './hooks.js';
 export { gatedModel } from './gated-model.js';
