@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { chainCost } from './chain-cost.js';
+import { chainTurns } from './chain-turns.js';
 import { type Fleet, startFleet } from './fleet.js';
 import { idleThreads } from './idle-threads.js';
 import { alternate, type Load, type LoadResult, measureLoads, simpleTurn, type Subject, tokenDelays } from './load.js';
@@ -141,42 +142,12 @@ const values: Part = async ({ fleet }) => {
   return [];
 };
 
-/** Everything that a configuration can switch off. */
-const LEAST = `title: {enabled: false}
-token_usage: {enabled: false}
-tool_output: {enabled: false}
-loop_detection: {enabled: false}
-read_before_write: {enabled: false}
-safety_finish_reason: {enabled: false}
-clarification: {enabled: false}
-input_sanitization: {enabled: false}
-memory: {enabled: false}
-`;
-/** Everything that a configuration can switch on. */
-const MOST = `summarization: {enabled: true}
-tool_search: {enabled: true}
-token_budget: {enabled: true}
-`;
-
-/** The chain in one process, and what it makes of turns of whole systems, one after the other. */
-async function chain({ times }: Bench): Promise<readonly Budget[]> {
+/** The chain in one process, and what it makes of turns of whole systems. */
+const chain: Part = async ({ times }) => {
   sayChain(await chainCost(times(2_000)));
-  const results: LoadResult[] = [];
-  for (const [name, config] of [
-    ['least', LEAST],
-    ['most', MOST],
-  ] as const) {
-    const fleet = await startFleet({ config });
-    const subject = { target: { ...langGraphTarget('caribou', fleet.apiUrl), name: `caribou, ${name}` }, pids: {} };
-    const pids = { ...fleet.services, ...fleet.servers };
-    await measureLoads([{ ...subject, pids }], { concurrency: 16, turns: times(WARM_UP_TURNS), script: simpleTurn() });
-    const load = { concurrency: FULL_LOAD, turns: times(1_600), script: simpleTurn() };
-    results.push(...(await measureLoads([{ ...subject, pids }], load)));
-    await fleet.stop();
-  }
-  sayLoads(results);
+  sayLoads(await chainTurns({ warmUp: times(WARM_UP_TURNS), turns: times(1_600), concurrency: FULL_LOAD }));
   return [];
-}
+};
 
 /** On this fleet, and on one of its own with containers where there is a Docker engine. */
 async function sandbox({ fleet, times }: Bench): Promise<readonly Budget[]> {
