@@ -10,7 +10,7 @@ const END = '</user_input>';
  * defused. A block that `uploads` put in front of the words stays as it is. The thread keeps what the person wrote.
  */
 export function inputSanitization(): AgentMiddleware {
-  // Messages of the thread are never changed, so each is looked at once per process.
+  // Messages of the thread are never changed, so each is looked at once per run.
   const sent = new WeakMap<Message, Message>();
   return {
     name: 'input-sanitization',

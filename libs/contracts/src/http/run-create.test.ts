@@ -153,6 +153,13 @@ describe('RunCreate', () => {
     expect(RunContextInput.safeParse({ thinking_enabled: 'yes' }).success).toBe(false);
   });
 
+  test('a model goes by `model` too, and an agent name is a plain word', () => {
+    expect(RunContextInput.parse({ model: 'm1' })).toEqual({ model_name: 'm1' });
+    expect(RunContextInput.parse({ model: 'm1', model_name: 'm2' })).toEqual({ model_name: 'm2' });
+    expect(RunContextInput.safeParse({ agent_name: 'poet-2' }).success).toBe(true);
+    expect(RunContextInput.safeParse({ agent_name: '../x' }).success).toBe(false);
+  });
+
   test('a recursion limit is clamped, never refused', () => {
     const limits = { fallback: 100, max: 1_000 };
     const clamped = [5, 1_000, 10_000, 0, -1, 1.5, 'many', null, undefined, Number.NaN].map((asked) =>
