@@ -162,7 +162,7 @@ describe('a conversation', () => {
         expect(ids).toContain(`h${runs.length - 1}`);
         summarized += conversation.state.summary_text === undefined ? 0 : 1;
       }),
-      { numRuns: 200 },
+      { numRuns: 120 },
     );
     expect(summarized).toBeGreaterThan(0);
   });
