@@ -5,6 +5,7 @@ import { DATA_DIRECTORIES, SKILLS_ROOT, VIRTUAL_ROOT } from '@caribou/core';
 import type { ContainerCreateOptions, ContainerInfo, MountSettings } from 'dockerode';
 import { commandEnvironment, WORKING_DIRECTORY } from './command-environment.js';
 import type { BoxInfo, BoxSpec } from './driver.js';
+import { processBounds } from './gvisor.js';
 import { KEEPER } from './identity.js';
 import { EXIT_DIRECTORY, forwarderCommand } from './sandbox-network.js';
 import type { SandboxSettings } from './settings.js';
@@ -24,11 +25,18 @@ const digest = (text: string): string => createHash('sha256').update(text).diges
 
 export const homeLabel = (settings: SandboxSettings): string => digest(settings.hostHomeDir ?? settings.homeDir);
 
+/** Ends a while after it is told to, so that whoever told it is done by then; see stopSeconds(). */
+const END_WHEN_TOLD = "trap 'sleep 0.5; exit' TERM";
+
 /** PID 1's command: it waits, and its keeper reaps. Any shell and any sleep know these words. */
-const WAIT_FOREVER = ['/bin/sh', '-c', 'while :; do sleep 86400; done'];
+const WAIT_FOREVER = ['/bin/sh', '-c', `${END_WHEN_TOLD}; while :; do sleep 86400 & wait; done`];
 
 /** The same, with a forwarder that is started again when it ends: the box's memory limit may have hit it. */
-const FORWARD_FOREVER = ['/bin/sh', '-c', `while :; do ${forwarderCommand('node')}; sleep 1; done`];
+const FORWARD_FOREVER = [
+  '/bin/sh',
+  '-c',
+  `${END_WHEN_TOLD}; while :; do ${forwarderCommand('node')} & wait; sleep 1; done`,
+];
 
 /** Where the engine finds a path below the home. */
 const seenByEngine = ({ homeDir, hostHomeDir }: SandboxSettings, path: string): string =>
@@ -58,6 +66,7 @@ export function containerOptions(
   box: BoxSpec,
 ): ContainerCreateOptions {
   const { limits, exitDirectory } = settings;
+  const { PidsLimit, Ulimits } = processBounds(settings);
   const exit: MountSettings[] =
     exitDirectory === undefined
       ? []
@@ -83,8 +92,9 @@ export function containerOptions(
       Memory: limits.memoryBytes,
       MemorySwap: limits.memoryBytes,
       NanoCpus: Math.round(limits.cpus * 1e9),
-      PidsLimit: limits.pids,
+      PidsLimit,
       Ulimits: [
+        ...Ulimits,
         { Name: 'nofile', Soft: limits.openFiles, Hard: limits.openFiles },
         { Name: 'fsize', Soft: limits.fileBytes, Hard: limits.fileBytes },
         { Name: 'core', Soft: 0, Hard: 0 },

@@ -16,6 +16,7 @@ import {
   type SandboxDriver,
 } from './driver.js';
 import { ExitSockets } from './exit-sockets.js';
+import { processesOfCommand, stopSeconds } from './gvisor.js';
 import { commandIdentity, KEEPER } from './identity.js';
 import { NO_EXIT } from './sandbox-network.js';
 import type { SandboxSettings } from './settings.js';
@@ -144,7 +145,13 @@ export class DockerDriver implements SandboxDriver {
     }
     const { commandTimeoutMs, outputCeilingBytes: ceilingBytes } = this.settings.limits;
     const timeoutMs = Math.min(command.timeoutMs, commandTimeoutMs);
-    const engine = { docker: this.docker, identity: this.identity, hasNetwork: this.exits !== undefined };
+    const engine = {
+      docker: this.docker,
+      identity: this.identity,
+      hasNetwork: this.exits !== undefined,
+      processes: processesOfCommand(this.settings),
+      stopSeconds: stopSeconds(this.settings),
+    };
     return runInContainer(engine, this.container(box), { ...command, timeoutMs }, { signal, ceilingBytes });
   }
 
@@ -156,8 +163,12 @@ export class DockerDriver implements SandboxDriver {
   }
 
   private async removeContainer(idOrName: string): Promise<void> {
+    const container = this.docker.getContainer(idOrName);
+    const t = stopSeconds(this.settings);
+    // Where the box does not end by itself, the removal kills it, and tells what keeps it from that.
+    if (t > 0) await withinTime(container.stop({ t })).catch(() => undefined);
     // 404: gone already; 409: being removed by someone else.
-    await unlessStatus(this.docker.getContainer(idOrName).remove({ force: true, v: true }), [404, 409]);
+    await unlessStatus(container.remove({ force: true, v: true }), [404, 409]);
   }
 
   async isAlive(box: BoxSpec): Promise<boolean> {

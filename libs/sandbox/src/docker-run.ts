@@ -11,6 +11,8 @@ import { AWAIT_FORWARDER } from './sandbox-network.js';
 
 /** A kill from inside that has not worked by then is followed by one from outside. */
 const INSIDE_KILL_MS = 2000;
+/** What a command has written arrives within this time after its end. */
+const LAST_OUTPUT_MS = 2000;
 
 /**
  * Ends every process of this user but the shell that says it, also those in other sessions: kill(-1) is repeated until
@@ -19,12 +21,14 @@ const INSIDE_KILL_MS = 2000;
 const SWEEP = 'n=0; while [ $n -lt 5000 ] && kill -9 -1 2>/dev/null; do n=$((n+1)); done';
 
 /**
- * Runs the command ($1) under the best shell there is, with files of at most $2 blocks where that is given, and ends
- * whatever it started, before and after; `first` is done before it begins.
+ * Runs the command ($1) under the best shell there is, with files of at most $2 blocks and at most $3 processes where
+ * these are given, and ends whatever it started, before and after; `first` is done before it begins. Some shells call
+ * the limit of processes -u, others -p.
  */
 const wrapper = (first: string): string => `${SWEEP}
 ${first}
 [ -z "$2" ] || ulimit -f "$2"
+[ -z "$3" ] || ulimit -u "$3" 2>/dev/null || ulimit -p "$3"
 if [ -x /bin/bash ]; then /bin/bash -c "$1"; else /bin/sh -c "$1"; fi
 code=$?
 ${SWEEP}
@@ -38,6 +42,10 @@ interface Engine {
   readonly identity: CommandIdentity;
   /** Whether boxes have an exit; a command begins when it is open. */
   readonly hasNetwork: boolean;
+  /** How many processes a command may have, where its shell has to see to it. */
+  readonly processes: number | undefined;
+  /** How long a box that is started anew may take to end. */
+  readonly stopSeconds: number;
 }
 
 const startExec = (engine: Engine, container: Container, words: readonly string[]): Promise<Exec> =>
@@ -52,25 +60,37 @@ const startExec = (engine: Engine, container: Container, words: readonly string[
     }),
   );
 
+/** How everything in a box was ended: the processes in it, or the box, which has begun anew since. */
+type Killed = 'killed' | 'restarted';
+
+const LOST = '\n[the sandbox was started anew: what was in /tmp is gone]\n';
+
+/** @throws Error unless every process of the command user is found ended */
+async function killInside(engine: Engine, container: Container, isOver: Promise<unknown>): Promise<void> {
+  const exec = await startExec(engine, container, ['/bin/sh', '-c', SWEEP]);
+  const stream = await exec.start({ hijack: true, stdin: false });
+  stream.resume();
+  await finished(stream);
+  // The engine may still count a box as running whose kernel is gone; the exec alone tells.
+  const { ExitCode } = await exec.inspect();
+  if (ExitCode !== 0) throw new Error(`the kill ended with ${ExitCode}`);
+  await isOver;
+}
+
 /**
  * Ends every process of the command user: from inside by kill(-1), as PID 1 and its keeper belong to another user; when
- * `isOver` does not come true in time, by restarting the container, which needs no free process.
+ * `isOver` does not come true in time, by restarting the container, which needs no free process. Tells by which.
  */
-export async function killAll(engine: Engine, container: Container, isOver: Promise<unknown>): Promise<void> {
-  const inside = async (): Promise<void> => {
-    const exec = await startExec(engine, container, ['/bin/sh', '-c', SWEEP]);
-    const stream = await exec.start({ hijack: true, stdin: false });
-    stream.resume();
-    await finished(stream);
-    await isOver;
-  };
+export async function killAll(engine: Engine, container: Container, isOver: Promise<unknown>): Promise<Killed> {
   try {
-    await withinTime(inside(), INSIDE_KILL_MS);
+    await withinTime(killInside(engine, container, isOver), INSIDE_KILL_MS);
+    return 'killed';
   } catch {
     // Whatever kept the inside from working (a full process table, a paused box), the outside does not depend on it.
-    await withinTime(container.restart({ t: 0 })).catch((error: unknown) => {
+    await withinTime(container.restart({ t: engine.stopSeconds })).catch((error: unknown) => {
       if (engineStatus(error) !== 404) throw engineAway(error);
     });
+    return 'restarted';
   }
 }
 
@@ -90,7 +110,8 @@ async function begin(
   try {
     const blocks = command.maxFileBytes === undefined ? '' : String(Math.floor(command.maxFileBytes / BLOCK_BYTES));
     const script = wrapper(engine.hasNetwork ? AWAIT_FORWARDER : '');
-    const exec = await startExec(engine, container, ['/bin/sh', '-c', script, 'sh', command.command, blocks]);
+    const words = ['/bin/sh', '-c', script, 'sh', command.command, blocks, String(engine.processes ?? '')];
+    const exec = await startExec(engine, container, words);
     const stream = await withinTime(exec.start({ hijack: true, stdin: false }));
     return { exec, stream };
   } catch (error) {
@@ -110,13 +131,17 @@ export async function runInContainer(
 ): Promise<BoxResult> {
   const startedMs = performance.now();
   let endedBy: EndedBy = 'exit';
-  let ending: Promise<void> | undefined;
+  let ending: Promise<Killed> | undefined;
   const { exec, stream } = await begin(engine, container, command);
   const over = finished(stream).catch(() => undefined);
   const end = (by: EndedBy): void => {
     if (ending !== undefined) return;
     endedBy = by;
-    ending = killAll(engine, container, over);
+    ending = killAll(engine, container, over).finally(async () => {
+      await withinTime(over, LAST_OUTPUT_MS).catch(() => stream.destroy());
+    });
+    // Whoever waits for the end of the stream hears of a failure after it.
+    ending.catch(() => undefined);
   };
   const onCeiling = (): void => {
     stream.destroy();
@@ -129,17 +154,27 @@ export async function runInContainer(
   const onAbort = (): void => end('cancel');
   options.signal.addEventListener('abort', onAbort, { once: true });
   if (options.signal.aborted) onAbort();
-  try {
-    await over;
-    await ending;
-    const exitCode = endedBy === 'exit' ? await exitCodeOf(exec) : 137;
-    // A shell that was killed could not sweep up behind its command.
-    if (endedBy === 'exit' && exitCode > 128) await killAll(engine, container, Promise.resolve());
-    return { exitCode, ...output.take(), endedBy, durationMs: performance.now() - startedMs };
-  } finally {
-    clearTimeout(timer);
-    options.signal.removeEventListener('abort', onAbort);
-  }
+  await over;
+  clearTimeout(timer);
+  options.signal.removeEventListener('abort', onAbort);
+  const { exitCode, box } =
+    ending === undefined ? await afterExit(engine, container, exec) : { exitCode: 137, box: await ending };
+  const taken = output.take();
+  const stderr = box === 'restarted' ? taken.stderr + LOST : taken.stderr;
+  return { exitCode, ...taken, stderr, endedBy, durationMs: performance.now() - startedMs };
+}
+
+/** The exit code of a command that ended by itself, and what became of its box. */
+async function afterExit(
+  engine: Engine,
+  container: Container,
+  exec: Exec,
+): Promise<{ readonly exitCode: number; readonly box: Killed }> {
+  const exitCode = await exitCodeOf(exec);
+  if (exitCode < 128) return { exitCode, box: 'killed' };
+  // A shell that was killed could not sweep up behind its command, and a box that was lost ends as if it were killed.
+  const box = await killAll(engine, container, Promise.resolve());
+  return { exitCode: box === 'restarted' ? 137 : exitCode, box };
 }
 
 async function exitCodeOf(exec: Exec): Promise<number> {

@@ -6,9 +6,12 @@ import Docker from 'dockerode';
 
 const BUSYBOX = ['/usr/bin/busybox', '/bin/busybox'];
 
+/** The machine's static busybox, if it has one. */
+export const busyboxProgram = (): string | undefined => BUSYBOX.find((path) => existsSync(path));
+
 /** Why no container can be started for a test, or null. Asked in a process of its own, as suites are declared synchronously. */
 export function missingForDocker(): string | null {
-  if (!BUSYBOX.some((path) => existsSync(path))) return 'no busybox for the test image (apt install busybox-static)';
+  if (busyboxProgram() === undefined) return 'no busybox for the test image (apt install busybox-static)';
   const ping = "new (require('dockerode'))().ping().then(() => process.exit(0), () => process.exit(1))";
   return spawnSync(process.execPath, ['-e', ping], { timeout: 5000 }).status === 0
     ? null
@@ -32,7 +35,7 @@ export async function importImage(repository: string, programs: readonly string[
   const [root, archive] = [join(folder, 'root'), join(folder, 'image.tar')];
   try {
     for (const name of ['bin', 'proc', 'tmp', 'etc', 'usr']) mkdirSync(join(root, name), { recursive: true });
-    const busybox = BUSYBOX.find((path) => existsSync(path)) ?? 'busybox';
+    const busybox = busyboxProgram() ?? 'busybox';
     copyFileSync(busybox, join(root, 'bin/busybox'));
     const applets = execFileSync(busybox, ['--list'], { encoding: 'utf8' }).trim().split('\n');
     for (const applet of applets) if (applet !== 'busybox') symlinkSync('busybox', join(root, 'bin', applet));

@@ -2,7 +2,8 @@ export { describeSandboxAbuse } from './conformance/sandbox-abuse.js';
 export { describeFileAbuse } from './conformance/sandbox-file-abuse.js';
 export { describeWorkspaceQuota } from './conformance/workspace-quota.js';
 export { describeSandboxNetwork } from './conformance/sandbox-network.js';
-export { describeSandboxDriver, processesWith } from './conformance/sandbox-driver.js';
+export { describeSandboxDriver } from './conformance/sandbox-driver.js';
+export { ON_GVISOR } from './conformance/box-traits.js';
 export {
   admission,
   ai,
@@ -13,6 +14,8 @@ export {
   textsOf,
   thread,
 } from './conformance/store-fixture.js';
+export { processesInContainers, processesWith } from './box-processes.js';
+export { missingForGvisor } from './gvisor.js';
 export { importImage, missingForDocker } from './docker-image.js';
 export {
   type FakeHost,

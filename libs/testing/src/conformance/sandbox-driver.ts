@@ -1,7 +1,10 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BoxResult, BoxSpec, SandboxDriver, ThreadFiles } from '@caribou/sandbox';
+import { processesWith as processesOfMachine, type ProcessLookup } from '../box-processes.js';
+import { waitFor } from '../wait-for.js';
+import { type BoxTraits, ON_MACHINE_KERNEL } from './box-traits.js';
 
 /** What a driver's own test brings. */
 export interface SandboxDriverUnderTest {
@@ -14,6 +17,10 @@ export interface SandboxDriverUnderTest {
   files(homeDir: string): ThreadFiles;
   /** The user commands run as. */
   readonly uid: number;
+  /** In what its boxes differ from those on the machine's kernel, if in anything. */
+  readonly traits?: BoxTraits;
+  /** Where processes of boxes are seen; the machine's process list when absent. */
+  readonly processesWith?: ProcessLookup;
 }
 
 let marks = 0;
@@ -23,25 +30,9 @@ export const uniqueSleep = (): string => {
   return `86${process.pid}${marks}`;
 };
 
-/** Living processes of this machine whose command line holds the text; boxes share its kernel. */
-export function processesWith(text: string): string[] {
-  return readdirSync('/proc').filter((pid) => {
-    if (!/^\d+$/.test(pid)) return false;
-    try {
-      const state = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.[0];
-      return state !== 'Z' && readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(text);
-    } catch {
-      return false; // It ended while we looked.
-    }
-  });
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 10));
-}
-
 /** The one suite of every SandboxDriver. */
 export function describeSandboxDriver(name: string, underTest: SandboxDriverUnderTest): void {
+  const { traits = ON_MACHINE_KERNEL, processesWith = processesOfMachine } = underTest;
   describe(`${name} as a SandboxDriver`, () => {
     let home: string;
     let driver: SandboxDriver;
@@ -114,12 +105,7 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
         'id -u; grep -E "^(CapInh|CapPrm|CapEff|CapBnd|CapAmb|NoNewPrivs|Seccomp):" /proc/self/status | tr -d "\\t "',
       );
 
-      expect(status.split('\n')).toEqual([
-        String(underTest.uid),
-        ...['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].map((set) => `${set}:0000000000000000`),
-        'NoNewPrivs:1',
-        'Seccomp:2',
-      ]);
+      expect(status.split('\n')).toEqual([String(underTest.uid), ...traits.confinement]);
     });
 
     test('shows nothing of the environment of the process that launches it (D1)', async () => {
@@ -138,19 +124,8 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
     });
 
     test('cannot make namespaces, mount, or change the system (D1, D2)', async () => {
-      const attempts = [
-        'unshare -U true',
-        'unshare -m true',
-        'mount -t tmpfs none /tmp',
-        'touch /x',
-        'touch /usr/x',
-        'touch /etc/x',
-        'touch /dev/x',
-        'mkdir /mnt/x',
-        'mknod /tmp/n b 8 0',
-      ];
-
-      for (const attempt of attempts) expect([attempt, (await run(attempt)).exitCode === 0]).toEqual([attempt, false]);
+      for (const attempt of traits.systemAttempts)
+        expect([attempt, (await run(attempt)).exitCode === 0]).toEqual([attempt, false]);
     });
 
     test('sees the data of its own thread, shared with the host, and of no other (D2)', async () => {
@@ -183,20 +158,20 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
       );
 
       expect(result).toMatchObject({ endedBy: 'timeout', exitCode: 137, stdout: 'before\n' });
-      expect(processesWith(mark)).toEqual([]);
+      expect(await processesWith(mark)).toEqual([]);
     });
 
     test('ends everything when the signal aborts, before or during the command (D3)', async () => {
       const mark = uniqueSleep();
       const during = new AbortController();
       const running = run(`setsid sleep ${mark} & sleep ${mark}`, { signal: during.signal });
-      await until(() => processesWith(mark).length >= 2);
+      await waitFor(async () => (await processesWith(mark)).length >= 2, { what: 'the processes of the command' });
       during.abort();
 
       expect(await running).toMatchObject({ endedBy: 'cancel' });
-      expect(processesWith(mark)).toEqual([]);
+      expect(await processesWith(mark)).toEqual([]);
       expect(await run(`sleep ${mark}`, { signal: AbortSignal.abort() })).toMatchObject({ endedBy: 'cancel' });
-      expect(processesWith(mark)).toEqual([]);
+      expect(await processesWith(mark)).toEqual([]);
     });
 
     test('returns at the end of the command and leaves no background process (D3)', async () => {
@@ -205,7 +180,7 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
       const result = await run(`setsid sleep ${mark} >/dev/null 2>&1 & sleep ${mark} & echo done`);
 
       expect(result).toMatchObject({ exitCode: 0, stdout: 'done\n', endedBy: 'exit' });
-      expect(processesWith(mark)).toEqual([]);
+      expect(await processesWith(mark)).toEqual([]);
     });
 
     test('leaves nothing when a command kills the shell above it (D3)', async () => {
@@ -213,7 +188,7 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
 
       await run(`setsid sleep ${mark} >/dev/null 2>&1 & kill -9 $PPID; kill -9 $$`);
 
-      expect(processesWith(mark)).toEqual([]);
+      expect(await processesWith(mark)).toEqual([]);
     });
 
     test('survives a fork bomb: it ends at the time-out and the next command runs', async () => {
@@ -257,7 +232,7 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
 
       expect(result.endedBy).toBe('output');
       expect(Buffer.byteLength(result.stdout)).toBeLessThanOrEqual(1024);
-      expect(processesWith(mark)).toEqual([]);
+      expect(await processesWith(mark)).toEqual([]);
     });
 
     test('bounds memory and the size of /tmp', async () => {
@@ -292,11 +267,13 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
       const mark = uniqueSleep();
       const successor = await underTest.make(home);
       const left = run(`echo kept > kept; sleep ${mark}`).catch((error: unknown) => error);
-      await until(() => processesWith(mark).length > 0 && existsSync(hostFile('kept')));
+      await waitFor(async () => (await processesWith(mark)).length > 0 && existsSync(hostFile('kept')), {
+        what: 'the command',
+      });
 
       await successor.create({ ...box, managerId: 'm2' }, { fresh: true });
 
-      expect(processesWith(mark)).toEqual([]);
+      expect(await processesWith(mark)).toEqual([]);
       await left;
       const command = { command: 'cat kept', timeoutMs: 10_000, maxOutputBytes: 1024 };
       expect(await successor.exec({ ...box, managerId: 'm2' }, command, new AbortController().signal)).toMatchObject({

@@ -1,6 +1,8 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chownSync, existsSync, readdirSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { findFiles, FileRefusedError, listDirectory, searchLines, userFiles } from '@caribou/sandbox';
+import { ON_MACHINE_KERNEL } from './box-traits.js';
 import { type Canary, openCanary } from './sandbox-canary.js';
 import type { SandboxDriverUnderTest } from './sandbox-driver.js';
 
@@ -65,8 +67,20 @@ function operations({ files, home, box }: Canary) {
   };
 }
 
+/** FIFOs from the machine's side, where those of a command do not get there. */
+async function plantFifos({ hostFile, run }: Canary, uid: number): Promise<void> {
+  expect((await run('mkfifo inside')).exitCode).toBe(0);
+  expect(existsSync(hostFile('workspace/inside'))).toBe(false);
+  for (const directory of ['workspace', 'uploads', 'outputs']) {
+    const fifo = hostFile(`${directory}/fifo`);
+    execFileSync('mkfifo', [fifo]);
+    chownSync(fifo, uid, uid);
+  }
+}
+
 /** What a command may leave for those who look at the files from outside, with any driver. */
 export function describeFileAbuse(name: string, underTest: SandboxDriverUnderTest): void {
+  const { traits = ON_MACHINE_KERNEL } = underTest;
   describe(`${name} with files that lie in wait`, () => {
     let canary: Canary;
     let host: ReturnType<typeof operations>;
@@ -82,6 +96,7 @@ export function describeFileAbuse(name: string, underTest: SandboxDriverUnderTes
 
     test('links, hard links, FIFOs and sockets made in the box are neither read nor written through', async () => {
       const { outside } = canary;
+      if (!traits.showsFifos) await plantFifos(canary, underTest.uid);
       const made = await canary.run(
         [
           `for d in . ../uploads ../outputs; do (cd $d; ln -s ${outside}/f link; ln -s ${outside} dir; ln -s ${outside}/new dangling`,

@@ -6,8 +6,8 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EgressEntry, EgressProxy, parseEgressRule } from '@caribou/egress';
 import type { BoxResult, BoxSpec, SandboxDriver, SandboxNetwork, ThreadFiles } from '@caribou/sandbox';
+import { type ProcessLookup, processesWith } from '../box-processes.js';
 import { waitFor } from '../wait-for.js';
-import { processesWith } from './sandbox-driver.js';
 
 /** What a driver's own test brings. */
 export interface NetworkUnderTest {
@@ -18,6 +18,8 @@ export interface NetworkUnderTest {
   readonly node: string;
   /** Whether a forwarder lives as long as its box, and not only as long as a command. */
   readonly forwarderStays: boolean;
+  /** Where processes of boxes are seen; the machine's process list when absent. */
+  readonly processesWith?: ProcessLookup;
 }
 
 /** Run in a box: prints what comes of a connection, through the proxy or past it. */
@@ -72,14 +74,16 @@ export function describeSandboxNetwork(name: string, underTest: NetworkUnderTest
       return (stdout + stderr).trim();
     };
     const ask = (how: string, host: string, port: number): string => `${underTest.node} net.js ${how} ${host} ${port}`;
-    const forwarders = (): string[] =>
-      processesWith('/run/caribou/forwarder.js').filter((pid) => {
+    const ofThisHome = (word: string): string[] =>
+      processesWith(word).filter((pid) => {
         try {
           return readFileSync(`/proc/${pid}/mountinfo`, 'utf8').includes(home);
         } catch {
           return false; // It ended while we looked.
         }
       });
+    const forwarders = async (): Promise<number> =>
+      (await (underTest.processesWith ?? ofThisHome)('/run/caribou/forwarder.js')).length;
 
     async function startServers(): Promise<void> {
       site = createHttpServer((request, response) => {
@@ -192,9 +196,9 @@ export function describeSandboxNetwork(name: string, underTest: NetworkUnderTest
     test('has a forwarder as long as there is something to forward for, and no longer', async () => {
       const successor = { ...box, managerId: 'm2' };
       await run('true');
-      expect(forwarders()).toHaveLength(underTest.forwarderStays ? 2 : 0);
+      expect(await forwarders()).toBe(underTest.forwarderStays ? 2 : 0);
       const running = run('until [ -e go ]; do sleep 0.1; done');
-      await waitFor(() => forwarders().length === (underTest.forwarderStays ? 2 : 1), { what: 'the forwarder' });
+      await waitFor(async () => (await forwarders()) === (underTest.forwarderStays ? 2 : 1), { what: 'the forwarder' });
       await underTest.files(home).replace(box, '/mnt/user-data/workspace/go', Buffer.from(''));
       await running;
 
@@ -207,7 +211,7 @@ export function describeSandboxNetwork(name: string, underTest: NetworkUnderTest
       await driver.remove(other);
 
       expect(readdirSync(join(home, 'egress'))).toEqual([]);
-      await waitFor(() => forwarders().length === 0, { what: 'the end of the forwarders' });
+      await waitFor(async () => (await forwarders()) === 0, { what: 'the end of the forwarders' });
       for (const spec of [box, other]) await driver.create(spec, { fresh: true });
     }, 120_000);
 

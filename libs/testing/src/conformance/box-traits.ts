@@ -1,0 +1,49 @@
+import { release } from 'node:os';
+
+/** Where boxes rightly differ. What is not here holds for every box. */
+export interface BoxTraits {
+  /** Lines of a process's own status file that say what it may not do, without their blanks. */
+  readonly confinement: readonly string[];
+  /** What a command may try against the system; every attempt must fail. */
+  readonly systemAttempts: readonly string[];
+  /** Looks at the kernel's log that must fail. */
+  readonly kernelLogAttempts: readonly string[];
+  /** Whether the machine sees a FIFO that a command makes among the files of its thread. */
+  readonly showsFifos: boolean;
+}
+
+const noCapabilities = (...sets: string[]): string[] => sets.map((set) => `${set}:0000000000000000`);
+
+const anywhere = [
+  'unshare -m true',
+  'mount -t tmpfs none /tmp',
+  'touch /x',
+  'touch /usr/x',
+  'touch /etc/x',
+  'touch /dev/x',
+  'mkdir /mnt/x',
+];
+
+/** Boxes whose processes are processes of the machine's kernel. */
+export const ON_MACHINE_KERNEL: BoxTraits = {
+  confinement: [...noCapabilities('CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'), 'NoNewPrivs:1', 'Seccomp:2'],
+  systemAttempts: ['unshare -U true', ...anywhere, 'mknod /tmp/n b 8 0'],
+  kernelLogAttempts: ['dmesg'],
+  showsFifos: true,
+};
+
+/** A device of the machine that a node in the box's own memory names; gVisor lets one be made, and knows no such device. */
+const deviceBehindNode = 'rm -f /tmp/n; mknod /tmp/n b 8 0; head -c 1 /tmp/n';
+
+/**
+ * Boxes with gVisor's kernel. That kernel is what a machine's filter of system calls holds back, so there is none of the
+ * machine's around a process inside; its status has no line for ambient capabilities and new privileges, of which there
+ * are none. A user may make a user namespace, in which nothing more must be possible. The log is one that gVisor makes up.
+ * A FIFO is kept in gVisor's memory only.
+ */
+export const ON_GVISOR: BoxTraits = {
+  confinement: [...noCapabilities('CapInh', 'CapPrm', 'CapEff', 'CapBnd'), 'Seccomp:0'],
+  systemAttempts: [...anywhere, deviceBehindNode].flatMap((attempt) => [attempt, `unshare -U sh -c '${attempt}'`]),
+  kernelLogAttempts: ['dmesg | head -n 1 | grep -v gVisor', `dmesg | grep -F ${release()}`],
+  showsFifos: false,
+};
