@@ -16,7 +16,7 @@ import {
   type SandboxDriver,
 } from './driver.js';
 import { ExitSockets } from './exit-sockets.js';
-import { processesOfCommand, stopSeconds } from './gvisor.js';
+import { lostExitCode, processesOfCommand, stopSeconds } from './gvisor.js';
 import { commandIdentity, KEEPER } from './identity.js';
 import { NO_EXIT } from './sandbox-network.js';
 import type { SandboxSettings } from './settings.js';
@@ -151,6 +151,7 @@ export class DockerDriver implements SandboxDriver {
       hasNetwork: this.exits !== undefined,
       processes: processesOfCommand(this.settings),
       stopSeconds: stopSeconds(this.settings),
+      lostExitCode: lostExitCode(this.settings),
     };
     return runInContainer(engine, this.container(box), { ...command, timeoutMs }, { signal, ceilingBytes });
   }

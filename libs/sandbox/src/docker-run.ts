@@ -3,7 +3,7 @@ import { finished } from 'node:stream/promises';
 import type Docker from 'dockerode';
 import type { Container, Exec } from 'dockerode';
 import { WORKING_DIRECTORY } from './command-environment.js';
-import { engineAway, engineStatus, withinTime } from './docker-engine.js';
+import { engineAway, engineStatus, unlessStatus, withinTime } from './docker-engine.js';
 import { type BoxCommand, BoxGoneError, type BoxResult, type EndedBy } from './driver.js';
 import type { CommandIdentity } from './identity.js';
 import { CommandOutput } from './output-window.js';
@@ -11,8 +11,10 @@ import { AWAIT_FORWARDER } from './sandbox-network.js';
 
 /** A kill from inside that has not worked by then is followed by one from outside. */
 const INSIDE_KILL_MS = 2000;
-/** What a command has written arrives within this time after its end. */
+/** What a command has written arrives within this time after the end of its box. */
 const LAST_OUTPUT_MS = 2000;
+/** The engine sees the end of a box that a command has taken with it within this time. */
+const LOST_BOX_MS = 5000;
 
 /**
  * Ends every process of this user but the shell that says it, also those in other sessions: kill(-1) is repeated until
@@ -46,6 +48,8 @@ interface Engine {
   readonly processes: number | undefined;
   /** How long a box that is started anew may take to end. */
   readonly stopSeconds: number;
+  /** What a command ends with when its box is lost, where that can be told from others. */
+  readonly lostExitCode: number | undefined;
 }
 
 const startExec = (engine: Engine, container: Container, words: readonly string[]): Promise<Exec> =>
@@ -102,11 +106,13 @@ const sink = (output: CommandOutput, stream: 'out' | 'err'): Writable =>
     },
   });
 
+type Stream = NodeJS.ReadWriteStream & { destroy(): unknown };
+
 async function begin(
   engine: Engine,
   container: Container,
   command: BoxCommand,
-): Promise<{ exec: Exec; stream: NodeJS.ReadWriteStream & { destroy(): unknown } }> {
+): Promise<{ exec: Exec; stream: Stream }> {
   try {
     const blocks = command.maxFileBytes === undefined ? '' : String(Math.floor(command.maxFileBytes / BLOCK_BYTES));
     const script = wrapper(engine.hasNetwork ? AWAIT_FORWARDER : '');
@@ -137,11 +143,9 @@ export async function runInContainer(
   const end = (by: EndedBy): void => {
     if (ending !== undefined) return;
     endedBy = by;
-    ending = killAll(engine, container, over).finally(async () => {
-      await withinTime(over, LAST_OUTPUT_MS).catch(() => stream.destroy());
-    });
-    // Whoever waits for the end of the stream hears of a failure after it.
-    ending.catch(() => undefined);
+    ending = killAll(engine, container, over);
+    // The failure is told below, after the end of the stream.
+    ending.catch(() => stream.destroy());
   };
   const onCeiling = (): void => {
     stream.destroy();
@@ -150,18 +154,49 @@ export async function runInContainer(
   const limits = { maxBytes: command.maxOutputBytes, ceilingBytes: options.ceilingBytes };
   const output = new CommandOutput(limits, onCeiling, command.onOutput);
   engine.docker.modem.demuxStream(stream, sink(output, 'out'), sink(output, 'err'));
-  const timer = setTimeout(() => end('timeout'), command.timeoutMs);
-  const onAbort = (): void => end('cancel');
-  options.signal.addEventListener('abort', onAbort, { once: true });
-  if (options.signal.aborted) onAbort();
+  const watching = new AbortController();
+  endEarly(end, { timeoutMs: command.timeoutMs, signal: options.signal, until: watching.signal });
+  void endWithBox(container, { stream, over, until: watching.signal });
   await over;
-  clearTimeout(timer);
-  options.signal.removeEventListener('abort', onAbort);
+  watching.abort();
   const { exitCode, box } =
     ending === undefined ? await afterExit(engine, container, exec) : { exitCode: 137, box: await ending };
   const taken = output.take();
   const stderr = box === 'restarted' ? taken.stderr + LOST : taken.stderr;
   return { exitCode, ...taken, stderr, endedBy, durationMs: performance.now() - startedMs };
+}
+
+/** Calls `end` at the time-out and when the signal aborts, unless it is over by then. */
+function endEarly(
+  end: (by: EndedBy) => void,
+  { timeoutMs, signal, until }: { timeoutMs: number; signal: AbortSignal; until: AbortSignal },
+): void {
+  const timer = setTimeout(() => end('timeout'), timeoutMs);
+  until.addEventListener('abort', () => clearTimeout(timer), { once: true });
+  signal.addEventListener('abort', () => end('cancel'), { once: true, signal: until });
+  if (signal.aborted) end('cancel');
+}
+
+/** Comes true once the box does not run, or is not there; fails when the engine does. */
+async function boxEnd(container: Container, until?: AbortSignal): Promise<void> {
+  try {
+    await container.wait({ condition: 'not-running', ...(until === undefined ? {} : { abortSignal: until }) });
+  } catch (error) {
+    if (engineStatus(error) !== 404) throw error;
+  }
+}
+
+/** Ends the stream of a command once its box is gone: the engine may never do it then. */
+async function endWithBox(
+  container: Container,
+  { stream, over, until }: { stream: Stream; over: Promise<unknown>; until: AbortSignal },
+): Promise<void> {
+  try {
+    await boxEnd(container, until);
+  } catch {
+    return; // The command is over, or the engine is away, and the stream ends with it.
+  }
+  await withinTime(over, LAST_OUTPUT_MS).catch(() => stream.destroy());
 }
 
 /** The exit code of a command that ended by itself, and what became of its box. */
@@ -170,18 +205,22 @@ async function afterExit(
   container: Container,
   exec: Exec,
 ): Promise<{ readonly exitCode: number; readonly box: Killed }> {
-  const exitCode = await exitCodeOf(exec);
+  const exitCode = await exitCodeOf(exec, container);
   if (exitCode < 128) return { exitCode, box: 'killed' };
+  // While a box dies the engine is best left alone: what is begun in it then may keep the engine from seeing its end.
+  if (exitCode === engine.lostExitCode) await withinTime(boxEnd(container), LOST_BOX_MS).catch(() => undefined);
   // A shell that was killed could not sweep up behind its command, and a box that was lost ends as if it were killed.
   const box = await killAll(engine, container, Promise.resolve());
   return { exitCode: box === 'restarted' ? 137 : exitCode, box };
 }
 
-async function exitCodeOf(exec: Exec): Promise<number> {
+/** An engine that has seen the end of a box forgets the commands in it: they were killed. */
+async function exitCodeOf(exec: Exec, container: Container): Promise<number> {
   try {
     const { ExitCode } = await withinTime(exec.inspect());
     return ExitCode ?? 137;
   } catch (error) {
+    if (engineStatus(error) === 404 && (await unlessStatus(container.inspect(), [404])) !== null) return 137;
     throw engineAway(error);
   }
 }

@@ -47,3 +47,6 @@ export const processesOfCommand = (settings: RuntimeSettings): number | undefine
  * of them: the engine does not answer meanwhile.
  */
 export const stopSeconds = (settings: RuntimeSettings): number => (isGvisor(settings) ? STOP_SECONDS : 0);
+
+/** What a command ends with when gVisor's kernel has died under it: out of memory, or refused a thread. */
+export const lostExitCode = (settings: RuntimeSettings): number | undefined => (isGvisor(settings) ? 128 : undefined);
