@@ -16,8 +16,6 @@ const swcForJsx = {
 };
 
 const shared = {
-  // An upper bound for a machine under load; tests that wait longer say so themselves.
-  testTimeout: 30_000,
   testEnvironment: 'node',
   transform: {
     '^.+\\.tsx$': ['@swc/jest', { ...swcForJsx, swcrc: false }],
@@ -54,6 +52,8 @@ const unit = {
 };
 
 module.exports = {
+  // An upper bound for a machine under load; tests that wait longer say so themselves. Projects have no say in it.
+  testTimeout: 30_000,
   // Most tests wait for servers and processes rather than compute.
   maxWorkers: '100%',
   projects: [

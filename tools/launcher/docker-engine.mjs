@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { dirname } from 'node:path';
+import { gvisorRuntime } from './gvisor-runtime.mjs';
 import { findProgram, searchPath } from './programs.mjs';
 import { tail } from './run-command.mjs';
 import { waitUntil } from './wait-until.mjs';
@@ -31,17 +32,18 @@ export async function useDockerEngine(logFile) {
   const program = findProgram('dockerd', path);
   if (program === undefined) return { state: 'none: dockerd is not installed', stop: nothing };
   if (process.getuid?.() !== 0) return { state: 'none: only root can start dockerd', stop: nothing };
-  return startEngine({ program, setpriv: findProgram('setpriv', path), logFile });
+  const runtime = gvisorRuntime({ path, folder: dirname(logFile) });
+  return startEngine({ command: [program, ...runtime], setpriv: findProgram('setpriv', path), logFile });
 }
 
 /**
- * @param {{ program: string, setpriv: string | undefined, logFile: string }} options
+ * @param {{ command: string[], setpriv: string | undefined, logFile: string }} options
  * @returns {Promise<Engine>}
  */
-async function startEngine({ program, setpriv, logFile }) {
+async function startEngine({ command, setpriv, logFile }) {
   mkdirSync(dirname(logFile), { recursive: true });
   const log = openSync(logFile, 'w');
-  const [file, args] = setpriv === undefined ? [program, []] : [setpriv, ['--pdeathsig', 'TERM', '--', program]];
+  const [file = '', ...args] = setpriv === undefined ? command : [setpriv, '--pdeathsig', 'TERM', '--', ...command];
   const child = spawn(file, args, { detached: true, stdio: ['ignore', log, log] });
   closeSync(log);
   const over = new AbortController();

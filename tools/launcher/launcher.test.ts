@@ -1,5 +1,5 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -99,6 +99,33 @@ describe('ManagedProcess', () => {
 
     expect(stderr).toContain('child did not stop within 0.3 s and is killed');
     expect(stdout).toContain('stopped');
+  });
+});
+
+describe('gvisorRuntime', () => {
+  const argumentsOf = async (folder: string, programs: string) => {
+    const options = JSON.stringify({ path: programs, folder, configFile: join(folder, 'daemon.json') });
+    const { stdout } = await runModule(
+      `import { gvisorRuntime } from './gvisor-runtime.mjs'; console.log(JSON.stringify(gvisorRuntime(${options})));`,
+    );
+    return JSON.parse(stdout) as string[];
+  };
+
+  test('the engine is told of an installed runsc with the flags of boxes, unless it has runtimes of its own', async () => {
+    const folder = mkdtempSync(join(tmpdir(), "caribou-launcher-it's-"));
+    const programs = join(folder, 'programs');
+    expect(await argumentsOf(folder, programs)).toEqual([]);
+
+    mkdirSync(programs);
+    writeFileSync(join(programs, 'runsc'), '#!/bin/sh\necho "$@"\n', { mode: 0o755 });
+    expect(await argumentsOf(folder, programs)).toEqual([`--add-runtime=runsc=${folder}/runsc`]);
+    expect(spawnSync(join(folder, 'runsc'), ['run', 'a box'], { encoding: 'utf8' }).stdout).toBe(
+      '--network=none --host-uds=open run a box\n',
+    );
+
+    writeFileSync(join(folder, 'daemon.json'), '{"runtimes": {}}');
+    expect(await argumentsOf(folder, programs)).toEqual([]);
+    rmSync(folder, { recursive: true, force: true });
   });
 });
 

@@ -13,6 +13,8 @@ const debianPackage = {
   bwrap: 'bubblewrap',
   setpriv: 'util-linux',
   dockerd: 'docker.io',
+  busybox: 'busybox-static',
+  runsc: 'runsc',
 };
 
 /** @typedef {keyof typeof debianPackage} Program */

@@ -24,12 +24,21 @@ const unpacked = inRepository('.caribou', 'servers', 'programs');
 
 /** @returns {Promise<void>} */
 async function install() {
-  /** @type {import('./system-packages.mjs').Program[]} */
+  /** @typedef {import('./system-packages.mjs').Program[]} Programs */
+  /** @type {Programs} */
   const programs = ['nats-server', 'redis-server', 'bwrap', 'setpriv'];
-  if (process.getuid?.() === 0) programs.push('dockerd');
-  const [, missing] = await together(new AbortController().signal, [
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) programs.push('dockerd', 'busybox');
+  // By itself: not every distribution has it, and an installation fails as a whole.
+  /** @type {Programs[]} */
+  const groups = isRoot ? [programs, ['runsc']] : [programs];
+  /** @type {Programs} */
+  const missing = [];
+  await together(new AbortController().signal, [
     (signal) => installPackages({ dev: true, signal }),
-    (signal) => installPrograms({ programs, unpacked, signal }),
+    async (signal) => {
+      for (const group of groups) missing.push(...(await installPrograms({ programs: group, unpacked, signal })));
+    },
   ]);
   if (missing.length > 0)
     warn(`not installed: ${missing.join(', ')}; tests that need it fail or say that they are skipped`);

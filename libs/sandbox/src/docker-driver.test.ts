@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,13 +37,6 @@ async function ready(homeDir: string): Promise<DockerDriver> {
   const probe = await driver.probe();
   if (!probe.ok) throw new Error(probe.reason);
   return driver;
-}
-
-/** Whether the engine knows gVisor; asked in a process of its own as well. */
-function hasRunsc(): boolean {
-  const ask =
-    "new (require('dockerode'))().info().then((i) => process.exit('runsc' in i.Runtimes ? 0 : 1), () => process.exit(1))";
-  return spawnSync(process.execPath, ['-e', ask], { timeout: 5000 }).status === 0;
 }
 
 const reason = missingForDocker();
@@ -116,19 +108,6 @@ if (reason === null) {
       await expect(run('echo no')).rejects.toMatchObject({ name: 'BoxGoneError', code: 'unavailable' });
       await driver.create(box, { fresh: false });
       expect(await run('echo yes')).toMatchObject({ stdout: 'yes\n' });
-    });
-
-    (hasRunsc() ? test : test.skip)('runs and ends commands under gVisor (where the engine has runsc)', async () => {
-      const onRunsc = new DockerDriver({ ...settingsOf(home), runtime: 'runsc' });
-      const command = (text: string, timeoutMs: number) =>
-        onRunsc.exec(box, { command: text, timeoutMs, maxOutputBytes: 8192 }, new AbortController().signal);
-      expect(await onRunsc.probe()).toMatchObject({ ok: true });
-      await onRunsc.create(box, { fresh: true });
-
-      const first = await command('id -u; dmesg | grep -c gVisor; setsid sleep 1000 >/dev/null 2>&1 &', 20_000);
-      expect(first.stdout).toBe(`${commandIdentity().uid}\n1\n`);
-      expect(await command('setsid sleep 1000 & sleep 1000', 2_000)).toMatchObject({ endedBy: 'timeout' });
-      expect(await command('pgrep -x sleep -u 10001; echo next', 20_000)).toMatchObject({ stdout: 'next\n' });
     });
 
     test('says what is missing when there is no such image or no engine', async () => {

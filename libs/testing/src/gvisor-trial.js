@@ -5,6 +5,7 @@
 // reason on stdout.
 
 const { execFileSync } = require('node:child_process');
+const { readdirSync, readFileSync } = require('node:fs');
 const { basename, dirname } = require('node:path');
 const { Readable } = require('node:stream');
 const { text } = require('node:stream/consumers');
@@ -46,6 +47,17 @@ async function begin(box, words) {
   return { output: text(await exec.start({ hijack: true, stdin: false })) };
 }
 
+/** Ends what a box that did not start leaves behind: gVisor's processes are named after it. @param {string} id */
+function endProcessesOf(id) {
+  for (const pid of readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name))) {
+    try {
+      if (readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(id)) process.kill(Number(pid), 'SIGKILL');
+    } catch {
+      // It ended while we looked, or is not ours to end.
+    }
+  }
+}
+
 /** @param {string} busybox */
 async function trial(busybox) {
   const { Runtimes } = await within('the engine', engine.info());
@@ -67,7 +79,7 @@ async function trial(busybox) {
     await within('the kill of a box', box.kill());
     await within('the end of a killed command', killed.output);
   } finally {
-    await within('the removal of a box', box.remove({ force: true }));
+    await within('the removal of a box', box.remove({ force: true })).finally(() => endProcessesOf(box.id));
   }
 }
 

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chownSync, existsSync, readdirSync } from 'node:fs';
+import { chownSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { findFiles, FileRefusedError, listDirectory, searchLines, userFiles } from '@caribou/sandbox';
 import { ON_MACHINE_KERNEL } from './box-traits.js';
@@ -67,12 +67,13 @@ function operations({ files, home, box }: Canary) {
   };
 }
 
+const PLANTED = ['workspace/fifo', 'uploads/fifo', 'outputs/fifo'];
+
 /** FIFOs from the machine's side, where those of a command do not get there. */
 async function plantFifos({ hostFile, run }: Canary, uid: number): Promise<void> {
   expect((await run('mkfifo inside')).exitCode).toBe(0);
   expect(existsSync(hostFile('workspace/inside'))).toBe(false);
-  for (const directory of ['workspace', 'uploads', 'outputs']) {
-    const fifo = hostFile(`${directory}/fifo`);
+  for (const fifo of PLANTED.map(hostFile)) {
     execFileSync('mkfifo', [fifo]);
     chownSync(fifo, uid, uid);
   }
@@ -89,6 +90,7 @@ export function describeFileAbuse(name: string, underTest: SandboxDriverUnderTes
       host = operations(canary);
     }, 60_000);
     afterEach(async () => {
+      for (const fifo of PLANTED) rmSync(canary.hostFile(fifo), { force: true });
       await canary.run('cd ..; rm -rf workspace/* outputs/*; find uploads -type f -exec rm -f {} +; rm -rf uploads/*');
       await canary.expectUntouched();
     }, 90_000);

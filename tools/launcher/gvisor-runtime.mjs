@@ -1,0 +1,26 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { findProgram } from './programs.mjs';
+
+/** Boxes have no network, and reach the one socket that is mounted into them; see README, "Network of sandboxes". */
+const runscFlags = ['--network=none', '--host-uds=open'];
+
+/**
+ * Arguments that make gVisor known to a Docker engine under the name runsc: none when it is not installed, or when the
+ * engine's own configuration names runtimes, beside which it takes no others.
+ *
+ * @param {{ path: string, folder: string, configFile?: string }} options path as in PATH; folder: for a script that is kept
+ * @returns {string[]}
+ */
+export function gvisorRuntime({ path, folder, configFile = '/etc/docker/daemon.json' }) {
+  const runsc = findProgram('runsc', path);
+  if (runsc === undefined || namesRuntimes(configFile)) return [];
+  mkdirSync(folder, { recursive: true });
+  const script = join(folder, 'runsc');
+  writeFileSync(script, `#!/bin/sh\nexec '${runsc.replaceAll("'", String.raw`'\''`)}' ${runscFlags.join(' ')} "$@"\n`);
+  chmodSync(script, 0o755);
+  return [`--add-runtime=runsc=${script}`];
+}
+
+/** @param {string} configFile */
+const namesRuntimes = (configFile) => existsSync(configFile) && readFileSync(configFile, 'utf8').includes('"runtimes"');
