@@ -99,7 +99,7 @@ export const SandboxFile = z
       .string()
       .min(1)
       .optional()
-      .describe('OCI runtime of the docker driver, such as runsc; unset: the engine decides'),
+      .describe('OCI runtime of the docker driver; runsc, or runsc-…: gVisor; unset: the engine decides'),
     host_home_dir: z
       .string()
       .startsWith('/', 'must be an absolute path')
