@@ -38,8 +38,8 @@ const deviceBehindNode = 'rm -f /tmp/n; mknod /tmp/n b 8 0; head -c 1 /tmp/n';
 /**
  * Boxes with gVisor's kernel. That kernel is what a machine's filter of system calls holds back, so there is none of the
  * machine's around a process inside; its status has no line for ambient capabilities and new privileges, of which there
- * are none. A user may make a user namespace, in which nothing more must be possible. The log is one that gVisor makes up.
- * A FIFO is kept in gVisor's memory only.
+ * are none. A command may make a user namespace; what it then tries on the box fails as before. The log is one that gVisor
+ * makes up. A FIFO is kept in gVisor's memory only.
  */
 export const ON_GVISOR: BoxTraits = {
   confinement: [...noCapabilities('CapInh', 'CapPrm', 'CapEff', 'CapBnd'), 'Seccomp:0'],
