@@ -8,7 +8,7 @@ const floors = [
   ['contracts'],
   ['core', 'config', 'observability'],
   ['middleware', 'tools', 'models', 'state', 'bus', 'sandbox', 'skills', 'mcp', 'documents', 'egress', 'extensions'],
-  ['agent', 'nest'],
+  ['agent', 'runs', 'nest'],
 ];
 
 const apps = ['gateway', 'agent-runner', 'sandbox-manager', 'memory-worker', 'subagent-pool'];

@@ -5,6 +5,7 @@ import { type AgentMiddleware, type Logger, systemClock } from '@caribou/core';
 import type { HealthCheck } from '@caribou/nest';
 import { createModelCatalog } from '@caribou/models';
 import { createMetrics, type Metrics, type Tracing } from '@caribou/observability';
+import { RunExecutor, RunRegistry, Sweeper, TurnWorker } from '@caribou/runs';
 import {
   checkRedis,
   createRedis,
@@ -16,10 +17,6 @@ import {
 } from '@caribou/state';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { afterCancel, leadAgent } from './lead-agent/lead-agent.js';
-import { RunExecutor } from './runs/run-executor.js';
-import { RunRegistry } from './runs/run-registry.js';
-import { Sweeper } from './runs/sweeper.js';
-import { TurnWorker } from './runs/turn-worker.js';
 
 /** What the agent-runner stands on; app.module.ts is the only place that builds adapters. */
 export interface RunnerParts {

@@ -19,8 +19,8 @@ import type {
   SandboxPort,
 } from '@caribou/core';
 import { deferredToolsSection, gatedModel, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
+import type { AgentLoop } from '@caribou/runs';
 import { leadTools } from '@caribou/tools';
-import type { AgentLoop } from '../runs/run-executor.js';
 
 export interface LeadAgentPorts {
   readonly models: ModelCatalog;

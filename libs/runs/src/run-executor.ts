@@ -33,7 +33,7 @@ import { handOver, isStoreAway } from './hand-over.js';
 import { recordRun } from './run-recording.js';
 import type { RunRegistry } from './run-registry.js';
 
-/** Runs the loop of one agent; made by the lead agent's builder. */
+/** Runs the loop of one agent; each app that executes runs builds its own. */
 export type AgentLoop = (input: {
   readonly host: LoopHost;
   readonly run: RunContext;

@@ -1,0 +1,4 @@
+export { type AgentLoop, RunExecutor } from './run-executor.js';
+export { RunRegistry } from './run-registry.js';
+export { Sweeper } from './sweeper.js';
+export { TurnWorker } from './turn-worker.js';
