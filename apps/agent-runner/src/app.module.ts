@@ -100,6 +100,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
     tracing,
   });
   bus.subscribeCancels((runId) => registry.nudge(runId));
+  const wakes = bus.wakes('turns');
   const { slots } = runner;
   return {
     bus,
@@ -112,7 +113,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
       { name: 'model', check: () => modelProblem(config) },
     ],
     worker: new TurnWorker({
-      wakes: bus,
+      wakes,
       store,
       executor,
       registry,
@@ -121,7 +122,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
       slots,
       busyNakMs: clocks.busyNakMs,
     }),
-    sweeper: new Sweeper({ store, wakes: bus, clock: systemClock, logger, sweepMs: clocks.sweepMs }),
+    sweeper: new Sweeper({ store, wakes, clock: systemClock, logger, sweepMs: clocks.sweepMs }),
   };
 }
 

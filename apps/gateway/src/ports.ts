@@ -17,7 +17,7 @@ export const SETTINGS = Symbol('GatewaySettings');
 /** What the gateway uses of the bus. */
 export type GatewayBus = Pick<
   Bus,
-  'publishWake' | 'publishCancel' | 'publishEvents' | 'subscribeEvents' | 'checkStreams' | 'hasRunners' | 'request'
+  'wakes' | 'publishCancel' | 'publishEvents' | 'subscribeEvents' | 'checkStreams' | 'request'
 >;
 
 /** The part of the configuration that decides how the gateway answers. */

@@ -1,4 +1,4 @@
-import type { CancelAction, NumberedEvent, OutputPiece } from '@caribou/contracts';
+import type { CancelAction, NumberedEvent, OutputPiece, WakeRole } from '@caribou/contracts';
 import type { Logger, ThreadKey } from '@caribou/core';
 
 /** The JetStream streams by role; names and subjects stand in @caribou/contracts. */
@@ -54,14 +54,15 @@ export interface WakePull {
   idle(): Promise<void>;
 }
 
+/** The wakes of one role, both ends. Wakes of other roles are other streams: the same thread may wait in each. */
 export interface Wakes {
   /**
    * Nudges the runners: the thread may have something to run. Succeeds also when a wake of the thread is waiting already.
    * @throws {UnavailableError} when NATS did not confirm; the pending set in Redis still has the thread, sweepers repeat.
    */
-  publishWake(thread: ThreadKey): Promise<void>;
+  publish(thread: ThreadKey): Promise<void>;
   /** Pulls wakes until stopped; goes on by itself after a lost connection, stream or consumer. */
-  pullWakes(options: PullOptions): WakePull;
+  pull(options: PullOptions): WakePull;
   /** Whether some runner asks for wakes or holds one now. @throws {UnavailableError} */
   hasRunners(): Promise<boolean>;
 }
@@ -120,8 +121,10 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface Bus extends Wakes, RunEvents, Cancels, CommandOutputs, DeadLetters {
+export interface Bus extends RunEvents, Cancels, CommandOutputs, DeadLetters {
   readonly connected: boolean;
+  /** Whoever publishes or pulls for a role names its stream in `BusOptions.streams`. */
+  wakes(role: WakeRole): Wakes;
   /** Resolves at the first moment with a connection (now, if there is one); rejects with the signal's reason. */
   whenConnected(signal?: AbortSignal): Promise<void>;
   /** One round trip to the server. @throws {UnavailableError} when it takes longer than `timeoutMs`. */

@@ -25,7 +25,8 @@ export function connectBus(options: BusOptions): Bus {
   const specs = options.streams.map((role) => streamSpec(role, { ackWaitMs, maxAckPending }));
   const keeper = new StreamKeeper(link, { specs, checkMs, logger });
   const deadLetters = createDeadLetters(link, keeper);
-  const wakes = createWakes({ link, keeper, deadLetters, logger });
+  const parts = { link, keeper, deadLetters, logger };
+  const wakes = { turns: createWakes('turns', parts), subagents: createWakes('subagents', parts) };
   return {
     get connected() {
       return link.connected;
@@ -34,15 +35,13 @@ export function connectBus(options: BusOptions): Bus {
     ping: (timeoutMs) => link.flush(timeoutMs),
     checkStreams: () => keeper.ensure(),
     request: createRequests(link),
-    publishWake: (thread) => wakes.publishWake(thread),
-    pullWakes: (pull) => wakes.pullWakes(pull),
-    hasRunners: () => wakes.hasRunners(),
+    wakes: (role) => wakes[role],
     ...createRunEvents(link, logger),
     ...createCancels(link, logger),
     ...createCommandOutputs(link, logger),
     ...deadLetters,
     close: async (timeoutMs = DRAIN_MS) => {
-      wakes.stop();
+      for (const role of Object.values(wakes)) role.stop();
       try {
         await link.close(timeoutMs);
       } catch (cause) {

@@ -1,4 +1,4 @@
-import { streams } from '@caribou/contracts';
+import { streams, type WakeRole } from '@caribou/contracts';
 import { createInbox, type Msg, nanos } from 'nats';
 import type { Unsubscribe } from './bus.js';
 import { deliveryOf, type Delivery } from './delivery.js';
@@ -13,8 +13,6 @@ const EXPIRES_MS = 6_000;
 const SIGN_OF_LIFE_MS = 1_500;
 const SILENCE_MS = 2 * SIGN_OF_LIFE_MS;
 
-const { name, consumer } = streams.turns;
-const NEXT_SUBJECT = `$JS.API.CONSUMER.MSG.NEXT.${name}.${consumer}`;
 const REQUEST = JSON.stringify({ batch: 1, expires: nanos(EXPIRES_MS), idle_heartbeat: nanos(SIGN_OF_LIFE_MS) });
 
 /** Statuses of the protocol. */
@@ -30,18 +28,22 @@ export interface Answers {
 }
 
 /**
- * Asks the consumer of the wakes for one message at a time. The client library's `next()` makes a subscription, an
+ * Asks the consumer of a role's wakes for one message at a time. The client library's `next()` makes a subscription, an
  * iterator and four timers for each; here all requests share one inbox.
  */
 export class NextMessage {
   private readonly inbox = createInbox();
+  private readonly nextSubject: string;
   private readonly unsubscribe: Unsubscribe;
   private silence: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly link: NatsLink,
+    role: WakeRole,
     private readonly answers: Answers,
   ) {
+    const { name, consumer } = streams[role];
+    this.nextSubject = `$JS.API.CONSUMER.MSG.NEXT.${name}.${consumer}`;
     this.unsubscribe = link.subscribe(this.inbox, (message) => this.hear(message));
   }
 
@@ -52,7 +54,7 @@ export class NextMessage {
   /** Sends a request unless one waits. @throws {UnavailableError} while there is no connection */
   ask(): void {
     if (this.waiting) return;
-    this.link.connection.publish(NEXT_SUBJECT, REQUEST, { reply: this.inbox });
+    this.link.connection.publish(this.nextSubject, REQUEST, { reply: this.inbox });
     this.silence = setTimeout(() => {
       this.over();
       this.answers.onTrouble('a request for a wake got lost');

@@ -1,10 +1,11 @@
-import { streams, turnSubject, UnavailableError } from '@caribou/contracts';
+import { streams, UnavailableError, wakeSubject } from '@caribou/contracts';
 import { silentLogger } from '@caribou/core';
 import { startNats, type TestServer, waitFor } from '@caribou/testing';
 import { connect, type JetStreamManager, type NatsConnection } from 'nats';
 import { type Bus, type BusOptions, connectBus, type PullOptions, type Wake } from './index.js';
 
-const thread = (threadId: string) => ({ userId: 'default', threadId });
+const publish = (bus: Bus, threadId: string): Promise<void> =>
+  bus.wakes('turns').publish({ userId: 'default', threadId });
 
 describe('wakes', () => {
   let nats: TestServer;
@@ -27,7 +28,7 @@ describe('wakes', () => {
   /** A runner that notes what it gets and acks it. */
   const runner = (bus: Bus, options: Partial<PullOptions> = {}) => {
     const wakes: Wake[] = [];
-    const pull = bus.pullWakes({
+    const pull = bus.wakes('turns').pull({
       slots: 4,
       handle: async (wake) => {
         wakes.push(wake);
@@ -54,9 +55,9 @@ describe('wakes', () => {
 
   test('a second wake of a waiting thread is success and is not stored', async () => {
     const bus = await start();
-    await bus.publishWake(thread('t1'));
-    await bus.publishWake(thread('t1'));
-    await bus.publishWake(thread('t2'));
+    await publish(bus, 't1');
+    await publish(bus, 't1');
+    await publish(bus, 't2');
     expect(await waiting()).toBe(2);
   });
 
@@ -64,7 +65,7 @@ describe('wakes', () => {
     const bus = await start();
     const { wakes, threads } = runner(bus);
     const ids = Array.from({ length: 20 }, (_, index) => `t${index}`);
-    await Promise.all(ids.map((id) => bus.publishWake(thread(id))));
+    await Promise.all(ids.map((id) => publish(bus, id)));
     await waitFor(() => wakes.length === 20, { what: 'all wakes' });
     expect(threads().sort()).toEqual(ids.sort());
     expect(wakes.every(({ redelivered }) => !redelivered)).toBe(true);
@@ -83,7 +84,7 @@ describe('wakes', () => {
         await wake.ack();
       },
     });
-    for (let index = 0; index < 5; index += 1) await bus.publishWake(thread(`t${index}`));
+    for (let index = 0; index < 5; index += 1) await publish(bus, `t${index}`);
     await waitFor(() => wakes.length === 2, { what: 'two handlers' });
     const { num_ack_pending, num_pending } = await manager.consumers.info(streams.turns.name, streams.turns.consumer);
     expect({ num_ack_pending, num_pending }).toEqual({ num_ack_pending: 2, num_pending: 3 });
@@ -108,8 +109,8 @@ describe('wakes', () => {
         await wake.ack();
       },
     });
-    await bus.publishWake(thread('held'));
-    await bus.publishWake(thread('silent'));
+    await publish(bus, 'held');
+    await publish(bus, 'silent');
     await waitFor(() => kept.length === 1, { what: 'the held wake' });
     await pull.idle();
     expect(wakes.filter(({ threadId }) => threadId === 'silent').map(({ redelivered }) => redelivered)).toEqual([
@@ -122,7 +123,7 @@ describe('wakes', () => {
   test('a wake given back comes again after its delay, to any runner', async () => {
     const [first, second] = [await start(), await start()];
     const busy = runner(first, { handle: async (wake) => wake.nak(50) });
-    await first.publishWake(thread('t1'));
+    await publish(first, 't1');
     await waitFor(async () => (await manager.consumers.info('TURNS', 'runner')).delivered.consumer_seq > 2, {
       what: 'some naks',
     });
@@ -139,7 +140,7 @@ describe('wakes', () => {
     });
     stopped.pull.stop();
     const { wakes } = runner(other);
-    await other.publishWake(thread('t1'));
+    await publish(other, 't1');
     await waitFor(() => wakes.length === 1, { what: 'the wake at the other' });
     expect(stopped.wakes).toHaveLength(0);
   });
@@ -147,15 +148,15 @@ describe('wakes', () => {
   test('deleted streams and consumers are made again, and pulling goes on', async () => {
     const bus = await start();
     const { wakes } = runner(bus);
-    await bus.publishWake(thread('before'));
+    await publish(bus, 'before');
     await waitFor(() => wakes.length === 1, { what: 'the first wake' });
     await manager.consumers.delete('TURNS', 'runner');
-    await bus.publishWake(thread('no-consumer'));
+    await publish(bus, 'no-consumer');
     await waitFor(() => wakes.length === 2, { what: 'the wake after the consumer was deleted' });
     await manager.streams.delete('TURNS');
     // As the sweeper does: a server that deletes and makes the same stream at once may lose what it confirmed meanwhile.
     const seen = async (): Promise<boolean> => {
-      await bus.publishWake(thread('no-stream'));
+      await publish(bus, 'no-stream');
       return wakes.some(({ threadId }) => threadId === 'no-stream');
     };
     await waitFor(seen, { what: 'the wake after the stream was deleted', timeoutMs: 14_000, everyMs: 200 });
@@ -186,14 +187,14 @@ describe('wakes', () => {
 
   test('kill -9 of the server is survived: wakes stored before and published after it arrive', async () => {
     const bus = await start();
-    await bus.publishWake(thread('before'));
+    await publish(bus, 'before');
     await nats.kill9();
     await waitFor(() => !bus.connected, { what: 'the loss' });
-    await expect(bus.publishWake(thread('during'))).rejects.toThrow(UnavailableError);
+    await expect(publish(bus, 'during')).rejects.toThrow(UnavailableError);
     const { threads } = runner(bus);
     await nats.restart();
     await waitFor(() => bus.connected, { what: 'the reconnect' });
-    await bus.publishWake(thread('after'));
+    await publish(bus, 'after');
     await waitFor(() => threads().length === 2, { what: 'both wakes' });
     expect(threads().sort()).toEqual(['after', 'before']);
   });
@@ -205,7 +206,7 @@ describe('wakes', () => {
       what: 'its request',
     });
     await nats.restart();
-    await waitFor(() => bus.publishWake(thread('t1')).then(() => true), { what: 'a publish' });
+    await waitFor(() => publish(bus, 't1').then(() => true), { what: 'a publish' });
     await waitFor(() => wakes.length === 1, { what: 'the wake' });
   });
 
@@ -215,8 +216,8 @@ describe('wakes', () => {
     await raw.jetstream().publish('turns.default.$strange', 'no json');
     await raw
       .jetstream()
-      .publish(turnSubject('default', 't2'), JSON.stringify({ user_id: 'other', thread_id: 't2', v: 1 }));
-    await bus.publishWake(thread('good'));
+      .publish(wakeSubject('turns', 'default', 't2'), JSON.stringify({ user_id: 'other', thread_id: 't2', v: 1 }));
+    await publish(bus, 'good');
     await waitFor(() => wakes.length === 1, { what: 'the good wake' });
     await waitFor(async () => (await manager.streams.info('DEAD_LETTERS')).state.messages === 2, {
       what: 'the dead letters',
@@ -231,8 +232,8 @@ describe('wakes', () => {
     const { wakes } = runner(bus);
     await raw
       .jetstream()
-      .publish(turnSubject('default', 't1'), JSON.stringify({ user_id: 'default', thread_id: 't1', v: 2 }));
-    await bus.publishWake(thread('good'));
+      .publish(wakeSubject('turns', 'default', 't1'), JSON.stringify({ user_id: 'default', thread_id: 't1', v: 2 }));
+    await publish(bus, 'good');
     await waitFor(() => wakes.length === 1, { what: 'the good wake' });
     await waitFor(async () => (await waiting()) === 1, { what: 'the newer wake to stay' });
   });
@@ -247,7 +248,7 @@ describe('wakes', () => {
         await wake.ack();
       },
     });
-    await bus.publishWake(thread('t1'));
+    await publish(bus, 't1');
     await waitFor(() => calls === 2, { what: 'the redelivery' });
     await pull.idle();
     await waitFor(async () => (await waiting()) === 0, { what: 'an empty stream' });
@@ -261,7 +262,7 @@ describe('wakes', () => {
     await expect(bus.ping(500)).rejects.toThrow(UnavailableError);
     const { wakes } = runner(bus);
     await nats.restart();
-    await waitFor(() => bus.publishWake(thread('t1')).then(() => true), { what: 'a publish' });
+    await waitFor(() => publish(bus, 't1').then(() => true), { what: 'a publish' });
     await waitFor(() => wakes.length === 1, { what: 'the wake' });
   });
 });

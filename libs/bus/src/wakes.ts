@@ -1,11 +1,11 @@
-import { turnSubject } from '@caribou/contracts';
-import type { Logger, ThreadKey } from '@caribou/core';
+import { type WakeRole, wakeSubject } from '@caribou/contracts';
+import type { Logger } from '@caribou/core';
 import type { DeadLetters, PullOptions, WakePull, Wakes } from './bus.js';
 import { isNoResponders, jetStreamCode, jetStreamCodes, natsFailure } from './nats-errors.js';
 import type { NatsLink } from './nats-link.js';
 import type { StreamKeeper } from './stream-keeper.js';
-import { TurnPull } from './turn-pull.js';
 import { encodeWake } from './wake-message.js';
+import { WakePuller } from './wake-puller.js';
 
 const PUBLISH_TIMEOUT_MS = 2_000;
 
@@ -16,24 +16,30 @@ export interface WakeParts {
   readonly logger: Logger;
 }
 
-/** The wakes of the stream TURNS, both ends. */
-export function createWakes(parts: WakeParts): Wakes & { stop(): void } {
-  const pulls = new Set<TurnPull>();
+interface EncodedWake {
+  readonly subject: string;
+  readonly data: Uint8Array;
+}
+
+/** The wakes of a role's stream, both ends; `stop` ends all its pulls. */
+export function createWakes(role: WakeRole, parts: WakeParts): Wakes & { stop(): void } {
+  const pulls = new Set<WakePuller>();
   return {
-    publishWake: async (thread) => {
+    publish: async (thread) => {
+      const wake = { subject: wakeSubject(role, thread.userId, thread.threadId), data: encodeWake(thread) };
       try {
-        await publishOnce(parts.link, thread);
+        await publishOnce(parts.link, wake);
       } catch (cause) {
         if (!isNoResponders(cause)) throw natsFailure('wake a thread', cause);
-        await again(parts, thread);
+        await again(parts, wake);
       }
     },
-    pullWakes: (options: PullOptions): WakePull => {
-      const pull = new TurnPull(parts, options);
+    pull: (options: PullOptions): WakePull => {
+      const pull = new WakePuller(role, parts, options);
       pulls.add(pull);
       return pull;
     },
-    hasRunners: () => parts.keeper.hasPullers('turns'),
+    hasRunners: () => parts.keeper.hasPullers(role),
     stop: () => {
       for (const pull of pulls) pull.stop();
     },
@@ -41,22 +47,19 @@ export function createWakes(parts: WakeParts): Wakes & { stop(): void } {
 }
 
 /** The stream is gone: once more, after making it again. */
-async function again({ link, keeper }: WakeParts, thread: ThreadKey): Promise<void> {
+async function again({ link, keeper }: WakeParts, wake: EncodedWake): Promise<void> {
   await keeper.ensure();
   try {
-    await publishOnce(link, thread);
+    await publishOnce(link, wake);
   } catch (cause) {
     throw natsFailure('wake a thread', cause);
   }
 }
 
-async function publishOnce(link: NatsLink, thread: ThreadKey): Promise<void> {
-  const subject = turnSubject(thread.userId, thread.threadId);
+async function publishOnce(link: NatsLink, { subject, data }: EncodedWake): Promise<void> {
   try {
     await link.whileUp((connection) =>
-      connection
-        .jetstream({ timeout: PUBLISH_TIMEOUT_MS })
-        .publish(subject, encodeWake(thread), { timeout: PUBLISH_TIMEOUT_MS }),
+      connection.jetstream({ timeout: PUBLISH_TIMEOUT_MS }).publish(subject, data, { timeout: PUBLISH_TIMEOUT_MS }),
     );
   } catch (cause) {
     if (jetStreamCode(cause) !== jetStreamCodes.tooManyPerSubject) throw cause;

@@ -81,7 +81,8 @@ export {
   deadLetterSubject,
   runEventsSubject,
   streams,
-  turnSubject,
+  type WakeRole,
+  wakeSubject,
 } from './subjects.js';
 export { OutputPiece } from './command-output.js';
 export { CommandAudit, CommandMatch, CommandRule, CommandVerdict } from './command-rules.js';

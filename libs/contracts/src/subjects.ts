@@ -7,8 +7,13 @@ export const streams = {
   deadLetters: { name: 'DEAD_LETTERS', subjects: ['dead.>'], consumer: 'operator' },
 } as const;
 
+/** Whose work a wake tells of; the first token of its subject. */
+export type WakeRole = Extract<keyof typeof streams, 'turns' | 'subagents'>;
+
 /** The wake of a thread: says that there may be something to run, never what. */
-export const turnSubject = (userId: string, threadId: string): string => `turns.${userId}.${threadId}`;
+export const wakeSubject = (role: WakeRole, userId: string, threadId: string): string =>
+  `${role}.${userId}.${threadId}`;
+
 export const deadLetterSubject = (kind: 'run' | 'malformed', id: string): string => `dead.${kind}.${id}`;
 
 /** Live tail of a run's event log. */

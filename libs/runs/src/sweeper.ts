@@ -7,7 +7,7 @@ const MAX_PER_SWEEP = 500;
 
 export interface SweeperOptions {
   readonly store: Pick<RunStore, 'listUnowned'>;
-  readonly wakes: Pick<Wakes, 'publishWake'>;
+  readonly wakes: Pick<Wakes, 'publish'>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Mean time between two sweeps of this runner. */
@@ -40,7 +40,7 @@ export class Sweeper {
     const threads = await this.options.store.listUnowned(MAX_PER_SWEEP);
     for (const thread of threads) {
       if (this.stopping.signal.aborted) break;
-      await this.options.wakes.publishWake(thread);
+      await this.options.wakes.publish(thread);
     }
     return threads.length;
   }

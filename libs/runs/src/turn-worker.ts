@@ -25,7 +25,7 @@ export class TurnWorker {
   constructor(private readonly options: TurnWorkerOptions) {}
 
   start(): void {
-    this.pull = this.options.wakes.pullWakes({ slots: this.options.slots, handle: (wake) => this.handle(wake) });
+    this.pull = this.options.wakes.pull({ slots: this.options.slots, handle: (wake) => this.handle(wake) });
   }
 
   /** Takes no new wake, lets running turns reach their border within `graceMs`, hands them over. */
@@ -56,6 +56,6 @@ export class TurnWorker {
    */
   private async settle(wake: Wake): Promise<void> {
     await wake.ack();
-    if (await this.options.store.hasWork(wake)) await this.options.wakes.publishWake(wake);
+    if (await this.options.store.hasWork(wake)) await this.options.wakes.publish(wake);
   }
 }

@@ -154,7 +154,7 @@ export class RunsService {
   /** Never rejects: the pending set has the thread, and the sweeper repeats what is lost here. */
   private async wake(key: ThreadKey): Promise<void> {
     try {
-      await this.bus.publishWake(key);
+      await this.bus.wakes('turns').publish(key);
     } catch (error) {
       const fields = { event: 'wake.publish', outcome: 'error', threadId: key.threadId, error };
       if (error instanceof UnavailableError) this.logger.warn(fields, 'the wake was not confirmed');

@@ -12,7 +12,7 @@ export class ReadinessCheck {
 
   constructor(
     @Inject(THREAD_STORE) store: Pick<ThreadStore, 'ping'>,
-    @Inject(BUS) bus: Pick<GatewayBus, 'checkStreams' | 'hasRunners' | 'request'>,
+    @Inject(BUS) bus: Pick<GatewayBus, 'checkStreams' | 'wakes' | 'request'>,
     @Inject(SETTINGS) { problems }: Pick<GatewaySettings, 'problems'>,
   ) {
     this.checks = [
@@ -33,6 +33,6 @@ export class ReadinessCheck {
 const modelCheck = (problems: readonly string[]): Promise<void> =>
   problems.length === 0 ? Promise.resolve() : Promise.reject(new UnavailableError(problems.join('; ')));
 
-async function runnerCheck(bus: Pick<GatewayBus, 'hasRunners'>): Promise<void> {
-  if (!(await bus.hasRunners())) throw new UnavailableError('no agent-runner takes work');
+async function runnerCheck(bus: Pick<GatewayBus, 'wakes'>): Promise<void> {
+  if (!(await bus.wakes('turns').hasRunners())) throw new UnavailableError('no agent-runner takes work');
 }

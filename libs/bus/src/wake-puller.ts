@@ -1,4 +1,4 @@
-import { newId } from '@caribou/contracts';
+import { newId, type WakeRole } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeadLetters, PullOptions, Wake, WakePull } from './bus.js';
@@ -26,7 +26,7 @@ interface PullParts {
  * Asks for one wake at a time while a handler slot is free. Prefetching would start the ack clock of wakes that nobody
  * works on and deliver them twice.
  */
-export class TurnPull implements WakePull {
+export class WakePuller implements WakePull {
   private readonly stopping = new AbortController();
   private readonly running = new Set<Promise<void>>();
   private readonly next: NextMessage;
@@ -34,10 +34,11 @@ export class TurnPull implements WakePull {
   private failures = 0;
 
   constructor(
+    role: WakeRole,
     private readonly parts: PullParts,
     private readonly options: PullOptions,
   ) {
-    this.next = new NextMessage(parts.link, {
+    this.next = new NextMessage(parts.link, role, {
       onMessage: (message) => {
         this.failures = 0;
         this.take(message);
