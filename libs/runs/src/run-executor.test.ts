@@ -1,4 +1,3 @@
-import { setImmediate as nextTurnOfLoop } from 'node:timers/promises';
 import { createMetrics, silentTracing } from '@caribou/observability';
 import { InvalidRequestError, newId, type RunEvent, type RunKwargs, TooLargeError } from '@caribou/contracts';
 import {
@@ -13,8 +12,11 @@ import { runAgent } from '@caribou/agent';
 import { leadChain } from '@caribou/middleware';
 import { createRedis, type RedisConnection, redisEventLog, redisRunStore, redisThreadStore } from '@caribou/state';
 import {
+  deltaTexts,
+  dyingStore,
   type FakeSandbox,
   fakeSandbox,
+  overNetwork,
   scriptedModel,
   type ScriptedModel,
   startRedis,
@@ -78,44 +80,6 @@ async function admitted(): Promise<ThreadKey & { readonly runId: string }> {
   });
   return { ...thread, runId: run.run_id };
 }
-
-/** A store of a process that dies at its n-th call: before the call, or after Redis carried it out. */
-function dyingStore(
-  store: RunStore,
-  death: { readonly call: number; readonly after: boolean },
-): { store: RunStore; died: Promise<void> } {
-  let calls = 0;
-  let markDied: () => void = () => undefined;
-  const died = new Promise<void>((resolve) => {
-    markDied = resolve;
-  });
-  const never = new Promise<never>(() => undefined);
-  const mortal = new Proxy(store, {
-    get(target, name: keyof RunStore) {
-      return async (...args: readonly unknown[]) => {
-        calls += 1;
-        if (calls > death.call) return never;
-        const call = (): Promise<unknown> => Reflect.apply(target[name], target, args) as Promise<unknown>;
-        if (calls < death.call) return call();
-        if (death.after) await call();
-        markDied();
-        return never;
-      };
-    },
-  });
-  return { store: mortal, died };
-}
-
-/** A model whose deltas come one by one, as over a network, so that each meets the writer on its own. */
-const overNetwork = (model: ScriptedModel): ScriptedModel => ({
-  ...model,
-  async *stream(call, options) {
-    for await (const delta of model.stream(call, options)) {
-      await nextTurnOfLoop();
-      yield delta;
-    }
-  },
-});
 
 const agentOn =
   (sandbox: FakeSandbox, model: ScriptedModel = scriptedModel(SCRIPT)): AgentLoop =>
@@ -197,22 +161,8 @@ async function expectWhole(thread: ThreadKey & { readonly runId: string }, sandb
   const events = await eventsOf(thread.runId);
   expect(events.filter((event) => event.kind === 'end')).toEqual([{ kind: 'end', status: 'success' }]);
   expect(events.at(-1)?.kind).toBe('end');
-  expectDeltasMatch(events, messages);
-}
-
-/** Whoever concatenates the deltas and drops what he is told to drop has each message exactly once. */
-function expectDeltasMatch(
-  events: readonly RunEvent[],
-  messages: readonly { readonly id: string; readonly content: unknown; readonly type: string }[],
-): void {
-  const texts = new Map<string, string>();
-  for (const event of events) {
-    if (event.kind === 'message.delta')
-      texts.set(event.message_id, (texts.get(event.message_id) ?? '') + event.content);
-    if (event.kind === 'run.start') for (const id of event.dropped_message_ids) texts.delete(id);
-  }
-  const answers = messages.filter((message) => message.type === 'ai').map((message) => [message.id, message.content]);
-  expect([...texts]).toEqual(answers);
+  const answers = messages.filter((message) => message.type === 'ai').map(({ id, content }) => [id, content]);
+  expect([...deltaTexts(events)]).toEqual(answers);
 }
 
 describe(RunExecutor, () => {

@@ -16,7 +16,9 @@ export {
 } from './conformance/store-fixture.js';
 export { processesInContainers, processesWith } from './box-processes.js';
 export { missingForGvisor } from './gvisor.js';
+export { deltaTexts } from './delta-texts.js';
 export { importImage, missingForDocker } from './docker-image.js';
+export { dyingStore } from './dying-store.js';
 export {
   type FakeHost,
   fakeHost,
@@ -35,6 +37,7 @@ export { type Cut, runWithCuts } from './replay.js';
 export type { TestServer } from './server-process.js';
 export {
   modelFailure,
+  overNetwork,
   type ScriptedAnswer,
   type ScriptedCall,
   type ScriptedModel,

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurnOfLoop } from 'node:timers/promises';
 import { ModelError } from '@caribou/contracts';
 import type { ModelCall, ModelDelta, ModelPort } from '@caribou/core';
 
@@ -111,3 +112,14 @@ export const modelFailure = (details: {
       details.providerStatus === undefined || [408, 409, 425, 429, 500, 502, 503, 504].includes(details.providerStatus),
     details,
   });
+
+/** A model whose deltas come one by one, as over a network, so that each meets the writer on its own. */
+export const overNetwork = (model: ScriptedModel): ScriptedModel => ({
+  ...model,
+  async *stream(call, options) {
+    for await (const delta of model.stream(call, options)) {
+      await nextTurnOfLoop();
+      yield delta;
+    }
+  },
+});
