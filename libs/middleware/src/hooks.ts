@@ -59,6 +59,8 @@ export async function runHooks(
   let reached = state;
   let ended = false;
   for (const middleware of hook.startsWith('after') ? [...chain].reverse() : chain) {
+    // Most middlewares have few of the hooks: those that are not there cost no turn of the event loop.
+    if (middleware[hook] === undefined) continue;
     const step = await callHook(middleware, hook, { state: reached, run });
     if (step === undefined) continue;
     steps.push(step);
@@ -77,8 +79,7 @@ interface HookCall {
   readonly run: RunContext;
 }
 
-async function callHook(middleware: AgentMiddleware, hook: HookName, call: HookCall): Promise<Step | undefined> {
-  if (middleware[hook] === undefined) return undefined;
+function callHook(middleware: AgentMiddleware, hook: HookName, call: HookCall): Promise<Step | undefined> {
   const place = { middleware: middleware.name, hook };
   return watchedHook(call.run, place, async (run) => middleware[hook]?.(call.state, run));
 }
