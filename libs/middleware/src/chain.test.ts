@@ -37,12 +37,21 @@ const FULL = [
 
 const LEAD_ONLY = ['uploads', 'todo', 'title', 'memory', 'subagent-limit', 'clarification'];
 
-/** Each switch, the options that switch it off, and what goes with it. */
-const SWITCHES: readonly (readonly [name: string, off: ChainOptions, gone: readonly string[]])[] = [
-  ['vision', { vision: false }, ['view-image']],
-  ['plan mode', { planMode: false }, ['todo']],
+type Switch = readonly [name: string, change: Partial<ChainOptions>, places: readonly string[]];
+
+/** Switches of a run, with what each adds to the options when it is on, and what it brings. */
+const RUN_SWITCHES: readonly Switch[] = [
+  ['vision', { vision: true }, ['view-image']],
+  ['plan mode', { planMode: true }, ['todo']],
+  ['subagents', { subagents: {} }, ['subagent-limit']],
+  ['tool search', { toolSearch: { tools: [] } }, ['deferred-tool-filter']],
+  ['custom middlewares', { custom: [{ name: 'custom' }] }, ['custom']],
+  ['token budget', { tokenBudget: { enabled: true } }, ['token-budget']],
+];
+
+/** What a configuration switches off, and what goes with it. */
+const CONFIG_SWITCHES: readonly Switch[] = [
   ['loop detection', { loopDetection: { enabled: false } }, ['loop-detection']],
-  ['token budget', { tokenBudget: { enabled: false } }, ['token-budget']],
   ['token usage', { tokenUsage: { enabled: false } }, ['token-usage']],
   ['input sanitizing', { inputSanitization: { enabled: false } }, ['input-sanitization']],
   ['the output budget', { toolOutput: { enabled: false } }, ['tool-output-budget']],
@@ -50,26 +59,19 @@ const SWITCHES: readonly (readonly [name: string, off: ChainOptions, gone: reado
   ['titles', { title: { enabled: false } }, ['title']],
   ['safety finish', { safetyFinish: { enabled: false } }, ['safety-finish']],
   ['memory', { memory: { enabled: false } }, ['memory']],
-  ['custom middlewares', { custom: [] }, ['custom']],
 ];
-const ALL_ON: ChainOptions = {
-  vision: true,
-  planMode: true,
-  subagents: {},
-  tokenBudget: { enabled: true },
-  custom: [{ name: 'custom' }],
-  toolSearch: { tools: [] },
-};
 
-/** Every combination of the switches: the options, and the names that are left out. */
-const combinations = Array.from({ length: 2 ** SWITCHES.length }, (_, bits) => {
-  const off = SWITCHES.filter((__, index) => (bits & (2 ** index)) !== 0);
-  return {
-    title: off.length === 0 ? 'nothing' : off.map(([name]) => name).join(', '),
-    options: off.reduce<ChainOptions>((options, [, change]) => ({ ...options, ...change }), ALL_ON),
-    gone: off.flatMap(([, , gone]) => gone),
-  };
-});
+const subsetsOf = <T>(list: readonly T[]): readonly (readonly T[])[] =>
+  Array.from({ length: 2 ** list.length }, (_, bits) => list.filter((__, index) => (bits & (2 ** index)) !== 0));
+
+/** Every combination of a run's switches, each with nothing, one thing or everything of the configuration off. */
+const combinations = subsetsOf(RUN_SWITCHES).flatMap((on) =>
+  [[], ...CONFIG_SWITCHES.map((one) => [one]), CONFIG_SWITCHES].map((off) => ({
+    title: `with ${on.map(([name]) => name).join(', ')}; without ${off.map(([name]) => name).join(', ')}`,
+    options: [...on, ...off].reduce<ChainOptions>((options, [, change]) => ({ ...options, ...change }), {}),
+    gone: [...RUN_SWITCHES.filter((one) => !on.includes(one)), ...off].flatMap(([, , places]) => places),
+  })),
+);
 
 describe('the chain', () => {
   test('each combination of the switches leaves the order of the rest', () => {
@@ -77,14 +79,14 @@ describe('the chain', () => {
       const expected = FULL.filter((name) => !gone.includes(name));
       const described = describeChain('lead', options);
 
-      expect({ without: title, names: namesOf(leadChain(ports, options)) }).toEqual({
-        without: title,
+      expect({ title, names: namesOf(leadChain(ports, options)) }).toEqual({
+        title,
         names: expected,
       });
       expect(namesOf(described)).toEqual(FULL);
       expect(namesOf(described.filter(({ active }) => active))).toEqual(expected);
     }
-    expect(combinations).toHaveLength(2 ** SWITCHES.length);
+    expect(combinations).toHaveLength(64 * (CONFIG_SWITCHES.length + 2));
   });
 
   test("a subagent's chain is the lead's without what only a conversation with a person needs", () => {
@@ -92,8 +94,8 @@ describe('the chain', () => {
       const lead = namesOf(leadChain(ports, options));
       const expected = lead.filter((name) => !LEAD_ONLY.includes(name));
 
-      expect({ without: title, names: namesOf(subagentChain(ports, options)) }).toEqual({
-        without: title,
+      expect({ title, names: namesOf(subagentChain(ports, options)) }).toEqual({
+        title,
         names: expected,
       });
     }
