@@ -64,9 +64,18 @@ describe(guarded, () => {
   });
 
   test('the time outside does not count', async () => {
-    const slow = new Promise((resolve) => setTimeout(resolve, 60));
+    jest.useFakeTimers();
+    try {
+      let answer: (words: string) => void = () => undefined;
+      const slow = new Promise<string>((resolve) => (answer = resolve));
+      const guarded = inGuard((guard) => guard.outside(() => slow), fakeRun(), 20);
+      await jest.advanceTimersByTimeAsync(60);
+      answer('done');
 
-    expect(await inGuard((guard) => guard.outside(() => slow.then(() => 'done')), fakeRun(), 20)).toBe('done');
+      expect(await guarded).toBe('done');
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   test('the clock goes on after the time outside', async () => {

@@ -30,7 +30,8 @@ export function isVisible(content: Content): boolean {
 const visibleText = (content: Content): Content =>
   typeof content === 'string' ? content : content.filter((block) => typeof block === 'string' || block.type === 'text');
 
-const withoutThoughts = (text: string): string => text.replace(/<think>[\s\S]*?(<\/think>|$)/gi, '');
+/** Without thinking that a provider leaves in the text; an unclosed thought is all thought. */
+export const withoutThoughts = (text: string): string => text.replace(/<think>[\s\S]*?(<\/think>|$)/gi, '');
 
 /** The content with a note behind it, in a paragraph of its own. */
 export function withNote(content: Content, note: string): Content {

@@ -1,5 +1,6 @@
 import { ModelError } from '@caribou/contracts';
 import type { CallUsage, ModelCall, ModelPort, RunContext } from '@caribou/core';
+import { withoutThoughts } from './answer.js';
 
 export interface Answer {
   /** Without its thinking; empty when the model failed, took too long, was filtered or said nothing. */
@@ -53,4 +54,4 @@ const usageOf = (
 ): CallUsage => ({ caller: 'middleware', model: model.name, inputTokens, outputTokens });
 
 /** Thinking that a provider leaves in the content; an unclosed thought is all thought. */
-export const withoutThinking = (text: string): string => text.replace(/<think>[\s\S]*?(<\/think>|$)/gi, '').trim();
+export const withoutThinking = (text: string): string => withoutThoughts(text).trim();

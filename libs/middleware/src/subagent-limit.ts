@@ -1,4 +1,5 @@
-import { type AgentMiddleware, type RunContext, runSlot } from '@caribou/core';
+import type { RunContextValues } from '@caribou/contracts';
+import { type AgentMiddleware, runSlot } from '@caribou/core';
 import { z } from 'zod';
 import { lastAnswer, withNote } from './answer.js';
 import { callIds, stoppedAnswer, withoutCalls } from './strip-tool-calls.js';
@@ -34,7 +35,7 @@ export function subagentLimit(options: SubagentLimitOptions = {}): AgentMiddlewa
       const message = lastAnswer(state);
       const tasks = message?.tool_calls.filter(({ name }) => name === TASK) ?? [];
       if (message === undefined || tasks.length === 0) return Promise.resolve(undefined);
-      const { concurrent, total } = limitsOf(limits, run);
+      const { concurrent, total } = subagentLimits(limits, run.context);
       const used = slot.read(state, run) ?? 0;
       const left = Math.max(0, total - used);
       const dropped = new Set(tasks.slice(Math.min(concurrent, left)).map(({ id }) => id));
@@ -56,7 +57,11 @@ export function subagentLimit(options: SubagentLimitOptions = {}): AgentMiddlewa
   };
 }
 
-function limitsOf({ max_concurrent, max_total_per_run }: SubagentLimits, { context }: RunContext) {
+/** The limits of a run: what its request asks for, else the configuration, clamped to 1 to 4 and 1 to 50. */
+export function subagentLimits(
+  { max_concurrent, max_total_per_run }: SubagentLimits,
+  context: RunContextValues,
+): { readonly concurrent: number; readonly total: number } {
   return {
     concurrent: clamped(context.max_concurrent_subagents ?? max_concurrent, 4),
     total: clamped(context.max_total_subagents ?? max_total_per_run, 50),

@@ -1,6 +1,7 @@
 import type { RunContextValues } from '@caribou/contracts';
 import type { ChainConfig } from '@caribou/config';
 import type { ModelPort } from '@caribou/core';
+import { subagentLimits } from '@caribou/middleware';
 
 /** What a request's switches come to with this configuration and model. */
 export interface RunSwitches {
@@ -16,24 +17,19 @@ export interface RunSwitches {
   readonly clarification: boolean;
 }
 
-/** Bounds of the two limits, as DeerFlow has them. */
-const MAX_CONCURRENT = 4;
-const MAX_TOTAL = 50;
-
 export function switchesOf(
   context: RunContextValues,
   config: Pick<ChainConfig, 'subagents' | 'clarification'>,
   model: Pick<ModelPort, 'supportsVision'>,
 ): RunSwitches {
   const { subagents, clarification } = config;
+  const limits = subagentLimits(subagents, context);
   return {
     vision: model.supportsVision,
     planMode: context.is_plan_mode ?? false,
     subagents: context.subagent_enabled ?? false,
-    maxConcurrentSubagents: clamped(context.max_concurrent_subagents ?? subagents.max_concurrent, MAX_CONCURRENT),
-    maxTotalSubagents: clamped(context.max_total_subagents ?? subagents.max_total_per_run, MAX_TOTAL),
+    maxConcurrentSubagents: limits.concurrent,
+    maxTotalSubagents: limits.total,
     clarification: clarification.enabled && context.non_interactive !== true,
   };
 }
-
-const clamped = (asked: number, max: number): number => Math.min(max, Math.max(1, Math.floor(asked)));
