@@ -73,6 +73,15 @@ export {
   RunStatus,
   StreamMode,
 } from './runs.js';
+export {
+  TASK_METADATA,
+  TaskCap,
+  TaskEvent,
+  taskIds,
+  type TaskIds,
+  TaskSpec,
+  TaskStatus,
+} from './tasks.js';
 export { EventBatch, type NumberedEvent, RunEvent, type RunEventOf } from './events.js';
 export {
   CANCEL_ALL,

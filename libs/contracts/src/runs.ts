@@ -64,6 +64,8 @@ export const RunKwargs = z.object({
   interrupt_after: z.union([z.literal('*'), z.array(z.string())]).optional(),
   /** The thread was made for this run and goes away with it. */
   temporary: z.boolean(),
+  /** How long the run may take from its first claim; then it ends as `timeout`. Absent: as long as it likes. */
+  timeout_ms: z.int().min(1).optional(),
 });
 export type RunKwargs = z.infer<typeof RunKwargs>;
 
@@ -101,5 +103,7 @@ export const RunRecord = z.object({
   /** Ids of messages that were partly streamed and then given up: replays leave their deltas out. */
   dropped_message_ids: z.array(z.string()),
   traceparent: z.string().nullable(),
+  /** When it was claimed for the first time. */
+  started_at: z.string().nullable(),
 });
 export type RunRecord = z.infer<typeof RunRecord>;

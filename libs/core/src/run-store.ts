@@ -51,6 +51,8 @@ export type ClaimResult =
       readonly head: ThreadHead;
       /** More than the allowed attempts without a commit between them: end it as an error. */
       readonly exhausted: boolean;
+      /** Milliseconds since its first claim, by the store's clock. */
+      readonly ranMs: number;
     };
 
 /** One checkpoint to be: everything the script needs that is not already in Redis. */

@@ -214,6 +214,14 @@ export class RunCancelled extends Error {
     this.name = 'RunCancelled';
   }
 }
+/** The run took longer than it may. Whoever ends work for a cancel ends it for this. */
+export class RunTimedOut extends RunCancelled {
+  constructor(readonly limitMs: number) {
+    super('interrupt');
+    this.name = 'RunTimedOut';
+    this.message = `Execution timed out after ${Math.round(limitMs / 1000)} seconds`;
+  }
+}
 export class RunLost extends Error {
   constructor(reason: string) {
     super(`run lost: ${reason}`);

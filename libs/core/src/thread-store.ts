@@ -67,7 +67,11 @@ export interface ThreadStore {
     options?: { readonly touch?: boolean },
   ): Promise<ThreadRecord>;
   /** Removes the thread with its log, checkpoints, runs and events. @throws {ConflictError} while a run is in flight. */
-  deleteThread(thread: ThreadKey): Promise<void>;
+  deleteThread(
+    thread: ThreadKey,
+    /** `ended`: also a temporary thread that is over and only still readable. */
+    options?: { readonly ended?: boolean },
+  ): Promise<void>;
   /** A new thread with the same log and checkpoints. */
   copyThread(thread: ThreadKey, newThreadId: string): Promise<ThreadRecord>;
   searchThreads(query: ThreadSearch): Promise<{ readonly threads: readonly ThreadRecord[]; readonly total: number }>;

@@ -3,17 +3,20 @@ import {
   type CancelAction,
   LEAD_AGENT,
   type RunEvent,
+  type RunRecord,
   type StateUpdate,
   type ThreadState,
 } from '@caribou/contracts';
 import {
   applyUpdate,
+  type CallUsage,
   type ClaimResult,
   type CommitRequest,
   type FinishRequest,
   type Logger,
   type LoopOutcome,
   type RunStore,
+  type RunTimedOut,
   type ThreadHead,
   type TurnCommit,
 } from '@caribou/core';
@@ -23,8 +26,20 @@ import type { LeaseKeeper } from './lease-keeper.js';
 
 export type Claimed = Extract<ClaimResult, { kind: 'run' }>;
 
-/** What an agent still has to say of the thread of a run that was cancelled; undefined: nothing. */
-export type AfterCancel = (state: ThreadState) => StateUpdate | undefined;
+/** What an agent still has to say of a run that was cancelled. */
+export interface LastWords {
+  /** Of the thread; not heard when the run is rolled back. */
+  readonly update?: StateUpdate;
+  /** Model calls that were made for the run and are in no commit of it. */
+  readonly calls?: readonly CallUsage[];
+}
+
+/** Asked once the work of the run has stopped; it is not cancelled itself, so it must end by itself soon. */
+export type AfterCancel = (run: {
+  readonly state: ThreadState;
+  readonly record: RunRecord;
+  readonly logger: Logger;
+}) => Promise<LastWords>;
 
 /** A run while this process executes it. */
 export interface Held {
@@ -85,14 +100,26 @@ function rememberedAs({ claimed }: Held): Pick<FinishRequest, 'remember'> {
 export async function finishCancelled(held: Held, action: CancelAction): Promise<string> {
   const rollback = action === 'rollback';
   const { state, next, metadata } = held.head;
-  const update = rollback ? undefined : held.afterCancel?.(state);
+  const record = held.claimed.run;
+  const { update, calls = [] } = (await held.afterCancel?.({ state, record, logger: held.logger })) ?? {};
   await held.writer.end((queued) => {
     const ending = { status: 'interrupted', rollback } as const;
-    if (update === undefined) return held.store.finish(held.claimed.lease, { ...ending, events: queued });
-    const turn = { state: applyUpdate(state, update), next, events: [], step: (metadata?.step ?? 0) + 1 };
+    if (update === undefined && calls.length === 0)
+      return held.store.finish(held.claimed.lease, { ...ending, events: queued });
+    const turn: TurnCommit = {
+      ...{ state: applyUpdate(state, update ?? {}), next, events: [], step: (metadata?.step ?? 0) + 1 },
+      ...(calls.length === 0 ? {} : { usage: { turns: 0, calls } }),
+    };
     return held.store.finish(held.claimed.lease, { ...ending, commit: commitRequest(held, turn, queued), events: [] });
   });
   return 'cancelled';
+}
+
+/** Ends a run that took longer than it may, where its last checkpoint stands. */
+export async function finishTimedOut(held: Held, reason: RunTimedOut): Promise<string> {
+  const error = { name: 'TimedOut', message: reason.message };
+  await finish(held, { status: 'timeout', stopReason: 'timed_out', error, events: [{ kind: 'error', ...error }] });
+  return 'timeout';
 }
 
 /** Ends a run that no attempt could bring to its next checkpoint, and keeps a dead letter of it. */

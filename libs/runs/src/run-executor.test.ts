@@ -270,7 +270,9 @@ describe('endings', () => {
       await first.died;
       await threads.requestCancel(thread, thread.runId, action);
 
-      await takeOver(thread, agentOn(fakeSandbox()), { afterCancel: () => ({ title: 'Named' }) });
+      await takeOver(thread, agentOn(fakeSandbox()), {
+        afterCancel: () => Promise.resolve({ update: { title: 'Named' } }),
+      });
 
       expect((await threads.getThread(thread)).values.title).toBe(action === 'interrupt' ? 'Named' : undefined);
       if (action === 'interrupt') expect(await endingOf(thread)).toMatchObject({ status: 'interrupted', ends: 1 });

@@ -11,6 +11,7 @@ import {
   RunDraining,
   type RunContext,
   type RunStore,
+  RunTimedOut,
   type ThreadHead,
   type ThreadKey,
   type TurnCommit,
@@ -24,12 +25,14 @@ import {
   finishExhausted,
   finishFailed,
   finishOutcome,
+  finishTimedOut,
 } from './run-endings.js';
 import { type EventPublisher, EventWriter } from './event-writer.js';
 import { type LeaseClocks, LeaseKeeper } from './lease-keeper.js';
 import { contextOf } from './run-context.js';
 import { countTurn, type RunMetrics } from './run-metrics.js';
 import { handOver, isStoreAway } from './hand-over.js';
+import { limitTime } from './limit-time.js';
 import { recordRun } from './run-recording.js';
 import type { RunRegistry } from './run-registry.js';
 
@@ -101,6 +104,7 @@ export class RunExecutor {
     const keeper = new LeaseKeeper({ store, lease, clocks, clock, logger, onRenewed });
     const writer = new EventWriter(store, lease, publisher, (error) => this.onWriteFailure(keeper, error));
     const held = registry.add(lease.runId, keeper);
+    const timeLimit = limitTime(claimed, keeper, clock);
     try {
       const outcome = await this.drive(claimed, {
         head: claimed.head,
@@ -128,6 +132,7 @@ export class RunExecutor {
       if (handling.kind === 'lost') this.ports.metrics.fenced();
       return handling;
     } finally {
+      timeLimit.stop();
       keeper.stop();
       held.remove();
     }
@@ -151,6 +156,7 @@ export class RunExecutor {
     } catch (error) {
       const reason: unknown = held.keeper.signal.aborted ? held.keeper.signal.reason : error;
       if (held.keeper.lost || reason instanceof FencedError || isStoreAway(reason)) throw reason;
+      if (reason instanceof RunTimedOut) return finishTimedOut(held, reason);
       if (reason instanceof RunCancelled) return finishCancelled(held, reason.action);
       if (reason instanceof RunDraining) {
         await handOver({ ...held, clock: this.ports.clock });

@@ -41,6 +41,10 @@ function refusal(outcome: string, request: AdmitRequest, settings: StoreSettings
       return otherBody();
     case 'gone':
       return new ConflictError('the run of this Idempotency-Key was deleted or rolled back', { details });
+    case 'crowded':
+      return new RateLimitedError(`${settings.maxPending} threads are waiting or running, which is the limit`, {
+        details: { retryAfterMs: RETRY_AFTER_MS, limit: settings.maxPending },
+      });
     case 'full':
       return new RateLimitedError(`the thread has ${settings.maxQueuedRuns} queued runs, which is the limit`, {
         details: { ...details, retryAfterMs: RETRY_AFTER_MS },
@@ -88,6 +92,7 @@ export function admissions(
         idempotency_ttl_ms: settings.idempotencyTtlMs,
         max_queued: settings.maxQueuedRuns,
         max_in_flight: settings.maxInFlightRuns,
+        max_pending: settings.maxPending,
         kept_checkpoints: settings.keptCheckpoints,
       },
       texts: [JSON.stringify(request.metadata), JSON.stringify(request.kwargs), JSON.stringify(request.threadMetadata)],

@@ -19,7 +19,7 @@ export async function claimThread(
   const params = { owner: ownerId, lease_ms: settings.leaseMs };
   const reply = await callThread(redis, thread, script, { params });
   if (reply[0] !== 'run') return { kind: reply[0] === 'busy' ? 'busy' : 'idle' };
-  const [, epoch, flat, head, tries] = reply;
+  const [, epoch, flat, head, tries, ranMs] = reply;
   const run = runOf(flat);
   const loaded = loadedOf(head);
   return {
@@ -28,6 +28,7 @@ export async function claimThread(
     run,
     head: headOf(loaded, loaded.checkpoints[0] ?? null),
     exhausted: Number(tries) > settings.maxAttempts,
+    ranMs: Number(ranMs),
   };
 }
 

@@ -21,19 +21,14 @@ const FIRST_RECONNECT_MS = 20;
 /** Under load the commands of a millisecond share a write. A lone turn makes fewer than ten. */
 const WRITES_PER_SECOND = 1_000;
 
-/**
- * One connection to Redis, reconnecting for ever. Commands wait a bounded time for it; a command that was sent when
- * the connection broke is not sent again, as nobody knows whether it took effect.
- */
-export class RedisConnection {
-  readonly keys: StoreKeys;
+/** The socket, shared by all views of a connection. */
+class RedisLink {
   private readonly client: Redis;
   private readonly timeoutMs: number;
   private readonly writes = new GatheredWrites({ sustainedPerSecond: WRITES_PER_SECOND });
   private closed = false;
 
   constructor(options: RedisOptions) {
-    this.keys = storeKeys(options.keyPrefix ?? 'caribou:');
     this.timeoutMs = options.commandTimeoutMs ?? 3000;
     const maxDelayMs = options.maxReconnectDelayMs ?? 1000;
     this.client = new Redis(options.url, {
@@ -54,16 +49,6 @@ export class RedisConnection {
     );
   }
 
-  /** @throws {UnavailableError} when Redis does not answer in time. */
-  async ping(): Promise<void> {
-    await this.use((client) => client.ping());
-  }
-
-  /**
-   * Runs plain commands on the connection.
-   *
-   * @throws {UnavailableError} when Redis does not answer in time; a write may then have taken effect
-   */
   async use<Reply>(command: (client: Redis) => Promise<Reply>): Promise<Reply> {
     await this.ready();
     try {
@@ -74,19 +59,6 @@ export class RedisConnection {
     }
   }
 
-  /** Runs a script in one atomic step. @throws as `use`. */
-  async run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
-    return this.use(async (client) => {
-      try {
-        return await client.evalsha(script.sha1, keys.length, ...keys, ...args);
-      } catch (error) {
-        if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-        return await client.eval(script.source, keys.length, ...keys, ...args);
-      }
-    });
-  }
-
-  /** Ends the connection after the commands under way; later commands throw UnavailableError. */
   async close(): Promise<void> {
     if (this.closed) return;
     this.closed = true;
@@ -121,5 +93,57 @@ export class RedisConnection {
   }
 }
 
+/**
+ * A connection to Redis, reconnecting for ever, and the keys that are used on it. Commands wait a bounded time for it;
+ * a command that was sent when the connection broke is not sent again, as nobody knows whether it took effect.
+ */
+export class RedisConnection {
+  readonly keys: StoreKeys;
+
+  constructor(
+    private readonly link: RedisLink,
+    private readonly keyPrefix: string,
+  ) {
+    this.keys = storeKeys(keyPrefix);
+  }
+
+  /** The same connection with keys of their own: what is written there is seen by nobody who looks here. */
+  part(name: string): RedisConnection {
+    return new RedisConnection(this.link, `${this.keyPrefix}${name}:`);
+  }
+
+  /** @throws {UnavailableError} when Redis does not answer in time. */
+  async ping(): Promise<void> {
+    await this.use((client) => client.ping());
+  }
+
+  /**
+   * Runs plain commands on the connection.
+   *
+   * @throws {UnavailableError} when Redis does not answer in time; a write may then have taken effect
+   */
+  use<Reply>(command: (client: Redis) => Promise<Reply>): Promise<Reply> {
+    return this.link.use(command);
+  }
+
+  /** Runs a script in one atomic step. @throws as `use`. */
+  async run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+    return this.use(async (client) => {
+      try {
+        return await client.evalsha(script.sha1, keys.length, ...keys, ...args);
+      } catch (error) {
+        if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
+        return await client.eval(script.source, keys.length, ...keys, ...args);
+      }
+    });
+  }
+
+  /** Ends the connection, for all its parts, after the commands under way; later commands throw UnavailableError. */
+  close(): Promise<void> {
+    return this.link.close();
+  }
+}
+
 /** Connects in the background and reconnects for ever; the first command waits for the connection. */
-export const createRedis = (options: RedisOptions): RedisConnection => new RedisConnection(options);
+export const createRedis = (options: RedisOptions): RedisConnection =>
+  new RedisConnection(new RedisLink(options), options.keyPrefix ?? 'caribou:');

@@ -8,4 +8,6 @@ export { redisModelGate } from './model-gate.js';
 export { redisRunStore } from './run-store.js';
 export { redisSandboxRegistry } from './sandbox-registry.js';
 export type { StoreOptions } from './store-settings.js';
+export { redisTaskSlots } from './task-slots.js';
+export { redisTaskStore, type TaskStoreOptions } from './task-store.js';
 export { redisThreadStore } from './thread-store.js';

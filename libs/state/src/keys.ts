@@ -67,6 +67,12 @@ export interface StoreKeys {
   manager(managerId: string): string;
   managerSeen(managerId: string): string;
   readonly pending: string;
+  /** Sorted set of all users: threads that may be worked on now, by the end of that right. */
+  readonly slots: string;
+  /** Hash: thread → token of who has its slot. */
+  readonly slotTokens: string;
+  /** Sorted set: the threads that were made for a thread of another part of the store, by when. */
+  offspring(parent: ThreadKey): string;
   /** Sorted set of all users: threads whose last words memory extraction has not looked at, by when they were said. */
   readonly memoryDue: string;
 }
@@ -116,6 +122,9 @@ export function storeKeys(prefix: string): StoreKeys {
     },
     threads: (userId) => `${user(userId)}:threads`,
     idempotency: (userId, key) => `${user(userId)}:idempotency:${key}`,
+    slots: `${prefix}slots`,
+    slotTokens: `${prefix}slots:tokens`,
+    offspring: ({ userId, threadId }) => `${prefix}offspring:${strict(userId)}:${strict(threadId)}`,
     audit: `${prefix}audit`,
     memoryDue: `${prefix}memory:due`,
     managerPrefix: `${prefix}manager:`,

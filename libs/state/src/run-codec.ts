@@ -49,6 +49,7 @@ export function runOf(flat: unknown): RunRecord {
     cancel: cancelOf(text('cancel')),
     dropped_message_ids: parseStored<string[]>(`[${text('dropped')}]`),
     traceparent: orNull('traceparent'),
+    started_at: text('started') === '' ? null : new Date(number('started')).toISOString(),
   };
 }
 

@@ -14,6 +14,8 @@ export interface StoreOptions {
   readonly maxQueuedRuns?: number;
   /** Runs of one user that may be running or queued, default 1000. */
   readonly maxInFlightRuns?: number;
+  /** Threads of all users that may have something to run, default 0: no limit. */
+  readonly maxPending?: number;
   /** How long an idempotency key is known, default 24 h. */
   readonly idempotencyTtlMs?: number;
 }
@@ -30,6 +32,7 @@ export const storeSettings = (options: StoreOptions): StoreSettings => ({
   keptCheckpoints: 200,
   maxQueuedRuns: 100,
   maxInFlightRuns: 1000,
+  maxPending: 0,
   idempotencyTtlMs: 24 * HOUR_MS,
   ...options,
 });

@@ -58,9 +58,9 @@ export function threadRecords(redis: RedisConnection): Records {
       throw new ConflictError('the thread is being changed by others', { details: { threadId: thread.threadId } });
     },
 
-    deleteThread: async (thread) => {
+    deleteThread: async (thread, { ended = false } = {}) => {
       const reply = await callThread(redis, thread, scripts.remove, {
-        params: {},
+        params: { ended },
         moreKeys: [redis.keys.executionPrefix(thread), redis.keys.conversions(thread)],
       });
       assertAllowed(reply, thread.threadId);

@@ -7,7 +7,6 @@ import {
   switchesOf,
 } from '@caribou/agent';
 import type { Config } from '@caribou/config';
-import type { StateUpdate, ThreadState } from '@caribou/contracts';
 import type {
   AgentMiddleware,
   AnyTool,
@@ -19,7 +18,7 @@ import type {
   SandboxPort,
 } from '@caribou/core';
 import { deferredToolsSection, gatedModel, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
-import type { AgentLoop } from '@caribou/runs';
+import type { AfterCancel, AgentLoop } from '@caribou/runs';
 import { leadTools } from '@caribou/tools';
 
 export interface LeadAgentPorts {
@@ -105,9 +104,9 @@ function promptFacts(
 /** What a cancelled run still leaves: a title, so that its thread can be found again. */
 export const afterCancel =
   (config: Pick<Config, 'title'>) =>
-  (state: ThreadState): StateUpdate | undefined => {
+  ({ state }: Parameters<AfterCancel>[0]): ReturnType<AfterCancel> => {
     const title = titleWithoutAnswer(state, config.title);
-    return title === undefined ? undefined : { title };
+    return Promise.resolve(title === undefined ? {} : { update: { title } });
   };
 
 /** A switch that the model does not have is not an error: the run goes on without it. */

@@ -7,7 +7,7 @@ import {
   shownToClients,
 } from '@caribou/contracts';
 import type { ThreadKey, ThreadStore } from '@caribou/core';
-import { type FollowPorts, patiently, RunFollower } from './follow-run.js';
+import { type FollowPorts, patiently, RunFollower } from '@caribou/runs';
 
 /** How a run ended, as far as its events told. */
 export interface RunOutcome {

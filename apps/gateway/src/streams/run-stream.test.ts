@@ -38,6 +38,7 @@ const run: RunRecord = {
   cancel: null,
   dropped_message_ids: [],
   traceparent: null,
+  started_at: null,
 };
 
 const start = (attempt = 1, dropped: readonly string[] = [], checkpoint: string | null = null): RunEvent => ({

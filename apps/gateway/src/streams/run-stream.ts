@@ -6,7 +6,7 @@ import { frameId, isAfter, type Position, START, WHOLE } from '../projections/po
 import { kindsFor, type PlacedFrame, project } from '../projections/project.js';
 import { freshMemory, remember } from '../projections/remember.js';
 import { FramePen } from './frame-pen.js';
-import { type Followed, type FollowPorts, patiently, RunFollower } from './follow-run.js';
+import { type Followed, type FollowPorts, patiently, RunFollower } from '@caribou/runs';
 import type { ResponseWriter } from './response-writer.js';
 import type { ValuesCache } from './values-cache.js';
 

@@ -3,10 +3,11 @@
   KEYS        thread.lua; KEYS[15] idempotency key, if any
   ARGV        thread.lua; parameters run, user, assistant, strategy, create (thread may be made), temporary,
               checkpoint ('' for none), traceparent, body_hash, idempotency_ttl_ms, max_queued, max_in_flight,
+              max_pending (0: no limit),
               events_ttl_ms, max_log_bytes, kept_checkpoints; texts: metadata, kwargs, metadata of a new thread
   Reply  {'ok', run record, ids of runs told to stop, {{id of a queued run that ended, number of its last event}, …}}
          {'repeated', run record}
-         {'other_body'}, {'gone', run id}, {'no_thread'}, {'no_checkpoint'}, {'busy'}, {'full'}, {'quota'},
+         {'other_body'}, {'gone', run id}, {'no_thread'}, {'no_checkpoint'}, {'busy'}, {'full'}, {'quota'}, {'crowded'},
          {'damaged', key}: nothing is written ]]
 -- @include thread.lua
 -- @include clock.lua
@@ -45,6 +46,8 @@ if p.strategy == 'reject' and busy then return { 'busy' } end
 if not clears and #queued >= p.max_queued then return { 'full' } end
 local others = redis.call('SCARD', in_flight_key) - (clears and #queued or 0)
 if others >= p.max_in_flight then return { 'quota' } end
+if p.max_pending > 0 and redis.call('ZCARD', pending_key) >= p.max_pending
+  and not redis.call('ZSCORE', pending_key, pending_member) then return { 'crowded' } end
 
 -- Whether `checkpoint` is `head`, or behind it only by state updates.
 local function is_behind_by_updates(checkpoint, head)

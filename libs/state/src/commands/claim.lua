@@ -3,7 +3,7 @@
   (cancel.lua and admit.lua end it at once), so the head is to be run.
   KEYS, ARGV  thread.lua; parameters owner, lease_ms
   Reply  {'idle'}: nothing to run; {'busy'}: another live owner; {'damaged', key}
-         {'run', epoch, run record, head as load.lua gives it, attempts since the last commit} ]]
+         {'run', epoch, run record, head as load.lua gives it, attempts since the last commit, ms since the first claim} ]]
 -- @include thread.lua
 -- @include clock.lua
 -- @include load.lua
@@ -32,7 +32,8 @@ end
 local epoch = string.format('%.0f', math.max((record.epoch or 0) + 1, now_ms))
 if not run.started then
   run.base_checkpoint_id = record.head
-  redis.call('HSET', run_key(run.run_id), 'started', '1', 'base_checkpoint_id', record.head,
+  run.started = now_ms
+  redis.call('HSET', run_key(run.run_id), 'started', string.format('%.0f', now_ms), 'base_checkpoint_id', record.head,
     'base_entry', record.next_entry, 'base_value', record.next_value)
   if record.head ~= '' then redis.call('HINCRBY', bases_key, record.head, 1) end
 end
@@ -43,4 +44,5 @@ redis.call('HSET', run_key(run.run_id), 'status', 'running', 'updated_at', now_i
   'tries', run.tries + 1, 'dropped', run.dropped, 'open', '')
 redis.call('HSET', record_key, 'current', run.run_id, 'epoch', epoch, 'status', 'busy')
 redis.call('SET', lease_key, p.owner .. ':' .. epoch, 'PX', p.lease_ms)
-return { 'run', epoch, redis.call('HGETALL', run_key(run.run_id)), load_head(record), run.tries + 1 }
+return { 'run', epoch, redis.call('HGETALL', run_key(run.run_id)), load_head(record), run.tries + 1,
+  now_ms - run.started }

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 --[[ Removes a thread with its log, checkpoints, runs, event logs, sandbox binding, execution journal and what is known
   of its uploads' conversion.
-  KEYS, ARGV  thread.lua; KEYS[15] prefix of the thread's execution entries; KEYS[16] conversions; no
-  parameters
+  KEYS, ARGV  thread.lua; KEYS[15] prefix of the thread's execution entries; KEYS[16] conversions;
+  parameter ended (true: also a temporary thread that has ended)
   Reply  {'ok'}; {'busy'}, {'no_thread'}, {'damaged', key}: nothing is written ]]
 -- @include idle.lua
 local refusal = refused_idle()

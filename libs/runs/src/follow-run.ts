@@ -1,12 +1,12 @@
+import type { RunEvents } from '@caribou/bus';
 import { isTerminal, NotFoundError, type RunRecord, UnavailableError } from '@caribou/contracts';
 import type { RunEventLog, ThreadStore } from '@caribou/core';
-import type { GatewayBus } from '../ports.js';
 import { EventFeed, type FeedItem } from './event-feed.js';
 
 export interface FollowPorts {
   readonly store: Pick<ThreadStore, 'getRun'>;
   readonly log: RunEventLog;
-  readonly bus: Pick<GatewayBus, 'subscribeEvents'>;
+  readonly bus: Pick<RunEvents, 'subscribeEvents'>;
 }
 
 export interface FollowOptions {

@@ -1,6 +1,6 @@
 import type { NumberedEvent } from '@caribou/contracts';
+import type { RunEvents } from '@caribou/bus';
 import type { RunEventLog } from '@caribou/core';
-import type { GatewayBus } from '../ports.js';
 
 /**
  * One watcher's ordered view of a run's events: the log for what was, the live subscription for what is.
@@ -54,7 +54,7 @@ export class EventFeed {
 
   static async open(
     log: RunEventLog,
-    bus: Pick<GatewayBus, 'subscribeEvents'>,
+    bus: Pick<RunEvents, 'subscribeEvents'>,
     options: FeedOptions,
   ): Promise<EventFeed> {
     const feed = new EventFeed(log, options);

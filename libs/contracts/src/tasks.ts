@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { AiMessage } from './messages.js';
+import { TokenCounts } from './token-counts.js';
+
+/**
+ * A task is work that an agent handed to a subagent by one call of its tool `task`. It is a run of its own on a thread
+ * of its own, in a part of the store that holds nothing but tasks; both ids follow from the parent's run and the call,
+ * so that whoever asks for the same task finds the same one.
+ */
+export const TaskSpec = z.object({
+  parent: z.object({ thread_id: z.string(), run_id: z.string(), tool_call_id: z.string() }),
+  subagent_type: z.string(),
+  description: z.string(),
+  /** Names of the parent's tools: the subagent has none besides. */
+  tools: z.array(z.string()),
+  /** Configured name. */
+  model: z.string(),
+  /** Of what the parent's model decided: the same call with another hash is not the same task. */
+  args_hash: z.string(),
+});
+export type TaskSpec = z.infer<typeof TaskSpec>;
+
+/** Where a task's run keeps its spec among its metadata. */
+export const TASK_METADATA = 'task';
+
+export interface TaskIds {
+  readonly threadId: string;
+  readonly runId: string;
+}
+
+/** The ids of the task that a tool call stands for. */
+export function taskIds(parentRunId: string, toolCallId: string): TaskIds {
+  const of = (what: string) => uuidOf(JSON.stringify([what, parentRunId, toolCallId]));
+  return { threadId: of('task.thread'), runId: of('task.run') };
+}
+
+/** A UUID of version 8 that follows from a text. */
+function uuidOf(text: string): string {
+  const hex = createHash('sha256').update(text).digest('hex');
+  const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 0x3) | 0x8).toString(16);
+  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, variant + hex.slice(17, 20), hex.slice(20, 32)].join(
+    '-',
+  );
+}
+
+/** Why a task ended early, with what it has so far as its result. */
+export const TaskCap = z.enum(['token_capped', 'turn_capped', 'loop_capped']);
+export type TaskCap = z.infer<typeof TaskCap>;
+
+/** How the result of a task says that it ended; `polling_timed_out`: whoever waited gave up on the pool. */
+export const TaskStatus = z.enum(['completed', 'failed', 'cancelled', 'timed_out', 'polling_timed_out']);
+export type TaskStatus = z.infer<typeof TaskStatus>;
+
+const about = { task_id: z.string().describe('Id of the tool call'), model_name: z.string().optional() };
+const spent = { usage: TokenCounts.nullable() };
+
+/** What the watchers of the parent's run are told of a task, as data of `custom` events; DeerFlow's shapes. */
+export const TaskEvent = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('task_started'), ...about, description: z.string() }),
+  /** One per answer of the subagent's model, when it is committed; `message_index` is 1-based. */
+  z.object({
+    type: z.literal('task_running'),
+    ...about,
+    message: AiMessage,
+    message_index: z.int().min(1),
+    total_messages: z.int().min(1),
+    ...spent,
+  }),
+  z.object({ type: z.literal('task_completed'), ...about, result: z.string(), ...spent }),
+  z.object({ type: z.literal('task_failed'), ...about, error: z.string(), ...spent }),
+  /** Without an error when whoever waited gave up on the pool. */
+  z.object({ type: z.literal('task_timed_out'), ...about, error: z.string().optional(), ...spent }),
+  z.object({ type: z.literal('task_cancelled'), ...about, error: z.string(), ...spent }),
+]);
+export type TaskEvent = z.infer<typeof TaskEvent>;

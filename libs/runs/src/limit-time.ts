@@ -1,0 +1,21 @@
+import { type Clock, RunTimedOut } from '@caribou/core';
+import type { LeaseKeeper } from './lease-keeper.js';
+import type { Claimed } from './run-endings.js';
+
+/**
+ * Stops a run's work, as a cancel does, once it has taken as long as its record allows. Time counts from the first
+ * claim, so neither waiting before it nor a takeover after it changes when it is over.
+ */
+export function limitTime(
+  { run, ranMs }: Pick<Claimed, 'run' | 'ranMs'>,
+  keeper: Pick<LeaseKeeper, 'fail'>,
+  clock: Pick<Clock, 'sleep'>,
+): { readonly stop: () => void } {
+  const limitMs = run.kwargs.timeout_ms;
+  const stopped = new AbortController();
+  if (limitMs !== undefined) {
+    const end = (): void => keeper.fail(new RunTimedOut(limitMs));
+    clock.sleep(Math.max(0, limitMs - ranMs), stopped.signal).then(end, () => undefined);
+  }
+  return { stop: () => stopped.abort() };
+}

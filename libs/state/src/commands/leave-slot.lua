@@ -1,0 +1,14 @@
+#!lua flags=allow-oom
+--[[ Gives a slot back. The slot of a task that has not ended stays without a lease: that task is next.
+  KEYS[1] slots; KEYS[2] tokens; KEYS[3] pending set
+  ARGV    token, member of the pending set
+  Reply  {'ok'}; {'fenced'}: it is another's by now, nothing is written ]]
+local token, member = ARGV[1], ARGV[2]
+if redis.call('HGET', KEYS[2], member) ~= token then return { 'fenced' } end
+redis.call('HDEL', KEYS[2], member)
+if redis.call('ZSCORE', KEYS[3], member) then
+  redis.call('ZADD', KEYS[1], 'XX', 0, member)
+else
+  redis.call('ZREM', KEYS[1], member)
+end
+return { 'ok' }
