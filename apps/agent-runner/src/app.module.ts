@@ -17,6 +17,7 @@ import {
 } from '@caribou/state';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { afterCancel, leadAgent } from './lead-agent/lead-agent.js';
+import { connectSubagents } from './lead-agent/subagents.js';
 
 /** What the agent-runner stands on; app.module.ts is the only place that builds adapters. */
 export interface RunnerParts {
@@ -60,7 +61,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
     url: config.nats.url.reveal(),
     name: 'agent-runner',
     logger,
-    streams: ['turns', 'deadLetters'],
+    streams: ['turns', 'subagents', 'deadLetters'],
     ackWaitMs: clocks.ackWaitMs,
   });
   const store = redisRunStore(redis, {
@@ -76,6 +77,8 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
     logger,
     lookMs: clocks.managerCheckMs,
   });
+  const models = createModelCatalog(config.models, { clocks, logger });
+  const subagents = connectSubagents({ redis, bus, models, config });
   const registry = new RunRegistry();
   const executor = new RunExecutor({
     store,
@@ -83,15 +86,16 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
     registry,
     agent: leadAgent(
       {
-        models: createModelCatalog(config.models, { clocks, logger }),
+        models,
         gate: redisModelGate(redis, { ...modelGateLimits(config.chain), logger }),
         sandbox,
         conversions: redisConversions(redis),
+        subagents: subagents.port,
         custom,
       },
       config,
     ),
-    afterCancel: afterCancel(config),
+    afterCancel: afterCancel(config, subagents.endTasks),
     deadLetter: (id, entry) => bus.deadLetter('run', id, entry),
     clock: systemClock,
     logger,

@@ -1,25 +1,151 @@
-import { type Bus, connectBus } from '@caribou/bus';
+import { modelGateLimits } from '@caribou/agent';
+import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
 import type { Config } from '@caribou/config';
-import type { Logger } from '@caribou/core';
+import { BugError, taskIds } from '@caribou/contracts';
+import { type AgentMiddleware, type Logger, type SandboxPort, systemClock } from '@caribou/core';
+import type { HealthCheck } from '@caribou/nest';
+import { createModelCatalog } from '@caribou/models';
+import { createMetrics, type Metrics, type Tracing } from '@caribou/observability';
+import { RunExecutor, RunRegistry, Sweeper } from '@caribou/runs';
+import {
+  createRedis,
+  type RedisConnection,
+  redisModelGate,
+  redisRunStore,
+  redisSandboxRegistry,
+  redisTaskSlots,
+} from '@caribou/state';
 import { type DynamicModule, Module } from '@nestjs/common';
+import { borrowedSandbox } from './borrowed-sandbox.js';
+import { HeldTasks } from './held-tasks.js';
+import { slottedStore } from './slotted-store.js';
+import { subagentLoop } from './subagent-loop.js';
+import { TaskWorker } from './task-worker.js';
 
-export const BUS = Symbol('Bus');
+/** What the subagent-pool stands on; app.module.ts is the only place that builds adapters. */
+export interface PoolParts {
+  readonly bus: Bus;
+  readonly redis: RedisConnection;
+  readonly worker: TaskWorker;
+  readonly sweeper: Sweeper;
+  readonly metrics: Metrics;
+  /** What must be there for a task to run. */
+  readonly checks: readonly HealthCheck[];
+}
 
-/** Owns the SUBAGENTS stream: it exists, with its consumer, as long as one instance runs. It takes no work from it yet. */
 @Module({})
 export class AppModule {
-  static on(bus: Bus): DynamicModule {
-    return { module: AppModule, providers: [{ provide: BUS, useValue: bus }] };
+  static on({ worker, sweeper }: PoolParts): DynamicModule {
+    return {
+      module: AppModule,
+      providers: [
+        { provide: TaskWorker, useValue: worker },
+        { provide: Sweeper, useValue: sweeper },
+      ],
+    };
   }
 }
 
-/** Connects to NATS in the background and for ever; creates the stream of subagent tasks and creates it again when it is gone. */
-export const connect = (config: Config, logger: Logger): Bus =>
-  connectBus({
+/** What the process brought with it before it connected. */
+export interface PoolExtras {
+  /** The operator's middlewares. */
+  readonly custom: readonly AgentMiddleware[];
+  readonly tracing: Tracing;
+}
+
+/** Connects to Redis and NATS in the background, both for ever, and puts the pool together. */
+export function connectParts(config: Config, logger: Logger, { custom, tracing }: PoolExtras): PoolParts {
+  const { clocks } = config;
+  const { subagents } = config.chain;
+  const metrics = createMetrics({ service: 'subagent-pool' });
+  const redis = createRedis({ url: config.redis.url.reveal(), logger });
+  const bus = connectBus({
     url: config.nats.url.reveal(),
     name: 'subagent-pool',
     logger,
-    streams: ['subagents'],
-    ackWaitMs: config.clocks.ackWaitMs,
-    checkMs: config.clocks.sweepMs,
+    streams: ['subagents', 'deadLetters'],
+    ackWaitMs: clocks.ackWaitMs,
+    checkMs: clocks.sweepMs,
   });
+  const tasks = redis.part('tasks');
+  const held = new HeldTasks();
+  const slots = redisTaskSlots({ tasks, parents: redis, leaseMs: clocks.leaseMs });
+  const inner = redisRunStore(tasks, {
+    leaseMs: clocks.leaseMs,
+    maxAttempts: config.runner.maxAttempts,
+    eventsTtlMs: 1_000 * subagents.history_seconds,
+  });
+  const store = slottedStore({ store: inner, slots, held });
+  const registry = new RunRegistry();
+  const executor = new RunExecutor({
+    store,
+    publisher: bus,
+    registry,
+    agent: subagentLoop(
+      {
+        models: createModelCatalog(config.models, { clocks, logger }),
+        gate: redisModelGate(redis, { ...modelGateLimits(config.chain), logger }),
+        sandbox: parentsSandbox({ redis, bus, held, config, logger }),
+        custom,
+      },
+      config,
+    ),
+    deadLetter: (id, entry) => bus.deadLetter('run', id, entry),
+    clock: systemClock,
+    logger,
+    clocks,
+    metrics,
+    tracing,
+  });
+  bus.subscribeCancels((runId) => {
+    registry.nudge(runId);
+    for (const call of held.callsOf(runId)) registry.nudge(taskIds(runId, call).runId);
+  });
+  const wakes = bus.wakes('subagents');
+  return {
+    bus,
+    redis,
+    metrics,
+    checks: [
+      { name: 'redis', check: () => inner.ping() },
+      { name: 'nats', check: () => bus.checkStreams() },
+    ],
+    worker: new TaskWorker({
+      ...{ wakes, slots, held, executor, registry, clock: systemClock, logger },
+      ownSlots: subagents.slots,
+      limits: { maxRunning: subagents.max_running, maxRunningPerUser: subagents.max_running_per_user },
+      busyMs: clocks.busyNakMs,
+    }),
+    sweeper: new Sweeper({ store: inner, wakes, clock: systemClock, logger, sweepMs: clocks.sweepMs }),
+  };
+}
+
+interface SandboxParts {
+  readonly redis: RedisConnection;
+  readonly bus: Bus;
+  readonly held: HeldTasks;
+  readonly config: Config;
+  readonly logger: Logger;
+}
+
+/** The sandboxes of the threads that handed over the tasks this process works on. */
+function parentsSandbox({ redis, bus, held, config, logger }: SandboxParts): SandboxPort {
+  const registry = redisSandboxRegistry(redis);
+  const sandbox = createRemoteSandbox({
+    rpc: createRpcClient(bus),
+    outputs: bus,
+    isManagerAlive: (managerId) => registry.isManagerAlive(managerId),
+    logger,
+    lookMs: config.clocks.managerCheckMs,
+  });
+  return borrowedSandbox({
+    sandbox,
+    lenderOf: (task) => {
+      const threadId = held.of(task)?.spec?.parent.thread_id;
+      if (threadId === undefined) throw new BugError('a task that is not held asks for a sandbox');
+      return { userId: task.userId, threadId };
+    },
+    currentEpoch: (thread) => registry.currentEpoch(thread),
+    clock: systemClock,
+  });
+}

@@ -1,26 +1,37 @@
 import 'reflect-metadata';
 import { loadConfig } from '@caribou/config';
+import { loadMiddlewares } from '@caribou/extensions';
 import { liveUntilStopped, nestLogger, runMain, startHealthServer } from '@caribou/nest';
-import { createLogger, createMetrics } from '@caribou/observability';
+import { createLogger, createTracing } from '@caribou/observability';
 import { NestFactory } from '@nestjs/core';
-import { AppModule, connect } from './app.module.js';
+import { AppModule, connectParts } from './app.module.js';
+
+/** Time for the last spans when this process stops. */
+const TRACES_CLOSE_MS = 2_000;
 
 runMain(async () => {
   const config = loadConfig();
   const logger = createLogger({ service: 'subagent-pool', level: config.logLevel });
-  const bus = connect(config, logger);
-  const app = await NestFactory.createApplicationContext(AppModule.on(bus), { logger: nestLogger(logger) });
-  const checks = [{ name: 'nats', check: () => bus.checkStreams() }];
-  const metrics = createMetrics({ service: 'subagent-pool' });
-  const health = await startHealthServer({ port: config.healthPort, checks, metrics });
+  const custom = await loadMiddlewares(config.chain.extensions.middlewares);
+  const endpoint = config.otlpEndpoint?.reveal();
+  const tracing = await createTracing({ service: 'subagent-pool', endpoint, logger });
+  const parts = connectParts(config, logger, { custom, tracing });
+  const app = await NestFactory.createApplicationContext(AppModule.on(parts), { logger: nestLogger(logger) });
+  const health = await startHealthServer({ port: config.healthPort, checks: parts.checks, metrics: parts.metrics });
+  parts.worker.start();
+  parts.sweeper.start();
   liveUntilStopped({
     logger,
     config,
     healthPort: health.port,
     stop: [
+      { name: 'sweeper', run: () => parts.sweeper.stop() },
+      { name: 'tasks', run: () => parts.worker.drain(config.clocks.drainMs / 2) },
+      { name: 'traces', run: () => tracing.close(TRACES_CLOSE_MS) },
       { name: 'health server', run: () => health.close() },
       { name: 'nest', run: () => app.close() },
-      { name: 'bus', run: () => bus.close() },
+      { name: 'bus', run: () => parts.bus.close() },
+      { name: 'redis', run: () => parts.redis.close() },
     ],
   });
 });

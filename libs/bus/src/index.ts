@@ -1,7 +1,9 @@
 export type {
   Bus,
   BusOptions,
+  Cancels,
   PullOptions,
+  RunEvents,
   Wake,
   WakePull,
   Wakes,

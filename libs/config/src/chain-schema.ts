@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { integer } from './setting-kinds.js';
+import { SubagentsFile } from './subagents-schema.js';
 
 /**
  * The sections of config.yaml that speak of middlewares. Keys, units and defaults are DeerFlow's where it has them;
@@ -122,15 +123,6 @@ export const CircuitBreakerFile = z
     recovery_timeout_sec: integer(60, 1, 86_400).describe('Seconds until one call may try whether the model is back'),
   })
   .describe('Circuit breaker per provider and model');
-
-export const SubagentsFile = z
-  .object({
-    max_concurrent: integer(3, 1, 4).describe(
-      'Tasks of one answer of the model that are carried out; a request may ask for another number',
-    ),
-    max_total_per_run: integer(6, 1, 50).describe('Tasks of one run'),
-  })
-  .describe('Subagents');
 
 export const ReadBeforeWriteFile = z
   .object({ enabled: on('Refuse to overwrite or edit a file that the agent has not read as it is') })

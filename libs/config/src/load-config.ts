@@ -23,6 +23,7 @@ import { modelProblems, readModels } from './model-entries.js';
 import { present } from './present.js';
 import { type Environment, resolveReferences } from './references.js';
 import { Secret } from './secret.js';
+import { subagentFaults, unusedSkills } from './subagents-schema.js';
 
 interface Reading {
   readonly env: Environment;
@@ -137,6 +138,8 @@ function chainOf(from: FileReading, models: readonly ModelConfig[]): ChainConfig
   const chain = Object.fromEntries(entries) as ChainConfig;
   checkedModel(chain.summarization, 'summarization', { models, findings });
   const { warn_threshold: warn, hard_limit: hard } = chain.loop_detection;
+  findings.faults.push(...subagentFaults(chain.subagents, new Set(models.map(({ name }) => name))));
+  findings.warnings.push(...unusedSkills(chain.subagents));
   if (warn >= hard) findings.faults.push('loop_detection.warn_threshold: must be less than hard_limit');
   const folder = dirname(configFilePath(env, cwd));
   const middlewares = chain.extensions.middlewares.map(({ use, options }) => ({ use: resolve(folder, use), options }));

@@ -1,10 +1,10 @@
 export { deferredToolsSection } from './tool-search/deferred-catalog.js';
-export { describeChain, leadChain } from './chain.js';
+export { describeChain, leadChain, subagentChain } from './chain.js';
 export type { ChainOptions } from './chain-types.js';
 export { ChainRecorder } from './chain-recorder.js';
 export { type HookName, type HookPass, runHooks } from './hooks.js';
 export { gatedModel } from './gated-model.js';
-export { subagentLimits } from './subagent-limit.js';
+export { type SubagentLimits, subagentLimits } from './subagent-limit.js';
 export { onion } from './onion.js';
 export { TODO_PROMPT } from './todo-texts.js';
 export { watchedCall, watchedHook } from './watched.js';

@@ -4,3 +4,6 @@ export { type AgentLoop, RunExecutor } from './run-executor.js';
 export { RunRegistry } from './run-registry.js';
 export { Sweeper } from './sweeper.js';
 export { TurnWorker } from './turn-worker.js';
+export { type CancelledTaskPorts, endTasksOf } from './tasks/cancelled-tasks.js';
+export { type DelegationTerms, SubagentTasks } from './tasks/subagent-tasks.js';
+export { taskSpecOf } from './tasks/task-outcome.js';

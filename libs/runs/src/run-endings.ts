@@ -32,6 +32,8 @@ export interface LastWords {
   readonly update?: StateUpdate;
   /** Model calls that were made for the run and are in no commit of it. */
   readonly calls?: readonly CallUsage[];
+  /** Told before the end; not when the run is rolled back. */
+  readonly events?: readonly RunEvent[];
 }
 
 /** Asked once the work of the run has stopped; it is not cancelled itself, so it must end by itself soon. */
@@ -101,13 +103,13 @@ export async function finishCancelled(held: Held, action: CancelAction): Promise
   const rollback = action === 'rollback';
   const { state, next, metadata } = held.head;
   const record = held.claimed.run;
-  const { update, calls = [] } = (await held.afterCancel?.({ state, record, logger: held.logger })) ?? {};
+  const { update, calls = [], events = [] } = (await held.afterCancel?.({ state, record, logger: held.logger })) ?? {};
   await held.writer.end((queued) => {
     const ending = { status: 'interrupted', rollback } as const;
     if (update === undefined && calls.length === 0)
-      return held.store.finish(held.claimed.lease, { ...ending, events: queued });
+      return held.store.finish(held.claimed.lease, { ...ending, events: [...queued, ...events] });
     const turn: TurnCommit = {
-      ...{ state: applyUpdate(state, update ?? {}), next, events: [], step: (metadata?.step ?? 0) + 1 },
+      ...{ state: applyUpdate(state, update ?? {}), next, events, step: (metadata?.step ?? 0) + 1 },
       ...(calls.length === 0 ? {} : { usage: { turns: 0, calls } }),
     };
     return held.store.finish(held.claimed.lease, { ...ending, commit: commitRequest(held, turn, queued), events: [] });

@@ -1,11 +1,4 @@
-import {
-  ConflictError,
-  NotFoundError,
-  type RunRecord,
-  TASK_METADATA,
-  taskIds,
-  TaskSpec,
-} from '@caribou/contracts';
+import { ConflictError, NotFoundError, type RunRecord, TASK_METADATA, taskIds, TaskSpec } from '@caribou/contracts';
 import type { AdmitRequest, NewTask, TaskStore, ThreadKey } from '@caribou/core';
 import { admissions } from './admission.js';
 import { checkpointReads } from './checkpoint-reads.js';

@@ -1,4 +1,4 @@
-import type { AnyTool, SandboxPort } from '@caribou/core';
+import type { AnyTool, SandboxPort, SubagentPort } from '@caribou/core';
 import { askClarificationTool } from './ask-clarification.js';
 import { bashTool } from './bash.js';
 import { globTool } from './glob.js';
@@ -7,11 +7,14 @@ import { lsTool } from './ls.js';
 import { presentFilesTool } from './present-files.js';
 import { readFileTool } from './read-file.js';
 import { strReplaceTool } from './str-replace.js';
+import { taskTool } from './task.js';
 import { viewImageTool } from './view-image.js';
 import { writeFileTool } from './write-file.js';
 
 export interface ToolPorts {
   readonly sandbox: SandboxPort;
+  /** Present when the agent may hand work over. */
+  readonly subagents?: SubagentPort;
 }
 
 export interface ToolOptions {
@@ -22,9 +25,11 @@ export interface ToolOptions {
 }
 
 /** The lead agent's tools in the order the model is told of them. */
-export function leadTools({ sandbox }: ToolPorts, options: ToolOptions = { vision: false }): readonly AnyTool[] {
-  const { vision, clarification = true } = options;
-  return [
+export function leadTools(
+  { sandbox, subagents }: ToolPorts,
+  { vision, clarification = true }: ToolOptions = { vision: false },
+): readonly AnyTool[] {
+  const tools = [
     lsTool(sandbox),
     globTool(sandbox),
     grepTool(sandbox),
@@ -36,4 +41,10 @@ export function leadTools({ sandbox }: ToolPorts, options: ToolOptions = { visio
     ...(clarification ? [askClarificationTool()] : []),
     ...(vision ? [viewImageTool(sandbox)] : []),
   ];
+  if (subagents === undefined) return tools;
+  const task = taskTool(
+    subagents,
+    tools.map(({ name }) => name),
+  );
+  return [...tools, task];
 }

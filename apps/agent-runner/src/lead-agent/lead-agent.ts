@@ -16,6 +16,7 @@ import type {
   ModelPort,
   RunContext,
   SandboxPort,
+  SubagentPort,
 } from '@caribou/core';
 import { deferredToolsSection, gatedModel, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
 import type { AfterCancel, AgentLoop } from '@caribou/runs';
@@ -26,6 +27,7 @@ export interface LeadAgentPorts {
   readonly gate: ModelGate;
   readonly sandbox: SandboxPort;
   readonly conversions: Pick<ConversionStore, 'read'>;
+  readonly subagents: SubagentPort;
   /** Middlewares of the operator. */
   readonly custom: readonly AgentMiddleware[];
 }
@@ -38,10 +40,10 @@ export type LeadAgentConfig = Pick<Config, 'runner' | 'title' | 'commandRules' |
  * @returns a loop that throws InvalidRequestError when the run names an unknown model.
  */
 export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): AgentLoop {
-  const { models, gate, sandbox, conversions, custom } = ports;
+  const { models, gate, sandbox, conversions, subagents, custom } = ports;
   // The loop's own calls pass the gate in the chain; those that middlewares make on their own pass it here.
   const quiet: ModelCatalog = { names: models.names, get: (name) => gatedModel(models.get(name), gate) };
-  const toolsFor = toolSets(sandbox);
+  const toolsFor = toolSets(sandbox, subagents);
   return ({ host, run, claimed, head, position }) => {
     const { kwargs, llm_call_count: turnsTaken } = claimed.run;
     const model = models.get(run.context.model_name);
@@ -55,7 +57,9 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
       chain,
       tools,
       model,
-      systemPrompt: buildSystemPrompt(promptFacts(run, switches, { tools: all, toolSearch: options.toolSearch })),
+      systemPrompt: buildSystemPrompt(
+        promptFacts(run, switches, { tools: all, toolSearch: options.toolSearch, types: subagents.types }),
+      ),
       options: {
         maxTurns: Math.min(kwargs.recursion_limit, config.runner.maxTurnsCap),
         ...(kwargs.interrupt_before === undefined ? {} : { interruptBefore: kwargs.interrupt_before }),
@@ -72,22 +76,28 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
 }
 
 /** Tools by what decides about them. Schemas are made once: a run must not pay for them. */
-function toolSets(sandbox: SandboxPort): (switches: RunSwitches) => readonly AnyTool[] {
-  const of = (vision: boolean, clarification: boolean) => leadTools({ sandbox }, { vision, clarification });
-  const asking = [of(false, true), of(true, true)] as const;
-  const silent = [of(false, false), of(true, false)] as const;
-  return ({ vision, clarification }) => (clarification ? asking : silent)[vision ? 1 : 0];
+function toolSets(sandbox: SandboxPort, port: SubagentPort): (switches: RunSwitches) => readonly AnyTool[] {
+  const made = new Map<string, readonly AnyTool[]>();
+  return ({ vision, clarification, subagents }) => {
+    const key = JSON.stringify([vision, clarification, subagents]);
+    const known = made.get(key);
+    if (known !== undefined) return known;
+    const tools = leadTools({ sandbox, ...(subagents ? { subagents: port } : {}) }, { vision, clarification });
+    made.set(key, tools);
+    return tools;
+  };
 }
 
 interface Offered {
   readonly tools: readonly AnyTool[];
   readonly toolSearch: unknown;
+  readonly types: SubagentPort['types'];
 }
 
 function promptFacts(
   { context, clock }: RunContext,
   switches: RunSwitches,
-  { tools, toolSearch }: Offered,
+  { tools, toolSearch, types }: Offered,
 ): PromptFacts {
   const { agent_name: agentName } = context;
   const hidden = toolSearch === undefined ? [] : tools.filter(({ deferred }) => deferred !== undefined);
@@ -96,17 +106,18 @@ function promptFacts(
     toolNames: tools.map(({ name }) => name),
     nowMs: clock.now(),
     ...(switches.planMode ? { planGuide: TODO_PROMPT } : {}),
+    ...(switches.subagents ? { subagents: { maxConcurrent: switches.maxConcurrentSubagents, types } } : {}),
     ...(deferredTools === undefined ? {} : { deferredTools }),
     ...(agentName === undefined ? {} : { agentName }),
   };
 }
 
-/** What a cancelled run still leaves: a title, so that its thread can be found again. */
+/** What a cancelled run still leaves: a title, so that its thread can be found again, and what its tasks came to. */
 export const afterCancel =
-  (config: Pick<Config, 'title'>) =>
-  ({ state }: Parameters<AfterCancel>[0]): ReturnType<AfterCancel> => {
-    const title = titleWithoutAnswer(state, config.title);
-    return Promise.resolve(title === undefined ? {} : { update: { title } });
+  (config: Pick<Config, 'title'>, endTasks: AfterCancel): AfterCancel =>
+  async (run) => {
+    const title = titleWithoutAnswer(run.state, config.title);
+    return { ...(await endTasks(run)), ...(title === undefined ? {} : { update: { title } }) };
   };
 
 /** A switch that the model does not have is not an error: the run goes on without it. */

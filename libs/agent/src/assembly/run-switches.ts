@@ -1,7 +1,7 @@
 import type { RunContextValues } from '@caribou/contracts';
 import type { ChainConfig } from '@caribou/config';
 import type { ModelPort } from '@caribou/core';
-import { subagentLimits } from '@caribou/middleware';
+import { type SubagentLimits, subagentLimits } from '@caribou/middleware';
 
 /** What a request's switches come to with this configuration and model. */
 export interface RunSwitches {
@@ -19,7 +19,7 @@ export interface RunSwitches {
 
 export function switchesOf(
   context: RunContextValues,
-  config: Pick<ChainConfig, 'subagents' | 'clarification'>,
+  config: Pick<ChainConfig, 'clarification'> & { readonly subagents: SubagentLimits },
   model: Pick<ModelPort, 'supportsVision'>,
 ): RunSwitches {
   const { subagents, clarification } = config;

@@ -1,0 +1,37 @@
+import type { TaskSpec } from '@caribou/contracts';
+import type { TaskSlot, ThreadKey } from '@caribou/core';
+
+/** A task that this process works on. */
+export interface HeldTask {
+  readonly slot: TaskSlot;
+  /** Known once the task is claimed. */
+  spec?: TaskSpec;
+}
+
+const nameOf = ({ userId, threadId }: ThreadKey): string => `${userId}/${threadId}`;
+
+/** The tasks this process works on right now, by their threads. */
+export class HeldTasks {
+  private readonly tasks = new Map<string, HeldTask>();
+
+  add(slot: TaskSlot): HeldTask {
+    const task: HeldTask = { slot };
+    this.tasks.set(nameOf(slot), task);
+    return task;
+  }
+
+  remove(task: HeldTask): void {
+    if (this.tasks.get(nameOf(task.slot)) === task) this.tasks.delete(nameOf(task.slot));
+  }
+
+  of(thread: ThreadKey): HeldTask | undefined {
+    return this.tasks.get(nameOf(thread));
+  }
+
+  /** Tool calls of a run whose tasks are here. */
+  callsOf(parentRunId: string): readonly string[] {
+    return [...this.tasks.values()].flatMap(({ spec }) =>
+      spec?.parent.run_id === parentRunId ? [spec.parent.tool_call_id] : [],
+    );
+  }
+}

@@ -1,0 +1,90 @@
+import { BUILT_IN_SUBAGENTS, type SubagentsConfig } from '@caribou/config';
+import { bashDefinition, generalPurposeDefinition } from './built-in.js';
+
+export interface TaskTokenBudget {
+  readonly enabled: boolean;
+  readonly max_tokens: number;
+  readonly warn_threshold: number;
+}
+
+/** A kind of subagent. */
+export interface SubagentDefinition {
+  readonly name: string;
+  /** When to use it, for the model that hands work over. */
+  readonly description: string;
+  /** Its character and rules: ours, or the operator's. */
+  readonly systemPrompt: string;
+  /** Null: all of the agent that asks. */
+  readonly tools: readonly string[] | null;
+  readonly disallowedTools: readonly string[];
+  /** A configured name, or `inherit`: that of the agent that asks. */
+  readonly model: string;
+  /** Model turns of a task. */
+  readonly maxTurns: number;
+  /** From when a pool took the task. */
+  readonly timeoutMs: number;
+  readonly tokenBudget: TaskTokenBudget;
+}
+
+export type BuiltIn = Omit<SubagentDefinition, 'timeoutMs' | 'tokenBudget'>;
+
+/** What no subagent has, whatever it is told: it answers to an agent, and hands nothing on. */
+export const NEVER_FOR_SUBAGENTS = ['task', 'ask_clarification', 'present_files'] as const;
+
+const builtIns: Readonly<Record<(typeof BUILT_IN_SUBAGENTS)[number], BuiltIn>> = {
+  'general-purpose': generalPurposeDefinition,
+  bash: bashDefinition,
+};
+
+/**
+ * The kinds of subagents by name, in the order the model is told of them. What the operator says of one kind counts
+ * before what he says of all, and that before what a kind brings with it.
+ */
+export function subagentDefinitions(config: SubagentsConfig): ReadonlyMap<string, SubagentDefinition> {
+  const own = Object.entries(config.custom_agents).map(([name, agent]) => ({
+    name,
+    description: agent.description,
+    systemPrompt: agent.system_prompt,
+    tools: agent.tools ?? null,
+    disallowedTools: [...agent.disallowed_tools, ...NEVER_FOR_SUBAGENTS],
+    model: agent.model,
+    maxTurns: agent.max_turns,
+    timeoutMs: 1_000 * (agent.timeout_seconds ?? config.timeout_seconds),
+  }));
+  const shipped = BUILT_IN_SUBAGENTS.map((name) => ({
+    ...builtIns[name],
+    maxTurns: config.max_turns ?? builtIns[name].maxTurns,
+    timeoutMs: 1_000 * config.timeout_seconds,
+  }));
+  const all = [...shipped, ...own].map((base) => {
+    const {
+      model,
+      max_turns: maxTurns,
+      timeout_seconds: timeout,
+      token_budget: budget,
+    } = config.agents[base.name] ?? {};
+    const definition: SubagentDefinition = {
+      ...base,
+      model: model ?? base.model,
+      maxTurns: maxTurns ?? base.maxTurns,
+      timeoutMs: timeout === undefined ? base.timeoutMs : 1_000 * timeout,
+      tokenBudget: {
+        enabled: budget?.enabled ?? config.token_budget.enabled,
+        max_tokens: budget?.max_tokens ?? config.token_budget.max_tokens,
+        warn_threshold: budget?.warn_threshold ?? config.token_budget.warn_threshold,
+      },
+    };
+    return [definition.name, definition] as const;
+  });
+  return new Map(all);
+}
+
+/** Whether a subagent may have a tool; `parentTools` are those of the agent that asked. */
+export function mayUse(
+  { tools, disallowedTools }: Pick<SubagentDefinition, 'tools' | 'disallowedTools'>,
+  parentTools: ReadonlySet<string>,
+  name: string,
+): boolean {
+  const allowed = tools === null || tools.includes(name);
+  return allowed && parentTools.has(name) && !disallowedTools.includes(name);
+}

@@ -1,0 +1,80 @@
+import { isTerminal, type RunRecord, type ThreadState, type ToolCall } from '@caribou/contracts';
+import type { CallUsage, Logger, RunEventLog, TaskOutcome } from '@caribou/core';
+import type { LastWords } from '../run-endings.js';
+import { endEventOf, outcomeOf } from './task-outcome.js';
+import { NOTHING_TOLD, toldOf } from './told-events.js';
+import { readOutcome, type TaskWaitPorts, tellToEnd, waitForTask } from './wait-for-task.js';
+
+export interface CancelledTaskPorts extends TaskWaitPorts {
+  /** Logs of the runs that handed tasks over. */
+  readonly parentLog: RunEventLog;
+}
+
+export interface CancelledRun {
+  readonly state: ThreadState;
+  readonly record: RunRecord;
+  readonly logger: Logger;
+}
+
+/** How long the end of a task is waited for: what it runs can be told to stop as long as its parent owns the thread. */
+const WAIT_MS = 4_000;
+
+/**
+ * Ends the tasks that a cancelled run has handed over and not heard of, and says what its watchers have not been told
+ * of them and what they cost. By whichever process it is asked, the answer is about the same tasks.
+ *
+ * @throws {UnavailableError} when the store does not answer; asking again is safe
+ */
+export async function endTasksOf(
+  ports: CancelledTaskPorts,
+  run: CancelledRun,
+): Promise<Pick<LastWords, 'calls' | 'events'>> {
+  const { user_id: userId, run_id: parentRunId } = run.record;
+  const found = await Promise.all(
+    openTaskCalls(run.state).map(async ({ id: toolCallId }) => {
+      const record = await ports.store.find({ userId, parentRunId, toolCallId });
+      return record === null ? [] : [{ toolCallId, record }];
+    }),
+  );
+  const tasks = found.flat();
+  if (tasks.length === 0) return {};
+  const told = await toldOf(ports.parentLog, userId, parentRunId);
+  const ended = await Promise.all(
+    tasks.map(async (task) => ({ ...task, outcome: await endTask(ports, task.record, run.logger) })),
+  );
+  return {
+    calls: ended.flatMap(({ outcome }) => callOf(outcome)),
+    events: ended
+      .filter(({ toolCallId }) => told.get(toolCallId)?.ended !== true)
+      .map(({ toolCallId, outcome }) => ({ kind: 'custom', data: endEventOf(toolCallId, outcome) })),
+  };
+}
+
+async function endTask(ports: CancelledTaskPorts, record: RunRecord, logger: Logger): Promise<TaskOutcome> {
+  if (isTerminal(record.status)) return readOutcome(ports, record);
+  await tellToEnd(ports, record);
+  const signal = AbortSignal.timeout(WAIT_MS);
+  try {
+    return await waitForTask(ports, record, { signal, told: NOTHING_TOLD, tell: () => Promise.resolve() });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    logger.warn({ event: 'task.cancel', taskId: record.run_id, error }, 'a task did not end in time with its run');
+    return outcomeOf({ ...record, status: 'interrupted' }, null);
+  }
+}
+
+/** The `task` calls of the last answer that have no result yet. */
+function openTaskCalls({ messages }: ThreadState): readonly ToolCall[] {
+  const at = messages.findLastIndex((message) => message.type === 'ai');
+  const asking = messages[at];
+  if (asking?.type !== 'ai') return [];
+  const answered = new Set(
+    messages.slice(at + 1).flatMap((message) => (message.type === 'tool' ? [message.tool_call_id] : [])),
+  );
+  return asking.tool_calls.filter(({ id, name }) => name === 'task' && !answered.has(id));
+}
+
+function callOf({ usage, modelName = 'unknown' }: TaskOutcome): readonly CallUsage[] {
+  if (usage === null) return [];
+  return [{ caller: 'subagent', model: modelName, inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }];
+}

@@ -1,0 +1,83 @@
+import {
+  type AiMessage,
+  type CheckpointView,
+  type RunRecord,
+  TASK_METADATA,
+  TaskCap,
+  type TaskEvent,
+  TaskSpec,
+  textOf,
+  type TokenCounts,
+} from '@caribou/contracts';
+import type { TaskOutcome } from '@caribou/core';
+
+const NO_ANSWER = 'No response generated';
+
+/** What is told of a task whose record is gone while somebody waits for it. */
+export const DISAPPEARED: TaskOutcome = {
+  status: 'failed',
+  text: 'Task disappeared from background tasks',
+  usage: null,
+};
+
+/** How a task that is over ended, from its record and the last state of its thread. */
+export function outcomeOf(run: RunRecord, head: CheckpointView | null): TaskOutcome {
+  const spent = { usage: usageOf(run), ...modelOf(run) };
+  const cap = capOf(run);
+  if (run.status === 'success') {
+    const text = lastWords(head) ?? NO_ANSWER;
+    return { status: 'completed', text, ...(cap === undefined ? {} : { stopReason: cap }), ...spent };
+  }
+  const failure = run.error?.message ?? `the task ended as ${run.status}`;
+  // The loop's own notice that the turns are used up is no result.
+  const partial = lastWords(head, failure);
+  const kept = partial === undefined ? {} : { partial };
+  if (cap !== undefined && partial !== undefined)
+    return { status: 'completed', text: partial, stopReason: cap, ...spent };
+  if (run.status === 'interrupted') return { status: 'cancelled', text: 'Task cancelled by user', ...kept, ...spent };
+  if (run.status === 'timeout') return { status: 'timed_out', text: failure, ...kept, ...spent };
+  return { status: 'failed', text: failure, ...(cap === undefined ? kept : { stopReason: cap }), ...spent };
+}
+
+/** The event that tells watchers of it. */
+export function endEventOf(taskId: string, { status, text, usage, modelName }: TaskOutcome): TaskEvent {
+  const about = { task_id: taskId, usage, ...(modelName === undefined ? {} : { model_name: modelName }) };
+  switch (status) {
+    case 'completed':
+      return { type: 'task_completed', result: text, ...about };
+    case 'failed':
+      return { type: 'task_failed', error: text, ...about };
+    case 'timed_out':
+      return { type: 'task_timed_out', error: text, ...about };
+    case 'polling_timed_out':
+      return { type: 'task_timed_out', ...about };
+    case 'cancelled':
+      return { type: 'task_cancelled', error: text, ...about };
+  }
+}
+
+/** The task's spec as its record carries it; undefined when another version wrote it. */
+export const taskSpecOf = (run: RunRecord): TaskSpec | undefined =>
+  TaskSpec.safeParse(run.metadata[TASK_METADATA]).data;
+
+export function usageOf(run: RunRecord): TokenCounts | null {
+  const { total_input_tokens: input_tokens, total_output_tokens: output_tokens, total_tokens } = run;
+  return total_tokens === 0 ? null : { input_tokens, output_tokens, total_tokens };
+}
+
+function modelOf(run: RunRecord): { readonly modelName?: string } {
+  const spec = taskSpecOf(run);
+  return spec === undefined ? {} : { modelName: spec.model };
+}
+
+function capOf({ stop_reason: reason }: RunRecord): TaskCap | undefined {
+  return reason === 'recursion_limit' ? 'turn_capped' : TaskCap.safeParse(reason).data;
+}
+
+/** The last text of the agent's, other than `notice`; undefined when it said none. */
+function lastWords(head: CheckpointView | null, notice?: string): string | undefined {
+  const texts = (head?.state.messages ?? [])
+    .filter((message): message is AiMessage => message.type === 'ai')
+    .map(({ content }) => textOf(content).trim());
+  return texts.findLast((text) => text !== '' && text !== notice);
+}

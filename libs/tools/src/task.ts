@@ -1,0 +1,48 @@
+import type { AnyTool, SubagentPort, ToolOutcome } from '@caribou/core';
+import { z } from 'zod';
+import { taskOutcome } from './task-texts.js';
+
+const Input = z.object({
+  description: z
+    .string()
+    .max(500)
+    .default('')
+    .describe('The task in 3 to 5 words, shown to the person. Always give this first.'),
+  prompt: z
+    .string()
+    .trim()
+    .min(1)
+    .max(200_000)
+    .describe('All that the subagent needs to know and what it shall give back: it sees nothing of this conversation.'),
+  subagent_type: z.string().trim().min(1).max(64).describe('Which kind of subagent takes the task.'),
+});
+
+/**
+ * Hands a piece of work to a subagent and waits for its result. Every answer of it, to wrong arguments too, is told in
+ * the words of a task: interfaces know by them that it is over.
+ *
+ * @param toolNames of the agent that has this tool
+ */
+export function taskTool(subagents: SubagentPort, toolNames: readonly string[]): AnyTool {
+  return {
+    name: 'task',
+    description: [
+      'Hand a piece of work to a subagent, which works on it alone, with the same files, and gives back a result.',
+      `Types: ${subagents.types.map(({ name, description }) => `${name} (${description})`).join('; ')}.`,
+      'Several calls in one answer run at the same time. Do not use it for what is quick to do yourself.',
+    ].join(' '),
+    parameters: z.toJSONSchema(Input, { io: 'input' }),
+    async invoke(args, { run, toolCallId }) {
+      const parsed = Input.safeParse(args);
+      if (!parsed.success) return refused(parsed.error);
+      const { description, prompt, subagent_type: type } = parsed.data;
+      const asked = { toolCallId, description, prompt, type, tools: toolNames };
+      return taskOutcome(await subagents.delegate(asked, run, (data) => run.emit({ kind: 'custom', data })));
+    },
+  };
+}
+
+function refused(error: z.ZodError): ToolOutcome {
+  const issues = error.issues.slice(0, 3).map((issue) => `${issue.path.join('.') || 'arguments'}: ${issue.message}`);
+  return taskOutcome({ status: 'failed', text: `Invalid arguments: ${issues.join('; ')}`, usage: null });
+}
