@@ -9,6 +9,8 @@ export interface StackOptions {
   readonly gateways?: number;
   readonly runners?: number;
   readonly managers?: number;
+  /** Default 0. */
+  readonly pools?: number;
   /** Gives every tool call of the model this id. */
   readonly constantCallId?: string;
   /** More environment of every service. */
@@ -30,6 +32,7 @@ export interface Stack {
   readonly gateways: TestService[];
   readonly runners: TestService[];
   readonly managers: TestService[];
+  readonly pools: TestService[];
   readonly homeDir: string;
   /** Another process of a service; `env` goes over the stack's own. */
   start(app: AppName, env?: Readonly<Record<string, string>>): Promise<TestService>;
@@ -98,13 +101,14 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   };
   const several = (app: AppName, count: number): Promise<TestService[]> =>
     Promise.all(Array.from({ length: count }, () => start(app)));
-  const [gateways, runners, managers] = await Promise.all([
+  const [gateways, runners, managers, pools] = await Promise.all([
     several('gateway', options.gateways ?? 1),
     several('agent-runner', options.runners ?? 1),
     several('sandbox-manager', options.managers ?? 1),
+    several('subagent-pool', options.pools ?? 0),
   ]);
   const complete = runners.length > 0 && managers.length > 0;
-  const awaited = complete ? all : [...runners, ...managers];
+  const awaited = complete ? all : [...runners, ...managers, ...pools];
   await waitFor(async () => (await Promise.all(awaited.map((service) => service.ready()))).every(({ ok }) => ok), {
     what: 'all services to be ready',
     timeoutMs: 30_000,
@@ -116,6 +120,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     gateways,
     runners,
     managers,
+    pools,
     homeDir,
     start,
     client: (index = 0) => clientOf(nth(gateways, index)),
