@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await Promise.all(Object.values(doomed).map((service) => service.kill9()));
+  await Promise.all([doomed['agent-runner']?.kill9(), doomed['subagent-pool']?.kill9()]);
   stack.model.reset();
 });
 
@@ -67,7 +67,7 @@ const isTold =
     event === 'custom' && (data as TaskEvent).type === type;
 
 async function killAndReplace(...apps: readonly AppName[]): Promise<void> {
-  await Promise.all(apps.map((app) => doomed[app]?.kill9()));
+  for (const app of apps) await doomed[app]?.kill9();
   for (const app of apps) doomed[app] = await stack.start(app);
 }
 
