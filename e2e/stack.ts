@@ -62,6 +62,16 @@ const FAST_CLOCKS = `clocks:
 export const clientOf = (gateway: TestService): ApiClient =>
   new ApiClient(`http://127.0.0.1:${gateway.healthPort}/api/langgraph`);
 
+function configOf({
+  productionClocks = false,
+  sandboxDriver = 'bwrap',
+  sandbox = [],
+  config = '',
+}: StackOptions): string {
+  const lines = [`driver: ${sandboxDriver}`, ...sandbox].map((line) => `  ${line}\n`);
+  return `${productionClocks ? '' : FAST_CLOCKS}sandbox:\n${lines.join('')}${config}`;
+}
+
 /** Starts the system and waits until a turn would run, or, of an incomplete one, until its parts are ready. */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const homeDir = await mkdtemp(join(tmpdir(), 'caribou-home-'));
@@ -70,12 +80,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   );
   const [redis, nats] = await Promise.all([startRedis(), startNats()]);
   const configPath = join(homeDir, 'config.yaml');
-  const { sandboxDriver: driver = 'bwrap' } = options;
-  const sandbox = `sandbox:\n${[`driver: ${driver}`, ...(options.sandbox ?? [])].map((line) => `  ${line}\n`).join('')}`;
-  await writeFile(
-    configPath,
-    `${options.productionClocks === true ? '' : FAST_CLOCKS}${sandbox}${options.config ?? ''}`,
-  );
+  await writeFile(configPath, configOf(options));
   const env = {
     NATS_URL: nats.url,
     REDIS_URL: redis.url,

@@ -1,7 +1,8 @@
+import { taskLimits } from '@caribou/agent';
 import { connectBus } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { UnavailableError } from '@caribou/contracts';
-import type { ConversionStore, Logger, RunEventLog, ThreadStore } from '@caribou/core';
+import type { ConversionStore, Logger, RunEventLog, TaskStore, ThreadStore } from '@caribou/core';
 import { type DocumentConverter, documentConverter } from '@caribou/documents';
 import { createModelCatalog } from '@caribou/models';
 import type { StopStep } from '@caribou/nest';
@@ -13,7 +14,9 @@ import {
   redisConversions,
   redisEventLog,
   type RedisFinding,
+  redisTaskStore,
   redisThreadStore,
+  taskPart,
 } from '@caribou/state';
 import { type UserFiles, userFiles } from '@caribou/sandbox';
 import { type DynamicModule, Module } from '@nestjs/common';
@@ -32,6 +35,7 @@ import {
   LOGGER,
   METRICS,
   SETTINGS,
+  TASK_STORE,
   THREAD_STORE,
   TRACING,
   USER_FILES,
@@ -42,6 +46,8 @@ import { StatelessRunsController } from './runs/stateless-runs.controller.js';
 import { RunWatcher } from './streams/run-watcher.js';
 import { ReadinessCheck } from './system/readiness.js';
 import { InfoController, SystemController } from './system/system.controller.js';
+import { TasksController } from './tasks/tasks.controller.js';
+import { TasksService } from './tasks/tasks.service.js';
 import { ThreadsController } from './threads/threads.controller.js';
 import { ThreadsService } from './threads/threads.service.js';
 import { TokenUsageService } from './threads/token-usage.service.js';
@@ -52,6 +58,7 @@ import { UploadsService } from './uploads/uploads.service.js';
 /** What the gateway stands on. */
 export interface GatewayParts {
   readonly store: ThreadStore;
+  readonly tasks: TaskStore;
   readonly log: RunEventLog;
   readonly bus: GatewayBus;
   readonly files: UserFiles;
@@ -68,13 +75,14 @@ export interface GatewayParts {
 export class AppModule {
   /** The gateway on these parts; tests bring a bus or a store of their own. */
   static on(parts: GatewayParts): DynamicModule {
-    const { store, log, bus, files, conversions, converter, chains, settings, metrics, tracing, logger } = parts;
+    const { store, tasks, log, bus, files, conversions, converter, chains, settings, metrics, tracing, logger } = parts;
     return {
       module: AppModule,
       controllers: [
         ThreadsController,
         RunsController,
         StatelessRunsController,
+        TasksController,
         UploadsController,
         ArtifactsController,
         AssistantsController,
@@ -84,6 +92,7 @@ export class AppModule {
       ],
       providers: [
         { provide: THREAD_STORE, useValue: store },
+        { provide: TASK_STORE, useValue: tasks },
         { provide: EVENT_LOG, useValue: log },
         { provide: BUS, useValue: bus },
         { provide: USER_FILES, useValue: files },
@@ -97,6 +106,7 @@ export class AppModule {
         ThreadsService,
         TokenUsageService,
         RunsService,
+        TasksService,
         UploadsService,
         DocumentConversions,
         RunWatcher,
@@ -152,6 +162,7 @@ export async function connectParts(config: Config, logger: Logger): Promise<Conn
   });
   return {
     store,
+    tasks: redisTaskStore(taskPart(redis), taskLimits(config.chain.subagents)),
     log: redisEventLog(redis),
     bus,
     files: userFiles(config.homeDir, config.sandbox.limits),

@@ -3,6 +3,7 @@ import type { Config, ModelConfig } from '@caribou/config';
 
 /** Injection tokens of what app.module.ts builds. */
 export const THREAD_STORE = Symbol('ThreadStore');
+export const TASK_STORE = Symbol('TaskStore');
 export const EVENT_LOG = Symbol('RunEventLog');
 export const BUS = Symbol('Bus');
 export const LOGGER = Symbol('Logger');

@@ -1,4 +1,4 @@
-import { modelGateLimits } from '@caribou/agent';
+import { modelGateLimits, taskLimits } from '@caribou/agent';
 import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { BugError, taskIds } from '@caribou/contracts';
@@ -14,6 +14,7 @@ import {
   redisRunStore,
   redisSandboxRegistry,
   redisTaskSlots,
+  taskPart,
 } from '@caribou/state';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { borrowedSandbox } from './borrowed-sandbox.js';
@@ -67,13 +68,13 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
     ackWaitMs: clocks.ackWaitMs,
     checkMs: clocks.sweepMs,
   });
-  const tasks = redis.part('tasks');
+  const tasks = taskPart(redis);
   const held = new HeldTasks();
   const slots = redisTaskSlots({ tasks, parents: redis, leaseMs: clocks.leaseMs });
   const inner = redisRunStore(tasks, {
     leaseMs: clocks.leaseMs,
     maxAttempts: config.runner.maxAttempts,
-    eventsTtlMs: 1_000 * subagents.history_seconds,
+    eventsTtlMs: taskLimits(subagents).keptMs,
   });
   const store = slottedStore({ store: inner, slots, held });
   const registry = new RunRegistry();

@@ -5,4 +5,6 @@ export { runAgent } from './run-agent.js';
 export type { PromptFacts } from './prompt/prompt-facts.js';
 export { buildSystemPrompt } from './prompt/system-prompt.js';
 export { buildSubagentPrompt } from './prompt/subagent-prompt.js';
-export { mayUse, type SubagentDefinition, subagentDefinitions } from './subagents/definitions.js';
+export { mayUse, subagentDefinitions } from './subagents/definitions.js';
+export type { SubagentDefinition } from './subagents/subagent-definition.js';
+export { taskLimits } from './subagents/task-limits.js';

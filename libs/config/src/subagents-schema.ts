@@ -13,7 +13,7 @@ const AgentName = UserId.describe('Name of a subagent');
 
 const budget = {
   enabled: z.boolean().default(true).describe('Limit the tokens of one task'),
-  max_tokens: z.int().min(1).default(1_000_000).describe('Tokens of one task; then it gives back what it has'),
+  max_tokens: integer(1_000_000, 1, 1_000_000_000).describe('Tokens of one task; then it gives back what it has'),
   warn_threshold: z.number().gt(0).max(1).default(0.7).describe('Share of the limit at which the subagent is told'),
 };
 const TaskBudget = z.object(budget);

@@ -78,7 +78,6 @@ export {
   TaskCap,
   TaskEvent,
   taskIds,
-  type TaskIds,
   TaskSpec,
   TaskStatus,
 } from './tasks.js';
@@ -137,4 +136,5 @@ export {
 } from './http/run-create.js';
 export { runRoutes, statelessRoutes } from './http/runs.js';
 export { systemRoutes } from './http/system.js';
+export { type DelegatedTaskDetailReply, type DelegatedTaskReply, taskRoutes } from './http/tasks.js';
 export { threadRoutes } from './http/threads.js';

@@ -9,5 +9,5 @@ export { redisRunStore } from './run-store.js';
 export { redisSandboxRegistry } from './sandbox-registry.js';
 export type { StoreOptions } from './store-settings.js';
 export { redisTaskSlots } from './task-slots.js';
-export { redisTaskStore, type TaskStoreOptions } from './task-store.js';
+export { redisTaskStore, taskPart } from './task-store.js';
 export { redisThreadStore } from './thread-store.js';

@@ -18,7 +18,10 @@ export interface TaskStoreOptions {
 
 const MAX_LISTED = 1_000;
 
-/** Tasks in a part of the store of their own: `redis` is that part. */
+/** The part of the store that holds tasks and nothing else. */
+export const taskPart = (redis: RedisConnection): RedisConnection => redis.part('tasks');
+
+/** @param redis the part that holds tasks */
 export function redisTaskStore(redis: RedisConnection, options: TaskStoreOptions): TaskStore {
   const settings = storeSettings({
     maxInFlightRuns: options.maxPendingPerUser,

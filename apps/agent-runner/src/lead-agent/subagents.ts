@@ -1,9 +1,9 @@
-import { subagentDefinitions } from '@caribou/agent';
+import { subagentDefinitions, taskLimits } from '@caribou/agent';
 import type { Bus } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { type ModelCatalog, type SubagentPort, systemClock } from '@caribou/core';
 import { type AfterCancel, endTasksOf, SubagentTasks } from '@caribou/runs';
-import { type RedisConnection, redisEventLog, redisTaskStore } from '@caribou/state';
+import { type RedisConnection, redisEventLog, redisTaskStore, taskPart } from '@caribou/state';
 
 export interface SubagentParts {
   readonly redis: RedisConnection;
@@ -22,13 +22,9 @@ export interface Subagents {
 export function connectSubagents({ redis, bus, models, config }: SubagentParts): Subagents {
   const { subagents } = config.chain;
   const definitions = subagentDefinitions(subagents);
-  const tasks = redis.part('tasks');
+  const tasks = taskPart(redis);
   const ports = {
-    store: redisTaskStore(tasks, {
-      maxPending: subagents.max_pending,
-      maxPendingPerUser: subagents.max_pending_per_user,
-      keptMs: 1_000 * subagents.history_seconds,
-    }),
+    store: redisTaskStore(tasks, taskLimits(subagents)),
     parentLog: redisEventLog(redis),
     bus,
     clock: systemClock,

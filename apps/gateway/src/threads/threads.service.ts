@@ -8,8 +8,8 @@ import {
   type threadRoutes,
   type ThreadReply,
 } from '@caribou/contracts';
-import type { ThreadKey, ThreadSearch, ThreadStore } from '@caribou/core';
-import { THREAD_STORE } from '../ports.js';
+import type { TaskStore, ThreadKey, ThreadSearch, ThreadStore } from '@caribou/core';
+import { TASK_STORE, THREAD_STORE } from '../ports.js';
 import { checkpointJson, FRESH_STATE, selected, stateJson, threadJson } from './thread-json.js';
 
 type Routes = typeof threadRoutes;
@@ -21,7 +21,10 @@ const SILENT_KEYS = ['deerflow_pinned'];
 /** Threads and their states, for one owner at a time. */
 @Injectable()
 export class ThreadsService {
-  constructor(@Inject(THREAD_STORE) private readonly store: ThreadStore) {}
+  constructor(
+    @Inject(THREAD_STORE) private readonly store: ThreadStore,
+    @Inject(TASK_STORE) private readonly tasks: Pick<TaskStore, 'forgetTasksOf'>,
+  ) {}
 
   /** @throws {ConflictError} when the id is taken and the caller said `if_exists: raise` */
   async create(userId: string, body: Body<'create'>): Promise<ThreadReply> {
@@ -66,6 +69,7 @@ export class ThreadsService {
 
   async remove(key: ThreadKey): Promise<void> {
     await this.store.deleteThread(key);
+    await this.tasks.forgetTasksOf(key);
   }
 
   async copy(key: ThreadKey): Promise<ThreadReply> {

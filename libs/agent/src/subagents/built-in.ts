@@ -1,4 +1,4 @@
-import type { BuiltIn } from './definitions.js';
+import type { BuiltIn } from './subagent-definition.js';
 
 const DISALLOWED = ['task', 'ask_clarification', 'present_files'];
 

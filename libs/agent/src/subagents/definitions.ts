@@ -1,32 +1,6 @@
 import { BUILT_IN_SUBAGENTS, type SubagentsConfig } from '@caribou/config';
 import { bashDefinition, generalPurposeDefinition } from './built-in.js';
-
-export interface TaskTokenBudget {
-  readonly enabled: boolean;
-  readonly max_tokens: number;
-  readonly warn_threshold: number;
-}
-
-/** A kind of subagent. */
-export interface SubagentDefinition {
-  readonly name: string;
-  /** When to use it, for the model that hands work over. */
-  readonly description: string;
-  /** Its character and rules: ours, or the operator's. */
-  readonly systemPrompt: string;
-  /** Null: all of the agent that asks. */
-  readonly tools: readonly string[] | null;
-  readonly disallowedTools: readonly string[];
-  /** A configured name, or `inherit`: that of the agent that asks. */
-  readonly model: string;
-  /** Model turns of a task. */
-  readonly maxTurns: number;
-  /** From when a pool took the task. */
-  readonly timeoutMs: number;
-  readonly tokenBudget: TaskTokenBudget;
-}
-
-export type BuiltIn = Omit<SubagentDefinition, 'timeoutMs' | 'tokenBudget'>;
+import type { BuiltIn, SubagentDefinition } from './subagent-definition.js';
 
 /** What no subagent has, whatever it is told: it answers to an agent, and hands nothing on. */
 export const NEVER_FOR_SUBAGENTS = ['task', 'ask_clarification', 'present_files'] as const;

@@ -4,6 +4,7 @@ import { fileRoutes } from './files.js';
 import type { RouteContract } from './route.js';
 import { runRoutes, statelessRoutes } from './runs.js';
 import { systemRoutes } from './system.js';
+import { taskRoutes } from './tasks.js';
 import { threadRoutes } from './threads.js';
 
 /** Every route of the gateway, in the order of the documentation. */
@@ -11,6 +12,7 @@ export const httpRoutes: readonly RouteContract[] = [
   threadRoutes,
   runRoutes,
   statelessRoutes,
+  taskRoutes,
   fileRoutes,
   assistantRoutes,
   agentRoutes,

@@ -1,0 +1,32 @@
+import { NotFoundError, type DelegatedTaskDetailReply, type DelegatedTaskReply } from '@caribou/contracts';
+import type { TaskStore, ThreadKey, ThreadStore } from '@caribou/core';
+import { Inject, Injectable } from '@nestjs/common';
+import { TASK_STORE, THREAD_STORE } from '../ports.js';
+import { resultOf, taskJson } from './task-json.js';
+
+/** Work that runs handed to subagents, for one owner at a time. */
+@Injectable()
+export class TasksService {
+  constructor(
+    @Inject(THREAD_STORE) private readonly threads: Pick<ThreadStore, 'getRun'>,
+    @Inject(TASK_STORE) private readonly tasks: Pick<TaskStore, 'tasksOf' | 'find' | 'head'>,
+  ) {}
+
+  /** @throws {NotFoundError} for an unknown run */
+  async list(thread: ThreadKey, runId: string): Promise<readonly DelegatedTaskReply[]> {
+    await this.threads.getRun(thread, runId);
+    const all = (await this.tasks.tasksOf(thread)).flatMap((run) => taskJson(run) ?? []);
+    return all.filter((task) => task.run_id === runId);
+  }
+
+  /** @throws {NotFoundError} for an unknown run or task, or one whose steps are not kept any more */
+  async get(thread: ThreadKey, runId: string, taskId: string): Promise<DelegatedTaskDetailReply> {
+    await this.threads.getRun(thread, runId);
+    const run = await this.tasks.find({ userId: thread.userId, parentRunId: runId, toolCallId: taskId });
+    const task = run === null ? undefined : taskJson(run);
+    if (run === null || task === undefined)
+      throw new NotFoundError(`Task ${taskId} does not exist, or is not kept any more`, { details: { taskId } });
+    const head = await this.tasks.head(run);
+    return { ...task, result: resultOf(run, head), messages: [...(head?.state.messages ?? [])] };
+  }
+}
