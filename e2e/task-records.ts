@@ -1,6 +1,6 @@
 import type { RunRecord } from '@caribou/contracts';
 import { silentLogger, type ThreadKey } from '@caribou/core';
-import { createRedis, redisTaskStore } from '@caribou/state';
+import { createRedis, redisTaskStore, taskPart } from '@caribou/state';
 import type { Stack } from './stack.js';
 
 /** What the store has written down of tasks; all times are of its own clock. */
@@ -11,7 +11,7 @@ export interface TaskRecords {
 
 export function openTaskRecords({ redis: { url } }: Pick<Stack, 'redis'>): TaskRecords {
   const redis = createRedis({ url, logger: silentLogger });
-  const tasks = redisTaskStore(redis.part('tasks'), { maxPending: 1, maxPendingPerUser: 1, keptMs: 60_000 });
+  const tasks = redisTaskStore(taskPart(redis), { maxPending: 1, maxPendingPerUser: 1, keptMs: 60_000 });
   return {
     ofThreads: async (threads) => (await Promise.all(threads.map((thread) => tasks.tasksOf(thread)))).flat(),
     close: () => redis.close(),
