@@ -29,6 +29,9 @@ const tasksOf = (threadId: string) => records.ofThreads([{ userId: 'default', th
 const cancel = (threadId: string, runId: string, action = 'interrupt') =>
   client.call('POST', `/threads/${threadId}/runs/${runId}/cancel?wait=1&action=${action}`);
 
+const statusOf = async (threadId: string, runId: string): Promise<unknown> =>
+  (await client.call('GET', `/threads/${threadId}/runs/${runId}`)).body['status'];
+
 interface UnderWay {
   readonly threadId: string;
   readonly stream: OpenStream;
@@ -105,6 +108,26 @@ describe('cancel of a run with tasks', () => {
     const { body: usage } = await client.call('GET', `/threads/${threadId}/token-usage`);
     expect(usage).toMatchObject({ by_caller: { lead_agent: 1_010, subagent: 2 * FIRST.total_tokens } });
     await expectNextRunWorks(threadId);
+  });
+
+  test('the run is not over before its command has been told to end: nobody is heard afterwards', async () => {
+    const run = await twoTasks();
+    const { threadId, runId, word, seconds } = run;
+    const manager = nth(stack.managers, 0);
+    manager.pause();
+
+    const cancelling = cancel(threadId, runId);
+    try {
+      const isOver = async (): Promise<boolean> => (await statusOf(threadId, runId)) === 'interrupted';
+      const isClosed = () => requestsOfTasks(stack, word).some(({ closedByClient }) => closedByClient);
+      await waitFor(isClosed, { what: 'the model call to be closed' });
+      await expect(waitFor(isOver, { what: 'an early end', timeoutMs: 400 })).rejects.toThrow('an early end');
+    } finally {
+      manager.resume();
+    }
+
+    expect((await cancelling).status).toBe(204);
+    await waitFor(() => processesWith(seconds).length === 0, { what: 'the processes to end' });
   });
 
   test('a task that waits for a slot ends with its run, and never begins', async () => {

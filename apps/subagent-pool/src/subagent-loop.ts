@@ -53,7 +53,7 @@ export function subagentLoop({ models, gate, sandbox, custom }: SubagentPorts, c
     const options = optionsOf(config, { definition, model, tools, quiet, custom });
     const chain = subagentChain({ sandbox, model, gate }, options);
     const offered = [...tools, ...chain.flatMap((middleware) => middleware.tools ?? [])];
-    return runAgent({
+    const outcome = runAgent({
       chain,
       tools,
       model,
@@ -66,6 +66,7 @@ export function subagentLoop({ models, gate, sandbox, custom }: SubagentPorts, c
       position,
       turnsTaken,
     });
+    return outcome.finally(() => sandbox.release(run));
   };
 }
 
