@@ -16,6 +16,7 @@ import { openTaskRecords, type TaskRecords } from './task-records.js';
 jest.setTimeout(120_000);
 
 const TIMEOUT_S = 5;
+const MAX_QUEUE_S = 4;
 
 describe('a queue without a pool', () => {
   let stack: Stack;
@@ -60,17 +61,18 @@ describe('a queue without a pool', () => {
   });
 
   test('nobody takes the task in time: it has failed, and no pool that comes later works on it', async () => {
-    await start('max_queue_seconds: 2');
+    await start(`max_queue_seconds: ${MAX_QUEUE_S}`);
     const client = stack.client();
     const word = nonce();
 
     const { results, events, run } = await turnOf(client, `${taskLine(`${word}\n#say Never.`)}\n#say Noted.`);
 
-    const error = 'no subagent-pool had room for the task within 2 seconds';
+    const error = `no subagent-pool had room for the task within ${MAX_QUEUE_S} seconds`;
     expect(results.map(({ content }) => content)).toEqual([`Task failed. Error: ${error}`]);
     expect(events).toMatchObject([{ type: 'task_failed', error, usage: null }]);
     expect(run['status']).toBe('success');
-    await stack.start('subagent-pool');
+    const pool = await stack.start('subagent-pool');
+    await waitFor(async () => (await pool.ready()).ok, { what: 'the pool to be ready', timeoutMs: 30_000 });
     const later = await turnOf(client, `${taskLine(`${nonce()}\n#say Fine.`)}\n#say Done.`);
     expect(later.results.map(({ content }) => content)).toEqual(['Task Succeeded. Result: Fine.']);
     expect(requestsOfTasks(stack, word)).toEqual([]);
