@@ -71,6 +71,7 @@ describe('a queue without a pool', () => {
     expect(results.map(({ content }) => content)).toEqual([`Task failed. Error: ${error}`]);
     expect(events).toMatchObject([{ type: 'task_failed', error, usage: null }]);
     expect(run['status']).toBe('success');
+    expect(await tasksOf(String(run['thread_id']))).toMatchObject([{ status: 'interrupted', started_at: null }]);
     const pool = await stack.start('subagent-pool');
     await waitFor(async () => (await pool.ready()).ok, { what: 'the pool to be ready', timeoutMs: 30_000 });
     const later = await turnOf(client, `${taskLine(`${nonce()}\n#say Fine.`)}\n#say Done.`);
