@@ -1,1 +1,2 @@
 export { leadTools } from './toolset.js';
+export { taskOutcome } from './task-texts.js';
