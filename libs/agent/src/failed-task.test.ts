@@ -2,7 +2,7 @@ import type { InvalidToolCall, RunEvent, ToolCall } from '@caribou/contracts';
 import type { AgentMiddleware, AnyTool, SubagentPort } from '@caribou/core';
 import { leadChain } from '@caribou/middleware';
 import { fakeRun, fakeSandbox, scriptedModel } from '@caribou/testing';
-import { leadTools } from '@caribou/tools';
+import { leadTools, taskTool } from '@caribou/tools';
 import { executeToolCalls } from './execute-tool-calls.js';
 
 const broken: SubagentPort = {
@@ -11,7 +11,7 @@ const broken: SubagentPort = {
 };
 const args = { description: 'look', prompt: 'Look.', subagent_type: 'general-purpose' };
 const call = (name: string): ToolCall => ({ name, args, id: 'c1', type: 'tool_call' });
-const withTask = leadTools({ sandbox: fakeSandbox(), subagents: broken });
+const withTask = [...leadTools({ sandbox: fakeSandbox() }), taskTool(broken, [])];
 const ofLead = leadChain({ sandbox: fakeSandbox(), model: scriptedModel([]) });
 const withoutTask = leadTools({ sandbox: fakeSandbox() });
 
@@ -96,7 +96,7 @@ describe('a task call that fails on its way', () => {
     };
     const { message } = await answerTo({
       call: call('task'),
-      tools: leadTools({ sandbox: fakeSandbox(), subagents: ends }),
+      tools: [taskTool(ends, [])],
     });
 
     expect(message).toMatchObject({

@@ -1,2 +1,3 @@
-export { leadTools } from './toolset.js';
+export { taskTool } from './task.js';
 export { taskOutcome } from './task-texts.js';
+export { leadTools } from './toolset.js';

@@ -1,9 +1,8 @@
 import type { TaskEvent } from '@caribou/contracts';
 import type { AskedTask, RunContext, SubagentPort, TaskOutcome, ToolContext } from '@caribou/core';
 import { RunCancelled } from '@caribou/core';
-import { fakeRun, fakeSandbox } from '@caribou/testing';
+import { fakeRun } from '@caribou/testing';
 import { taskTool } from './task.js';
-import { leadTools } from './toolset.js';
 
 const types = [
   { name: 'general-purpose', description: 'anything' },
@@ -100,15 +99,8 @@ describe(taskTool, () => {
   });
 });
 
-describe(leadTools, () => {
-  test('has `task` last, only with subagents, and the subagent is given the names of all others', async () => {
-    const { subagents, asked } = port();
-    const without = leadTools({ sandbox: fakeSandbox() }, { vision: true, clarification: true });
-    const tools = leadTools({ sandbox: fakeSandbox(), subagents }, { vision: true, clarification: true });
-
-    expect(without.map(({ name }) => name)).not.toContain('task');
-    expect(tools.map(({ name }) => name)).toEqual([...without.map(({ name }) => name), 'task']);
-    await tools.at(-1)?.invoke(args, context());
-    expect(asked[0]?.tools).toEqual(without.map(({ name }) => name));
-  });
+test('a subagent is given the names of the tools of who asks', async () => {
+  const { subagents, asked } = port();
+  await taskTool(subagents, ['ls', 'bash']).invoke(args, context());
+  expect(asked[0]?.tools).toEqual(['ls', 'bash']);
 });
