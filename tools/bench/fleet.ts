@@ -14,6 +14,8 @@ export interface FleetOptions {
   /** Folder for CPU profiles of the gateway and the agent-runner. */
   readonly profileDir?: string;
   readonly runnerSlots?: number;
+  /** Subagent-pools; default 1. */
+  readonly pools?: number;
   /** Lines of config.yaml. */
   readonly config?: string;
   /** Default: bwrap. */
@@ -96,7 +98,10 @@ async function startAll(around: Surroundings, options: FleetOptions): Promise<Om
     PORT: '0',
     ...(process.env.DOCKER_HOST === undefined ? {} : { DOCKER_HOST: process.env.DOCKER_HOST }),
   };
-  const services = await Promise.all(SERVICES.map((name) => around.start(servicePlan(name, env, options.profileDir))));
+  const plans = SERVICES.map((name) => servicePlan(name, env, options.profileDir));
+  for (let pool = 2; pool <= (options.pools ?? 1); pool += 1)
+    plans.push({ ...servicePlan('subagent-pool', env, undefined), name: `subagent-pool-${pool}` });
+  const services = await Promise.all(plans.map((plan) => around.start(plan)));
   await Promise.all(services.map(({ port }) => untilServing(port)));
   return {
     apiUrl: `http://127.0.0.1:${services[0]?.port}/api/langgraph`,
@@ -118,7 +123,11 @@ async function startAll(around: Surroundings, options: FleetOptions): Promise<Om
 const pidsOf = (processes: readonly RunningProcess[]): Pids =>
   Object.fromEntries(processes.map(({ name, pid }) => [name, pid]));
 
-function servicePlan(name: Service, env: Readonly<Record<string, string>>, profileDir: string | undefined) {
+function servicePlan(
+  name: Service,
+  env: Readonly<Record<string, string>>,
+  profileDir: string | undefined,
+): Omit<ProcessPlan, 'logFile'> {
   const profiled = profileDir !== undefined && (name === 'gateway' || name === 'agent-runner');
   const flags = profiled
     ? ['--cpu-prof', `--cpu-prof-dir=${resolve(profileDir)}`, `--cpu-prof-name=${name}.cpuprofile`]

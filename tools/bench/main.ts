@@ -16,11 +16,13 @@ import {
   sayMachine,
   saySandbox,
   sayShares,
+  sayTasks,
   sayTurn,
   sayValues,
 } from './report.js';
 import { inTurn, median, quantile } from './sample.js';
 import { sandboxCost, type SandboxKind, sandboxMissing } from './sandbox-cost.js';
+import { dispatchCost, taskLoads } from './task-dispatch.js';
 import { floorTarget, langGraphTarget, type Target } from './turns.js';
 import { type ServerFigures, serverFigures } from './written.js';
 
@@ -181,6 +183,13 @@ async function sandboxOf(kind: SandboxKind, fleet: Fleet, repeats: number): Prom
   ];
 }
 
+const tasks: Part = async ({ fleet, times }) => {
+  const count = 100;
+  const cost = await dispatchCost(fleet.apiUrl, times(200));
+  sayTasks(cost, await taskLoads(count, [0, 500]), count);
+  return [];
+};
+
 async function idle({ fleet, figures, times }: Bench): Promise<readonly Budget[]> {
   const cost = await idleThreads(fleet, figures, times(10_000));
   say();
@@ -201,7 +210,17 @@ async function idle({ fleet, figures, times }: Bench): Promise<readonly Budget[]
   ];
 }
 
-const parts: Readonly<Record<string, Part>> = { loads, firstToken, tokens, longThread, values, chain, sandbox, idle };
+const parts: Readonly<Record<string, Part>> = {
+  loads,
+  firstToken,
+  tokens,
+  longThread,
+  values,
+  chain,
+  sandbox,
+  tasks,
+  idle,
+};
 
 /** Turns per second of another server of the same protocol with the same model, beside ours. */
 async function againstPeer({ caribou, times }: Bench, url: string): Promise<readonly Budget[]> {

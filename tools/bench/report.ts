@@ -6,6 +6,7 @@ import type { LoadResult } from './load.js';
 import type { TurnCost, ValuesCost } from './long-thread.js';
 import type { SandboxCost, Spread } from './sandbox-cost.js';
 import { sum } from './sample.js';
+import type { DispatchCost, TaskLoad } from './task-dispatch.js';
 
 /** A figure beside what it may be. */
 export interface Budget {
@@ -90,6 +91,21 @@ export function sayChain(cost: ChainCost): void {
     `a turn without middlewares: ${fixed(bareMicros)} µs; ${middlewares} of them with six trivial hooks add ${fixed(trivialMicros)} µs, our own with everything on ${fixed(ownMicros)} µs`,
   );
   say(`turns per second of this loop alone: ${fixed(bareTurns, 0)} without, ${fixed(ownTurns, 0)} with our own`);
+}
+
+export function sayTasks(cost: DispatchCost, loads: readonly TaskLoad[], tasks: number): void {
+  const row = (what: string, { p50, p99 }: DispatchCost['startedMs']): void =>
+    say(`  ${what.padEnd(34)} p50 ${fixed(p50).padStart(7)} ms, p99 ${fixed(p99).padStart(7)} ms`);
+  say();
+  say('Tasks of subagents, from the answer that hands one over');
+  row('to its start in a pool', cost.startedMs);
+  row('to its result in the thread', cost.answeredMs);
+  for (const { pools, workMs, totalMs } of loads) {
+    const rate = fixed((1_000 * tasks) / totalMs);
+    say(
+      `  ${tasks} tasks, a model that takes ${workMs} ms, ${pools} pools: ${fixed(totalMs, 0)} ms (${rate} a second)`,
+    );
+  }
 }
 
 export function sayIdle({ threads, before, after, cpuMsPerThread }: IdleCost): void {

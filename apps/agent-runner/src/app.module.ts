@@ -91,6 +91,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
         sandbox,
         conversions: redisConversions(redis),
         subagents: subagents.port,
+        sources: [],
         custom,
       },
       config,

@@ -90,6 +90,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
         models: createModelCatalog(config.models, { clocks, logger }),
         gate: redisModelGate(redis, { ...modelGateLimits(config.chain), logger }),
         sandbox: parentsSandbox({ redis, bus, held, config, logger }),
+        sources: [],
         custom,
       },
       config,

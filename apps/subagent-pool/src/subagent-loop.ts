@@ -8,14 +8,16 @@ import {
 } from '@caribou/agent';
 import type { Config } from '@caribou/config';
 import { InvalidRequestError, type TaskSpec } from '@caribou/contracts';
-import type {
-  AgentMiddleware,
-  AnyTool,
-  ModelCatalog,
-  ModelGate,
-  ModelPort,
-  RunContext,
-  SandboxPort,
+import {
+  type AgentMiddleware,
+  type AnyTool,
+  type ModelCatalog,
+  type ModelGate,
+  type ModelPort,
+  type RunContext,
+  type SandboxPort,
+  type ToolSource,
+  toolsOfAll,
 } from '@caribou/core';
 import { type ChainOptions, deferredToolsSection, gatedModel, subagentChain } from '@caribou/middleware';
 import { type AgentLoop, taskSpecOf } from '@caribou/runs';
@@ -26,6 +28,8 @@ export interface SubagentPorts {
   readonly gate: ModelGate;
   /** That of the agent that handed the task over. */
   readonly sandbox: SandboxPort;
+  /** Tools beside the built-in ones: those that lead agents have. */
+  readonly sources: readonly ToolSource[];
   /** Middlewares of the operator. */
   readonly custom: readonly AgentMiddleware[];
 }
@@ -37,19 +41,23 @@ export type SubagentConfig = Pick<Config, 'title' | 'commandRules' | 'chain'>;
  *
  * @returns a loop that throws InvalidRequestError when the task names a kind or a model that is not configured (any more).
  */
-export function subagentLoop({ models, gate, sandbox, custom }: SubagentPorts, config: SubagentConfig): AgentLoop {
+export function subagentLoop(
+  { models, gate, sandbox, sources, custom }: SubagentPorts,
+  config: SubagentConfig,
+): AgentLoop {
   const definitions = subagentDefinitions(config.chain.subagents);
   const quiet: ModelCatalog = { names: models.names, get: (name) => gatedModel(models.get(name), gate) };
   // Schemas are made once: a task must not pay for them.
   const allTools = [false, true].map((vision) => leadTools({ sandbox }, { vision, clarification: false }));
-  return ({ host, run, claimed, head, position }) => {
+  return async ({ host, run, claimed, head, position }) => {
     const { kwargs, llm_call_count: turnsTaken } = claimed.run;
     const spec = taskSpecOf(claimed.run);
     const definition = spec === undefined ? undefined : definitions.get(spec.subagent_type);
     if (spec === undefined || definition === undefined)
       throw new InvalidRequestError(`this subagent-pool knows no subagent '${claimed.run.assistant_id}'`);
     const model = models.get(spec.model);
-    const tools = toolsOf(definition, spec, allTools[model.supportsVision ? 1 : 0] ?? []);
+    const builtIn = allTools[model.supportsVision ? 1 : 0] ?? [];
+    const tools = toolsOf(definition, spec, [...builtIn, ...(await toolsOfAll(sources, run, builtIn))]);
     const options = optionsOf(config, { definition, model, tools, quiet, custom });
     const chain = subagentChain({ sandbox, model, gate }, options);
     const offered = [...tools, ...chain.flatMap((middleware) => middleware.tools ?? [])];

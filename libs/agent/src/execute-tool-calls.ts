@@ -16,6 +16,7 @@ import {
   type ToolOutcome,
 } from '@caribou/core';
 import { onion, watchedCall, watchedHook } from '@caribou/middleware';
+import { inWordsOfTask } from './failed-task.js';
 import type { PendingCalls } from './pending-calls.js';
 import { mapBounded, untilAborted } from './waiting.js';
 
@@ -102,9 +103,10 @@ const invalidOutcome = (call: InvalidToolCall): ToolOutcome => ({
   isError: true,
 });
 
-async function finalize(run: RunContext, call: AnyCall, outcome: ToolOutcome): Promise<ToolResult> {
+async function finalize(run: RunContext, call: AnyCall, reached: ToolOutcome): Promise<ToolResult> {
   run.signal.throwIfAborted();
   const { id: tool_call_id, name } = call;
+  const outcome = inWordsOfTask(name, reached);
   const message = toolMessage(call, outcome);
   if (outcome.isError !== true) await run.emit({ kind: 'tool.end', tool_call_id, name, message });
   else await run.emit({ kind: 'tool.error', tool_call_id, name, error: textOf(message.content) });

@@ -39,6 +39,23 @@ describe(createRedis, () => {
     await redis.close();
   });
 
+  test('a part has keys of its own on the same connection, and ends with it', async () => {
+    const redis = createRedis({ url: server.url, keyPrefix: 'whole:' });
+    const part = redis.part('tasks');
+    const inner = part.part('more');
+    const keysOf = ({ keys }: typeof redis): unknown[] => [keys.pending, keys.runEvents('u', 'r'), keys.audit];
+
+    expect(keysOf(part)).toEqual(['whole:tasks:pending', 'whole:tasks:events:u:r', 'whole:tasks:audit']);
+    expect(inner.keys.pending).toBe('whole:tasks:more:pending');
+    await part.use((client) => client.set(part.keys.audit, 'x'));
+    expect(await redis.use((client) => client.get(part.keys.audit))).toBe('x');
+    expect(await redis.use((client) => client.get(redis.keys.audit))).toBeNull();
+
+    await redis.close();
+    await expect(part.ping()).rejects.toThrow(UnavailableError);
+    await part.close();
+  });
+
   test('scripts are loaded again by a Redis that forgot them', async () => {
     const redis = createRedis({ url: server.url });
     const script = loadScript('read-events');

@@ -17,6 +17,8 @@ export interface TaskStoreOptions {
 }
 
 const MAX_LISTED = 1_000;
+/** A task waits for at most a day, and takes at most a day then; a little more for the end of it. */
+const MAX_LIFE_MS = 49 * 3_600_000;
 
 /** The part of the store that holds tasks and nothing else. */
 export const taskPart = (redis: RedisConnection): RedisConnection => redis.part('tasks');
@@ -41,7 +43,7 @@ export function redisTaskStore(redis: RedisConnection, options: TaskStoreOptions
         .multi()
         .zadd(key, 'NX', Date.now(), threadId)
         .zremrangebyrank(key, 0, -MAX_LISTED - 1)
-        .pexpire(key, 2 * options.keptMs)
+        .pexpire(key, MAX_LIFE_MS + options.keptMs)
         .exec(),
     );
   }

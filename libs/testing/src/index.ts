@@ -52,6 +52,7 @@ export {
   xlsxParts,
   zipFile,
 } from './sample-documents.js';
+export { callOfTask, type SampleTask, sampleTask } from './sample-task.js';
 export { startService, type TestService } from './service.js';
 export { transcriptFaults } from './transcript-validator.js';
 export { waitFor } from './wait-for.js';

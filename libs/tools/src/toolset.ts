@@ -1,4 +1,4 @@
-import type { AnyTool, SandboxPort, SubagentPort } from '@caribou/core';
+import type { AnyTool, SandboxPort } from '@caribou/core';
 import { askClarificationTool } from './ask-clarification.js';
 import { bashTool } from './bash.js';
 import { globTool } from './glob.js';
@@ -7,14 +7,11 @@ import { lsTool } from './ls.js';
 import { presentFilesTool } from './present-files.js';
 import { readFileTool } from './read-file.js';
 import { strReplaceTool } from './str-replace.js';
-import { taskTool } from './task.js';
 import { viewImageTool } from './view-image.js';
 import { writeFileTool } from './write-file.js';
 
 export interface ToolPorts {
   readonly sandbox: SandboxPort;
-  /** Present when the agent may hand work over. */
-  readonly subagents?: SubagentPort;
 }
 
 export interface ToolOptions {
@@ -26,10 +23,10 @@ export interface ToolOptions {
 
 /** The lead agent's tools in the order the model is told of them. */
 export function leadTools(
-  { sandbox, subagents }: ToolPorts,
+  { sandbox }: ToolPorts,
   { vision, clarification = true }: ToolOptions = { vision: false },
 ): readonly AnyTool[] {
-  const tools = [
+  return [
     lsTool(sandbox),
     globTool(sandbox),
     grepTool(sandbox),
@@ -41,10 +38,4 @@ export function leadTools(
     ...(clarification ? [askClarificationTool()] : []),
     ...(vision ? [viewImageTool(sandbox)] : []),
   ];
-  if (subagents === undefined) return tools;
-  const task = taskTool(
-    subagents,
-    tools.map(({ name }) => name),
-  );
-  return [...tools, task];
 }

@@ -7,20 +7,22 @@ import {
   switchesOf,
 } from '@caribou/agent';
 import type { Config } from '@caribou/config';
-import type {
-  AgentMiddleware,
-  AnyTool,
-  ConversionStore,
-  ModelCatalog,
-  ModelGate,
-  ModelPort,
-  RunContext,
-  SandboxPort,
-  SubagentPort,
+import {
+  type AgentMiddleware,
+  type AnyTool,
+  type ConversionStore,
+  type ModelCatalog,
+  type ModelGate,
+  type ModelPort,
+  type RunContext,
+  type SandboxPort,
+  type SubagentPort,
+  type ToolSource,
+  toolsOfAll,
 } from '@caribou/core';
 import { deferredToolsSection, gatedModel, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
 import type { AfterCancel, AgentLoop } from '@caribou/runs';
-import { leadTools } from '@caribou/tools';
+import { leadTools, taskTool } from '@caribou/tools';
 
 export interface LeadAgentPorts {
   readonly models: ModelCatalog;
@@ -28,6 +30,8 @@ export interface LeadAgentPorts {
   readonly sandbox: SandboxPort;
   readonly conversions: Pick<ConversionStore, 'read'>;
   readonly subagents: SubagentPort;
+  /** Tools beside the built-in ones. */
+  readonly sources: readonly ToolSource[];
   /** Middlewares of the operator. */
   readonly custom: readonly AgentMiddleware[];
 }
@@ -40,16 +44,18 @@ export type LeadAgentConfig = Pick<Config, 'runner' | 'title' | 'commandRules' |
  * @returns a loop that throws InvalidRequestError when the run names an unknown model.
  */
 export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): AgentLoop {
-  const { models, gate, sandbox, conversions, subagents, custom } = ports;
+  const { models, gate, sandbox, conversions, subagents, sources, custom } = ports;
   // The loop's own calls pass the gate in the chain; those that middlewares make on their own pass it here.
   const quiet: ModelCatalog = { names: models.names, get: (name) => gatedModel(models.get(name), gate) };
-  const toolsFor = toolSets(sandbox, subagents);
-  return ({ host, run, claimed, head, position }) => {
+  const toolsFor = toolSets(sandbox);
+  return async ({ host, run, claimed, head, position }) => {
     const { kwargs, llm_call_count: turnsTaken } = claimed.run;
     const model = models.get(run.context.model_name);
     const switches = switchesOf(run.context, config.chain, model);
     tellIgnored(run, model);
-    const tools = toolsFor(switches);
+    const builtIn = toolsFor(switches);
+    const own = [...builtIn, ...(await toolsOfAll(sources, run, builtIn))];
+    const tools = switches.subagents ? [...own, taskTool(subagents, namesOf(own))] : own;
     const options = { ...chainOptions(config, { switches, models: quiet, tools }), custom };
     const chain = leadChain({ sandbox, conversions, model, gate }, options);
     const all = [...tools, ...chain.flatMap((middleware) => middleware.tools ?? [])];
@@ -76,17 +82,19 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
 }
 
 /** Tools by what decides about them. Schemas are made once: a run must not pay for them. */
-function toolSets(sandbox: SandboxPort, port: SubagentPort): (switches: RunSwitches) => readonly AnyTool[] {
+function toolSets(sandbox: SandboxPort): (switches: RunSwitches) => readonly AnyTool[] {
   const made = new Map<string, readonly AnyTool[]>();
-  return ({ vision, clarification, subagents }) => {
-    const key = JSON.stringify([vision, clarification, subagents]);
+  return ({ vision, clarification }) => {
+    const key = JSON.stringify([vision, clarification]);
     const known = made.get(key);
     if (known !== undefined) return known;
-    const tools = leadTools({ sandbox, ...(subagents ? { subagents: port } : {}) }, { vision, clarification });
+    const tools = leadTools({ sandbox }, { vision, clarification });
     made.set(key, tools);
     return tools;
   };
 }
+
+const namesOf = (tools: readonly AnyTool[]): readonly string[] => tools.map(({ name }) => name);
 
 interface Offered {
   readonly tools: readonly AnyTool[];
@@ -103,7 +111,7 @@ function promptFacts(
   const hidden = toolSearch === undefined ? [] : tools.filter(({ deferred }) => deferred !== undefined);
   const deferredTools = deferredToolsSection(hidden.map(({ name }) => name));
   return {
-    toolNames: tools.map(({ name }) => name),
+    toolNames: namesOf(tools),
     nowMs: clock.now(),
     ...(switches.planMode ? { planGuide: TODO_PROMPT } : {}),
     ...(switches.subagents ? { subagents: { maxConcurrent: switches.maxConcurrentSubagents, types } } : {}),
