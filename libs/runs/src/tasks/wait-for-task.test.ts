@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { type RunRecord, type TaskEvent, UnavailableError } from '@caribou/contracts';
 import { RunCancelled, systemClock, type TaskOutcome } from '@caribou/core';
 import {
@@ -193,6 +194,37 @@ describe('patience that ends', () => {
 
     expect(await outcome).toMatchObject({ status: 'completed', text: 'Done.' });
     expect(kinds()).toEqual(['task_completed']);
+  });
+
+  test('does not end a task that a pool took in time, however long it works', async () => {
+    const asked = task();
+    const maxQueueMs = 2_000;
+    const { outcome, kinds } = waiting(await fixture.tasks.dispatch(asked), { maxQueueMs });
+    const beganMs = performance.now();
+    const pool = await fixture.take(asked);
+
+    await waitFor(() => performance.now() - beganMs > maxQueueMs + 100, { what: 'the time in the queue to be over' });
+    await fixture.finish(await fixture.answer(pool, ai('Done.')));
+
+    expect(await outcome).toMatchObject({ status: 'completed', text: 'Done.' });
+    expect(kinds().at(-1)).toBe('task_completed');
+  });
+
+  test('counts for nothing once the parent has ended', async () => {
+    const asked = task();
+    const reason = new RunCancelled('interrupt');
+    const over = new AbortController();
+    const read = async (): Promise<never> => {
+      if (!over.signal.aborted) await once(over.signal, 'abort');
+      waited.stop.abort(reason);
+      return away();
+    };
+    const clock = { ...late, now: () => (setTimeout(() => over.abort(), 50), late.now()) };
+    const waited = waiting(await fixture.tasks.dispatch(asked), { clock, log: { read } });
+
+    await expect(waited.outcome).rejects.toBe(reason);
+    expect(waited.heard).toEqual([]);
+    expect(await fixture.tasks.find(callOfTask(asked))).toMatchObject({ status: 'pending' });
   });
 
   test('while the store is away is told once it is back', async () => {
