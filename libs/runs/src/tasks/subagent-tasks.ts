@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Cancels, RunEvents, Wakes } from '@caribou/bus';
 import {
-  AppError,
   ConflictError,
   RateLimitedError,
   type RunRecord,
@@ -151,5 +150,5 @@ async function toldBefore(log: RunEventLog, run: RunContext, taskId: string): Pr
 function refusalOf(error: unknown): string | undefined {
   if (error instanceof RateLimitedError)
     return `No subagent can take the task now: ${error.message}. Do the work yourself, or try again later with fewer tasks`;
-  return error instanceof ConflictError ? (error as AppError).message : undefined;
+  return error instanceof ConflictError ? error.message : undefined;
 }

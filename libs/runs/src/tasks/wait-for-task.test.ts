@@ -91,6 +91,8 @@ describe(waitForTask, () => {
 
     await part.use((client) => client.del(part.keys.runEvents(asked.userId, record.run_id)));
     expect(await waiting(record).outcome).toMatchObject({ status: 'completed', text: 'Done.' });
+    const { outcome } = waiting(await fixture.tasks.dispatch(asked), { checkMs: 60_000 });
+    expect(await outcome).toMatchObject({ status: 'completed', text: 'Done.' });
   });
 
   test('a task whose record goes while it is waited for has failed, and that is told', async () => {
