@@ -11,7 +11,11 @@ const ToolNames = z.array(z.string().min(1).max(200)).max(200);
 /** Name of a kind of subagent, as the model writes it. */
 const AgentName = UserId.describe('Name of a subagent');
 
-const budget = { enabled: z.boolean(), max_tokens: z.int().min(1), warn_threshold: z.number().gt(0).max(1) };
+const budget = {
+  enabled: z.boolean(),
+  max_tokens: z.int().min(1).max(1_000_000_000),
+  warn_threshold: z.number().gt(0).max(1),
+};
 const TaskBudget = z.object({
   enabled: budget.enabled.default(true).describe('Limit the tokens of one task'),
   max_tokens: budget.max_tokens.default(1_000_000).describe('Tokens of one task; then it gives back what it has'),
