@@ -126,7 +126,7 @@ describe(borrowedSandbox, () => {
     expect(await result).toBe('made');
   });
 
-  test('a lender without an owner, or a store that is away, disturbs no call under way', async () => {
+  test('a lender without an owner, or a store that is away, disturbs no call under way, nor the look at it', async () => {
     const { calls, clock, epochs, running } = lent();
     const result = running();
     await turn();
@@ -136,10 +136,14 @@ describe(borrowedSandbox, () => {
     await clock.pass();
     epochs.current = 5;
     await clock.pass();
-
     expect(calls).toHaveLength(1);
     expect(calls[0]?.signal.aborted).toBe(false);
-    calls[0]?.answer('made');
+
+    epochs.current = 6;
+    await clock.pass();
+    await clock.pass();
+    expect(calls[1]).toMatchObject({ scope: { epoch: 6 } });
+    calls[1]?.answer('made');
     expect(await result).toBe('made');
   });
 
@@ -173,6 +177,21 @@ describe(borrowedSandbox, () => {
     expect(calls).toHaveLength(2);
     expect(calls[1]?.scope.epoch).toBe(6);
     expect(calls[1]?.signal.reason).toBe(reason);
+  });
+
+  test('a call that fails in its own way on a cancel ends with the cancel', async () => {
+    const stop = new AbortController();
+    const reason = new RunCancelled('interrupt');
+    const exec = (): Promise<never> => {
+      stop.abort(reason);
+      return Promise.reject(new UnavailableError('gone meanwhile'));
+    };
+    const borrowed = borrowedSandbox({
+      ...{ sandbox: { ...fakeSandbox(), exec }, lenderOf: () => LENDER },
+      ...{ currentEpoch: () => Promise.resolve(5), clock: new HandClock() },
+    });
+
+    await expect(borrowed.exec(TASK, request, stop.signal)).rejects.toBe(reason);
   });
 
   test('a failure of the sandbox is a failure of the call', async () => {
