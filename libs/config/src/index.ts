@@ -9,5 +9,5 @@ export type {
 } from './config.js';
 export { ConfigError } from './config-error.js';
 export { loadConfig } from './load-config.js';
-export { BUILT_IN_SUBAGENTS, type SubagentsFile as SubagentsConfig } from './subagents-schema.js';
+export { BUILT_IN_SUBAGENTS, SubagentsFile as SubagentsConfig } from './subagents-schema.js';
 export { Secret } from './secret.js';

@@ -12,11 +12,15 @@ const ToolNames = z.array(z.string().min(1).max(200)).max(200);
 const AgentName = UserId.describe('Name of a subagent');
 
 const budget = {
-  enabled: z.boolean().default(true).describe('Limit the tokens of one task'),
-  max_tokens: integer(1_000_000, 1, 1_000_000_000).describe('Tokens of one task; then it gives back what it has'),
-  warn_threshold: z.number().gt(0).max(1).default(0.7).describe('Share of the limit at which the subagent is told'),
+  enabled: z.boolean(),
+  max_tokens: z.int().min(1).max(1_000_000_000),
+  warn_threshold: z.number().gt(0).max(1),
 };
-const TaskBudget = z.object(budget);
+const TaskBudget = z.object({
+  enabled: budget.enabled.default(true).describe('Limit the tokens of one task'),
+  max_tokens: budget.max_tokens.default(1_000_000).describe('Tokens of one task; then it gives back what it has'),
+  warn_threshold: budget.warn_threshold.default(0.7).describe('Share of the limit at which the subagent is told'),
+});
 
 /** What an operator changes of one kind of subagent; what is absent stays. */
 const AgentOverride = z.object({
@@ -24,7 +28,7 @@ const AgentOverride = z.object({
   max_turns: turns().optional(),
   model: z.string().min(1).optional(),
   skills: z.array(z.string()).nullish(),
-  token_budget: TaskBudget.partial().optional(),
+  token_budget: z.object(budget).partial().optional(),
 });
 
 const CustomAgent = z.object({
@@ -84,7 +88,9 @@ export function subagentFaults(
   const isModel = (name: string | undefined): boolean => name === undefined || name === 'inherit' || models.has(name);
   return [
     ...Object.entries(agents).flatMap(([name, { model }]) => [
-      ...(builtIn.has(name) || name in custom ? [] : [`subagents.agents.${name}: there is no such subagent`]),
+      ...(builtIn.has(name) || Object.hasOwn(custom, name)
+        ? []
+        : [`subagents.agents.${name}: there is no such subagent`]),
       ...(isModel(model) ? [] : [`subagents.agents.${name}.model: no model has this name`]),
     ]),
     ...Object.entries(custom).flatMap(([name, { model }]) => [

@@ -52,7 +52,8 @@ export {
   xlsxParts,
   zipFile,
 } from './sample-documents.js';
-export { callOfTask, type SampleTask, sampleTask } from './sample-task.js';
+export { openTasks, silentBus, type TaskFixture } from './conformance/task-fixture.js';
+export { callOfTask, sampleTask, taskRecord } from './sample-task.js';
 export { startService, type TestService } from './service.js';
 export { transcriptFaults } from './transcript-validator.js';
 export { waitFor } from './wait-for.js';

@@ -42,7 +42,7 @@ export interface SubagentTaskOptions {
   readonly taskLog: RunEventLog;
   /** Logs of the runs that hand tasks over. */
   readonly parentLog: RunEventLog;
-  readonly bus: RunEvents & Pick<Cancels, 'publishCancel'>;
+  readonly bus: Pick<RunEvents, 'subscribeEvents'> & Pick<Cancels, 'publishCancel'>;
   readonly wakes: Pick<Wakes, 'publish'>;
   readonly clock: Clock;
   /** How long a task may wait for a pool. */

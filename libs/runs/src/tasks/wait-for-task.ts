@@ -40,8 +40,7 @@ export async function waitForTask(ports: TaskWaitPorts, record: RunRecord, wait:
   } catch (error) {
     wait.signal.throwIfAborted();
     if (!patience.signal.aborted) throw error;
-    await tellToEnd(ports, record);
-    const outcome = await lateOutcome(ports, record, patience);
+    const outcome = await patiently(() => giveUp(ports, record, patience), { ...ports, signal: wait.signal });
     await teller.end(outcome);
     return outcome;
   } finally {
@@ -114,9 +113,12 @@ function callOf(record: RunRecord): Parameters<TaskStore['find']>[0] {
   return { userId: record.user_id, parentRunId, toolCallId };
 }
 
-async function lateOutcome(ports: TaskWaitPorts, record: RunRecord, patience: TaskPatience): Promise<TaskOutcome> {
+/** Ends a task that took too long; one that had ended by then, with nobody there to hear it, is taken as it ended. */
+async function giveUp(ports: TaskWaitPorts, record: RunRecord, patience: TaskPatience): Promise<TaskOutcome> {
+  await tellToEnd(ports, record);
   const run = await ports.store.find(callOf(record));
   if (run === null) return DISAPPEARED;
+  if (isTerminal(run.status) && run.status !== 'interrupted') return outcomeOf(run, await headOf(ports, run));
   const usage = usageOf(run);
   const modelName = taskSpecOf(run)?.model;
   const spent = { usage, ...(modelName === undefined ? {} : { modelName }) };

@@ -1,0 +1,178 @@
+import { type RunEvent, type TaskEvent } from '@caribou/contracts';
+import { RunCancelled, type RunContext, RunTimedOut, silentLogger, systemClock } from '@caribou/core';
+import { createMetrics, silentTracing } from '@caribou/observability';
+import { redisRunStore } from '@caribou/state';
+import { admission, ai, openStores, startRedis, type StoreFixture, type TestServer, thread } from '@caribou/testing';
+import type { AfterCancel } from './run-endings.js';
+import { type AgentLoop, type Handling, RunExecutor } from './run-executor.js';
+import { RunRegistry } from './run-registry.js';
+
+const LEASE_MS = 2_000;
+
+let server: TestServer;
+let store: StoreFixture;
+
+beforeAll(async () => {
+  server = await startRedis({ appendonly: false });
+});
+beforeEach(() => {
+  store = openStores(server.url);
+});
+afterEach(() => store.close());
+afterAll(() => server.stop());
+
+interface Given {
+  readonly agent: AgentLoop;
+  readonly timeoutMs?: number;
+  readonly afterCancel?: AfterCancel;
+}
+
+/** A run from its admission to what a process makes of it; `cancel` is asked for as soon as the agent works. */
+async function executed({ agent, timeoutMs, afterCancel }: Given, cancel?: 'interrupt' | 'rollback') {
+  const key = thread();
+  const plain = admission(key).kwargs;
+  const kwargs = timeoutMs === undefined ? plain : { ...plain, timeout_ms: timeoutMs };
+  const { run_id: runId } = await store.admit(key, { kwargs });
+  const registry = new RunRegistry();
+  const executor = new RunExecutor({
+    ...{ store: redisRunStore(store.redis, { leaseMs: LEASE_MS }), registry, logger: silentLogger },
+    publisher: { publishEvents: () => undefined },
+    agent: async (input) => {
+      if (cancel !== undefined) {
+        await store.threads.requestCancel(key, runId, cancel);
+        registry.nudge(runId);
+      }
+      return agent(input);
+    },
+    ...(afterCancel === undefined ? {} : { afterCancel }),
+    deadLetter: () => Promise.resolve(),
+    ...{ clock: systemClock, clocks: { leaseMs: LEASE_MS, renewMs: 200 } },
+    ...{ metrics: createMetrics({ service: 'test' }), tracing: silentTracing },
+  });
+  const handling: Handling = await executor.handle(key, () => undefined);
+  const { events } = await store.events.read(key.userId, runId, { after: 0, limit: 100 });
+  return {
+    ...{ handling, key, runId, events: events.map(({ event }): RunEvent => event) },
+    run: await store.threads.getRun(key, runId).catch(() => null),
+  };
+}
+
+/** Works until it is told to stop. */
+const untilStopped = (run: RunContext): Promise<never> =>
+  new Promise((_resolve, reject) => {
+    const stop = (): void => reject(run.signal.reason as Error);
+    run.signal.addEventListener('abort', stop);
+    if (run.signal.aborted) stop();
+  });
+
+/** Commits one answer and works on. */
+const answersAndGoesOn: AgentLoop = async ({ host, run, head }) => {
+  const messages = [...head.state.messages, ai('Half.')];
+  await host.commit({
+    ...{ state: { ...head.state, messages }, next: ['model_request'], events: [], step: 1 },
+    usage: { turns: 1, calls: [{ caller: 'lead_agent', model: 'm', inputTokens: 5, outputTokens: 1 }] },
+  });
+  return untilStopped(run);
+};
+
+describe('a run that takes longer than it may', () => {
+  test('ends as timeout where its last checkpoint stands, with one terminal event', async () => {
+    const { handling, run, events, key } = await executed({ agent: answersAndGoesOn, timeoutMs: 100 });
+
+    const message = 'Execution timed out after 0 seconds';
+    expect(handling).toEqual({ kind: 'ack' });
+    expect(run).toMatchObject({ status: 'timeout', stop_reason: 'timed_out', error: { name: 'TimedOut', message } });
+    expect(run).toMatchObject({ total_tokens: 6, llm_call_count: 1 });
+    expect(events.slice(-2)).toEqual([
+      { kind: 'error', name: 'TimedOut', message },
+      { kind: 'end', status: 'timeout' },
+    ]);
+    expect((await store.threads.head(key))?.state.messages.at(-1)).toMatchObject({ content: 'Half.' });
+    expect(await store.threads.getThread(key)).toMatchObject({ status: 'error' });
+    expect(await store.runs.hasWork(key)).toBe(false);
+  });
+
+  test('stops its work as a cancel does: tools end what they run', async () => {
+    const reasons: unknown[] = [];
+    await executed({
+      timeoutMs: 50,
+      agent: async ({ run }) =>
+        untilStopped(run).catch((error: unknown) => {
+          reasons.push(error);
+          throw error;
+        }),
+    });
+
+    expect(reasons).toEqual([expect.any(RunTimedOut)]);
+    expect(reasons[0]).toBeInstanceOf(RunCancelled);
+  });
+
+  test('that is over in time ends as it would without a limit', async () => {
+    const ends: AgentLoop = ({ head }) =>
+      Promise.resolve({ kind: 'finished', last: { state: head.state, next: [], events: [], step: 1 } });
+
+    const { run } = await executed({ agent: ends, timeoutMs: 60_000 });
+
+    expect(run).toMatchObject({ status: 'success', stop_reason: null });
+  });
+});
+
+describe('what is left to say of a cancelled run', () => {
+  const told: TaskEvent = { type: 'task_cancelled', task_id: 'c', error: 'Task cancelled by user', usage: null };
+  const events: RunEvent[] = [{ kind: 'custom', data: told }];
+  const calls = [{ caller: 'subagent', model: 'm', inputTokens: 30, outputTokens: 4 }] as const;
+
+  test('its events come before the end, and its calls are counted once and are no turns of the run', async () => {
+    const { run, events: log } = await executed(
+      { agent: answersAndGoesOn, afterCancel: () => Promise.resolve({ calls, events }) },
+      'interrupt',
+    );
+
+    expect(run).toMatchObject({
+      ...{ status: 'interrupted', llm_call_count: 1, total_input_tokens: 35, total_output_tokens: 5, total_tokens: 40 },
+      ...{ lead_agent_tokens: 6, subagent_tokens: 34 },
+    });
+    expect(log.filter(({ kind }) => kind === 'custom')).toEqual(events);
+    expect(log.at(-1)).toEqual({ kind: 'end', status: 'interrupted' });
+    expect(log.filter(({ kind }) => kind === 'end')).toHaveLength(1);
+  });
+
+  test('events alone change nothing of the thread', async () => {
+    const { key, events: log } = await executed(
+      { agent: answersAndGoesOn, afterCancel: () => Promise.resolve({ events }) },
+      'interrupt',
+    );
+
+    expect(log.slice(-2)).toEqual([...events, { kind: 'end', status: 'interrupted' }]);
+    expect(log.filter(({ kind }) => kind === 'checkpoint')).toHaveLength(2);
+    expect((await store.threads.head(key))?.state.messages.at(-1)).toMatchObject({ content: 'Half.' });
+  });
+
+  test('of one that is rolled back nothing is told, but its calls cost the thread what they cost', async () => {
+    const {
+      run,
+      key,
+      events: log,
+    } = await executed(
+      { agent: answersAndGoesOn, afterCancel: () => Promise.resolve({ calls, events, update: { title: 'x' } }) },
+      'rollback',
+    );
+
+    expect(run).toBeNull();
+    expect(log.some(({ kind }) => kind === 'custom')).toBe(false);
+    expect(await store.threads.head(key)).toBeNull();
+    expect(await store.threads.threadUsage(key)).toMatchObject({ callers: { lead_agent: 6, subagent: 34 } });
+  });
+
+  test('is asked of the state that was committed last, once', async () => {
+    const asked: unknown[] = [];
+    const afterCancel: AfterCancel = ({ state, record }) => {
+      asked.push([state.messages.at(-1)?.content, record.status]);
+      return Promise.resolve({});
+    };
+
+    await executed({ agent: answersAndGoesOn, afterCancel }, 'interrupt');
+
+    expect(asked).toEqual([['Half.', 'running']]);
+  });
+});
