@@ -41,14 +41,14 @@ interface Call {
   readonly fail: (error: unknown) => void;
 }
 
-/** A sandbox whose commands end when the test says so, or when they are told to stop. */
-function lent(epochs: { current: number | Error } = { current: 5 }) {
+/** A sandbox whose commands end when the test says so, or when they are told to stop, unless they are deaf. */
+function lent(epochs: { current: number | Error } = { current: 5 }, { deaf = false } = {}) {
   const calls: Call[] = [];
   const clock = new HandClock();
   const exec = (scope: SandboxScope, asked: unknown, signal: AbortSignal): Promise<never> =>
     new Promise((resolve, reject) => {
       calls.push({ scope, request: asked, signal, answer: resolve as () => void, fail: reject });
-      signal.addEventListener('abort', () => reject(signal.reason as Error));
+      if (!deaf) signal.addEventListener('abort', () => reject(signal.reason as Error));
     });
   const asked: unknown[] = [];
   const sandbox = borrowedSandbox({
@@ -229,6 +229,24 @@ describe(borrowedSandbox, () => {
 
     expect(sandbox.released).toEqual([]);
     expect(borrowed.binding(TASK)).toBeUndefined();
+  });
+
+  test('a task is not over before its commands that are stopped have been told to end', async () => {
+    const { sandbox, calls, running, stop } = lent({ current: 5 }, { deaf: true });
+    const result = running();
+    await turn();
+    let released = false;
+    await sandbox.release(TASK);
+
+    stop.abort(new RunCancelled('interrupt'));
+    await sandbox.release({ ...TASK, threadId: 'another' });
+    const release = sandbox.release(TASK).then(() => (released = true));
+    await turn();
+    expect(released).toBe(false);
+
+    calls[0]?.fail(new RunCancelled('interrupt'));
+    await release;
+    await expect(result).rejects.toThrow(RunCancelled);
   });
 
   const lentCalls = ['exec', 'read', 'write', 'edit', 'list', 'glob', 'grep', 'readBytes', 'stat', 'blocked'] as const;

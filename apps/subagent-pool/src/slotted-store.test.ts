@@ -31,7 +31,7 @@ beforeEach(async () => {
   const { main, part, runs } = fixture;
   slots = redisTaskSlots({ tasks: part, parents: main.redis, leaseMs: 60_000 });
   held = new HeldTasks();
-  store = slottedStore({ store: runs, slots, held });
+  store = slottedStore({ store: runs, slots, forget: (key) => fixture.tasks.forget(key), held });
   const key = thread();
   await main.admit(key);
   parent = await main.claim(key);
@@ -71,14 +71,14 @@ describe('a claim', () => {
   });
 
   test.each([
-    ['told to stop', () => stopParent(), 'interrupt'],
-    ['told to roll back', () => stopParent('rollback'), 'interrupt'],
-    ['over', () => endParent(), 'interrupt'],
-    ['gone without a trace', () => endParent(true), 'rollback'],
-  ])('of a task whose parent is %s is that of a cancelled one', async (_, end, cancel) => {
+    ['told to stop', () => stopParent()],
+    ['told to roll back', () => stopParent('rollback')],
+    ['over', () => endParent()],
+    ['gone without a trace', () => endParent(true)],
+  ])('of a task whose parent is %s is that of a cancelled one', async (_, end) => {
     await end();
 
-    expect((await claimed(await slotted())).run.cancel).toBe(cancel);
+    expect((await claimed(await slotted())).run.cancel).toBe('interrupt');
   });
 
   test('keeps the cancel that the task has of its own', async () => {
@@ -151,16 +151,16 @@ describe('a renewal', () => {
   });
 
   test.each([
-    ['told to stop', () => stopParent(), 'interrupt'],
-    ['over', () => endParent(), 'interrupt'],
-    ['gone without a trace', () => endParent(true), 'rollback'],
-  ])('of a task whose parent is %s ends it', async (_, end, cancel) => {
+    ['told to stop', () => stopParent()],
+    ['over', () => endParent()],
+    ['gone without a trace', () => endParent(true)],
+  ])('of a task whose parent is %s ends it', async (_, end) => {
     const { lease } = await claimed(await slotted());
     expect(await store.renew(lease)).toEqual({ cancel: null });
 
     await end();
 
-    expect(await store.renew(lease)).toEqual({ cancel });
+    expect(await store.renew(lease)).toEqual({ cancel: 'interrupt' });
   });
 
   test('tells of the task’s own cancel first', async () => {
@@ -169,6 +169,37 @@ describe('a renewal', () => {
     await endParent(true);
 
     expect(await store.renew(lease)).toEqual({ cancel: 'interrupt' });
+  });
+});
+
+describe('the end of a task', () => {
+  const ending = { status: 'interrupted', events: [] } as const;
+  const leftovers = async (): Promise<readonly string[]> =>
+    (await fixture.main.keys()).filter((key) => key.includes('tasks:') && !key.includes('offspring'));
+
+  test.each([
+    ['lives', () => Promise.resolve()],
+    ['is over', () => endParent()],
+  ])('leaves its steps to be read when its parent %s', async (_, end) => {
+    const { lease } = await claimed(await slotted());
+    await end();
+
+    await store.finish(lease, ending);
+
+    expect(await fixture.tasks.find(parentCall())).toMatchObject({ status: 'interrupted' });
+  });
+
+  test('leaves nothing when nothing is left of its parent, though it was told to end before', async () => {
+    const slot = await slotted();
+    const { lease, run } = await claimed(slot);
+    await fixture.tasks.cancel(run);
+    await endParent(true);
+
+    await store.finish(lease, ending);
+    await slots.leave(slot);
+
+    expect(await fixture.tasks.find(parentCall())).toBeNull();
+    expect(await leftovers()).toEqual([]);
   });
 });
 

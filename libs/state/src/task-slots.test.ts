@@ -264,10 +264,13 @@ describe('who holds a slot', () => {
 describe('how the parent stands', () => {
   async function standing(parent: TaskParent): Promise<string> {
     await waiting('alice');
-    return await slotsFor().renew(await taken(slotsFor()), parent);
+    const slots = slotsFor();
+    const told = await slots.renew(await taken(slots), parent);
+    expect(await slots.standing(parent)).toBe(told);
+    return told;
   }
 
-  test('is told with each renewal: live, over once it is told to stop or ended, gone without a record', async () => {
+  test('is told with each renewal, and without a slot: live, over once it is told to stop or ended, gone without a record', async () => {
     const threads = redisThreadStore(store.redis);
     const key = thread();
     const run = await store.admit(key);
