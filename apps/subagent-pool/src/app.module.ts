@@ -14,6 +14,7 @@ import {
   redisRunStore,
   redisSandboxRegistry,
   redisTaskSlots,
+  redisTaskStore,
   taskPart,
 } from '@caribou/state';
 import { type DynamicModule, Module } from '@nestjs/common';
@@ -71,12 +72,14 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
   const tasks = taskPart(redis);
   const held = new HeldTasks();
   const slots = redisTaskSlots({ tasks, parents: redis, leaseMs: clocks.leaseMs });
+  const limits = taskLimits(subagents);
   const inner = redisRunStore(tasks, {
     leaseMs: clocks.leaseMs,
     maxAttempts: config.runner.maxAttempts,
-    eventsTtlMs: taskLimits(subagents).keptMs,
+    eventsTtlMs: limits.keptMs,
   });
-  const store = slottedStore({ store: inner, slots, held });
+  const kept = redisTaskStore(tasks, limits);
+  const store = slottedStore({ store: inner, slots, forget: (task) => kept.forget(task), held });
   const registry = new RunRegistry();
   const executor = new RunExecutor({
     store,

@@ -20,14 +20,24 @@ const RETRY_MS = 250;
  * B1 Each call is made with the epoch that the lender has then. When the lender gets another owner meanwhile, the call
  *    is made again with the new epoch; its key makes that the same call, and a cancel finds an epoch that counts.
  * B2 While nobody owns the lender, calls wait: their bound is the time limit of the task.
- * B3 The sandbox stays the lender's: a task that ends gives nothing back.
+ * B3 The sandbox stays the lender's: a task that ends gives nothing back. It only waits until its commands have been told
+ *    to end, since a manager listens to that no longer than the lender's run lasts, which may end once the task has.
  */
 export function borrowedSandbox(parts: BorrowedSandboxParts): SandboxPort {
   const { sandbox } = parts;
+  const underWay = new Set<LentCall & { readonly over: Promise<unknown> }>();
   const lent =
     <Request, Result>(call: (scope: SandboxScope, request: Request, signal: AbortSignal) => Promise<Result>) =>
-    (scope: SandboxScope, request: Request, signal: AbortSignal): Promise<Result> =>
-      asLender(parts, { scope, signal }, (lender, inner) => call(lender, request, inner));
+    async (scope: SandboxScope, request: Request, signal: AbortSignal): Promise<Result> => {
+      const over = asLender(parts, { scope, signal }, (lender, inner) => call(lender, request, inner));
+      const lentCall = { scope, signal, over };
+      underWay.add(lentCall);
+      try {
+        return await over;
+      } finally {
+        underWay.delete(lentCall);
+      }
+    };
   return {
     exec: lent((...call) => sandbox.exec(...call)),
     read: lent((...call) => sandbox.read(...call)),
@@ -40,7 +50,12 @@ export function borrowedSandbox(parts: BorrowedSandboxParts): SandboxPort {
     stat: lent((...call) => sandbox.stat(...call)),
     blocked: lent((...call) => sandbox.blocked(...call)),
     binding: () => undefined,
-    release: () => Promise.resolve(),
+    release: async ({ userId, threadId }) => {
+      const ending = [...underWay].filter(
+        ({ scope, signal }) => signal.aborted && scope.userId === userId && scope.threadId === threadId,
+      );
+      await Promise.allSettled(ending.map(({ over }) => over));
+    },
   };
 }
 

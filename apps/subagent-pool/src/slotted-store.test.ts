@@ -31,7 +31,7 @@ beforeEach(async () => {
   const { main, part, runs } = fixture;
   slots = redisTaskSlots({ tasks: part, parents: main.redis, leaseMs: 60_000 });
   held = new HeldTasks();
-  store = slottedStore({ store: runs, slots, held });
+  store = slottedStore({ store: runs, slots, held, forget: (key) => fixture.tasks.forget(key) });
   const key = thread();
   await main.admit(key);
   parent = await main.claim(key);
@@ -74,7 +74,7 @@ describe('a claim', () => {
     ['told to stop', () => stopParent(), 'interrupt'],
     ['told to roll back', () => stopParent('rollback'), 'interrupt'],
     ['over', () => endParent(), 'interrupt'],
-    ['gone without a trace', () => endParent(true), 'rollback'],
+    ['gone without a trace', () => endParent(true), 'interrupt'],
   ])('of a task whose parent is %s is that of a cancelled one', async (_, end, cancel) => {
     await end();
 
@@ -153,7 +153,7 @@ describe('a renewal', () => {
   test.each([
     ['told to stop', () => stopParent(), 'interrupt'],
     ['over', () => endParent(), 'interrupt'],
-    ['gone without a trace', () => endParent(true), 'rollback'],
+    ['gone without a trace', () => endParent(true), 'interrupt'],
   ])('of a task whose parent is %s ends it', async (_, end, cancel) => {
     const { lease } = await claimed(await slotted());
     expect(await store.renew(lease)).toEqual({ cancel: null });
@@ -169,6 +169,20 @@ describe('a renewal', () => {
     await endParent(true);
 
     expect(await store.renew(lease)).toEqual({ cancel: 'interrupt' });
+  });
+});
+
+describe('the end of a task', () => {
+  test.each([
+    ['is kept while its parent is there', () => Promise.resolve(), true],
+    ['is forgotten with a parent that is gone', () => endParent(true), false],
+  ])('%s', async (_, end, kept) => {
+    const { lease } = await claimed(await slotted());
+    await end();
+
+    await store.finish(lease, { status: 'interrupted', events: [] });
+
+    expect((await fixture.tasks.find(parentCall())) !== null).toBe(kept);
   });
 });
 

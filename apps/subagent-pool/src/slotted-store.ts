@@ -1,26 +1,27 @@
-import { BugError, type CancelAction } from '@caribou/contracts';
-import type { ClaimResult, ParentStanding, RunStore, TaskSlots, ThreadKey } from '@caribou/core';
+import { BugError, type CancelAction, type TaskSpec } from '@caribou/contracts';
+import type { ClaimResult, ParentStanding, RunStore, TaskSlot, TaskSlots, ThreadKey } from '@caribou/core';
 import { taskSpecOf } from '@caribou/runs';
 import type { HeldTask, HeldTasks } from './held-tasks.js';
 
 export interface SlottedStoreParts {
   /** Where tasks are. */
   readonly store: RunStore;
-  readonly slots: Pick<TaskSlots, 'renew'>;
+  readonly slots: Pick<TaskSlots, 'renew' | 'standing'>;
+  /** Removes what is kept of a task that is over. */
+  readonly forget: (task: ThreadKey) => Promise<void>;
   readonly held: HeldTasks;
 }
 
 /**
  * The store as a pool uses it: the right to a task is its lease and its slot together. Each renewal prolongs the slot
  * first and fails without it, so that a task never runs on a slot that somebody else has by now; and it looks at the
- * parent, so that nobody works on for a run that is over: its end is a cancel of the task, and when nothing is left of
- * it, nothing stays of the task either.
+ * parent, so that nobody works on for a run that is over: its end is a cancel of the task. When nothing is left of it by the time
+ * the task ends, nothing stays of the task either; whoever deletes it later finds the task among those that are over.
  */
-export function slottedStore({ store, slots, held }: SlottedStoreParts): RunStore {
+export function slottedStore({ store, slots, forget, held }: SlottedStoreParts): RunStore {
   async function endedByParent({ slot, spec }: HeldTask): Promise<CancelAction | null> {
     if (spec === undefined) return null;
-    const { userId } = slot;
-    return actions[await slots.renew(slot, { userId, runId: spec.parent.run_id })];
+    return actions[await slots.renew(slot, parentOf(slot, spec))];
   }
 
   return {
@@ -39,14 +40,22 @@ export function slottedStore({ store, slots, held }: SlottedStoreParts): RunStor
       const { cancel } = await store.renew(lease);
       return { cancel: cancel ?? byParent };
     },
+    finish: async (lease, request) => {
+      const finished = await store.finish(lease, request);
+      const { slot, spec } = taskOf(held, lease);
+      if (spec !== undefined && (await slots.standing(parentOf(slot, spec))) === 'gone') await forget(lease);
+      return finished;
+    },
   };
 }
 
 const actions: Readonly<Record<ParentStanding, CancelAction | null>> = {
   live: null,
   over: 'interrupt',
-  gone: 'rollback',
+  gone: 'interrupt',
 };
+
+const parentOf = ({ userId }: TaskSlot, spec: TaskSpec) => ({ userId, runId: spec.parent.run_id });
 
 function taskOf(held: HeldTasks, thread: ThreadKey): HeldTask {
   const task = held.of(thread);

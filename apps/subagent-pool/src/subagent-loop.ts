@@ -61,7 +61,7 @@ export function subagentLoop(
     const options = optionsOf(config, { definition, model, tools, quiet, custom });
     const chain = subagentChain({ sandbox, model, gate }, options);
     const offered = [...tools, ...chain.flatMap((middleware) => middleware.tools ?? [])];
-    return runAgent({
+    const outcome = runAgent({
       chain,
       tools,
       model,
@@ -74,6 +74,7 @@ export function subagentLoop(
       position,
       turnsTaken,
     });
+    return outcome.finally(() => sandbox.release(run));
   };
 }
 

@@ -33,6 +33,7 @@ function working({ next = [], handle = done, slots: given, limits = LIMITS }: Gi
       return first instanceof Error ? Promise.reject(first) : Promise.resolve(first);
     },
     renew: () => Promise.resolve('live'),
+    standing: () => Promise.resolve('live'),
     leave: (slot) => {
       steps.push(`leave ${slot.token}${held.of(slot) === undefined ? '' : ' (held)'}`);
       return Promise.resolve();

@@ -34,6 +34,8 @@ export interface TaskSlots {
   take(limits: SlotLimits): Promise<TaskSlot | null>;
   /** Prolongs a slot and looks at the parent. @throws {FencedError} when it is lost */
   renew(slot: TaskSlot, parent: TaskParent): Promise<ParentStanding>;
+  /** How the parent stands; slots are neither needed nor prolonged. */
+  standing(parent: TaskParent): Promise<ParentStanding>;
   /** Gives a slot back; a task that has not ended is next. Nothing happens when it was lost. */
   leave(slot: TaskSlot): Promise<void>;
 }

@@ -42,6 +42,8 @@ export interface TaskStore {
   cancel(run: RunRecord): Promise<CancelResult>;
   /** Tasks that runs of a thread handed over, oldest first, at most 1,000. */
   tasksOf(parent: ThreadKey): Promise<readonly RunRecord[]>;
+  /** Removes what is kept of a task, by its own thread; one that has not ended stays. */
+  forget(task: ThreadKey): Promise<void>;
   /** Removes what is kept of a thread's tasks. Those that have not ended are left to whoever runs them. */
   forgetTasksOf(parent: ThreadKey): Promise<void>;
 }

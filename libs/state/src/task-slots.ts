@@ -1,5 +1,5 @@
 import { FencedError, isTerminal, newId, RunStatus } from '@caribou/contracts';
-import type { ParentStanding, TaskSlot, TaskSlots } from '@caribou/core';
+import type { ParentStanding, TaskParent, TaskSlot, TaskSlots } from '@caribou/core';
 import type { RedisConnection } from './connection.js';
 import { parsePendingMember, pendingMember } from './keys.js';
 import { loadScript } from './scripts.js';
@@ -21,6 +21,7 @@ export interface TaskSlotOptions {
 /** The slots of all pools in Redis. Methods throw UnavailableError when Redis does not answer in time. */
 export function redisTaskSlots({ tasks, parents, leaseMs }: TaskSlotOptions): TaskSlots {
   const { pending, slots, slotTokens } = tasks.keys;
+  const recordOf = ({ userId, runId }: TaskParent): string => parents.keys.runPrefix(userId) + runId;
   return {
     take: async ({ maxRunning, maxRunningPerUser }) => {
       const token = newId();
@@ -28,12 +29,16 @@ export function redisTaskSlots({ tasks, parents, leaseMs }: TaskSlotOptions): Ta
       const [outcome, member] = (await tasks.run(scripts.take, [pending, slots, slotTokens], args)) as string[];
       return outcome !== 'slot' || member === undefined ? null : { ...parsePendingMember(member), token };
     },
-    renew: async (slot, { userId, runId }) => {
-      const keys = [slots, slotTokens, parents.keys.runPrefix(userId) + runId];
+    renew: async (slot, parent) => {
+      const keys = [slots, slotTokens, recordOf(parent)];
       const reply = (await tasks.run(scripts.renew, keys, [slot.token, leaseMs, pendingMember(slot)])) as string[];
       const [outcome, status = '', cancel = ''] = reply;
       if (outcome !== 'ok') throw lost(slot);
       return standingOf(status, cancel);
+    },
+    standing: async (parent) => {
+      const [status, cancel] = await parents.use((client) => client.hmget(recordOf(parent), 'status', 'cancel'));
+      return standingOf(status ?? '', cancel ?? '');
     },
     leave: async (slot) => {
       await tasks.run(scripts.leave, [slots, slotTokens, pending], [slot.token, pendingMember(slot)]);

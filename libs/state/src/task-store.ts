@@ -70,6 +70,8 @@ export function redisTaskStore(redis: RedisConnection, options: TaskStoreOptions
     return runId === undefined ? null : orNull(getRun(thread, runId));
   }
 
+  const forget = (task: ThreadKey): Promise<void> => forgotten(deleteThread(task, { ended: true }));
+
   const threadsOf = (parent: ThreadKey): Promise<string[]> =>
     redis.use((client) => client.zrange(redis.keys.offspring(parent), 0, MAX_LISTED - 1));
 
@@ -87,9 +89,10 @@ export function redisTaskStore(redis: RedisConnection, options: TaskStoreOptions
       const runs = await Promise.all(threads.map((threadId) => runOfThread({ userId: parent.userId, threadId })));
       return runs.filter((run) => run !== null);
     },
+    forget,
     forgetTasksOf: async (parent) => {
       for (const threadId of await threadsOf(parent)) {
-        await forgotten(deleteThread({ userId: parent.userId, threadId }, { ended: true }));
+        await forget({ userId: parent.userId, threadId });
       }
       await redis.use((client) => client.unlink(redis.keys.offspring(parent)));
     },
