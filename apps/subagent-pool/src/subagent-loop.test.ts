@@ -66,7 +66,7 @@ function worked({
   const host = fakeHost({ state });
   const context = fakeRun({ runId: run.run_id });
   const loop = subagentLoop({ models, gate, sandbox, custom: [] }, configOf(yaml));
-  const start = (): Promise<LoopOutcome> =>
+  const start = async (): Promise<LoopOutcome> =>
     loop({
       ...{ host, run: context, position: 'start' },
       head: { checkpointId: null, metadata: null, next: [], state, log: undefined },
@@ -124,7 +124,7 @@ describe('what a subagent is given', () => {
 
   test('the model that was chosen for the task', async () => {
     expect((await ended({})).asked).toContain('m');
-    expect(() => worked({ spec: { model: 'gone' } }).start()).toThrow('unknown model "gone"');
+    await expect(worked({ spec: { model: 'gone' } }).start()).rejects.toThrow('unknown model "gone"');
   });
 });
 
@@ -190,6 +190,6 @@ describe('a subagent at work', () => {
 test.each([
   ['a kind that is not configured any more', { spec: { subagent_type: 'poet' } }],
   ['a spec of another version', { record: { metadata: {} } }],
-])('%s ends the task in words', (_, given) => {
-  expect(() => worked(given).start()).toThrow(InvalidRequestError);
+])('%s ends the task in words', async (_, given) => {
+  await expect(worked(given).start()).rejects.toThrow(InvalidRequestError);
 });
