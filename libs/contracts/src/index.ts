@@ -42,6 +42,23 @@ export {
   ToolMessage,
   UsageMetadata,
 } from './messages.js';
+export {
+  emptyMemory,
+  FactCategory,
+  FactConfidence,
+  FactContent,
+  HISTORY_SECTIONS,
+  MAX_FACT_CHARS,
+  MAX_FACTS,
+  MAX_MEMORY_BYTES,
+  MAX_SUMMARY_CHARS,
+  MemoryAgent,
+  MemoryCause,
+  MemoryDocument,
+  MemoryFact,
+  MemorySection,
+  USER_SECTIONS,
+} from './memory.js';
 export { ownUsageOf, SUBAGENT_USAGE, subagentUsageOf, TokenCounts } from './token-counts.js';
 export {
   CHANNEL_NAMES,

@@ -15,6 +15,26 @@ export { defuseFrameworkTags } from './framework-tags.js';
 export { GatheredWrites } from './gathered-writes.js';
 export { type Logger, silentLogger } from './logger.js';
 export type {
+  JobProgress,
+  MemoryJob,
+  MemoryJobKey,
+  MemoryJobs,
+  MemoryLease,
+  MemoryUpdate,
+  NumberedMessage,
+} from './memory-jobs.js';
+export type {
+  DeadMemoryJob,
+  MemoryChange,
+  MemoryDifference,
+  MemoryScope,
+  MemoryStatus,
+  MemoryStore,
+  MemoryWrite,
+  QuarantinedMemory,
+  StoredMemory,
+} from './memory-store.js';
+export type {
   AgentMiddleware,
   CallUsage,
   ModelCallNext,
