@@ -11,7 +11,7 @@ export type {
   UploadKey,
 } from './conversion-store.js';
 export { fileMark, lastSeen } from './file-mark.js';
-export { defuseFrameworkTags } from './framework-tags.js';
+export { defuseFrameworkTags, escapeMarkup } from './framework-tags.js';
 export { GatheredWrites } from './gathered-writes.js';
 export { type Logger, silentLogger } from './logger.js';
 export type {

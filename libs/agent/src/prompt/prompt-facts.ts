@@ -37,7 +37,3 @@ export const has = ({ toolNames }: PromptFacts, ...names: readonly string[]): bo
 /** Lines that apply, one below the other. */
 export const lines = (...entries: readonly (string | false)[]): string =>
   entries.filter((entry) => entry !== false).join('\n');
-
-/** Text of a user's making, so that it cannot open or close a section. */
-export const escapeMarkup = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
