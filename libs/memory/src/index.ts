@@ -1,0 +1,1 @@
+export { shownMemory } from './shown-memory.js';
