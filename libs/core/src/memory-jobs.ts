@@ -64,16 +64,20 @@ export interface MemoryJobs {
   /** Takes a job; null when it is not ready, another worker is at it, or its thread is gone. */
   take(job: MemoryJobKey, ownerId: string): Promise<MemoryJob | null>;
   renew(lease: MemoryLease): Promise<void>;
-  /** Message entries after `after` up to `to`; those that are gone are left out. */
+  /**
+   * Message entries after `after` up to `to`, or up to a border of size before it: `last` is the last number that was
+   * looked at. Those that are gone are left out.
+   */
   messages(
     thread: ThreadKey,
     range: { readonly after: number; readonly to: number },
-  ): Promise<readonly NumberedMessage[]>;
+  ): Promise<{ readonly messages: readonly NumberedMessage[]; readonly last: number }>;
   /**
    * Writes down what was learnt and how far was read, and ends the job unless more was said meanwhile. Without an
    * update only the watermark moves.
    *
    * @returns false when the memory has another revision: nothing is written
+   * @throws {InvalidRequestError} or TooLargeError for a document out of its bounds
    */
   complete(job: MemoryJob, progress: JobProgress, update?: MemoryUpdate): Promise<boolean>;
   /** Gives the job back, to be ready after `delayMs`; `counts`: the attempt failed by the thread's own fault. */
