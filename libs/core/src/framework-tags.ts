@@ -67,7 +67,9 @@ const lookAlikes = new Map(
  * Special tokens of chat templates (`<|im_start|>`) are defused too. Everything else stays as it is; content without
  * such a tag comes back itself.
  */
-export function defuseFrameworkTags<C extends Content>(content: C): C | Content {
+export function defuseFrameworkTags(content: string): string;
+export function defuseFrameworkTags(content: Content): Content;
+export function defuseFrameworkTags(content: Content): Content {
   if (typeof content === 'string') return defuseEach([content])[0] ?? content;
   const texts = content.map(textIn);
   const defused = defuseEach(texts);

@@ -16,6 +16,8 @@ export interface PromptFacts {
   readonly planGuide?: string;
   /** Section about tools that are looked up first; ours, with names escaped. */
   readonly deferredTools?: string;
+  /** What is remembered of the person: lines in which what others said is escaped. */
+  readonly memory?: string;
 }
 
 export interface SkillFact {

@@ -1,0 +1,52 @@
+import type { ChainConfig } from '@caribou/config';
+import { AppError, DeadlineError, LEAD_AGENT } from '@caribou/contracts';
+import type { MemoryStore, RunContext } from '@caribou/core';
+import { shownMemory } from '@caribou/memory';
+
+/** Longest wait of a run for what is remembered. */
+const READ_MS = 2_000;
+
+export type MemoryForPrompt = (run: RunContext) => Promise<string>;
+
+/**
+ * What a run's prompt tells of earlier conversations: the memory of the custom agent that is spoken to, else the
+ * user's own; '' when there is none. A memory that cannot be read costs the run nothing but that.
+ *
+ * The returned function throws the signal's reason when the run was aborted, and nothing else.
+ */
+export function memoryForPrompt(
+  memories: Pick<MemoryStore, 'read'>,
+  { enabled, injection_enabled: injected, max_injection_tokens: maxTokens }: ChainConfig['memory'],
+): MemoryForPrompt {
+  if (!enabled || !injected) return () => Promise.resolve('');
+  return async (run) => {
+    const { userId, context, signal, logger } = run;
+    try {
+      const reading = memories.read({ userId, agent: context.agent_name ?? LEAD_AGENT });
+      const { document, revision } = await inTime(reading, run);
+      const text = await shownMemory(document, maxTokens);
+      if (text !== '') run.decided('memory', 'shown', { revision, bytes: Buffer.byteLength(text) });
+      return text;
+    } catch (error) {
+      signal.throwIfAborted();
+      const fields = { event: 'memory.unread', error };
+      const words = 'the run goes on without what is remembered';
+      if (error instanceof AppError && error.expected) logger.warn(fields, words);
+      else logger.error(fields, words);
+      return '';
+    }
+  };
+}
+
+/** @throws {DeadlineError} when it takes longer than `READ_MS`; the signal's reason when the run is aborted first */
+async function inTime<T>(work: Promise<T>, { clock, signal }: RunContext): Promise<T> {
+  const over = new AbortController();
+  const late = clock.sleep(READ_MS, AbortSignal.any([signal, over.signal])).then(() => {
+    throw new DeadlineError(`no memory within ${READ_MS} ms`, { details: { afterMs: READ_MS } });
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    over.abort();
+  }
+}
