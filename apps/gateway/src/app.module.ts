@@ -1,7 +1,7 @@
 import { connectBus } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { UnavailableError } from '@caribou/contracts';
-import type { ConversionStore, Logger, RunEventLog, ThreadStore } from '@caribou/core';
+import type { ConversionStore, Logger, MemoryStore, RunEventLog, ThreadStore } from '@caribou/core';
 import { type DocumentConverter, documentConverter } from '@caribou/documents';
 import { createModelCatalog } from '@caribou/models';
 import type { StopStep } from '@caribou/nest';
@@ -13,6 +13,7 @@ import {
   redisConversions,
   redisEventLog,
   type RedisFinding,
+  redisMemoryStore,
   redisThreadStore,
 } from '@caribou/state';
 import { type UserFiles, userFiles } from '@caribou/sandbox';
@@ -21,6 +22,9 @@ import { AgentsController } from './agents/agents.controller.js';
 import { type ChainCatalog, chainCatalog } from './agents/chain-catalog.js';
 import { ArtifactsController } from './artifacts/artifacts.controller.js';
 import { AssistantsController } from './assistants/assistants.controller.js';
+import { MemoryController } from './memory/memory.controller.js';
+import { MemoryEdits } from './memory/memory-edits.js';
+import { MemoryService } from './memory/memory.service.js';
 import {
   BUS,
   CHAINS,
@@ -30,6 +34,7 @@ import {
   type GatewayBus,
   type GatewaySettings,
   LOGGER,
+  MEMORIES,
   METRICS,
   SETTINGS,
   THREAD_STORE,
@@ -56,6 +61,7 @@ export interface GatewayParts {
   readonly bus: GatewayBus;
   readonly files: UserFiles;
   readonly conversions: ConversionStore;
+  readonly memories: MemoryStore;
   readonly converter: DocumentConverter;
   readonly chains: ChainCatalog;
   readonly settings: GatewaySettings;
@@ -68,7 +74,8 @@ export interface GatewayParts {
 export class AppModule {
   /** The gateway on these parts; tests bring a bus or a store of their own. */
   static on(parts: GatewayParts): DynamicModule {
-    const { store, log, bus, files, conversions, converter, chains, settings, metrics, tracing, logger } = parts;
+    const { store, log, bus, files, conversions, memories, converter, chains } = parts;
+    const { settings, metrics, tracing, logger } = parts;
     return {
       module: AppModule,
       controllers: [
@@ -79,6 +86,7 @@ export class AppModule {
         ArtifactsController,
         AssistantsController,
         AgentsController,
+        MemoryController,
         InfoController,
         SystemController,
       ],
@@ -88,6 +96,7 @@ export class AppModule {
         { provide: BUS, useValue: bus },
         { provide: USER_FILES, useValue: files },
         { provide: CONVERSIONS, useValue: conversions },
+        { provide: MEMORIES, useValue: memories },
         { provide: CONVERTER, useValue: converter },
         { provide: CHAINS, useValue: chains },
         { provide: SETTINGS, useValue: settings },
@@ -97,6 +106,8 @@ export class AppModule {
         ThreadsService,
         TokenUsageService,
         RunsService,
+        MemoryService,
+        MemoryEdits,
         UploadsService,
         DocumentConversions,
         RunWatcher,
@@ -107,7 +118,16 @@ export class AppModule {
 }
 
 /** The settings of the gateway from the configuration. */
-export const settingsOf = ({ clocks, quotas, runner, models, problems, http, uploads }: Config): GatewaySettings => ({
+export const settingsOf = ({
+  clocks,
+  quotas,
+  runner,
+  models,
+  problems,
+  http,
+  uploads,
+  chain,
+}: Config): GatewaySettings => ({
   heartbeatMs: clocks.heartbeatMs,
   maxStreamsPerUser: quotas.maxStreamsPerUser,
   maxTurns: runner.maxTurns,
@@ -116,6 +136,7 @@ export const settingsOf = ({ clocks, quotas, runner, models, problems, http, upl
   problems,
   bodyLimitBytes: http.bodyLimitBytes,
   uploads,
+  memory: chain.memory,
   conversionLeaseMs: clocks.leaseMs,
   conversionRenewMs: clocks.renewMs,
 });
@@ -156,6 +177,7 @@ export async function connectParts(config: Config, logger: Logger): Promise<Conn
     bus,
     files: userFiles(config.homeDir, config.sandbox.limits),
     conversions: redisConversions(redis),
+    memories: redisMemoryStore(redis),
     converter: documentConverter({ maxAtOnce: config.uploads.convertAtOnce }),
     chains: chainCatalog(config, createModelCatalog(config.models, { clocks, logger })),
     settings: settingsOf(config),

@@ -135,6 +135,16 @@ export {
   type TokenUsageReply,
 } from './http/replies.js';
 export { fileRoutes, type UploadedFile, type UploadListReply, type UploadReply } from './http/files.js';
+export {
+  type FactChanges,
+  type MemoryConfigReply,
+  type MemoryHistoryReply,
+  MemoryImport,
+  type MemoryStatusReply,
+  type NewFact,
+  type OldFact,
+} from './http/memory-shapes.js';
+export { memoryRoutes } from './http/memory.js';
 export { httpRoutes } from './http/registry.js';
 export { type RouteContract, type RouteInput } from './http/route.js';
 export {

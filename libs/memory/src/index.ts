@@ -1,1 +1,3 @@
+export { addFact, editFact, removeFact } from './edit-facts.js';
+export { importedMemory } from './imported-memory.js';
 export { shownMemory } from './shown-memory.js';
