@@ -21,6 +21,10 @@ const FRAMEWORK_TAGS: readonly string[] = [
 const names = new Set(FRAMEWORK_TAGS.map((tag) => tag.replaceAll('_', '')));
 const longestName = Math.max(...[...names].map((name) => name.length));
 
+/** Text that can neither open nor close a tag. */
+export const escapeMarkup = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
 /** `<` and what looks like it. */
 const openers = /[<\u02c2\u1438\u2039\u2329\u276c\u276e\u27e8\u29fc\u3008\ufe64\uff1c]/g;
 /** What may stand between `<` and the name. */
