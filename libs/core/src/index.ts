@@ -11,6 +11,7 @@ export type {
   UploadKey,
 } from './conversion-store.js';
 export { fileMark, lastSeen } from './file-mark.js';
+export { isFinalAnswer } from './final-answer.js';
 export { defuseFrameworkTags, escapeMarkup } from './framework-tags.js';
 export { GatheredWrites } from './gathered-writes.js';
 export { type Logger, silentLogger } from './logger.js';
@@ -45,6 +46,7 @@ export type {
 } from './middleware.js';
 export type { CallOutcome, CallPass, Entry, ModelEndpoint, ModelGate } from './model-gate.js';
 export type { ModelCall, ModelCatalog, ModelDelta, ModelPort } from './model-port.js';
+export { isFromPerson, wordsOf } from './person-words.js';
 export type { RunContext } from './run-context.js';
 export type { CallWatch, HookWatch, RunWatch, Span, WatchFields } from './run-watch.js';
 export type {
@@ -78,6 +80,7 @@ export {
 } from './sandbox-port.js';
 export { runSlot, stateSlot } from './state-slot.js';
 export type { HistoryQuery, RunEventLog, RunQuery, ThreadSearch, ThreadStore, ThreadUsage } from './thread-store.js';
+export { withoutThoughts } from './thoughts.js';
 export { type AnyTool, type Deferral, defineTool, type ToolContext, type ToolOutcome } from './tool.js';
 export type {
   ExecutionEntry,

@@ -6,7 +6,8 @@ import {
   NotFoundError,
   type NewFact,
 } from '@caribou/contracts';
-import { newFactId, sameWords } from './fact-marks.js';
+import { sameness } from './fact-text.js';
+import { newFactId } from './new-fact-id.js';
 
 export interface EditOptions {
   /** Time of the change, ISO 8601. */
@@ -72,6 +73,6 @@ function factOf({ facts }: MemoryDocument, id: string): MemoryFact {
 }
 
 function refuseTwice(facts: readonly MemoryFact[], content: string): void {
-  const there = facts.find((fact) => sameWords(fact.content) === sameWords(content));
+  const there = facts.find((fact) => sameness(fact.content) === sameness(content));
   if (there !== undefined) throw new ConflictError(`content: ${there.id} says the same`);
 }

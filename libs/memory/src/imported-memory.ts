@@ -9,7 +9,9 @@ import {
   type OldFact,
   USER_SECTIONS,
 } from '@caribou/contracts';
-import { newFactId, sameWords } from './fact-marks.js';
+import { capped } from './apply-extraction.js';
+import { sameness } from './fact-text.js';
+import { newFactId } from './new-fact-id.js';
 
 export interface ImportOptions {
   /** Time of the import, ISO 8601: of facts without a time, and the memory's last change. */
@@ -45,7 +47,7 @@ function factsOf(given: readonly OldFact[], at: string, maxFacts: number): Memor
   const ids = new Set<string>();
   for (const old of given) {
     const fact = factOf(old, at);
-    const words = sameWords(fact.content);
+    const words = sameness(fact.content);
     const known = byWords.get(words);
     if (words === '' || (known !== undefined && known.confidence >= fact.confidence)) continue;
     byWords.set(words, fact);
@@ -55,9 +57,7 @@ function factsOf(given: readonly OldFact[], at: string, maxFacts: number): Memor
     ids.add(id);
     return { ...fact, id };
   });
-  if (facts.length <= maxFacts) return facts;
-  const kept = new Set([...facts].sort((one, other) => other.confidence - one.confidence).slice(0, maxFacts));
-  return facts.filter((fact) => kept.has(fact));
+  return capped(facts, maxFacts);
 }
 
 /** A fact with all its fields; the id is '' when the file gives none that can be used. */
