@@ -46,7 +46,7 @@ export function editFact(
 ): MemoryDocument {
   const fact = factOf(document, id);
   const others = document.facts.filter((one) => one !== fact);
-  if (content != null) refuseTwice(others, content);
+  if (content !== null && content !== undefined) refuseTwice(others, content);
   const changed: MemoryFact = {
     ...fact,
     content: content ?? fact.content,

@@ -64,6 +64,8 @@ export type MemoryHistoryReply = z.infer<typeof MemoryHistoryReply>;
 
 export const FactListReply = z.object({ facts: z.array(MemoryFact), count: z.number().int() });
 
+const isGiven = (value: unknown): boolean => value !== null && value !== undefined;
+
 export const NewFact = z.object({
   content: FactContent,
   category: FactCategory.default('context'),
@@ -73,10 +75,7 @@ export type NewFact = z.infer<typeof NewFact>;
 
 export const FactChanges = z
   .object({ content: FactContent.nullish(), category: FactCategory.nullish(), confidence: FactConfidence.nullish() })
-  .refine(
-    ({ content, category, confidence }) => [content, category, confidence].some((value) => value != null),
-    'must have at least one of content, category, confidence',
-  );
+  .refine((changes) => Object.values(changes).some(isGiven), 'must have at least one of content, category, confidence');
 export type FactChanges = z.infer<typeof FactChanges>;
 
 /** A summary as DeerFlow wrote it at some time: nothing, bare text, or without the time of its change. */
@@ -123,7 +122,7 @@ export const MemoryImport = z
     facts: z.array(OldFact).max(MAX_IMPORTED_FACTS, `must have at most ${MAX_IMPORTED_FACTS} entries`).nullish(),
   })
   .refine(
-    ({ user, history, facts }) => [user, history, facts].some((value) => value != null),
+    ({ user, history, facts }) => [user, history, facts].some(isGiven),
     'must have at least one of user, history, facts',
   );
 export type MemoryImport = z.infer<typeof MemoryImport>;
