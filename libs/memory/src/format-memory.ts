@@ -1,5 +1,5 @@
-import type { MemoryDocument, MemoryFact } from '@caribou/contracts';
-import { oneLine, plainLine } from './one-line.js';
+import type { MemoryDocument } from '@caribou/contracts';
+import { factLines, HEADINGS, type Line, summaryLines } from './memory-lines.js';
 import type { CountTokens } from './token-counter.js';
 
 export interface FormatOptions {
@@ -14,20 +14,6 @@ const MAX_SURE_TOKENS = 500;
 const MIN_CUT_CHARS = 40;
 /** A cut falls short a little rather than being counted once more. */
 const CUT_MARGIN = 0.95;
-const CUT_MARK = '...';
-
-const HEADINGS = ['User Context:', 'History:', 'Facts:'] as const;
-const FACTS = 2;
-
-interface Line {
-  /** Which of `HEADINGS` it stands below. */
-  readonly block: number;
-  /** Its place among all lines. */
-  readonly order: number;
-  readonly text: string;
-  /** The line with its words cut to this many characters; only summaries are cut. */
-  readonly cutTo?: (chars: number) => string;
-}
 
 /**
  * What is remembered, as the agent is shown it; '' when there is nothing. Summaries come first, then facts by
@@ -37,64 +23,17 @@ interface Line {
  * @param options `maxTokens` is never exceeded, as `countTokens` counts
  */
 export function formatMemory(document: MemoryDocument, { maxTokens, countTokens }: FormatOptions): string {
-  const summaries = summaryLines(document);
   const facts = factLines(document.facts);
   const picked = new Picked(maxTokens, countTokens);
-
-  const sureTokens = Math.min(MAX_SURE_TOKENS, Math.floor(maxTokens * SURE_PART));
-  picked.takeWhile(
-    facts.filter(({ fact }) => fact.category === 'correction').map(({ line }) => line),
-    sureTokens,
-  );
-  if (picked.takeWhile(summaries, maxTokens)) {
-    picked.takeWhile(
-      facts.map(({ line }) => line),
-      maxTokens,
-    );
-  }
+  const corrections = facts.filter(({ isCorrection }) => isCorrection);
+  picked.takeWhile(corrections, Math.min(MAX_SURE_TOKENS, Math.floor(maxTokens * SURE_PART)));
+  if (picked.takeWhile(summaryLines(document), maxTokens)) picked.takeWhile(facts, maxTokens);
   return picked.text();
 }
 
-function summaryLines({ user, history }: MemoryDocument): readonly Line[] {
-  const rows: readonly (readonly [number, string, string])[] = [
-    [0, 'Work', user.workContext.summary],
-    [0, 'Personal', user.personalContext.summary],
-    [0, 'Current Focus', user.topOfMind.summary],
-    [1, 'Recent', history.recentMonths.summary],
-    [1, 'Earlier', history.earlierContext.summary],
-    [1, 'Background', history.longTermBackground.summary],
-  ];
-  return rows.flatMap(([block, label, summary], order) => {
-    const words = plainLine(summary);
-    const cutTo = (chars: number): string => `- ${label}: ${oneLine(wholeChars(words, chars))}${CUT_MARK}`;
-    return words === '' ? [] : [{ block, order, text: `- ${label}: ${oneLine(words)}`, cutTo }];
-  });
-}
-
-/** The first characters, none of them a half of one. */
-const wholeChars = (text: string, chars: number): string => text.slice(0, chars).replace(/[\ud800-\udbff]$/, '');
-
-function factLines(facts: readonly MemoryFact[]): readonly { readonly fact: MemoryFact; readonly line: Line }[] {
-  return [...facts].sort(byWeight).flatMap((fact, order) => {
-    const words = oneLine(fact.content);
-    const text = `- [${fact.category} | ${confidenceOf(fact).toFixed(2)}] ${words}`;
-    return words === '' ? [] : [{ fact, line: { block: FACTS, order, text } }];
-  });
-}
-
-/** The most certain first; of two that are as certain the correction, then the newer one. */
-const byWeight = (one: MemoryFact, other: MemoryFact): number =>
-  confidenceOf(other) - confidenceOf(one) ||
-  Number(other.category === 'correction') - Number(one.category === 'correction') ||
-  other.createdAt.localeCompare(one.createdAt);
-
-/** 0 to 1; 0 for what is no number. */
-const confidenceOf = ({ confidence }: MemoryFact): number =>
-  Number.isFinite(confidence) ? Math.min(1, Math.max(0, confidence)) : 0;
-
 /** The lines that are shown, in the order in which they were chosen, and their tokens. */
 class Picked {
-  private readonly lines: Line[] = [];
+  private readonly lines = new Set<Line>();
   private readonly blocks = new Set<number>();
   private used = 0;
 
@@ -106,8 +45,7 @@ class Picked {
   /** Takes lines up to the first that does not fit, of which it takes what can be cut; false when there was one. */
   takeWhile(lines: readonly Line[], upTo: number): boolean {
     for (const line of lines) {
-      if (this.lines.includes(line)) continue;
-      if (this.take(line, upTo)) continue;
+      if (this.lines.has(line) || line.text() === '' || this.take(line, upTo)) continue;
       const cut = this.cut(line, upTo);
       if (cut !== undefined) this.take(cut, upTo);
       return false;
@@ -117,46 +55,48 @@ class Picked {
 
   /** The lines below their headings, blocks with an empty line between. */
   text(): string {
+    const lines = [...this.lines];
     for (;;) {
-      const text = layOut(this.lines);
+      const text = layOut(lines);
       // Tokens may reach over the end of a line, so that a whole can count more than its parts.
-      if (this.lines.length === 0 || this.countTokens(text) <= this.maxTokens) return text;
-      this.lines.pop();
+      if (lines.length === 0 || this.countTokens(text) <= this.maxTokens) return text;
+      lines.pop();
     }
   }
 
   private take(line: Line, upTo: number): boolean {
-    const tokens = this.tokensOf(line);
+    const tokens = this.tokensOf(line.block, line.text());
     if (this.used + tokens > upTo) return false;
-    this.lines.push(line);
+    this.lines.add(line);
     this.blocks.add(line.block);
     this.used += tokens;
     return true;
   }
 
-  private tokensOf({ block, text }: Line): number {
+  private tokensOf(block: number, text: string): number {
     const heading = this.blocks.has(block) ? 0 : this.countTokens(`\n\n${HEADINGS[block]}\n`);
     return heading + this.countTokens(`${text}\n`);
   }
 
   private cut(line: Line, upTo: number): Line | undefined {
-    let { text } = line;
-    for (let chars = text.length; line.cutTo !== undefined; ) {
-      const tokens = this.tokensOf({ ...line, text });
-      const left = upTo - this.used;
-      if (tokens <= left) return { ...line, text };
+    const { block, cutTo } = line;
+    if (cutTo === undefined) return undefined;
+    const left = upTo - this.used;
+    let text = line.text();
+    for (let chars = text.length; ; ) {
+      const tokens = this.tokensOf(block, text);
+      if (tokens <= left) return { ...line, text: () => text };
       chars = Math.floor(Math.min(chars - 1, chars * (left / tokens) * CUT_MARGIN));
       if (chars < MIN_CUT_CHARS) return undefined;
-      text = line.cutTo(chars);
+      text = cutTo(chars);
     }
-    return undefined;
   }
 }
 
 function layOut(lines: readonly Line[]): string {
   const blocks = HEADINGS.flatMap((heading, block) => {
     const below = lines.filter((line) => line.block === block).sort((one, other) => one.order - other.order);
-    return below.length === 0 ? [] : [[heading, ...below.map(({ text }) => text)].join('\n')];
+    return below.length === 0 ? [] : [[heading, ...below.map(({ text }) => text())].join('\n')];
   });
   return blocks.join('\n\n');
 }

@@ -11,7 +11,15 @@ export async function shownMemory(
   maxTokens: number,
   load: () => Promise<CountTokens> = loadTokenCounter,
 ): Promise<string> {
-  const whole = formatMemory(document, { maxTokens: Number.MAX_SAFE_INTEGER, countTokens: () => 0 });
-  if (Buffer.byteLength(whole) <= maxTokens) return whole;
+  if (charsOf(document) <= maxTokens) {
+    const whole = formatMemory(document, { maxTokens: Number.MAX_SAFE_INTEGER, countTokens: () => 0 });
+    if (Buffer.byteLength(whole) <= maxTokens) return whole;
+  }
   return formatMemory(document, { maxTokens, countTokens: await load() });
 }
+
+/** About as many as the text will have at least. */
+const charsOf = ({ user, history, facts }: MemoryDocument): number =>
+  [...Object.values({ ...user, ...history }).map(({ summary }) => summary), ...facts.map(({ content }) => content)]
+    .map(({ length }) => length)
+    .reduce((sum, length) => sum + length, 0);

@@ -52,6 +52,25 @@ describe(memoryForPrompt, () => {
     expect(await read(runOf('alice', 'cook'))).toBe('');
   });
 
+  test('a change is shown to the next run', async () => {
+    const read = memoryForPrompt(store, section);
+    const scope = { userId: 'carol', agent: 'lead_agent' };
+    expect([await read(runOf('carol')), await read(runOf('carol'))]).toEqual(['', '']);
+
+    for (const content of ['likes rain', 'likes snow']) {
+      const { revision } = await store.read(scope);
+      const cause = { kind: 'fact_edited' } as const;
+      await store.write(scope, { document: remembering(content), expectedRevision: revision, cause });
+      expect([await read(runOf('carol')), await read(runOf('carol'))]).toEqual(
+        Array(2).fill(`Facts:\n- [preference | 0.90] ${content}`),
+      );
+    }
+    await store.eraseUser('carol');
+    expect(await read(runOf('carol'))).toBe('');
+    await write('carol', 'lead_agent', 'likes fog');
+    expect(await read(runOf('carol'))).toContain('likes fog');
+  });
+
   test("another user's memory is not shown", async () => {
     expect(await memoryForPrompt(store, section)(runOf('bob'))).toBe('');
   });

@@ -2,15 +2,19 @@ import type { ChainConfig } from '@caribou/config';
 import { AppError, DeadlineError, LEAD_AGENT } from '@caribou/contracts';
 import type { MemoryStore, RunContext } from '@caribou/core';
 import { shownMemory } from '@caribou/memory';
+import { LRUCache } from 'lru-cache';
 
 /** Longest wait of a run for what is remembered. */
 const READ_MS = 2_000;
+/** UTF-16 units of texts kept for the next run of a person. */
+const KEPT_CHARS = 4_000_000;
 
 export type MemoryForPrompt = (run: RunContext) => Promise<string>;
 
 /**
  * What a run's prompt tells of earlier conversations: the memory of the custom agent that is spoken to, else the
- * user's own; '' when there is none. A memory that cannot be read costs the run nothing but that.
+ * user's own; '' when there is none. A memory that cannot be read costs the run nothing but that. The memory is read for
+ * every run, and its text made anew when its revision is another one.
  *
  * The returned function throws the signal's reason when the run was aborted, and nothing else.
  */
@@ -19,12 +23,18 @@ export function memoryForPrompt(
   { enabled, injection_enabled: injected, max_injection_tokens: maxTokens }: ChainConfig['memory'],
 ): MemoryForPrompt {
   if (!enabled || !injected) return () => Promise.resolve('');
+  const texts = new LRUCache<string, { readonly revision: number; readonly text: string }>({
+    maxSize: KEPT_CHARS,
+    sizeCalculation: ({ text }) => text.length + 1,
+  });
   return async (run) => {
     const { userId, context, signal, logger } = run;
     try {
-      const reading = memories.read({ userId, agent: context.agent_name ?? LEAD_AGENT });
-      const { document, revision } = await inTime(reading, run);
-      const text = await shownMemory(document, maxTokens);
+      const agent = context.agent_name ?? LEAD_AGENT;
+      const { document, revision } = await inTime(memories.read({ userId, agent }), run);
+      const known = texts.get(`${userId}/${agent}`);
+      const text = known?.revision === revision ? known.text : await shownMemory(document, maxTokens);
+      texts.set(`${userId}/${agent}`, { revision, text });
       if (text !== '') run.decided('memory', 'shown', { revision, bytes: Buffer.byteLength(text) });
       return text;
     } catch (error) {
