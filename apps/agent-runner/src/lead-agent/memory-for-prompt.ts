@@ -6,7 +6,8 @@ import { LRUCache } from 'lru-cache';
 
 /** Longest wait of a run for what is remembered. */
 const READ_MS = 2_000;
-/** UTF-16 units of texts kept for the next run of a person. */
+/** Texts kept for the next run of a person, and UTF-16 units of them. */
+const KEPT_TEXTS = 5_000;
 const KEPT_CHARS = 4_000_000;
 
 export type MemoryForPrompt = (run: RunContext) => Promise<string>;
@@ -24,6 +25,7 @@ export function memoryForPrompt(
 ): MemoryForPrompt {
   if (!enabled || !injected) return () => Promise.resolve('');
   const texts = new LRUCache<string, { readonly revision: number; readonly text: string }>({
+    max: KEPT_TEXTS,
     maxSize: KEPT_CHARS,
     sizeCalculation: ({ text }) => text.length + 1,
   });
