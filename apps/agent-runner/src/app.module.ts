@@ -1,7 +1,7 @@
 import { modelGateLimits } from '@caribou/agent';
 import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
 import type { Config } from '@caribou/config';
-import { type AgentMiddleware, type Logger, systemClock } from '@caribou/core';
+import { type AgentMiddleware, type Logger, systemClock, type ThreadKey } from '@caribou/core';
 import type { HealthCheck } from '@caribou/nest';
 import { createModelCatalog } from '@caribou/models';
 import { createMetrics, type Metrics, type Tracing } from '@caribou/observability';
@@ -61,7 +61,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
     url: config.nats.url.reveal(),
     name: 'agent-runner',
     logger,
-    streams: ['turns', 'deadLetters'],
+    streams: ['turns', 'memory', 'deadLetters'],
     ackWaitMs: clocks.ackWaitMs,
   });
   const store = redisRunStore(redis, {
@@ -94,6 +94,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
       config,
     ),
     afterCancel: afterCancel(config),
+    onRemembered: (thread) => nudgeMemory(bus, thread, logger),
     deadLetter: (id, entry) => bus.deadLetter('run', id, entry),
     clock: systemClock,
     logger,
@@ -134,6 +135,14 @@ export async function checkStore(redis: RedisConnection, logger: Logger): Promis
     if (level === 'error') throw new Error(message);
     logger.warn({ event: 'redis.settings', reason: message }, message);
   }
+}
+
+/** Tells the memory-workers that something was said. They look for it all the same, only later. */
+function nudgeMemory(bus: Bus, thread: ThreadKey, logger: Logger): void {
+  bus
+    .wakes('memory')
+    .publish(thread)
+    .catch((error: unknown) => logger.debug({ event: 'memory.nudge', outcome: 'error', error }, 'memory not nudged'));
 }
 
 const modelProblem = ({ problems }: Config): Promise<void> =>

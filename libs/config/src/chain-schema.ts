@@ -167,7 +167,7 @@ export const MemoryFile = z
     max_attempts: integer(5, 1, 100).describe(
       'Attempts on a thread whose reading fails by itself before it is set aside; a model that is away does not count',
     ),
-    retry_base_delay_ms: integer(5_000, 1, 600_000).describe('First wait before another attempt; it doubles'),
+    retry_base_delay_ms: integer(30_000, 1, 600_000).describe('First wait before another attempt; it doubles'),
     retry_cap_delay_ms: integer(300_000, 1, 3_600_000).describe('Longest wait before another attempt'),
     give_up_after_hours: integer(24, 1, 720).describe('Hours of failed attempts after which a thread is set aside'),
   })

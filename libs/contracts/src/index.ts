@@ -95,6 +95,7 @@ export {
   CANCEL_ALL,
   cancelSubject,
   commandOutputSubject,
+  type DeadLetterKind,
   deadLetterSubject,
   runEventsSubject,
   streams,

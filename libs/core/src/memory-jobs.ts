@@ -59,8 +59,15 @@ export interface JobProgress {
  * nothing is written then; all throw UnavailableError when the store does not answer in time.
  */
 export interface MemoryJobs {
-  /** Jobs that may be ready, longest waiting first, and how long until the next one is; null: none is due. */
-  ready(limit: number): Promise<{ readonly jobs: readonly MemoryJobKey[]; readonly nextInMs: number | null }>;
+  /**
+   * Jobs that may be ready, longest waiting first, how long until the next one is (null: no other one is due), and how
+   * many are due in all.
+   */
+  ready(limit: number): Promise<{
+    readonly jobs: readonly MemoryJobKey[];
+    readonly nextInMs: number | null;
+    readonly due: number;
+  }>;
   /** Takes a job; null when it is not ready, another worker is at it, or its thread is gone. */
   take(job: MemoryJobKey, ownerId: string): Promise<MemoryJob | null>;
   renew(lease: MemoryLease): Promise<void>;

@@ -113,6 +113,16 @@ describe(applyExtraction, () => {
     expect(applyExtraction(after, learnt({ sections }), later)).toBe(after);
   });
 
+  test('a summary that another conversation wrote since the model looked stays beside the new one', () => {
+    const shown = memory();
+    const other = applyExtraction(shown, learnt({ sections: { topOfMind: 'Plans a trip.' } }), options);
+    const mine = learnt({ sections: { topOfMind: 'Learns to sail.' } });
+    const both = applyExtraction(other, mine, { ...options, shown });
+    expect(both.user.topOfMind.summary).toBe('Learns to sail. Plans a trip.');
+    expect(applyExtraction(both, mine, { ...options, shown })).toBe(both);
+    expect(applyExtraction(other, mine, { ...options, shown: other }).user.topOfMind.summary).toBe('Learns to sail.');
+  });
+
   test('uploads are mentioned neither in facts nor in summaries', () => {
     const newFacts = [
       stated('Uploaded a file named budget.xlsx'),

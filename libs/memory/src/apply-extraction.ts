@@ -20,6 +20,8 @@ export interface ApplyOptions {
   readonly maxFacts: number;
   /** Facts the model is less sure of are not kept. */
   readonly confidenceThreshold: number;
+  /** What the model was shown, where another one is changed by now: summaries that others wrote meanwhile stay too. */
+  readonly shown?: MemoryDocument;
   /** Whether a line, numbered from 1, is a person's: what only others said is no fact. */
   readonly isPersons: (line: number) => boolean;
 }
@@ -43,7 +45,7 @@ export function applyExtraction(
   let known: readonly MemoryFact[] = document.facts.filter(({ id }) => !removed.has(id));
   for (const fact of extraction.newFacts) known = withFact(known, fact, options);
   const facts = capped(known, options.maxFacts);
-  const next = { ...withSummaries(document, extraction, options.now), facts };
+  const next = { ...withSummaries(document, extraction, options), facts };
   if (JSON.stringify(next) === JSON.stringify(document)) return document;
   return withinBytes({ ...next, lastUpdated: options.now });
 }
@@ -99,22 +101,31 @@ function withinBytes(document: MemoryDocument): MemoryDocument {
   return next;
 }
 
-function withSummaries(document: MemoryDocument, { sections }: Extraction, now: string): MemoryDocument {
+function withSummaries(document: MemoryDocument, { sections }: Extraction, options: ApplyOptions): MemoryDocument {
   let next = document;
   for (const [name, summary] of Object.entries(sections) as [SectionName, string][]) {
     const text = rememberedText(withoutUploadMentions(summary), MAX_SUMMARY_CHARS);
-    if (text !== '') next = withSummary(next, name, { summary: text, updatedAt: now });
+    if (text !== '')
+      next = withSummary(next, name, { summary: merged(name, text, document, options), updatedAt: options.now });
   }
   return next;
 }
 
+const sectionOf = (document: MemoryDocument, name: SectionName): MemorySection =>
+  isUserSection(name) ? document.user[name] : document.history[name];
+
+/** A new summary, before the one that another conversation wrote since the model looked. The next extraction joins them. */
+function merged(name: SectionName, text: string, document: MemoryDocument, { shown = document }: ApplyOptions): string {
+  const { summary } = sectionOf(document, name);
+  if (summary === '' || summary === sectionOf(shown, name).summary) return text;
+  return summary.includes(text) ? summary : rememberedText(`${text} ${summary}`, MAX_SUMMARY_CHARS);
+}
+
 function withSummary(document: MemoryDocument, name: SectionName, section: MemorySection): MemoryDocument {
-  if (isUserSection(name)) {
-    if (document.user[name].summary === section.summary) return document;
-    return { ...document, user: { ...document.user, [name]: section } };
-  }
-  if (document.history[name].summary === section.summary) return document;
-  return { ...document, history: { ...document.history, [name]: section } };
+  if (sectionOf(document, name).summary === section.summary) return document;
+  return isUserSection(name)
+    ? { ...document, user: { ...document.user, [name]: section } }
+    : { ...document, history: { ...document.history, [name]: section } };
 }
 
 const isUserSection = (name: SectionName): name is Exclude<SectionName, (typeof HISTORY_SECTIONS)[number]> =>

@@ -96,7 +96,7 @@ describe(redisMemoryJobs, () => {
   });
 
   test('nothing is due: nothing is ready, and no time is told', async () => {
-    expect(await jobs.ready(10)).toEqual({ jobs: [], nextInMs: null });
+    expect(await jobs.ready(10)).toEqual({ jobs: [], nextInMs: null, due: 0 });
     expect(await jobs.take({ ...thread(), agent }, 'w1')).toBeNull();
   });
 

@@ -65,8 +65,8 @@ export function redisMemoryJobs(redis: RedisConnection, { debounceMs, leaseMs }:
   return {
     ready: async (limit) => {
       const reply = await redis.run(scripts.ready, [redis.keys.memoryDue], [debounceMs, limit]);
-      const [nextInMs, ...members] = reply as [number, ...string[]];
-      return { jobs: members.map(parseMemoryMember), nextInMs: nextInMs < 0 ? null : nextInMs };
+      const [due, nextInMs, ...members] = reply as [number, number, ...string[]];
+      return { jobs: members.map(parseMemoryMember), nextInMs: nextInMs < 0 ? null : nextInMs, due };
     },
     take: async (job, ownerId) => {
       const params = { owner: ownerId, lease_ms: leaseMs };
