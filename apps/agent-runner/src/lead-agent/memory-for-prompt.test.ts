@@ -71,6 +71,15 @@ describe(memoryForPrompt, () => {
     expect(await read(runOf('carol'))).toContain('likes fog');
   });
 
+  test('memories of the same revision are told apart', async () => {
+    const reading: MemoryStore['read'] = ({ userId, agent }) =>
+      Promise.resolve({ document: remembering(`${userId} ${agent}`), revision: 7, era: 7 });
+    const read = memoryForPrompt({ read: reading }, section);
+    const texts = [await read(runOf('alice')), await read(runOf('alice', 'poet')), await read(runOf('bob'))];
+
+    expect(texts.map((text) => text.split('] ')[1])).toEqual(['alice lead_agent', 'alice poet', 'bob lead_agent']);
+  });
+
   test("another user's memory is not shown", async () => {
     expect(await memoryForPrompt(store, section)(runOf('bob'))).toBe('');
   });
