@@ -5,6 +5,7 @@ import { type Fleet, startFleet } from './fleet.js';
 import { idleThreads } from './idle-threads.js';
 import { alternate, type Load, type LoadResult, measureLoads, simpleTurn, type Subject, tokenDelays } from './load.js';
 import { growingThread, valuesOf } from './long-thread.js';
+import { promptMemoryCost } from './prompt-memory.js';
 import {
   type Budget,
   ownCpuMs,
@@ -14,6 +15,7 @@ import {
   sayIdle,
   sayLoads,
   sayMachine,
+  sayPromptMemory,
   saySandbox,
   sayShares,
   sayTurn,
@@ -149,6 +151,12 @@ const chain: Part = async ({ times }) => {
   return [];
 };
 
+/** What it costs a run to be told what is remembered. */
+const prompt: Part = async ({ fleet, times }) => {
+  sayPromptMemory(await promptMemoryCost(fleet.redisUrl, times(400)));
+  return [];
+};
+
 /** On this fleet, and on one of its own with containers where there is a Docker engine. */
 async function sandbox({ fleet, times }: Bench): Promise<readonly Budget[]> {
   const budgets = await sandboxOf('bwrap', fleet, times(60));
@@ -201,7 +209,17 @@ async function idle({ fleet, figures, times }: Bench): Promise<readonly Budget[]
   ];
 }
 
-const parts: Readonly<Record<string, Part>> = { loads, firstToken, tokens, longThread, values, chain, sandbox, idle };
+const parts: Readonly<Record<string, Part>> = {
+  loads,
+  firstToken,
+  tokens,
+  longThread,
+  values,
+  chain,
+  prompt,
+  sandbox,
+  idle,
+};
 
 /** Turns per second of another server of the same protocol with the same model, beside ours. */
 async function againstPeer({ caribou, times }: Bench, url: string): Promise<readonly Budget[]> {

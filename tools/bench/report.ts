@@ -4,6 +4,7 @@ import type { ChainCost } from './chain-cost.js';
 import type { IdleCost } from './idle-threads.js';
 import type { LoadResult } from './load.js';
 import type { TurnCost, ValuesCost } from './long-thread.js';
+import type { PromptMemoryCost } from './prompt-memory.js';
 import type { SandboxCost, Spread } from './sandbox-cost.js';
 import { sum } from './sample.js';
 
@@ -90,6 +91,15 @@ export function sayChain(cost: ChainCost): void {
     `a turn without middlewares: ${fixed(bareMicros)} µs; ${middlewares} of them with six trivial hooks add ${fixed(trivialMicros)} µs, our own with everything on ${fixed(ownMicros)} µs`,
   );
   say(`turns per second of this loop alone: ${fixed(bareTurns, 0)} without, ${fixed(ownTurns, 0)} with our own`);
+}
+
+export function sayPromptMemory({ tokenizerMs, tokenizerBytes, memories }: PromptMemoryCost): void {
+  say();
+  say(`Memory in the prompt: tokenizer ${fixed(tokenizerMs)} ms and ${fixed(tokenizerBytes / 1024 ** 2)} MiB, once`);
+  for (const { facts, chars, readMs, textMs } of memories)
+    say(
+      `${String(facts).padStart(4)} facts: read ${fixed(readMs, 2)} ms per run; ${chars} characters of text ${fixed(textMs, 2)} ms, once per change`,
+    );
 }
 
 export function sayIdle({ threads, before, after, cpuMsPerThread }: IdleCost): void {

@@ -5,3 +5,4 @@ export { extractionCall } from './extraction-prompt.js';
 export { importedMemory } from './imported-memory.js';
 export { type Extraction, readAnswer } from './read-answer.js';
 export { shownMemory } from './shown-memory.js';
+export { loadTokenCounter } from './token-counter.js';

@@ -8,8 +8,8 @@ let counter: Promise<CountTokens> | undefined;
 
 /**
  * The counter of OpenAI's cl100k_base, whose vocabulary ships with the library: nothing is downloaded. Loaded when it is
- * first asked for, which holds the process up for a tenth of a second and costs 40 MB. A name of a special token in a text
- * counts as the text it is.
+ * first asked for, which holds the process up for a tenth of a second, or several on a busy machine, and costs 30 MB. A
+ * name of a special token in a text counts as the text it is.
  *
  * A word takes time with the square of its length: counted are lines of at most a few thousand characters.
  */

@@ -1,7 +1,7 @@
 import type { ChainConfig } from '@caribou/config';
 import { AppError, DeadlineError, LEAD_AGENT } from '@caribou/contracts';
 import type { MemoryStore, RunContext } from '@caribou/core';
-import { shownMemory } from '@caribou/memory';
+import { loadTokenCounter, shownMemory } from '@caribou/memory';
 import { LRUCache } from 'lru-cache';
 
 /** Longest wait of a run for what is remembered. */
@@ -12,6 +12,13 @@ const KEPT_CHARS = 4_000_000;
 
 export type MemoryForPrompt = (run: RunContext) => Promise<string>;
 
+const isShown = ({ enabled, injection_enabled: injected }: ChainConfig['memory']): boolean => enabled && injected;
+
+/** Loads what long memories are counted with, while no run would be held up by it. */
+export async function prepareMemories(section: ChainConfig['memory']): Promise<void> {
+  if (isShown(section)) await loadTokenCounter();
+}
+
 /**
  * What a run's prompt tells of earlier conversations: the memory of the custom agent that is spoken to, else the
  * user's own; '' when there is none. A memory that cannot be read costs the run nothing but that. The memory is read for
@@ -19,11 +26,9 @@ export type MemoryForPrompt = (run: RunContext) => Promise<string>;
  *
  * The returned function throws the signal's reason when the run was aborted, and nothing else.
  */
-export function memoryForPrompt(
-  memories: Pick<MemoryStore, 'read'>,
-  { enabled, injection_enabled: injected, max_injection_tokens: maxTokens }: ChainConfig['memory'],
-): MemoryForPrompt {
-  if (!enabled || !injected) return () => Promise.resolve('');
+export function memoryForPrompt(memories: Pick<MemoryStore, 'read'>, section: ChainConfig['memory']): MemoryForPrompt {
+  if (!isShown(section)) return () => Promise.resolve('');
+  const { max_injection_tokens: maxTokens } = section;
   const texts = new LRUCache<string, { readonly revision: number; readonly text: string }>({
     max: KEPT_TEXTS,
     maxSize: KEPT_CHARS,
