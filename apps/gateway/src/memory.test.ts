@@ -20,7 +20,7 @@ describe('memory over HTTP', () => {
     servers = await Promise.all([startNats(), startRedis()]);
     const [nats, server] = servers;
     const env = { NATS_URL: nats?.url, REDIS_URL: server?.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' };
-    const keys = ['alice', 'bob', 'carol', 'dave', 'erin'].map((user) => `${user}-key-1:${user}`).join(',');
+    const keys = ['alice', 'bob', 'carol', 'dave', 'erin', 'frank'].map((user) => `${user}-key-1:${user}`).join(',');
     gateway = await openGateway(loadConfig({ ...env, CARIBOU_API_KEYS: keys }, '/nowhere'), silentLogger);
     redis = createRedis({ url: server?.url ?? '' });
   }, 30_000);
@@ -191,6 +191,20 @@ describe('memory over HTTP', () => {
     await of('carol')('DELETE', '');
     await of('carol')('POST', 'facts', { content: 'One.' });
     expect((await of('carol')('POST', 'facts', { content: 'ONE.' })).status).toBe(409);
+  });
+
+  test('the number of agents with a memory is bounded', async () => {
+    const frank = of('frank');
+    const add = (agent: string) => frank('POST', `facts?agent=${agent}`, { content: 'x' });
+    await Promise.all(Array.from({ length: 100 }, (_, at) => add(`a${at}`)));
+
+    expect(await add('one-more')).toEqual({
+      status: 409,
+      body: { detail: 'agent: 100 agents have a memory of yours, the limit' },
+    });
+    expect((await frank('POST', 'facts?agent=a1', { content: 'y' })).status).toBe(200);
+    expect((await frank('DELETE', 'all')).status).toBe(204);
+    expect((await add('one-more')).status).toBe(200);
   });
 
   test('changes at the same time are all kept', async () => {

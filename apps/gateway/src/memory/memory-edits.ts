@@ -15,6 +15,8 @@ import { type GatewaySettings, MEMORIES, SETTINGS } from '../ports.js';
 /** Every round of those who write at the same time lets one of them through. */
 const MAX_ATTEMPTS = 50;
 const MAX_PAUSE_MS = 20;
+/** A name in a query is enough for a memory: without a bound one user could make any number of them. */
+const MAX_AGENTS = 100;
 
 type Edit = (document: MemoryDocument, at: string) => MemoryDocument;
 
@@ -25,7 +27,7 @@ type Edit = (document: MemoryDocument, at: string) => MemoryDocument;
 @Injectable()
 export class MemoryEdits {
   constructor(
-    @Inject(MEMORIES) private readonly store: Pick<MemoryStore, 'read' | 'write'>,
+    @Inject(MEMORIES) private readonly store: Pick<MemoryStore, 'read' | 'write' | 'agents'>,
     @Inject(SETTINGS) private readonly settings: Pick<GatewaySettings, 'memory'>,
   ) {}
 
@@ -58,6 +60,7 @@ export class MemoryEdits {
   private async change(scope: MemoryScope, kind: MemoryCause['kind'], edit: Edit): Promise<MemoryDocument> {
     for (let attempt = 1; ; attempt += 1) {
       const { document: before, revision } = await this.store.read(scope);
+      if (revision === 0) await this.refuseOneMore(scope);
       const document = edit(before, new Date(systemClock.now()).toISOString());
       try {
         return (await this.store.write(scope, { document, expectedRevision: revision, cause: { kind } })).document;
@@ -66,5 +69,12 @@ export class MemoryEdits {
       }
       await systemClock.sleep(Math.random() * MAX_PAUSE_MS);
     }
+  }
+
+  /** @throws {ConflictError} when there is no memory of this agent yet, and as many others as there may be */
+  private async refuseOneMore({ userId, agent }: MemoryScope): Promise<void> {
+    const agents = await this.store.agents(userId);
+    if (agents.length >= MAX_AGENTS && !agents.includes(agent))
+      throw new ConflictError(`agent: ${MAX_AGENTS} agents have a memory of yours, the limit`);
   }
 }
