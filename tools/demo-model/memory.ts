@@ -28,7 +28,7 @@ const statements: readonly (readonly [pattern: RegExp, category: string])[] = [
  * The answer to a request to read a conversation for the memory, undefined for another request. It learns what the person
  * says of themselves ("I live in …", "Remember: …"), takes out known facts with the words after "Forget:", and calls
  * the person's first words the top of their mind. Words of the conversation steer it: `memory-hold:NAME` waits until NAME is
- * released, `memory-fails:STATUS` fails (`memory-fails:STATUSxN`: the first N times), `memory-says:TEXT` answers the rest of the line as it is, and
+ * released, `memory-wait:MS` takes that long, `memory-fails:STATUS` fails (`memory-fails:STATUSxN`: the first N times), `memory-says:TEXT` answers the rest of the line as it is, and
  * `memory-sloppy` answers JSON as models spoil it.
  */
 export function memoryReply(
@@ -45,7 +45,11 @@ export function memoryReply(
   const gate = /memory-hold:(\w+)/.exec(conversation)?.[1];
   const failing = /memory-fails:(\d{3})(?:x(\d+))?/.exec(conversation);
   const times = Number(failing?.[2] ?? Infinity);
-  const hold: Op[] = gate === undefined ? [] : [{ op: 'hold', name: gate }];
+  const wait = /memory-wait:(\d{1,5})/.exec(conversation)?.[1];
+  const hold: Op[] = [
+    ...(gate === undefined ? [] : [{ op: 'hold', name: gate } as const]),
+    ...(wait === undefined ? [] : [{ op: 'wait', ms: Number(wait) } as const]),
+  ];
   const fails = failing !== null && seenBefore(conversation) < times;
   if (fails)
     return { ops: [...hold, { op: 'fail', status: Number(failing[1]), message: 'no memory' }], finish: 'stop' };
