@@ -42,18 +42,21 @@ export function memoryReply(
   const found = hasTools ? null : block.exec(prompt);
   if (found === null) return undefined;
   const [, memory = '', conversation = ''] = found;
+  const [, status, times = 'Infinity'] = /memory-fails:(\d{3})(?:x(\d+))?/.exec(conversation) ?? [];
+  const fails = status !== undefined && seenBefore(conversation) < Number(times);
+  const end: Op[] = fails
+    ? [{ op: 'fail', status: Number(status), message: 'no memory' }]
+    : asOps(textDeltas(answerTo(memory, conversation)));
+  return { ops: [...waits(conversation), ...end], finish: 'stop' };
+}
+
+function waits(conversation: string): Op[] {
   const gate = /memory-hold:(\w+)/.exec(conversation)?.[1];
-  const failing = /memory-fails:(\d{3})(?:x(\d+))?/.exec(conversation);
-  const times = Number(failing?.[2] ?? Infinity);
-  const wait = /memory-wait:(\d{1,5})/.exec(conversation)?.[1];
-  const hold: Op[] = [
+  const ms = /memory-wait:(\d{1,5})/.exec(conversation)?.[1];
+  return [
     ...(gate === undefined ? [] : [{ op: 'hold', name: gate } as const]),
-    ...(wait === undefined ? [] : [{ op: 'wait', ms: Number(wait) } as const]),
+    ...(ms === undefined ? [] : [{ op: 'wait', ms: Number(ms) } as const]),
   ];
-  const fails = failing !== null && seenBefore(conversation) < times;
-  if (fails)
-    return { ops: [...hold, { op: 'fail', status: Number(failing[1]), message: 'no memory' }], finish: 'stop' };
-  return { ops: [...hold, ...asOps(textDeltas(answerTo(memory, conversation)))], finish: 'stop' };
 }
 
 function answerTo(memory: string, conversation: string): string {
