@@ -28,7 +28,7 @@ const statements: readonly (readonly [pattern: RegExp, category: string])[] = [
  * The answer to a request to read a conversation for the memory, undefined for another request. It learns what the person
  * says of themselves ("I live in …", "Remember: …"), takes out known facts with the words after "Forget:", and calls
  * the person's first words the top of their mind. Words of the conversation steer it: `memory-hold:NAME` waits until NAME is
- * released, `memory-fails:STATUS` fails (`memory-fails:STATUSxN`: the first N times), `memory-says:TEXT` answers the rest of the line as it is, and
+ * released, `memory-wait:MS` takes that long, `memory-fails:STATUS` fails (`memory-fails:STATUSxN`: the first N times), `memory-says:TEXT` answers the rest of the line as it is, and
  * `memory-sloppy` answers JSON as models spoil it.
  */
 export function memoryReply(
@@ -42,14 +42,21 @@ export function memoryReply(
   const found = hasTools ? null : block.exec(prompt);
   if (found === null) return undefined;
   const [, memory = '', conversation = ''] = found;
+  const [, status, times = 'Infinity'] = /memory-fails:(\d{3})(?:x(\d+))?/.exec(conversation) ?? [];
+  const fails = status !== undefined && seenBefore(conversation) < Number(times);
+  const end: Op[] = fails
+    ? [{ op: 'fail', status: Number(status), message: 'no memory' }]
+    : asOps(textDeltas(answerTo(memory, conversation)));
+  return { ops: [...waits(conversation), ...end], finish: 'stop' };
+}
+
+function waits(conversation: string): Op[] {
   const gate = /memory-hold:(\w+)/.exec(conversation)?.[1];
-  const failing = /memory-fails:(\d{3})(?:x(\d+))?/.exec(conversation);
-  const times = Number(failing?.[2] ?? Infinity);
-  const hold: Op[] = gate === undefined ? [] : [{ op: 'hold', name: gate }];
-  const fails = failing !== null && seenBefore(conversation) < times;
-  if (fails)
-    return { ops: [...hold, { op: 'fail', status: Number(failing[1]), message: 'no memory' }], finish: 'stop' };
-  return { ops: [...hold, ...asOps(textDeltas(answerTo(memory, conversation)))], finish: 'stop' };
+  const ms = /memory-wait:(\d{1,5})/.exec(conversation)?.[1];
+  return [
+    ...(gate === undefined ? [] : [{ op: 'hold', name: gate } as const]),
+    ...(ms === undefined ? [] : [{ op: 'wait', ms: Number(ms) } as const]),
+  ];
 }
 
 function answerTo(memory: string, conversation: string): string {

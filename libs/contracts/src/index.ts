@@ -45,11 +45,8 @@ export {
 export {
   emptyMemory,
   FactCategory,
-  FactConfidence,
-  FactContent,
   HISTORY_SECTIONS,
   MAX_FACT_CHARS,
-  MAX_FACTS,
   MAX_MEMORY_BYTES,
   MAX_SUMMARY_CHARS,
   MemoryAgent,
