@@ -175,6 +175,21 @@ describe('memory over HTTP', () => {
     expect({ ...again, lastUpdated: '' }).toEqual({ ...document, lastUpdated: '' });
   });
 
+  test('numbers that are none, as Python writes them, are taken in an import and nowhere else', async () => {
+    const send = (path: string, payload: string) =>
+      gateway.app.inject({
+        ...{ method: 'POST', url: `/api/memory/${path}`, payload },
+        headers: { 'x-api-key': 'carol-key-1', 'content-type': 'application/json' },
+      });
+    const reply = await send('import', '{"facts": [{"content": "NaN is no number.", "confidence": NaN}]}');
+
+    expect(reply.json<MemoryDocument>().facts).toMatchObject([{ content: 'NaN is no number.', confidence: 0 }]);
+    expect((await send('facts', '{"content": "a", "confidence": NaN}')).json()).toEqual({
+      detail: 'the body is not valid JSON',
+    });
+    expect((await send('import', '{"facts": [NaN')).statusCode).toBe(422);
+  });
+
   test('an import of the largest size there can be is taken or refused, never cut', async () => {
     const facts = (letter: string) =>
       Array.from({ length: 100 }, (_, at) => ({ content: `${at} ${letter.repeat(990)}`, confidence: 1 }));
