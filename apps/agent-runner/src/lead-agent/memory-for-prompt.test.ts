@@ -109,5 +109,6 @@ describe(memoryForPrompt, () => {
     run.abort(new RunLost('taken over'));
 
     await expect(reading).rejects.toThrow('taken over');
+    await expect(memoryForPrompt(store, section)(run)).rejects.toThrow('taken over');
   });
 });
