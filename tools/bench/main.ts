@@ -1,10 +1,11 @@
 import { parseArgs } from 'node:util';
 import { chainCost } from './chain-cost.js';
-import { chainTurns } from './chain-turns.js';
+import { chainTurns, turnsWith } from './chain-turns.js';
 import { type Fleet, startFleet } from './fleet.js';
 import { idleThreads } from './idle-threads.js';
 import { alternate, type Load, type LoadResult, measureLoads, simpleTurn, type Subject, tokenDelays } from './load.js';
 import { growingThread, valuesOf } from './long-thread.js';
+import { memoryReadings } from './memory-readings.js';
 import {
   type Budget,
   ownCpuMs,
@@ -149,6 +150,25 @@ const chain: Part = async ({ times }) => {
   return [];
 };
 
+/** What turns pay for being remembered, and how fast threads are read. */
+const memory: Part = async ({ times }) => {
+  const configs = { 'no memory': 'memory: {enabled: false}\n', memory: 'memory: {debounce_seconds: 300}\n' };
+  const turns = await turnsWith(configs, { warmUp: times(WARM_UP_TURNS), turns: times(1_600), concurrency: FULL_LOAD });
+  sayLoads(turns);
+  for (const { name, cpu } of turns) sayShares(`CPU per turn, ${name}, ms by process`, cpu);
+  const fleet = await startFleet();
+  try {
+    await memoryReadings(fleet, times(400));
+    const { threads, readingsPerSecond, cpu } = await memoryReadings(fleet, times(800));
+    say();
+    say(`${threads} threads of one user, read into one memory: ${readingsPerSecond.toFixed(1)} a second`);
+    sayShares('CPU per reading, ms by process', cpu);
+  } finally {
+    await fleet.stop();
+  }
+  return [];
+};
+
 /** On this fleet, and on one of its own with containers where there is a Docker engine. */
 async function sandbox({ fleet, times }: Bench): Promise<readonly Budget[]> {
   const budgets = await sandboxOf('bwrap', fleet, times(60));
@@ -201,7 +221,17 @@ async function idle({ fleet, figures, times }: Bench): Promise<readonly Budget[]
   ];
 }
 
-const parts: Readonly<Record<string, Part>> = { loads, firstToken, tokens, longThread, values, chain, sandbox, idle };
+const parts: Readonly<Record<string, Part>> = {
+  loads,
+  firstToken,
+  tokens,
+  longThread,
+  values,
+  chain,
+  memory,
+  sandbox,
+  idle,
+};
 
 /** Turns per second of another server of the same protocol with the same model, beside ours. */
 async function againstPeer({ caribou, times }: Bench, url: string): Promise<readonly Budget[]> {
