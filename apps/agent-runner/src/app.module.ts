@@ -1,7 +1,7 @@
 import { modelGateLimits } from '@caribou/agent';
 import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
 import type { Config } from '@caribou/config';
-import { type AgentMiddleware, type Logger, systemClock, type ThreadKey } from '@caribou/core';
+import { type AgentMiddleware, type Logger, systemClock } from '@caribou/core';
 import type { HealthCheck } from '@caribou/nest';
 import { createModelCatalog } from '@caribou/models';
 import { createMetrics, type Metrics, type Tracing } from '@caribou/observability';
@@ -18,6 +18,10 @@ import {
 } from '@caribou/state';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { afterCancel, leadAgent } from './lead-agent/lead-agent.js';
+import { memoryNudge } from './memory-nudge.js';
+
+/** The shortest debounce time of memory that a configuration can set. */
+const NUDGE_MS = 1_000;
 
 /** What the agent-runner stands on; app.module.ts is the only place that builds adapters. */
 export interface RunnerParts {
@@ -94,7 +98,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
       config,
     ),
     afterCancel: afterCancel(config),
-    onRemembered: (thread) => nudgeMemory(bus, thread, logger),
+    onRemembered: memoryNudge({ wakes: bus.wakes('memory'), clock: systemClock, logger, everyMs: NUDGE_MS }),
     deadLetter: (id, entry) => bus.deadLetter('run', id, entry),
     clock: systemClock,
     logger,
@@ -135,14 +139,6 @@ export async function checkStore(redis: RedisConnection, logger: Logger): Promis
     if (level === 'error') throw new Error(message);
     logger.warn({ event: 'redis.settings', reason: message }, message);
   }
-}
-
-/** Tells the memory-workers that something was said. They look for it all the same, only later. */
-function nudgeMemory(bus: Bus, thread: ThreadKey, logger: Logger): void {
-  bus
-    .wakes('memory')
-    .publish(thread)
-    .catch((error: unknown) => logger.debug({ event: 'memory.nudge', outcome: 'error', error }, 'memory not nudged'));
 }
 
 const modelProblem = ({ problems }: Config): Promise<void> =>
