@@ -9,7 +9,6 @@ const jobOf = (of: MemoryJobKey): MemoryJob => ({
   said: 1,
   watermark: 0,
   lastEntry: 2,
-  busy: false,
   attempts: 0,
   failingMs: 0,
   seen: [],

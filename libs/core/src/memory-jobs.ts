@@ -20,8 +20,6 @@ export interface MemoryJob {
   readonly watermark: number;
   /** The last message entry that is there. */
   readonly lastEntry: number;
-  /** A run may still be adding to the last exchange. */
-  readonly busy: boolean;
   /** Attempts that failed by themselves, since the last success. */
   readonly attempts: number;
   /** Milliseconds since the first of all failed attempts, those with the model away included; 0 without one. */

@@ -110,7 +110,6 @@ describe(redisMemoryJobs, () => {
       said: 1,
       watermark: 0,
       lastEntry: 2,
-      busy: false,
       attempts: 0,
       failingMs: 0,
       seen: [],
@@ -277,14 +276,6 @@ describe(redisMemoryJobs, () => {
     expect(dead).toMatchObject([{ threadId: key.threadId, agent, reason: 'no JSON' }]);
     expect(due).toBe(1);
     expect(await take(key)).toMatchObject({ watermark: 2, lastEntry: 4, attempts: 0 });
-  });
-
-  test('a thread with a run at work says so', async () => {
-    const key = thread();
-    await say(key, 'one');
-    await stores.admit(key);
-    await stores.claim(key);
-    expect(await take(key)).toMatchObject({ busy: true });
   });
 
   test('deleting a thread takes it out, also from the hands of a worker; a job left behind is dropped', async () => {

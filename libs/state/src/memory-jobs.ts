@@ -43,8 +43,8 @@ interface JobCall {
   readonly texts?: readonly string[];
 }
 
-/** What memory extraction has to look at, in Redis. */
-export function redisMemoryJobs(redis: RedisConnection, { debounceMs, leaseMs }: MemoryJobsOptions): MemoryJobs {
+/** Calls of scripts on a job; `held` under its lease. */
+function jobCalls(redis: RedisConnection, debounceMs: number) {
   const call = async (job: MemoryJobKey, script: Script, { params, moreKeys = [], texts = [] }: JobCall) => {
     const parameters = { member: memoryMember(job, job.agent), agent: job.agent, debounce_ms: debounceMs, ...params };
     const keys = [...Object.values<string>({ ...redis.keys.memoryJob(job) }), ...moreKeys];
@@ -52,16 +52,18 @@ export function redisMemoryJobs(redis: RedisConnection, { debounceMs, leaseMs }:
     assertSound(reply);
     return reply;
   };
-  const callHeld = async (lease: MemoryLease, script: Script, more: JobCall): Promise<Reply> => {
+  const held = async (lease: MemoryLease, script: Script, more: JobCall): Promise<Reply> => {
     const fence = { owner: lease.ownerId, epoch: String(lease.epoch) };
     const reply = await call(lease, script, { ...more, params: { ...more.params, ...fence } });
-    if (reply[0] === 'fenced')
-      throw new FencedError('the thread is not read by this worker any more', {
-        details: { threadId: lease.threadId },
-      });
-    return reply;
+    if (reply[0] !== 'fenced') return reply;
+    throw new FencedError('the thread is not read by this worker any more', { details: { threadId: lease.threadId } });
   };
+  return { call, held };
+}
 
+/** What memory extraction has to look at, in Redis. */
+export function redisMemoryJobs(redis: RedisConnection, { debounceMs, leaseMs }: MemoryJobsOptions): MemoryJobs {
+  const { call, held } = jobCalls(redis, debounceMs);
   return {
     ready: async (limit) => {
       const reply = await redis.run(scripts.ready, [redis.keys.memoryDue], [debounceMs, limit]);
@@ -73,11 +75,11 @@ export function redisMemoryJobs(redis: RedisConnection, { debounceMs, leaseMs }:
       const reply = await call(job, scripts.take, { params, moreKeys: [redis.keys.thread(job).record] });
       return reply[0] === 'taken' ? takenJob(job, ownerId, reply) : null;
     },
-    renew: async (lease) => void (await callHeld(lease, scripts.renew, { params: { lease_ms: leaseMs } })),
+    renew: async (lease) => void (await held(lease, scripts.renew, { params: { lease_ms: leaseMs } })),
     messages: (thread, range) => readMessages(redis, thread, range),
     complete: async (job, progress, update) => {
       const change = changeCall(update);
-      const reply = await callHeld(job.lease, scripts.complete, {
+      const reply = await held(job.lease, scripts.complete, {
         params: { ...change.params, ...progressOf(job, progress) },
         texts: [JSON.stringify(progress.seen), ...change.texts],
         moreKeys: memoryKeys(redis.keys.memory(job.lease)),
@@ -85,11 +87,11 @@ export function redisMemoryJobs(redis: RedisConnection, { debounceMs, leaseMs }:
       return reply[0] === 'ok';
     },
     retry: async ({ lease }, { delayMs, failed }) =>
-      void (await callHeld(lease, scripts.retry, { params: { delay_ms: delayMs, failed } })),
+      void (await held(lease, scripts.retry, { params: { delay_ms: delayMs, failed } })),
     bury: async (job, progress, reason) => {
       const { threadId, userId } = job.lease;
       const note = { thread: threadId, reason: reason.slice(0, MAX_REASON_CHARS), max_dead: MAX_DEAD };
-      await callHeld(job.lease, scripts.bury, {
+      await held(job.lease, scripts.bury, {
         params: { ...progressOf(job, progress), ...note },
         texts: [JSON.stringify(progress.seen)],
         moreKeys: [redis.keys.memoryDead(userId)],
@@ -99,17 +101,16 @@ export function redisMemoryJobs(redis: RedisConnection, { debounceMs, leaseMs }:
 }
 
 function takenJob(job: MemoryJobKey, ownerId: string, reply: Reply): MemoryJob {
-  const [epoch, said, watermark, lastEntry, busy, attempts, failingMs] = reply.slice(1, 8).map(Number);
+  const [epoch, said, watermark, lastEntry, attempts, failingMs] = reply.slice(1, 7).map(Number);
   const { userId, threadId, agent } = job;
   return {
     lease: { userId, threadId, agent, ownerId, epoch: epoch ?? 0 },
     said: said ?? 0,
     watermark: watermark ?? 0,
     lastEntry: lastEntry ?? 0,
-    busy: busy === 1,
     attempts: attempts ?? 0,
     failingMs: failingMs ?? 0,
-    seen: reply[8] === '' ? [] : parseStored<string[]>(String(reply[8])),
+    seen: reply[7] === '' ? [] : parseStored<string[]>(String(reply[7])),
   };
 }
 
