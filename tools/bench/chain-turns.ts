@@ -20,16 +20,22 @@ token_budget: {enabled: true}
 `,
 } as const;
 
-export interface ChainLoad {
+export interface FleetLoad {
   readonly warmUp: number;
   readonly turns: number;
   readonly concurrency: number;
 }
 
 /** Simple turns of a whole system with the shortest chain, then of one with the longest. */
-export async function chainTurns({ warmUp, turns, concurrency }: ChainLoad): Promise<readonly LoadResult[]> {
+export const chainTurns = (load: FleetLoad): Promise<readonly LoadResult[]> => turnsWith(CONFIGS, load);
+
+/** Simple turns of a whole system with each of the configurations, which are lines of config.yaml. */
+export async function turnsWith(
+  configs: Readonly<Record<string, string>>,
+  { warmUp, turns, concurrency }: FleetLoad,
+): Promise<readonly LoadResult[]> {
   const results: LoadResult[] = [];
-  for (const [name, config] of Object.entries(CONFIGS)) {
+  for (const [name, config] of Object.entries(configs)) {
     const fleet = await startFleet({ config });
     try {
       const target = { ...langGraphTarget('caribou', fleet.apiUrl), name: `caribou, ${name}` };

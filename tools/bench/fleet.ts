@@ -22,6 +22,9 @@ export interface FleetOptions {
   readonly sandboxDriver?: 'bwrap' | 'docker';
 }
 
+/** Nothing is read for memory while other things are measured; the part on memory says itself when. */
+const LATE_MEMORY = 'memory: {debounce_seconds: 300}\n';
+
 /** The whole system as processes of their own, on free loopback ports and with production clocks, and the floor. */
 export interface Fleet {
   /** Where routes of threads begin. */
@@ -79,10 +82,11 @@ async function startAll(around: Surroundings, options: FleetOptions): Promise<Om
   });
   const homeDir = join(around.folder, 'data');
   const configPath = join(around.folder, 'config.yaml');
+  const { config = '' } = options;
   const slots = options.runnerSlots === undefined ? '' : `runner:\n  slots: ${options.runnerSlots}\n`;
   await writeFile(
     configPath,
-    `sandbox:\n  driver: ${options.sandboxDriver ?? 'bwrap'}\n${slots}${options.config ?? ''}`,
+    `sandbox:\n  driver: ${options.sandboxDriver ?? 'bwrap'}\n${slots}${/^memory:/m.test(config) ? '' : LATE_MEMORY}${config}`,
   );
   const redisUrl = `redis://127.0.0.1:${redis.port}`;
   const natsUrl = `nats://127.0.0.1:${nats.port}`;

@@ -1,10 +1,12 @@
 import { parseArgs } from 'node:util';
 import { chainCost } from './chain-cost.js';
-import { chainTurns } from './chain-turns.js';
+import { chainTurns, turnsWith } from './chain-turns.js';
 import { type Fleet, startFleet } from './fleet.js';
 import { idleThreads } from './idle-threads.js';
 import { alternate, type Load, type LoadResult, measureLoads, simpleTurn, type Subject, tokenDelays } from './load.js';
 import { growingThread, valuesOf } from './long-thread.js';
+import { memoryReadings } from './memory-readings.js';
+import { promptMemoryCost } from './prompt-memory.js';
 import {
   type Budget,
   ownCpuMs,
@@ -14,6 +16,7 @@ import {
   sayIdle,
   sayLoads,
   sayMachine,
+  sayPromptMemory,
   saySandbox,
   sayShares,
   sayTasks,
@@ -151,6 +154,26 @@ const chain: Part = async ({ times }) => {
   return [];
 };
 
+/** What turns pay for being remembered and for being told what is, and how fast threads are read. */
+const memory: Part = async ({ times }) => {
+  const configs = { 'no memory': 'memory: {enabled: false}\n', memory: 'memory: {debounce_seconds: 300}\n' };
+  const turns = await turnsWith(configs, { warmUp: times(WARM_UP_TURNS), turns: times(1_600), concurrency: FULL_LOAD });
+  sayLoads(turns);
+  for (const { name, cpu } of turns) sayShares(`CPU per turn, ${name}, ms by process`, cpu);
+  const fleet = await startFleet();
+  try {
+    await memoryReadings(fleet, times(400));
+    const { threads, readingsPerSecond, cpu } = await memoryReadings(fleet, times(800));
+    say();
+    say(`${threads} threads of one user, read into one memory: ${readingsPerSecond.toFixed(1)} a second`);
+    sayShares('CPU per reading, ms by process', cpu);
+    sayPromptMemory(await promptMemoryCost(fleet.redisUrl, times(400)));
+  } finally {
+    await fleet.stop();
+  }
+  return [];
+};
+
 /** On this fleet, and on one of its own with containers where there is a Docker engine. */
 async function sandbox({ fleet, times }: Bench): Promise<readonly Budget[]> {
   const budgets = await sandboxOf('bwrap', fleet, times(60));
@@ -217,6 +240,7 @@ const parts: Readonly<Record<string, Part>> = {
   longThread,
   values,
   chain,
+  memory,
   sandbox,
   tasks,
   idle,

@@ -4,6 +4,7 @@ import type { ChainCost } from './chain-cost.js';
 import type { IdleCost } from './idle-threads.js';
 import type { LoadResult } from './load.js';
 import type { TurnCost, ValuesCost } from './long-thread.js';
+import type { PromptMemoryCost } from './prompt-memory.js';
 import type { SandboxCost, Spread } from './sandbox-cost.js';
 import { sum } from './sample.js';
 import type { DispatchCost, TaskLoad } from './task-dispatch.js';
@@ -106,6 +107,15 @@ export function sayTasks(cost: DispatchCost, loads: readonly TaskLoad[], tasks: 
       `  ${tasks} tasks, a model that takes ${workMs} ms, ${pools} pools: ${fixed(totalMs, 0)} ms (${rate} a second)`,
     );
   }
+}
+
+export function sayPromptMemory({ tokenizerMs, tokenizerBytes, memories }: PromptMemoryCost): void {
+  say();
+  say(`Memory in the prompt: tokenizer ${fixed(tokenizerMs)} ms and ${fixed(tokenizerBytes / 1024 ** 2)} MiB, once`);
+  for (const { facts, chars, readMs, textMs } of memories)
+    say(
+      `${String(facts).padStart(4)} facts: read ${fixed(readMs, 2)} ms per run; ${chars} characters of text ${fixed(textMs, 2)} ms, once per change`,
+    );
 }
 
 export function sayIdle({ threads, before, after, cpuMsPerThread }: IdleCost): void {

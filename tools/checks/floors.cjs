@@ -7,7 +7,20 @@
 const floors = [
   ['contracts'],
   ['core', 'config', 'observability'],
-  ['middleware', 'tools', 'models', 'state', 'bus', 'sandbox', 'skills', 'mcp', 'documents', 'egress', 'extensions'],
+  [
+    'middleware',
+    'tools',
+    'models',
+    'state',
+    'bus',
+    'sandbox',
+    'skills',
+    'mcp',
+    'documents',
+    'egress',
+    'extensions',
+    'memory',
+  ],
   ['agent', 'runs', 'nest'],
 ];
 
@@ -22,6 +35,7 @@ const vendorDoors = [
   { packages: ['pino', 'prom-client', '@opentelemetry/'], doors: ['libs/observability'] },
   { packages: ['rxjs', 'fastify', '@nestjs/', '@fastify/'], doors: ['libs/nest', 'apps'] },
   { packages: ['unpdf', 'mammoth', 'turndown'], doors: ['libs/documents'] },
+  { packages: ['gpt-tokenizer', 'jsonrepair'], doors: ['libs/memory'] },
   { packages: ['yaml'], doors: ['libs/config', 'libs/skills'] },
 ];
 

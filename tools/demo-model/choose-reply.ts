@@ -2,6 +2,7 @@ import { ModelApiError } from './api-error.js';
 import type { Control } from './control.js';
 import { currentTurn, textOf, type Turn } from './conversation.js';
 import { parseScript, type Script, ScriptError } from './grammar.js';
+import { memoryReply } from './memory.js';
 import { isTitlePrompt, newcomerReply, titleReply } from './newcomer.js';
 import { type Reply, sayReply } from './reply.js';
 import type { ChatRequest } from './request-check.js';
@@ -16,12 +17,15 @@ export interface ReplyContext {
 }
 
 /**
- * Decides the answer from the conversation alone: a summary, a title, the next step of a script, or the newcomer's story.
+ * Decides the answer from the conversation alone: a summary, a reading for the memory, a title, the next step of a script, or the newcomer's story.
  *
  * @throws ModelApiError 400 `bad_directive` for a script that cannot be read.
  */
 export function chooseReply(request: ChatRequest, context: ReplyContext): Reply {
   const turn = currentTurn(request.messages);
+  const countUp = (text: string): number => context.control.countUp(text, 'memory');
+  const memory = memoryReply(request.messages, request.tools !== undefined, countUp);
+  if (memory !== undefined) return memory;
   const summary = summaryScript(request.messages, request.tools !== undefined);
   if (summary !== undefined) return ownScript(summary, context);
   if (isTitlePrompt(turn.humanText, request.tools !== undefined)) return heldTitle(turn.humanText, context);

@@ -34,6 +34,32 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 describe('summaries and titles', () => {
+  const reading = (words: string, facts: unknown[] = []) =>
+    script(
+      `<current_memory>\n${JSON.stringify({ facts })}\n</current_memory>\n\n<conversation>\n[1] User: ${words}\n\n[2] Assistant: I like it too.\n</conversation>`,
+    );
+  const learnt = async (words: string, facts: unknown[] = []): Promise<unknown> =>
+    JSON.parse(text(await collect(reading(words, facts))));
+
+  test('a conversation is read for the memory: what the person says, and what they want forgotten', async () => {
+    expect(await learnt('#say I like tea\nI live in Oslo. What else? No, that is wrong: x')).toMatchObject({
+      newFacts: [{ content: 'I live in Oslo.', category: 'context', confidence: 0.95, from: [1] }],
+      user: { topOfMind: { summary: 'Spoke of: I live in Oslo.', shouldUpdate: true } },
+      factsToRemove: [],
+    });
+    expect(
+      await learnt("Forget: oslo. No, that's wrong: it is Rome", [{ id: 'f1', content: 'Lives in Oslo' }]),
+    ).toMatchObject({
+      newFacts: [{ content: 'it is Rome', category: 'correction' }],
+      factsToRemove: ['f1'],
+    });
+    expect(text(await collect(reading('memory-says:no idea')))).toBe('no idea');
+    expect(text(await collect(reading('I know Go memory-sloppy')))).toContain(',}');
+    const twice = `memory-fails:503x1 ${Math.random()}`;
+    await expect(collect(reading(twice))).rejects.toMatchObject({ status: 503 });
+    expect(await learnt(twice)).toMatchObject({ newFacts: [] });
+  });
+
   const summary = (words: string) =>
     script(
       `<existing_summary>\nold\n</existing_summary>\n\n<new_messages>\n<message from="person">${words}</message>\n</new_messages>`,

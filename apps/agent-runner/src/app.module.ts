@@ -11,6 +11,7 @@ import {
   createRedis,
   redisConversions,
   type RedisConnection,
+  redisMemoryStore,
   redisModelGate,
   redisRunStore,
   redisSandboxRegistry,
@@ -18,6 +19,10 @@ import {
 import { type DynamicModule, Module } from '@nestjs/common';
 import { afterCancel, leadAgent } from './lead-agent/lead-agent.js';
 import { connectSubagents } from './lead-agent/subagents.js';
+import { memoryNudge } from './memory-nudge.js';
+
+/** The shortest debounce time of memory that a configuration can set. */
+const NUDGE_MS = 1_000;
 
 /** What the agent-runner stands on; app.module.ts is the only place that builds adapters. */
 export interface RunnerParts {
@@ -61,7 +66,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
     url: config.nats.url.reveal(),
     name: 'agent-runner',
     logger,
-    streams: ['turns', 'subagents', 'deadLetters'],
+    streams: ['turns', 'subagents', 'memory', 'deadLetters'],
     ackWaitMs: clocks.ackWaitMs,
   });
   const store = redisRunStore(redis, {
@@ -92,11 +97,13 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
         conversions: redisConversions(redis),
         subagents: subagents.port,
         sources: [],
+        memories: redisMemoryStore(redis),
         custom,
       },
       config,
     ),
     afterCancel: afterCancel(config, subagents.endTasks),
+    onRemembered: memoryNudge({ wakes: bus.wakes('memory'), clock: systemClock, logger, everyMs: NUDGE_MS }),
     deadLetter: (id, entry) => bus.deadLetter('run', id, entry),
     clock: systemClock,
     logger,

@@ -5,6 +5,7 @@ import { liveUntilStopped, nestLogger, runMain, startHealthServer } from '@carib
 import { createLogger, createTracing } from '@caribou/observability';
 import { NestFactory } from '@nestjs/core';
 import { AppModule, checkStore, connectParts } from './app.module.js';
+import { prepareMemories } from './lead-agent/memory-for-prompt.js';
 
 /** Time for the last spans when this process stops. */
 const TRACES_CLOSE_MS = 2_000;
@@ -17,6 +18,7 @@ runMain(async () => {
   const tracing = await createTracing({ service: 'agent-runner', endpoint, logger });
   const parts = connectParts(config, logger, { custom, tracing });
   await checkStore(parts.redis, logger);
+  await prepareMemories(config.chain.memory);
   const app = await NestFactory.createApplicationContext(AppModule.on(parts), { logger: nestLogger(logger) });
   const health = await startHealthServer({ port: config.healthPort, checks: parts.checks, metrics: parts.metrics });
   parts.worker.start();

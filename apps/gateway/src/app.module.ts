@@ -2,7 +2,7 @@ import { taskLimits } from '@caribou/agent';
 import { connectBus } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { UnavailableError } from '@caribou/contracts';
-import type { ConversionStore, Logger, RunEventLog, TaskStore, ThreadStore } from '@caribou/core';
+import type { ConversionStore, Logger, MemoryStore, RunEventLog, TaskStore, ThreadStore } from '@caribou/core';
 import { type DocumentConverter, documentConverter } from '@caribou/documents';
 import { createModelCatalog } from '@caribou/models';
 import type { StopStep } from '@caribou/nest';
@@ -15,6 +15,7 @@ import {
   redisEventLog,
   type RedisFinding,
   redisTaskStore,
+  redisMemoryStore,
   redisThreadStore,
   taskPart,
 } from '@caribou/state';
@@ -24,6 +25,9 @@ import { AgentsController } from './agents/agents.controller.js';
 import { type ChainCatalog, chainCatalog } from './agents/chain-catalog.js';
 import { ArtifactsController } from './artifacts/artifacts.controller.js';
 import { AssistantsController } from './assistants/assistants.controller.js';
+import { MemoryController } from './memory/memory.controller.js';
+import { MemoryEdits } from './memory/memory-edits.js';
+import { MemoryService } from './memory/memory.service.js';
 import {
   BUS,
   CHAINS,
@@ -33,6 +37,7 @@ import {
   type GatewayBus,
   type GatewaySettings,
   LOGGER,
+  MEMORIES,
   METRICS,
   SETTINGS,
   TASK_STORE,
@@ -63,6 +68,7 @@ export interface GatewayParts {
   readonly bus: GatewayBus;
   readonly files: UserFiles;
   readonly conversions: ConversionStore;
+  readonly memories: MemoryStore;
   readonly converter: DocumentConverter;
   readonly chains: ChainCatalog;
   readonly settings: GatewaySettings;
@@ -75,7 +81,8 @@ export interface GatewayParts {
 export class AppModule {
   /** The gateway on these parts; tests bring a bus or a store of their own. */
   static on(parts: GatewayParts): DynamicModule {
-    const { store, tasks, log, bus, files, conversions, converter, chains, settings, metrics, tracing, logger } = parts;
+    const { store, tasks, log, bus, files, conversions, memories, converter, chains } = parts;
+    const { settings, metrics, tracing, logger } = parts;
     return {
       module: AppModule,
       controllers: [
@@ -87,6 +94,7 @@ export class AppModule {
         ArtifactsController,
         AssistantsController,
         AgentsController,
+        MemoryController,
         InfoController,
         SystemController,
       ],
@@ -97,6 +105,7 @@ export class AppModule {
         { provide: BUS, useValue: bus },
         { provide: USER_FILES, useValue: files },
         { provide: CONVERSIONS, useValue: conversions },
+        { provide: MEMORIES, useValue: memories },
         { provide: CONVERTER, useValue: converter },
         { provide: CHAINS, useValue: chains },
         { provide: SETTINGS, useValue: settings },
@@ -107,6 +116,8 @@ export class AppModule {
         TokenUsageService,
         RunsService,
         TasksService,
+        MemoryService,
+        MemoryEdits,
         UploadsService,
         DocumentConversions,
         RunWatcher,
@@ -117,7 +128,16 @@ export class AppModule {
 }
 
 /** The settings of the gateway from the configuration. */
-export const settingsOf = ({ clocks, quotas, runner, models, problems, http, uploads }: Config): GatewaySettings => ({
+export const settingsOf = ({
+  clocks,
+  quotas,
+  runner,
+  models,
+  problems,
+  http,
+  uploads,
+  chain,
+}: Config): GatewaySettings => ({
   heartbeatMs: clocks.heartbeatMs,
   maxStreamsPerUser: quotas.maxStreamsPerUser,
   maxTurns: runner.maxTurns,
@@ -126,6 +146,7 @@ export const settingsOf = ({ clocks, quotas, runner, models, problems, http, upl
   problems,
   bodyLimitBytes: http.bodyLimitBytes,
   uploads,
+  memory: chain.memory,
   conversionLeaseMs: clocks.leaseMs,
   conversionRenewMs: clocks.renewMs,
 });
@@ -167,6 +188,7 @@ export async function connectParts(config: Config, logger: Logger): Promise<Conn
     bus,
     files: userFiles(config.homeDir, config.sandbox.limits),
     conversions: redisConversions(redis),
+    memories: redisMemoryStore(redis),
     converter: documentConverter({ maxAtOnce: config.uploads.convertAtOnce }),
     chains: chainCatalog(config, createModelCatalog(config.models, { clocks, logger })),
     settings: settingsOf(config),

@@ -1,16 +1,24 @@
 import cors from '@fastify/cors';
 import type { HttpConfig } from '@caribou/config';
+import { memoryRoutes } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
 import { nestLogger } from '@caribou/nest';
 import { type DynamicModule, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { fastify, type FastifyInstance, type FastifyReply, type FastifyServerOptions } from 'fastify';
+import {
+  fastify,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify';
 import { originRule } from './auth/origins.js';
 import { addRequestGuard } from './auth/request-guard.js';
 import { addAccessLog } from './http/access-log.js';
 import { answerFor, ErrorFilter } from './http/error.filter.js';
 import { parseJsonBody } from './http/json-body.js';
+import { withoutBareNumbers } from './memory/python-json.js';
 import { takeMultipartUploads } from './uploads/multipart.js';
 
 /** As long as a request line can be: ids are judged by their contract, not by the router. */
@@ -54,14 +62,18 @@ export async function createGatewayApp({ module, http, logger }: GatewayAppOptio
 function takeJsonOnly(server: FastifyInstance, bodyLimit: number): void {
   server.removeAllContentTypeParsers();
   const options = { parseAs: 'string', bodyLimit } as const;
-  server.addContentTypeParser<string>(/^application\/([\w.-]+\+)?json(;|$)/, options, (_request, text, done) => {
+  server.addContentTypeParser<string>(/^application\/([\w.-]+\+)?json(;|$)/, options, (request, text, done) => {
     try {
-      done(null, parseJsonBody(text));
+      done(null, parseJsonBody(maybePython(request) ? withoutBareNumbers(text) : text));
     } catch (error) {
       done(error instanceof Error ? error : new Error('unreadable body', { cause: error }));
     }
   });
 }
+
+/** Files of DeerFlow are written by Python. */
+const maybePython = ({ routeOptions }: FastifyRequest): boolean =>
+  routeOptions.url?.endsWith(memoryRoutes.imported.path) === true;
 
 const corsOptions = ({ corsOrigins }: HttpConfig) => {
   const mayCall = originRule(corsOrigins);

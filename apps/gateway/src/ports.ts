@@ -11,6 +11,7 @@ export const METRICS = Symbol('Metrics');
 export const USER_FILES = Symbol('UserFiles');
 export const CONVERSIONS = Symbol('ConversionStore');
 export const CONVERTER = Symbol('DocumentConverter');
+export const MEMORIES = Symbol('MemoryStore');
 export const CHAINS = Symbol('ChainCatalog');
 export const TRACING = Symbol('Tracing');
 export const SETTINGS = Symbol('GatewaySettings');
@@ -31,6 +32,7 @@ export interface GatewaySettings {
   readonly problems: readonly string[];
   readonly bodyLimitBytes: number;
   readonly uploads: Config['uploads'];
+  readonly memory: Config['chain']['memory'];
   readonly conversionLeaseMs: number;
   readonly conversionRenewMs: number;
 }

@@ -1,25 +1,128 @@
-import { type Bus, connectBus } from '@caribou/bus';
+import { modelGateLimits } from '@caribou/agent';
+import { type Bus, connectBus, type Wake } from '@caribou/bus';
 import type { Config } from '@caribou/config';
-import type { Logger } from '@caribou/core';
+import { type Logger, type ModelCatalog, systemClock } from '@caribou/core';
+import { gatedModel } from '@caribou/middleware';
+import { createModelCatalog } from '@caribou/models';
+import type { HealthCheck } from '@caribou/nest';
+import { createMetrics, type Metrics } from '@caribou/observability';
+import { createRedis, type RedisConnection, redisMemoryJobs, redisMemoryStore, redisModelGate } from '@caribou/state';
 import { type DynamicModule, Module } from '@nestjs/common';
+import { MemoryWorker } from './memory-worker.js';
+import { ModelReader } from './model-reader.js';
+import { ThreadReading } from './thread-reading.js';
 
-export const BUS = Symbol('Bus');
+/** What the memory-worker stands on; app.module.ts is the only place that builds adapters. */
+export interface MemoryParts {
+  readonly bus: Bus;
+  readonly redis: RedisConnection;
+  /** Absent when memory is switched off: then nothing is read. */
+  readonly worker: MemoryWorker | undefined;
+  readonly metrics: Metrics;
+  readonly checks: readonly HealthCheck[];
+}
 
-/** Owns the MEMORY stream: it exists, with its consumer, as long as one instance runs. It takes no work from it yet. */
 @Module({})
 export class AppModule {
-  static on(bus: Bus): DynamicModule {
-    return { module: AppModule, providers: [{ provide: BUS, useValue: bus }] };
+  static on({ worker }: MemoryParts): DynamicModule {
+    return { module: AppModule, providers: worker === undefined ? [] : [{ provide: MemoryWorker, useValue: worker }] };
   }
 }
 
-/** Connects to NATS in the background and for ever; creates the stream of memory extraction and creates it again when it is gone. */
-export const connect = (config: Config, logger: Logger): Bus =>
-  connectBus({
+const SECOND_MS = 1_000;
+const HOUR_MS = 3_600_000;
+/** Longest time between two looks while something is due. */
+const LOOK_MS = 1_000;
+const NUDGES_AT_ONCE = 8;
+
+/** Connects to Redis and NATS in the background, both for ever, and puts the worker together. */
+export function connectParts(config: Config, logger: Logger): MemoryParts {
+  const metrics = createMetrics({ service: 'memory-worker' });
+  const redis = createRedis({ url: config.redis.url.reveal(), logger });
+  const bus = connectBus({
     url: config.nats.url.reveal(),
     name: 'memory-worker',
     logger,
-    streams: ['memory'],
+    streams: ['memory', 'deadLetters'],
     ackWaitMs: config.clocks.ackWaitMs,
     checkMs: config.clocks.sweepMs,
   });
+  return {
+    bus,
+    redis,
+    metrics,
+    worker: config.chain.memory.enabled ? buildWorker(config, { bus, redis, metrics, logger }) : undefined,
+    checks: [
+      { name: 'redis', check: () => redis.ping() },
+      { name: 'nats', check: () => bus.checkStreams() },
+    ],
+  };
+}
+
+interface Base {
+  readonly bus: Bus;
+  readonly redis: RedisConnection;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+function buildWorker(config: Config, { bus, redis, metrics, logger }: Base): MemoryWorker {
+  const { chain, clocks } = config;
+  const { memory } = chain;
+  const debounceMs = memory.debounce_seconds * SECOND_MS;
+  const jobs = redisMemoryJobs(redis, { debounceMs, leaseMs: clocks.leaseMs });
+  const model = new ModelReader({
+    models: gatedCatalog(config, redis, logger),
+    modelName: memory.model_name,
+    timeoutMs: memory.model_timeout_ms,
+    metrics,
+  });
+  const reading = new ThreadReading(
+    {
+      jobs,
+      memories: redisMemoryStore(redis),
+      model,
+      deadLetter: (id, entry) => bus.deadLetter('memory', id, entry),
+      clock: systemClock,
+      logger,
+      clocks,
+      metrics,
+    },
+    {
+      maxFacts: memory.max_facts,
+      confidenceThreshold: memory.fact_confidence_threshold,
+      maxAttempts: memory.max_attempts,
+      baseDelayMs: memory.retry_base_delay_ms,
+      capDelayMs: memory.retry_cap_delay_ms,
+      giveUpMs: memory.give_up_after_hours * HOUR_MS,
+    },
+  );
+  return new MemoryWorker({
+    jobs,
+    reading,
+    metrics,
+    clock: systemClock,
+    logger,
+    slots: memory.worker_slots,
+    lookMs: Math.min(LOOK_MS, debounceMs / 4),
+    idleMs: clocks.sweepMs,
+  });
+}
+
+/** Calls of the model count among those of the runners, and towards the same circuit. */
+function gatedCatalog(config: Config, redis: RedisConnection, logger: Logger): ModelCatalog {
+  const gate = redisModelGate(redis, { ...modelGateLimits(config.chain), logger });
+  const models = createModelCatalog(config.models, { clocks: config.clocks, logger });
+  return { names: models.names, get: (name) => gatedModel(models.get(name), gate) };
+}
+
+/** Hears the nudges of runners; a nudge carries nothing, and what is due is looked up in Redis. */
+export function hearNudges(bus: Bus, worker: MemoryWorker): { stop(): void } {
+  return bus.wakes('memory').pull({
+    slots: NUDGES_AT_ONCE,
+    handle: async (wake: Wake) => {
+      worker.nudge();
+      await wake.ack();
+    },
+  });
+}

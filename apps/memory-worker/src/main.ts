@@ -1,26 +1,30 @@
 import 'reflect-metadata';
 import { loadConfig } from '@caribou/config';
 import { liveUntilStopped, nestLogger, runMain, startHealthServer } from '@caribou/nest';
-import { createLogger, createMetrics } from '@caribou/observability';
+import { createLogger } from '@caribou/observability';
 import { NestFactory } from '@nestjs/core';
-import { AppModule, connect } from './app.module.js';
+import { AppModule, connectParts, hearNudges } from './app.module.js';
 
 runMain(async () => {
   const config = loadConfig();
   const logger = createLogger({ service: 'memory-worker', level: config.logLevel });
-  const bus = connect(config, logger);
-  const app = await NestFactory.createApplicationContext(AppModule.on(bus), { logger: nestLogger(logger) });
-  const checks = [{ name: 'nats', check: () => bus.checkStreams() }];
-  const metrics = createMetrics({ service: 'memory-worker' });
+  const parts = connectParts(config, logger);
+  const { bus, redis, worker, checks, metrics } = parts;
+  const app = await NestFactory.createApplicationContext(AppModule.on(parts), { logger: nestLogger(logger) });
   const health = await startHealthServer({ port: config.healthPort, checks, metrics });
+  worker?.start();
+  const nudges = worker === undefined ? undefined : hearNudges(bus, worker);
   liveUntilStopped({
     logger,
     config,
     healthPort: health.port,
     stop: [
+      { name: 'nudges', run: () => Promise.resolve(nudges?.stop()) },
+      { name: 'readings', run: () => worker?.drain(config.clocks.drainMs / 2) ?? Promise.resolve() },
       { name: 'health server', run: () => health.close() },
       { name: 'nest', run: () => app.close() },
       { name: 'bus', run: () => bus.close() },
+      { name: 'redis', run: () => redis.close() },
     ],
   });
 });

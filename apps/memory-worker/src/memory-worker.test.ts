@@ -1,69 +1,125 @@
-import { streams } from '@caribou/contracts';
-import { startNats, startService, type TestServer, type TestService, waitFor } from '@caribou/testing';
-import { connect } from 'nats';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { UnavailableError } from '@caribou/contracts';
+import { type MemoryJob, type MemoryJobKey, type MemoryJobs, silentLogger, systemClock } from '@caribou/core';
+import { waitFor } from '@caribou/testing';
+import { MemoryWorker } from './memory-worker.js';
 
-/** The processes that only own a stream: what is true of one is true of the other. */
-const services = [
-  { app: 'memory-worker', stream: streams.memory },
-  { app: 'subagent-pool', stream: streams.subagents },
-];
+const key = (threadId: string): MemoryJobKey => ({ userId: 'u', threadId, agent: 'lead_agent' });
+const jobOf = (of: MemoryJobKey): MemoryJob => ({
+  lease: { ...of, ownerId: 'w', epoch: 1 },
+  said: 1,
+  watermark: 0,
+  lastEntry: 2,
+  attempts: 0,
+  failingMs: 0,
+  seen: [],
+});
 
-describe.each(services)('$app as a process', ({ app, stream }) => {
-  let nats: TestServer;
-  let service: TestService;
-
-  const start = (): Promise<TestService> =>
-    startService({
-      entry: `dist/apps/${app}/src/main.js`,
-      env: { NATS_URL: nats.url, CARIBOU_HOME: nats.dataDir, CARIBOU_CONFIG: join(nats.dataDir, 'config.yaml') },
+/** Jobs in the hand of a test, and a reading that lasts until the test ends it. */
+function fixture({ slots = 2, lookMs = 5, idleMs = 60_000 } = {}) {
+  const ready: MemoryJobKey[] = [];
+  const looks: number[] = [];
+  const open = new Map<string, () => void>();
+  const cut: string[] = [];
+  let failing = false;
+  const jobs: Pick<MemoryJobs, 'ready' | 'take'> = {
+    ready: (limit) => {
+      looks.push(limit);
+      if (failing) return Promise.reject(new UnavailableError('away'));
+      return Promise.resolve({ jobs: ready.slice(0, limit), nextInMs: null, due: ready.length });
+    },
+    take: (job) => {
+      const at = ready.findIndex(({ threadId }) => threadId === job.threadId);
+      return Promise.resolve(at < 0 ? null : jobOf(ready.splice(at, 1)[0] ?? job));
+    },
+  };
+  const read = (job: MemoryJob, stop: AbortSignal): Promise<'learnt' | 'retry'> =>
+    new Promise((resolve, reject) => {
+      const { threadId } = job.lease;
+      open.set(threadId, () => (threadId === 'broken' ? reject(new TypeError('x')) : resolve('learnt')));
+      stop.addEventListener('abort', () => {
+        cut.push(threadId);
+        resolve('retry');
+      });
     });
-  const get = async (path: string): Promise<Response> => await fetch(`http://127.0.0.1:${service.healthPort}${path}`);
+  const worker = new MemoryWorker({
+    jobs,
+    reading: { read },
+    metrics: { memoryDue: () => undefined },
+    clock: systemClock,
+    logger: silentLogger,
+    slots,
+    lookMs,
+    idleMs,
+  });
+  const end = (threadId: string): void => {
+    open.get(threadId)?.();
+    open.delete(threadId);
+  };
+  return { worker, ready, looks, open, cut, end, fail: (value: boolean) => (failing = value) };
+}
 
-  beforeEach(async () => {
-    nats = await startNats();
-    await writeFile(join(nats.dataDir, 'config.yaml'), 'clocks:\n  sweep_ms: 200\n');
-    service = await start();
+const are = (map: ReadonlyMap<string, unknown>, ...names: string[]): Promise<unknown> =>
+  waitFor(() => Promise.resolve([...map.keys()].join() === names.join()), { what: names.join() });
+
+describe(MemoryWorker, () => {
+  test('reads as many threads at once as it has slots, and the next as soon as one ends', async () => {
+    const { worker, ready, open, looks, end } = fixture({ lookMs: 60_000 });
+    ready.push(...['a', 'b', 'c'].map(key));
+    worker.start();
+    await are(open, 'a', 'b');
+    expect(Math.max(...looks)).toBe(2);
+    end('a');
+    await are(open, 'b', 'c');
+    end('b');
+    end('c');
+    await worker.drain(1_000);
   });
 
-  afterEach(async () => {
-    await service.kill9();
-    await nats.stop();
+  test('a nudge ends the long rest of a worker that has nothing to do', async () => {
+    const { worker, ready, open, looks, end } = fixture();
+    worker.start();
+    await waitFor(() => Promise.resolve(looks.length > 0), { what: 'the first look' });
+    ready.push(key('a'));
+    worker.nudge();
+    await are(open, 'a');
+    end('a');
+    await worker.drain(1_000);
   });
 
-  test('becomes ready with its stream in place, and makes it again when it is deleted', async () => {
-    await waitFor(async () => (await service.ready()).ok, { what: 'readiness' });
-    const raw = await connect({ servers: nats.url });
-    const manager = await raw.jetstreamManager();
-    expect((await manager.consumers.info(stream.name, stream.consumer)).config.max_deliver).toBe(-1);
-    await manager.streams.delete(stream.name);
-    await waitFor(async () => (await manager.consumers.info(stream.name, stream.consumer)).name, {
-      what: 'the stream',
-    });
-    await raw.close();
-    expect((await get('/health')).status).toBe(200);
-    expect(await (await get('/metrics')).text()).toContain('process_resident_memory_bytes');
+  test('a reading that breaks costs its slot nothing', async () => {
+    const { worker, ready, open, end } = fixture({ slots: 1 });
+    ready.push(key('broken'), key('a'));
+    worker.start();
+    await are(open, 'broken');
+    end('broken');
+    await are(open, 'a');
+    end('a');
+    await worker.drain(1_000);
   });
 
-  test('says what is missing while NATS is away, and is ready again after its restart', async () => {
-    await waitFor(async () => (await service.ready()).ok, { what: 'readiness' });
-    await nats.kill9();
-    const reason = await waitFor(async () => !(await service.ready()).ok && (await service.ready()).body, {
-      what: 'the loss',
-    });
-    expect(JSON.stringify(reason)).toContain('nats');
-    expect((await get('/health')).status).toBe(200);
-    await nats.restart();
-    await waitFor(async () => (await service.ready()).ok, { what: 'readiness' });
+  test('goes on looking when the store was away', async () => {
+    const { worker, ready, open, looks, end, fail } = fixture();
+    fail(true);
+    ready.push(key('a'));
+    worker.start();
+    await waitFor(() => Promise.resolve(looks.length > 2), { what: 'some looks' });
+    fail(false);
+    await are(open, 'a');
+    end('a');
+    await worker.drain(1_000);
   });
 
-  test('exits with 0 at SIGTERM, also while NATS is away', async () => {
-    expect(await service.terminate()).toEqual({ code: 0, signal: null });
-    await nats.kill9();
-    service = await start();
-    expect((await service.ready()).ok).toBe(false);
-    expect(await service.terminate()).toEqual({ code: 0, signal: null });
-    expect(service.output()).not.toContain('"level":"error"');
+  test('a drain takes nothing new, waits for what ends in time and stops the rest', async () => {
+    const { worker, ready, open, cut, end } = fixture();
+    ready.push(key('a'), key('b'));
+    worker.start();
+    await are(open, 'a', 'b');
+    ready.push(key('c'));
+    const drained = worker.drain(50);
+    end('a');
+    await drained;
+    expect(cut).toContain('b');
+    expect([...open.keys()]).not.toContain('c');
+    expect(ready).toHaveLength(1);
   });
 });

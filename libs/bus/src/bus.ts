@@ -1,4 +1,4 @@
-import type { CancelAction, NumberedEvent, OutputPiece, WakeRole } from '@caribou/contracts';
+import type { CancelAction, DeadLetterKind, NumberedEvent, OutputPiece, WakeRole } from '@caribou/contracts';
 import type { Logger, ThreadKey } from '@caribou/core';
 
 /** The JetStream streams by role; names and subjects stand in @caribou/contracts. */
@@ -111,7 +111,7 @@ export interface DeadLetters {
    * Keeps what cannot be worked on for an operator; `entry` is JSON, cut to 256 KiB.
    * @throws {UnavailableError} when NATS did not confirm.
    */
-  deadLetter(kind: 'run' | 'malformed', id: string, entry: Readonly<Record<string, unknown>>): Promise<void>;
+  deadLetter(kind: DeadLetterKind, id: string, entry: Readonly<Record<string, unknown>>): Promise<void>;
 }
 
 export interface RequestOptions {

@@ -26,7 +26,11 @@ export function connectBus(options: BusOptions): Bus {
   const keeper = new StreamKeeper(link, { specs, checkMs, logger });
   const deadLetters = createDeadLetters(link, keeper);
   const parts = { link, keeper, deadLetters, logger };
-  const wakes = { turns: createWakes('turns', parts), subagents: createWakes('subagents', parts) };
+  const wakes = {
+    turns: createWakes('turns', parts),
+    subagents: createWakes('subagents', parts),
+    memory: createWakes('memory', parts),
+  };
   return {
     get connected() {
       return link.connected;

@@ -140,7 +140,30 @@ export const InputSanitizationFile = z
   .object({ enabled: on("Mark a person's words as such and defuse framework tags in them, in what the model is sent") })
   .describe('Forged framework tags');
 
-export const MemoryFile = z.object({ enabled: on('Remember facts of conversations') }).describe('Memory');
+export const MemoryFile = z
+  .object({
+    enabled: on('Remember facts of conversations'),
+    debounce_seconds: integer(30, 1, 300).describe('Silence in a thread before it is read'),
+    model_name: z.string().min(1).nullable().default(null).describe('Model that reads; null: the default model'),
+    max_facts: integer(100, 10, 500).describe('Facts kept; over it the least certain go'),
+    fact_confidence_threshold: z
+      .number()
+      .min(0)
+      .max(1)
+      .default(0.7)
+      .describe('Facts the model is less sure of are not kept'),
+    injection_enabled: on('Show the agent what is remembered'),
+    max_injection_tokens: integer(2_000, 100, 8_000).describe('Tokens of what the agent is shown of it'),
+    worker_slots: integer(4, 1, 64).describe('Threads that one memory-worker reads at once'),
+    model_timeout_ms: integer(120_000, 1_000, 600_000).describe('Longest call of the model that reads'),
+    max_attempts: integer(5, 1, 100).describe(
+      'Attempts on a thread whose reading fails by itself before it is set aside; a model that is away does not count',
+    ),
+    retry_base_delay_ms: integer(30_000, 1, 600_000).describe('First wait before another attempt; it doubles'),
+    retry_cap_delay_ms: integer(300_000, 1, 3_600_000).describe('Longest wait before another attempt'),
+    give_up_after_hours: integer(24, 1, 720).describe('Hours of failed attempts after which a thread is set aside'),
+  })
+  .describe('Memory');
 
 const Use = z
   .string()

@@ -137,6 +137,7 @@ function chainOf(from: FileReading, models: readonly ModelConfig[]): ChainConfig
   const entries = Object.entries(chainSections).map(([key, schema]) => [key, section<z.ZodType>(schema, key, from)]);
   const chain = Object.fromEntries(entries) as ChainConfig;
   checkedModel(chain.summarization, 'summarization', { models, findings });
+  checkedModel(chain.memory, 'memory', { models, findings });
   const { warn_threshold: warn, hard_limit: hard } = chain.loop_detection;
   findings.faults.push(...subagentFaults(chain.subagents, new Set(models.map(({ name }) => name))));
   findings.warnings.push(...unusedSkills(chain.subagents));

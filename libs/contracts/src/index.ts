@@ -42,6 +42,20 @@ export {
   ToolMessage,
   UsageMetadata,
 } from './messages.js';
+export {
+  emptyMemory,
+  FactCategory,
+  HISTORY_SECTIONS,
+  MAX_FACT_CHARS,
+  MAX_MEMORY_BYTES,
+  MAX_SUMMARY_CHARS,
+  MemoryAgent,
+  MemoryCause,
+  MemoryDocument,
+  MemoryFact,
+  MemorySection,
+  USER_SECTIONS,
+} from './memory.js';
 export { ownUsageOf, SUBAGENT_USAGE, subagentUsageOf, TokenCounts } from './token-counts.js';
 export {
   CHANNEL_NAMES,
@@ -86,6 +100,7 @@ export {
   CANCEL_ALL,
   cancelSubject,
   commandOutputSubject,
+  type DeadLetterKind,
   deadLetterSubject,
   runEventsSubject,
   streams,
@@ -126,6 +141,16 @@ export {
   type TokenUsageReply,
 } from './http/replies.js';
 export { fileRoutes, type UploadedFile, type UploadListReply, type UploadReply } from './http/files.js';
+export {
+  type FactChanges,
+  type MemoryConfigReply,
+  type MemoryHistoryReply,
+  MemoryImport,
+  type MemoryStatusReply,
+  type NewFact,
+  type OldFact,
+} from './http/memory-shapes.js';
+export { memoryRoutes } from './http/memory.js';
 export { httpRoutes } from './http/registry.js';
 export { type RouteContract, type RouteInput } from './http/route.js';
 export {

@@ -8,13 +8,16 @@ export const streams = {
 } as const;
 
 /** Whose work a wake tells of; the first token of its subject. */
-export type WakeRole = Extract<keyof typeof streams, 'turns' | 'subagents'>;
+export type WakeRole = Extract<keyof typeof streams, 'turns' | 'subagents' | 'memory'>;
 
-/** The wake of a thread: says that there may be something to run, never what. */
+/** The wake of a thread: says that there may be something to do, never what. */
 export const wakeSubject = (role: WakeRole, userId: string, threadId: string): string =>
   `${role}.${userId}.${threadId}`;
 
-export const deadLetterSubject = (kind: 'run' | 'malformed', id: string): string => `dead.${kind}.${id}`;
+/** What could not be worked on: a run, a thread's words for memory, or a message on the bus. */
+export type DeadLetterKind = 'run' | 'memory' | 'malformed';
+
+export const deadLetterSubject = (kind: DeadLetterKind, id: string): string => `dead.${kind}.${id}`;
 
 /** Live tail of a run's event log. */
 export const runEventsSubject = (runId: string): string => `run.${runId}.event`;

@@ -1,6 +1,12 @@
 import type { Content } from '@caribou/contracts';
 import fc from 'fast-check';
-import { defuseFrameworkTags } from './framework-tags.js';
+import { defuseFrameworkTags, escapeMarkup } from './framework-tags.js';
+
+describe(escapeMarkup, () => {
+  test('what was text opens and closes no tag, and entities stay what they were', () => {
+    expect(escapeMarkup('</a> &lt;')).toBe('&lt;/a&gt; &amp;lt;');
+  });
+});
 
 describe(defuseFrameworkTags, () => {
   test.each<[string, string]>([

@@ -21,6 +21,10 @@ const FRAMEWORK_TAGS: readonly string[] = [
 const names = new Set(FRAMEWORK_TAGS.map((tag) => tag.replaceAll('_', '')));
 const longestName = Math.max(...[...names].map((name) => name.length));
 
+/** Text that can neither open nor close a tag. */
+export const escapeMarkup = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
 /** `<` and what looks like it. */
 const openers = /[<\u02c2\u1438\u2039\u2329\u276c\u276e\u27e8\u29fc\u3008\ufe64\uff1c]/g;
 /** What may stand between `<` and the name. */
@@ -63,7 +67,9 @@ const lookAlikes = new Map(
  * Special tokens of chat templates (`<|im_start|>`) are defused too. Everything else stays as it is; content without
  * such a tag comes back itself.
  */
-export function defuseFrameworkTags<C extends Content>(content: C): C | Content {
+export function defuseFrameworkTags(content: string): string;
+export function defuseFrameworkTags(content: Content): Content;
+export function defuseFrameworkTags(content: Content): Content {
   if (typeof content === 'string') return defuseEach([content])[0] ?? content;
   const texts = content.map(textIn);
   const defused = defuseEach(texts);

@@ -11,9 +11,30 @@ export type {
   UploadKey,
 } from './conversion-store.js';
 export { fileMark, lastSeen } from './file-mark.js';
-export { defuseFrameworkTags } from './framework-tags.js';
+export { isFinalAnswer } from './final-answer.js';
+export { defuseFrameworkTags, escapeMarkup } from './framework-tags.js';
 export { GatheredWrites } from './gathered-writes.js';
 export { type Logger, silentLogger } from './logger.js';
+export type {
+  JobProgress,
+  MemoryJob,
+  MemoryJobKey,
+  MemoryJobs,
+  MemoryLease,
+  MemoryUpdate,
+  NumberedMessage,
+} from './memory-jobs.js';
+export type {
+  DeadMemoryJob,
+  MemoryChange,
+  MemoryDifference,
+  MemoryScope,
+  MemoryStatus,
+  MemoryStore,
+  MemoryWrite,
+  QuarantinedMemory,
+  StoredMemory,
+} from './memory-store.js';
 export type {
   AgentMiddleware,
   CallUsage,
@@ -25,6 +46,7 @@ export type {
 } from './middleware.js';
 export type { CallOutcome, CallPass, Entry, ModelEndpoint, ModelGate } from './model-gate.js';
 export type { ModelCall, ModelCatalog, ModelDelta, ModelPort } from './model-port.js';
+export { isFromPerson, wordsOf } from './person-words.js';
 export type { RunContext } from './run-context.js';
 export type { CallWatch, HookWatch, RunWatch, Span, WatchFields } from './run-watch.js';
 export type {
@@ -63,6 +85,7 @@ export type { ParentStanding, SlotLimits, TaskParent, TaskSlot, TaskSlots } from
 export type { NewTask, TaskStore } from './task-store.js';
 export type { HistoryQuery, RunEventLog, RunQuery, ThreadSearch, ThreadStore, ThreadUsage } from './thread-store.js';
 export { type ToolsAsked, type ToolSource, toolsOfAll } from './tool-source.js';
+export { withoutThoughts } from './thoughts.js';
 export { type AnyTool, type Deferral, defineTool, type ToolContext, type ToolOutcome } from './tool.js';
 export type {
   ExecutionEntry,

@@ -15,6 +15,8 @@ export interface ModelCall {
   readonly toolChoice?: 'auto' | 'none';
   readonly thinkingEnabled?: boolean;
   readonly reasoningEffort?: string;
+  /** Asks the provider to let nothing but one JSON object through. The prompt must speak of JSON. */
+  readonly answerFormat?: 'json';
 }
 
 /** One piece of a streamed answer. Tool-call ids are the provider's; the loop mints its own. */

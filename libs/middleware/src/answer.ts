@@ -1,5 +1,5 @@
 import { type AiMessage, type Content, textOf, type ThreadState } from '@caribou/contracts';
-import { isFromPerson } from './person-words.js';
+import { isFromPerson, withoutThoughts } from '@caribou/core';
 
 /**
  * The answer that the `afterModel` hooks stand behind, also when one of them put a message of its own behind it; undefined
@@ -29,9 +29,6 @@ export function isVisible(content: Content): boolean {
 /** Blocks of thoughts may carry a text of their own. */
 const visibleText = (content: Content): Content =>
   typeof content === 'string' ? content : content.filter((block) => typeof block === 'string' || block.type === 'text');
-
-/** Without thinking that a provider leaves in the text; an unclosed thought is all thought. */
-export const withoutThoughts = (text: string): string => text.replace(/<think>[\s\S]*?(<\/think>|$)/gi, '');
 
 /** The content with a note behind it, in a paragraph of its own. */
 export function withNote(content: Content, note: string): Content {

@@ -1,6 +1,5 @@
 import { ModelError } from '@caribou/contracts';
-import type { CallUsage, ModelCall, ModelPort, RunContext } from '@caribou/core';
-import { withoutThoughts } from './answer.js';
+import { type CallUsage, type ModelCall, type ModelPort, type RunContext, withoutThoughts } from '@caribou/core';
 
 export interface Answer {
   /** Without its thinking; empty when the model failed, took too long, was filtered or said nothing. */

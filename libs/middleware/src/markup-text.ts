@@ -1,10 +1,6 @@
 /** Marks where text was left out. */
 export const OMITTED = '[...]';
 
-/** Text that can neither open nor close a tag. */
-export const escapeMarkup = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-
 /** The beginning of escaped text in at most `maxBytes` of UTF-8, no character and no entity cut in two. */
 export function headOf(escaped: string, maxBytes: number): string {
   if (Buffer.byteLength(escaped) <= maxBytes) return escaped;

@@ -1,6 +1,5 @@
-import { type Message, textOf, type ThreadState } from '@caribou/contracts';
-import type { AgentMiddleware } from '@caribou/core';
-import { isFromPerson, wordsOf } from './person-words.js';
+import type { ThreadState } from '@caribou/contracts';
+import { type AgentMiddleware, isFinalAnswer, isFromPerson, wordsOf } from '@caribou/core';
 
 export interface MemoryOptions {
   readonly enabled?: boolean;
@@ -26,9 +25,3 @@ export function isMemorable({ messages }: ThreadState): boolean {
   const asked = messages.findLastIndex((message) => isFromPerson(message) && wordsOf(message).trim() !== '');
   return asked !== -1 && messages.slice(asked + 1).some(isFinalAnswer);
 }
-
-const isFinalAnswer = (message: Message): boolean =>
-  message.type === 'ai' &&
-  message.tool_calls.length === 0 &&
-  message.additional_kwargs['deerflow_error_fallback'] !== true &&
-  textOf(message.content).trim() !== '';

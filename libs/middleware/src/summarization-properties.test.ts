@@ -1,9 +1,8 @@
 import type { ThreadState } from '@caribou/contracts';
-import { applyUpdate, type Step } from '@caribou/core';
+import { applyUpdate, isFromPerson, type Step } from '@caribou/core';
 import { fakeRun, modelFailure, randomConversation, scriptedModel, transcriptFaults } from '@caribou/testing';
 import fc from 'fast-check';
 import { repairToolCalls } from './dangling-tool-call.js';
-import { isFromPerson } from './person-words.js';
 import { summarization, type SummarizationOptions } from './summarization.js';
 
 const settings: fc.Arbitrary<SummarizationOptions> = fc.record({

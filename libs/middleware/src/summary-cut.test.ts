@@ -1,9 +1,9 @@
 import type { ContextSize } from '@caribou/config';
 import type { AiMessage, Message, ToolMessage } from '@caribou/contracts';
+import { isFromPerson } from '@caribou/core';
 import { humanMessage, randomConversation, transcriptFaults } from '@caribou/testing';
 import fc from 'fast-check';
 import { repairToolCalls } from './dangling-tool-call.js';
-import { isFromPerson } from './person-words.js';
 import { type Cut, cutMessages } from './summary-cut.js';
 
 const common = { content: '', additional_kwargs: {}, response_metadata: {} };

@@ -1,7 +1,7 @@
 import type { ContextSize } from '@caribou/config';
 import type { AiMessage, Message } from '@caribou/contracts';
+import { isFromPerson } from '@caribou/core';
 import { startOfNewest } from './context-size.js';
-import { isFromPerson } from './person-words.js';
 
 export interface Cut {
   /** Taken out, in order. */

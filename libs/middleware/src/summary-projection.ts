@@ -1,5 +1,6 @@
 import type { HumanMessage, Message } from '@caribou/contracts';
-import { escapeMarkup, tailOfChars } from './markup-text.js';
+import { escapeMarkup } from '@caribou/core';
+import { tailOfChars } from './markup-text.js';
 import { estimateMessageTokens } from './token-estimate.js';
 
 /** UTF-16 units of the escaped summary that a request carries. */

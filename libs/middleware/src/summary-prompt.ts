@@ -1,7 +1,6 @@
 import { type Message, textOf } from '@caribou/contracts';
-import type { ModelCall } from '@caribou/core';
-import { escapeMarkup, headOf, tailOf } from './markup-text.js';
-import { isFromPerson } from './person-words.js';
+import { escapeMarkup, isFromPerson, type ModelCall } from '@caribou/core';
+import { headOf, tailOf } from './markup-text.js';
 import { bytesOfTokens, isImage } from './token-estimate.js';
 
 export interface SummaryInput {

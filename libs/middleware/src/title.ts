@@ -1,7 +1,6 @@
 import { textOf, type ThreadState } from '@caribou/contracts';
-import type { AgentMiddleware, ModelCall, ModelPort } from '@caribou/core';
+import { type AgentMiddleware, isFromPerson, type ModelCall, type ModelPort, wordsOf } from '@caribou/core';
 import { askModel, withoutThinking } from './ask-model.js';
-import { isFromPerson, wordsOf } from './person-words.js';
 
 export interface TitleOptions {
   readonly enabled?: boolean;

@@ -1,5 +1,5 @@
 import type { Todo } from '@caribou/contracts';
-import { escapeMarkup } from './markup-text.js';
+import { escapeMarkup } from '@caribou/core';
 
 /** Section of the system prompt: when a plan helps, and how it is kept. Ours, so it holds no markup of others. */
 export const TODO_PROMPT = [

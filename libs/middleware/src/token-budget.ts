@@ -1,9 +1,8 @@
 import { type AiMessage, type Message, type ThreadState, UsageMetadata } from '@caribou/contracts';
-import { type AgentMiddleware, type RunContext, runSlot, type Step } from '@caribou/core';
+import { type AgentMiddleware, isFromPerson, type RunContext, runSlot, type Step } from '@caribou/core';
 import { z } from 'zod';
 import { lastAnswer } from './answer.js';
 import { hiddenMessage } from './hidden-message.js';
-import { isFromPerson } from './person-words.js';
 import { hasCalls, markStopped, stoppedAnswer } from './strip-tool-calls.js';
 
 const NAME = 'token-budget';

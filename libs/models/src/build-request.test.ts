@@ -110,6 +110,13 @@ describe('the messages of a request', () => {
 });
 
 describe('the fields of a request', () => {
+  test('ask for JSON only where the call does', () => {
+    expect(buildRequest(base, call({ answerFormat: 'json' }))).toMatchObject({
+      response_format: { type: 'json_object' },
+    });
+    expect(buildRequest(base, call({}))).not.toHaveProperty('response_format');
+  });
+
   test('offer tools only when there are some', () => {
     const tool = { name: 'bash', description: 'runs', parameters: { type: 'object' } };
     expect(buildRequest(base, call({ tools: [tool], toolChoice: 'none' }))).toMatchObject({

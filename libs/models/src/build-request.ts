@@ -30,6 +30,7 @@ export function buildRequest(model: ModelConfig, call: ModelCall): ProviderReque
     model: model.model,
     messages: toProvider(call.system, call.messages, { sendReasoning: model.sendReasoning }),
     ...tools(call),
+    ...(call.answerFormat === undefined ? {} : { response_format: { type: 'json_object' } }),
     stream: true,
     stream_options: { include_usage: true },
   };

@@ -22,6 +22,10 @@ export interface Metrics {
   redelivered(): void;
   /** A run was taken over from a runner that went away. */
   takenOver(): void;
+  /** A thread was read for a memory; `outcome`: learnt, nothing, retry, dead or lost. */
+  memoryRead(outcome: string, durationMs: number): void;
+  /** Threads with words that memory has not looked at, of all users. */
+  memoryDue(count: number): void;
   readonly contentType: string;
   /** All figures in the Prometheus text format. */
   text(): Promise<string>;
@@ -56,6 +60,9 @@ export function createMetrics({ service }: { readonly service: string }): Metric
   const fenced = counter('fenced_total', 'Writes refused because the lease was lost');
   const redelivered = counter('redelivered_total', 'Wakes delivered more than once');
   const takenOver = counter('takeovers_total', 'Runs taken over from another runner');
+  const readings = labelled('memory_readings_total', 'Threads read for a memory', ['outcome']);
+  const readingTimes = histogram('memory_reading_ms', 'Reading one thread for a memory', slowMs);
+  const memoryDue = new Gauge({ name: 'memory_due', help: 'Threads whose words memory has not looked at', registers });
   const [toolLabel, reasonLabel] = [boundedLabel(), boundedLabel()];
 
   return {
@@ -91,6 +98,13 @@ export function createMetrics({ service }: { readonly service: string }): Metric
     },
     takenOver: () => {
       takenOver.inc();
+    },
+    memoryRead: (outcome, durationMs) => {
+      readings.inc({ outcome });
+      readingTimes.observe(durationMs);
+    },
+    memoryDue: (count) => {
+      memoryDue.set(count);
     },
     contentType: registry.contentType,
     text: () => registry.metrics(),

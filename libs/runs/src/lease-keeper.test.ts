@@ -1,8 +1,7 @@
 import { FencedError, UnavailableError } from '@caribou/contracts';
-import { type Clock, RunCancelled, type RunLease, RunLost, silentLogger } from '@caribou/core';
+import { type Clock, RunCancelled, RunLost, silentLogger } from '@caribou/core';
 import { LeaseKeeper } from './lease-keeper.js';
 
-const lease: RunLease = { userId: 'u', threadId: 't', runId: 'r', ownerId: 'o', epoch: 1 };
 const clocks = { leaseMs: 10_000, renewMs: 3_600_000 };
 
 class FakeClock implements Clock {
@@ -16,8 +15,7 @@ function keeperWith(renew: () => Promise<{ cancel: 'interrupt' | 'rollback' | nu
   const clock = new FakeClock();
   let renewed = 0;
   const keeper = new LeaseKeeper({
-    store: { renew },
-    lease,
+    renew,
     clocks,
     clock,
     logger: silentLogger,

@@ -1,5 +1,5 @@
 import { type CancelAction, FencedError } from '@caribou/contracts';
-import { type Clock, type Logger, RunCancelled, RunLost, type RunLease, type RunStore } from '@caribou/core';
+import { type Clock, type Logger, RunCancelled, RunLost } from '@caribou/core';
 
 export interface LeaseClocks {
   readonly leaseMs: number;
@@ -7,17 +7,17 @@ export interface LeaseClocks {
 }
 
 export interface LeaseKeeperOptions {
-  readonly store: Pick<RunStore, 'renew'>;
-  readonly lease: RunLease;
+  /** Prolongs the lease and answers the cancel flag. @throws {FencedError} when the lease is foreign or absent */
+  readonly renew: () => Promise<{ readonly cancel: CancelAction | null }>;
   readonly clocks: LeaseClocks;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Called after each good renewal, and only then: prolongs the wake's ack deadline. */
-  readonly onRenewed: () => void;
+  readonly onRenewed?: () => void;
 }
 
 /**
- * Holds the right to write a thread while a run executes.
+ * Holds the right to a thread, to write it while a run executes or to read it for a memory.
  *
  * L1 A renewal counts from the moment it was sent; the own deadline is that moment plus the lease time.
  * L2 A foreign or absent lease, or a passed own deadline, means lost: `signal` aborts with RunLost, nobody is told.
@@ -82,7 +82,7 @@ export class LeaseKeeper {
   }
 
   private async renew(): Promise<void> {
-    const { clock, clocks, store, lease, logger, onRenewed } = this.options;
+    const { clock, clocks, renew, logger, onRenewed } = this.options;
     if (this.stopped) return;
     const sentMs = clock.monotonicMs();
     if (sentMs >= this.deadlineMs) {
@@ -90,10 +90,10 @@ export class LeaseKeeper {
       return;
     }
     try {
-      const { cancel } = await store.renew(lease);
+      const { cancel } = await renew();
       if (this.stopped) return;
       this.deadlineMs = sentMs + clocks.leaseMs;
-      onRenewed();
+      onRenewed?.();
       if (cancel !== null) this.cancel(cancel);
     } catch (error) {
       if (error instanceof FencedError) this.lose('lease is foreign or absent');

@@ -54,9 +54,10 @@ describe(limitTime, () => {
   });
 
   test('a run that ended in time is left alone', async () => {
-    const { failures, stop } = limited(900_000, 0);
+    const { failures, stop, ring } = limited(900_000, 0);
 
     stop();
+    ring();
     await turn();
 
     expect(failures).toEqual([]);

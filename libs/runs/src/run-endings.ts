@@ -18,6 +18,7 @@ import {
   type RunStore,
   type RunTimedOut,
   type ThreadHead,
+  type ThreadKey,
   type TurnCommit,
 } from '@caribou/core';
 import type { ChainRecorder } from '@caribou/middleware';
@@ -53,6 +54,8 @@ export interface Held {
   readonly recorder: ChainRecorder;
   readonly isDraining: () => boolean;
   readonly afterCancel: AfterCancel | undefined;
+  /** Told once the end of a run that memory may learn from is written. Neither waits nor throws. */
+  readonly onRemembered: ((thread: ThreadKey) => void) | undefined;
   /** When the turn now under way began, on the monotonic clock. */
   turnStartMs: number;
   /** The head after the last commit. */
@@ -77,15 +80,17 @@ export async function finishOutcome(held: Held, outcome: Exclude<LoopOutcome, { 
   held.keeper.signal.throwIfAborted();
   const error = outcome.kind === 'failed' ? outcome.error : undefined;
   const { stopReason } = outcome;
+  const remembered = outcome.kind === 'finished' && outcome.remember === true ? rememberedAs(held) : {};
   await held.writer.commit((queued) =>
     held.store.finish(held.claimed.lease, {
       status: error === undefined ? 'success' : 'error',
       commit: commitRequest(held, outcome.last, queued),
       ...(stopReason === undefined ? {} : { stopReason }),
-      ...(outcome.kind === 'finished' && outcome.remember === true ? rememberedAs(held) : {}),
+      ...remembered,
       ...(error === undefined ? { events: [] } : { error, events: [{ kind: 'error', ...error }] }),
     }),
   );
+  if (remembered.remember !== undefined) held.onRemembered?.(held.claimed.lease);
   return error === undefined ? 'success' : 'error';
 }
 

@@ -51,6 +51,8 @@ export interface RunExecutorPorts {
   readonly registry: RunRegistry;
   readonly agent: AgentLoop;
   readonly afterCancel?: AfterCancel;
+  /** See `Held`. */
+  readonly onRemembered?: (thread: ThreadKey) => void;
   readonly deadLetter: (id: string, entry: Readonly<Record<string, unknown>>) => Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -101,7 +103,7 @@ export class RunExecutor {
     if (run.attempt > 1) this.ports.metrics.takenOver();
     const recording = recordRun(this.ports, run, logger);
     const startedMs = clock.monotonicMs();
-    const keeper = new LeaseKeeper({ store, lease, clocks, clock, logger, onRenewed });
+    const keeper = new LeaseKeeper({ renew: () => store.renew(lease), clocks, clock, logger, onRenewed });
     const writer = new EventWriter(store, lease, publisher, (error) => this.onWriteFailure(keeper, error));
     const held = registry.add(lease.runId, keeper);
     const timeLimit = limitTime(claimed, keeper, clock);
@@ -117,6 +119,7 @@ export class RunExecutor {
         recorder: recording.recorder,
         isDraining: () => held.draining,
         afterCancel: this.ports.afterCancel,
+        onRemembered: this.ports.onRemembered,
       });
       logger.info(
         { event: 'run.end', outcome, durationMs: Math.round(clock.monotonicMs() - startedMs) },

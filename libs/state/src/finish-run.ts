@@ -28,11 +28,11 @@ function lastStep(request: FinishRequest, runId: string) {
   };
 }
 
-/** The thread with its agent as a member of the set of what memory extraction has to look at. */
-const memoryDue = (redis: RedisConnection, lease: RunLease, { agent }: { readonly agent: string }) => ({
-  key: redis.keys.memoryDue,
-  member: memoryMember(lease, agent),
-});
+/** Where the thread, with its agent, is written down as what memory extraction has to look at. */
+function memoryDue(redis: RedisConnection, lease: RunLease, { agent }: { readonly agent: string }) {
+  const { due, userDue, jobs } = redis.keys.memoryJob(lease);
+  return { due, user_due: userDue, jobs, member: memoryMember(lease, agent), agent };
+}
 
 /**
  * Ends the run that the lease is for. A run whose cancel flag says rollback is rolled back whatever the request says,

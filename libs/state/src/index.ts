@@ -4,6 +4,8 @@ export { createRedis, type RedisConnection } from './connection.js';
 export { redisConversions } from './conversions.js';
 export { redisEventLog } from './event-log.js';
 export { redisExecutionJournal } from './execution-journal.js';
+export { redisMemoryJobs } from './memory-jobs.js';
+export { redisMemoryStore } from './memory-store.js';
 export { redisModelGate } from './model-gate.js';
 export { redisRunStore } from './run-store.js';
 export { redisSandboxRegistry } from './sandbox-registry.js';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { InvalidRequestError, UserId } from '@caribou/contracts';
-import type { ModelEndpoint, ThreadKey } from '@caribou/core';
+import { BugError, InvalidRequestError, MemoryAgent, UserId } from '@caribou/contracts';
+import type { MemoryJobKey, MemoryScope, ModelEndpoint, ThreadKey } from '@caribou/core';
 
 /**
  * The keys of one thread in the order in which every script on a thread takes them; `commands/thread.lua` names them
@@ -49,6 +49,34 @@ export interface ModelKeys {
   readonly waiting: string;
 }
 
+/** The keys of one memory in the order in which every script on it takes them; `commands/memory-record.lua` names them again. */
+export interface MemoryKeys {
+  /** Hash: document, revision, era. */
+  readonly record: string;
+  /** List: changes, newest first. */
+  readonly history: string;
+  /** Set: agents with a memory of this user. */
+  readonly agents: string;
+  /** List: what is told of records that were moved aside, newest first. */
+  readonly reports: string;
+  /** Records that were moved aside, the last one first; of whatever type they were. */
+  readonly aside0: string;
+  readonly aside1: string;
+  readonly aside2: string;
+}
+
+/** The keys of a thread's extraction in the order in which every script on it takes them; `commands/memory-job.lua` names them again. */
+export interface MemoryJobKeys {
+  /** Sorted set of all users: jobs by when they count as quiet since. */
+  readonly due: string;
+  /** Sorted set: the user's jobs by when the last words were said. */
+  readonly userDue: string;
+  /** Sorted set: the user's jobs that a worker is at, by the end of its lease. */
+  readonly running: string;
+  /** Hash: the thread's jobs, fields by agent. */
+  readonly jobs: string;
+}
+
 export interface StoreKeys {
   thread(thread: ThreadKey): ThreadKeys;
   /** Run records and event logs are named inside scripts, by prefix and run id. */
@@ -73,14 +101,27 @@ export interface StoreKeys {
   readonly slotTokens: string;
   /** Sorted set: the threads that were made for a thread of another part of the store, by when. */
   offspring(parent: ThreadKey): string;
-  /** Sorted set of all users: threads whose last words memory extraction has not looked at, by when they were said. */
+  /** Sorted set of all users: threads whose last words memory extraction has not looked at. */
   readonly memoryDue: string;
+  memory(scope: MemoryScope): MemoryKeys;
+  memoryJob(thread: ThreadKey): MemoryJobKeys;
+  /** The first three of `memoryJob`, which are the same for all threads of a user. */
+  memoryUser(userId: string): Omit<MemoryJobKeys, 'jobs'>;
+  /** Set: agents with a memory of this user. */
+  memoryAgents(userId: string): string;
+  /** List: the user's jobs that were given up, newest first. */
+  memoryDead(userId: string): string;
 }
 
 /** Ids are checked here once more: a ":" in one would let it name another owner's key. */
 function strict(id: string): string {
   if (!UserId.safeParse(id).success) throw new InvalidRequestError('an id must be 1 to 64 letters, digits, "_" or "-"');
   return id;
+}
+
+function strictAgent(agent: string): string {
+  if (MemoryAgent.safeParse(agent).success) return agent;
+  throw new InvalidRequestError('agent: must be 1 to 64 letters, digits, "_" or "-"', { details: { field: 'agent' } });
 }
 
 /** Names of models and their hosts may hold anything. */
@@ -90,6 +131,11 @@ const hashOf = (...names: readonly string[]): string =>
 export function storeKeys(prefix: string): StoreKeys {
   const pending = `${prefix}pending`;
   const user = (userId: string): string => `${prefix}user:${strict(userId)}`;
+  const memoryUser = (userId: string) => ({
+    due: `${prefix}memory:due`,
+    userDue: `${user(userId)}:memory:due`,
+    running: `${user(userId)}:memory:running`,
+  });
   return {
     pending,
     thread: ({ userId, threadId }) => {
@@ -127,6 +173,25 @@ export function storeKeys(prefix: string): StoreKeys {
     offspring: ({ userId, threadId }) => `${prefix}offspring:${strict(userId)}:${strict(threadId)}`,
     audit: `${prefix}audit`,
     memoryDue: `${prefix}memory:due`,
+    memory: ({ userId, agent }) => {
+      const base = `${prefix}memory:${strict(userId)}:${strictAgent(agent)}`;
+      return {
+        record: base,
+        history: `${base}:history`,
+        agents: `${user(userId)}:memory:agents`,
+        reports: `${base}:reports`,
+        aside0: `${base}:aside:0`,
+        aside1: `${base}:aside:1`,
+        aside2: `${base}:aside:2`,
+      };
+    },
+    memoryJob: ({ userId, threadId }) => ({
+      ...memoryUser(userId),
+      jobs: `${prefix}thread:${strict(userId)}:${strict(threadId)}:memory`,
+    }),
+    memoryUser,
+    memoryAgents: (userId) => `${user(userId)}:memory:agents`,
+    memoryDead: (userId) => `${user(userId)}:memory:dead`,
     managerPrefix: `${prefix}manager:`,
     manager: (managerId) => `${prefix}manager:${strict(managerId)}`,
     managerSeen: (managerId) => `${prefix}manager-seen:${strict(managerId)}`,
@@ -137,7 +202,16 @@ export function storeKeys(prefix: string): StoreKeys {
 export const pendingMember = ({ userId, threadId }: ThreadKey): string => `${userId}/${threadId}`;
 
 /** A thread and the agent that spoke in it, as a member of `memoryDue`. */
-export const memoryMember = (thread: ThreadKey, agent: string): string => `${pendingMember(thread)}/${strict(agent)}`;
+export const memoryMember = (thread: ThreadKey, agent: string): string =>
+  `${pendingMember(thread)}/${strictAgent(agent)}`;
+
+/** What `memoryMember` made. @throws {BugError} for another text */
+export function parseMemoryMember(member: string): MemoryJobKey {
+  const [userId, threadId, agent, more] = member.split('/');
+  if (userId !== undefined && threadId !== undefined && agent !== undefined && more === undefined)
+    return { userId, threadId, agent };
+  throw new BugError('a member of what memory has to look at is no user, thread and agent', { details: { member } });
+}
 
 export function parsePendingMember(member: string): ThreadKey {
   const border = member.indexOf('/');

@@ -59,18 +59,21 @@ export function threadRecords(redis: RedisConnection): Records {
     },
 
     deleteThread: async (thread, { ended = false } = {}) => {
+      const { jobs, due, userDue, running } = redis.keys.memoryJob(thread);
       const reply = await callThread(redis, thread, scripts.remove, {
         params: { ended },
-        moreKeys: [redis.keys.executionPrefix(thread), redis.keys.conversions(thread)],
+        moreKeys: [redis.keys.executionPrefix(thread), redis.keys.conversions(thread), jobs, due, userDue, running],
       });
       assertAllowed(reply, thread.threadId);
     },
 
     copyThread: async (thread, newThreadId) => {
-      const target = redis.keys.thread({ userId: thread.userId, threadId: newThreadId });
+      const copy = { userId: thread.userId, threadId: newThreadId };
+      const target = redis.keys.thread(copy);
+      const { jobs } = redis.keys.memoryJob(copy);
       const reply = await callThread(redis, thread, scripts.copy, {
         params: { target: newThreadId },
-        moreKeys: [target.record, target.log, target.checkpoints, target.order],
+        moreKeys: [target.record, target.log, target.checkpoints, target.order, jobs],
       });
       assertAllowed(reply, thread.threadId);
       if (reply[0] === 'taken')

@@ -11,6 +11,7 @@ import {
   type AgentMiddleware,
   type AnyTool,
   type ConversionStore,
+  type MemoryStore,
   type ModelCatalog,
   type ModelGate,
   type ModelPort,
@@ -23,6 +24,7 @@ import {
 import { deferredToolsSection, gatedModel, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
 import type { AfterCancel, AgentLoop } from '@caribou/runs';
 import { leadTools, taskTool } from '@caribou/tools';
+import { memoryForPrompt } from './memory-for-prompt.js';
 
 export interface LeadAgentPorts {
   readonly models: ModelCatalog;
@@ -32,6 +34,7 @@ export interface LeadAgentPorts {
   readonly subagents: SubagentPort;
   /** Tools beside the built-in ones. */
   readonly sources: readonly ToolSource[];
+  readonly memories: Pick<MemoryStore, 'read'>;
   /** Middlewares of the operator. */
   readonly custom: readonly AgentMiddleware[];
 }
@@ -39,15 +42,17 @@ export interface LeadAgentPorts {
 export type LeadAgentConfig = Pick<Config, 'runner' | 'title' | 'commandRules' | 'chain'>;
 
 /**
- * The lead agent: tools, chain and prompt put together per run from the run's switches and the configuration.
+ * The lead agent: tools, chain and prompt put together per run from the run's switches, what is remembered of its person
+ * and the configuration. Only a lead agent is told what is remembered; a takeover reads it again.
  *
  * @returns a loop that throws InvalidRequestError when the run names an unknown model.
  */
 export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): AgentLoop {
-  const { models, gate, sandbox, conversions, subagents, sources, custom } = ports;
+  const { models, gate, sandbox, conversions, subagents, sources, memories, custom } = ports;
   // The loop's own calls pass the gate in the chain; those that middlewares make on their own pass it here.
   const quiet: ModelCatalog = { names: models.names, get: (name) => gatedModel(models.get(name), gate) };
   const toolsFor = toolSets(sandbox);
+  const memoryOf = memoryForPrompt(memories, config.chain.memory);
   return async ({ host, run, claimed, head, position }) => {
     const { kwargs, llm_call_count: turnsTaken } = claimed.run;
     const model = models.get(run.context.model_name);
@@ -63,9 +68,10 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
       chain,
       tools,
       model,
-      systemPrompt: buildSystemPrompt(
-        promptFacts(run, switches, { tools: all, toolSearch: options.toolSearch, types: subagents.types }),
-      ),
+      systemPrompt: buildSystemPrompt({
+        ...promptFacts(run, switches, { tools: all, toolSearch: options.toolSearch, types: subagents.types }),
+        memory: await memoryOf(run),
+      }),
       options: {
         maxTurns: Math.min(kwargs.recursion_limit, config.runner.maxTurnsCap),
         ...(kwargs.interrupt_before === undefined ? {} : { interruptBefore: kwargs.interrupt_before }),

@@ -9,7 +9,7 @@ const words: Readonly<Record<number, string>> = {
   401: 'No key, or an unknown one',
   403: 'Not allowed',
   404: 'Not there',
-  409: 'The thread is busy, or exists already',
+  409: 'Busy, there already, full, or changed meanwhile',
   413: 'Larger than a limit',
   415: 'Another content type than the route takes',
   416: 'No such part of the file',

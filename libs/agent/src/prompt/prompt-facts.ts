@@ -16,6 +16,8 @@ export interface PromptFacts {
   readonly planGuide?: string;
   /** Section about tools that are looked up first; ours, with names escaped. */
   readonly deferredTools?: string;
+  /** What is remembered of the person: lines in which what others said is escaped. */
+  readonly memory?: string;
 }
 
 export interface SkillFact {
@@ -37,7 +39,3 @@ export const has = ({ toolNames }: PromptFacts, ...names: readonly string[]): bo
 /** Lines that apply, one below the other. */
 export const lines = (...entries: readonly (string | false)[]): string =>
   entries.filter((entry) => entry !== false).join('\n');
-
-/** Text of a user's making, so that it cannot open or close a section. */
-export const escapeMarkup = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

@@ -1,4 +1,11 @@
-import { currentDate, criticalReminders, citations, responseStyle, workingDirectory } from './conduct-sections.js';
+import {
+  citations,
+  criticalReminders,
+  currentDate,
+  memory,
+  responseStyle,
+  workingDirectory,
+} from './conduct-sections.js';
 import type { PromptFacts } from './prompt-facts.js';
 import {
   clarificationSystem,
@@ -29,13 +36,15 @@ const sections: readonly Section[] = [
   { tag: 'response_style', text: responseStyle },
   { tag: 'citations', text: citations },
   { tag: 'critical_reminders', text: criticalReminders },
+  // From here on the text differs between users and days.
+  { tag: 'memory', text: memory },
   { tag: 'current_date', text: currentDate },
 ];
 
 /**
  * The system prompt: named sections in a fixed order, only those that apply. The same switches give the same text, and
- * what changes from day to day stands last, so that providers can keep the rest in their prefix cache. Texts that users
- * wrote are escaped: they cannot open or close a section.
+ * what changes with the person and the day stands last, so that providers can keep the rest in their prefix cache. Texts
+ * that users wrote are escaped: they cannot open or close a section.
  */
 export function buildSystemPrompt(facts: PromptFacts): string {
   return sections

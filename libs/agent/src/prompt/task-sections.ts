@@ -1,4 +1,5 @@
-import { escapeMarkup, has, lines, type PromptFacts, type SubagentFacts } from './prompt-facts.js';
+import { escapeMarkup } from '@caribou/core';
+import { has, lines, type PromptFacts, type SubagentFacts } from './prompt-facts.js';
 
 /** Sections about who the agent is and how it takes a task on. */
 

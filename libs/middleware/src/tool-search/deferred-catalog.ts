@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { BugError, type ThreadState } from '@caribou/contracts';
-import type { AnyTool } from '@caribou/core';
-import { escapeMarkup } from '../markup-text.js';
+import { type AnyTool, escapeMarkup } from '@caribou/core';
 
 /** The tools that a model is not told of before they are looked up. */
 export interface DeferredCatalog {

@@ -1,6 +1,5 @@
 import type { Message } from '@caribou/contracts';
-import type { AnyTool } from '@caribou/core';
-import { isFromPerson, wordsOf } from '../person-words.js';
+import { type AnyTool, isFromPerson, wordsOf } from '@caribou/core';
 
 /** Of a message, looked through for keywords. */
 const MAX_WORDS_CHARS = 20_000;

@@ -3,8 +3,8 @@
   cancel flag says rollback is rolled back whatever its owner made of it: the next run was promised the state before.
   KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua), status, stop_reason, error (JSON or ''),
               rollback, more_events (how many), those of run-commit.lua when `commit` is there,
-              events_ttl_ms, max_log_bytes, and where the run is to be remembered `remember`: {key, member} of
-              the sorted set of what memory extraction has to look at, by the time it was said
+              events_ttl_ms, max_log_bytes, and where the run is to be remembered `remember`: {due, user_due,
+              jobs, member, agent}, the keys of memory-job.lua
               texts: those of run-commit.lua, then the other events
   Reply  {'ok', 1 when rolled back, number of the first event, checkpoint id or '', time, 1 when more is to run}
          {'fenced', reason}, {'damaged', key}: nothing is written ]]
@@ -18,7 +18,11 @@ local base = run.base_checkpoint_id
 if rollback and base ~= '' and redis.call('HEXISTS', checkpoints_key, base) == 0 then
   return { 'damaged', checkpoints_key }
 end
-if p.remember and is_damaged(p.remember.key, 'zset') then return { 'damaged', p.remember.key } end
+if p.remember then
+  for name, kind in pairs({ due = 'zset', user_due = 'zset', jobs = 'hash' }) do
+    if is_damaged(p.remember[name], kind) then return { 'damaged', p.remember[name] } end
+  end
+end
 if p.commit and not rollback and is_stale(record, p.commit) then return { 'fenced', 'another head' } end
 
 -- Everything above the base is this run's: nobody else writes while it is current.
@@ -37,6 +41,14 @@ local function roll_back()
   redis.call('HSET', record_key, 'head', base)
   record.head = base
   forget_run(record, run)
+end
+
+-- What memory extraction has to look at, by the time it was said: the last words count.
+local function remember(job)
+  redis.call('ZADD', job.due, now_ms, job.member)
+  redis.call('ZADD', job.user_due, now_ms, job.member)
+  redis.call('HINCRBY', job.jobs, 'said:' .. job.agent, 1)
+  redis.call('HSET', job.jobs, 'said_ms:' .. job.agent, now_ms)
 end
 
 local function settled_status()
@@ -59,7 +71,7 @@ else
   save_log(run)
   redis.call('HSET', run_key(p.run), 'status', p.status, 'stop_reason', p.stop_reason, 'error', p.error,
     'open', '', 'updated_at', now_iso)
-  if p.remember then redis.call('ZADD', p.remember.key, now_ms, p.remember.member) end
+  if p.remember then remember(p.remember) end
 end
 redis.call('DEL', lease_key)
 local more = settle(record, settled_status(), '')

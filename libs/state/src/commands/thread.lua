@@ -22,15 +22,11 @@ end
 local function run_key(run_id) return ARGV[1] .. run_id end
 local function events_key(run_id) return ARGV[2] .. run_id end
 
--- Redis keeps what a script wrote before an error, so types are compared before the first write.
+-- @include types.lua
 local kinds = {
   'hash', 'hash', 'hash', 'zset', 'hash', 'zset', 'list', 'string', 'zset', 'zset', 'set', 'hash', 'set',
   'hash',
 }
-local function is_damaged(key, kind)
-  local found = redis.call('TYPE', key).ok
-  return found ~= 'none' and found ~= kind
-end
 local function damaged_thread()
   for index, kind in ipairs(kinds) do
     if is_damaged(KEYS[index], kind) then return KEYS[index] end

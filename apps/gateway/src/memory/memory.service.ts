@@ -1,0 +1,86 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type {
+  FactCategory,
+  MemoryConfigReply,
+  MemoryDocument,
+  MemoryFact,
+  MemoryHistoryReply,
+  MemoryStatusReply,
+} from '@caribou/contracts';
+import type { MemoryScope, MemoryStore } from '@caribou/core';
+import { type GatewaySettings, MEMORIES, SETTINGS } from '../ports.js';
+
+/** Reading what is remembered, and forgetting all of it; for one owner at a time. */
+@Injectable()
+export class MemoryService {
+  constructor(
+    @Inject(MEMORIES) private readonly store: MemoryStore,
+    @Inject(SETTINGS) private readonly settings: Pick<GatewaySettings, 'memory'>,
+  ) {}
+
+  async get(scope: MemoryScope): Promise<MemoryDocument> {
+    return (await this.store.read(scope)).document;
+  }
+
+  async facts(
+    scope: MemoryScope,
+    { category, source }: { readonly category?: FactCategory | undefined; readonly source?: string | undefined },
+  ): Promise<{ readonly facts: readonly MemoryFact[]; readonly count: number }> {
+    const facts = (await this.get(scope)).facts.filter(
+      (fact) =>
+        (category === undefined || fact.category === category) && (source === undefined || fact.source === source),
+    );
+    return { facts, count: facts.length };
+  }
+
+  async history(scope: MemoryScope): Promise<MemoryHistoryReply> {
+    const changes = await this.store.history(scope);
+    return {
+      changes: changes.map(({ revision, at, cause, added, removed, changed, sections }) => ({
+        revision,
+        at,
+        cause: { kind: cause.kind, thread_id: cause.threadId ?? null },
+        added: [...added],
+        removed: [...removed],
+        changed: [...changed],
+        sections,
+      })),
+    };
+  }
+
+  config(): MemoryConfigReply {
+    const { memory } = this.settings;
+    return {
+      enabled: memory.enabled,
+      storage_path: '',
+      debounce_seconds: memory.debounce_seconds,
+      model_name: memory.model_name,
+      max_facts: memory.max_facts,
+      fact_confidence_threshold: memory.fact_confidence_threshold,
+      injection_enabled: memory.injection_enabled,
+      max_injection_tokens: memory.max_injection_tokens,
+    };
+  }
+
+  /** The memory is read first: one that is damaged is moved aside by that, and told of in the same answer. */
+  async status(scope: MemoryScope): Promise<MemoryStatusReply> {
+    const { document, revision } = await this.store.read(scope);
+    const [{ due, running, dead, quarantined }, agents] = await Promise.all([
+      this.store.status(scope.userId),
+      this.store.agents(scope.userId),
+    ]);
+    const givenUp = dead.map(({ threadId, agent, at, reason }) => ({ thread_id: threadId, agent, at, reason }));
+    return {
+      config: this.config(),
+      data: document,
+      revision,
+      agents: [...agents],
+      extraction: { due, running, given_up: givenUp },
+      quarantined: quarantined.map(({ agent, at, reason, bytes }) => ({ agent, at, reason, bytes })),
+    };
+  }
+
+  async erase(userId: string): Promise<void> {
+    await this.store.eraseUser(userId);
+  }
+}

@@ -1,0 +1,26 @@
+const WORDS = ['NaN', 'Infinity', '-Infinity'];
+const FIRST_LETTERS = new Set(WORDS.map((word) => word.charAt(0)));
+
+/**
+ * Python writes numbers that are none bare, which JSON does not have: `null` stands in their place. What stands in
+ * strings stays, and text without such a word comes back itself.
+ */
+export function withoutBareNumbers(text: string): string {
+  if (!/NaN|Infinity/.test(text)) return text;
+  const parts: string[] = [];
+  let from = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charAt(at);
+    if (inString && char === '\\') at += 1;
+    else if (char === '"') inString = !inString;
+    if (inString || !FIRST_LETTERS.has(char)) continue;
+    const word = WORDS.find((one) => text.startsWith(one, at));
+    if (word === undefined) continue;
+    parts.push(text.slice(from, at), 'null');
+    from = at + word.length;
+    at = from - 1;
+  }
+  parts.push(text.slice(from));
+  return parts.join('');
+}

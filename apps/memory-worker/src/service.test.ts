@@ -1,0 +1,80 @@
+import { streams } from '@caribou/contracts';
+import { startNats, startRedis, startService, type TestServer, type TestService, waitFor } from '@caribou/testing';
+import { connect } from 'nats';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** The processes that own a stream beside the turns': what is true of one is true of the other. */
+const services = [
+  { app: 'memory-worker', stream: streams.memory },
+  { app: 'subagent-pool', stream: streams.subagents },
+];
+
+describe.each(services)('$app as a process', ({ app, stream }) => {
+  let nats: TestServer;
+  let redis: TestServer;
+  let service: TestService;
+
+  const start = (): Promise<TestService> =>
+    startService({
+      entry: `dist/apps/${app}/src/main.js`,
+      env: {
+        NATS_URL: nats.url,
+        REDIS_URL: redis.url,
+        CARIBOU_HOME: nats.dataDir,
+        CARIBOU_CONFIG: join(nats.dataDir, 'config.yaml'),
+      },
+    });
+  const get = async (path: string): Promise<Response> => await fetch(`http://127.0.0.1:${service.healthPort}${path}`);
+
+  beforeAll(async () => {
+    redis = await startRedis({ appendonly: false });
+  });
+  afterAll(() => redis.stop());
+
+  beforeEach(async () => {
+    nats = await startNats();
+    await writeFile(join(nats.dataDir, 'config.yaml'), 'clocks:\n  sweep_ms: 200\n');
+    service = await start();
+  });
+
+  afterEach(async () => {
+    await service.kill9();
+    await nats.stop();
+  });
+
+  test('becomes ready with its stream in place, and makes it again when it is deleted', async () => {
+    await waitFor(async () => (await service.ready()).ok, { what: 'readiness' });
+    const raw = await connect({ servers: nats.url });
+    const manager = await raw.jetstreamManager();
+    expect((await manager.consumers.info(stream.name, stream.consumer)).config.max_deliver).toBe(-1);
+    await manager.streams.delete(stream.name);
+    await waitFor(async () => (await manager.consumers.info(stream.name, stream.consumer)).name, {
+      what: 'the stream',
+    });
+    await raw.close();
+    expect((await get('/health')).status).toBe(200);
+    expect(await (await get('/metrics')).text()).toContain('process_resident_memory_bytes');
+  });
+
+  test('says what is missing while NATS is away, and is ready again after its restart', async () => {
+    await waitFor(async () => (await service.ready()).ok, { what: 'readiness' });
+    await nats.kill9();
+    const reason = await waitFor(async () => !(await service.ready()).ok && (await service.ready()).body, {
+      what: 'the loss',
+    });
+    expect(JSON.stringify(reason)).toContain('nats');
+    expect((await get('/health')).status).toBe(200);
+    await nats.restart();
+    await waitFor(async () => (await service.ready()).ok, { what: 'readiness' });
+  });
+
+  test('exits with 0 at SIGTERM, also while NATS is away', async () => {
+    expect(await service.terminate()).toEqual({ code: 0, signal: null });
+    await nats.kill9();
+    service = await start();
+    expect((await service.ready()).ok).toBe(false);
+    expect(await service.terminate()).toEqual({ code: 0, signal: null });
+    expect(service.output()).not.toContain('"level":"error"');
+  });
+});

@@ -1,0 +1,18 @@
+#!lua flags=no-writes
+--[[ Message entries of a thread's log by number; those that are gone are left out.
+  KEYS[1] log; ARGV first and last number, bytes after which no further entry is read
+  Reply  {last number that was looked at, number, text, number, text, …} ]]
+local bytes, reply = 0, { 0 }
+local entry, last = tonumber(ARGV[1]), tonumber(ARGV[2])
+while entry <= last and bytes < tonumber(ARGV[3]) do
+  local number = string.format('%.0f', entry)
+  local text = redis.call('HGET', KEYS[1], number)
+  if text then
+    bytes = bytes + #text
+    reply[#reply + 1] = number
+    reply[#reply + 1] = text
+  end
+  entry = entry + 1
+end
+reply[1] = entry - 1
+return reply

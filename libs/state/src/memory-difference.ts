@@ -1,0 +1,26 @@
+import { HISTORY_SECTIONS, type MemoryDocument, USER_SECTIONS } from '@caribou/contracts';
+import type { MemoryDifference } from '@caribou/core';
+
+/** What one document has that another had not, so that a change can be told and taken back. */
+export function differenceOf(before: MemoryDocument, after: MemoryDocument): MemoryDifference {
+  const old = new Map(before.facts.map((fact) => [fact.id, fact]));
+  const kept = new Set(after.facts.map(({ id }) => id));
+  return {
+    added: after.facts.filter(({ id }) => !old.has(id)),
+    removed: before.facts.filter(({ id }) => !kept.has(id)),
+    changed: after.facts.flatMap((fact) => {
+      const was = old.get(fact.id);
+      return was === undefined || JSON.stringify(was) === JSON.stringify(fact) ? [] : [was];
+    }),
+    sections: Object.fromEntries([
+      ...USER_SECTIONS.flatMap((name) => changedSummary(name, before.user[name], after.user[name])),
+      ...HISTORY_SECTIONS.flatMap((name) => changedSummary(name, before.history[name], after.history[name])),
+    ]),
+  };
+}
+
+const changedSummary = (
+  name: string,
+  before: { readonly summary: string },
+  after: { readonly summary: string },
+): [string, string][] => (before.summary === after.summary ? [] : [[name, before.summary]]);
