@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
 import { chainCost } from './chain-cost.js';
 import { chainTurns, turnsWith } from './chain-turns.js';
-import { type Fleet, startFleet } from './fleet.js';
+import type { Bench, Part } from './bench.js';
+import { startFleet } from './fleet.js';
 import { idleThreads } from './idle-threads.js';
 import { alternate, type Load, type LoadResult, measureLoads, simpleTurn, type Subject, tokenDelays } from './load.js';
 import { growingThread, valuesOf } from './long-thread.js';
@@ -17,17 +18,16 @@ import {
   sayLoads,
   sayMachine,
   sayPromptMemory,
-  saySandbox,
   sayShares,
   sayTasks,
   sayTurn,
   sayValues,
 } from './report.js';
 import { inTurn, median, quantile } from './sample.js';
-import { sandboxCost, type SandboxKind, sandboxMissing } from './sandbox-cost.js';
+import { sandbox } from './sandbox-part.js';
 import { dispatchCost, taskLoads } from './task-dispatch.js';
 import { floorTarget, langGraphTarget, type Target } from './turns.js';
-import { type ServerFigures, serverFigures } from './written.js';
+import { serverFigures } from './written.js';
 
 const { values: options } = parseArgs({
   options: {
@@ -39,18 +39,6 @@ const { values: options } = parseArgs({
     'peer-assistant': { type: 'string', default: 'agent' },
   },
 });
-
-/** What every part works with. */
-interface Bench {
-  readonly fleet: Fleet;
-  readonly figures: ServerFigures;
-  readonly floor: Target;
-  readonly caribou: Target;
-  /** A count, or a quarter of it with `--quick`. */
-  readonly times: (count: number) => number;
-}
-
-type Part = (bench: Bench) => Promise<readonly Budget[]>;
 
 /** So many threads at once that the machine is the limit. */
 const FULL_LOAD = 64;
@@ -173,38 +161,6 @@ const memory: Part = async ({ times }) => {
   }
   return [];
 };
-
-/** On this fleet, and on one of its own with containers where there is a Docker engine. */
-async function sandbox({ fleet, times }: Bench): Promise<readonly Budget[]> {
-  const budgets = await sandboxOf('bwrap', fleet, times(60));
-  const missing = await sandboxMissing('docker', fleet.homeDir);
-  if (missing !== null) {
-    say();
-    say(`Sandbox (docker): not measured, ${missing}`);
-    return budgets;
-  }
-  const withDocker = await startFleet({ sandboxDriver: 'docker' });
-  try {
-    return [...budgets, ...(await sandboxOf('docker', withDocker, times(60)))];
-  } finally {
-    await withDocker.stop();
-  }
-}
-
-async function sandboxOf(kind: SandboxKind, fleet: Fleet, repeats: number): Promise<readonly Budget[]> {
-  say();
-  const missing = await sandboxMissing(kind, fleet.homeDir);
-  say(`Sandbox (${kind})${missing === null ? '' : `: not measured, ${missing}`}`);
-  if (missing !== null) return [];
-  const cost = await sandboxCost(fleet, kind, repeats);
-  saySandbox(cost);
-  const value = cost.managerExec.p50 - cost.driverExec.p50;
-  return [
-    { what: `${kind}: exec over the driver's own, p50`, value, unit: 'ms', atMost: 5 },
-    { what: `${kind}: warm acquire, p99`, value: cost.warmAcquire.p99, unit: 'ms', atMost: 20 },
-    { what: `${kind}: failures of ${cost.crowd.boxes} at once`, value: cost.crowd.failures, unit: '', atMost: 0 },
-  ];
-}
 
 const tasks: Part = async ({ fleet, times }) => {
   const count = 100;
