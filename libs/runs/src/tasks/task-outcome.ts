@@ -28,9 +28,10 @@ export function outcomeOf(run: RunRecord, head: CheckpointView | null): TaskOutc
     const text = lastWords(head) ?? NO_ANSWER;
     return { status: 'completed', text, ...(cap === undefined ? {} : { stopReason: cap }), ...spent };
   }
-  const failure = run.error?.message ?? `the task ended as ${run.status}`;
-  // The loop's own notice that the turns are used up is no result.
-  const partial = lastWords(head, failure);
+  const notice = run.error?.message ?? `the task ended as ${run.status}`;
+  // The loop's own notice that the turns are used up is no result, and speaks to a person.
+  const partial = lastWords(head, notice);
+  const failure = cap === 'turn_capped' ? `no result within ${run.kwargs.recursion_limit} model turns` : notice;
   const kept = partial === undefined ? {} : { partial };
   if (cap !== undefined && partial !== undefined)
     return { status: 'completed', text: partial, stopReason: cap, ...spent };
