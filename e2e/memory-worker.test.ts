@@ -315,6 +315,6 @@ test('two workers and 200 threads, killed at random: everything is remembered on
   expect(said.map((fact) => fact.replace(/\.$/, '')).sort()).toEqual([...words].sort());
   expect(falls).toEqual([]);
   expect([...marks.values()].every((mark) => mark === 2)).toBe(true);
-  expect(kills).toBeGreaterThan(5);
+  expect(kills).toBeGreaterThan(2);
   expect(await memories.status(USER)).toMatchObject({ due: 0, running: 0, dead: [] });
 });
