@@ -28,16 +28,21 @@ export function outcomeOf(run: RunRecord, head: CheckpointView | null): TaskOutc
     const text = lastWords(head) ?? NO_ANSWER;
     return { status: 'completed', text, ...(cap === undefined ? {} : { stopReason: cap }), ...spent };
   }
-  const notice = run.error?.message ?? `the task ended as ${run.status}`;
-  // The loop's own notice that the turns are used up is no result, and speaks to a person.
-  const partial = lastWords(head, notice);
-  const failure = cap === 'turn_capped' ? `no result within ${run.kwargs.recursion_limit} model turns` : notice;
+  // The loop's own notice that the turns are used up is no result.
+  const partial = lastWords(head, run.error?.message);
+  const failure = failureOf(run, cap);
   const kept = partial === undefined ? {} : { partial };
   if (cap !== undefined && partial !== undefined)
     return { status: 'completed', text: partial, stopReason: cap, ...spent };
   if (run.status === 'interrupted') return { status: 'cancelled', text: 'Task cancelled by user', ...kept, ...spent };
   if (run.status === 'timeout') return { status: 'timed_out', text: failure, ...kept, ...spent };
   return { status: 'failed', text: failure, ...(cap === undefined ? kept : { stopReason: cap }), ...spent };
+}
+
+/** The loop's notice of a turn limit speaks to a person. */
+function failureOf({ error, status, kwargs }: RunRecord, cap: TaskCap | undefined): string {
+  if (cap === 'turn_capped') return `no result within ${kwargs.recursion_limit} model turns`;
+  return error?.message ?? `the task ended as ${status}`;
 }
 
 /** The event that tells watchers of it. */
