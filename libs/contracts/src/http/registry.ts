@@ -3,6 +3,7 @@ import { assistantRoutes } from './assistants.js';
 import { fileRoutes } from './files.js';
 import type { RouteContract } from './route.js';
 import { runRoutes, statelessRoutes } from './runs.js';
+import { skillRoutes } from './skills.js';
 import { systemRoutes } from './system.js';
 import { taskRoutes } from './tasks.js';
 import { threadRoutes } from './threads.js';
@@ -16,5 +17,6 @@ export const httpRoutes: readonly RouteContract[] = [
   fileRoutes,
   assistantRoutes,
   agentRoutes,
+  skillRoutes,
   systemRoutes,
 ].flatMap((routes) => Object.values<RouteContract>(routes));
