@@ -2,7 +2,16 @@ import { taskLimits } from '@caribou/agent';
 import { connectBus } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { UnavailableError } from '@caribou/contracts';
-import type { ConversionStore, Logger, RunEventLog, TaskStore, ThreadStore } from '@caribou/core';
+import {
+  type ConversionStore,
+  type Logger,
+  type RunEventLog,
+  type SkillCatalog,
+  type SkillStore,
+  systemClock,
+  type TaskStore,
+  type ThreadStore,
+} from '@caribou/core';
 import { type DocumentConverter, documentConverter } from '@caribou/documents';
 import { createModelCatalog } from '@caribou/models';
 import type { StopStep } from '@caribou/nest';
@@ -14,11 +23,13 @@ import {
   redisConversions,
   redisEventLog,
   type RedisFinding,
+  redisSkills,
   redisTaskStore,
   redisThreadStore,
   taskPart,
 } from '@caribou/state';
-import { type UserFiles, userFiles } from '@caribou/sandbox';
+import { type SkillFiles, skillFiles, type UserFiles, userFiles } from '@caribou/sandbox';
+import { openSkillCatalog } from '@caribou/skills';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AgentsController } from './agents/agents.controller.js';
 import { type ChainCatalog, chainCatalog } from './agents/chain-catalog.js';
@@ -35,6 +46,9 @@ import {
   LOGGER,
   METRICS,
   SETTINGS,
+  SKILL_CATALOG,
+  SKILL_FILES,
+  SKILL_STORE,
   TASK_STORE,
   THREAD_STORE,
   TRACING,
@@ -43,6 +57,9 @@ import {
 import { RunsController } from './runs/runs.controller.js';
 import { RunsService } from './runs/runs.service.js';
 import { StatelessRunsController } from './runs/stateless-runs.controller.js';
+import { SkillInstaller } from './skills/skill-installer.js';
+import { SkillsController } from './skills/skills.controller.js';
+import { SkillsService } from './skills/skills.service.js';
 import { RunWatcher } from './streams/run-watcher.js';
 import { ReadinessCheck } from './system/readiness.js';
 import { InfoController, SystemController } from './system/system.controller.js';
@@ -55,6 +72,13 @@ import { DocumentConversions } from './uploads/document-conversions.js';
 import { UploadsController } from './uploads/uploads.controller.js';
 import { UploadsService } from './uploads/uploads.service.js';
 
+/** What skills stand on. */
+interface SkillParts {
+  readonly catalog: SkillCatalog;
+  readonly store: SkillStore;
+  readonly files: SkillFiles;
+}
+
 /** What the gateway stands on. */
 export interface GatewayParts {
   readonly store: ThreadStore;
@@ -65,6 +89,7 @@ export interface GatewayParts {
   readonly conversions: ConversionStore;
   readonly converter: DocumentConverter;
   readonly chains: ChainCatalog;
+  readonly skills: SkillParts;
   readonly settings: GatewaySettings;
   readonly metrics: Metrics;
   readonly tracing: Tracing;
@@ -75,7 +100,21 @@ export interface GatewayParts {
 export class AppModule {
   /** The gateway on these parts; tests bring a bus or a store of their own. */
   static on(parts: GatewayParts): DynamicModule {
-    const { store, tasks, log, bus, files, conversions, converter, chains, settings, metrics, tracing, logger } = parts;
+    const {
+      store,
+      tasks,
+      log,
+      bus,
+      files,
+      conversions,
+      converter,
+      chains,
+      skills,
+      settings,
+      metrics,
+      tracing,
+      logger,
+    } = parts;
     return {
       module: AppModule,
       controllers: [
@@ -87,6 +126,7 @@ export class AppModule {
         ArtifactsController,
         AssistantsController,
         AgentsController,
+        SkillsController,
         InfoController,
         SystemController,
       ],
@@ -99,6 +139,9 @@ export class AppModule {
         { provide: CONVERSIONS, useValue: conversions },
         { provide: CONVERTER, useValue: converter },
         { provide: CHAINS, useValue: chains },
+        { provide: SKILL_CATALOG, useValue: skills.catalog },
+        { provide: SKILL_FILES, useValue: skills.files },
+        { provide: SKILL_STORE, useValue: skills.store },
         { provide: SETTINGS, useValue: settings },
         { provide: METRICS, useValue: metrics },
         { provide: TRACING, useValue: tracing },
@@ -109,6 +152,8 @@ export class AppModule {
         TasksService,
         UploadsService,
         DocumentConversions,
+        SkillsService,
+        SkillInstaller,
         RunWatcher,
         ReadinessCheck,
       ],
@@ -117,7 +162,16 @@ export class AppModule {
 }
 
 /** The settings of the gateway from the configuration. */
-export const settingsOf = ({ clocks, quotas, runner, models, problems, http, uploads }: Config): GatewaySettings => ({
+export const settingsOf = ({
+  clocks,
+  quotas,
+  runner,
+  models,
+  problems,
+  http,
+  uploads,
+  skills,
+}: Config): GatewaySettings => ({
   heartbeatMs: clocks.heartbeatMs,
   maxStreamsPerUser: quotas.maxStreamsPerUser,
   maxTurns: runner.maxTurns,
@@ -126,6 +180,7 @@ export const settingsOf = ({ clocks, quotas, runner, models, problems, http, upl
   problems,
   bodyLimitBytes: http.bodyLimitBytes,
   uploads,
+  skills: { maxInstalled: skills.maxInstalled, maxBytes: skills.maxInstalledBytes },
   conversionLeaseMs: clocks.leaseMs,
   conversionRenewMs: clocks.renewMs,
 });
@@ -169,6 +224,7 @@ export async function connectParts(config: Config, logger: Logger): Promise<Conn
     conversions: redisConversions(redis),
     converter: documentConverter({ maxAtOnce: config.uploads.convertAtOnce }),
     chains: chainCatalog(config, createModelCatalog(config.models, { clocks, logger })),
+    skills: skillParts(config, redis, logger),
     settings: settingsOf(config),
     metrics: createMetrics({ service: 'gateway' }),
     tracing,
@@ -179,6 +235,15 @@ export async function connectParts(config: Config, logger: Logger): Promise<Conn
       { name: 'bus', run: () => bus.close() },
       { name: 'redis', run: () => redis.close() },
     ],
+  };
+}
+
+function skillParts(config: Config, redis: RedisConnection, logger: Logger): SkillParts {
+  const store = redisSkills(redis);
+  return {
+    store,
+    catalog: openSkillCatalog(config, { store, clock: systemClock, logger }),
+    files: skillFiles(config.homeDir, config.sandbox.limits),
   };
 }
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { bodyOf, parseSkillFile } from './front-matter.js';
+import { parseSkillFile } from './front-matter.js';
 import { SkillRejectedError } from './skill-rejected.js';
 
 const file = (...lines: readonly string[]): string => ['---', ...lines, '---', '', '# How', 'Do it.'].join('\n');
@@ -92,13 +92,5 @@ describe(parseSkillFile, () => {
         }
       }),
     );
-  });
-});
-
-describe(bodyOf, () => {
-  test('is what follows the front matter', () => {
-    expect(bodyOf(file('name: a', 'description: b'))).toBe('# How\nDo it.');
-    expect(bodyOf('# How')).toBe('# How');
-    expect(bodyOf('---\r\nname: a\r\n---\r\nDo.')).toBe('Do.');
   });
 });

@@ -1,4 +1,5 @@
 import { AllowedTools, SkillDescription, SkillName } from '@caribou/contracts';
+import { splitSkillFile } from '@caribou/core';
 import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { SkillRejectedError } from './skill-rejected.js';
@@ -60,18 +61,13 @@ export function parseSkillFile(text: string): SkillManifest {
   return { name, description, license: license ?? null, allowedTools };
 }
 
-/** What follows the front matter; the whole text where there is none. */
-export const bodyOf = (text: string): string => text.replace(FRONT_MATTER, '').trim();
-
-const FRONT_MATTER = /^\uFEFF?---[ \t]*\r?\n(?:([^]*?)\r?\n)?---[ \t]*(?:\r?\n|$)/;
-
 function frontMatterOf(text: string): string {
-  const found = FRONT_MATTER.exec(text);
-  if (found === null) throw new SkillRejectedError('SKILL.md must begin with front matter between two lines of "---"');
-  const yaml = found[1] ?? '';
-  if (yaml.length > MAX_FRONT_MATTER_CHARS)
+  const { frontMatter } = splitSkillFile(text);
+  if (frontMatter === undefined)
+    throw new SkillRejectedError('SKILL.md must begin with front matter between two lines of "---"');
+  if (frontMatter.length > MAX_FRONT_MATTER_CHARS)
     throw new SkillRejectedError(`the front matter of SKILL.md has more than ${MAX_FRONT_MATTER_CHARS} characters`);
-  return yaml;
+  return frontMatter;
 }
 
 function yamlOf(yaml: string): Readonly<Record<string, unknown>> {

@@ -1,5 +1,4 @@
-export { OperatorSwitches } from './operator-switches.js';
-export { SkillLibrary } from './skill-library.js';
+export { openSkillCatalog } from './open-catalog.js';
 export { SkillRejectedError } from './skill-rejected.js';
 export { unpackSkill } from './unpack-skill.js';
-export { type LocatedSkill, UserSkillCatalog } from './user-skill-catalog.js';
+export type { LocatedSkill, UserSkillCatalog } from './user-skill-catalog.js';
