@@ -82,15 +82,20 @@ async function textOf(
 function instructions({ name, location, allowedTools }: Skill, text: string): string {
   const folder = location.slice(0, location.lastIndexOf('/'));
   return [
+    '<skill_content>',
     `The person's message begins with /${name}: it asks you to follow this skill for what that message says.`,
     `What the skill refers to lies below ${folder}; read it with \`read_file\` when you get there.`,
     ...(allowedTools === null ? [] : [`With it you may use these tools only: ${allowedTools.join(', ') || 'none'}.`]),
-    `<skill_content name="${name}" location="${location}">`,
+    '',
     defuseFrameworkTags(text),
     '</skill_content>',
   ].join('\n');
 }
 
 const unavailable = ({ name, enabled }: Skill): string =>
-  `The person's message begins with /${name}, the name of a skill that ${enabled ? 'cannot be read now' : 'is switched off'}. ` +
-  'Say so, and do what you can without it.';
+  [
+    '<system_reminder>',
+    `The person's message begins with /${name}, the name of a skill that ${enabled ? 'cannot be read now' : 'is switched off'}. ` +
+      'Say so, and do what you can without it.',
+    '</system_reminder>',
+  ].join('\n');
