@@ -1,4 +1,4 @@
-import { AppError, type HumanMessage, type ThreadState } from '@caribou/contracts';
+import { AppError, type HumanMessage, textOf, type ThreadState } from '@caribou/contracts';
 import {
   activeSkill,
   type AgentMiddleware,
@@ -36,7 +36,7 @@ export function skillActivation({ skills }: SkillActivationOptions, sandbox: Rea
     async beforeAgent(state, run) {
       const skill = askedFor(state, skills);
       if (skill === undefined) return undefined;
-      const text = skill.enabled ? await textOf(skill, { sandbox, run }) : undefined;
+      const text = skill.enabled ? await readText(skill, { sandbox, run }) : undefined;
       run.decided(NAME, text === undefined ? 'unavailable' : 'activated');
       if (text === undefined) return { update: { messages: [note(run, unavailable(skill))] } };
       const active = { name: skill.name, allowed_tools: skill.allowedTools === null ? null : [...skill.allowedTools] };
@@ -59,7 +59,7 @@ const note = (run: RunContext, text: string): HumanMessage => ({
 });
 
 /** The skill's SKILL.md behind its front matter; undefined when it cannot be had. */
-async function textOf(
+async function readText(
   { location }: Skill,
   { sandbox, run }: { readonly sandbox: Reader; readonly run: RunContext },
 ): Promise<string | undefined> {
@@ -87,7 +87,7 @@ function instructions({ name, location, allowedTools }: Skill, text: string): st
     `What the skill refers to lies below ${folder}; read it with \`read_file\` when you get there.`,
     ...(allowedTools === null ? [] : [`With it you may use these tools only: ${allowedTools.join(', ') || 'none'}.`]),
     '',
-    defuseFrameworkTags(text),
+    textOf(defuseFrameworkTags(text)),
     '</skill_content>',
   ].join('\n');
 }

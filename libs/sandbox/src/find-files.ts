@@ -127,11 +127,14 @@ export interface GrepQuery {
 
 /** What a search looks at: the file itself that the path names, or what lies below a directory. @throws {FileRefusedError} */
 async function* searched(files: ThreadFiles, place: LookupPlace, budget: WalkBudget): AsyncGenerator<PlacedEntry> {
-  if (isVirtualRoot(place.path)) return yield* walk(files, place, { budget });
-  const { root, segments, hostRoot, mayBeLinked } = files.readPlace(place.thread, place.path);
-  const name = segments.at(-1);
-  if (name === undefined) return yield* walk(files, place, { budget });
-  const parent = await openPlace({ root, hostRoot, mayBeLinked, segments: segments.slice(0, -1) }, place.path);
+  const at = isVirtualRoot(place.path) ? null : files.readPlace(place.thread, place.path);
+  const name = at?.segments.at(-1);
+  if (at === null || name === undefined) {
+    yield* walk(files, place, { budget });
+    return;
+  }
+  const { root, segments, mayBeLinked } = at;
+  const parent = await openPlace({ ...at, segments: segments.slice(0, -1) }, place.path);
   try {
     const stat = await lstat(below(parent, name)).catch((error: unknown) => {
       throw toFileRefused(error, place.path);

@@ -13,7 +13,7 @@ export interface ReadPlace {
   readonly segments: readonly string[];
   /** Files may have several names: the platform laid them out, and no command can add one. */
   readonly mayBeLinked: boolean;
-  hostRoot(): Promise<string>;
+  readonly hostRoot: () => Promise<string>;
 }
 
 export interface ReadRoots {

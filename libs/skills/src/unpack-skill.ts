@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { crc32 } from 'node:zlib';
 import type { ZipFile } from 'yauzl';
+import { ByteCounter } from './byte-counter.js';
 import { MAX_SKILL_FILE_BYTES, parseSkillFile, type SkillManifest } from './front-matter.js';
 import { type ArchiveFile, openSkillArchive, readable, shown, skillFileOf } from './skill-archive.js';
 import { SkillRejectedError } from './skill-rejected.js';
@@ -35,7 +36,7 @@ export async function unpackSkill(fd: number, stage: SkillStage, signal: AbortSi
   const skillFile = skillFileOf(archive);
   const text = await textOf(zip, skillFile);
   const manifest = asSkill(() => parseSkillFile(text));
-  const counter = new ByteCounter(signal);
+  const counter = new ByteCounter(MAX_SKILL_BYTES, signal);
   const own = once(Buffer.from(text, 'utf8'));
   await stage.write(skillFile.segments, counter.counted(own), { isProgram: false });
   for (const file of archive.files.filter((one) => one !== skillFile)) {
@@ -113,22 +114,5 @@ class Head {
     const isWindows = this.bytes.toString('latin1', 0, 2) === 'MZ' && this.bytes.includes(0);
     if (isWindows || MAGIC.includes(this.bytes.toString('hex', 0, 4)))
       throw new SkillRejectedError(`the member is a compiled program: ${shown(this.segments.join('/'))}`);
-  }
-}
-
-class ByteCounter {
-  bytes = 0;
-
-  constructor(private readonly signal: AbortSignal) {}
-
-  /** @throws {SkillRejectedError} once all files together are larger than a skill may be */
-  async *counted(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    for await (const chunk of content) {
-      this.signal.throwIfAborted();
-      this.bytes += chunk.byteLength;
-      if (this.bytes > MAX_SKILL_BYTES)
-        throw new SkillRejectedError(`the archive unpacks to more than ${MAX_SKILL_BYTES} bytes`);
-      yield chunk;
-    }
   }
 }
