@@ -106,9 +106,13 @@ const versionOf = (packages: readonly SkillPackage[]): string => {
 
 /** Null for a directory that is not there. */
 async function instanceOf(directory: string): Promise<string | null> {
+  const found = await unlessGone(stat(directory, { bigint: true }));
+  return found === null ? null : [found.dev, found.ino, found.birthtimeNs].join('-');
+}
+
+async function unlessGone<T>(act: Promise<T>): Promise<T | null> {
   try {
-    const { dev, ino, birthtimeNs } = await stat(directory, { bigint: true });
-    return [dev, ino, birthtimeNs].join('-');
+    return await act;
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return null;
     throw error;
@@ -124,19 +128,16 @@ async function directoryAt(root: string, names: readonly string[]): Promise<stri
   return path;
 }
 
-/** Plain files and directories; links and what else there may be are passed over. Nothing of a tree that is gone. */
+/** Plain files and directories; links, what else there may be, and what goes away meanwhile are passed over. */
 async function layTree(
   source: string,
   target: string,
   lay: (from: string, to: string) => Promise<void>,
 ): Promise<void> {
-  const entries = await readdir(source, { withFileTypes: true }).catch((error: unknown) => {
-    if (errnoOf(error) === 'ENOENT') return [];
-    throw error;
-  });
+  const entries = (await unlessGone(readdir(source, { withFileTypes: true }))) ?? [];
   for (const entry of entries) {
     const [from, to] = [join(source, entry.name), join(target, entry.name)];
-    if (entry.isFile()) await lay(from, to);
+    if (entry.isFile()) await unlessGone(lay(from, to));
     if (!entry.isDirectory()) continue;
     await makeDirectory(to, PUBLIC_DIRECTORY_MODE);
     await layTree(from, to, lay);
