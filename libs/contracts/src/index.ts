@@ -86,6 +86,7 @@ export {
   CANCEL_ALL,
   cancelSubject,
   commandOutputSubject,
+  configSubject,
   deadLetterSubject,
   runEventsSubject,
   streams,
