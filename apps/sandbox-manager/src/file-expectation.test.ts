@@ -62,8 +62,9 @@ describe('changes of a file that is expected to be a certain one', () => {
   test('content in base64 is written as the bytes it stands for', async () => {
     const bytes = Buffer.from([0x89, 0x50, 0x00, 0xff, 0x0a]);
     const content = bytes.toString('base64');
-    await done((request) => fileWrite(request, files, locks), { path, content, encoding: 'base64', append: false });
-    await done((request) => fileWrite(request, files, locks), { path, content, encoding: 'base64', append: true });
+    const image = { path, content, encoding: 'base64' as const };
+    await done((request) => fileWrite(request, files, locks), { ...image, append: false });
+    await done((request) => fileWrite(request, files, locks), { ...image, append: true });
 
     expect(readFileSync(host())).toEqual(Buffer.concat([bytes, bytes]));
   });

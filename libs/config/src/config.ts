@@ -12,6 +12,7 @@ import type {
   TitleFile,
   UploadsFile,
 } from './file-schema.js';
+import type { McpFile } from './mcp-schema.js';
 import type { Secret } from './secret.js';
 
 export type ClocksConfig = CamelKeys<z.output<typeof ClocksFile>>;
@@ -23,6 +24,8 @@ export type SandboxNetworkConfig = CamelKeys<z.output<typeof NetworkFile>>;
 export type TitleConfig = CamelKeys<z.output<typeof TitleFile>>;
 /** Sizes in bytes. */
 export type UploadsConfig = CamelKeys<z.output<typeof UploadsFile>>;
+/** What holds for all MCP servers. */
+export type McpConfig = CamelKeys<z.output<typeof McpFile>>;
 export type LogLevelName = (typeof logLevels)[number];
 
 /** Who a key speaks for. */
@@ -113,6 +116,7 @@ export interface Config {
   readonly sandbox: SandboxConfig;
   readonly commandRules: CommandRulesConfig;
   readonly uploads: UploadsConfig;
+  readonly mcp: McpConfig;
   /** In the order of the file; the first is the default. */
   readonly models: readonly ModelConfig[];
   readonly title: TitleConfig;

@@ -1,6 +1,8 @@
 import { CommandRule, CommandVerdict } from '@caribou/contracts';
 import { z } from 'zod';
 import { chainSections } from './chain-schema.js';
+import { HOST_RULE } from './host-rule.js';
+import { McpFile } from './mcp-schema.js';
 import { integer, ms } from './setting-kinds.js';
 
 /**
@@ -67,8 +69,6 @@ export const LimitsFile = z
   })
   .describe('What one sandbox may use');
 
-/** `host`, `*.suffix` or an address, IPv6 in brackets, each with an optional port; libs/egress has the last word. */
-const HOST_RULE = /^((\*\.)?[^\s*:[\]/\\@%?#]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?$/;
 const CIDR = /^[0-9a-fA-F:.]+\/\d{1,3}$/;
 
 export const NetworkFile = z
@@ -200,6 +200,7 @@ export const sections = {
   sandbox: SandboxFile,
   command_rules: CommandRulesFile,
   uploads: UploadsFile,
+  mcp: McpFile,
   runner: RunnerFile,
   quotas: QuotasFile,
   clocks: ClocksFile,

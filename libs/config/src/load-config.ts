@@ -19,6 +19,7 @@ import {
   UploadsFile,
 } from './file-schema.js';
 import { addIssues, type Findings, isRecord, noFindings } from './findings.js';
+import { McpFile } from './mcp-schema.js';
 import { modelProblems, readModels } from './model-entries.js';
 import { present } from './present.js';
 import { type Environment, resolveReferences } from './references.js';
@@ -73,6 +74,7 @@ function compose(file: Readonly<Record<string, unknown>>, reading: Reading): Con
     sandbox: toSandbox(section(SandboxFile, 'sandbox', from)),
     commandRules: toCommandRules(section(CommandRulesFile, 'command_rules', from), findings),
     uploads: camelKeys(section(UploadsFile, 'uploads', from)),
+    mcp: camelKeys(section(McpFile, 'mcp', from)),
     models,
     title: camelKeys(checkedModel(section(TitleFile, 'title', from), 'title', { models, findings })),
     chain: chainOf(from, models),
