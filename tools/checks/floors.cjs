@@ -22,6 +22,8 @@ const vendorDoors = [
   { packages: ['pino', 'prom-client', '@opentelemetry/'], doors: ['libs/observability'] },
   { packages: ['rxjs', 'fastify', '@nestjs/', '@fastify/'], doors: ['libs/nest', 'apps'] },
   { packages: ['unpdf', 'mammoth', 'turndown'], doors: ['libs/documents'] },
+  { packages: ['@modelcontextprotocol/'], doors: ['libs/mcp'] },
+  { packages: ['undici'], doors: ['libs/egress'] },
   { packages: ['yaml'], doors: ['libs/config', 'libs/skills'] },
 ];
 

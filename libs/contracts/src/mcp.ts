@@ -13,13 +13,14 @@ const Texts = z.record(
 );
 const seconds = z.number().positive().max(86_400);
 
+/** Which of a tool's fields are given goes over what its server says. */
 const Routing = z.looseObject({
-  mode: z.enum(['off', 'prefer']).default('off'),
+  mode: z.enum(['off', 'prefer']).optional(),
   priority: z
     .number()
-    .default(0)
-    .transform((value) => Math.min(100, Math.max(0, value))),
-  keywords: z.array(z.string().max(200)).max(100).default([]),
+    .transform((value) => Math.min(100, Math.max(0, value)))
+    .optional(),
+  keywords: z.array(z.string().max(200)).max(100).optional(),
 });
 
 /** How access tokens are had; only for servers over HTTP. */
@@ -65,8 +66,8 @@ export const McpServer = z.looseObject({
   headers: Texts.default({}),
   oauth: McpOAuth.nullish(),
   description: Text.default(''),
-  routing: Routing.prefault({}),
-  tools: z.record(z.string().max(200), z.looseObject({ routing: Routing.partial().optional() })).default({}),
+  routing: Routing.default({}),
+  tools: z.record(z.string().max(200), z.looseObject({ routing: Routing.optional() })).default({}),
   tool_name_prefix: z.boolean().default(true),
   /** Seconds of one call without news of it; null: as the configuration says. */
   tool_call_timeout: seconds.nullish(),

@@ -5,8 +5,8 @@
 export interface TokenRecord {
   readonly accessToken: string;
   readonly tokenType: string;
-  /** Milliseconds since 1970, by the clock of who fetched it. */
-  readonly expiresAtMs: number;
+  /** Milliseconds since 1970, by the clock of who fetched it: from then on another one is to be fetched. */
+  readonly freshUntilMs: number;
   /** The newest one that its server gave; absent: the configured one. */
   readonly refreshToken?: string;
 }

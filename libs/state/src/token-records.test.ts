@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => store.close());
 
-const record: TokenRecord = { accessToken: 'a', tokenType: 'Bearer', expiresAtMs: 5, refreshToken: 'r' };
+const record: TokenRecord = { accessToken: 'a', tokenType: 'Bearer', freshUntilMs: 5, refreshToken: 'r' };
 
 describe(redisTokenRecords, () => {
   test('one owner at a time fetches a token, and the next one finds it', async () => {
