@@ -24,6 +24,8 @@ import { present } from './present.js';
 import { type Environment, resolveReferences } from './references.js';
 import { Secret } from './secret.js';
 import { subagentFaults, unusedSkills } from './subagents-schema.js';
+import { toWeb } from './web-config.js';
+import { WebFile } from './web-schema.js';
 
 interface Reading {
   readonly env: Environment;
@@ -73,6 +75,7 @@ function compose(file: Readonly<Record<string, unknown>>, reading: Reading): Con
     sandbox: toSandbox(section(SandboxFile, 'sandbox', from)),
     commandRules: toCommandRules(section(CommandRulesFile, 'command_rules', from), findings),
     uploads: camelKeys(section(UploadsFile, 'uploads', from)),
+    web: toWeb(section(WebFile, 'web', from), reading),
     models,
     title: camelKeys(checkedModel(section(TitleFile, 'title', from), 'title', { models, findings })),
     chain: chainOf(from, models),
