@@ -14,6 +14,7 @@ import type {
 } from './file-schema.js';
 import type { McpFile } from './mcp-schema.js';
 import type { Secret } from './secret.js';
+import type { WebConfig } from './web-config.js';
 
 export type ClocksConfig = CamelKeys<z.output<typeof ClocksFile>>;
 export type RunnerConfig = CamelKeys<z.output<typeof RunnerFile>>;
@@ -117,6 +118,7 @@ export interface Config {
   readonly commandRules: CommandRulesConfig;
   readonly uploads: UploadsConfig;
   readonly mcp: McpConfig;
+  readonly web: WebConfig;
   /** In the order of the file; the first is the default. */
   readonly models: readonly ModelConfig[];
   readonly title: TitleConfig;

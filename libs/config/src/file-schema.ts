@@ -4,6 +4,7 @@ import { chainSections } from './chain-schema.js';
 import { HOST_RULE } from './host-rule.js';
 import { McpFile } from './mcp-schema.js';
 import { integer, ms } from './setting-kinds.js';
+import { WebFile } from './web-schema.js';
 
 /**
  * The sections of config.yaml, in the format of DeerFlow's file plus our own sections. Each key has its unit in
@@ -197,6 +198,7 @@ export const ModelFile = z
 export const sections = {
   title: TitleFile,
   ...chainSections,
+  web: WebFile,
   sandbox: SandboxFile,
   command_rules: CommandRulesFile,
   uploads: UploadsFile,

@@ -25,6 +25,8 @@ import { present } from './present.js';
 import { type Environment, resolveReferences } from './references.js';
 import { Secret } from './secret.js';
 import { subagentFaults, unusedSkills } from './subagents-schema.js';
+import { toWeb } from './web-config.js';
+import { WebFile } from './web-schema.js';
 
 interface Reading {
   readonly env: Environment;
@@ -75,6 +77,7 @@ function compose(file: Readonly<Record<string, unknown>>, reading: Reading): Con
     commandRules: toCommandRules(section(CommandRulesFile, 'command_rules', from), findings),
     uploads: camelKeys(section(UploadsFile, 'uploads', from)),
     mcp: camelKeys(section(McpFile, 'mcp', from)),
+    web: toWeb(section(WebFile, 'web', from), reading),
     models,
     title: camelKeys(checkedModel(section(TitleFile, 'title', from), 'title', { models, findings })),
     chain: chainOf(from, models),
