@@ -1,8 +1,8 @@
 import { taskLimits } from '@caribou/agent';
 import { connectBus } from '@caribou/bus';
-import type { Config } from '@caribou/config';
+import { type Config, type ExtensionsFile, extensionsFile } from '@caribou/config';
 import { UnavailableError } from '@caribou/contracts';
-import type { ConversionStore, Logger, RunEventLog, TaskStore, ThreadStore } from '@caribou/core';
+import type { ConversionStore, Logger, RunEventLog, SharedDocuments, TaskStore, ThreadStore } from '@caribou/core';
 import { type DocumentConverter, documentConverter } from '@caribou/documents';
 import { createModelCatalog } from '@caribou/models';
 import type { StopStep } from '@caribou/nest';
@@ -14,6 +14,7 @@ import {
   redisConversions,
   redisEventLog,
   type RedisFinding,
+  redisSharedDocuments,
   redisTaskStore,
   redisThreadStore,
   taskPart,
@@ -24,12 +25,16 @@ import { AgentsController } from './agents/agents.controller.js';
 import { type ChainCatalog, chainCatalog } from './agents/chain-catalog.js';
 import { ArtifactsController } from './artifacts/artifacts.controller.js';
 import { AssistantsController } from './assistants/assistants.controller.js';
+import { McpConfigService } from './mcp/mcp-config.service.js';
+import { McpController } from './mcp/mcp.controller.js';
 import {
   BUS,
   CHAINS,
   CONVERSIONS,
   CONVERTER,
+  DOCUMENTS,
   EVENT_LOG,
+  EXTENSIONS_FILE,
   type GatewayBus,
   type GatewaySettings,
   LOGGER,
@@ -65,6 +70,8 @@ export interface GatewayParts {
   readonly conversions: ConversionStore;
   readonly converter: DocumentConverter;
   readonly chains: ChainCatalog;
+  readonly documents: SharedDocuments;
+  readonly extensions: ExtensionsFile;
   readonly settings: GatewaySettings;
   readonly metrics: Metrics;
   readonly tracing: Tracing;
@@ -87,6 +94,7 @@ export class AppModule {
         ArtifactsController,
         AssistantsController,
         AgentsController,
+        McpController,
         InfoController,
         SystemController,
       ],
@@ -99,6 +107,8 @@ export class AppModule {
         { provide: CONVERSIONS, useValue: conversions },
         { provide: CONVERTER, useValue: converter },
         { provide: CHAINS, useValue: chains },
+        { provide: DOCUMENTS, useValue: parts.documents },
+        { provide: EXTENSIONS_FILE, useValue: parts.extensions },
         { provide: SETTINGS, useValue: settings },
         { provide: METRICS, useValue: metrics },
         { provide: TRACING, useValue: tracing },
@@ -109,6 +119,7 @@ export class AppModule {
         TasksService,
         UploadsService,
         DocumentConversions,
+        McpConfigService,
         RunWatcher,
         ReadinessCheck,
       ],
@@ -117,7 +128,16 @@ export class AppModule {
 }
 
 /** The settings of the gateway from the configuration. */
-export const settingsOf = ({ clocks, quotas, runner, models, problems, http, uploads }: Config): GatewaySettings => ({
+export const settingsOf = ({
+  clocks,
+  quotas,
+  runner,
+  models,
+  problems,
+  http,
+  uploads,
+  mcp,
+}: Config): GatewaySettings => ({
   heartbeatMs: clocks.heartbeatMs,
   maxStreamsPerUser: quotas.maxStreamsPerUser,
   maxTurns: runner.maxTurns,
@@ -126,6 +146,7 @@ export const settingsOf = ({ clocks, quotas, runner, models, problems, http, upl
   problems,
   bodyLimitBytes: http.bodyLimitBytes,
   uploads,
+  mcp,
   conversionLeaseMs: clocks.leaseMs,
   conversionRenewMs: clocks.renewMs,
 });
@@ -169,6 +190,8 @@ export async function connectParts(config: Config, logger: Logger): Promise<Conn
     conversions: redisConversions(redis),
     converter: documentConverter({ maxAtOnce: config.uploads.convertAtOnce }),
     chains: chainCatalog(config, createModelCatalog(config.models, { clocks, logger })),
+    documents: redisSharedDocuments(redis),
+    extensions: extensionsFile(config.extensionsConfigPath),
     settings: settingsOf(config),
     metrics: createMetrics({ service: 'gateway' }),
     tracing,

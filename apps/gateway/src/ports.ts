@@ -1,5 +1,5 @@
 import type { Bus } from '@caribou/bus';
-import type { Config, ModelConfig } from '@caribou/config';
+import type { Config, McpConfig, ModelConfig } from '@caribou/config';
 
 /** Injection tokens of what app.module.ts builds. */
 export const THREAD_STORE = Symbol('ThreadStore');
@@ -12,13 +12,16 @@ export const USER_FILES = Symbol('UserFiles');
 export const CONVERSIONS = Symbol('ConversionStore');
 export const CONVERTER = Symbol('DocumentConverter');
 export const CHAINS = Symbol('ChainCatalog');
+/** Documents that administrators write. */
+export const DOCUMENTS = Symbol('SharedDocuments');
+export const EXTENSIONS_FILE = Symbol('ExtensionsFile');
 export const TRACING = Symbol('Tracing');
 export const SETTINGS = Symbol('GatewaySettings');
 
 /** What the gateway uses of the bus. */
 export type GatewayBus = Pick<
   Bus,
-  'wakes' | 'publishCancel' | 'publishEvents' | 'subscribeEvents' | 'checkStreams' | 'request'
+  'wakes' | 'publishCancel' | 'publishEvents' | 'subscribeEvents' | 'checkStreams' | 'request' | 'publishConfigChange'
 >;
 
 /** The part of the configuration that decides how the gateway answers. */
@@ -31,6 +34,7 @@ export interface GatewaySettings {
   readonly problems: readonly string[];
   readonly bodyLimitBytes: number;
   readonly uploads: Config['uploads'];
+  readonly mcp: McpConfig;
   readonly conversionLeaseMs: number;
   readonly conversionRenewMs: number;
 }

@@ -3,6 +3,7 @@ import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@car
 import type { Config } from '@caribou/config';
 import { BugError, taskIds } from '@caribou/contracts';
 import { type AgentMiddleware, type Logger, type SandboxPort, systemClock } from '@caribou/core';
+import type { McpTools } from '@caribou/mcp';
 import type { HealthCheck } from '@caribou/nest';
 import { createModelCatalog } from '@caribou/models';
 import { createMetrics, type Metrics, type Tracing } from '@caribou/observability';
@@ -18,6 +19,7 @@ import {
 } from '@caribou/state';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { borrowedSandbox } from './borrowed-sandbox.js';
+import { connectMcp } from './connect-mcp.js';
 import { HeldTasks } from './held-tasks.js';
 import { slottedStore } from './slotted-store.js';
 import { subagentLoop } from './subagent-loop.js';
@@ -29,6 +31,7 @@ export interface PoolParts {
   readonly redis: RedisConnection;
   readonly worker: TaskWorker;
   readonly sweeper: Sweeper;
+  readonly mcp: McpTools;
   readonly metrics: Metrics;
   /** What must be there for a task to run. */
   readonly checks: readonly HealthCheck[];
@@ -77,6 +80,8 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
     eventsTtlMs: taskLimits(subagents).keptMs,
   });
   const store = slottedStore({ store: inner, slots, held });
+  const sandbox = parentsSandbox({ redis, bus, held, config, logger });
+  const mcp = connectMcp({ config, redis, bus, sandbox, logger });
   const registry = new RunRegistry();
   const executor = new RunExecutor({
     store,
@@ -86,8 +91,8 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
       {
         models: createModelCatalog(config.models, { clocks, logger }),
         gate: redisModelGate(redis, { ...modelGateLimits(config.chain), logger }),
-        sandbox: parentsSandbox({ redis, bus, held, config, logger }),
-        sources: [],
+        sandbox,
+        sources: [mcp],
         custom,
       },
       config,
@@ -107,6 +112,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
   return {
     bus,
     redis,
+    mcp,
     metrics,
     checks: [
       { name: 'redis', check: () => inner.ping() },

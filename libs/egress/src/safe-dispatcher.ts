@@ -4,13 +4,20 @@ import { connectOptions, type ReachSettings, targetOf } from './checked-url.js';
 import { safeConnect } from './safe-connect.js';
 
 const HEADERS_TIMEOUT_MS = 60_000;
-/** Between two pieces of a body. */
 const IDLE_TIMEOUT_MS = 120_000;
 const TLS_TIMEOUT_MS = 10_000;
 const MAX_HEADER_BYTES = 32_768;
 
+/** How long a host may be silent, in milliseconds. */
+export interface Patience {
+  /** Before the headers of an answer; default a minute. */
+  readonly headersTimeoutMs?: number;
+  /** Between two pieces of a body; default two minutes. */
+  readonly idleTimeoutMs?: number;
+}
+
 /** Makes every connection through `safeConnect`, one for each request: there is no other way out of it. */
-export function safeDispatcher(settings: ReachSettings): Dispatcher {
+export function safeDispatcher(settings: ReachSettings & Patience): Dispatcher {
   const secured = buildConnector({ timeout: TLS_TIMEOUT_MS });
   const connect: buildConnector.connector = (options, callback) => {
     const opened = async (): Promise<void> => {
@@ -26,8 +33,8 @@ export function safeDispatcher(settings: ReachSettings): Dispatcher {
   return new Agent({
     connect,
     pipelining: 0,
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    bodyTimeout: IDLE_TIMEOUT_MS,
+    headersTimeout: settings.headersTimeoutMs ?? HEADERS_TIMEOUT_MS,
+    bodyTimeout: settings.idleTimeoutMs ?? IDLE_TIMEOUT_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
   });
 }

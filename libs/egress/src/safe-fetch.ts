@@ -3,9 +3,9 @@ import type { SafeFetch } from '@caribou/core';
 import { type Dispatcher, fetch, type Response as RawResponse } from 'undici';
 import { parseUrl, type ReachSettings, targetOf } from './checked-url.js';
 import { nextHop, type Hop } from './redirect.js';
-import { safeDispatcher } from './safe-dispatcher.js';
+import { type Patience, safeDispatcher } from './safe-dispatcher.js';
 
-export interface SafeFetchSettings extends ReachSettings {
+export interface SafeFetchSettings extends ReachSettings, Patience {
   /** Bytes of a body, decompressed. */
   readonly maxBytes: number;
   /** From the call to the body's last byte, in milliseconds. Absent: as long as the caller's signal lets it, for streams. */

@@ -48,7 +48,7 @@ export class McpServer {
   private restarts = 0;
   private hidden: readonly string[] = [];
   private timer: NodeJS.Timeout | undefined;
-  private closed = false;
+  private readonly closing = new AbortController();
   private readonly firstWaitUntilMs: number;
 
   constructor(
@@ -89,9 +89,13 @@ export class McpServer {
   }
 
   async close(): Promise<void> {
-    this.closed = true;
+    this.closing.abort(new Error('the server was taken out of the configuration'));
     clearTimeout(this.timer);
-    await this.session?.close();
+    await Promise.all([this.session?.close(), this.loading]);
+  }
+
+  private get closed(): boolean {
+    return this.closing.signal.aborted;
   }
 
   private load(): void {
@@ -151,7 +155,7 @@ export class McpServer {
     const session = await this.opened();
     if (this.closed) {
       await session.close();
-      throw new Error('the server was taken out of the configuration');
+      throw this.closing.signal.reason;
     }
     this.session = session;
     const openedMs = this.parts.clock.monotonicMs();
@@ -171,7 +175,8 @@ export class McpServer {
     try {
       transport = this.parts.transports.open();
       this.hidden = transport.hidden;
-      return await McpSession.open(transport, this.settings.connectTimeoutMs ?? this.parts.times.connectTimeoutMs);
+      const timeoutMs = this.settings.connectTimeoutMs ?? this.parts.times.connectTimeoutMs;
+      return await McpSession.open(transport, { timeoutMs, signal: this.closing.signal });
     } catch (error) {
       throw new Error(toldFailure(error, transport?.hidden ?? []), { cause: error });
     }

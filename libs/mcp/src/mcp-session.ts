@@ -18,6 +18,13 @@ export interface CallLimits {
   readonly cancel: AbortSignal;
 }
 
+export interface Opening {
+  /** Until the server has answered the first time. */
+  readonly timeoutMs: number;
+  /** Ends the waiting. */
+  readonly signal: AbortSignal;
+}
+
 /** A tool as the server lists it; not yet looked at. */
 const Page = z.object({ tools: z.array(z.unknown()), nextCursor: z.string().max(10_000).optional() });
 
@@ -48,16 +55,18 @@ export class McpSession {
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => this.onChange());
   }
 
-  /** @throws what kept the server from answering, DeadlineError after `timeoutMs` */
-  static async open({ transport }: OpenedTransport, timeoutMs: number): Promise<McpSession> {
+  /** @throws what kept the server from answering, DeadlineError after `timeoutMs`, the signal's reason */
+  static async open({ transport }: OpenedTransport, { timeoutMs, signal }: Opening): Promise<McpSession> {
     const client = new Client({ name: 'caribou', version: '0.1.0' }, { jsonSchemaValidator: noValidator });
     const session = new McpSession(client);
     try {
-      await within(timeoutMs, client.connect(transport, { timeout: timeoutMs }));
+      await within(timeoutMs, client.connect(transport, { timeout: timeoutMs }), signal);
       return session;
     } catch (error) {
       // A transport that never connected is not the client's yet.
-      void transport.close().catch(() => undefined);
+      const closed = within(CLOSE_TIMEOUT_MS, transport.close()).catch(() => undefined);
+      // A program that does not end by itself is killed after a while; only who stops waits for that.
+      if (signal.aborted) await closed;
       throw error;
     }
   }
@@ -130,14 +139,19 @@ export class McpSession {
   }
 }
 
-async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
+async function within<T>(timeoutMs: number, work: Promise<T>, signal?: AbortSignal): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
+  let stop: (() => void) | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new DeadlineError(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    stop = () => reject(signal?.reason);
+    if (signal?.aborted === true) stop();
+    signal?.addEventListener('abort', stop, { once: true });
   });
   try {
     return await Promise.race([work, late]);
   } finally {
     clearTimeout(timer);
+    if (stop !== undefined) signal?.removeEventListener('abort', stop);
   }
 }

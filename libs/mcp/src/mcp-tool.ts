@@ -130,7 +130,7 @@ function outcomeOf(error: unknown, server: McpServer): ToolOutcome {
     case 'unknown':
       return unknownOutcome(
         isTimeout(error)
-          ? `the MCP server '${name}' did not answer within ${Math.round(server.callTimeoutMs / 1_000)} seconds`
+          ? `the MCP server '${name}' did not answer within ${server.callTimeoutMs / 1_000} seconds`
           : `the connection to the MCP server '${name}' ended before it answered (${told})`,
       );
   }

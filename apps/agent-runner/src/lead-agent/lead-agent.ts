@@ -48,13 +48,14 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
   // The loop's own calls pass the gate in the chain; those that middlewares make on their own pass it here.
   const quiet: ModelCatalog = { names: models.names, get: (name) => gatedModel(models.get(name), gate) };
   const toolsFor = toolSets(sandbox);
+  const customTools = custom.flatMap((middleware) => middleware.tools ?? []);
   return async ({ host, run, claimed, head, position }) => {
     const { kwargs, llm_call_count: turnsTaken } = claimed.run;
     const model = models.get(run.context.model_name);
     const switches = switchesOf(run.context, config.chain, model);
     tellIgnored(run, model);
     const builtIn = toolsFor(switches);
-    const own = [...builtIn, ...(await toolsOfAll(sources, run, builtIn))];
+    const own = [...builtIn, ...(await toolsOfAll(sources, run, [...builtIn, ...customTools]))];
     const tools = switches.subagents ? [...own, taskTool(subagents, namesOf(own))] : own;
     const options = { ...chainOptions(config, { switches, models: quiet, tools }), custom };
     const chain = leadChain({ sandbox, conversions, model, gate }, options);
