@@ -58,14 +58,14 @@ export {
   type SandboxScope,
   type WriteOutcome,
 } from './sandbox-port.js';
-export type { SharedDocument, SharedDocuments } from './shared-documents.js';
+export type { SharedDocuments } from './shared-documents.js';
 export type { SafeFetch } from './safe-fetch.js';
 export { runSlot, stateSlot } from './state-slot.js';
 export type { AskedTask, SubagentPort, SubagentType, TaskOutcome } from './subagent-port.js';
 export type { ParentStanding, SlotLimits, TaskParent, TaskSlot, TaskSlots } from './task-slots.js';
 export type { NewTask, TaskStore } from './task-store.js';
 export type { HistoryQuery, RunEventLog, RunQuery, ThreadSearch, ThreadStore, ThreadUsage } from './thread-store.js';
-export type { TokenClaim, TokenRecord, TokenRecords } from './token-records.js';
+export type { TokenRecord, TokenRecords } from './token-records.js';
 export type { CallState, JournaledCall, ToolJournal } from './tool-journal.js';
 export { OUR_TOOLS } from './tool-names.js';
 export { type ToolsAsked, type ToolSource, toolsOfAll } from './tool-source.js';

@@ -1,3 +1,4 @@
+import { textOf } from '@caribou/contracts';
 import { RunCancelled, RunDraining, type ToolContext } from '@caribou/core';
 import {
   callTool,
@@ -160,7 +161,7 @@ describe('results', () => {
       },
       long: { call: () => textResult('x'.repeat(1_000_005)) },
     });
-    const told = async (name: string) => String((await callTool(source, name, {}, await mcp.context())).content);
+    const told = async (name: string) => textOf((await callTool(source, name, {}, await mcp.context())).content);
 
     expect((await told('s_mixed')).replace(/-[0-9a-f]{8}-/g, '-#-').split('\n')).toEqual([
       'first',

@@ -54,12 +54,9 @@ type HttpEndpoint = Exclude<Endpoint, { readonly kind: 'stdio' }>;
 /** Redirects are followed within the server's origin only, which is the SDK's rule: headers hold secrets. */
 function overHttp({ kind, url, headers }: HttpEndpoint, fetch: Fetch): Transport {
   const options = { fetch: limitedFetch(fetch), requestInit: { headers } };
-  return kind === 'sse' ? new SSEClientTransport(new URL(url), options) : streamable(url, options);
+  const Kind = kind === 'sse' ? SSEClientTransport : StreamableHTTPClientTransport;
+  return new Kind(new URL(url), options);
 }
-
-/** The SDK's class says of its id that it may be undefined, its interface that it may be absent. */
-const streamable = (url: string, options: { fetch: Fetch; requestInit: RequestInit }): Transport =>
-  new StreamableHTTPClientTransport(new URL(url), options) as Transport;
 
 interface Tokens {
   readonly tokens: Map<string, AccessTokens>;

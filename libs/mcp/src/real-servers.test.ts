@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { textOf } from '@caribou/contracts';
 import {
   callTool,
   type McpFixture,
@@ -56,7 +57,7 @@ describe('real servers', () => {
     const echo = await callTool(source, 'everything_echo', { message: 'hello' }, await mcp.context());
     expect(echo).toEqual({ content: 'Echo: hello' });
     const env = await callTool(source, 'everything_get-env', {}, await mcp.context());
-    const given = JSON.parse(String(env.content)) as Record<string, string>;
+    const given = JSON.parse(textOf(env.content)) as Record<string, string>;
     expect(given).toMatchObject({ GIVEN: process.env['HOME'], OWN: 'yes' });
     expect(Object.keys(given)).not.toContain('JEST_WORKER_ID');
 
@@ -87,10 +88,10 @@ describe('real servers', () => {
         expect(wrong.content).toMatch(/^Error: .*(invalid|expected)/is);
 
         const image = await call('get-tiny-image', {});
-        const [, path = ''] = /saved as (\S+\.png); view_image shows it/.exec(String(image.content)) ?? [];
+        const [, path = ''] = /saved as (\S+\.png); view_image shows it/.exec(textOf(image.content)) ?? [];
         expect(path).toMatch(/^\/mnt\/user-data\/outputs\/mcp\/every_get-tiny-image-[0-9a-f]{8}-1\.png$/);
         expect(mcp.sandbox.files.get(path)?.slice(1, 4)).toBe('PNG');
-        expect(String(image.content).length).toBeLessThan(1_000);
+        expect(textOf(image.content).length).toBeLessThan(1_000);
 
         const resource = await call('get-resource-reference', { resourceType: 'Text', resourceId: 1 });
         expect(resource.content).toMatch(/\[resource demo:\S+ \(text\/plain\)\]\n.*Resource 1/s);

@@ -78,10 +78,10 @@ function endpointOf(server: McpServer): Endpoint | string {
   if (!isGiven(url)) return `url: a server of type ${kind} needs one`;
   const fault = url.startsWith('$') ? undefined : urlFault(url);
   if (fault !== undefined) return `url: ${fault}`;
-  const used = oauth !== undefined && oauth !== null && oauth.enabled ? oauth : undefined;
-  if (used?.grant_type === 'refresh_token' && !isGiven(used.refresh_token))
+  if (oauth?.enabled !== true) return { kind, url, headers };
+  if (oauth.grant_type === 'refresh_token' && !isGiven(oauth.refresh_token))
     return 'oauth.refresh_token: the grant refresh_token needs one';
-  return { kind, url, headers, ...(used === undefined ? {} : { oauth: used }) };
+  return { kind, url, headers, oauth };
 }
 
 const isGiven = (text: string | null | undefined): text is string => typeof text === 'string' && text !== '';

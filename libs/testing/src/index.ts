@@ -30,7 +30,7 @@ export {
 } from './fake-run.js';
 export { FORBIDDEN_URLS } from './forbidden-urls.js';
 export { callTool, type McpFixture, mcpFixture, toolsByName } from './mcp-fixture.js';
-export { mcpProgram, type McpHttpServer, startMcpServer } from './mcp-server.js';
+export { mcpProgram, startMcpServer } from './mcp-server.js';
 export { startNats } from './nats.js';
 export { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from './otlp-receiver.js';
 export { startProxy, type TestProxy } from './proxy.js';

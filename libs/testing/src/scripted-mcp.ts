@@ -4,7 +4,6 @@ import { createServer, type IncomingMessage, type Server as HttpServer, type Ser
 import type { AddressInfo } from 'node:net';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   CallToolRequestSchema,
   type CallToolResult,
@@ -115,7 +114,7 @@ class Script {
       if (tool === undefined) throw new Error(`no tool ${params.name}`);
       return await tool.call(params.arguments ?? {});
     });
-    await server.connect(transport as Transport);
+    await server.connect(transport);
     return transport;
   }
 }
