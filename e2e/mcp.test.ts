@@ -6,6 +6,7 @@ import {
   type ScriptedMcp,
   startMcpServer,
   startScriptedMcp,
+  startTokenServer,
   textResult,
   type TestService,
   waitFor,
@@ -45,7 +46,11 @@ describe('MCP servers over the real stack', () => {
       runners: 2,
       pools: 1,
       config: `mcp:\n  api_hosts: ["127.0.0.1:${scripted.port}"]\ntool_search: {enabled: false}\n`,
-      env: { CARIBOU_EXTENSIONS_CONFIG: join(folder, 'extensions_config.json'), MCP_TEST_SECRET: 'never to be seen' },
+      env: {
+        CARIBOU_EXTENSIONS_CONFIG: join(folder, 'extensions_config.json'),
+        MCP_TEST_SECRET: 'never to be seen',
+        MCP_TEST_FIRST: 'first',
+      },
     });
     client = stack.client();
   });
@@ -177,6 +182,48 @@ describe('MCP servers over the real stack', () => {
     expect(stack.output()).toMatch(/"server":"inside"[^\n]*may not be reached/);
     expect(stack.output()).toMatch(/"server":"metadata"[^\n]*may not be reached/);
     await config('PUT', { mcp_servers });
+  });
+
+  test('access tokens are fetched anew before they expire, by all processes together', async () => {
+    const issued = new Map<string, number>();
+    const refused: unknown[] = [];
+    const tokens = await startTokenServer(({ refresh_token }, count) => {
+      const isGood = refresh_token === (count === 1 ? 'first' : `refresh-${count - 1}`);
+      if (!isGood) return { status: 400, body: {} };
+      issued.set(`Bearer token-${count}`, performance.now());
+      return { body: { access_token: `token-${count}`, expires_in: 6, refresh_token: `refresh-${count}` } };
+    });
+    const secured = await startScriptedMcp({
+      tools: { ask: { call: () => textResult('let in') } },
+      isAuthorized: (authorization = '') => {
+        const isAlive = performance.now() - (issued.get(authorization) ?? -Infinity) < 6_000;
+        if (!isAlive) refused.push(authorization);
+        return isAlive;
+      },
+    });
+    try {
+      const oauth = {
+        token_url: tokens.url,
+        grant_type: 'refresh_token',
+        client_id: 'me',
+        refresh_token: '$MCP_TEST_FIRST',
+      };
+      writeServers({ secured: { type: 'http', url: secured.url, oauth } });
+      await waitFor(async () => (await run(callLine('secured_ask', {})))[0] === 'let in' && tokens.forms.length > 2, {
+        what: 'the third token',
+        timeoutMs: 60_000,
+      });
+
+      expect(refused).toEqual([]);
+      expect(tokens.forms.slice(0, 3).map((form) => form['refresh_token'])).toEqual([
+        'first',
+        'refresh-1',
+        'refresh-2',
+      ]);
+    } finally {
+      writeServers({});
+      await Promise.all([tokens.close(), secured.close()]);
+    }
   });
 
   test('kill -9 during a call that has an effect: it is not made again, and the agent is told that its outcome is unknown', async () => {

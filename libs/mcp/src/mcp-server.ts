@@ -91,7 +91,7 @@ export class McpServer {
   async close(): Promise<void> {
     this.closing.abort(new Error('the server was taken out of the configuration'));
     clearTimeout(this.timer);
-    await Promise.all([this.session?.close(), this.loading]);
+    await Promise.all([this.session?.leave(), this.loading]);
   }
 
   private get closed(): boolean {

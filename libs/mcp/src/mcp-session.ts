@@ -7,6 +7,7 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
+import { failureKind } from './call-failure.js';
 import type { OpenedTransport } from './open-transport.js';
 
 export interface CallLimits {
@@ -31,6 +32,7 @@ const Page = z.object({ tools: z.array(z.unknown()), nextCursor: z.string().max(
 const MAX_PAGES = 50;
 const PING_TIMEOUT_MS = 5_000;
 const CLOSE_TIMEOUT_MS = 6_000;
+const LEAVE_TIMEOUT_MS = 2_000;
 
 /** Results are not checked against schemas of the server: models read them, no program. */
 const noValidator = {
@@ -44,7 +46,10 @@ export class McpSession {
   private probing = false;
   private onChange: () => void = () => undefined;
 
-  private constructor(private readonly client: Client) {
+  private constructor(
+    private readonly client: Client,
+    private readonly goodbye: () => Promise<void>,
+  ) {
     this.ended = new Promise((resolve) => {
       client.onclose = () => {
         this.isOver = true;
@@ -56,9 +61,9 @@ export class McpSession {
   }
 
   /** @throws what kept the server from answering, DeadlineError after `timeoutMs`, the signal's reason */
-  static async open({ transport }: OpenedTransport, { timeoutMs, signal }: Opening): Promise<McpSession> {
+  static async open({ transport, goodbye }: OpenedTransport, { timeoutMs, signal }: Opening): Promise<McpSession> {
     const client = new Client({ name: 'caribou', version: '0.1.0' }, { jsonSchemaValidator: noValidator });
-    const session = new McpSession(client);
+    const session = new McpSession(client, goodbye);
     try {
       await within(timeoutMs, client.connect(transport, { timeout: timeoutMs }), signal);
       return session;
@@ -114,6 +119,12 @@ export class McpSession {
     });
   }
 
+  /** Ends the connection of its own will: the server may forget the session. Bounded; never rejects. */
+  async leave(): Promise<void> {
+    if (!this.isOver) await within(LEAVE_TIMEOUT_MS, this.goodbye()).catch(() => undefined);
+    await this.close();
+  }
+
   /** Ends the connection; what is under way fails. Bounded; never rejects. */
   async close(): Promise<void> {
     this.isOver = true;
@@ -131,8 +142,8 @@ export class McpSession {
     this.probing = true;
     try {
       await this.client.ping({ timeout: PING_TIMEOUT_MS });
-    } catch {
-      await this.close();
+    } catch (cause) {
+      if (failureKind(cause) !== 'answered') await this.close();
     } finally {
       this.probing = false;
     }

@@ -36,8 +36,12 @@ afterEach(async () => {
   await server.close();
 });
 
+let cancelled = false;
 const held: ScriptedTool = {
-  call: () => new Promise((resolve) => open.push(() => resolve(textResult('at last')))),
+  call: (_, signal) => {
+    signal.addEventListener('abort', () => (cancelled = true));
+    return new Promise((resolve) => open.push(() => resolve(textResult('at last'))));
+  },
 };
 const plain: ScriptedTool = { call: () => textResult('done') };
 
@@ -190,6 +194,7 @@ describe('sessions', () => {
     const small = mcp.process({ maxSessions: 1 });
     for (const context of [a, b, a]) await callTool(small, 's_act', {}, context);
     expect(server.sessions).toBe(3 + 1 + 3);
+    await waitFor(() => server.openSessions === 3 + 1 + 1, { what: 'the server to be told of sessions that went' });
   });
 
   test('when all are in use a further call is refused', async () => {
@@ -234,6 +239,7 @@ describe('the end of a run', () => {
     run.abort(new RunCancelled('interrupt'));
 
     await expect(call).rejects.toThrow('run cancelled');
+    await waitFor(() => cancelled, { what: 'the server to hear of it' });
   });
 
   test('a process that stops keeps the outcome that still comes for the one that goes on', async () => {

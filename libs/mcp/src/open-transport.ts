@@ -6,7 +6,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { AccessTokens, authorizedFetch } from './access-tokens.js';
 import { type Fetch, limitedFetch } from './limited-fetch.js';
-import { resolvedEndpoint, type Variable } from './resolved-endpoint.js';
+import { resolvedEndpoint, toldFailure, type Variable } from './resolved-endpoint.js';
 import type { Endpoint, ServerSettings } from './server-settings.js';
 
 export interface TransportParts {
@@ -23,6 +23,8 @@ export interface TransportParts {
 /** A transport that is not started, and what must not be told of it. */
 export interface OpenedTransport {
   readonly transport: Transport;
+  /** Tells the server that its session is not needed any more. */
+  readonly goodbye: () => Promise<void>;
   readonly hidden: readonly string[];
 }
 
@@ -42,9 +44,10 @@ export function transportOpener(settings: ServerSettings, parts: TransportParts)
           { event: 'mcp.variable', server: settings.name, name },
           'a variable that is named is not set',
         );
-      if (endpoint.kind === 'stdio') return { transport: program(endpoint, settings, parts), hidden };
+      if (endpoint.kind === 'stdio')
+        return { transport: program(endpoint, { settings, parts, hidden }), goodbye: () => Promise.resolve(), hidden };
       const base = settings.origin === 'operator' ? parts.operatorFetch : parts.apiFetch;
-      return { transport: overHttp(endpoint, withToken(endpoint, base, { tokens, parts })), hidden };
+      return { ...overHttp(endpoint, withToken(endpoint, base, { tokens, parts })), hidden };
     },
   };
 }
@@ -52,10 +55,12 @@ export function transportOpener(settings: ServerSettings, parts: TransportParts)
 type HttpEndpoint = Exclude<Endpoint, { readonly kind: 'stdio' }>;
 
 /** Redirects are followed within the server's origin only, which is the SDK's rule: headers hold secrets. */
-function overHttp({ kind, url, headers }: HttpEndpoint, fetch: Fetch): Transport {
+function overHttp({ kind, url, headers }: HttpEndpoint, fetch: Fetch): Pick<OpenedTransport, 'transport' | 'goodbye'> {
   const options = { fetch: limitedFetch(fetch), requestInit: { headers } };
-  const Kind = kind === 'sse' ? SSEClientTransport : StreamableHTTPClientTransport;
-  return new Kind(new URL(url), options);
+  if (kind === 'sse')
+    return { transport: new SSEClientTransport(new URL(url), options), goodbye: () => Promise.resolve() };
+  const transport = new StreamableHTTPClientTransport(new URL(url), options);
+  return { transport, goodbye: () => transport.terminateSession() };
 }
 
 interface Tokens {
@@ -74,19 +79,22 @@ function withToken({ oauth }: HttpEndpoint, fetch: Fetch, { tokens, parts }: Tok
   return authorizedFetch(fetch, known);
 }
 
-/** Of a line that a server writes to its standard error. */
-const MAX_LINE_CHARS = 1_000;
+interface ProgramFacts {
+  readonly settings: ServerSettings;
+  readonly parts: TransportParts;
+  readonly hidden: readonly string[];
+}
 
 /** The program gets PATH, HOME and the like, and its own `env`; nothing else of this process's environment. */
 function program(
   { command, args, env }: Extract<Endpoint, { readonly kind: 'stdio' }>,
-  { name }: ServerSettings,
-  { logger }: TransportParts,
+  { settings, parts, hidden }: ProgramFacts,
 ): Transport {
   const transport = new StdioClientTransport({ command, args: [...args], env, stderr: 'pipe' });
+  const { name: server } = settings;
   transport.stderr?.on('data', (data: Buffer) =>
-    logger.debug(
-      { event: 'mcp.stderr', server: name, text: data.toString().slice(0, MAX_LINE_CHARS) },
+    parts.logger.debug(
+      { event: 'mcp.stderr', server, text: toldFailure(data.toString(), hidden) },
       'stderr of a server',
     ),
   );

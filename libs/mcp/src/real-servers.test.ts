@@ -104,7 +104,7 @@ describe('real servers', () => {
 
   test('a server that is broken, silent or wrong leaves the others as they are', async () => {
     mcp.writeFile({
-      good: program('server-everything', 'stdio'),
+      good: { ...program('server-everything', 'stdio'), session_init_timeout: 60 },
       gone: { type: 'http', url: 'http://127.0.0.1:9/mcp' },
       missing: { command: '/no/such/program' },
       ends: { command: process.execPath, args: ['-e', ''] },
@@ -113,7 +113,7 @@ describe('real servers', () => {
       wrong: { type: 'http' },
       off: { enabled: false, command: '/never/started' },
     });
-    const source = mcp.process({ loadWaitMs: 8_000, connectTimeoutMs: 2_000 });
+    const source = mcp.process({ loadWaitMs: 60_000, connectTimeoutMs: 2_000 });
     const names = [...(await toolsByName(source)).keys()];
 
     expect(names).toContain('good_echo');

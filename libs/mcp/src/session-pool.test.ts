@@ -9,6 +9,9 @@ const clock: Clock = { ...systemClock, monotonicMs: () => nowMs };
 
 class FakeSession {
   over = false;
+  leave(): Promise<void> {
+    return this.close();
+  }
   close(): Promise<void> {
     this.over = true;
     return Promise.resolve();

@@ -60,7 +60,7 @@ export class SessionPool {
     await Promise.all(
       entries.map(({ session }) =>
         session.then(
-          (opened) => opened.close(),
+          (opened) => opened.leave(),
           () => undefined,
         ),
       ),
@@ -104,7 +104,7 @@ export class SessionPool {
   private end({ session }: Entry): void {
     session
       .then(
-        (opened) => opened.close(),
+        (opened) => opened.leave(),
         () => undefined,
       )
       .catch(() => undefined);

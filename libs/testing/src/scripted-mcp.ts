@@ -16,7 +16,8 @@ export interface ScriptedTool {
   readonly description?: string;
   readonly readOnly?: boolean;
   readonly inputSchema?: Tool['inputSchema'];
-  call(args: Readonly<Record<string, unknown>>): CallToolResult | Promise<CallToolResult>;
+  /** The signal aborts when the client cancels the call. */
+  call(args: Readonly<Record<string, unknown>>, signal: AbortSignal): CallToolResult | Promise<CallToolResult>;
 }
 
 export interface ScriptedMcp {
@@ -28,6 +29,8 @@ export interface ScriptedMcp {
   readonly authorizations: readonly (string | undefined)[];
   /** How many sessions were opened. */
   readonly sessions: number;
+  /** How many of them are known still. */
+  readonly openSessions: number;
   /** Changes the tools, and tells the sessions. */
   setTools(tools: Readonly<Record<string, ScriptedTool>>): Promise<void>;
   /** Forgets all sessions, as a server that restarts does. */
@@ -63,6 +66,9 @@ export async function startScriptedMcp(options: ScriptedMcpOptions): Promise<Scr
     authorizations: script.authorizations,
     get sessions() {
       return script.opened;
+    },
+    get openSessions() {
+      return script.sessions.size;
     },
     setTools: (tools) => script.setTools(tools),
     forgetSessions: () => script.sessions.clear(),
@@ -106,13 +112,14 @@ class Script {
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => void this.sessions.set(id, { transport, server }),
+      onsessionclosed: (id) => void this.sessions.delete(id),
     });
     server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: Object.entries(this.tools).map(listed) }));
-    server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
+    server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
       this.calls.push(params.name);
       const tool = this.tools[params.name];
       if (tool === undefined) throw new Error(`no tool ${params.name}`);
-      return await tool.call(params.arguments ?? {});
+      return await tool.call(params.arguments ?? {}, signal);
     });
     await server.connect(transport);
     return transport;
