@@ -2,6 +2,8 @@ import { modelGateLimits } from '@caribou/agent';
 import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { type AgentMiddleware, type Logger, systemClock } from '@caribou/core';
+import { documentConverter } from '@caribou/documents';
+import { webReach } from '@caribou/egress';
 import type { HealthCheck } from '@caribou/nest';
 import { createModelCatalog } from '@caribou/models';
 import { createMetrics, type Metrics, type Tracing } from '@caribou/observability';
@@ -15,6 +17,7 @@ import {
   redisRunStore,
   redisSandboxRegistry,
 } from '@caribou/state';
+import { webTools } from '@caribou/web';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { afterCancel, leadAgent } from './lead-agent/lead-agent.js';
 import { connectSubagents } from './lead-agent/subagents.js';
@@ -51,6 +54,9 @@ export interface RunnerExtras {
   readonly custom: readonly AgentMiddleware[];
   readonly tracing: Tracing;
 }
+
+/** Pages that are made Markdown of at once, each in a process, and those that may wait. */
+const PAGES = { maxAtOnce: 4, maxWaiting: 128 };
 
 /** Connects to Redis and NATS in the background, both for ever, and puts the runner together. */
 export function connectParts(config: Config, logger: Logger, { custom, tracing }: RunnerExtras): RunnerParts {
@@ -91,7 +97,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
         sandbox,
         conversions: redisConversions(redis),
         subagents: subagents.port,
-        sources: [],
+        sources: [webTools(config.web, { reach: webReach, pages: documentConverter(PAGES) })],
         custom,
       },
       config,

@@ -3,6 +3,8 @@ import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@car
 import type { Config } from '@caribou/config';
 import { BugError, taskIds } from '@caribou/contracts';
 import { type AgentMiddleware, type Logger, type SandboxPort, systemClock } from '@caribou/core';
+import { documentConverter } from '@caribou/documents';
+import { webReach } from '@caribou/egress';
 import type { HealthCheck } from '@caribou/nest';
 import { createModelCatalog } from '@caribou/models';
 import { createMetrics, type Metrics, type Tracing } from '@caribou/observability';
@@ -16,6 +18,7 @@ import {
   redisTaskSlots,
   taskPart,
 } from '@caribou/state';
+import { webTools } from '@caribou/web';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { borrowedSandbox } from './borrowed-sandbox.js';
 import { HeldTasks } from './held-tasks.js';
@@ -54,6 +57,9 @@ export interface PoolExtras {
   readonly tracing: Tracing;
 }
 
+/** Pages that are made Markdown of at once, each in a process, and those that may wait. */
+const PAGES = { maxAtOnce: 4, maxWaiting: 128 };
+
 /** Connects to Redis and NATS in the background, both for ever, and puts the pool together. */
 export function connectParts(config: Config, logger: Logger, { custom, tracing }: PoolExtras): PoolParts {
   const { clocks } = config;
@@ -87,7 +93,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
         models: createModelCatalog(config.models, { clocks, logger }),
         gate: redisModelGate(redis, { ...modelGateLimits(config.chain), logger }),
         sandbox: parentsSandbox({ redis, bus, held, config, logger }),
-        sources: [],
+        sources: [webTools(config.web, { reach: webReach, pages: documentConverter(PAGES) })],
         custom,
       },
       config,

@@ -5,3 +5,4 @@ export { type EgressRule, parseEgressRule } from './egress-rules.js';
 export { formatTarget } from './host-name.js';
 export type { EgressEntry } from './proxied-connection.js';
 export { safeFetch } from './safe-fetch.js';
+export { webReach } from './web-reach.js';

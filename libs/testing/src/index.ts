@@ -55,5 +55,6 @@ export {
 } from './sample-documents.js';
 export { callOfTask, type SampleTask, sampleTask } from './sample-task.js';
 export { startService, type TestService } from './service.js';
+export { json, redirectTo, type Site, type SiteRequest, type SiteRoute, startSite } from './site.js';
 export { transcriptFaults } from './transcript-validator.js';
 export { waitFor } from './wait-for.js';
