@@ -214,6 +214,23 @@ describe('safeFetch', () => {
     await expect(response.text()).rejects.toThrow('is larger than 100000 bytes');
   });
 
+  test.each(['at once', 'after a piece'])('closes the connection of a body that nobody wants, %s', async (when) => {
+    let closed: () => void = () => undefined;
+    const gone = new Promise<void>((resolve) => (closed = resolve));
+    const site = await siteWith({
+      '/': (_, response) => {
+        response.once('close', closed);
+        response.write('the first piece');
+      },
+    });
+    const response = await fetchFor([site])(`http://a.test:${site.port}/`);
+    const reader = response.body?.getReader();
+    if (when === 'after a piece') await reader?.read();
+    await reader?.cancel();
+
+    await gone;
+  });
+
   test('does not wait longer than it may, for the head or for the body', async () => {
     const site = await siteWith({
       '/silent': () => undefined,

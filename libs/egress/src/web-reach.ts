@@ -8,7 +8,7 @@ const MAX_BYTES = 5 * 1024 * 1024;
 /** The way out for web tools: public hosts, and those of the rules wherever they lie. Callers set the time by their signal. */
 export function webReach(rules: readonly string[]): {
   readonly fetch: ReturnType<typeof safeFetch>;
-  check(url: string): Promise<void>;
+  readonly check: (url: string) => Promise<void>;
 } {
   const open = rules.map(parseEgressRule);
   return { fetch: safeFetch({ open, maxBytes: MAX_BYTES }), check: (url) => checkUrl(url, { open }) };

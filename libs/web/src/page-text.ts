@@ -32,8 +32,10 @@ function decoderFor(label: string | undefined): TextDecoder {
   try {
     return new TextDecoder(label ?? 'utf-8');
   } catch (error) {
-    // An encoding that nobody knows.
-    if (error instanceof RangeError) return new TextDecoder();
+    if (isUnknownEncoding(error)) return new TextDecoder();
     throw error;
   }
 }
+
+const isUnknownEncoding = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && 'code' in error && error.code === 'ERR_ENCODING_NOT_SUPPORTED';

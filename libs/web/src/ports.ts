@@ -4,7 +4,7 @@ import type { SafeFetch } from '@caribou/core';
 export interface WebReach {
   readonly fetch: SafeFetch;
   /** Resolves when a URL may be fetched, for those who have a provider fetch it. @throws AppError that says why not */
-  check(url: string): Promise<void>;
+  readonly check: (url: string) => Promise<void>;
 }
 
 export interface WebPorts {
