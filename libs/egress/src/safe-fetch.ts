@@ -90,7 +90,7 @@ function bounded(answer: RawResponse, { url, method }: Hop, call: Call): Respons
   return response;
 }
 
-type Reader = ReturnType<NonNullable<RawResponse['body']>['getReader']>;
+type Reader = ReadableStreamDefaultReader<unknown>;
 
 function boundedBody(reader: Reader, url: URL, call: Call): ReadableStream<Uint8Array> {
   const { maxBytes } = call.settings;

@@ -72,6 +72,7 @@ describe('web_fetch, direct', () => {
   test('gives the first 4096 characters, and no half of one', async () => {
     const text = `${'x'.repeat(4086)}😀${'y'.repeat(5000)}`;
     const { content } = await fetchedDirectly({ '/': page(text) });
+    site?.stop();
     const { content: longer } = await fetchedDirectly({ '/': page(text) }, '/', { maxChars: 8000 });
 
     expect(content).toBe(`# Title\n\n${'x'.repeat(4086)}`);
