@@ -1,4 +1,5 @@
 import { UnavailableError } from '@caribou/contracts';
+import { waitFor } from '@caribou/testing';
 import { inTurn } from './in-turn.js';
 
 describe('inTurn', () => {
@@ -24,6 +25,7 @@ describe('inTurn', () => {
     await expect(results[1]).rejects.toThrow('b');
     asked[0]?.answer();
     expect(await results[0]).toEqual(['a']);
+    await waitFor(() => asked.length === 4, { what: 'the next two names' });
     expect(asked.map(({ host }) => host)).toEqual(['a', 'b', 'c', 'd']);
     for (const { answer } of asked) answer();
     expect((await settled).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
