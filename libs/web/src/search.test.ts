@@ -1,4 +1,5 @@
 import { loadConfig, Secret, type WebSearchConfig } from '@caribou/config';
+import { UnavailableError } from '@caribou/contracts';
 import type { ToolContext, ToolOutcome } from '@caribou/core';
 import { webReach } from '@caribou/egress';
 import { fakeRun, json, redirectTo, type Site, type SiteRoute, startSite } from '@caribou/testing';
@@ -244,9 +245,11 @@ describe('web_search by any provider', () => {
     const defaults = loadConfig({ CARIBOU_CONFIG: '/dev/null' }, '/').web.search;
     const config = { ...defaults, ...searxng, baseUrl: `http://127.0.0.1:${site.port}` };
     const call = webSearchTool(config, { reach: webReach }).invoke({ query: 'x' }, contextOf(run));
-    run.abort(new Error('cancelled'));
+    // Of a kind that would be an answer when the web gave it.
+    const reason = new UnavailableError('cancelled');
+    run.abort(reason);
 
-    await expect(call).rejects.toThrow('cancelled');
+    await expect(call).rejects.toBe(reason);
   });
 
   test('refuses a search for nothing, and says which field', async () => {
