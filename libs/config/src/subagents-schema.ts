@@ -94,6 +94,18 @@ export function subagentFaults(
   ];
 }
 
+/** The section without the models that were left out: their subagents have that of the agent that asks. */
+export function withoutModels(section: SubagentsFile, leftOut: ReadonlySet<string>): SubagentsFile {
+  const kept = <T extends { readonly model?: string | undefined }>(agents: Readonly<Record<string, T>>) =>
+    Object.fromEntries(
+      Object.entries(agents).map(([name, agent]) => [
+        name,
+        agent.model !== undefined && leftOut.has(agent.model) ? { ...agent, model: 'inherit' } : agent,
+      ]),
+    );
+  return { ...section, agents: kept(section.agents), custom_agents: kept(section.custom_agents) };
+}
+
 /** Skills of subagents are read and not used yet. */
 export const unusedSkills = ({ agents, custom_agents: custom }: SubagentsFile): readonly string[] =>
   (['agents', 'custom_agents'] as const).flatMap((key) =>
