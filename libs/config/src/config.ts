@@ -13,6 +13,7 @@ import type {
   UploadsFile,
 } from './file-schema.js';
 import type { Secret } from './secret.js';
+import type { WebConfig } from './web-config.js';
 
 export type ClocksConfig = CamelKeys<z.output<typeof ClocksFile>>;
 export type RunnerConfig = CamelKeys<z.output<typeof RunnerFile>>;
@@ -137,6 +138,7 @@ export interface Config {
   readonly sandbox: SandboxConfig;
   readonly commandRules: CommandRulesConfig;
   readonly uploads: UploadsConfig;
+  readonly web: WebConfig;
   /** In the order of the file; the first is the default. */
   readonly models: readonly ModelConfig[];
   readonly title: TitleConfig;

@@ -25,7 +25,9 @@ const words: Readonly<Record<string, Word>> = {
   channel_connections: { missing: 'put the messenger in front of the HTTP API' },
   acp_agents: { missing: `hand the work to subagents.custom_agents, or ${byMcp}` },
   guardrails: { missing: 'write a middleware with wrapToolCall (docs/custom-middleware.md), or use command_rules' },
-  authorization: { missing: 'CARIBOU_API_KEYS tells users and admins apart; further rules stand in front of the gateway' },
+  authorization: {
+    missing: 'CARIBOU_API_KEYS tells users and admins apart; further rules stand in front of the gateway',
+  },
   auth: { missing: 'sign-in is by CARIBOU_API_KEYS; put another one in front of the gateway' },
   scheduler: { missing: 'start runs from a cron job of your own over the HTTP API' },
   mcp_tasks: { missing: 'tools of MCP servers are called and awaited' },
@@ -43,7 +45,9 @@ const words: Readonly<Record<string, Word>> = {
   'sandbox.bash_output_max_chars': { elsewhere: 'the tool shows 20000 characters' },
   'sandbox.read_file_output_max_chars': { elsewhere: 'the tool shows 50000 characters' },
   'sandbox.ls_output_max_chars': { elsewhere: 'the tool shows 20000 characters' },
-  'sandbox.image': { missing: 'the image is of another kind of box; without `use`, image names one for the docker driver' },
+  'sandbox.image': {
+    missing: 'the image is of another kind of box; without `use`, image names one for the docker driver',
+  },
   'sandbox.allow_host_bash': { missing: 'commands never run on the host; remove the key' },
   'sandbox.mounts': { missing: 'boxes see the files of their thread only; upload what the agent shall read' },
   'sandbox.environment': { missing: 'commands have an environment of their own; set variables in the command' },

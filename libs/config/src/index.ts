@@ -11,3 +11,4 @@ export { ConfigError } from './config-error.js';
 export { loadConfig } from './load-config.js';
 export { BUILT_IN_SUBAGENTS, type SubagentsFile as SubagentsConfig } from './subagents-schema.js';
 export { Secret } from './secret.js';
+export type { WebConfig, WebFetchConfig, WebImagesConfig, WebSearchConfig } from './web-config.js';

@@ -27,6 +27,8 @@ import { type Environment, resolveReferences } from './references.js';
 import { Secret } from './secret.js';
 import { subagentFaults, unusedSkills, withoutModels } from './subagents-schema.js';
 import { readTools } from './tool-entries.js';
+import { toWeb } from './web-config.js';
+import { WebFile } from './web-schema.js';
 
 interface Reading {
   readonly env: Environment;
@@ -77,6 +79,7 @@ function compose({ fields, folder }: ConfigFile, reading: Reading): Config {
     sandbox: toSandbox(section(SandboxFile, 'sandbox', from)),
     commandRules: toCommandRules(section(CommandRulesFile, 'command_rules', from), findings),
     uploads: camelKeys(section(UploadsFile, 'uploads', from)),
+    web: toWeb(section(WebFile, 'web', from), reading),
     models,
     title: camelKeys(checkedModel(section(TitleFile, 'title', from), 'title', { read, findings })),
     tools,

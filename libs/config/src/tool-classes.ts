@@ -1,3 +1,5 @@
+import { FETCH_PROVIDERS, IMAGE_PROVIDERS, SEARCH_PROVIDERS } from './web-schema.js';
+
 /** Built-in tools that a list may name or leave out; those that steer the run are there in any case. */
 const listable = ['ls', 'glob', 'grep', 'read_file', 'write_file', 'str_replace', 'bash'] as const;
 const webTools = ['web_search', 'web_fetch', 'image_search'] as const;
@@ -20,11 +22,12 @@ const providers: Readonly<Record<WebTool, Readonly<Record<string, string>>>> = {
   image_search: { image_search: 'duckduckgo' },
 };
 
-/** For a person: the providers of a tool that the section `web` knows. */
-export const providersOf = (tool: WebTool): readonly string[] => [
-  ...(tool === 'web_fetch' ? ['direct'] : []),
-  ...new Set(Object.values(providers[tool])),
-];
+/** Where DeerFlow looks for a server that has no place of its own. */
+const defaultServers: Readonly<Record<string, string>> = { searxng: 'http://localhost:8088' };
+
+/** The providers of a tool. */
+export const providersOf = (tool: WebTool): readonly string[] =>
+  ({ web_search: SEARCH_PROVIDERS, web_fetch: FETCH_PROVIDERS, image_search: IMAGE_PROVIDERS })[tool];
 
 /** `src` in the first version of DeerFlow, `deerflow` in later ones. */
 const PATH = /^(?:src|deerflow)\.(?:(sandbox)|community\.(\w+))\.tools:(\w+)_tool$/;
@@ -61,14 +64,27 @@ const optionsOf: Readonly<Record<WebTool, ReadonlySet<string>>> = {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The options that the section `web` has, under their names there, and the others. */
-export function webOptions(tool: WebTool, given: Fields): { readonly taken: Fields; readonly left: Fields } {
+interface WebOptions {
+  /** Options that the section `web` has, under their names there. */
+  readonly taken: Fields;
+  readonly left: Fields;
+}
+
+export function webOptions(
+  { name: tool, provider }: Counterpart & { readonly name: WebTool },
+  given: Fields,
+): WebOptions {
   const isTaken = (name: string): boolean => optionsOf[tool].has(name);
   const entries = Object.entries(given);
+  const server = defaultServers[provider];
   return {
-    taken: Object.fromEntries(
-      entries.filter(([name]) => isTaken(name)).map(([name, value]) => [optionNames[name] ?? name, value]),
-    ),
+    taken: {
+      provider,
+      ...(server === undefined ? {} : { base_url: server }),
+      ...Object.fromEntries(
+        entries.filter(([name]) => isTaken(name)).map(([name, value]) => [optionNames[name] ?? name, value]),
+      ),
+    },
     left: Object.fromEntries(entries.filter(([name]) => !isTaken(name))),
   };
 }

@@ -34,8 +34,8 @@ interface Reading {
 
 /** What an entry came to; undefined: nothing, for a reason that was told. */
 type Found =
-  | { readonly kind: 'built in'; readonly name: string; readonly options: Fields }
-  | { readonly kind: 'web'; readonly name: WebTool; readonly provider: string; readonly options: Fields }
+  | { readonly kind: 'built in'; readonly name: string }
+  | { readonly kind: 'web'; readonly name: WebTool; readonly options: Fields }
   | { readonly kind: 'custom'; readonly tool: CustomToolConfig }
   | undefined;
 
@@ -61,15 +61,26 @@ export function readTools(file: Fields, reading: Reading): ToolsRead {
   const seen = new Set<string>();
   const read = list.map((item: unknown, index) => readEntry(item, `tools[${index}]`, { ...reading, seen }));
   const custom = read.flatMap(({ found }) => (found?.kind === 'custom' ? [found.tool] : []));
-  const ours = read.flatMap(({ found, group }) => (found === undefined || found.kind === 'custom' ? [] : [{ found, group }]));
+  const ours = read.flatMap(({ found, group }) =>
+    found === undefined || found.kind === 'custom' ? [] : [{ found, group }],
+  );
   const addsOnly = custom.length > 0 && custom.length === list.length;
   return {
     tools: {
       listed: addsOnly ? null : ours.map(({ found }) => found.name),
-      groups: Object.fromEntries(ours.flatMap(({ found, group }) => (group === undefined ? [] : [[found.name, group]]))),
+      groups: Object.fromEntries(
+        ours.flatMap(({ found, group }) => (group === undefined ? [] : [[found.name, group]])),
+      ),
       custom,
     },
-    file: { ...file, ...withWeb(file['web'], ours.map(({ found }) => found), reading.findings) },
+    file: {
+      ...file,
+      ...withWeb(
+        file['web'],
+        ours.map(({ found }) => found),
+        reading.findings,
+      ),
+    },
   };
 }
 
@@ -108,7 +119,10 @@ function entryOf({ name, group, use, ...given }: ToolEntry, key: string, reading
     return { kind: 'custom', tool: { ...tool, ...present({ group: group ?? undefined }) } };
   }
   if (use === undefined) {
-    if (isListable(name)) return { kind: 'built in', name, options: unused(given, key, findings) };
+    if (isListable(name)) {
+      tellUnused(given, key, findings);
+      return { kind: 'built in', name };
+    }
     findings.faults.push(`${key}.use: must be given: there is no built-in tool ${name}`);
     return undefined;
   }
@@ -117,10 +131,13 @@ function entryOf({ name, group, use, ...given }: ToolEntry, key: string, reading
     findings.warnings.push(`${key}: the tool ${name} is left out: ${whatToDo(use)}`);
     return undefined;
   }
-  if (known.provider === undefined) return { kind: 'built in', name: known.name, options: unused(given, key, findings) };
-  const { taken, left } = webOptions(known.name, given);
-  unused(left, key, findings);
-  return { kind: 'web', name: known.name, provider: known.provider, options: resolvedOptions(taken, key, reading) };
+  if (known.provider === undefined) {
+    tellUnused(given, key, findings);
+    return { kind: 'built in', name: known.name };
+  }
+  const { taken, left } = webOptions(known, given);
+  tellUnused(left, key, findings);
+  return { kind: 'web', name: known.name, options: resolvedOptions(taken, key, reading) };
 }
 
 function whatToDo(use: string): string {
@@ -139,11 +156,10 @@ function resolvedOptions(given: Fields, key: string, reading: EntryReading): Fie
   return isRecord(resolved) ? resolved : {};
 }
 
-/** Options that a tool of ours does not have; it has none. */
-function unused(given: Fields, key: string, findings: Findings): Fields {
+/** Options that our tool does not have. */
+function tellUnused(given: Fields, key: string, findings: Findings): void {
   const names = Object.keys(given);
   if (names.length > 0) findings.notices.push(`${key}: not used: ${names.join(', ')}`);
-  return {};
 }
 
 function checkGroups(value: unknown, findings: Findings): void {
@@ -161,7 +177,7 @@ function withWeb(section: unknown, found: readonly NonNullable<Found>[], finding
     if (tool.kind !== 'web') continue;
     const key = sectionOf[tool.name];
     if (key in own) findings.notices.push(`tools: provider and options of ${tool.name} are those of web.${key}`);
-    else read[key] = { provider: tool.provider, ...tool.options };
+    else read[key] = tool.options;
   }
   return Object.keys(read).length === 0 ? {} : { web: { ...own, ...read } };
 }
