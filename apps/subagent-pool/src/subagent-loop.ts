@@ -14,10 +14,12 @@ import {
   type ModelCatalog,
   type ModelGate,
   type ModelPort,
+  offeredTools,
   type RunContext,
   type SandboxPort,
   type ToolSource,
   toolsOfAll,
+  toolsOfGroups,
 } from '@caribou/core';
 import { type ChainOptions, deferredToolsSection, gatedModel, subagentChain } from '@caribou/middleware';
 import { type AgentLoop, taskSpecOf } from '@caribou/runs';
@@ -34,7 +36,7 @@ export interface SubagentPorts {
   readonly custom: readonly AgentMiddleware[];
 }
 
-export type SubagentConfig = Pick<Config, 'title' | 'commandRules' | 'chain'>;
+export type SubagentConfig = Pick<Config, 'title' | 'commandRules' | 'chain' | 'tools'>;
 
 /**
  * A subagent at work on one task: prompt and limits of its kind, tools that its parent has and its kind may use.
@@ -57,7 +59,8 @@ export function subagentLoop(
       throw new InvalidRequestError(`this subagent-pool knows no subagent '${claimed.run.assistant_id}'`);
     const model = models.get(spec.model);
     const builtIn = allTools[model.supportsVision ? 1 : 0] ?? [];
-    const tools = toolsOf(definition, spec, [...builtIn, ...(await toolsOfAll(sources, run, builtIn))]);
+    const all = [...builtIn, ...(await toolsOfAll(sources, run, builtIn))];
+    const tools = toolsOf(definition, spec, offeredTools(all, config.tools));
     const options = optionsOf(config, { definition, model, tools, quiet, custom });
     const chain = subagentChain({ sandbox, model, gate }, options);
     const offered = [...tools, ...chain.flatMap((middleware) => middleware.tools ?? [])];
@@ -79,7 +82,7 @@ export function subagentLoop(
 
 function toolsOf(definition: SubagentDefinition, spec: TaskSpec, all: readonly AnyTool[]): readonly AnyTool[] {
   const parentTools = new Set(spec.tools);
-  return all.filter(({ name }) => mayUse(definition, parentTools, name));
+  return toolsOfGroups(all, definition.toolGroups).filter(({ name }) => mayUse(definition, parentTools, name));
 }
 
 interface Assembly {

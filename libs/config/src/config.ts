@@ -110,8 +110,8 @@ export interface CustomToolConfig {
 
 /** What `tools` and `tool_groups` say. */
 export interface ToolsConfig {
-  /** Names of those built-in tools that agents are offered, of the ones that can be listed; null: all. */
-  readonly listed: readonly string[] | null;
+  /** Names of built-in tools that the list leaves out. */
+  readonly hidden: readonly string[];
   /** Groups that the file gives to built-in tools, by name; the others keep their own. */
   readonly groups: Readonly<Record<string, string>>;
   readonly custom: readonly CustomToolConfig[];

@@ -56,9 +56,7 @@ describe("a configuration in DeerFlow's format", () => {
   });
 
   test('has those of our tools that it lists, and its web providers', () => {
-    expect(config.tools.listed).toEqual([
-      ...['web_search', 'web_fetch', 'ls', 'read_file', 'grep', 'write_file', 'bash'],
-    ]);
+    expect(config.tools.hidden).toEqual(['glob', 'str_replace', 'image_search']);
     expect(config.tools.groups).toMatchObject({ web_search: 'web', grep: 'file:read', bash: 'bash' });
     expect(config.web.search).toMatchObject({ provider: 'duckduckgo', maxResults: 7, safeSearch: 'off' });
     expect(config.web.fetch).toMatchObject({ provider: 'jina', timeoutSeconds: 20 });
@@ -134,6 +132,7 @@ models:
 });
 
 describe('tools', () => {
+  const all = ['ls', 'glob', 'grep', 'read_file', 'write_file', 'str_replace', 'bash', 'web_search', 'web_fetch'];
   const own =
     '{name: order_status, group: shop, use: "./shop.mjs#orderStatus", api_key: $SHOP_KEY, limits: {per_day: 5}}';
 
@@ -148,13 +147,15 @@ describe('tools', () => {
   });
 
   test.each([
-    ['no list: all that are built in', '', null],
-    ['only own ones: those besides', `tools: [${own}]`, null],
+    ['no list: all that are built in', '', all],
+    ['only own ones: those besides', `tools: [${own}]`, all],
     ['an empty list: none', 'tools: []', []],
     ['own ones and some that are built in', `tools: [${own}, {name: bash}, {name: web_fetch}]`, ['bash', 'web_fetch']],
     ['only one without counterpart: none', 'tools: [{name: x, use: "a.b:c"}]', []],
   ])('%s', (_what, yaml, listed) => {
-    expect(load(yaml, { SHOP_KEY: 'k' }).tools.listed).toEqual(listed);
+    const { hidden } = load(yaml, { SHOP_KEY: 'k' }).tools;
+
+    expect(all.filter((name) => !hidden.includes(name))).toEqual(listed);
   });
 
   test("the paths of DeerFlow's first version mean the same", () => {
@@ -166,7 +167,7 @@ describe('tools', () => {
   - {name: image_search, group: web, use: 'src.community.image_search.tools:image_search_tool'}`,
       { TAVILY: 'tv' },
     );
-    expect(tools.listed).toEqual(['bash', 'web_search', 'web_fetch', 'image_search']);
+    expect(tools.hidden).toEqual(['ls', 'glob', 'grep', 'read_file', 'write_file', 'str_replace']);
     expect(web.search).toMatchObject({ provider: 'tavily', maxResults: 3 });
     expect([web.search.apiKey?.reveal(), web.fetch.apiKey?.reveal()]).toEqual(['tv', 'fc']);
   });
@@ -180,7 +181,8 @@ describe('tools', () => {
       expect.stringMatching(/^tools\[0\]: .*exa.* one of the providers duckduckgo, tavily, searxng, firecrawl/),
       expect.stringMatching(/^tools\[2\]: left out: an earlier entry is the tool bash/),
     ]);
-    expect(tools.listed).toEqual(['bash']);
+    expect(tools.hidden).not.toContain('bash');
+    expect(tools.hidden).toContain('web_search');
   });
 
   test('the section web wins over the list, and SearXNG is looked for where DeerFlow does', () => {
@@ -212,7 +214,7 @@ describe('keys without a counterpart', () => {
     const { warnings } = load(
       'guardrails: {enabled: true}\nchannels: {slack: {enabled: true}}\nsandbox: {mounts: [{host_path: /x}], colour: red}\nmodles: []',
     );
-    expect(keysOf(warnings).sort()).toEqual(['channels', 'guardrails', 'modles', 'sandbox.colour', 'sandbox.mounts']);
+    expect([...keysOf(warnings)].sort()).toEqual(['channels', 'guardrails', 'modles', 'sandbox.colour', 'sandbox.mounts']);
     for (const line of warnings) expect(line).toMatch(/: not used: there is no (counterpart|such key).*[;:] ./);
   });
 

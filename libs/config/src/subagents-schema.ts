@@ -31,6 +31,7 @@ const CustomAgent = z.object({
   description: z.string().min(1).max(2_000),
   system_prompt: z.string().min(1).max(100_000),
   tools: ToolNames.nullish(),
+  tool_groups: ToolNames.nullish(),
   disallowed_tools: ToolNames.default(['task', 'ask_clarification', 'present_files']),
   skills: z.array(z.string()).nullish(),
   model: z.string().min(1).default('inherit'),
@@ -65,8 +66,8 @@ export const SubagentsFile = z
       .record(AgentName, CustomAgent)
       .default({})
       .describe(
-        'Your own kinds: {name: {description, system_prompt, tools, disallowed_tools, model, max_turns, timeout_seconds}}; ' +
-          'without tools they have all of the agent that asks',
+        'Your own kinds: {name: {description, system_prompt, tools, tool_groups, disallowed_tools, model, max_turns, ' +
+          'timeout_seconds}}; without tools and tool_groups they have all of the agent that asks',
       ),
   })
   .describe('Subagents');

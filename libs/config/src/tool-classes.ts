@@ -1,13 +1,13 @@
 import { FETCH_PROVIDERS, IMAGE_PROVIDERS, SEARCH_PROVIDERS } from './web-schema.js';
 
-/** Built-in tools that a list may name or leave out; those that steer the run are there in any case. */
-const listable = ['ls', 'glob', 'grep', 'read_file', 'write_file', 'str_replace', 'bash'] as const;
+const sandboxTools = ['ls', 'glob', 'grep', 'read_file', 'write_file', 'str_replace', 'bash'] as const;
 const webTools = ['web_search', 'web_fetch', 'image_search'] as const;
 
 export type WebTool = (typeof webTools)[number];
-type SandboxTool = (typeof listable)[number];
+type SandboxTool = (typeof sandboxTools)[number];
 
-export const isListable = (name: string): boolean => [...listable, ...webTools].some((known) => known === name);
+/** Names of built-in tools that a list may leave out; those that steer the run are there in any case. */
+export const LISTABLE: readonly string[] = [...sandboxTools, ...webTools];
 
 export const isWebTool = (name: string): WebTool | undefined => webTools.find((known) => known === name);
 
@@ -36,7 +36,7 @@ const PATH = /^(?:src|deerflow)\.(?:(sandbox)|community\.(\w+))\.tools:(\w+)_too
 export function counterpartOf(use: string): Counterpart | undefined {
   const [, sandbox, community, name = ''] = PATH.exec(use) ?? [];
   if (sandbox !== undefined) {
-    const found = listable.find((known) => known === name);
+    const found = sandboxTools.find((known) => known === name);
     return found === undefined ? undefined : { name: found };
   }
   const tool = isWebTool(name);

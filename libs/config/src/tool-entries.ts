@@ -6,7 +6,7 @@ import { addIssues, type Findings, isRecord } from './findings.js';
 import { present } from './present.js';
 import { type Environment, resolveReferences } from './references.js';
 import { Secret } from './secret.js';
-import { counterpartOf, isListable, isWebTool, providersOf, type WebTool, webOptions } from './tool-classes.js';
+import { counterpartOf, isWebTool, LISTABLE, providersOf, type WebTool, webOptions } from './tool-classes.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -51,7 +51,7 @@ export interface ToolsRead {
  */
 export function readTools(file: Fields, reading: Reading): ToolsRead {
   checkGroups(file['tool_groups'], reading.findings);
-  const all: ToolsRead = { tools: { listed: null, groups: {}, custom: [] }, file };
+  const all: ToolsRead = { tools: { hidden: [], groups: {}, custom: [] }, file };
   const list: unknown = file['tools'];
   if (list === undefined || list === null) return all;
   if (!Array.isArray(list) || list.length > MAX_ENTRIES) {
@@ -67,7 +67,7 @@ export function readTools(file: Fields, reading: Reading): ToolsRead {
   const addsOnly = custom.length > 0 && custom.length === list.length;
   return {
     tools: {
-      listed: addsOnly ? null : ours.map(({ found }) => found.name),
+      hidden: addsOnly ? [] : LISTABLE.filter((name) => !ours.some(({ found }) => found.name === name)),
       groups: Object.fromEntries(
         ours.flatMap(({ found, group }) => (group === undefined ? [] : [[found.name, group]])),
       ),
@@ -119,7 +119,7 @@ function entryOf({ name, group, use, ...given }: ToolEntry, key: string, reading
     return { kind: 'custom', tool: { ...tool, ...present({ group: group ?? undefined }) } };
   }
   if (use === undefined) {
-    if (isListable(name)) {
+    if (LISTABLE.includes(name)) {
       tellUnused(given, key, findings);
       return { kind: 'built in', name };
     }

@@ -62,6 +62,7 @@ export type { AskedTask, SubagentPort, SubagentType, TaskOutcome } from './subag
 export type { ParentStanding, SlotLimits, TaskParent, TaskSlot, TaskSlots } from './task-slots.js';
 export type { NewTask, TaskStore } from './task-store.js';
 export type { HistoryQuery, RunEventLog, RunQuery, ThreadSearch, ThreadStore, ThreadUsage } from './thread-store.js';
+export { offeredTools, type ToolRules, toolsOfGroups } from './offered-tools.js';
 export { type ToolsAsked, type ToolSource, toolsOfAll } from './tool-source.js';
 export { type AnyTool, type Deferral, defineTool, type ToolContext, type ToolOutcome } from './tool.js';
 export type {

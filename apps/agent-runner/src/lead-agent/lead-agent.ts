@@ -14,6 +14,7 @@ import {
   type ModelCatalog,
   type ModelGate,
   type ModelPort,
+  offeredTools,
   type RunContext,
   type SandboxPort,
   type SubagentPort,
@@ -36,7 +37,7 @@ export interface LeadAgentPorts {
   readonly custom: readonly AgentMiddleware[];
 }
 
-export type LeadAgentConfig = Pick<Config, 'runner' | 'title' | 'commandRules' | 'chain'>;
+export type LeadAgentConfig = Pick<Config, 'runner' | 'title' | 'commandRules' | 'chain' | 'tools'>;
 
 /**
  * The lead agent: tools, chain and prompt put together per run from the run's switches and the configuration.
@@ -54,7 +55,7 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
     const switches = switchesOf(run.context, config.chain, model);
     tellIgnored(run, model);
     const builtIn = toolsFor(switches);
-    const own = [...builtIn, ...(await toolsOfAll(sources, run, builtIn))];
+    const own = offeredTools([...builtIn, ...(await toolsOfAll(sources, run, builtIn))], config.tools);
     const tools = switches.subagents ? [...own, taskTool(subagents, namesOf(own))] : own;
     const options = { ...chainOptions(config, { switches, models: quiet, tools }), custom };
     const chain = leadChain({ sandbox, conversions, model, gate }, options);

@@ -13,6 +13,8 @@ export interface SubagentDefinition {
   readonly systemPrompt: string;
   /** Null: all of the agent that asks. */
   readonly tools: readonly string[] | null;
+  /** Null: of all groups. */
+  readonly toolGroups: readonly string[] | null;
   readonly disallowedTools: readonly string[];
   /** A configured name, or `inherit`: that of the agent that asks. */
   readonly model: string;
