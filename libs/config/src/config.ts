@@ -12,6 +12,7 @@ import type {
   TitleFile,
   UploadsFile,
 } from './file-schema.js';
+import type { McpFile } from './mcp-schema.js';
 import type { Secret } from './secret.js';
 import type { WebConfig } from './web-config.js';
 
@@ -24,6 +25,8 @@ export type SandboxNetworkConfig = CamelKeys<z.output<typeof NetworkFile>>;
 export type TitleConfig = CamelKeys<z.output<typeof TitleFile>>;
 /** Sizes in bytes. */
 export type UploadsConfig = CamelKeys<z.output<typeof UploadsFile>>;
+/** What holds for all MCP servers. */
+export type McpConfig = CamelKeys<z.output<typeof McpFile>>;
 export type LogLevelName = (typeof logLevels)[number];
 
 /** Who a key speaks for. */
@@ -139,6 +142,7 @@ export interface Config {
   readonly commandRules: CommandRulesConfig;
   readonly uploads: UploadsConfig;
   readonly web: WebConfig;
+  readonly mcp: McpConfig;
   /** In the order of the file; the first is the default. */
   readonly models: readonly ModelConfig[];
   readonly title: TitleConfig;

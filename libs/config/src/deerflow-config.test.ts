@@ -214,7 +214,13 @@ describe('keys without a counterpart', () => {
     const { warnings } = load(
       'guardrails: {enabled: true}\nchannels: {slack: {enabled: true}}\nsandbox: {mounts: [{host_path: /x}], colour: red}\nmodles: []',
     );
-    expect([...keysOf(warnings)].sort()).toEqual(['channels', 'guardrails', 'modles', 'sandbox.colour', 'sandbox.mounts']);
+    expect([...keysOf(warnings)].sort()).toEqual([
+      'channels',
+      'guardrails',
+      'modles',
+      'sandbox.colour',
+      'sandbox.mounts',
+    ]);
     for (const line of warnings) expect(line).toMatch(/: not used: there is no (counterpart|such key).*[;:] ./);
   });
 

@@ -2,6 +2,7 @@ import { CommandRule, CommandVerdict } from '@caribou/contracts';
 import { z } from 'zod';
 import { chainSections } from './chain-schema.js';
 import { HOST_RULE } from './host-rule.js';
+import { McpFile } from './mcp-schema.js';
 import { integer, ms } from './setting-kinds.js';
 import { WebFile } from './web-schema.js';
 
@@ -209,6 +210,7 @@ export const sections = {
   sandbox: SandboxFile,
   command_rules: CommandRulesFile,
   uploads: UploadsFile,
+  mcp: McpFile,
   runner: RunnerFile,
   quotas: QuotasFile,
   clocks: ClocksFile,

@@ -5,9 +5,12 @@ export type {
   ClocksConfig,
   Config,
   HttpConfig,
+  McpConfig,
   ModelConfig,
 } from './config.js';
 export { ConfigError } from './config-error.js';
+export { type ExtensionsContent, type ExtensionsFile, extensionsFile } from './extensions-file.js';
+export { lateVariable } from './late-variable.js';
 export { loadConfig } from './load-config.js';
 export { BUILT_IN_SUBAGENTS, type SubagentsFile as SubagentsConfig } from './subagents-schema.js';
 export { Secret } from './secret.js';

@@ -22,6 +22,7 @@ import {
 import { addIssues, type Findings, isRecord, noFindings } from './findings.js';
 import { tellForeign } from './foreign-keys.js';
 import { modelProblems, type ModelsRead, readModels } from './model-entries.js';
+import { McpFile } from './mcp-schema.js';
 import { present } from './present.js';
 import { type Environment, resolveReferences } from './references.js';
 import { Secret } from './secret.js';
@@ -80,6 +81,7 @@ function compose({ fields, folder }: ConfigFile, reading: Reading): Config {
     commandRules: toCommandRules(section(CommandRulesFile, 'command_rules', from), findings),
     uploads: camelKeys(section(UploadsFile, 'uploads', from)),
     web: toWeb(section(WebFile, 'web', from), reading),
+    mcp: camelKeys(section(McpFile, 'mcp', from)),
     models,
     title: camelKeys(checkedModel(section(TitleFile, 'title', from), 'title', { read, findings })),
     tools,

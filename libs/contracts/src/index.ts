@@ -86,6 +86,7 @@ export {
   CANCEL_ALL,
   cancelSubject,
   commandOutputSubject,
+  configSubject,
   deadLetterSubject,
   runEventsSubject,
   streams,
@@ -93,6 +94,14 @@ export {
   wakeSubject,
 } from './subjects.js';
 export { OutputPiece } from './command-output.js';
+export {
+  MAX_MCP_SERVERS,
+  MCP_DOCUMENT,
+  McpDocument,
+  McpOAuth,
+  McpServer,
+  McpServerName,
+} from './mcp.js';
 export { CommandAudit, CommandMatch, CommandRule, CommandVerdict } from './command-rules.js';
 export { DEFAULT_COMMAND_RULES } from './default-command-rules.js';
 export { rpc, type RpcContract } from './rpc/contract.js';
@@ -127,6 +136,7 @@ export {
 } from './http/replies.js';
 export { fileRoutes, type UploadedFile, type UploadListReply, type UploadReply } from './http/files.js';
 export { httpRoutes } from './http/registry.js';
+export { type McpConfigReply, mcpRoutes } from './http/mcp.js';
 export { type RouteContract, type RouteInput } from './http/route.js';
 export {
   clampRecursionLimit,

@@ -1,5 +1,6 @@
 export { applyUpdate, isEmptyUpdate, joinUpdates } from './agent-state.js';
 export type { LoopHost, LoopOutcome, LoopPosition, TurnCommit, TurnUsage } from './agent-runtime.js';
+export { callOnce, unknownOutcome } from './call-once.js';
 export { type Clock, systemClock } from './clock.js';
 export type {
   Companion,
@@ -57,12 +58,16 @@ export {
   type SandboxScope,
   type WriteOutcome,
 } from './sandbox-port.js';
+export type { SharedDocument, SharedDocuments } from './shared-documents.js';
 export { runSlot, stateSlot } from './state-slot.js';
 export type { AskedTask, SubagentPort, SubagentType, TaskOutcome } from './subagent-port.js';
 export type { ParentStanding, SlotLimits, TaskParent, TaskSlot, TaskSlots } from './task-slots.js';
 export type { NewTask, TaskStore } from './task-store.js';
 export type { HistoryQuery, RunEventLog, RunQuery, ThreadSearch, ThreadStore, ThreadUsage } from './thread-store.js';
 export { offeredTools, type ToolRules, toolsOfGroups } from './offered-tools.js';
+export type { TokenClaim, TokenRecord, TokenRecords } from './token-records.js';
+export type { CallState, JournaledCall, ToolJournal } from './tool-journal.js';
+export { OUR_TOOLS } from './tool-names.js';
 export { type ToolsAsked, type ToolSource, toolsOfAll } from './tool-source.js';
 export { type AnyTool, type Deferral, defineTool, type ToolContext, type ToolOutcome } from './tool.js';
 export type {

@@ -75,6 +75,10 @@ export interface StoreKeys {
   offspring(parent: ThreadKey): string;
   /** Sorted set of all users: threads whose last words memory extraction has not looked at, by when they were said. */
   readonly memoryDue: string;
+  /** Hash: a document of the whole installation, `version` and `value`. */
+  document(name: string): string;
+  /** Hash: an access token of the whole installation, `record` and `lock`. */
+  token(name: string): string;
 }
 
 /** Ids are checked here once more: a ":" in one would let it name another owner's key. */
@@ -127,6 +131,8 @@ export function storeKeys(prefix: string): StoreKeys {
     offspring: ({ userId, threadId }) => `${prefix}offspring:${strict(userId)}:${strict(threadId)}`,
     audit: `${prefix}audit`,
     memoryDue: `${prefix}memory:due`,
+    document: (name) => `${prefix}document:${strict(name)}`,
+    token: (name) => `${prefix}token:${strict(name)}`,
     managerPrefix: `${prefix}manager:`,
     manager: (managerId) => `${prefix}manager:${strict(managerId)}`,
     managerSeen: (managerId) => `${prefix}manager-seen:${strict(managerId)}`,

@@ -1,6 +1,7 @@
 import { agentRoutes } from './agents.js';
 import { assistantRoutes } from './assistants.js';
 import { fileRoutes } from './files.js';
+import { mcpRoutes } from './mcp.js';
 import type { RouteContract } from './route.js';
 import { runRoutes, statelessRoutes } from './runs.js';
 import { systemRoutes } from './system.js';
@@ -16,5 +17,6 @@ export const httpRoutes: readonly RouteContract[] = [
   fileRoutes,
   assistantRoutes,
   agentRoutes,
+  mcpRoutes,
   systemRoutes,
 ].flatMap((routes) => Object.values<RouteContract>(routes));
