@@ -1,7 +1,8 @@
 import { modelGateLimits } from '@caribou/agent';
 import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
 import type { Config } from '@caribou/config';
-import { type AgentMiddleware, type Logger, systemClock } from '@caribou/core';
+import { type Logger, sameTools, systemClock } from '@caribou/core';
+import { type Extensions, withJournal } from '@caribou/extensions';
 import type { HealthCheck } from '@caribou/nest';
 import { createModelCatalog } from '@caribou/models';
 import { createMetrics, type Metrics, type Tracing } from '@caribou/observability';
@@ -14,6 +15,7 @@ import {
   redisModelGate,
   redisRunStore,
   redisSandboxRegistry,
+  redisToolJournal,
 } from '@caribou/state';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { afterCancel, leadAgent } from './lead-agent/lead-agent.js';
@@ -47,13 +49,13 @@ export class AppModule {
 
 /** What the process brought with it before it connected. */
 export interface RunnerExtras {
-  /** The operator's middlewares. */
-  readonly custom: readonly AgentMiddleware[];
+  /** The operator's middlewares and tools. */
+  readonly extensions: Extensions;
   readonly tracing: Tracing;
 }
 
 /** Connects to Redis and NATS in the background, both for ever, and puts the runner together. */
-export function connectParts(config: Config, logger: Logger, { custom, tracing }: RunnerExtras): RunnerParts {
+export function connectParts(config: Config, logger: Logger, { extensions, tracing }: RunnerExtras): RunnerParts {
   const { clocks, runner } = config;
   const metrics = createMetrics({ service: 'agent-runner' });
   const redis = createRedis({ url: config.redis.url.reveal(), logger });
@@ -79,6 +81,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
   });
   const models = createModelCatalog(config.models, { clocks, logger });
   const subagents = connectSubagents({ redis, bus, models, config });
+  const custom = withJournal(extensions, redisToolJournal(redis));
   const registry = new RunRegistry();
   const executor = new RunExecutor({
     store,
@@ -91,8 +94,8 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
         sandbox,
         conversions: redisConversions(redis),
         subagents: subagents.port,
-        sources: [],
-        custom,
+        sources: [sameTools(custom.tools)],
+        custom: custom.middlewares,
       },
       config,
     ),

@@ -2,7 +2,8 @@ import { modelGateLimits, taskLimits } from '@caribou/agent';
 import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { BugError, taskIds } from '@caribou/contracts';
-import { type AgentMiddleware, type Logger, type SandboxPort, systemClock } from '@caribou/core';
+import { type Logger, type SandboxPort, sameTools, systemClock } from '@caribou/core';
+import { type Extensions, withJournal } from '@caribou/extensions';
 import type { HealthCheck } from '@caribou/nest';
 import { createModelCatalog } from '@caribou/models';
 import { createMetrics, type Metrics, type Tracing } from '@caribou/observability';
@@ -14,6 +15,7 @@ import {
   redisRunStore,
   redisSandboxRegistry,
   redisTaskSlots,
+  redisToolJournal,
   taskPart,
 } from '@caribou/state';
 import { type DynamicModule, Module } from '@nestjs/common';
@@ -49,13 +51,13 @@ export class AppModule {
 
 /** What the process brought with it before it connected. */
 export interface PoolExtras {
-  /** The operator's middlewares. */
-  readonly custom: readonly AgentMiddleware[];
+  /** The operator's middlewares and tools. */
+  readonly extensions: Extensions;
   readonly tracing: Tracing;
 }
 
 /** Connects to Redis and NATS in the background, both for ever, and puts the pool together. */
-export function connectParts(config: Config, logger: Logger, { custom, tracing }: PoolExtras): PoolParts {
+export function connectParts(config: Config, logger: Logger, { extensions, tracing }: PoolExtras): PoolParts {
   const { clocks } = config;
   const { subagents } = config.chain;
   const metrics = createMetrics({ service: 'subagent-pool' });
@@ -77,6 +79,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
     eventsTtlMs: taskLimits(subagents).keptMs,
   });
   const store = slottedStore({ store: inner, slots, held });
+  const custom = withJournal(extensions, redisToolJournal(tasks));
   const registry = new RunRegistry();
   const executor = new RunExecutor({
     store,
@@ -87,8 +90,8 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
         models: createModelCatalog(config.models, { clocks, logger }),
         gate: redisModelGate(redis, { ...modelGateLimits(config.chain), logger }),
         sandbox: parentsSandbox({ redis, bus, held, config, logger }),
-        sources: [],
-        custom,
+        sources: [sameTools(custom.tools)],
+        custom: custom.middlewares,
       },
       config,
     ),

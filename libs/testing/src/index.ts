@@ -28,6 +28,7 @@ export {
   fakeSandbox,
   humanMessage,
 } from './fake-run.js';
+export { memoryToolJournal } from './memory-tool-journal.js';
 export { startNats } from './nats.js';
 export { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from './otlp-receiver.js';
 export { startProxy, type TestProxy } from './proxy.js';
