@@ -243,6 +243,36 @@ describe('keys without a counterpart', () => {
   });
 });
 
+describe('extensions_config.json', () => {
+  const warningsOf = (text: string): readonly string[] => {
+    writeFileSync(join(folder, 'extensions_config.json'), text);
+    return load('').warnings;
+  };
+
+  test('loads, and what has no counterpart is one warning each', () => {
+    expect(
+      warningsOf('{"mcpServers": {"a": {"type": "stdio", "command": "npx"}}, "skills": {"x": {"enabled": true}}}'),
+    ).toEqual([]);
+    expect(
+      warningsOf('{"middlewares": ["my.mw:A", "my.mw:B"], "mcpInterceptors": ["my.auth:build"], "servers": {}}'),
+    ).toEqual([
+      expect.stringMatching(/^extensions_config\.json: middlewares\[0\]: my\.mw:A is Python and not loaded; write it/),
+      expect.stringMatching(/^extensions_config\.json: middlewares\[1\]: my\.mw:B/),
+      expect.stringMatching(/^extensions_config\.json: mcpInterceptors: .*headers or oauth/),
+      expect.stringMatching(/^extensions_config\.json: servers: not used: there is no such key/),
+    ]);
+    expect(warningsOf('{"middlewares": [], "mcpInterceptors": []}')).toEqual([]);
+  });
+
+  test.each(['{"token": "s3cret', '[]', 'null', '"x"'])('%s is one warning, which does not quote it', (text) => {
+    const [line = '', ...more] = warningsOf(text);
+
+    expect(line).toMatch(/extensions_config\.json: not used: it must be a JSON object/);
+    expect(line).not.toContain('s3cret');
+    expect(more).toEqual([]);
+  });
+});
+
 describe("DeerFlow's variables", () => {
   const write = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text);

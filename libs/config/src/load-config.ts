@@ -27,6 +27,7 @@ import { present } from './present.js';
 import { type Environment, resolveReferences } from './references.js';
 import { Secret } from './secret.js';
 import { subagentFaults, unusedSkills, withoutModels } from './subagents-schema.js';
+import { tellExtensions } from './told-extensions.js';
 import { readTools } from './tool-entries.js';
 import { toWeb } from './web-config.js';
 import { WebFile } from './web-schema.js';
@@ -59,6 +60,7 @@ export function loadConfig(env: Environment = process.env, cwd: string = process
 function compose({ fields, folder }: ConfigFile, reading: Reading): Config {
   const { findings } = reading;
   const settings = readEnvironment(reading);
+  tellExtensions(settings.extensionsConfigPath, findings);
   const { tools, file } = readTools(withOurKeys(fields, findings), { ...reading, folder });
   tellUnknown(file, findings);
   const from = { file, reading };
