@@ -101,7 +101,7 @@ describe("DeerFlow's configuration over the real stack", () => {
     expect(helpdesk.requests).toEqual(['POST /tickets {"title":"the printer smokes","urgent":false}']);
     expect(helpdesk.keys).toEqual(['Bearer key-of-the-helpdesk']);
 
-    const request = nth(stack.model.requests(word), 0).body as unknown as ChatRequest;
+    const request = nth(stack.model.requests(word), 0).body as ChatRequest;
     expect(request).toMatchObject({ model: 'Qwen/Qwen3-32B', max_tokens: 8192 });
     expect(request.chat_template_kwargs).toEqual({ enable_thinking: true });
     const names = request.tools.map((tool) => tool.function.name);

@@ -8,6 +8,7 @@ import type { Surroundings } from './surroundings.js';
 
 const MAX_SKILL_DEPTH = 6;
 const MAX_SKILLS = 1_000;
+const LEFT_OUT = 'correct the entry; until then it is left out';
 
 /** The operator's own code, loaded as the runner loads it. */
 export async function checkOwnCode(config: Config): Promise<readonly Finding[]> {
@@ -34,30 +35,40 @@ export async function checkMcp(config: Config, surroundings: Surroundings): Prom
   return Object.entries(servers).map(([name, value]: [string, unknown]) => checkServer(name, value, surroundings));
 }
 
-function checkServer(name: string, value: unknown, { env, findProgram }: Surroundings): Finding {
+function checkServer(name: string, value: unknown, surroundings: Surroundings): Finding {
   const parsed = McpServer.safeParse(value);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const what = `${name}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'it cannot be used'}`;
-    return warn('mcp', what, 'correct the entry; until then it is left out');
+    return warn('mcp', what, LEFT_OUT);
   }
-  const { enabled, command, url } = parsed.data;
+  const { enabled, type, transport } = parsed.data;
   if (!enabled) return ok('mcp', `${name}: switched off`);
-  const unset = [...JSON.stringify(value).matchAll(/"\$([A-Za-z_]\w*)"/g)].flatMap(([, variable = '']) =>
-    (env[variable] ?? '') === '' ? [variable] : [],
-  );
+  const unset = unsetVariables(value, surroundings.env);
   if (unset.length > 0)
     return warn('mcp', `${name}: not set: ${unset.join(', ')}`, 'set the variables, or switch it off');
-  const type = parsed.data.type ?? parsed.data.transport ?? 'stdio';
-  if (type !== 'stdio') {
-    if (typeof url === 'string' && URL.canParse(url)) return ok('mcp', `${name}: ${type}, ${new URL(url).host}`);
-    return warn('mcp', `${name}: ${type} needs a url`, 'correct the entry; until then it is left out');
-  }
+  const way = type ?? transport ?? 'stdio';
+  return way === 'stdio' ? checkProgram(name, parsed.data, surroundings) : checkAddress(name, parsed.data, way);
+}
+
+/** Variables that strings of the form `$NAME` refer to. */
+const unsetVariables = (value: unknown, env: Surroundings['env']): readonly string[] =>
+  [...JSON.stringify(value).matchAll(/"\$([A-Za-z_]\w*)"/g)].flatMap(([, name = '']) =>
+    (env[name] ?? '') === '' ? [name] : [],
+  );
+
+function checkProgram(name: string, { command }: McpServer, { findProgram }: Surroundings): Finding {
   if (command === undefined || command === null || command === '')
-    return warn('mcp', `${name}: stdio needs a command`, 'correct the entry; until then it is left out');
+    return warn('mcp', `${name}: stdio needs a command`, LEFT_OUT);
   const isThere = isAbsolute(command) ? existsSync(command) : findProgram(command) !== undefined;
   if (isThere) return ok('mcp', `${name}: stdio, ${command}`);
   return warn('mcp', `${name}: there is no program ${command}`, 'install it; until then the server is left out');
+}
+
+/** The host alone: a URL may hold a password. */
+function checkAddress(name: string, { url }: McpServer, way: string): Finding {
+  if (typeof url === 'string' && URL.canParse(url)) return ok('mcp', `${name}: ${way}, ${new URL(url).host}`);
+  return warn('mcp', `${name}: ${way} needs a url`, LEFT_OUT);
 }
 
 /** The skills that ship, or that the operator put beside them. */

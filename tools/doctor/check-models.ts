@@ -18,30 +18,33 @@ export async function checkModels({ models, problems }: Config): Promise<readonl
 async function checkModel(model: ModelConfig): Promise<Finding> {
   const { name, apiKey, problem, baseUrl } = model;
   if (problem !== undefined) return fail('model', problem.split(':')[0] ?? problem, problem.split(': ')[1] ?? problem);
-  const topic = 'model';
-  const what = `${name}: ${apiKey === undefined ? 'no key' : 'key set'}, ${hostOf(baseUrl)}`;
-  let response: Response;
+  // The host alone: a URL may hold a password.
+  const what = `${name}: ${apiKey === undefined ? 'no key' : 'key set'}, ${new URL(baseUrl).host}`;
   try {
-    response = await fetch(`${baseUrl.replace(/\/+$/, '')}/models`, {
+    const response = await fetch(`${baseUrl.replace(/\/+$/, '')}/models`, {
       headers: headersOf(model),
       redirect: 'manual',
       signal: AbortSignal.timeout(ANSWER_MS),
     });
+    return judged(response.status, what, { model: model.model, listed: await idsOf(response) });
   } catch (error) {
-    return fail(topic, `${what} cannot be reached (${reasonOf(error)})`, 'check base_url, the network and the proxy');
+    const fix = 'check base_url, the network and the proxy';
+    return fail('model', `${what} cannot be reached (${reasonOf(error)})`, fix);
   }
-  const { status } = response;
-  if (status === 401 || status === 403) {
-    await response.body?.cancel();
-    return fail(topic, `${what} refuses the key (${status})`, 'check api_key, or the variable it names');
-  }
-  if (status >= 500) {
-    await response.body?.cancel();
-    return warn(topic, `${what} answers ${status}`, 'look at the server of the model');
-  }
-  const ids = await idsOf(response);
-  if (ids === undefined || ids.includes(model.model)) return ok(topic, `${what} answers`);
-  return warn(topic, `${what} answers, and does not list ${model.model}`, 'check the name in `model`');
+}
+
+interface Listing {
+  readonly model: string;
+  /** Undefined when the server does not tell. */
+  readonly listed: readonly string[] | undefined;
+}
+
+function judged(status: number, what: string, { model, listed }: Listing): Finding {
+  if (status === 401 || status === 403)
+    return fail('model', `${what} refuses the key (${status})`, 'check api_key, or the variable it names');
+  if (status >= 500) return warn('model', `${what} answers ${status}`, 'look at the server of the model');
+  if (listed === undefined || listed.includes(model)) return ok('model', `${what} answers`);
+  return warn('model', `${what} answers, and does not list ${model}`, 'check the name in `model`');
 }
 
 function headersOf({ apiKey, headers }: ModelConfig): Record<string, string> {
@@ -52,14 +55,11 @@ function headersOf({ apiKey, headers }: ModelConfig): Record<string, string> {
   };
 }
 
-/** Without user and password, which a URL may hold. */
-const hostOf = (baseUrl: string): string => new URL(baseUrl).host;
-
 /** Names of the models the server has; undefined when it does not tell. */
 async function idsOf(response: Response): Promise<readonly string[] | undefined> {
+  const text = await response.text();
+  if (!response.ok || text.length > MAX_BODY_CHARS) return undefined;
   try {
-    const text = await response.text();
-    if (!response.ok || text.length > MAX_BODY_CHARS) return undefined;
     const parsed = ModelList.safeParse(JSON.parse(text));
     return parsed.success ? parsed.data.data.map(({ id }) => id) : undefined;
   } catch {

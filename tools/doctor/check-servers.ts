@@ -3,7 +3,7 @@ import type { Config } from '@caribou/config';
 import { silentLogger } from '@caribou/core';
 import { checkRedis, createRedis } from '@caribou/state';
 import { type Finding, fail, ok, reasonOf, warn } from './finding.js';
-import { natsGreeting } from './nats-greeting.js';
+import { type Greeting, natsGreeting } from './nats-greeting.js';
 import type { Surroundings } from './surroundings.js';
 
 const CONNECT_MS = 5_000;
@@ -16,21 +16,21 @@ const isSet = (env: Surroundings['env'], name: string): boolean => (env[name]?.t
 export async function checkNats(config: Config, surroundings: Surroundings): Promise<readonly Finding[]> {
   if (!isSet(surroundings.env, 'NATS_URL')) return [privateServer('nats', 'nats-server', 'NATS_URL', surroundings)];
   const url = config.nats.url.reveal();
+  const fix = 'check NATS_URL, user and password, and that nats-server runs there';
+  const greeting = await natsGreeting(url, CONNECT_MS);
+  if (greeting === 'no answer') return [fail('nats', 'no nats-server answers where NATS_URL says', fix)];
   const bus = connectBus({ url, name: 'caribou-doctor', logger: silentLogger, streams: [] });
   try {
     await bus.whenConnected(AbortSignal.timeout(CONNECT_MS));
-  } catch {
-    const fix = 'check NATS_URL, user and password, and that nats-server runs there';
-    return [fail('nats', 'no connection to what NATS_URL names', fix)];
+    return greeting === 'not asked' ? [ok('nats', 'connected')] : greeted(greeting);
+  } catch (error) {
+    return [fail('nats', `the nats-server that NATS_URL names does not let us in (${reasonOf(error)})`, fix)];
   } finally {
     await bus.close();
   }
-  return greeted(await natsGreeting(url, CONNECT_MS));
 }
 
-function greeted(greeting: Awaited<ReturnType<typeof natsGreeting>>): readonly Finding[] {
-  if (greeting === undefined) return [ok('nats', 'connected; what the server offers was not told')];
-  const { version, jetstream, max_payload: maxPayload } = greeting;
+function greeted({ version, jetstream, max_payload: maxPayload }: Greeting): readonly Finding[] {
   const lines = [
     jetstream
       ? ok('nats', `connected, nats-server ${version} with JetStream`)

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /** What one look came to. */
 export interface Finding {
   /** fail: Caribou does not work like this; warn: it does, and something is missed. */
@@ -13,12 +15,15 @@ export const ok = (topic: string, text: string): Finding => ({ level: 'ok', topi
 export const warn = (topic: string, text: string, fix: string): Finding => ({ level: 'warn', topic, text, fix });
 export const fail = (topic: string, text: string, fix: string): Finding => ({ level: 'fail', topic, text, fix });
 
-/** The words of an error of the system or of ours, without its stack. */
+/** An error as far as it is read here, whatever realm it is from. */
+const Told = z.object({ message: z.string(), code: z.unknown().optional(), cause: z.unknown().optional() });
+
+/** The words of an error, without its stack: those of its cause if it has one, the system's code if it is one of those. */
 export function reasonOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string' && /^E[A-Z]+$/.test(cause.code))
-    return cause.code;
-  return cause instanceof Error ? cause.message : String(cause);
+  const told = Told.safeParse(error).data;
+  if (told === undefined) return String(error);
+  const { message, code } = Told.safeParse(told.cause).data ?? told;
+  return typeof code === 'string' && /^E[A-Z]+$/.test(code) ? code : message;
 }
 
 /** A line of the report, and one for what to do. */

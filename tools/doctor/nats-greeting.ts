@@ -10,17 +10,17 @@ const Greeting = z.object({
 });
 export type Greeting = z.infer<typeof Greeting>;
 
-/** What a nats-server says of itself to whoever connects; undefined when nothing of the kind comes in time. */
-export function natsGreeting(url: string, timeoutMs: number): Promise<Greeting | undefined> {
+/** What a nats-server says of itself to whoever connects. Over WebSockets it is not asked. */
+export function natsGreeting(url: string, timeoutMs: number): Promise<Greeting | 'not asked' | 'no answer'> {
   const [first = ''] = url.split(',');
   const { hostname, port, protocol } = new URL(first.trim());
-  if (!/^(nats|tls):$/.test(protocol)) return Promise.resolve(undefined);
+  if (!/^(nats|tls):$/.test(protocol)) return Promise.resolve('not asked');
   return new Promise((resolve) => {
     let text = '';
     const end = (): void => {
       clearTimeout(timer);
       socket.destroy();
-      resolve(parsed(text));
+      resolve(parsed(text) ?? 'no answer');
     };
     const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 4222 : Number(port) });
     const timer = setTimeout(end, timeoutMs);

@@ -4,6 +4,6 @@ export interface Surroundings {
   /** Absolute path of the repository; relative paths of the environment begin here. */
   readonly root: string;
   /** Absolute path of a program on the search path. */
-  findProgram(name: string): string | undefined;
-  isPortFree(at: { readonly port: number; readonly host: string }): Promise<boolean>;
+  readonly findProgram: (name: string) => string | undefined;
+  readonly isPortFree: (at: { readonly port: number; readonly host: string }) => Promise<boolean>;
 }

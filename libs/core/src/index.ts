@@ -65,7 +65,7 @@ export type { ParentStanding, SlotLimits, TaskParent, TaskSlot, TaskSlots } from
 export type { NewTask, TaskStore } from './task-store.js';
 export type { HistoryQuery, RunEventLog, RunQuery, ThreadSearch, ThreadStore, ThreadUsage } from './thread-store.js';
 export { onceOnly } from './once-only.js';
-export { offeredTools, type ToolRules, toolsOfGroups } from './offered-tools.js';
+export { offeredTools, toolsOfGroups } from './offered-tools.js';
 export type { TokenClaim, TokenRecord, TokenRecords } from './token-records.js';
 export type { CallState, JournaledCall, ToolJournal } from './tool-journal.js';
 export { OUR_TOOLS } from './tool-names.js';
