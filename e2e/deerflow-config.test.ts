@@ -4,14 +4,21 @@ import { type TestService, waitFor } from '@caribou/testing';
 import { type ApiClient, lastValues, type WireMessage } from './client.js';
 import { type Helpdesk, startHelpdesk } from './helpdesk.js';
 import { type AppName, clientOf, nonce, nth, type Stack, startStack } from './stack.js';
+import { taskLine, WITH_SUBAGENTS } from './task-client.js';
 
 jest.setTimeout(90_000);
 
 const EXAMPLE = resolve('examples/custom-tool/tickets.mjs');
 const entry = (name: string, use: string): string =>
   `  - {name: ${name}, group: helpdesk, use: "${EXAMPLE}#${use}", url: $HELPDESK_URL, api_key: $HELPDESK_KEY}\n`;
+/** A kind of subagent that is limited to a group. */
+const READER =
+  "subagents: {custom_agents: {reader: {description: reads, system_prompt: Read., tool_groups: ['file:read']}}}\n";
 /** Takeovers in seconds. */
 const CLOCKS = 'clocks: {lease_ms: 1500, renew_ms: 300, ack_wait_ms: 1500, busy_nak_ms: 100, sweep_ms: 500}\n';
+
+const namesOf = (request: unknown): readonly string[] =>
+  (request as ChatRequest).tools.map((tool) => tool.function.name);
 
 interface ChatRequest {
   readonly model: string;
@@ -27,7 +34,7 @@ async function configText(): Promise<string> {
   const text = theirs
     .replace('\ntool_search:', `\n${own}tool_search:`)
     .replace('\nsandbox:\n', '\nsandbox:\n  driver: bwrap\n');
-  return `${text}${CLOCKS}`;
+  return `${text}${READER}${CLOCKS}`;
 }
 
 describe("DeerFlow's configuration over the real stack", () => {
@@ -104,7 +111,7 @@ describe("DeerFlow's configuration over the real stack", () => {
     const request = nth(stack.model.requests(word), 0).body as ChatRequest;
     expect(request).toMatchObject({ model: 'Qwen/Qwen3-32B', max_tokens: 8192 });
     expect(request.chat_template_kwargs).toEqual({ enable_thinking: true });
-    const names = request.tools.map((tool) => tool.function.name);
+    const names = namesOf(request);
     expect(names).toEqual(
       expect.arrayContaining([
         'ls',
@@ -139,6 +146,35 @@ describe("DeerFlow's configuration over the real stack", () => {
 
     expect(status?.content).toContain('solved');
     expect(helpdesk.requests.filter((line) => line === 'GET /tickets/44')).toHaveLength(2);
+  });
+
+  test('subagents have the tools of the operator as well, unless their kind is limited to other groups', async () => {
+    await start('subagent-pool');
+    const [all, reader] = [nonce(), nonce()];
+    const calls = [
+      taskLine(`${all}\n#tool ticket_status {"number":5}\n#say Looked.`),
+      taskLine(`${reader}\n#say Read.`, { type: 'reader' }),
+    ];
+    const stream = await client.run(await client.newThread(), `${calls.join('\n')}\n#say Done.`, WITH_SUBAGENTS);
+
+    const results = toolsOf(await stream.end(60_000));
+    expect(results.map(({ content }) => content)).toEqual([
+      expect.stringContaining('Looked.'),
+      expect.stringContaining('Read.'),
+    ]);
+    expect(helpdesk.requests).toContain('GET /tickets/5');
+    // The lead's requests hold the words too, and it alone has the tool `task`.
+    const [ofAll, ofReader] = [all, reader].map((word) =>
+      stack.model
+        .requests(word)
+        .map(({ body }) => namesOf(body))
+        .find((names) => !names.includes('task')),
+    );
+    expect(ofAll).toEqual(expect.arrayContaining(['bash', 'ticket_status', 'open_ticket']));
+    expect(ofReader).toEqual(expect.arrayContaining(['ls', 'read_file', 'grep']));
+    expect(ofReader?.filter((name) => ['bash', 'write_file', 'ticket_status', 'open_ticket'].includes(name))).toEqual(
+      [],
+    );
   });
 
   test('a broken tool keeps runner and pool from starting, with a line for each', async () => {
