@@ -34,8 +34,11 @@ const words: Readonly<Record<string, Word>> = {
   suggestions: { missing: 'this version proposes no further questions; remove the section' },
   input_polish: { missing: 'this version does not rewrite drafts; remove the section' },
   agents_api: { missing: 'this version has no custom agents; remove the section' },
-  skills: { missing: 'this version has no skills; remove the section' },
-  skill_scan: { missing: 'this version has no skills; remove the section' },
+  skill_scan: { elsewhere: 'skills are checked when they are installed' },
+  'skills.container_path': { elsewhere: 'agents see skills at /mnt/skills' },
+  'skills.deferred_discovery': {
+    elsewhere: 'agents are told names and descriptions, and read the rest when they need it',
+  },
   skill_evolution: { missing: 'agents do not write skills; remove the section' },
   'sandbox.port': { elsewhere: 'boxes need no port' },
   'sandbox.container_prefix': { elsewhere: 'boxes have names of their own' },
