@@ -125,6 +125,7 @@ describe("DeerFlow's configuration over the real stack", () => {
       ]),
     );
     expect(names).not.toEqual(expect.arrayContaining(['glob']));
+    expect(names).toEqual(expect.arrayContaining(['web_search', 'web_fetch']));
     expect(names).not.toEqual(expect.arrayContaining(['image_search']));
   });
 

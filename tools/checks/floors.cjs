@@ -7,7 +7,7 @@
 const floors = [
   ['contracts'],
   ['core', 'config', 'observability'],
-  ['middleware', 'tools', 'models', 'state', 'bus', 'sandbox', 'skills', 'mcp', 'documents', 'egress', 'extensions'],
+  ['middleware', 'tools', 'models', 'state', 'bus', 'sandbox', 'skills', 'mcp', 'documents', 'egress', 'extensions', 'web'],
   ['agent', 'runs', 'nest'],
 ];
 
@@ -21,7 +21,9 @@ const vendorDoors = [
   { packages: ['dockerode'], doors: ['libs/sandbox'] },
   { packages: ['pino', 'prom-client', '@opentelemetry/'], doors: ['libs/observability'] },
   { packages: ['rxjs', 'fastify', '@nestjs/', '@fastify/'], doors: ['libs/nest', 'apps'] },
-  { packages: ['unpdf', 'mammoth', 'turndown'], doors: ['libs/documents'] },
+  { packages: ['unpdf', 'mammoth', 'turndown', 'linkedom', '@mozilla/readability'], doors: ['libs/documents'] },
+  { packages: ['undici'], doors: ['libs/egress'] },
+  { packages: ['htmlparser2'], doors: ['libs/web'] },
   { packages: ['yaml'], doors: ['libs/config', 'libs/skills'] },
 ];
 

@@ -3,6 +3,8 @@ import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@car
 import type { Config } from '@caribou/config';
 import { type Logger, sameTools, systemClock } from '@caribou/core';
 import { type Extensions, withJournal } from '@caribou/extensions';
+import { documentConverter } from '@caribou/documents';
+import { webReach } from '@caribou/egress';
 import type { HealthCheck } from '@caribou/nest';
 import { createModelCatalog } from '@caribou/models';
 import { createMetrics, type Metrics, type Tracing } from '@caribou/observability';
@@ -17,6 +19,7 @@ import {
   redisSandboxRegistry,
   redisToolJournal,
 } from '@caribou/state';
+import { webTools } from '@caribou/web';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { afterCancel, leadAgent } from './lead-agent/lead-agent.js';
 import { connectSubagents } from './lead-agent/subagents.js';
@@ -53,6 +56,9 @@ export interface RunnerExtras {
   readonly extensions: Extensions;
   readonly tracing: Tracing;
 }
+
+/** Pages that are made Markdown of at once, each in a process, and those that may wait. */
+const PAGES = { maxAtOnce: 4, maxWaiting: 128 };
 
 /** Connects to Redis and NATS in the background, both for ever, and puts the runner together. */
 export function connectParts(config: Config, logger: Logger, { extensions, tracing }: RunnerExtras): RunnerParts {
@@ -94,7 +100,7 @@ export function connectParts(config: Config, logger: Logger, { extensions, traci
         sandbox,
         conversions: redisConversions(redis),
         subagents: subagents.port,
-        sources: [sameTools(custom.tools)],
+        sources: [sameTools(custom.tools), webTools(config.web, { reach: webReach, pages: documentConverter(PAGES) })],
         custom: custom.middlewares,
       },
       config,

@@ -4,6 +4,8 @@ import type { Config } from '@caribou/config';
 import { BugError, taskIds } from '@caribou/contracts';
 import { type Logger, type SandboxPort, sameTools, systemClock } from '@caribou/core';
 import { type Extensions, withJournal } from '@caribou/extensions';
+import { documentConverter } from '@caribou/documents';
+import { webReach } from '@caribou/egress';
 import type { HealthCheck } from '@caribou/nest';
 import { createModelCatalog } from '@caribou/models';
 import { createMetrics, type Metrics, type Tracing } from '@caribou/observability';
@@ -18,6 +20,7 @@ import {
   redisToolJournal,
   taskPart,
 } from '@caribou/state';
+import { webTools } from '@caribou/web';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { borrowedSandbox } from './borrowed-sandbox.js';
 import { HeldTasks } from './held-tasks.js';
@@ -56,6 +59,9 @@ export interface PoolExtras {
   readonly tracing: Tracing;
 }
 
+/** Pages that are made Markdown of at once, each in a process, and those that may wait. */
+const PAGES = { maxAtOnce: 4, maxWaiting: 128 };
+
 /** Connects to Redis and NATS in the background, both for ever, and puts the pool together. */
 export function connectParts(config: Config, logger: Logger, { extensions, tracing }: PoolExtras): PoolParts {
   const { clocks } = config;
@@ -90,7 +96,7 @@ export function connectParts(config: Config, logger: Logger, { extensions, traci
         models: createModelCatalog(config.models, { clocks, logger }),
         gate: redisModelGate(redis, { ...modelGateLimits(config.chain), logger }),
         sandbox: parentsSandbox({ redis, bus, held, config, logger }),
-        sources: [sameTools(custom.tools)],
+        sources: [sameTools(custom.tools), webTools(config.web, { reach: webReach, pages: documentConverter(PAGES) })],
         custom: custom.middlewares,
       },
       config,

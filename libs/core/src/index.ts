@@ -59,6 +59,7 @@ export {
   type WriteOutcome,
 } from './sandbox-port.js';
 export type { SharedDocument, SharedDocuments } from './shared-documents.js';
+export type { SafeFetch } from './safe-fetch.js';
 export { runSlot, stateSlot } from './state-slot.js';
 export type { AskedTask, SubagentPort, SubagentType, TaskOutcome } from './subagent-port.js';
 export type { ParentStanding, SlotLimits, TaskParent, TaskSlot, TaskSlots } from './task-slots.js';

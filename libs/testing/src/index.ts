@@ -29,6 +29,7 @@ export {
   humanMessage,
 } from './fake-run.js';
 export { memoryToolJournal } from './memory-tool-journal.js';
+export { FORBIDDEN_URLS } from './forbidden-urls.js';
 export { startNats } from './nats.js';
 export { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from './otlp-receiver.js';
 export { startProxy, type TestProxy } from './proxy.js';
@@ -55,5 +56,6 @@ export {
 } from './sample-documents.js';
 export { callOfTask, type SampleTask, sampleTask } from './sample-task.js';
 export { startService, type TestService } from './service.js';
+export { json, redirectTo, type Site, type SiteRequest, type SiteRoute, startSite } from './site.js';
 export { transcriptFaults } from './transcript-validator.js';
 export { waitFor } from './wait-for.js';
