@@ -43,7 +43,7 @@ const vendorDoors = [
  * Files on disk: user data is opened by libs/sandbox alone, which follows no link out of a thread's folder.
  * The other doors read what ships with the product (scripts, prompts) or what the operator wrote.
  */
-const diskDoors = ['libs/sandbox', 'libs/config', 'libs/state'];
+const diskDoors = ['libs/sandbox', 'libs/config', 'libs/state', 'libs/skills'];
 
 /** The libs that `lib` may import besides itself. */
 function openTo(lib) {

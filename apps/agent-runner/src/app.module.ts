@@ -15,7 +15,9 @@ import {
   redisModelGate,
   redisRunStore,
   redisSandboxRegistry,
+  redisSkills,
 } from '@caribou/state';
+import { openSkillCatalog } from '@caribou/skills';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { afterCancel, leadAgent } from './lead-agent/lead-agent.js';
 import { connectSubagents } from './lead-agent/subagents.js';
@@ -96,6 +98,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
         sandbox,
         conversions: redisConversions(redis),
         subagents: subagents.port,
+        skills: openSkillCatalog(config, { store: redisSkills(redis), clock: systemClock, logger }),
         sources: [],
         memories: redisMemoryStore(redis),
         custom,

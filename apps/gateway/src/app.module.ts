@@ -2,7 +2,17 @@ import { taskLimits } from '@caribou/agent';
 import { connectBus } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { UnavailableError } from '@caribou/contracts';
-import type { ConversionStore, Logger, MemoryStore, RunEventLog, TaskStore, ThreadStore } from '@caribou/core';
+import {
+  type ConversionStore,
+  type Logger,
+  type MemoryStore,
+  type RunEventLog,
+  type SkillCatalog,
+  type SkillStore,
+  systemClock,
+  type TaskStore,
+  type ThreadStore,
+} from '@caribou/core';
 import { type DocumentConverter, documentConverter } from '@caribou/documents';
 import { createModelCatalog } from '@caribou/models';
 import type { StopStep } from '@caribou/nest';
@@ -14,12 +24,14 @@ import {
   redisConversions,
   redisEventLog,
   type RedisFinding,
+  redisSkills,
   redisTaskStore,
   redisMemoryStore,
   redisThreadStore,
   taskPart,
 } from '@caribou/state';
-import { type UserFiles, userFiles } from '@caribou/sandbox';
+import { type SkillFiles, skillFiles, type UserFiles, userFiles } from '@caribou/sandbox';
+import { openSkillCatalog } from '@caribou/skills';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AgentsController } from './agents/agents.controller.js';
 import { type ChainCatalog, chainCatalog } from './agents/chain-catalog.js';
@@ -40,6 +52,9 @@ import {
   MEMORIES,
   METRICS,
   SETTINGS,
+  SKILL_CATALOG,
+  SKILL_FILES,
+  SKILL_STORE,
   TASK_STORE,
   THREAD_STORE,
   TRACING,
@@ -48,6 +63,9 @@ import {
 import { RunsController } from './runs/runs.controller.js';
 import { RunsService } from './runs/runs.service.js';
 import { StatelessRunsController } from './runs/stateless-runs.controller.js';
+import { SkillInstaller } from './skills/skill-installer.js';
+import { SkillsController } from './skills/skills.controller.js';
+import { SkillsService } from './skills/skills.service.js';
 import { RunWatcher } from './streams/run-watcher.js';
 import { ReadinessCheck } from './system/readiness.js';
 import { InfoController, SystemController } from './system/system.controller.js';
@@ -60,6 +78,13 @@ import { DocumentConversions } from './uploads/document-conversions.js';
 import { UploadsController } from './uploads/uploads.controller.js';
 import { UploadsService } from './uploads/uploads.service.js';
 
+/** What skills stand on. */
+interface SkillParts {
+  readonly catalog: SkillCatalog;
+  readonly store: SkillStore;
+  readonly files: SkillFiles;
+}
+
 /** What the gateway stands on. */
 export interface GatewayParts {
   readonly store: ThreadStore;
@@ -71,6 +96,7 @@ export interface GatewayParts {
   readonly memories: MemoryStore;
   readonly converter: DocumentConverter;
   readonly chains: ChainCatalog;
+  readonly skills: SkillParts;
   readonly settings: GatewaySettings;
   readonly metrics: Metrics;
   readonly tracing: Tracing;
@@ -81,7 +107,7 @@ export interface GatewayParts {
 export class AppModule {
   /** The gateway on these parts; tests bring a bus or a store of their own. */
   static on(parts: GatewayParts): DynamicModule {
-    const { store, tasks, log, bus, files, conversions, memories, converter, chains } = parts;
+    const { store, tasks, log, bus, files, conversions, memories, converter, chains, skills } = parts;
     const { settings, metrics, tracing, logger } = parts;
     return {
       module: AppModule,
@@ -95,6 +121,7 @@ export class AppModule {
         AssistantsController,
         AgentsController,
         MemoryController,
+        SkillsController,
         InfoController,
         SystemController,
       ],
@@ -108,6 +135,9 @@ export class AppModule {
         { provide: MEMORIES, useValue: memories },
         { provide: CONVERTER, useValue: converter },
         { provide: CHAINS, useValue: chains },
+        { provide: SKILL_CATALOG, useValue: skills.catalog },
+        { provide: SKILL_FILES, useValue: skills.files },
+        { provide: SKILL_STORE, useValue: skills.store },
         { provide: SETTINGS, useValue: settings },
         { provide: METRICS, useValue: metrics },
         { provide: TRACING, useValue: tracing },
@@ -120,6 +150,8 @@ export class AppModule {
         MemoryEdits,
         UploadsService,
         DocumentConversions,
+        SkillsService,
+        SkillInstaller,
         RunWatcher,
         ReadinessCheck,
       ],
@@ -137,6 +169,7 @@ export const settingsOf = ({
   http,
   uploads,
   chain,
+  skills,
 }: Config): GatewaySettings => ({
   heartbeatMs: clocks.heartbeatMs,
   maxStreamsPerUser: quotas.maxStreamsPerUser,
@@ -147,6 +180,7 @@ export const settingsOf = ({
   bodyLimitBytes: http.bodyLimitBytes,
   uploads,
   memory: chain.memory,
+  skills: { maxInstalled: skills.maxInstalled, maxBytes: skills.maxInstalledBytes },
   conversionLeaseMs: clocks.leaseMs,
   conversionRenewMs: clocks.renewMs,
 });
@@ -191,6 +225,7 @@ export async function connectParts(config: Config, logger: Logger): Promise<Conn
     memories: redisMemoryStore(redis),
     converter: documentConverter({ maxAtOnce: config.uploads.convertAtOnce }),
     chains: chainCatalog(config, createModelCatalog(config.models, { clocks, logger })),
+    skills: skillParts(config, redis, logger),
     settings: settingsOf(config),
     metrics: createMetrics({ service: 'gateway' }),
     tracing,
@@ -201,6 +236,15 @@ export async function connectParts(config: Config, logger: Logger): Promise<Conn
       { name: 'bus', run: () => bus.close() },
       { name: 'redis', run: () => redis.close() },
     ],
+  };
+}
+
+function skillParts(config: Config, redis: RedisConnection, logger: Logger): SkillParts {
+  const store = redisSkills(redis);
+  return {
+    store,
+    catalog: openSkillCatalog(config, { store, clock: systemClock, logger }),
+    files: skillFiles(config.homeDir, config.sandbox.limits),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Bus } from '@caribou/bus';
 import type { Config, ModelConfig } from '@caribou/config';
+import type { SkillLimits } from '@caribou/core';
 
 /** Injection tokens of what app.module.ts builds. */
 export const THREAD_STORE = Symbol('ThreadStore');
@@ -14,6 +15,9 @@ export const CONVERTER = Symbol('DocumentConverter');
 export const MEMORIES = Symbol('MemoryStore');
 export const CHAINS = Symbol('ChainCatalog');
 export const TRACING = Symbol('Tracing');
+export const SKILL_CATALOG = Symbol('SkillCatalog');
+export const SKILL_FILES = Symbol('SkillFiles');
+export const SKILL_STORE = Symbol('SkillStore');
 export const SETTINGS = Symbol('GatewaySettings');
 
 /** What the gateway uses of the bus. */
@@ -33,6 +37,7 @@ export interface GatewaySettings {
   readonly bodyLimitBytes: number;
   readonly uploads: Config['uploads'];
   readonly memory: Config['chain']['memory'];
+  readonly skills: SkillLimits;
   readonly conversionLeaseMs: number;
   readonly conversionRenewMs: number;
 }

@@ -13,10 +13,12 @@ import {
   redisModelGate,
   redisRunStore,
   redisSandboxRegistry,
+  redisSkills,
   redisTaskSlots,
   redisTaskStore,
   taskPart,
 } from '@caribou/state';
+import { openSkillCatalog } from '@caribou/skills';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { borrowedSandbox } from './borrowed-sandbox.js';
 import { HeldTasks } from './held-tasks.js';
@@ -90,6 +92,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
         models: createModelCatalog(config.models, { clocks, logger }),
         gate: redisModelGate(redis, { ...modelGateLimits(config.chain), logger }),
         sandbox: parentsSandbox({ redis, bus, held, config, logger }),
+        skills: openSkillCatalog(config, { store: redisSkills(redis), clock: systemClock, logger }),
         sources: [],
         custom,
       },

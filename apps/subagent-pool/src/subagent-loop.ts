@@ -16,6 +16,8 @@ import {
   type ModelPort,
   type RunContext,
   type SandboxPort,
+  type Skill,
+  type SkillCatalog,
   type ToolSource,
   toolsOfAll,
 } from '@caribou/core';
@@ -28,6 +30,7 @@ export interface SubagentPorts {
   readonly gate: ModelGate;
   /** That of the agent that handed the task over. */
   readonly sandbox: SandboxPort;
+  readonly skills: SkillCatalog;
   /** Tools beside the built-in ones: those that lead agents have. */
   readonly sources: readonly ToolSource[];
   /** Middlewares of the operator. */
@@ -42,7 +45,7 @@ export type SubagentConfig = Pick<Config, 'title' | 'commandRules' | 'chain'>;
  * @returns a loop that throws InvalidRequestError when the task names a kind or a model that is not configured (any more).
  */
 export function subagentLoop(
-  { models, gate, sandbox, sources, custom }: SubagentPorts,
+  { models, gate, sandbox, skills, sources, custom }: SubagentPorts,
   config: SubagentConfig,
 ): AgentLoop {
   const definitions = subagentDefinitions(config.chain.subagents);
@@ -58,6 +61,7 @@ export function subagentLoop(
     const model = models.get(spec.model);
     const builtIn = allTools[model.supportsVision ? 1 : 0] ?? [];
     const tools = toolsOf(definition, spec, [...builtIn, ...(await toolsOfAll(sources, run, builtIn))]);
+    const told = toldSkills(definition, await skills.skillsOf(run.userId));
     const options = optionsOf(config, { definition, model, tools, quiet, custom });
     const chain = subagentChain({ sandbox, model, gate }, options);
     const offered = [...tools, ...chain.flatMap((middleware) => middleware.tools ?? [])];
@@ -65,7 +69,7 @@ export function subagentLoop(
       chain,
       tools,
       model,
-      systemPrompt: promptOf(definition, offered, run, options.toolSearch !== undefined),
+      systemPrompt: promptOf(definition, run, { tools: offered, skills: told, toolSearch: options.toolSearch }),
       options: { maxTurns: kwargs.recursion_limit },
       host,
       run: withoutDeltas(run),
@@ -107,17 +111,26 @@ function optionsOf(config: SubagentConfig, { definition, model, tools, quiet, cu
   };
 }
 
+const toldSkills = ({ skills: names }: SubagentDefinition, all: readonly Skill[]): readonly Skill[] =>
+  all.filter(({ name, enabled }) => enabled && (names === null || names.includes(name)));
+
+interface Offered {
+  readonly tools: readonly AnyTool[];
+  readonly skills: readonly Skill[];
+  readonly toolSearch: unknown;
+}
+
 function promptOf(
   { systemPrompt }: SubagentDefinition,
-  tools: readonly AnyTool[],
   { clock }: RunContext,
-  searchesTools: boolean,
+  { tools, skills, toolSearch }: Offered,
 ): string {
-  const hidden = searchesTools ? tools.filter(({ deferred }) => deferred !== undefined) : [];
+  const hidden = toolSearch === undefined ? [] : tools.filter(({ deferred }) => deferred !== undefined);
   const deferredTools = deferredToolsSection(hidden.map(({ name }) => name));
   return buildSubagentPrompt(systemPrompt, {
     toolNames: tools.map(({ name }) => name),
     nowMs: clock.now(),
+    skills,
     ...(deferredTools === undefined ? {} : { deferredTools }),
   });
 }

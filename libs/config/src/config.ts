@@ -65,6 +65,13 @@ export interface CommandRulesConfig {
   readonly rules: readonly CommandRule[];
 }
 
+export interface SkillsConfig {
+  /** Absolute path of the folder for all users; absent: the skills that ship. */
+  readonly path?: string;
+  readonly maxInstalled: number;
+  readonly maxInstalledBytes: number;
+}
+
 export interface ModelConfig {
   /** Name that requests use; unique. */
   readonly name: string;
@@ -113,6 +120,7 @@ export interface Config {
   readonly sandbox: SandboxConfig;
   readonly commandRules: CommandRulesConfig;
   readonly uploads: UploadsConfig;
+  readonly skills: SkillsConfig;
   /** In the order of the file; the first is the default. */
   readonly models: readonly ModelConfig[];
   readonly title: TitleConfig;

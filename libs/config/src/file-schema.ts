@@ -143,6 +143,19 @@ export const UploadsFile = z
   })
   .describe('Uploads; a request over a limit gets 413');
 
+export const SkillsFile = z
+  .object({
+    path: z
+      .string()
+      .min(1)
+      .nullable()
+      .default(null)
+      .describe('Folder with public/ and custom/ for all users, relative to this file; null: the skills that ship'),
+    max_installed: integer(100, 0, 1_000).describe('Skills that one user may have installed'),
+    max_installed_bytes: integer(1_073_741_824, 0, 1_099_511_627_776).describe('Bytes of all of them'),
+  })
+  .describe('Skills (docs/skills.md)');
+
 export const TitleFile = z
   .object({
     enabled: z.boolean().default(true).describe('Give a thread a title after its first answer'),
@@ -200,6 +213,7 @@ export const sections = {
   sandbox: SandboxFile,
   command_rules: CommandRulesFile,
   uploads: UploadsFile,
+  skills: SkillsFile,
   runner: RunnerFile,
   quotas: QuotasFile,
   clocks: ClocksFile,

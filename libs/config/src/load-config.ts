@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { camelKeys } from './camel-keys.js';
 import { type ChainConfig, chainSections } from './chain-schema.js';
-import type { Config, ModelConfig, SandboxConfig } from './config.js';
+import type { Config, ModelConfig, SandboxConfig, SkillsConfig } from './config.js';
 import { ConfigError } from './config-error.js';
 import { toCommandRules } from './command-rules.js';
 import { configFilePath, readConfigFile } from './config-file.js';
@@ -15,6 +15,7 @@ import {
   RunnerFile,
   SandboxFile,
   sections,
+  SkillsFile,
   TitleFile,
   UploadsFile,
 } from './file-schema.js';
@@ -23,7 +24,7 @@ import { modelProblems, readModels } from './model-entries.js';
 import { present } from './present.js';
 import { type Environment, resolveReferences } from './references.js';
 import { Secret } from './secret.js';
-import { subagentFaults, unusedSkills } from './subagents-schema.js';
+import { subagentFaults } from './subagents-schema.js';
 
 interface Reading {
   readonly env: Environment;
@@ -73,6 +74,7 @@ function compose(file: Readonly<Record<string, unknown>>, reading: Reading): Con
     sandbox: toSandbox(section(SandboxFile, 'sandbox', from)),
     commandRules: toCommandRules(section(CommandRulesFile, 'command_rules', from), findings),
     uploads: camelKeys(section(UploadsFile, 'uploads', from)),
+    skills: skillsOf(section(SkillsFile, 'skills', from), reading),
     models,
     title: camelKeys(checkedModel(section(TitleFile, 'title', from), 'title', { models, findings })),
     chain: chainOf(from, models),
@@ -131,6 +133,11 @@ function checkedClocks(clocks: z.output<typeof ClocksFile>, { faults }: Findings
   return clocks;
 }
 
+function skillsOf({ path, ...limits }: z.output<typeof SkillsFile>, { env, cwd }: Reading): SkillsConfig {
+  const folder = dirname(configFilePath(env, cwd));
+  return { ...camelKeys(limits), ...present({ path: path === null ? undefined : resolve(folder, path) }) };
+}
+
 /** The sections of the middlewares; keys of the file are kept. */
 function chainOf(from: FileReading, models: readonly ModelConfig[]): ChainConfig {
   const { findings, env, cwd } = from.reading;
@@ -140,7 +147,6 @@ function chainOf(from: FileReading, models: readonly ModelConfig[]): ChainConfig
   checkedModel(chain.memory, 'memory', { models, findings });
   const { warn_threshold: warn, hard_limit: hard } = chain.loop_detection;
   findings.faults.push(...subagentFaults(chain.subagents, new Set(models.map(({ name }) => name))));
-  findings.warnings.push(...unusedSkills(chain.subagents));
   if (warn >= hard) findings.faults.push('loop_detection.warn_threshold: must be less than hard_limit');
   const folder = dirname(configFilePath(env, cwd));
   const middlewares = chain.extensions.middlewares.map(({ use, options }) => ({ use: resolve(folder, use), options }));

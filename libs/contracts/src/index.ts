@@ -95,6 +95,7 @@ export {
   TaskSpec,
   TaskStatus,
 } from './tasks.js';
+export { AllowedTools, InstalledSkill, SkillCategory, SkillDescription, SkillName } from './skills.js';
 export { EventBatch, type NumberedEvent, RunEvent, type RunEventOf } from './events.js';
 export {
   CANCEL_ALL,
@@ -160,6 +161,7 @@ export {
   RunCreate,
 } from './http/run-create.js';
 export { runRoutes, statelessRoutes } from './http/runs.js';
+export { type SkillInstallReply, type SkillReply, skillRoutes } from './http/skills.js';
 export { systemRoutes } from './http/system.js';
 export { type DelegatedTaskDetailReply, type DelegatedTaskReply, taskRoutes } from './http/tasks.js';
 export { threadRoutes } from './http/threads.js';

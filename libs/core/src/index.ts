@@ -1,3 +1,4 @@
+export { activeSkill, allowedTools } from './active-skill.js';
 export { applyUpdate, isEmptyUpdate, joinUpdates } from './agent-state.js';
 export type { LoopHost, LoopOutcome, LoopPosition, TurnCommit, TurnUsage } from './agent-runtime.js';
 export { type Clock, systemClock } from './clock.js';
@@ -79,6 +80,8 @@ export {
   type SandboxScope,
   type WriteOutcome,
 } from './sandbox-port.js';
+export type { Skill, SkillCatalog, SkillLimits, SkillStore, UserSkills } from './skill-catalog.js';
+export { splitSkillFile } from './skill-text.js';
 export { runSlot, stateSlot } from './state-slot.js';
 export type { AskedTask, SubagentPort, SubagentType, TaskOutcome } from './subagent-port.js';
 export type { ParentStanding, SlotLimits, TaskParent, TaskSlot, TaskSlots } from './task-slots.js';
@@ -101,6 +104,7 @@ export {
   DATA_DIRECTORIES,
   type DataDirectory,
   formatVirtualPath,
+  parseSkillsPath,
   parseVirtualPath,
   SKILLS_ROOT,
   VIRTUAL_ROOT,

@@ -9,6 +9,7 @@ export { redisMemoryStore } from './memory-store.js';
 export { redisModelGate } from './model-gate.js';
 export { redisRunStore } from './run-store.js';
 export { redisSandboxRegistry } from './sandbox-registry.js';
+export { redisSkills } from './skills.js';
 export type { StoreOptions } from './store-settings.js';
 export { redisTaskSlots } from './task-slots.js';
 export { redisTaskStore, taskPart } from './task-store.js';

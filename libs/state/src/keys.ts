@@ -86,6 +86,8 @@ export interface StoreKeys {
   executionPrefix(thread: ThreadKey): string;
   /** Hash: the conversions of a thread's uploads, `r:<file>` the record and `l:<file>` who is at it. */
   conversions(thread: ThreadKey): string;
+  /** Hash: what the user changed of skills, and those he installed. */
+  skills(userId: string): string;
   model(endpoint: ModelEndpoint): ModelKeys;
   threads(userId: string): string;
   idempotency(userId: string, key: string): string;
@@ -162,6 +164,7 @@ export function storeKeys(prefix: string): StoreKeys {
     runEvents: (userId, runId) => `${prefix}events:${strict(userId)}:${strict(runId)}`,
     executionPrefix: ({ userId, threadId }) => `${prefix}execution:${strict(userId)}:${strict(threadId)}:`,
     conversions: ({ userId, threadId }) => `${prefix}conversions:${strict(userId)}:${strict(threadId)}`,
+    skills: (userId) => `${user(userId)}:skills`,
     model: ({ provider, model }) => {
       const base = `${prefix}model:${hashOf(provider, model)}`;
       return { circuit: `${base}:circuit`, slots: `${base}:slots`, queue: `${base}:queue`, waiting: `${base}:waiting` };

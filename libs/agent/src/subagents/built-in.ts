@@ -22,6 +22,7 @@ export const generalPurposeDefinition: BuiltIn = {
   ].join('\n'),
   tools: null,
   disallowedTools: DISALLOWED,
+  skills: null,
   model: 'inherit',
   maxTurns: 50,
 };
@@ -40,6 +41,7 @@ export const bashDefinition: BuiltIn = {
   ].join('\n'),
   tools: ['bash', 'ls', 'read_file', 'write_file', 'str_replace'],
   disallowedTools: DISALLOWED,
+  skills: null,
   model: 'inherit',
   maxTurns: 30,
 };

@@ -4,6 +4,7 @@ import { fileRoutes } from './files.js';
 import { memoryRoutes } from './memory.js';
 import type { RouteContract } from './route.js';
 import { runRoutes, statelessRoutes } from './runs.js';
+import { skillRoutes } from './skills.js';
 import { systemRoutes } from './system.js';
 import { taskRoutes } from './tasks.js';
 import { threadRoutes } from './threads.js';
@@ -18,5 +19,6 @@ export const httpRoutes: readonly RouteContract[] = [
   assistantRoutes,
   agentRoutes,
   memoryRoutes,
+  skillRoutes,
   systemRoutes,
 ].flatMap((routes) => Object.values<RouteContract>(routes));
