@@ -20,6 +20,7 @@ const floors = [
     'egress',
     'extensions',
     'memory',
+    'web',
   ],
   ['agent', 'runs', 'nest'],
 ];
@@ -34,7 +35,10 @@ const vendorDoors = [
   { packages: ['dockerode'], doors: ['libs/sandbox'] },
   { packages: ['pino', 'prom-client', '@opentelemetry/'], doors: ['libs/observability'] },
   { packages: ['rxjs', 'fastify', '@nestjs/', '@fastify/'], doors: ['libs/nest', 'apps'] },
-  { packages: ['unpdf', 'mammoth', 'turndown'], doors: ['libs/documents'] },
+  { packages: ['@modelcontextprotocol/'], doors: ['libs/mcp'] },
+  { packages: ['undici'], doors: ['libs/egress'] },
+  { packages: ['unpdf', 'mammoth', 'turndown', 'linkedom', '@mozilla/readability'], doors: ['libs/documents'] },
+  { packages: ['htmlparser2'], doors: ['libs/web'] },
   { packages: ['gpt-tokenizer', 'jsonrepair'], doors: ['libs/memory'] },
   { packages: ['yaml'], doors: ['libs/config', 'libs/skills'] },
 ];

@@ -2,6 +2,7 @@ import { modelGateLimits } from '@caribou/agent';
 import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { type AgentMiddleware, type Logger, systemClock } from '@caribou/core';
+import type { McpTools } from '@caribou/mcp';
 import type { HealthCheck } from '@caribou/nest';
 import { createModelCatalog } from '@caribou/models';
 import { createMetrics, type Metrics, type Tracing } from '@caribou/observability';
@@ -20,6 +21,7 @@ import {
 import { openSkillCatalog } from '@caribou/skills';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { afterCancel, leadAgent } from './lead-agent/lead-agent.js';
+import { connectMcp } from './lead-agent/mcp.js';
 import { connectSubagents } from './lead-agent/subagents.js';
 import { memoryNudge } from './memory-nudge.js';
 
@@ -33,6 +35,7 @@ export interface RunnerParts {
   readonly worker: TurnWorker;
   readonly sweeper: Sweeper;
   readonly registry: RunRegistry;
+  readonly mcp: McpTools;
   readonly metrics: Metrics;
   /** What must be there for a turn to run. */
   readonly checks: readonly HealthCheck[];
@@ -86,6 +89,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
   });
   const models = createModelCatalog(config.models, { clocks, logger });
   const subagents = connectSubagents({ redis, bus, models, config });
+  const mcp = connectMcp({ config, redis, bus, sandbox, logger });
   const registry = new RunRegistry();
   const executor = new RunExecutor({
     store,
@@ -99,7 +103,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
         conversions: redisConversions(redis),
         subagents: subagents.port,
         skills: openSkillCatalog(config, { store: redisSkills(redis), clock: systemClock, logger }),
-        sources: [],
+        sources: [mcp],
         memories: redisMemoryStore(redis),
         custom,
       },
@@ -121,6 +125,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
     bus,
     redis,
     registry,
+    mcp,
     metrics,
     checks: [
       { name: 'redis', check: () => store.ping() },

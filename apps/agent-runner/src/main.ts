@@ -30,6 +30,7 @@ runMain(async () => {
     stop: [
       { name: 'sweeper', run: () => parts.sweeper.stop() },
       { name: 'runs', run: () => parts.worker.drain(config.clocks.drainMs / 2) },
+      { name: 'mcp', run: () => parts.mcp.close() },
       { name: 'traces', run: () => tracing.close(TRACES_CLOSE_MS) },
       { name: 'health server', run: () => health.close() },
       { name: 'nest', run: () => app.close() },

@@ -1,12 +1,13 @@
 import { taskLimits } from '@caribou/agent';
 import { connectBus } from '@caribou/bus';
-import type { Config } from '@caribou/config';
+import { type Config, type ExtensionsFile, extensionsFile } from '@caribou/config';
 import { UnavailableError } from '@caribou/contracts';
 import {
   type ConversionStore,
   type Logger,
   type MemoryStore,
   type RunEventLog,
+  type SharedDocuments,
   type SkillCatalog,
   type SkillStore,
   systemClock,
@@ -25,6 +26,7 @@ import {
   redisEventLog,
   type RedisFinding,
   redisSkills,
+  redisSharedDocuments,
   redisTaskStore,
   redisMemoryStore,
   redisThreadStore,
@@ -40,12 +42,16 @@ import { AssistantsController } from './assistants/assistants.controller.js';
 import { MemoryController } from './memory/memory.controller.js';
 import { MemoryEdits } from './memory/memory-edits.js';
 import { MemoryService } from './memory/memory.service.js';
+import { McpConfigService } from './mcp/mcp-config.service.js';
+import { McpController } from './mcp/mcp.controller.js';
 import {
   BUS,
   CHAINS,
   CONVERSIONS,
   CONVERTER,
+  DOCUMENTS,
   EVENT_LOG,
+  EXTENSIONS_FILE,
   type GatewayBus,
   type GatewaySettings,
   LOGGER,
@@ -97,6 +103,8 @@ export interface GatewayParts {
   readonly converter: DocumentConverter;
   readonly chains: ChainCatalog;
   readonly skills: SkillParts;
+  readonly documents: SharedDocuments;
+  readonly extensions: ExtensionsFile;
   readonly settings: GatewaySettings;
   readonly metrics: Metrics;
   readonly tracing: Tracing;
@@ -122,6 +130,7 @@ export class AppModule {
         AgentsController,
         MemoryController,
         SkillsController,
+        McpController,
         InfoController,
         SystemController,
       ],
@@ -138,6 +147,8 @@ export class AppModule {
         { provide: SKILL_CATALOG, useValue: skills.catalog },
         { provide: SKILL_FILES, useValue: skills.files },
         { provide: SKILL_STORE, useValue: skills.store },
+        { provide: DOCUMENTS, useValue: parts.documents },
+        { provide: EXTENSIONS_FILE, useValue: parts.extensions },
         { provide: SETTINGS, useValue: settings },
         { provide: METRICS, useValue: metrics },
         { provide: TRACING, useValue: tracing },
@@ -152,6 +163,7 @@ export class AppModule {
         DocumentConversions,
         SkillsService,
         SkillInstaller,
+        McpConfigService,
         RunWatcher,
         ReadinessCheck,
       ],
@@ -170,6 +182,7 @@ export const settingsOf = ({
   uploads,
   chain,
   skills,
+  mcp,
 }: Config): GatewaySettings => ({
   heartbeatMs: clocks.heartbeatMs,
   maxStreamsPerUser: quotas.maxStreamsPerUser,
@@ -181,6 +194,7 @@ export const settingsOf = ({
   uploads,
   memory: chain.memory,
   skills: { maxInstalled: skills.maxInstalled, maxBytes: skills.maxInstalledBytes },
+  mcp,
   conversionLeaseMs: clocks.leaseMs,
   conversionRenewMs: clocks.renewMs,
 });
@@ -226,6 +240,8 @@ export async function connectParts(config: Config, logger: Logger): Promise<Conn
     converter: documentConverter({ maxAtOnce: config.uploads.convertAtOnce }),
     chains: chainCatalog(config, createModelCatalog(config.models, { clocks, logger })),
     skills: skillParts(config, redis, logger),
+    documents: redisSharedDocuments(redis),
+    extensions: extensionsFile(config.extensionsConfigPath),
     settings: settingsOf(config),
     metrics: createMetrics({ service: 'gateway' }),
     tracing,

@@ -1,5 +1,5 @@
 import type { Bus } from '@caribou/bus';
-import type { Config, ModelConfig } from '@caribou/config';
+import type { Config, McpConfig, ModelConfig } from '@caribou/config';
 import type { SkillLimits } from '@caribou/core';
 
 /** Injection tokens of what app.module.ts builds. */
@@ -14,6 +14,9 @@ export const CONVERSIONS = Symbol('ConversionStore');
 export const CONVERTER = Symbol('DocumentConverter');
 export const MEMORIES = Symbol('MemoryStore');
 export const CHAINS = Symbol('ChainCatalog');
+/** Documents that administrators write. */
+export const DOCUMENTS = Symbol('SharedDocuments');
+export const EXTENSIONS_FILE = Symbol('ExtensionsFile');
 export const TRACING = Symbol('Tracing');
 export const SKILL_CATALOG = Symbol('SkillCatalog');
 export const SKILL_FILES = Symbol('SkillFiles');
@@ -23,7 +26,7 @@ export const SETTINGS = Symbol('GatewaySettings');
 /** What the gateway uses of the bus. */
 export type GatewayBus = Pick<
   Bus,
-  'wakes' | 'publishCancel' | 'publishEvents' | 'subscribeEvents' | 'checkStreams' | 'request'
+  'wakes' | 'publishCancel' | 'publishEvents' | 'subscribeEvents' | 'checkStreams' | 'request' | 'publishConfigChange'
 >;
 
 /** The part of the configuration that decides how the gateway answers. */
@@ -38,6 +41,7 @@ export interface GatewaySettings {
   readonly uploads: Config['uploads'];
   readonly memory: Config['chain']['memory'];
   readonly skills: SkillLimits;
+  readonly mcp: McpConfig;
   readonly conversionLeaseMs: number;
   readonly conversionRenewMs: number;
 }

@@ -3,6 +3,7 @@ import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@car
 import type { Config } from '@caribou/config';
 import { BugError, taskIds } from '@caribou/contracts';
 import { type AgentMiddleware, type Logger, type SandboxPort, systemClock } from '@caribou/core';
+import type { McpTools } from '@caribou/mcp';
 import type { HealthCheck } from '@caribou/nest';
 import { createModelCatalog } from '@caribou/models';
 import { createMetrics, type Metrics, type Tracing } from '@caribou/observability';
@@ -21,6 +22,7 @@ import {
 import { openSkillCatalog } from '@caribou/skills';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { borrowedSandbox } from './borrowed-sandbox.js';
+import { connectMcp } from './connect-mcp.js';
 import { HeldTasks } from './held-tasks.js';
 import { slottedStore } from './slotted-store.js';
 import { subagentLoop } from './subagent-loop.js';
@@ -32,6 +34,7 @@ export interface PoolParts {
   readonly redis: RedisConnection;
   readonly worker: TaskWorker;
   readonly sweeper: Sweeper;
+  readonly mcp: McpTools;
   readonly metrics: Metrics;
   /** What must be there for a task to run. */
   readonly checks: readonly HealthCheck[];
@@ -82,6 +85,8 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
   });
   const kept = redisTaskStore(tasks, limits);
   const store = slottedStore({ store: inner, slots, forget: (task) => kept.forget(task), held });
+  const sandbox = parentsSandbox({ redis, bus, held, config, logger });
+  const mcp = connectMcp({ config, redis, bus, sandbox, logger });
   const registry = new RunRegistry();
   const executor = new RunExecutor({
     store,
@@ -91,9 +96,9 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
       {
         models: createModelCatalog(config.models, { clocks, logger }),
         gate: redisModelGate(redis, { ...modelGateLimits(config.chain), logger }),
-        sandbox: parentsSandbox({ redis, bus, held, config, logger }),
+        sandbox,
         skills: openSkillCatalog(config, { store: redisSkills(redis), clock: systemClock, logger }),
-        sources: [],
+        sources: [mcp],
         custom,
       },
       config,
@@ -113,6 +118,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
   return {
     bus,
     redis,
+    mcp,
     metrics,
     checks: [
       { name: 'redis', check: () => inner.ping() },

@@ -50,6 +50,7 @@ export function subagentLoop(
 ): AgentLoop {
   const definitions = subagentDefinitions(config.chain.subagents);
   const quiet: ModelCatalog = { names: models.names, get: (name) => gatedModel(models.get(name), gate) };
+  const customTools = custom.flatMap((middleware) => middleware.tools ?? []);
   // Schemas are made once: a task must not pay for them.
   const allTools = [false, true].map((vision) => leadTools({ sandbox }, { vision, clarification: false }));
   return async ({ host, run, claimed, head, position }) => {
@@ -60,7 +61,8 @@ export function subagentLoop(
       throw new InvalidRequestError(`this subagent-pool knows no subagent '${claimed.run.assistant_id}'`);
     const model = models.get(spec.model);
     const builtIn = allTools[model.supportsVision ? 1 : 0] ?? [];
-    const tools = toolsOf(definition, spec, [...builtIn, ...(await toolsOfAll(sources, run, builtIn))]);
+    const others = await toolsOfAll(sources, run, [...builtIn, ...customTools]);
+    const tools = toolsOf(definition, spec, [...builtIn, ...others]);
     const told = toldSkills(definition, await skills.skillsOf(run.userId));
     const options = optionsOf(config, { definition, model, tools, quiet, custom });
     const chain = subagentChain({ sandbox, model, gate }, options);

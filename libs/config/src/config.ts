@@ -12,7 +12,9 @@ import type {
   TitleFile,
   UploadsFile,
 } from './file-schema.js';
+import type { McpFile } from './mcp-schema.js';
 import type { Secret } from './secret.js';
+import type { WebConfig } from './web-config.js';
 
 export type ClocksConfig = CamelKeys<z.output<typeof ClocksFile>>;
 export type RunnerConfig = CamelKeys<z.output<typeof RunnerFile>>;
@@ -23,6 +25,8 @@ export type SandboxNetworkConfig = CamelKeys<z.output<typeof NetworkFile>>;
 export type TitleConfig = CamelKeys<z.output<typeof TitleFile>>;
 /** Sizes in bytes. */
 export type UploadsConfig = CamelKeys<z.output<typeof UploadsFile>>;
+/** What holds for all MCP servers. */
+export type McpConfig = CamelKeys<z.output<typeof McpFile>>;
 export type LogLevelName = (typeof logLevels)[number];
 
 /** Who a key speaks for. */
@@ -121,6 +125,8 @@ export interface Config {
   readonly commandRules: CommandRulesConfig;
   readonly uploads: UploadsConfig;
   readonly skills: SkillsConfig;
+  readonly mcp: McpConfig;
+  readonly web: WebConfig;
   /** In the order of the file; the first is the default. */
   readonly models: readonly ModelConfig[];
   readonly title: TitleConfig;

@@ -1,7 +1,10 @@
 import { CommandRule, CommandVerdict } from '@caribou/contracts';
 import { z } from 'zod';
 import { chainSections } from './chain-schema.js';
+import { HOST_RULE } from './host-rule.js';
+import { McpFile } from './mcp-schema.js';
 import { integer, ms } from './setting-kinds.js';
+import { WebFile } from './web-schema.js';
 
 /**
  * The sections of config.yaml, in the format of DeerFlow's file plus our own sections. Each key has its unit in
@@ -67,8 +70,6 @@ export const LimitsFile = z
   })
   .describe('What one sandbox may use');
 
-/** `host`, `*.suffix` or an address, IPv6 in brackets, each with an optional port; libs/egress has the last word. */
-const HOST_RULE = /^((\*\.)?[^\s*:[\]/\\@%?#]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?$/;
 const CIDR = /^[0-9a-fA-F:.]+\/\d{1,3}$/;
 
 export const NetworkFile = z
@@ -210,10 +211,12 @@ export const ModelFile = z
 export const sections = {
   title: TitleFile,
   ...chainSections,
+  web: WebFile,
   sandbox: SandboxFile,
   command_rules: CommandRulesFile,
   uploads: UploadsFile,
   skills: SkillsFile,
+  mcp: McpFile,
   runner: RunnerFile,
   quotas: QuotasFile,
   clocks: ClocksFile,

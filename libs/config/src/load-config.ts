@@ -20,11 +20,14 @@ import {
   UploadsFile,
 } from './file-schema.js';
 import { addIssues, type Findings, isRecord, noFindings } from './findings.js';
+import { McpFile } from './mcp-schema.js';
 import { modelProblems, readModels } from './model-entries.js';
 import { present } from './present.js';
 import { type Environment, resolveReferences } from './references.js';
 import { Secret } from './secret.js';
 import { subagentFaults } from './subagents-schema.js';
+import { toWeb } from './web-config.js';
+import { WebFile } from './web-schema.js';
 
 interface Reading {
   readonly env: Environment;
@@ -75,6 +78,8 @@ function compose(file: Readonly<Record<string, unknown>>, reading: Reading): Con
     commandRules: toCommandRules(section(CommandRulesFile, 'command_rules', from), findings),
     uploads: camelKeys(section(UploadsFile, 'uploads', from)),
     skills: skillsOf(section(SkillsFile, 'skills', from), reading),
+    mcp: camelKeys(section(McpFile, 'mcp', from)),
+    web: toWeb(section(WebFile, 'web', from), reading),
     models,
     title: camelKeys(checkedModel(section(TitleFile, 'title', from), 'title', { models, findings })),
     chain: chainOf(from, models),

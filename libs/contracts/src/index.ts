@@ -102,6 +102,7 @@ export {
   cancelSubject,
   commandOutputSubject,
   type DeadLetterKind,
+  configSubject,
   deadLetterSubject,
   runEventsSubject,
   streams,
@@ -109,6 +110,14 @@ export {
   wakeSubject,
 } from './subjects.js';
 export { OutputPiece } from './command-output.js';
+export {
+  MAX_MCP_SERVERS,
+  MCP_DOCUMENT,
+  McpDocument,
+  McpOAuth,
+  McpServer,
+  McpServerName,
+} from './mcp.js';
 export { CommandAudit, CommandMatch, CommandRule, CommandVerdict } from './command-rules.js';
 export { DEFAULT_COMMAND_RULES } from './default-command-rules.js';
 export { rpc, type RpcContract } from './rpc/contract.js';
@@ -153,6 +162,7 @@ export {
 } from './http/memory-shapes.js';
 export { memoryRoutes } from './http/memory.js';
 export { httpRoutes } from './http/registry.js';
+export { type McpConfigReply, mcpRoutes } from './http/mcp.js';
 export { type RouteContract, type RouteInput } from './http/route.js';
 export {
   clampRecursionLimit,

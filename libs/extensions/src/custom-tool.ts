@@ -1,5 +1,5 @@
 import { Content, DeadlineError, ExtensionError, type StateUpdate } from '@caribou/contracts';
-import { defineTool, type ToolContext, type ToolOutcome } from '@caribou/core';
+import { defineTool, OUR_TOOLS, type ToolContext, type ToolOutcome } from '@caribou/core';
 import { z } from 'zod';
 import { customContext, shownState } from './custom-context.js';
 import { DEFAULT_TIMEOUT_MS, isFunction, isSchema, Name, TimeoutMs } from './definition-parts.js';
@@ -7,7 +7,6 @@ import { type Speaker, wrongAnswer } from './given-step.js';
 import { guarded } from './hook-guard.js';
 import { faultsOf, type OwnState } from './own-state.js';
 import type { OwnToolAnswer, ToolDefinition } from './public-types.js';
-import { OUR_TOOLS } from './reserved-names.js';
 import { CustomTool } from './toolkit-made.js';
 
 const MAX_DESCRIPTION_CHARS = 10_000;

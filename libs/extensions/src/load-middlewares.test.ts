@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { ConfigError } from '@caribou/config';
+import { OUR_TOOLS } from '@caribou/core';
 import { fakeSandbox } from '@caribou/testing';
 import { describeChain } from '@caribou/middleware';
 import { leadTools } from '@caribou/tools';
 import { type LoadOptions, loadMiddlewares } from './load-middlewares.js';
 import type { Toolkit } from './public-types.js';
-import { OUR_MIDDLEWARES, OUR_TOOLS } from './reserved-names.js';
+import { OUR_MIDDLEWARES } from './reserved-names.js';
 
 const named = (name: string) => (caribou: Toolkit) => caribou.defineMiddleware({ name });
 const withTool = (name: string, tool: string) => (caribou: Toolkit) => {

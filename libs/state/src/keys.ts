@@ -113,6 +113,10 @@ export interface StoreKeys {
   memoryAgents(userId: string): string;
   /** List: the user's jobs that were given up, newest first. */
   memoryDead(userId: string): string;
+  /** Hash: a document of the whole installation, `version` and `value`. */
+  document(name: string): string;
+  /** Hash: an access token of the whole installation, `record` and `lock`. */
+  token(name: string): string;
 }
 
 /** Ids are checked here once more: a ":" in one would let it name another owner's key. */
@@ -195,6 +199,8 @@ export function storeKeys(prefix: string): StoreKeys {
     memoryUser,
     memoryAgents: (userId) => `${user(userId)}:memory:agents`,
     memoryDead: (userId) => `${user(userId)}:memory:dead`,
+    document: (name) => `${prefix}document:${strict(name)}`,
+    token: (name) => `${prefix}token:${strict(name)}`,
     managerPrefix: `${prefix}manager:`,
     manager: (managerId) => `${prefix}manager:${strict(managerId)}`,
     managerSeen: (managerId) => `${prefix}manager-seen:${strict(managerId)}`,

@@ -28,6 +28,9 @@ export {
   fakeSandbox,
   humanMessage,
 } from './fake-run.js';
+export { FORBIDDEN_URLS } from './forbidden-urls.js';
+export { callTool, type McpFixture, mcpFixture, toolsByName } from './mcp-fixture.js';
+export { mcpProgram, startMcpServer } from './mcp-server.js';
 export { startNats } from './nats.js';
 export { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from './otlp-receiver.js';
 export { startProxy, type TestProxy } from './proxy.js';
@@ -53,7 +56,9 @@ export {
   zipFile,
 } from './sample-documents.js';
 export { openTasks, silentBus, type TaskFixture } from './conformance/task-fixture.js';
-export { callOfTask, sampleTask, taskRecord } from './sample-task.js';
+export { callOfTask, type SampleTask, sampleTask, taskRecord } from './sample-task.js';
+export { type ScriptedMcp, type ScriptedTool, startScriptedMcp, textResult } from './scripted-mcp.js';
 export { startService, type TestService } from './service.js';
+export { startTokenServer, type TokenServer } from './token-server.js';
 export { transcriptFaults } from './transcript-validator.js';
 export { waitFor } from './wait-for.js';

@@ -56,6 +56,7 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
   const quiet: ModelCatalog = { names: models.names, get: (name) => gatedModel(models.get(name), gate) };
   const toolsFor = toolSets(sandbox);
   const memoryOf = memoryForPrompt(memories, config.chain.memory);
+  const customTools = custom.flatMap((middleware) => middleware.tools ?? []);
   return async ({ host, run, claimed, head, position }) => {
     const { kwargs, llm_call_count: turnsTaken } = claimed.run;
     const model = models.get(run.context.model_name);
@@ -63,7 +64,7 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
     tellIgnored(run, model);
     const skills = await ports.skills.skillsOf(run.userId);
     const builtIn = toolsFor(switches);
-    const own = [...builtIn, ...(await toolsOfAll(sources, run, builtIn))];
+    const own = [...builtIn, ...(await toolsOfAll(sources, run, [...builtIn, ...customTools]))];
     const tools = switches.subagents ? [...own, taskTool(subagents, namesOf(own))] : own;
     const options = { ...chainOptions(config, { switches, models: quiet, tools }), custom, skills };
     const chain = leadChain({ sandbox, conversions, model, gate }, options);

@@ -2,6 +2,7 @@ import { agentRoutes } from './agents.js';
 import { assistantRoutes } from './assistants.js';
 import { fileRoutes } from './files.js';
 import { memoryRoutes } from './memory.js';
+import { mcpRoutes } from './mcp.js';
 import type { RouteContract } from './route.js';
 import { runRoutes, statelessRoutes } from './runs.js';
 import { skillRoutes } from './skills.js';
@@ -20,5 +21,6 @@ export const httpRoutes: readonly RouteContract[] = [
   agentRoutes,
   memoryRoutes,
   skillRoutes,
+  mcpRoutes,
   systemRoutes,
 ].flatMap((routes) => Object.values<RouteContract>(routes));
