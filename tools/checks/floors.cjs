@@ -7,7 +7,20 @@
 const floors = [
   ['contracts'],
   ['core', 'config', 'observability'],
-  ['middleware', 'tools', 'models', 'state', 'bus', 'sandbox', 'skills', 'mcp', 'documents', 'egress', 'extensions', 'web'],
+  [
+    'middleware',
+    'tools',
+    'models',
+    'state',
+    'bus',
+    'sandbox',
+    'skills',
+    'mcp',
+    'documents',
+    'egress',
+    'extensions',
+    'web',
+  ],
   ['agent', 'runs', 'nest'],
 ];
 
