@@ -2,6 +2,8 @@ import { modelGateLimits } from '@caribou/agent';
 import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { type AgentMiddleware, type Logger, systemClock } from '@caribou/core';
+import { documentConverter } from '@caribou/documents';
+import { webReach } from '@caribou/egress';
 import type { McpTools } from '@caribou/mcp';
 import type { HealthCheck } from '@caribou/nest';
 import { createModelCatalog } from '@caribou/models';
@@ -19,6 +21,7 @@ import {
   redisSkills,
 } from '@caribou/state';
 import { openSkillCatalog } from '@caribou/skills';
+import { webTools } from '@caribou/web';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { afterCancel, leadAgent } from './lead-agent/lead-agent.js';
 import { connectMcp } from './lead-agent/mcp.js';
@@ -62,6 +65,9 @@ export interface RunnerExtras {
   readonly tracing: Tracing;
 }
 
+/** Pages that are made Markdown of at once, each in a process, and those that may wait. */
+const PAGES = { maxAtOnce: 4, maxWaiting: 128 };
+
 /** Connects to Redis and NATS in the background, both for ever, and puts the runner together. */
 export function connectParts(config: Config, logger: Logger, { custom, tracing }: RunnerExtras): RunnerParts {
   const { clocks, runner } = config;
@@ -103,7 +109,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
         conversions: redisConversions(redis),
         subagents: subagents.port,
         skills: openSkillCatalog(config, { store: redisSkills(redis), clock: systemClock, logger }),
-        sources: [mcp],
+        sources: [webTools(config.web, { reach: webReach, pages: documentConverter(PAGES) }), mcp],
         memories: redisMemoryStore(redis),
         custom,
       },

@@ -3,6 +3,8 @@ import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@car
 import type { Config } from '@caribou/config';
 import { BugError, taskIds } from '@caribou/contracts';
 import { type AgentMiddleware, type Logger, type SandboxPort, systemClock } from '@caribou/core';
+import { documentConverter } from '@caribou/documents';
+import { webReach } from '@caribou/egress';
 import type { McpTools } from '@caribou/mcp';
 import type { HealthCheck } from '@caribou/nest';
 import { createModelCatalog } from '@caribou/models';
@@ -20,6 +22,7 @@ import {
   taskPart,
 } from '@caribou/state';
 import { openSkillCatalog } from '@caribou/skills';
+import { webTools } from '@caribou/web';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { borrowedSandbox } from './borrowed-sandbox.js';
 import { connectMcp } from './connect-mcp.js';
@@ -60,6 +63,9 @@ export interface PoolExtras {
   readonly tracing: Tracing;
 }
 
+/** Pages that are made Markdown of at once, each in a process, and those that may wait. */
+const PAGES = { maxAtOnce: 4, maxWaiting: 128 };
+
 /** Connects to Redis and NATS in the background, both for ever, and puts the pool together. */
 export function connectParts(config: Config, logger: Logger, { custom, tracing }: PoolExtras): PoolParts {
   const { clocks } = config;
@@ -98,7 +104,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
         gate: redisModelGate(redis, { ...modelGateLimits(config.chain), logger }),
         sandbox,
         skills: openSkillCatalog(config, { store: redisSkills(redis), clock: systemClock, logger }),
-        sources: [mcp],
+        sources: [webTools(config.web, { reach: webReach, pages: documentConverter(PAGES) }), mcp],
         custom,
       },
       config,

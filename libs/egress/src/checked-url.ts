@@ -2,6 +2,7 @@ import { ForbiddenError, InvalidRequestError } from '@caribou/contracts';
 import { addressPolicy, type AddressPolicy, isReachableForOperator } from './address-policy.js';
 import { type EgressRule, isListed } from './egress-rules.js';
 import { canonicalHost, formatTarget, type Target } from './host-name.js';
+import { inTurn } from './in-turn.js';
 import { checkedAddresses, type Resolve, type SafeConnectOptions, systemResolve } from './safe-connect.js';
 
 /** What our own processes may reach. */
@@ -11,7 +12,7 @@ export interface ReachSettings {
    * machine, but never at a link-local or metadata address. Others: public addresses, ports 80 and 443.
    */
   readonly open?: readonly EgressRule[];
-  /** Default: the system's resolver. */
+  /** Default: the system's resolver, two names at a time. */
   readonly resolve?: Resolve;
   /** Addresses of hosts that are not open. Default: public ones that are not this machine's. */
   readonly isPublicAddress?: AddressPolicy;
@@ -21,6 +22,8 @@ const PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 const RESOLVE_TIMEOUT_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 const isOwnPublic = addressPolicy();
+/** Half of the threads that Node has. */
+const ownResolve = inTurn(systemResolve, 2);
 
 /**
  * Where a URL leads, with the host in its canonical form.
@@ -44,7 +47,7 @@ export function targetOf(url: URL, { open = [] }: ReachSettings): Target {
 /** How a target is connected to. */
 export function connectOptions(
   target: Target,
-  { open = [], resolve = systemResolve, isPublicAddress = isOwnPublic }: ReachSettings,
+  { open = [], resolve = ownResolve, isPublicAddress = isOwnPublic }: ReachSettings,
 ): SafeConnectOptions {
   return {
     resolve,

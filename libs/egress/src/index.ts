@@ -6,3 +6,4 @@ export { formatTarget } from './host-name.js';
 export { mcpFetches } from './mcp-fetches.js';
 export type { EgressEntry } from './proxied-connection.js';
 export { safeFetch } from './safe-fetch.js';
+export { webReach } from './web-reach.js';

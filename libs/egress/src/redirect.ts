@@ -32,14 +32,12 @@ export function nextHop(hop: Hop, { status, headers }: Answered): Hop | undefine
   // Headers come byte by byte as Latin-1; browsers take the bytes of a location for UTF-8.
   const url = parseUrl(Buffer.from(location, 'latin1').toString(), hop.url);
   const sameOrigin = url.origin === hop.url.origin;
-  const keepsBody = KEEP_METHOD.includes(status) && hop.body !== undefined;
-  if (keepsBody && !sameOrigin)
+  const body = KEEP_METHOD.includes(status) ? hop.body : undefined;
+  if (body !== undefined && !sameOrigin)
     throw new ForbiddenError(`${hop.url.host} redirects a request with a body to another host`);
-  const kept = new Headers(hop.headers);
-  for (const name of [...kept.keys()]) {
-    const isOfBody = name.startsWith('content-');
-    if ((!sameOrigin && !HARMLESS.includes(name)) || (isOfBody && !keepsBody)) kept.delete(name);
-  }
   const method = KEEP_METHOD.includes(status) || hop.method === 'HEAD' ? hop.method : 'GET';
-  return { url, method, headers: kept, ...(keepsBody ? { body: hop.body } : {}) };
+  const isKept = (name: string): boolean =>
+    (sameOrigin || HARMLESS.includes(name)) && (body !== undefined || !name.startsWith('content-'));
+  const kept = new Headers([...hop.headers].filter(([name]) => isKept(name)));
+  return { url, method, headers: kept, ...(body === undefined ? {} : { body }) };
 }

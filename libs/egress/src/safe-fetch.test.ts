@@ -1,6 +1,3 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import {
   DeadlineError,
@@ -9,7 +6,7 @@ import {
   TooLargeError,
   UnavailableError,
 } from '@caribou/contracts';
-import { FORBIDDEN_URLS } from '@caribou/testing';
+import { FORBIDDEN_URLS, redirectTo, type Site, type SiteRoute, startSite } from '@caribou/testing';
 import { checkUrl } from './checked-url.js';
 import { parseEgressRule } from './egress-rules.js';
 import { safeFetch, type SafeFetchSettings } from './safe-fetch.js';
@@ -17,60 +14,12 @@ import { safeFetch, type SafeFetchSettings } from './safe-fetch.js';
 // A machine that has much else to do.
 jest.setTimeout(60_000);
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => void;
-interface Seen {
-  readonly method: string | undefined;
-  readonly url: string | undefined;
-  readonly headers: IncomingMessage['headers'];
-  readonly body: string;
-}
-
-/** A local server that counts as a public host: names lead to it by the resolver of the test. */
-class Site {
-  readonly seen: Seen[] = [];
-  private constructor(
-    private readonly server: Server,
-    private readonly routes: Readonly<Record<string, Handler>>,
-  ) {}
-
-  static async start(routes: Readonly<Record<string, Handler>>): Promise<Site> {
-    const server = createServer();
-    const site = new Site(server, routes);
-    server.on('request', (request, response) => void site.answer(request, response));
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    return site;
-  }
-
-  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    let body = '';
-    for await (const piece of request) body += String(piece);
-    this.seen.push({ method: request.method, url: request.url, headers: request.headers, body });
-    const route = this.routes[request.url ?? ''];
-    if (route === undefined) response.writeHead(404).end('no such page');
-    else route(request, response);
-  }
-
-  get port(): number {
-    return (this.server.address() as AddressInfo).port;
-  }
-
-  stop(): void {
-    this.server.closeAllConnections();
-    this.server.close();
-  }
-}
-
-const redirectTo =
-  (location: string, status = 302): Handler =>
-  (_, response) =>
-    void response.writeHead(status, { location: Buffer.from(location).toString('latin1') }).end('gone');
-
 const sites: Site[] = [];
 afterEach(() => {
   for (const site of sites.splice(0)) site.stop();
 });
-async function siteWith(routes: Readonly<Record<string, Handler>>): Promise<Site> {
-  const site = await Site.start(routes);
+async function siteWith(routes: Readonly<Record<string, SiteRoute>>): Promise<Site> {
+  const site = await startSite(routes);
   sites.push(site);
   return site;
 }
@@ -263,6 +212,23 @@ describe('safeFetch', () => {
     const response = await fetchFor([site])(`http://a.test:${site.port}/`);
 
     await expect(response.text()).rejects.toThrow('is larger than 100000 bytes');
+  });
+
+  test.each(['at once', 'after a piece'])('closes the connection of a body that nobody wants, %s', async (when) => {
+    let closed: () => void = () => undefined;
+    const gone = new Promise<void>((resolve) => (closed = resolve));
+    const site = await siteWith({
+      '/': (_, response) => {
+        response.once('close', closed);
+        response.write('the first piece');
+      },
+    });
+    const response = await fetchFor([site])(`http://a.test:${site.port}/`);
+    const reader = response.body?.getReader();
+    if (when === 'after a piece') await reader?.read();
+    await reader?.cancel();
+
+    await gone;
   });
 
   test('does not wait longer than it may, for the head or for the body', async () => {

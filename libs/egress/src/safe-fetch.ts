@@ -82,37 +82,38 @@ async function answerTo({ url, method, headers, body }: Hop, call: Call): Promis
 function bounded(answer: RawResponse, { url, method }: Hop, call: Call): Response {
   const { status, statusText } = answer;
   const headers = new Headers([...answer.headers].filter(([name]) => !UNDONE.includes(name)));
-  const isEmpty = answer.body === null || method === 'HEAD' || BODILESS.includes(status);
-  const body = isEmpty ? null : streamOf(piecesOf(answer, url, call));
+  const isEmpty = method === 'HEAD' || BODILESS.includes(status);
+  const body = answer.body === null || isEmpty ? null : boundedBody(answer.body.getReader(), url, call);
   const response = new Response(body, { status, statusText, headers });
   // An answer that was made rather than received has no URL of its own.
   Object.defineProperty(response, 'url', { value: url.href });
   return response;
 }
 
-const streamOf = (pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> =>
-  new ReadableStream({
+type Reader = ReadableStreamDefaultReader<unknown>;
+
+function boundedBody(reader: Reader, url: URL, call: Call): ReadableStream<Uint8Array> {
+  const { maxBytes } = call.settings;
+  let bytes = 0;
+  const piece = async (): Promise<Uint8Array | undefined> => {
+    const { value } = (await reader.read()) as { readonly value?: Uint8Array };
+    bytes += value?.byteLength ?? 0;
+    if (bytes <= maxBytes) return value;
+    await reader.cancel();
+    throw new TooLargeError(`the answer of ${url.host} is larger than ${maxBytes} bytes`, {
+      details: { limitBytes: maxBytes },
+    });
+  };
+  return new ReadableStream({
     pull: async (controller) => {
-      const { done, value } = await pieces.next();
-      if (done === true) controller.close();
+      const value = await piece().catch((error: unknown) => {
+        throw failureOf(error, url, call);
+      });
+      if (value === undefined) controller.close();
       else controller.enqueue(value);
     },
-    cancel: async () => void (await pieces.return(undefined)),
+    cancel: (reason) => reader.cancel(reason),
   });
-
-async function* piecesOf(answer: RawResponse, url: URL, call: Call): AsyncGenerator<Uint8Array> {
-  const { maxBytes } = call.settings;
-  const tooLarge = `the answer of ${url.host} is larger than ${maxBytes} bytes`;
-  let bytes = 0;
-  try {
-    for await (const piece of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
-      bytes += piece.byteLength;
-      if (bytes > maxBytes) throw new TooLargeError(tooLarge, { details: { limitBytes: maxBytes } });
-      yield piece;
-    }
-  } catch (error) {
-    throw failureOf(error, url, call);
-  }
 }
 
 /** Why a request failed: our own reason wherever it stands among the causes, else the connection's. */

@@ -59,6 +59,7 @@ export { openTasks, silentBus, type TaskFixture } from './conformance/task-fixtu
 export { callOfTask, type SampleTask, sampleTask, taskRecord } from './sample-task.js';
 export { type ScriptedMcp, type ScriptedTool, startScriptedMcp, textResult } from './scripted-mcp.js';
 export { startService, type TestService } from './service.js';
+export { json, redirectTo, type Site, type SiteRequest, type SiteRoute, startSite } from './site.js';
 export { startTokenServer, type TokenServer } from './token-server.js';
 export { transcriptFaults } from './transcript-validator.js';
 export { waitFor } from './wait-for.js';
