@@ -1,7 +1,8 @@
 import { modelGateLimits } from '@caribou/agent';
 import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
 import type { Config } from '@caribou/config';
-import { type AgentMiddleware, type Logger, systemClock } from '@caribou/core';
+import { type Logger, sameTools, systemClock } from '@caribou/core';
+import { type Extensions, withJournal } from '@caribou/extensions';
 import { documentConverter } from '@caribou/documents';
 import { webReach } from '@caribou/egress';
 import type { McpTools } from '@caribou/mcp';
@@ -19,6 +20,7 @@ import {
   redisRunStore,
   redisSandboxRegistry,
   redisSkills,
+  redisToolJournal,
 } from '@caribou/state';
 import { openSkillCatalog } from '@caribou/skills';
 import { webTools } from '@caribou/web';
@@ -60,8 +62,8 @@ export class AppModule {
 
 /** What the process brought with it before it connected. */
 export interface RunnerExtras {
-  /** The operator's middlewares. */
-  readonly custom: readonly AgentMiddleware[];
+  /** The operator's middlewares and tools. */
+  readonly extensions: Extensions;
   readonly tracing: Tracing;
 }
 
@@ -69,7 +71,7 @@ export interface RunnerExtras {
 const PAGES = { maxAtOnce: 4, maxWaiting: 128 };
 
 /** Connects to Redis and NATS in the background, both for ever, and puts the runner together. */
-export function connectParts(config: Config, logger: Logger, { custom, tracing }: RunnerExtras): RunnerParts {
+export function connectParts(config: Config, logger: Logger, { extensions, tracing }: RunnerExtras): RunnerParts {
   const { clocks, runner } = config;
   const metrics = createMetrics({ service: 'agent-runner' });
   const redis = createRedis({ url: config.redis.url.reveal(), logger });
@@ -96,6 +98,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
   const models = createModelCatalog(config.models, { clocks, logger });
   const subagents = connectSubagents({ redis, bus, models, config });
   const mcp = connectMcp({ config, redis, bus, sandbox, logger });
+  const custom = withJournal(extensions, redisToolJournal(redis));
   const registry = new RunRegistry();
   const executor = new RunExecutor({
     store,
@@ -109,9 +112,13 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
         conversions: redisConversions(redis),
         subagents: subagents.port,
         skills: openSkillCatalog(config, { store: redisSkills(redis), clock: systemClock, logger }),
-        sources: [webTools(config.web, { reach: webReach, pages: documentConverter(PAGES) }), mcp],
+        sources: [
+          sameTools(custom.tools),
+          webTools(config.web, { reach: webReach, pages: documentConverter(PAGES) }),
+          mcp,
+        ],
         memories: redisMemoryStore(redis),
-        custom,
+        custom: custom.middlewares,
       },
       config,
     ),

@@ -2,7 +2,8 @@ import { modelGateLimits, taskLimits } from '@caribou/agent';
 import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { BugError, taskIds } from '@caribou/contracts';
-import { type AgentMiddleware, type Logger, type SandboxPort, systemClock } from '@caribou/core';
+import { type Logger, type SandboxPort, sameTools, systemClock } from '@caribou/core';
+import { type Extensions, withJournal } from '@caribou/extensions';
 import { documentConverter } from '@caribou/documents';
 import { webReach } from '@caribou/egress';
 import type { McpTools } from '@caribou/mcp';
@@ -19,6 +20,7 @@ import {
   redisSkills,
   redisTaskSlots,
   redisTaskStore,
+  redisToolJournal,
   taskPart,
 } from '@caribou/state';
 import { openSkillCatalog } from '@caribou/skills';
@@ -58,8 +60,8 @@ export class AppModule {
 
 /** What the process brought with it before it connected. */
 export interface PoolExtras {
-  /** The operator's middlewares. */
-  readonly custom: readonly AgentMiddleware[];
+  /** The operator's middlewares and tools. */
+  readonly extensions: Extensions;
   readonly tracing: Tracing;
 }
 
@@ -67,7 +69,7 @@ export interface PoolExtras {
 const PAGES = { maxAtOnce: 4, maxWaiting: 128 };
 
 /** Connects to Redis and NATS in the background, both for ever, and puts the pool together. */
-export function connectParts(config: Config, logger: Logger, { custom, tracing }: PoolExtras): PoolParts {
+export function connectParts(config: Config, logger: Logger, { extensions, tracing }: PoolExtras): PoolParts {
   const { clocks } = config;
   const { subagents } = config.chain;
   const metrics = createMetrics({ service: 'subagent-pool' });
@@ -93,6 +95,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
   const store = slottedStore({ store: inner, slots, forget: (task) => kept.forget(task), held });
   const sandbox = parentsSandbox({ redis, bus, held, config, logger });
   const mcp = connectMcp({ config, redis, bus, sandbox, logger });
+  const custom = withJournal(extensions, redisToolJournal(tasks));
   const registry = new RunRegistry();
   const executor = new RunExecutor({
     store,
@@ -104,8 +107,12 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
         gate: redisModelGate(redis, { ...modelGateLimits(config.chain), logger }),
         sandbox,
         skills: openSkillCatalog(config, { store: redisSkills(redis), clock: systemClock, logger }),
-        sources: [webTools(config.web, { reach: webReach, pages: documentConverter(PAGES) }), mcp],
-        custom,
+        sources: [
+          sameTools(custom.tools),
+          webTools(config.web, { reach: webReach, pages: documentConverter(PAGES) }),
+          mcp,
+        ],
+        custom: custom.middlewares,
       },
       config,
     ),

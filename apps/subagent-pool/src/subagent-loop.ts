@@ -14,12 +14,14 @@ import {
   type ModelCatalog,
   type ModelGate,
   type ModelPort,
+  offeredTools,
   type RunContext,
   type SandboxPort,
   type Skill,
   type SkillCatalog,
   type ToolSource,
   toolsOfAll,
+  toolsOfGroups,
 } from '@caribou/core';
 import { type ChainOptions, deferredToolsSection, gatedModel, subagentChain } from '@caribou/middleware';
 import { type AgentLoop, taskSpecOf } from '@caribou/runs';
@@ -37,7 +39,7 @@ export interface SubagentPorts {
   readonly custom: readonly AgentMiddleware[];
 }
 
-export type SubagentConfig = Pick<Config, 'title' | 'commandRules' | 'chain'>;
+export type SubagentConfig = Pick<Config, 'title' | 'commandRules' | 'chain' | 'tools'>;
 
 /**
  * A subagent at work on one task: prompt and limits of its kind, tools that its parent has and its kind may use.
@@ -62,7 +64,7 @@ export function subagentLoop(
     const model = models.get(spec.model);
     const builtIn = allTools[model.supportsVision ? 1 : 0] ?? [];
     const others = await toolsOfAll(sources, run, [...builtIn, ...customTools]);
-    const tools = toolsOf(definition, spec, [...builtIn, ...others]);
+    const tools = toolsOf(definition, spec, offeredTools([...builtIn, ...others], config.tools));
     const told = toldSkills(definition, await skills.skillsOf(run.userId));
     const options = optionsOf(config, { definition, model, tools, quiet, custom });
     const chain = subagentChain({ sandbox, model, gate }, options);
@@ -86,7 +88,7 @@ export function subagentLoop(
 
 function toolsOf(definition: SubagentDefinition, spec: TaskSpec, all: readonly AnyTool[]): readonly AnyTool[] {
   const parentTools = new Set(spec.tools);
-  return all.filter(({ name }) => mayUse(definition, parentTools, name));
+  return toolsOfGroups(all, definition.toolGroups).filter(({ name }) => mayUse(definition, parentTools, name));
 }
 
 interface Assembly {

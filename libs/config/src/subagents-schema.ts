@@ -38,6 +38,7 @@ const CustomAgent = z.object({
   description: z.string().min(1).max(2_000),
   system_prompt: z.string().min(1).max(100_000),
   tools: ToolNames.nullish(),
+  tool_groups: ToolNames.nullish(),
   disallowed_tools: ToolNames.default(['task', 'ask_clarification', 'present_files']),
   skills: SkillNames.nullish(),
   model: z.string().min(1).default('inherit'),
@@ -72,8 +73,9 @@ export const SubagentsFile = z
       .record(AgentName, CustomAgent)
       .default({})
       .describe(
-        'Your own kinds: {name: {description, system_prompt, tools, disallowed_tools, skills, model, max_turns, timeout_seconds}}; ' +
-          'without tools they have all of the agent that asks, without skills all that are switched on',
+          'Your own kinds: {name: {description, system_prompt, tools, tool_groups, disallowed_tools, skills, model, max_turns, ' +
+            'timeout_seconds}}; without tools and tool_groups they have all of the agent that asks, without skills all that are ' +
+            'switched on',
       ),
   })
   .describe('Subagents');
@@ -101,4 +103,16 @@ export function subagentFaults(
       ...(isModel(model) ? [] : [`subagents.custom_agents.${name}.model: no model has this name`]),
     ]),
   ];
+}
+
+/** The section without the models that were left out: their subagents have that of the agent that asks. */
+export function withoutModels(section: SubagentsFile, leftOut: ReadonlySet<string>): SubagentsFile {
+  const kept = <T extends { readonly model?: string | undefined }>(agents: Readonly<Record<string, T>>) =>
+    Object.fromEntries(
+      Object.entries(agents).map(([name, agent]) => [
+        name,
+        agent.model !== undefined && leftOut.has(agent.model) ? { ...agent, model: 'inherit' } : agent,
+      ]),
+    );
+  return { ...section, agents: kept(section.agents), custom_agents: kept(section.custom_agents) };
 }

@@ -77,8 +77,8 @@ describe('the section web', () => {
 
   test('warns of keys that it does not have', () => {
     expect(load('web: {search: {engine: x}, proxy: {}}').warnings).toEqual([
-      'web.search.engine: not used',
-      'web.proxy: not used',
+      expect.stringMatching(/^web\.search\.engine: not used/),
+      expect.stringMatching(/^web\.proxy: not used/),
     ]);
   });
 });

@@ -90,7 +90,11 @@ function bounded(answer: RawResponse, { url, method }: Hop, call: Call): Respons
   return response;
 }
 
-type Reader = ReadableStreamDefaultReader<unknown>;
+/** Read without a buffer of the reader's own, whatever kinds of readers the types in use know. */
+interface Reader {
+  read(): Promise<unknown>;
+  cancel(reason?: unknown): Promise<void>;
+}
 
 function boundedBody(reader: Reader, url: URL, call: Call): ReadableStream<Uint8Array> {
   const { maxBytes } = call.settings;

@@ -28,6 +28,7 @@ export {
   fakeSandbox,
   humanMessage,
 } from './fake-run.js';
+export { memoryToolJournal } from './memory-tool-journal.js';
 export { FORBIDDEN_URLS } from './forbidden-urls.js';
 export { callTool, type McpFixture, mcpFixture, toolsByName } from './mcp-fixture.js';
 export { mcpProgram, startMcpServer } from './mcp-server.js';

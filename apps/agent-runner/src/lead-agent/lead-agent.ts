@@ -15,6 +15,7 @@ import {
   type ModelCatalog,
   type ModelGate,
   type ModelPort,
+  offeredTools,
   type RunContext,
   type SandboxPort,
   type Skill,
@@ -42,7 +43,7 @@ export interface LeadAgentPorts {
   readonly custom: readonly AgentMiddleware[];
 }
 
-export type LeadAgentConfig = Pick<Config, 'runner' | 'title' | 'commandRules' | 'chain'>;
+export type LeadAgentConfig = Pick<Config, 'runner' | 'title' | 'commandRules' | 'chain' | 'tools'>;
 
 /**
  * The lead agent: tools, chain and prompt put together per run from the run's switches, what is remembered of its person
@@ -64,7 +65,8 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
     tellIgnored(run, model);
     const skills = await ports.skills.skillsOf(run.userId);
     const builtIn = toolsFor(switches);
-    const own = [...builtIn, ...(await toolsOfAll(sources, run, [...builtIn, ...customTools]))];
+    const others = await toolsOfAll(sources, run, [...builtIn, ...customTools]);
+    const own = offeredTools([...builtIn, ...others], config.tools);
     const tools = switches.subagents ? [...own, taskTool(subagents, namesOf(own))] : own;
     const options = { ...chainOptions(config, { switches, models: quiet, tools }), custom, skills };
     const chain = leadChain({ sandbox, conversions, model, gate }, options);

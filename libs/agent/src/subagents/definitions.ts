@@ -20,6 +20,7 @@ export function subagentDefinitions(config: SubagentsConfig): ReadonlyMap<string
     description: agent.description,
     systemPrompt: agent.system_prompt,
     tools: agent.tools ?? null,
+    toolGroups: agent.tool_groups ?? null,
     disallowedTools: [...agent.disallowed_tools, ...NEVER_FOR_SUBAGENTS],
     skills: agent.skills ?? null,
     model: agent.model,
