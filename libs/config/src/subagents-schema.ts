@@ -73,9 +73,9 @@ export const SubagentsFile = z
       .record(AgentName, CustomAgent)
       .default({})
       .describe(
-          'Your own kinds: {name: {description, system_prompt, tools, tool_groups, disallowed_tools, skills, model, max_turns, ' +
-            'timeout_seconds}}; without tools and tool_groups they have all of the agent that asks, without skills all that are ' +
-            'switched on',
+        'Your own kinds: {name: {description, system_prompt, tools, tool_groups, disallowed_tools, skills, model, max_turns, ' +
+          'timeout_seconds}}; without tools and tool_groups they have all of the agent that asks, without skills all that are ' +
+          'switched on',
       ),
   })
   .describe('Subagents');
