@@ -22,7 +22,7 @@ const floors = [
     'memory',
     'web',
   ],
-  ['agent', 'runs', 'nest'],
+  ['agent', 'runs', 'nest', 'toolbox'],
 ];
 
 const apps = ['gateway', 'agent-runner', 'sandbox-manager', 'memory-worker', 'subagent-pool'];

@@ -1,10 +1,8 @@
 import { modelGateLimits } from '@caribou/agent';
 import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
 import type { Config } from '@caribou/config';
-import { type Logger, sameTools, systemClock } from '@caribou/core';
-import { type Extensions, withJournal } from '@caribou/extensions';
-import { documentConverter } from '@caribou/documents';
-import { webReach } from '@caribou/egress';
+import { type Logger, type SandboxPort, systemClock } from '@caribou/core';
+import type { Extensions } from '@caribou/extensions';
 import type { McpTools } from '@caribou/mcp';
 import type { HealthCheck } from '@caribou/nest';
 import { createModelCatalog } from '@caribou/models';
@@ -19,14 +17,11 @@ import {
   redisModelGate,
   redisRunStore,
   redisSandboxRegistry,
-  redisSkills,
   redisToolJournal,
 } from '@caribou/state';
-import { openSkillCatalog } from '@caribou/skills';
-import { webTools } from '@caribou/web';
+import { connectToolbox } from '@caribou/toolbox';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { afterCancel, leadAgent } from './lead-agent/lead-agent.js';
-import { connectMcp } from './lead-agent/mcp.js';
 import { connectSubagents } from './lead-agent/subagents.js';
 import { memoryNudge } from './memory-nudge.js';
 
@@ -67,9 +62,6 @@ export interface RunnerExtras {
   readonly tracing: Tracing;
 }
 
-/** Pages that are made Markdown of at once, each in a process, and those that may wait. */
-const PAGES = { maxAtOnce: 4, maxWaiting: 128 };
-
 /** Connects to Redis and NATS in the background, both for ever, and puts the runner together. */
 export function connectParts(config: Config, logger: Logger, { extensions, tracing }: RunnerExtras): RunnerParts {
   const { clocks, runner } = config;
@@ -87,18 +79,11 @@ export function connectParts(config: Config, logger: Logger, { extensions, traci
     maxAttempts: runner.maxAttempts,
     eventsTtlMs: clocks.eventsTtlMs,
   });
-  const registryOfSandboxes = redisSandboxRegistry(redis);
-  const sandbox = createRemoteSandbox({
-    rpc: createRpcClient(bus),
-    outputs: bus,
-    isManagerAlive: (managerId) => registryOfSandboxes.isManagerAlive(managerId),
-    logger,
-    lookMs: clocks.managerCheckMs,
-  });
+  const sandbox = remoteSandbox({ redis, bus, config, logger });
   const models = createModelCatalog(config.models, { clocks, logger });
   const subagents = connectSubagents({ redis, bus, models, config });
-  const mcp = connectMcp({ config, redis, bus, sandbox, logger });
-  const custom = withJournal(extensions, redisToolJournal(redis));
+  const journal = redisToolJournal(redis);
+  const { mcp, ...tools } = connectToolbox({ config, redis, journal, bus, sandbox, extensions, logger });
   const registry = new RunRegistry();
   const executor = new RunExecutor({
     store,
@@ -111,14 +96,8 @@ export function connectParts(config: Config, logger: Logger, { extensions, traci
         sandbox,
         conversions: redisConversions(redis),
         subagents: subagents.port,
-        skills: openSkillCatalog(config, { store: redisSkills(redis), clock: systemClock, logger }),
-        sources: [
-          sameTools(custom.tools),
-          webTools(config.web, { reach: webReach, pages: documentConverter(PAGES) }),
-          mcp,
-        ],
+        ...tools,
         memories: redisMemoryStore(redis),
-        custom: custom.middlewares,
       },
       config,
     ),
@@ -157,6 +136,25 @@ export function connectParts(config: Config, logger: Logger, { extensions, traci
     }),
     sweeper: new Sweeper({ store, wakes, clock: systemClock, logger, sweepMs: clocks.sweepMs }),
   };
+}
+
+interface SandboxParts {
+  readonly redis: RedisConnection;
+  readonly bus: Bus;
+  readonly config: Config;
+  readonly logger: Logger;
+}
+
+/** Sandboxes of threads, wherever their manager is. */
+function remoteSandbox({ redis, bus, config, logger }: SandboxParts): SandboxPort {
+  const registry = redisSandboxRegistry(redis);
+  return createRemoteSandbox({
+    rpc: createRpcClient(bus),
+    outputs: bus,
+    isManagerAlive: (managerId) => registry.isManagerAlive(managerId),
+    logger,
+    lookMs: config.clocks.managerCheckMs,
+  });
 }
 
 /** Checks that Redis can be trusted with state. @throws Error in words of the operator when it must not be used */

@@ -2,7 +2,7 @@ import type { Bus } from '@caribou/bus';
 import type { Config, McpConfig, ModelConfig } from '@caribou/config';
 import type { SkillLimits } from '@caribou/core';
 
-/** Injection tokens of what app.module.ts builds. */
+/** Injection tokens of what connect-parts.ts builds. */
 export const THREAD_STORE = Symbol('ThreadStore');
 export const TASK_STORE = Symbol('TaskStore');
 export const EVENT_LOG = Symbol('RunEventLog');

@@ -2,10 +2,8 @@ import { modelGateLimits, taskLimits } from '@caribou/agent';
 import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { BugError, taskIds } from '@caribou/contracts';
-import { type Logger, type SandboxPort, sameTools, systemClock } from '@caribou/core';
-import { type Extensions, withJournal } from '@caribou/extensions';
-import { documentConverter } from '@caribou/documents';
-import { webReach } from '@caribou/egress';
+import { type Logger, type SandboxPort, systemClock } from '@caribou/core';
+import type { Extensions } from '@caribou/extensions';
 import type { McpTools } from '@caribou/mcp';
 import type { HealthCheck } from '@caribou/nest';
 import { createModelCatalog } from '@caribou/models';
@@ -17,17 +15,14 @@ import {
   redisModelGate,
   redisRunStore,
   redisSandboxRegistry,
-  redisSkills,
   redisTaskSlots,
   redisTaskStore,
   redisToolJournal,
   taskPart,
 } from '@caribou/state';
-import { openSkillCatalog } from '@caribou/skills';
-import { webTools } from '@caribou/web';
+import { connectToolbox } from '@caribou/toolbox';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { borrowedSandbox } from './borrowed-sandbox.js';
-import { connectMcp } from './connect-mcp.js';
 import { HeldTasks } from './held-tasks.js';
 import { slottedStore } from './slotted-store.js';
 import { subagentLoop } from './subagent-loop.js';
@@ -65,9 +60,6 @@ export interface PoolExtras {
   readonly tracing: Tracing;
 }
 
-/** Pages that are made Markdown of at once, each in a process, and those that may wait. */
-const PAGES = { maxAtOnce: 4, maxWaiting: 128 };
-
 /** Connects to Redis and NATS in the background, both for ever, and puts the pool together. */
 export function connectParts(config: Config, logger: Logger, { extensions, tracing }: PoolExtras): PoolParts {
   const { clocks } = config;
@@ -94,8 +86,8 @@ export function connectParts(config: Config, logger: Logger, { extensions, traci
   const kept = redisTaskStore(tasks, limits);
   const store = slottedStore({ store: inner, slots, forget: (task) => kept.forget(task), held });
   const sandbox = parentsSandbox({ redis, bus, held, config, logger });
-  const mcp = connectMcp({ config, redis, bus, sandbox, logger });
-  const custom = withJournal(extensions, redisToolJournal(tasks));
+  const journal = redisToolJournal(tasks);
+  const { mcp, ...tools } = connectToolbox({ config, redis, journal, bus, sandbox, extensions, logger });
   const registry = new RunRegistry();
   const executor = new RunExecutor({
     store,
@@ -106,13 +98,7 @@ export function connectParts(config: Config, logger: Logger, { extensions, traci
         models: createModelCatalog(config.models, { clocks, logger }),
         gate: redisModelGate(redis, { ...modelGateLimits(config.chain), logger }),
         sandbox,
-        skills: openSkillCatalog(config, { store: redisSkills(redis), clock: systemClock, logger }),
-        sources: [
-          sameTools(custom.tools),
-          webTools(config.web, { reach: webReach, pages: documentConverter(PAGES) }),
-          mcp,
-        ],
-        custom: custom.middlewares,
+        ...tools,
       },
       config,
     ),

@@ -81,7 +81,7 @@ export {
   type SandboxScope,
   type WriteOutcome,
 } from './sandbox-port.js';
-export type { SharedDocument, SharedDocuments } from './shared-documents.js';
+export type { SharedDocuments } from './shared-documents.js';
 export type { SafeFetch } from './safe-fetch.js';
 export type { Skill, SkillCatalog, SkillLimits, SkillStore, UserSkills } from './skill-catalog.js';
 export { splitSkillFile } from './skill-text.js';
@@ -92,10 +92,10 @@ export type { NewTask, TaskStore } from './task-store.js';
 export type { HistoryQuery, RunEventLog, RunQuery, ThreadSearch, ThreadStore, ThreadUsage } from './thread-store.js';
 export { onceOnly } from './once-only.js';
 export { offeredTools, toolsOfGroups } from './offered-tools.js';
-export type { TokenClaim, TokenRecord, TokenRecords } from './token-records.js';
+export type { TokenRecord, TokenRecords } from './token-records.js';
 export type { CallState, JournaledCall, ToolJournal } from './tool-journal.js';
 export { OUR_TOOLS } from './tool-names.js';
-export { sameTools, type ToolsAsked, type ToolSource, toolsOfAll } from './tool-source.js';
+export { sameTools, type ToolSource, toolsOfAll } from './tool-source.js';
 export { withoutThoughts } from './thoughts.js';
 export { type AnyTool, type Deferral, defineTool, type ToolContext, type ToolOutcome } from './tool.js';
 export type {

@@ -57,10 +57,10 @@ export {
   zipFile,
 } from './sample-documents.js';
 export { openTasks, silentBus, type TaskFixture } from './conformance/task-fixture.js';
-export { callOfTask, type SampleTask, sampleTask, taskRecord } from './sample-task.js';
+export { callOfTask, sampleTask, taskRecord } from './sample-task.js';
 export { type ScriptedMcp, type ScriptedTool, startScriptedMcp, textResult } from './scripted-mcp.js';
 export { startService, type TestService } from './service.js';
-export { json, redirectTo, type Site, type SiteRequest, type SiteRoute, startSite } from './site.js';
+export { json, redirectTo, type Site, type SiteRoute, startSite } from './site.js';
 export { startTokenServer, type TokenServer } from './token-server.js';
 export { transcriptFaults } from './transcript-validator.js';
 export { waitFor } from './wait-for.js';
