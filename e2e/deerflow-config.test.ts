@@ -29,7 +29,7 @@ interface ChatRequest {
 
 /** The configuration in DeerFlow's format, with two tools of the operator's own at the end of its list. */
 async function configText(): Promise<string> {
-  const theirs = await readFile('e2e/deerflow/config.yaml', 'utf8');
+  const theirs = await readFile('e2e/deerflow/deerflow.yaml', 'utf8');
   const own = entry('open_ticket', 'openTicket') + entry('ticket_status', 'ticketStatus');
   const text = theirs
     .replace('\ntool_search:', `\n${own}tool_search:`)

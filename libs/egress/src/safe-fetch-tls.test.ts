@@ -13,7 +13,8 @@ jest.setTimeout(90_000);
 
 /** Run in a process of its own: which authorities are trusted is decided when Node starts. */
 const CLIENT = `
-const { safeFetch, parseEgressRule } = require('./dist/libs/egress/src/index.js');
+const { safeFetch } = require('./dist/libs/egress/src/safe-fetch.js');
+const { parseEgressRule } = require('./dist/libs/egress/src/egress-rules.js');
 const [url] = process.argv.slice(1);
 const open = [parseEgressRule('*.test:' + new URL(url).port)];
 safeFetch({ maxBytes: 1000, timeoutMs: 20000, open, resolve: async () => ['127.0.0.1'] })(url)
