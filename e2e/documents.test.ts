@@ -43,14 +43,16 @@ async function listed(threadId: string, gateway = 0): Promise<UploadedFile[]> {
   return ((await answer.json()) as { files: UploadedFile[] }).files;
 }
 
-/** Waits until no document of the thread is pending. */
+/** Waits until something is known of each document of the thread, and none is pending. */
 async function converted(threadId: string, gateway = 0): Promise<ReadonlyMap<string, UploadedFile>> {
   let files: UploadedFile[] = [];
   await waitFor(
     async () => {
       files = await listed(threadId, gateway);
+      const documents = files.filter(({ filename }) => /\.(pdf|docx|pptx|xlsx)$/.test(filename));
       return (
-        files.some(({ conversion }) => conversion !== undefined) && files.every((file) => file.conversion !== 'pending')
+        documents.length > 0 &&
+        documents.every(({ conversion }) => conversion !== undefined && conversion !== 'pending')
       );
     },
     { what: 'the conversions', timeoutMs: 120_000 },
