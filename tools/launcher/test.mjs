@@ -18,7 +18,7 @@ import { together } from './together.mjs';
  */
 
 /** With installation and checks the whole stays below a quarter of an hour. */
-const jestTimeoutMs = 12 * 60_000;
+const jestTimeoutMs = 12.75 * 60_000;
 const results = inRepository('.test-results');
 const unpacked = inRepository('.caribou', 'servers', 'programs');
 
