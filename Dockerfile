@@ -8,6 +8,7 @@ COPY tools/build tools/build
 COPY tools/demo-model tools/demo-model
 COPY libs libs
 COPY apps apps
+COPY skills skills
 # The compiler is needed for the build alone.
 RUN node tools/build/build.mjs && rm -rf node_modules/@swc
 

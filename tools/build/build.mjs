@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 /**
  * Builds the product into `dist/`, path for path: `libs/state/src/keys.ts` becomes `dist/libs/state/src/keys.js`.
  * Every file is compiled alone by swc with the settings of `.swcrc`; `@caribou/x` becomes a relative path; what is not
- * TypeScript (Lua scripts, prompts) is copied beside. A file whose output is newer is left alone.
+ * TypeScript (Lua scripts, skills) is copied beside. A file whose output is newer is left alone.
  */
 
-const sourceFolders = ['libs', 'apps', 'tools'];
+const sourceFolders = ['libs', 'apps', 'tools', 'skills'];
 const leftOut = new Set(['node_modules', 'dist', 'testing']);
 const notProduct = /(\.test\.tsx?|\.d\.ts|\.mjs|\.cjs|(^|\/)(project|package|tsconfig[^/]*)\.json)$/;
 /** Outputs carry the process id until they are whole; one may belong to a build that is running. */

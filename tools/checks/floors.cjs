@@ -20,8 +20,9 @@ const floors = [
     'egress',
     'extensions',
     'memory',
+    'web',
   ],
-  ['agent', 'runs', 'nest'],
+  ['agent', 'runs', 'nest', 'toolbox'],
 ];
 
 const apps = ['gateway', 'agent-runner', 'sandbox-manager', 'memory-worker', 'subagent-pool'];
@@ -34,7 +35,10 @@ const vendorDoors = [
   { packages: ['dockerode'], doors: ['libs/sandbox'] },
   { packages: ['pino', 'prom-client', '@opentelemetry/'], doors: ['libs/observability'] },
   { packages: ['rxjs', 'fastify', '@nestjs/', '@fastify/'], doors: ['libs/nest', 'apps'] },
-  { packages: ['unpdf', 'mammoth', 'turndown'], doors: ['libs/documents'] },
+  { packages: ['@modelcontextprotocol/'], doors: ['libs/mcp'] },
+  { packages: ['undici'], doors: ['libs/egress'] },
+  { packages: ['unpdf', 'mammoth', 'turndown', 'linkedom', '@mozilla/readability'], doors: ['libs/documents'] },
+  { packages: ['htmlparser2'], doors: ['libs/web'] },
   { packages: ['gpt-tokenizer', 'jsonrepair'], doors: ['libs/memory'] },
   { packages: ['yaml'], doors: ['libs/config', 'libs/skills'] },
 ];
@@ -43,7 +47,7 @@ const vendorDoors = [
  * Files on disk: user data is opened by libs/sandbox alone, which follows no link out of a thread's folder.
  * The other doors read what ships with the product (scripts, prompts) or what the operator wrote.
  */
-const diskDoors = ['libs/sandbox', 'libs/config', 'libs/state'];
+const diskDoors = ['libs/sandbox', 'libs/config', 'libs/state', 'libs/skills'];
 
 /** The libs that `lib` may import besides itself. */
 function openTo(lib) {

@@ -26,6 +26,7 @@ const turnReadyTimeoutMs = 30_000;
  */
 export async function runCaribou(signal) {
   const settings = readSettings();
+  if (settings.alias !== undefined) say(`config: ${settings.alias}`);
   mkdirSync(settings.home, { recursive: true, mode: 0o755 });
   const folder = await claimDataFolder(settings.own);
   const fleet = createFleet({ path: searchPath(settings.unpacked), record: folder.record });

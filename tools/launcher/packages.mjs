@@ -45,9 +45,9 @@ export async function installPackages({ dev: wanted, signal }) {
  * `node_modules/.package-lock.json`; packages for other platforms are optional and do not count.
  *
  * @param {boolean} dev
- * @param {Record<string, LockedPackage>} installed
+ * @param {Record<string, LockedPackage>} [installed]
  */
-function missingPackages(dev, installed) {
+export function missingPackages(dev, installed = readLock('node_modules', '.package-lock.json')) {
   const locked = readLock('package-lock.json');
   return Object.entries(locked).filter(([path, wanted]) => {
     if (path === '' || wanted.optional === true || wanted.devOptional === true) return false;

@@ -1,12 +1,13 @@
 import { pathToFileURL } from 'node:url';
 import { inRepository, repository } from './repository.mjs';
-import { LauncherError, warn } from './terminal.mjs';
+import { LauncherError, say, warn } from './terminal.mjs';
 
 /**
  * @typedef {object} ProductConfig the part of libs/config's Config that the launcher shows
  * @property {{ host: string, port: number, apiKeys: unknown[] }} http
  * @property {{ name: string, model: string, baseUrl: string }[]} models
  * @property {string[]} warnings
+ * @property {string[]} notices
  * @property {string[]} problems
  */
 
@@ -29,5 +30,6 @@ export async function readProductConfig(env) {
 
 /** @param {ProductConfig} config */
 export function tellWarnings(config) {
+  for (const line of config.notices) say(`config: ${line}`);
   for (const line of [...config.warnings, ...config.problems]) warn(`config: ${line}`);
 }

@@ -12,6 +12,7 @@ const debianPackage = {
   'redis-server': 'redis-server',
   bwrap: 'bubblewrap',
   setpriv: 'util-linux',
+  openssl: 'openssl',
   dockerd: 'docker.io',
   busybox: 'busybox-static',
   runsc: 'runsc',

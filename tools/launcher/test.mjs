@@ -26,7 +26,7 @@ const unpacked = inRepository('.caribou', 'servers', 'programs');
 async function install() {
   /** @typedef {import('./system-packages.mjs').Program[]} Programs */
   /** @type {Programs} */
-  const programs = ['nats-server', 'redis-server', 'bwrap', 'setpriv'];
+  const programs = ['nats-server', 'redis-server', 'bwrap', 'setpriv', 'openssl'];
   const isRoot = process.getuid?.() === 0;
   if (isRoot) programs.push('dockerd', 'busybox');
   // By itself: not every distribution has it, and an installation fails as a whole.

@@ -1,7 +1,9 @@
 import { modelGateLimits } from '@caribou/agent';
 import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
 import type { Config } from '@caribou/config';
-import { type AgentMiddleware, type Logger, systemClock } from '@caribou/core';
+import { type Logger, type SandboxPort, systemClock } from '@caribou/core';
+import type { Extensions } from '@caribou/extensions';
+import type { McpTools } from '@caribou/mcp';
 import type { HealthCheck } from '@caribou/nest';
 import { createModelCatalog } from '@caribou/models';
 import { createMetrics, type Metrics, type Tracing } from '@caribou/observability';
@@ -15,7 +17,9 @@ import {
   redisModelGate,
   redisRunStore,
   redisSandboxRegistry,
+  redisToolJournal,
 } from '@caribou/state';
+import { connectToolbox } from '@caribou/toolbox';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { afterCancel, leadAgent } from './lead-agent/lead-agent.js';
 import { connectSubagents } from './lead-agent/subagents.js';
@@ -31,6 +35,7 @@ export interface RunnerParts {
   readonly worker: TurnWorker;
   readonly sweeper: Sweeper;
   readonly registry: RunRegistry;
+  readonly mcp: McpTools;
   readonly metrics: Metrics;
   /** What must be there for a turn to run. */
   readonly checks: readonly HealthCheck[];
@@ -52,13 +57,13 @@ export class AppModule {
 
 /** What the process brought with it before it connected. */
 export interface RunnerExtras {
-  /** The operator's middlewares. */
-  readonly custom: readonly AgentMiddleware[];
+  /** The operator's middlewares and tools. */
+  readonly extensions: Extensions;
   readonly tracing: Tracing;
 }
 
 /** Connects to Redis and NATS in the background, both for ever, and puts the runner together. */
-export function connectParts(config: Config, logger: Logger, { custom, tracing }: RunnerExtras): RunnerParts {
+export function connectParts(config: Config, logger: Logger, { extensions, tracing }: RunnerExtras): RunnerParts {
   const { clocks, runner } = config;
   const metrics = createMetrics({ service: 'agent-runner' });
   const redis = createRedis({ url: config.redis.url.reveal(), logger });
@@ -74,16 +79,11 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
     maxAttempts: runner.maxAttempts,
     eventsTtlMs: clocks.eventsTtlMs,
   });
-  const registryOfSandboxes = redisSandboxRegistry(redis);
-  const sandbox = createRemoteSandbox({
-    rpc: createRpcClient(bus),
-    outputs: bus,
-    isManagerAlive: (managerId) => registryOfSandboxes.isManagerAlive(managerId),
-    logger,
-    lookMs: clocks.managerCheckMs,
-  });
+  const sandbox = remoteSandbox({ redis, bus, config, logger });
   const models = createModelCatalog(config.models, { clocks, logger });
   const subagents = connectSubagents({ redis, bus, models, config });
+  const journal = redisToolJournal(redis);
+  const { mcp, ...tools } = connectToolbox({ config, redis, journal, bus, sandbox, extensions, logger });
   const registry = new RunRegistry();
   const executor = new RunExecutor({
     store,
@@ -96,9 +96,8 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
         sandbox,
         conversions: redisConversions(redis),
         subagents: subagents.port,
-        sources: [],
+        ...tools,
         memories: redisMemoryStore(redis),
-        custom,
       },
       config,
     ),
@@ -118,6 +117,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
     bus,
     redis,
     registry,
+    mcp,
     metrics,
     checks: [
       { name: 'redis', check: () => store.ping() },
@@ -136,6 +136,25 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
     }),
     sweeper: new Sweeper({ store, wakes, clock: systemClock, logger, sweepMs: clocks.sweepMs }),
   };
+}
+
+interface SandboxParts {
+  readonly redis: RedisConnection;
+  readonly bus: Bus;
+  readonly config: Config;
+  readonly logger: Logger;
+}
+
+/** Sandboxes of threads, wherever their manager is. */
+function remoteSandbox({ redis, bus, config, logger }: SandboxParts): SandboxPort {
+  const registry = redisSandboxRegistry(redis);
+  return createRemoteSandbox({
+    rpc: createRpcClient(bus),
+    outputs: bus,
+    isManagerAlive: (managerId) => registry.isManagerAlive(managerId),
+    logger,
+    lookMs: config.clocks.managerCheckMs,
+  });
 }
 
 /** Checks that Redis can be trusted with state. @throws Error in words of the operator when it must not be used */

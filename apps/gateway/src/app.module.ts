@@ -1,53 +1,19 @@
-import { taskLimits } from '@caribou/agent';
-import { connectBus } from '@caribou/bus';
-import type { Config } from '@caribou/config';
-import { UnavailableError } from '@caribou/contracts';
-import type { ConversionStore, Logger, MemoryStore, RunEventLog, TaskStore, ThreadStore } from '@caribou/core';
-import { type DocumentConverter, documentConverter } from '@caribou/documents';
-import { createModelCatalog } from '@caribou/models';
-import type { StopStep } from '@caribou/nest';
-import { createMetrics, createTracing, type Metrics, type Tracing } from '@caribou/observability';
-import {
-  checkRedis,
-  createRedis,
-  type RedisConnection,
-  redisConversions,
-  redisEventLog,
-  type RedisFinding,
-  redisTaskStore,
-  redisMemoryStore,
-  redisThreadStore,
-  taskPart,
-} from '@caribou/state';
-import { type UserFiles, userFiles } from '@caribou/sandbox';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AgentsController } from './agents/agents.controller.js';
-import { type ChainCatalog, chainCatalog } from './agents/chain-catalog.js';
 import { ArtifactsController } from './artifacts/artifacts.controller.js';
 import { AssistantsController } from './assistants/assistants.controller.js';
 import { MemoryController } from './memory/memory.controller.js';
 import { MemoryEdits } from './memory/memory-edits.js';
 import { MemoryService } from './memory/memory.service.js';
-import {
-  BUS,
-  CHAINS,
-  CONVERSIONS,
-  CONVERTER,
-  EVENT_LOG,
-  type GatewayBus,
-  type GatewaySettings,
-  LOGGER,
-  MEMORIES,
-  METRICS,
-  SETTINGS,
-  TASK_STORE,
-  THREAD_STORE,
-  TRACING,
-  USER_FILES,
-} from './ports.js';
+import { McpConfigService } from './mcp/mcp-config.service.js';
+import { McpController } from './mcp/mcp.controller.js';
+import { type GatewayParts, partsAsProviders } from './parts.js';
 import { RunsController } from './runs/runs.controller.js';
 import { RunsService } from './runs/runs.service.js';
 import { StatelessRunsController } from './runs/stateless-runs.controller.js';
+import { SkillInstaller } from './skills/skill-installer.js';
+import { SkillsController } from './skills/skills.controller.js';
+import { SkillsService } from './skills/skills.service.js';
 import { RunWatcher } from './streams/run-watcher.js';
 import { ReadinessCheck } from './system/readiness.js';
 import { InfoController, SystemController } from './system/system.controller.js';
@@ -60,29 +26,10 @@ import { DocumentConversions } from './uploads/document-conversions.js';
 import { UploadsController } from './uploads/uploads.controller.js';
 import { UploadsService } from './uploads/uploads.service.js';
 
-/** What the gateway stands on. */
-export interface GatewayParts {
-  readonly store: ThreadStore;
-  readonly tasks: TaskStore;
-  readonly log: RunEventLog;
-  readonly bus: GatewayBus;
-  readonly files: UserFiles;
-  readonly conversions: ConversionStore;
-  readonly memories: MemoryStore;
-  readonly converter: DocumentConverter;
-  readonly chains: ChainCatalog;
-  readonly settings: GatewaySettings;
-  readonly metrics: Metrics;
-  readonly tracing: Tracing;
-  readonly logger: Logger;
-}
-
 @Module({})
 export class AppModule {
   /** The gateway on these parts; tests bring a bus or a store of their own. */
   static on(parts: GatewayParts): DynamicModule {
-    const { store, tasks, log, bus, files, conversions, memories, converter, chains } = parts;
-    const { settings, metrics, tracing, logger } = parts;
     return {
       module: AppModule,
       controllers: [
@@ -95,23 +42,13 @@ export class AppModule {
         AssistantsController,
         AgentsController,
         MemoryController,
+        SkillsController,
+        McpController,
         InfoController,
         SystemController,
       ],
       providers: [
-        { provide: THREAD_STORE, useValue: store },
-        { provide: TASK_STORE, useValue: tasks },
-        { provide: EVENT_LOG, useValue: log },
-        { provide: BUS, useValue: bus },
-        { provide: USER_FILES, useValue: files },
-        { provide: CONVERSIONS, useValue: conversions },
-        { provide: MEMORIES, useValue: memories },
-        { provide: CONVERTER, useValue: converter },
-        { provide: CHAINS, useValue: chains },
-        { provide: SETTINGS, useValue: settings },
-        { provide: METRICS, useValue: metrics },
-        { provide: TRACING, useValue: tracing },
-        { provide: LOGGER, useValue: logger },
+        ...partsAsProviders(parts),
         ThreadsService,
         TokenUsageService,
         RunsService,
@@ -120,98 +57,12 @@ export class AppModule {
         MemoryEdits,
         UploadsService,
         DocumentConversions,
+        SkillsService,
+        SkillInstaller,
+        McpConfigService,
         RunWatcher,
         ReadinessCheck,
       ],
     };
-  }
-}
-
-/** The settings of the gateway from the configuration. */
-export const settingsOf = ({
-  clocks,
-  quotas,
-  runner,
-  models,
-  problems,
-  http,
-  uploads,
-  chain,
-}: Config): GatewaySettings => ({
-  heartbeatMs: clocks.heartbeatMs,
-  maxStreamsPerUser: quotas.maxStreamsPerUser,
-  maxTurns: runner.maxTurns,
-  maxTurnsCap: runner.maxTurnsCap,
-  models,
-  problems,
-  bodyLimitBytes: http.bodyLimitBytes,
-  uploads,
-  memory: chain.memory,
-  conversionLeaseMs: clocks.leaseMs,
-  conversionRenewMs: clocks.renewMs,
-});
-
-export interface ConnectedParts extends GatewayParts {
-  /** Tells what is wrong with Redis. @throws {UnavailableError} when it would lose threads */
-  checkStore(): Promise<void>;
-  /** Ends the connections; after the HTTP server has stopped. */
-  readonly stop: readonly StopStep[];
-}
-
-/** Time for the last spans when this process stops. */
-const TRACES_CLOSE_MS = 2_000;
-
-/** Connects to Redis and NATS in the background; both are reconnected for ever. */
-export async function connectParts(config: Config, logger: Logger): Promise<ConnectedParts> {
-  const { clocks, quotas, runner } = config;
-  const tracing = await createTracing({ service: 'gateway', endpoint: config.otlpEndpoint?.reveal(), logger });
-  const redis = createRedis({ url: config.redis.url.reveal(), logger });
-  const bus = connectBus({
-    url: config.nats.url.reveal(),
-    name: 'gateway',
-    logger,
-    streams: ['turns'],
-    ackWaitMs: clocks.ackWaitMs,
-  });
-  const store = redisThreadStore(redis, {
-    leaseMs: clocks.leaseMs,
-    maxAttempts: runner.maxAttempts,
-    eventsTtlMs: clocks.eventsTtlMs,
-    maxQueuedRuns: quotas.maxQueuedRunsPerThread,
-    maxInFlightRuns: quotas.maxRunsPerUser,
-    idempotencyTtlMs: clocks.idempotencyTtlMs,
-  });
-  return {
-    store,
-    tasks: redisTaskStore(taskPart(redis), taskLimits(config.chain.subagents)),
-    log: redisEventLog(redis),
-    bus,
-    files: userFiles(config.homeDir, config.sandbox.limits),
-    conversions: redisConversions(redis),
-    memories: redisMemoryStore(redis),
-    converter: documentConverter({ maxAtOnce: config.uploads.convertAtOnce }),
-    chains: chainCatalog(config, createModelCatalog(config.models, { clocks, logger })),
-    settings: settingsOf(config),
-    metrics: createMetrics({ service: 'gateway' }),
-    tracing,
-    logger,
-    checkStore: () => checkStore(redis, logger),
-    stop: [
-      { name: 'traces', run: () => tracing.close(TRACES_CLOSE_MS) },
-      { name: 'bus', run: () => bus.close() },
-      { name: 'redis', run: () => redis.close() },
-    ],
-  };
-}
-
-/** A Redis that is away is no reason not to start: `/ready` says so until it is back. */
-async function checkStore(redis: RedisConnection, logger: Logger): Promise<void> {
-  const findings = await checkRedis(redis).catch((error: unknown): readonly RedisFinding[] => {
-    if (!(error instanceof UnavailableError)) throw error;
-    return [{ level: 'warning', message: error.message }];
-  });
-  for (const { level, message } of findings) {
-    if (level === 'error') throw new UnavailableError(message, { details: { dependency: 'redis' } });
-    logger.warn({ event: 'redis.check', reason: message }, 'redis');
   }
 }

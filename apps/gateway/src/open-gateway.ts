@@ -2,8 +2,10 @@ import type { Config } from '@caribou/config';
 import type { Logger } from '@caribou/core';
 import type { StopStep } from '@caribou/nest';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { AppModule, connectParts, type GatewayParts } from './app.module.js';
+import { AppModule } from './app.module.js';
+import { connectParts } from './connect-parts.js';
 import { createGatewayApp } from './gateway-app.js';
+import type { GatewayParts } from './parts.js';
 
 /** A gateway with its connections; not yet listening. */
 export interface OpenGateway {

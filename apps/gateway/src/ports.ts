@@ -1,7 +1,8 @@
 import type { Bus } from '@caribou/bus';
-import type { Config, ModelConfig } from '@caribou/config';
+import type { Config, McpConfig, ModelConfig } from '@caribou/config';
+import type { SkillLimits } from '@caribou/core';
 
-/** Injection tokens of what app.module.ts builds. */
+/** Injection tokens of what connect-parts.ts builds. */
 export const THREAD_STORE = Symbol('ThreadStore');
 export const TASK_STORE = Symbol('TaskStore');
 export const EVENT_LOG = Symbol('RunEventLog');
@@ -13,13 +14,19 @@ export const CONVERSIONS = Symbol('ConversionStore');
 export const CONVERTER = Symbol('DocumentConverter');
 export const MEMORIES = Symbol('MemoryStore');
 export const CHAINS = Symbol('ChainCatalog');
+/** Documents that administrators write. */
+export const DOCUMENTS = Symbol('SharedDocuments');
+export const EXTENSIONS_FILE = Symbol('ExtensionsFile');
 export const TRACING = Symbol('Tracing');
+export const SKILL_CATALOG = Symbol('SkillCatalog');
+export const SKILL_FILES = Symbol('SkillFiles');
+export const SKILL_STORE = Symbol('SkillStore');
 export const SETTINGS = Symbol('GatewaySettings');
 
 /** What the gateway uses of the bus. */
 export type GatewayBus = Pick<
   Bus,
-  'wakes' | 'publishCancel' | 'publishEvents' | 'subscribeEvents' | 'checkStreams' | 'request'
+  'wakes' | 'publishCancel' | 'publishEvents' | 'subscribeEvents' | 'checkStreams' | 'request' | 'publishConfigChange'
 >;
 
 /** The part of the configuration that decides how the gateway answers. */
@@ -33,6 +40,8 @@ export interface GatewaySettings {
   readonly bodyLimitBytes: number;
   readonly uploads: Config['uploads'];
   readonly memory: Config['chain']['memory'];
+  readonly skills: SkillLimits;
+  readonly mcp: McpConfig;
   readonly conversionLeaseMs: number;
   readonly conversionRenewMs: number;
 }

@@ -11,6 +11,7 @@ import {
   sandboxIdOf,
   type SandboxNetwork,
   type SandboxSettings,
+  SkillViews,
   threadFiles,
   WorkspaceQuota,
 } from '@caribou/sandbox';
@@ -19,8 +20,10 @@ import {
   redisAuditLog,
   redisExecutionJournal,
   redisSandboxRegistry,
+  redisSkills,
   type RedisConnection,
 } from '@caribou/state';
+import { openSkillCatalog } from '@caribou/skills';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
 import { AuditInterceptor } from './audit.interceptor.js';
@@ -29,6 +32,7 @@ import { BoxReaper } from './box-reaper.js';
 import { EgressTrail } from './egress-trail.js';
 import { Executor } from './executor.js';
 import { ManagerLease } from './manager-lease.js';
+import { mountedSkills } from './mounted-skills.js';
 import { sandboxEgress } from './sandbox-egress.js';
 import { SANDBOX_PARTS, SandboxHandlers, type SandboxParts } from './sandbox.handlers.js';
 import { SandboxPool } from './sandbox-pool.js';
@@ -72,6 +76,7 @@ export class AppModule {
 export function toSandboxSettings(
   { sandbox, homeDir }: Pick<Config, 'sandbox' | 'homeDir'>,
   network?: SandboxNetwork,
+  skills?: SandboxSettings['skills'],
 ): SandboxSettings {
   const { driver, image, runtime, hostHomeDir, limits } = sandbox;
   const { memoryBytes, cpus, pids, tmpBytes, commandTimeoutMs } = limits;
@@ -80,6 +85,7 @@ export function toSandboxSettings(
     ...(runtime === undefined ? {} : { runtime }),
     ...(hostHomeDir === undefined ? {} : { hostHomeDir }),
     ...(network === undefined ? {} : { network }),
+    ...(skills === undefined ? {} : { skills }),
     limits: { ...DEFAULT_SANDBOX_LIMITS, memoryBytes, cpus, pids, tmpBytes, commandTimeoutMs },
   };
 }
@@ -93,10 +99,12 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const audit = new AuditTrail({ log: redisAuditLog(redis), clock, logger, maxWaiting: MAX_AUDIT_WAITING });
   const egressTrail = new EgressTrail({ managerId, trail: audit, clock, logger });
   const egress = sandboxEgress(config.sandbox.network, egressTrail);
-  const settings = toSandboxSettings(config, egress?.network);
+  const catalog = openSkillCatalog(config, { store: redisSkills(redis), clock, logger });
+  const skills = mountedSkills(catalog, new SkillViews(config.homeDir));
+  const settings = toSandboxSettings(config, egress?.network, skills);
   const registry = redisSandboxRegistry(redis);
   const journal = redisExecutionJournal(redis);
-  const ownFiles = threadFiles(settings.homeDir, commandIdentity());
+  const ownFiles = threadFiles(settings.homeDir, commandIdentity(), skills);
   const quota = new WorkspaceQuota(ownFiles, config.sandbox.limits);
   const drivers = sandboxDrivers(settings, clock, quota);
   const metrics = createMetrics({ service: 'sandbox-manager' });

@@ -59,6 +59,16 @@ describe('changes of a file that is expected to be a certain one', () => {
     expect(part).toMatchObject({ outcome: 'ok', text: 't', truncated: true, sha256: sha256Of('one\ntwo\n') });
   });
 
+  test('content in base64 is written as the bytes it stands for', async () => {
+    const bytes = Buffer.from([0x89, 0x50, 0x00, 0xff, 0x0a]);
+    const content = bytes.toString('base64');
+    const image = { path, content, encoding: 'base64' as const };
+    await done((request) => fileWrite(request, files, locks), { ...image, append: false });
+    await done((request) => fileWrite(request, files, locks), { ...image, append: true });
+
+    expect(readFileSync(host())).toEqual(Buffer.concat([bytes, bytes]));
+  });
+
   test('write, append and edit change the expected file only', async () => {
     writeFileSync(host(), 'one');
     for (const expected of [{ sha256: null }, { sha256: sha256Of('zero') }]) {

@@ -127,11 +127,11 @@ export function fileWrite(request: WriteRequest, files: ThreadFiles, locks: Path
 }
 
 async function written(
-  { path, content, append, expected }: WriteRequest,
+  { path, content, encoding = 'utf8', append, expected }: WriteRequest,
   thread: SandboxThread,
   files: ThreadFiles,
 ): Promise<WriteReply> {
-  const bytes = Buffer.from(content, 'utf8');
+  const bytes = Buffer.from(content, encoding);
   try {
     if (expected !== undefined && !(await isAsExpected(files, { thread, path }, expected)))
       return { outcome: 'refused', reason: 'changed' };

@@ -2,7 +2,9 @@ import { modelGateLimits, taskLimits } from '@caribou/agent';
 import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { BugError, taskIds } from '@caribou/contracts';
-import { type AgentMiddleware, type Logger, type SandboxPort, systemClock } from '@caribou/core';
+import { type Logger, type SandboxPort, systemClock } from '@caribou/core';
+import type { Extensions } from '@caribou/extensions';
+import type { McpTools } from '@caribou/mcp';
 import type { HealthCheck } from '@caribou/nest';
 import { createModelCatalog } from '@caribou/models';
 import { createMetrics, type Metrics, type Tracing } from '@caribou/observability';
@@ -15,8 +17,10 @@ import {
   redisSandboxRegistry,
   redisTaskSlots,
   redisTaskStore,
+  redisToolJournal,
   taskPart,
 } from '@caribou/state';
+import { connectToolbox } from '@caribou/toolbox';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { borrowedSandbox } from './borrowed-sandbox.js';
 import { HeldTasks } from './held-tasks.js';
@@ -30,6 +34,7 @@ export interface PoolParts {
   readonly redis: RedisConnection;
   readonly worker: TaskWorker;
   readonly sweeper: Sweeper;
+  readonly mcp: McpTools;
   readonly metrics: Metrics;
   /** What must be there for a task to run. */
   readonly checks: readonly HealthCheck[];
@@ -50,13 +55,13 @@ export class AppModule {
 
 /** What the process brought with it before it connected. */
 export interface PoolExtras {
-  /** The operator's middlewares. */
-  readonly custom: readonly AgentMiddleware[];
+  /** The operator's middlewares and tools. */
+  readonly extensions: Extensions;
   readonly tracing: Tracing;
 }
 
 /** Connects to Redis and NATS in the background, both for ever, and puts the pool together. */
-export function connectParts(config: Config, logger: Logger, { custom, tracing }: PoolExtras): PoolParts {
+export function connectParts(config: Config, logger: Logger, { extensions, tracing }: PoolExtras): PoolParts {
   const { clocks } = config;
   const { subagents } = config.chain;
   const metrics = createMetrics({ service: 'subagent-pool' });
@@ -80,6 +85,9 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
   });
   const kept = redisTaskStore(tasks, limits);
   const store = slottedStore({ store: inner, slots, forget: (task) => kept.forget(task), held });
+  const sandbox = parentsSandbox({ redis, bus, held, config, logger });
+  const journal = redisToolJournal(tasks);
+  const { mcp, ...tools } = connectToolbox({ config, redis, journal, bus, sandbox, extensions, logger });
   const registry = new RunRegistry();
   const executor = new RunExecutor({
     store,
@@ -89,9 +97,8 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
       {
         models: createModelCatalog(config.models, { clocks, logger }),
         gate: redisModelGate(redis, { ...modelGateLimits(config.chain), logger }),
-        sandbox: parentsSandbox({ redis, bus, held, config, logger }),
-        sources: [],
-        custom,
+        sandbox,
+        ...tools,
       },
       config,
     ),
@@ -110,6 +117,7 @@ export function connectParts(config: Config, logger: Logger, { custom, tracing }
   return {
     bus,
     redis,
+    mcp,
     metrics,
     checks: [
       { name: 'redis', check: () => inner.ping() },

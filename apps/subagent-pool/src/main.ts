@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { loadConfig } from '@caribou/config';
-import { loadMiddlewares } from '@caribou/extensions';
+import { loadExtensions } from '@caribou/extensions';
 import { liveUntilStopped, nestLogger, runMain, startHealthServer } from '@caribou/nest';
 import { createLogger, createTracing } from '@caribou/observability';
 import { NestFactory } from '@nestjs/core';
@@ -12,10 +12,11 @@ const TRACES_CLOSE_MS = 2_000;
 runMain(async () => {
   const config = loadConfig();
   const logger = createLogger({ service: 'subagent-pool', level: config.logLevel });
-  const custom = await loadMiddlewares(config.chain.extensions.middlewares);
+  const { middlewares } = config.chain.extensions;
+  const extensions = await loadExtensions({ middlewares, tools: config.tools.custom });
   const endpoint = config.otlpEndpoint?.reveal();
   const tracing = await createTracing({ service: 'subagent-pool', endpoint, logger });
-  const parts = connectParts(config, logger, { custom, tracing });
+  const parts = connectParts(config, logger, { extensions, tracing });
   const app = await NestFactory.createApplicationContext(AppModule.on(parts), { logger: nestLogger(logger) });
   const health = await startHealthServer({ port: config.healthPort, checks: parts.checks, metrics: parts.metrics });
   parts.worker.start();
@@ -27,6 +28,7 @@ runMain(async () => {
     stop: [
       { name: 'sweeper', run: () => parts.sweeper.stop() },
       { name: 'tasks', run: () => parts.worker.drain(config.clocks.drainMs / 2) },
+      { name: 'mcp', run: () => parts.mcp.close() },
       { name: 'traces', run: () => tracing.close(TRACES_CLOSE_MS) },
       { name: 'health server', run: () => health.close() },
       { name: 'nest', run: () => app.close() },

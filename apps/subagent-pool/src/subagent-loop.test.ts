@@ -65,7 +65,10 @@ function worked({
   const state = { messages: [task.prompt] };
   const host = fakeHost({ state });
   const context = fakeRun({ runId: run.run_id });
-  const loop = subagentLoop({ models, gate, sandbox, sources: [], custom: [] }, configOf(yaml));
+  const loop = subagentLoop(
+    { models, gate, sandbox, skills: { skillsOf: () => Promise.resolve([]) }, sources: [], custom: [] },
+    configOf(yaml),
+  );
   const start = (): Promise<LoopOutcome> =>
     loop({
       ...{ host, run: context, position: 'start' },

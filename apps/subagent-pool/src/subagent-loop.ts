@@ -14,10 +14,14 @@ import {
   type ModelCatalog,
   type ModelGate,
   type ModelPort,
+  offeredTools,
   type RunContext,
   type SandboxPort,
+  type Skill,
+  type SkillCatalog,
   type ToolSource,
   toolsOfAll,
+  toolsOfGroups,
 } from '@caribou/core';
 import { type ChainOptions, deferredToolsSection, gatedModel, subagentChain } from '@caribou/middleware';
 import { type AgentLoop, taskSpecOf } from '@caribou/runs';
@@ -28,13 +32,14 @@ export interface SubagentPorts {
   readonly gate: ModelGate;
   /** That of the agent that handed the task over. */
   readonly sandbox: SandboxPort;
+  readonly skills: SkillCatalog;
   /** Tools beside the built-in ones: those that lead agents have. */
   readonly sources: readonly ToolSource[];
   /** Middlewares of the operator. */
   readonly custom: readonly AgentMiddleware[];
 }
 
-export type SubagentConfig = Pick<Config, 'title' | 'commandRules' | 'chain'>;
+export type SubagentConfig = Pick<Config, 'title' | 'commandRules' | 'chain' | 'tools'>;
 
 /**
  * A subagent at work on one task: prompt and limits of its kind, tools that its parent has and its kind may use.
@@ -42,11 +47,12 @@ export type SubagentConfig = Pick<Config, 'title' | 'commandRules' | 'chain'>;
  * @returns a loop that throws InvalidRequestError when the task names a kind or a model that is not configured (any more).
  */
 export function subagentLoop(
-  { models, gate, sandbox, sources, custom }: SubagentPorts,
+  { models, gate, sandbox, skills, sources, custom }: SubagentPorts,
   config: SubagentConfig,
 ): AgentLoop {
   const definitions = subagentDefinitions(config.chain.subagents);
   const quiet: ModelCatalog = { names: models.names, get: (name) => gatedModel(models.get(name), gate) };
+  const customTools = custom.flatMap((middleware) => middleware.tools ?? []);
   // Schemas are made once: a task must not pay for them.
   const allTools = [false, true].map((vision) => leadTools({ sandbox }, { vision, clarification: false }));
   return async ({ host, run, claimed, head, position }) => {
@@ -57,7 +63,9 @@ export function subagentLoop(
       throw new InvalidRequestError(`this subagent-pool knows no subagent '${claimed.run.assistant_id}'`);
     const model = models.get(spec.model);
     const builtIn = allTools[model.supportsVision ? 1 : 0] ?? [];
-    const tools = toolsOf(definition, spec, [...builtIn, ...(await toolsOfAll(sources, run, builtIn))]);
+    const others = await toolsOfAll(sources, run, [...builtIn, ...customTools]);
+    const tools = toolsOf(definition, spec, offeredTools([...builtIn, ...others], config.tools));
+    const told = toldSkills(definition, await skills.skillsOf(run.userId));
     const options = optionsOf(config, { definition, model, tools, quiet, custom });
     const chain = subagentChain({ sandbox, model, gate }, options);
     const offered = [...tools, ...chain.flatMap((middleware) => middleware.tools ?? [])];
@@ -65,7 +73,7 @@ export function subagentLoop(
       chain,
       tools,
       model,
-      systemPrompt: promptOf(definition, offered, run, options.toolSearch !== undefined),
+      systemPrompt: promptOf(definition, run, { tools: offered, skills: told, toolSearch: options.toolSearch }),
       options: { maxTurns: kwargs.recursion_limit },
       host,
       run: withoutDeltas(run),
@@ -80,7 +88,7 @@ export function subagentLoop(
 
 function toolsOf(definition: SubagentDefinition, spec: TaskSpec, all: readonly AnyTool[]): readonly AnyTool[] {
   const parentTools = new Set(spec.tools);
-  return all.filter(({ name }) => mayUse(definition, parentTools, name));
+  return toolsOfGroups(all, definition.toolGroups).filter(({ name }) => mayUse(definition, parentTools, name));
 }
 
 interface Assembly {
@@ -107,17 +115,26 @@ function optionsOf(config: SubagentConfig, { definition, model, tools, quiet, cu
   };
 }
 
+const toldSkills = ({ skills: names }: SubagentDefinition, all: readonly Skill[]): readonly Skill[] =>
+  all.filter(({ name, enabled }) => enabled && (names === null || names.includes(name)));
+
+interface Offered {
+  readonly tools: readonly AnyTool[];
+  readonly skills: readonly Skill[];
+  readonly toolSearch: unknown;
+}
+
 function promptOf(
   { systemPrompt }: SubagentDefinition,
-  tools: readonly AnyTool[],
   { clock }: RunContext,
-  searchesTools: boolean,
+  { tools, skills, toolSearch }: Offered,
 ): string {
-  const hidden = searchesTools ? tools.filter(({ deferred }) => deferred !== undefined) : [];
+  const hidden = toolSearch === undefined ? [] : tools.filter(({ deferred }) => deferred !== undefined);
   const deferredTools = deferredToolsSection(hidden.map(({ name }) => name));
   return buildSubagentPrompt(systemPrompt, {
     toolNames: tools.map(({ name }) => name),
     nowMs: clock.now(),
+    skills,
     ...(deferredTools === undefined ? {} : { deferredTools }),
   });
 }

@@ -106,6 +106,13 @@ export interface CommandOutputs {
   subscribeOutput(command: CommandName, listener: (piece: OutputPiece) => void): Unsubscribe;
 }
 
+export interface ConfigChanges {
+  /** Tells all processes that the document was changed. Never throws: whoever misses it looks at the version in the store. */
+  publishConfigChange(name: string): void;
+  /** Hears of changes of the document, and when the connection is back: one may have been missed. */
+  subscribeConfigChanges(name: string, listener: () => void): Unsubscribe;
+}
+
 export interface DeadLetters {
   /**
    * Keeps what cannot be worked on for an operator; `entry` is JSON, cut to 256 KiB.
@@ -121,7 +128,7 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface Bus extends RunEvents, Cancels, CommandOutputs, DeadLetters {
+export interface Bus extends RunEvents, Cancels, CommandOutputs, ConfigChanges, DeadLetters {
   readonly connected: boolean;
   /** Whoever publishes or pulls for a role names its stream in `BusOptions.streams`. */
   wakes(role: WakeRole): Wakes;

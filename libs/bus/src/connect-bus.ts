@@ -1,6 +1,7 @@
 import type { Bus, BusOptions } from './bus.js';
 import { createCancels } from './cancels.js';
 import { createCommandOutputs } from './command-outputs.js';
+import { createConfigChanges } from './config-changes.js';
 import { createDeadLetters } from './dead-letters.js';
 import { natsFailure } from './nats-errors.js';
 import { NatsLink } from './nats-link.js';
@@ -43,6 +44,7 @@ export function connectBus(options: BusOptions): Bus {
     ...createRunEvents(link, logger),
     ...createCancels(link, logger),
     ...createCommandOutputs(link, logger),
+    ...createConfigChanges(link),
     ...deadLetters,
     close: async (timeoutMs = DRAIN_MS) => {
       for (const role of Object.values(wakes)) role.stop();

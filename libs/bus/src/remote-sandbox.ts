@@ -77,7 +77,7 @@ export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort 
       });
       return toReadOutcome(reply);
     },
-    write: async (scope, { key, path, content, append, expected }, signal) => {
+    write: async (scope, { key, path, content, encoding, append, expected }, signal) => {
       const reply = await calls.ask({
         contract: SandboxWrite,
         scope,
@@ -89,6 +89,7 @@ export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort 
           args_hash: argsHash({ path, content, append }),
           path,
           content,
+          ...(encoding === undefined ? {} : { encoding }),
           append,
           ...(expected === undefined ? {} : { expected }),
         }),

@@ -1,35 +1,41 @@
 import { readFileSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
+import { namedPath } from './aliases.js';
 import { type Findings, isRecord } from './findings.js';
-import { type Environment, variable } from './references.js';
+import type { Environment } from './references.js';
 
 const MAX_FILE_BYTES = 1024 * 1024;
 
-/**
- * The object in config.yaml: the file that CARIBOU_CONFIG names, which must exist, else ./config.yaml if there is
- * one, else an empty object.
- */
-export function readConfigFile(env: Environment, cwd: string, findings: Findings): Readonly<Record<string, unknown>> {
-  const named = variable(env, 'CARIBOU_CONFIG');
-  const path = configFilePath(env, cwd);
-  const text = readText(path, named !== undefined, findings);
-  if (text === undefined) return {};
-  const value = parse(text, path, findings);
-  if (value === undefined || value === null) return {};
-  if (isRecord(value)) return value;
-  findings.faults.push(`${path}: must hold keys and values`);
-  return {};
+/** config.yaml as it was found. */
+export interface ConfigFile {
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** Absolute path of the folder that it lies in, or would. */
+  readonly folder: string;
 }
 
-/** Absolute path of the file, whether it is there or not. */
-export const configFilePath = (env: Environment, cwd: string): string =>
-  resolve(cwd, variable(env, 'CARIBOU_CONFIG') ?? 'config.yaml');
+/**
+ * The object in config.yaml: the file that CARIBOU_CONFIG names (or DEER_FLOW_CONFIG_PATH), which must exist, else
+ * ./config.yaml if there is one, else an empty object.
+ */
+export function readConfigFile(env: Environment, cwd: string, findings: Findings): ConfigFile {
+  const named = namedPath({ env, cwd, findings }, 'CARIBOU_CONFIG');
+  const path = named?.path ?? resolve(cwd, 'config.yaml');
+  const empty = { fields: {}, folder: dirname(path) };
+  const text = readText(path, named?.name, findings);
+  if (text === undefined) return empty;
+  const value = parse(text, path, findings);
+  if (value === undefined || value === null) return empty;
+  if (isRecord(value)) return { ...empty, fields: value };
+  findings.faults.push(`${path}: must hold keys and values`);
+  return empty;
+}
 
-function readText(path: string, required: boolean, findings: Findings): string | undefined {
+/** @param requiredBy the variable that names the file, which must exist then */
+function readText(path: string, requiredBy: string | undefined, findings: Findings): string | undefined {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) {
-    if (required) findings.faults.push(`CARIBOU_CONFIG: there is no file ${path}`);
+    if (requiredBy !== undefined) findings.faults.push(`${requiredBy}: there is no file ${path}`);
     return undefined;
   }
   if (stat.isDirectory() || stat.size > MAX_FILE_BYTES) {

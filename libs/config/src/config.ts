@@ -12,7 +12,9 @@ import type {
   TitleFile,
   UploadsFile,
 } from './file-schema.js';
+import type { McpFile } from './mcp-schema.js';
 import type { Secret } from './secret.js';
+import type { WebConfig } from './web-config.js';
 
 export type ClocksConfig = CamelKeys<z.output<typeof ClocksFile>>;
 export type RunnerConfig = CamelKeys<z.output<typeof RunnerFile>>;
@@ -23,6 +25,8 @@ export type SandboxNetworkConfig = CamelKeys<z.output<typeof NetworkFile>>;
 export type TitleConfig = CamelKeys<z.output<typeof TitleFile>>;
 /** Sizes in bytes. */
 export type UploadsConfig = CamelKeys<z.output<typeof UploadsFile>>;
+/** What holds for all MCP servers. */
+export type McpConfig = CamelKeys<z.output<typeof McpFile>>;
 export type LogLevelName = (typeof logLevels)[number];
 
 /** Who a key speaks for. */
@@ -65,6 +69,13 @@ export interface CommandRulesConfig {
   readonly rules: readonly CommandRule[];
 }
 
+export interface SkillsConfig {
+  /** Absolute path of the folder for all users; absent: the skills that ship. */
+  readonly path?: string;
+  readonly maxInstalled: number;
+  readonly maxInstalledBytes: number;
+}
+
 export interface ModelConfig {
   /** Name that requests use; unique. */
   readonly name: string;
@@ -85,11 +96,35 @@ export interface ModelConfig {
   readonly sendReasoning: boolean;
   /** Body fields while thinking is on, `thinking` already merged in. Absent: the model has no such switch. */
   readonly whenThinkingEnabled?: Readonly<Record<string, unknown>>;
+  /** Body fields while thinking is off. Absent: what turns `whenThinkingEnabled` off. */
+  readonly whenThinkingDisabled?: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, Secret>>;
   /** Further fields of the request's body. */
   readonly body: Readonly<Record<string, unknown>>;
   /** Why the model cannot be called, in the operator's words; it is listed and refuses calls with this text. */
   readonly problem?: string;
+}
+
+/** A tool of the operator. */
+export interface CustomToolConfig {
+  /** `tools[3]`, for messages. */
+  readonly key: string;
+  /** As the model knows it; the module's definition must have the same. */
+  readonly name: string;
+  readonly group?: string;
+  /** `/absolute/file.mjs#export`. */
+  readonly use: string;
+  /** Further keys of the entry; they may hold passwords. */
+  readonly options: Secret<Readonly<Record<string, unknown>>>;
+}
+
+/** What `tools` and `tool_groups` say. */
+export interface ToolsConfig {
+  /** Names of built-in tools that the list leaves out. */
+  readonly hidden: readonly string[];
+  /** Groups that the file gives to built-in tools, by name; the others keep their own. */
+  readonly groups: Readonly<Record<string, string>>;
+  readonly custom: readonly CustomToolConfig[];
 }
 
 /** Everything a service is told from outside: parsed once at the start, frozen. */
@@ -113,13 +148,19 @@ export interface Config {
   readonly sandbox: SandboxConfig;
   readonly commandRules: CommandRulesConfig;
   readonly uploads: UploadsConfig;
+  readonly skills: SkillsConfig;
+  readonly web: WebConfig;
+  readonly mcp: McpConfig;
   /** In the order of the file; the first is the default. */
   readonly models: readonly ModelConfig[];
   readonly title: TitleConfig;
+  readonly tools: ToolsConfig;
   /** Sections of the middlewares, by their key in the file. */
   readonly chain: ChainConfig;
-  /** What was read and is not used, one line each. */
+  /** What was asked for and is not there, one line each, with what to do. */
   readonly warnings: readonly string[];
+  /** What was read and is done in another way, one line each. */
+  readonly notices: readonly string[];
   /** Why a turn would not run, one line each: no model, or a model without its key. */
   readonly problems: readonly string[];
 }

@@ -1,5 +1,6 @@
-import { isAbsolute, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { UserId } from '@caribou/contracts';
+import { namedPath } from './aliases.js';
 import type { ApiKey, HttpConfig } from './config.js';
 import { levelWord, logLevels } from './file-schema.js';
 import type { Findings } from './findings.js';
@@ -35,9 +36,9 @@ export function readEnvironment(reading: Reading): EnvironmentSettings {
     natsUrl: urlsOf(reading, 'NATS_URL', ['nats', 'tls', 'ws', 'wss']) ?? 'nats://127.0.0.1:4222',
     redisUrl: urlsOf(reading, 'REDIS_URL', ['redis', 'rediss']) ?? 'redis://127.0.0.1:6379',
     redisFsync: oneOf(reading, 'REDIS_FSYNC', ['everysec', 'always'] as const) ?? 'everysec',
-    homeDir: pathOf(reading, 'CARIBOU_HOME') ?? resolve(reading.cwd, '.caribou'),
+    homeDir: namedPath(reading, 'CARIBOU_HOME')?.path ?? resolve(reading.cwd, '.caribou'),
     extensionsConfigPath:
-      pathOf(reading, 'CARIBOU_EXTENSIONS_CONFIG') ?? resolve(reading.cwd, 'extensions_config.json'),
+      namedPath(reading, 'CARIBOU_EXTENSIONS_CONFIG')?.path ?? resolve(reading.cwd, 'extensions_config.json'),
     logLevel: oneOf(reading, 'LOG_LEVEL', logLevels),
     healthPort: portOf(reading, 'CARIBOU_HEALTH_PORT') ?? 0,
     otlpEndpoint: urlOf(reading, 'OTEL_EXPORTER_OTLP_ENDPOINT', ['http', 'https']),
@@ -129,11 +130,6 @@ function oneOf<T extends string>({ env, findings }: Reading, name: string, allow
   const found = allowed.find((option) => option === value);
   if (value !== undefined && found === undefined) findings.faults.push(`${name}: must be one of ${allowed.join(', ')}`);
   return found;
-}
-
-function pathOf({ env, cwd }: Reading, name: string): string | undefined {
-  const value = variable(env, name);
-  return value === undefined || isAbsolute(value) ? value : resolve(cwd, value);
 }
 
 /** One URL with one of the schemes. */

@@ -5,8 +5,8 @@ import { isRecord } from './findings.js';
 type Schema = Readonly<Record<string, unknown>>;
 
 const HEAD = `# Caribou's configuration: copy to config.yaml, or name another file in CARIBOU_CONFIG.
-# Every value below is the default; a key that is left out keeps it. A file in DeerFlow's format loads as well:
-# keys that have no use here are named in a warning at the start.
+# Every value below is the default; a key that is left out keeps it. A file in DeerFlow's format loads as well
+# (docs/deerflow-config.md): what has no counterpart here is named in a warning each at the start.
 # A string that starts with "$" is read from the environment variable of that name.
 `;
 
@@ -22,9 +22,22 @@ const MODELS = `# Models, the first one is the default. Without any, OPENAI_BASE
 # Keys of a model:
 `;
 
+const TOOLS = `# Tools that can be left out, and tools of your own; without the list agents have all built-in ones (docs/custom-tool.md).
+# As soon as it names more than your own, it is complete: only what it names is offered.
+# tools:
+#   - name: read_file
+#   - name: web_search
+#     group: web
+#   - name: order_status
+#     group: shop
+#     use: ./order-status.mjs#orderStatus
+#     api_key: $SHOP_API_KEY
+# tool_groups: [{name: web}, {name: shop}]
+`;
+
 /** The text of config.example.yaml: all sections with units, ranges and defaults, as the schema has them. */
 export function exampleFile(): string {
-  const blocks = [HEAD, line('log_level', jsonSchema(LogLevel), ''), modelsBlock()];
+  const blocks = [HEAD, line('log_level', jsonSchema(LogLevel), ''), modelsBlock(), TOOLS];
   for (const [key, schema] of Object.entries(sections)) blocks.push(block(key, jsonSchema(schema), ''));
   return blocks.join('\n');
 }

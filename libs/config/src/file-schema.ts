@@ -1,7 +1,10 @@
 import { CommandRule, CommandVerdict } from '@caribou/contracts';
 import { z } from 'zod';
 import { chainSections } from './chain-schema.js';
+import { HOST_RULE } from './host-rule.js';
+import { McpFile } from './mcp-schema.js';
 import { integer, ms } from './setting-kinds.js';
+import { WebFile } from './web-schema.js';
 
 /**
  * The sections of config.yaml, in the format of DeerFlow's file plus our own sections. Each key has its unit in
@@ -67,8 +70,6 @@ export const LimitsFile = z
   })
   .describe('What one sandbox may use');
 
-/** `host`, `*.suffix` or an address, IPv6 in brackets, each with an optional port; libs/egress has the last word. */
-const HOST_RULE = /^((\*\.)?[^\s*:[\]/\\@%?#]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?$/;
 const CIDR = /^[0-9a-fA-F:.]+\/\d{1,3}$/;
 
 export const NetworkFile = z
@@ -143,6 +144,19 @@ export const UploadsFile = z
   })
   .describe('Uploads; a request over a limit gets 413');
 
+export const SkillsFile = z
+  .object({
+    path: z
+      .string()
+      .min(1)
+      .nullable()
+      .default(null)
+      .describe('Folder with public/ and custom/ for all users, relative to this file; null: the skills that ship'),
+    max_installed: integer(100, 0, 1_000).describe('Skills that one user may have installed'),
+    max_installed_bytes: integer(1_073_741_824, 0, 1_099_511_627_776).describe('Bytes of all of them'),
+  })
+  .describe('Skills (docs/skills.md)');
+
 export const TitleFile = z
   .object({
     enabled: z.boolean().default(true).describe('Give a thread a title after its first answer'),
@@ -166,7 +180,7 @@ export const ModelFile = z
     use: z
       .string()
       .optional()
-      .describe('Client class in DeerFlow; any OpenAI-compatible one is served by the same client'),
+      .describe("Client class in DeerFlow; those that speak OpenAI's protocol are served by the same client"),
     model: z.string().min(1).optional().describe("The provider's name of the model; default: name"),
     api_key: z.string().min(1).optional().describe('Default: $OPENAI_API_KEY'),
     base_url: z
@@ -174,19 +188,27 @@ export const ModelFile = z
       .optional()
       .describe('Default: $OPENAI_BASE_URL, else https://api.openai.com/v1'),
     max_tokens: z.int().min(1).optional().describe('Longest answer, in tokens'),
-    max_input_tokens: z.int().min(1).optional().describe('What the model can read, in tokens; for fractions of it'),
+    max_input_tokens: z
+      .int()
+      .min(1)
+      .optional()
+      .describe('What the model can read, in tokens; for fractions of it; context_window counts as well'),
     temperature: z.number().min(0).max(2).optional().describe('0 to 2'),
     supports_thinking: z.boolean().default(false).describe('Requests may switch thinking on'),
     supports_vision: z.boolean().default(false).describe('The model reads images'),
     supports_reasoning_effort: z.boolean().default(false).describe('Requests may send reasoning_effort'),
     send_reasoning: z
       .boolean()
-      .default(false)
-      .describe('Send the reasoning of earlier answers back as reasoning_content'),
+      .optional()
+      .describe('Send the reasoning of earlier answers back as reasoning_content; default: as the class of `use` does'),
     when_thinking_enabled: z
       .record(z.string(), z.unknown())
       .optional()
       .describe('Body fields merged in while thinking is on'),
+    when_thinking_disabled: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe('Body fields merged in while thinking is off; default: what turns when_thinking_enabled off'),
     thinking: z.record(z.string(), z.unknown()).optional().describe('Shortcut for when_thinking_enabled.thinking'),
     default_headers: z.record(z.string(), z.string()).optional().describe('HTTP headers added to each request'),
     extra_body: z.record(z.string(), z.unknown()).optional().describe('Body fields added to each request'),
@@ -197,9 +219,12 @@ export const ModelFile = z
 export const sections = {
   title: TitleFile,
   ...chainSections,
+  web: WebFile,
   sandbox: SandboxFile,
   command_rules: CommandRulesFile,
   uploads: UploadsFile,
+  skills: SkillsFile,
+  mcp: McpFile,
   runner: RunnerFile,
   quotas: QuotasFile,
   clocks: ClocksFile,

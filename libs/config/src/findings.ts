@@ -1,12 +1,16 @@
 import type { z } from 'zod';
 
-/** What reading the configuration found: faults stop the start, warnings are told once. */
+/**
+ * What reading the configuration found: faults stop the start, warnings name what is missed, notices what goes another
+ * way than the file says. Each is told once.
+ */
 export interface Findings {
   readonly faults: string[];
   readonly warnings: string[];
+  readonly notices: string[];
 }
 
-export const noFindings = (): Findings => ({ faults: [], warnings: [] });
+export const noFindings = (): Findings => ({ faults: [], warnings: [], notices: [] });
 
 /** `models[0].name` from a zod path. */
 function keyOf(root: string, path: readonly PropertyKey[]): string {

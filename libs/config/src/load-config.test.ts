@@ -126,7 +126,7 @@ models:
   - name: claude
     use: langchain_anthropic:ChatAnthropic
     api_key: $NOT_SET
-tools: [{name: web, api_key: $NOT_SET}]
+tools: [{name: web, group: web, use: my.tools:web_tool, api_key: $NOT_SET}]
 title: {enabled: true, max_words: 8, model_name: gpt, prompt_template: x}
 sandbox: {use: 'deerflow.sandbox.local:LocalSandboxProvider', image: other}
 `,
@@ -149,15 +149,12 @@ sandbox: {use: 'deerflow.sandbox.local:LocalSandboxProvider', image: other}
     expect(config.title).toEqual({ enabled: true, maxWords: 8, maxChars: 60, modelName: 'gpt' });
     expect(config.sandbox).toMatchObject({ driver: 'auto', image: 'caribou-sandbox:latest' });
     expect(config.warnings.map(keyOf).sort()).toEqual([
-      'config_version',
-      'models[0].timeout',
-      'models[1].use',
-      'models[2].use',
+      'models[2]',
       'sandbox.image',
-      'sandbox.use',
       'title.prompt_template',
-      'tools',
+      'tools[0]',
     ]);
+    expect(config.notices.map(keyOf).sort()).toEqual(['config_version', 'models[0]', 'sandbox.use']);
   });
 
   test('names key and variable when a variable is not set', () => {

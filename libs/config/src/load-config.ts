@@ -1,11 +1,12 @@
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { z } from 'zod';
 import { camelKeys } from './camel-keys.js';
 import { type ChainConfig, chainSections } from './chain-schema.js';
-import type { Config, ModelConfig, SandboxConfig } from './config.js';
+import type { Config, SandboxConfig, SkillsConfig } from './config.js';
 import { ConfigError } from './config-error.js';
 import { toCommandRules } from './command-rules.js';
-import { configFilePath, readConfigFile } from './config-file.js';
+import { type ConfigFile, readConfigFile } from './config-file.js';
+import { withOurKeys } from './deerflow-keys.js';
 import { readEnvironment } from './environment.js';
 import {
   ClocksFile,
@@ -15,15 +16,22 @@ import {
   RunnerFile,
   SandboxFile,
   sections,
+  SkillsFile,
   TitleFile,
   UploadsFile,
 } from './file-schema.js';
 import { addIssues, type Findings, isRecord, noFindings } from './findings.js';
-import { modelProblems, readModels } from './model-entries.js';
+import { tellForeign } from './foreign-keys.js';
+import { modelProblems, type ModelsRead, readModels } from './model-entries.js';
+import { McpFile } from './mcp-schema.js';
 import { present } from './present.js';
 import { type Environment, resolveReferences } from './references.js';
 import { Secret } from './secret.js';
-import { subagentFaults, unusedSkills } from './subagents-schema.js';
+import { subagentFaults, withoutModels } from './subagents-schema.js';
+import { tellExtensions } from './told-extensions.js';
+import { readTools } from './tool-entries.js';
+import { toWeb } from './web-config.js';
+import { WebFile } from './web-schema.js';
 
 interface Reading {
   readonly env: Environment;
@@ -45,19 +53,21 @@ interface FileReading {
 export function loadConfig(env: Environment = process.env, cwd: string = process.cwd()): Config {
   const findings = noFindings();
   const reading = { env, cwd, findings };
-  const file = readConfigFile(env, cwd, findings);
-  const config = compose(file, reading);
+  const config = compose(readConfigFile(env, cwd, findings), reading);
   if (findings.faults.length > 0) throw new ConfigError(findings.faults);
   return deepFreeze(config);
 }
 
-function compose(file: Readonly<Record<string, unknown>>, reading: Reading): Config {
+function compose({ fields, folder }: ConfigFile, reading: Reading): Config {
   const { findings } = reading;
   const settings = readEnvironment(reading);
-  warnUnknown(file, findings);
+  tellExtensions(settings.extensionsConfigPath, findings);
+  const { tools, file } = readTools(withOurKeys(fields, findings), { ...reading, folder });
+  tellUnknown(file, findings);
   const from = { file, reading };
   const level = section(LogLevel, 'log_level', from);
-  const models = readModels(file['models'], reading);
+  const read = readModels(file['models'], reading);
+  const { models } = read;
   return {
     http: settings.http,
     nats: { url: new Secret(settings.natsUrl) },
@@ -73,10 +83,15 @@ function compose(file: Readonly<Record<string, unknown>>, reading: Reading): Con
     sandbox: toSandbox(section(SandboxFile, 'sandbox', from)),
     commandRules: toCommandRules(section(CommandRulesFile, 'command_rules', from), findings),
     uploads: camelKeys(section(UploadsFile, 'uploads', from)),
+    skills: skillsOf(section(SkillsFile, 'skills', from), folder),
+    web: toWeb(section(WebFile, 'web', from), reading),
+    mcp: camelKeys(section(McpFile, 'mcp', from)),
     models,
-    title: camelKeys(checkedModel(section(TitleFile, 'title', from), 'title', { models, findings })),
-    chain: chainOf(from, models),
+    title: camelKeys(checkedModel(section(TitleFile, 'title', from), 'title', { read, findings })),
+    tools,
+    chain: chainOf(from, read, folder),
     warnings: findings.warnings,
+    notices: findings.notices,
     problems: modelProblems(models),
   };
 }
@@ -91,22 +106,18 @@ function section<T extends z.ZodType>(schema: T, key: string, { file, reading }:
   return schema.parse(empty);
 }
 
-/** The value without the keys the schema does not have, each warned of: DeerFlow's own file loads. */
+/** The value without the keys the schema does not have, each told: DeerFlow's own file loads. */
 function known(schema: z.ZodType, key: string, value: unknown, findings: Findings): unknown {
   if (!(schema instanceof z.ZodObject) || !isRecord(value)) return value;
   const shape: Readonly<Record<string, z.ZodType>> = schema.shape;
   const kept: [string, unknown][] = [];
   for (const [name, item] of Object.entries(value)) {
     const inner = Object.hasOwn(shape, name) ? shape[name] : undefined;
-    if (inner === undefined || foreignImage(key, name, value)) findings.warnings.push(`${key}.${name}: not used`);
+    if (inner === undefined) tellForeign(`${key}.${name}`, item, findings);
     else kept.push([name, known(unwrapped(inner), `${key}.${name}`, item, findings)]);
   }
   return Object.fromEntries(kept);
 }
-
-/** The image beside one of DeerFlow's providers is a server of its own kind, which our driver cannot drive. */
-const foreignImage = (key: string, name: string, value: Readonly<Record<string, unknown>>): boolean =>
-  key === 'sandbox' && name === 'image' && 'use' in value;
 
 function unwrapped(schema: z.ZodType): z.ZodType {
   if (!(schema instanceof z.ZodPrefault || schema instanceof z.ZodDefault || schema instanceof z.ZodOptional))
@@ -115,9 +126,9 @@ function unwrapped(schema: z.ZodType): z.ZodType {
   return inner instanceof z.ZodType ? inner : schema;
 }
 
-function warnUnknown(file: Readonly<Record<string, unknown>>, findings: Findings): void {
-  const used = new Set(['models', 'log_level', ...Object.keys(sections)]);
-  for (const key of Object.keys(file)) if (!used.has(key)) findings.warnings.push(`${key}: not used`);
+function tellUnknown(file: Readonly<Record<string, unknown>>, findings: Findings): void {
+  const used = new Set(['models', 'log_level', 'tools', 'tool_groups', ...Object.keys(sections)]);
+  for (const [key, value] of Object.entries(file)) if (!used.has(key)) tellForeign(key, value, findings);
 }
 
 /** A holder must get two renewals in before its lease lapses, or one lost packet costs a takeover. */
@@ -131,35 +142,40 @@ function checkedClocks(clocks: z.output<typeof ClocksFile>, { faults }: Findings
   return clocks;
 }
 
+function skillsOf({ path, ...limits }: z.output<typeof SkillsFile>, folder: string): SkillsConfig {
+  return { ...camelKeys(limits), ...present({ path: path === null ? undefined : resolve(folder, path) }) };
+}
+
 /** The sections of the middlewares; keys of the file are kept. */
-function chainOf(from: FileReading, models: readonly ModelConfig[]): ChainConfig {
-  const { findings, env, cwd } = from.reading;
+function chainOf(from: FileReading, read: ModelsRead, folder: string): ChainConfig {
+  const { findings } = from.reading;
   const entries = Object.entries(chainSections).map(([key, schema]) => [key, section<z.ZodType>(schema, key, from)]);
   const chain = Object.fromEntries(entries) as ChainConfig;
-  checkedModel(chain.summarization, 'summarization', { models, findings });
-  checkedModel(chain.memory, 'memory', { models, findings });
+  const summarization = checkedModel(chain.summarization, 'summarization', { read, findings });
+  const memory = checkedModel(chain.memory, 'memory', { read, findings });
+  const subagents = withoutModels(chain.subagents, read.leftOut);
   const { warn_threshold: warn, hard_limit: hard } = chain.loop_detection;
-  findings.faults.push(...subagentFaults(chain.subagents, new Set(models.map(({ name }) => name))));
-  findings.warnings.push(...unusedSkills(chain.subagents));
+  findings.faults.push(...subagentFaults(subagents, new Set(read.models.map(({ name }) => name))));
   if (warn >= hard) findings.faults.push('loop_detection.warn_threshold: must be less than hard_limit');
-  const folder = dirname(configFilePath(env, cwd));
   const middlewares = chain.extensions.middlewares.map(({ use, options }) => ({ use: resolve(folder, use), options }));
-  return { ...chain, extensions: { middlewares } };
+  return { ...chain, summarization, memory, subagents, extensions: { middlewares } };
 }
 
 interface Known {
-  readonly models: readonly ModelConfig[];
+  readonly read: ModelsRead;
   readonly findings: Findings;
 }
 
+/** A model that was left out is none: what would use it falls back as without the key. */
 function checkedModel<T extends { readonly model_name: string | null }>(
   settings: T,
   key: string,
-  { models, findings }: Known,
+  { read: { models, leftOut }, findings }: Known,
 ): T {
   const name = settings.model_name;
-  if (name !== null && !models.some((model) => model.name === name))
-    findings.faults.push(`${key}.model_name: no model has this name`);
+  if (name === null || models.some((model) => model.name === name)) return settings;
+  if (leftOut.has(name)) return { ...settings, model_name: null };
+  findings.faults.push(`${key}.model_name: no model has this name`);
   return settings;
 }
 

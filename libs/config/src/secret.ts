@@ -3,14 +3,14 @@ import { inspect } from 'node:util';
 const SHOWN = '[secret]';
 
 /** A value that leaves the process only where `reveal()` is called: JSON, logs and inspection show "[secret]". */
-export class Secret {
-  readonly #value: string;
+export class Secret<T = string> {
+  readonly #value: T;
 
-  constructor(value: string) {
+  constructor(value: T) {
     this.#value = value;
   }
 
-  reveal(): string {
+  reveal(): T {
     return this.#value;
   }
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from './load-config.js';
-import { BUILT_IN_SUBAGENTS, subagentFaults, SubagentsFile, unusedSkills } from './subagents-schema.js';
+import { BUILT_IN_SUBAGENTS, subagentFaults, SubagentsFile } from './subagents-schema.js';
 
 const parsed = (section: unknown = {}): SubagentsFile => SubagentsFile.parse(section);
 const models = new Set(['m-1', 'm-2']);
@@ -122,21 +122,7 @@ describe('config.yaml', () => {
     expect(() => load('{bash: {model: m-2}, poe: {}}')).toThrow(
       /subagents\.agents\.bash\.model: no model[^]*subagents\.agents\.poe: there is no such subagent/,
     );
-    expect(load('{bash: {model: m-1, skills: [a]}}').warnings).toEqual(['subagents.agents.bash.skills: not used']);
+    expect(load('{bash: {model: m-1, skills: [a]}}').warnings).toEqual([]);
     rmSync(folder, { recursive: true });
-  });
-});
-
-describe(unusedSkills, () => {
-  test('names each kind whose skills are set, and nothing else', () => {
-    const section = parsed({
-      agents: { bash: { skills: ['a'] }, 'general-purpose': { skills: null } },
-      custom_agents: { poet: custom({ skills: [] }), critic: custom() },
-    });
-
-    expect(unusedSkills(section)).toEqual([
-      'subagents.agents.bash.skills: not used',
-      'subagents.custom_agents.poet.skills: not used',
-    ]);
   });
 });

@@ -1,4 +1,4 @@
-import { UserId } from '@caribou/contracts';
+import { SkillName, UserId } from '@caribou/contracts';
 import { z } from 'zod';
 import { integer } from './setting-kinds.js';
 
@@ -7,6 +7,9 @@ const DAY_S = 86_400;
 const seconds = () => z.int().min(1).max(DAY_S);
 const turns = () => z.int().min(1).max(1_000);
 const ToolNames = z.array(z.string().min(1).max(200)).max(200);
+
+/** Skills that a kind of subagent is told of; null: all that are switched on for the user. */
+const SkillNames = z.array(SkillName).max(200);
 
 /** Name of a kind of subagent, as the model writes it. */
 const AgentName = UserId.describe('Name of a subagent');
@@ -27,7 +30,7 @@ const AgentOverride = z.object({
   timeout_seconds: seconds().optional(),
   max_turns: turns().optional(),
   model: z.string().min(1).optional(),
-  skills: z.array(z.string()).nullish(),
+  skills: SkillNames.nullish(),
   token_budget: z.object(budget).partial().optional(),
 });
 
@@ -35,8 +38,9 @@ const CustomAgent = z.object({
   description: z.string().min(1).max(2_000),
   system_prompt: z.string().min(1).max(100_000),
   tools: ToolNames.nullish(),
+  tool_groups: ToolNames.nullish(),
   disallowed_tools: ToolNames.default(['task', 'ask_clarification', 'present_files']),
-  skills: z.array(z.string()).nullish(),
+  skills: SkillNames.nullish(),
   model: z.string().min(1).default('inherit'),
   max_turns: turns().default(50),
   timeout_seconds: seconds().optional(),
@@ -64,13 +68,14 @@ export const SubagentsFile = z
     agents: z
       .record(AgentName, AgentOverride)
       .default({})
-      .describe('Changes by kind: {name: {timeout_seconds, max_turns, model, token_budget}}'),
+      .describe('Changes by kind: {name: {timeout_seconds, max_turns, model, skills, token_budget}}'),
     custom_agents: z
       .record(AgentName, CustomAgent)
       .default({})
       .describe(
-        'Your own kinds: {name: {description, system_prompt, tools, disallowed_tools, model, max_turns, timeout_seconds}}; ' +
-          'without tools they have all of the agent that asks',
+        'Your own kinds: {name: {description, system_prompt, tools, tool_groups, disallowed_tools, skills, model, max_turns, ' +
+          'timeout_seconds}}; without tools and tool_groups they have all of the agent that asks, without skills all that are ' +
+          'switched on',
       ),
   })
   .describe('Subagents');
@@ -100,10 +105,14 @@ export function subagentFaults(
   ];
 }
 
-/** Skills of subagents are read and not used yet. */
-export const unusedSkills = ({ agents, custom_agents: custom }: SubagentsFile): readonly string[] =>
-  (['agents', 'custom_agents'] as const).flatMap((key) =>
-    Object.entries(key === 'agents' ? agents : custom)
-      .filter(([, { skills }]) => skills !== undefined && skills !== null)
-      .map(([name]) => `subagents.${key}.${name}.skills: not used`),
-  );
+/** The section without the models that were left out: their subagents have that of the agent that asks. */
+export function withoutModels(section: SubagentsFile, leftOut: ReadonlySet<string>): SubagentsFile {
+  const kept = <T extends { readonly model?: string | undefined }>(agents: Readonly<Record<string, T>>) =>
+    Object.fromEntries(
+      Object.entries(agents).map(([name, agent]) => [
+        name,
+        agent.model !== undefined && leftOut.has(agent.model) ? { ...agent, model: 'inherit' } : agent,
+      ]),
+    );
+  return { ...section, agents: kept(section.agents), custom_agents: kept(section.custom_agents) };
+}

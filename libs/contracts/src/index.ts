@@ -95,12 +95,14 @@ export {
   TaskSpec,
   TaskStatus,
 } from './tasks.js';
+export { AllowedTools, InstalledSkill, SkillCategory, SkillDescription, SkillName } from './skills.js';
 export { EventBatch, type NumberedEvent, RunEvent, type RunEventOf } from './events.js';
 export {
   CANCEL_ALL,
   cancelSubject,
   commandOutputSubject,
   type DeadLetterKind,
+  configSubject,
   deadLetterSubject,
   runEventsSubject,
   streams,
@@ -108,6 +110,14 @@ export {
   wakeSubject,
 } from './subjects.js';
 export { OutputPiece } from './command-output.js';
+export {
+  MAX_MCP_SERVERS,
+  MCP_DOCUMENT,
+  McpDocument,
+  McpOAuth,
+  McpServer,
+  McpServerName,
+} from './mcp.js';
 export { CommandAudit, CommandMatch, CommandRule, CommandVerdict } from './command-rules.js';
 export { DEFAULT_COMMAND_RULES } from './default-command-rules.js';
 export { rpc, type RpcContract } from './rpc/contract.js';
@@ -152,6 +162,7 @@ export {
 } from './http/memory-shapes.js';
 export { memoryRoutes } from './http/memory.js';
 export { httpRoutes } from './http/registry.js';
+export { type McpConfigReply, mcpRoutes } from './http/mcp.js';
 export { type RouteContract, type RouteInput } from './http/route.js';
 export {
   clampRecursionLimit,
@@ -160,6 +171,7 @@ export {
   RunCreate,
 } from './http/run-create.js';
 export { runRoutes, statelessRoutes } from './http/runs.js';
+export { type SkillInstallReply, type SkillReply, skillRoutes } from './http/skills.js';
 export { systemRoutes } from './http/system.js';
 export { type DelegatedTaskDetailReply, type DelegatedTaskReply, taskRoutes } from './http/tasks.js';
 export { threadRoutes } from './http/threads.js';

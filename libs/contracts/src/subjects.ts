@@ -25,6 +25,9 @@ export const runEventsSubject = (runId: string): string => `run.${runId}.event`;
 export const cancelSubject = (runId: string): string => `cancel.${runId}`;
 export const CANCEL_ALL = 'cancel.*';
 
+/** Tells every process that a document of the installation was changed; what it says now stands in the store. */
+export const configSubject = (name: string): string => `config.${name}`;
+
 /**
  * What the command under a key, `run_id:tool_call_id`, writes while it runs; undefined for a key that would not be one
  * token of a subject for each of its two parts.

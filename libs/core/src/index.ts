@@ -1,5 +1,7 @@
+export { activeSkill, allowedTools } from './active-skill.js';
 export { applyUpdate, isEmptyUpdate, joinUpdates } from './agent-state.js';
 export type { LoopHost, LoopOutcome, LoopPosition, TurnCommit, TurnUsage } from './agent-runtime.js';
+export { callOnce, unknownOutcome } from './call-once.js';
 export { type Clock, systemClock } from './clock.js';
 export type {
   Companion,
@@ -79,12 +81,21 @@ export {
   type SandboxScope,
   type WriteOutcome,
 } from './sandbox-port.js';
+export type { SharedDocuments } from './shared-documents.js';
+export type { SafeFetch } from './safe-fetch.js';
+export type { Skill, SkillCatalog, SkillLimits, SkillStore, UserSkills } from './skill-catalog.js';
+export { splitSkillFile } from './skill-text.js';
 export { runSlot, stateSlot } from './state-slot.js';
 export type { AskedTask, SubagentPort, SubagentType, TaskOutcome } from './subagent-port.js';
 export type { ParentStanding, SlotLimits, TaskParent, TaskSlot, TaskSlots } from './task-slots.js';
 export type { NewTask, TaskStore } from './task-store.js';
 export type { HistoryQuery, RunEventLog, RunQuery, ThreadSearch, ThreadStore, ThreadUsage } from './thread-store.js';
-export { type ToolSource, toolsOfAll } from './tool-source.js';
+export { onceOnly } from './once-only.js';
+export { offeredTools, toolsOfGroups } from './offered-tools.js';
+export type { TokenRecord, TokenRecords } from './token-records.js';
+export type { CallState, JournaledCall, ToolJournal } from './tool-journal.js';
+export { OUR_TOOLS } from './tool-names.js';
+export { sameTools, type ToolSource, toolsOfAll } from './tool-source.js';
 export { withoutThoughts } from './thoughts.js';
 export { type AnyTool, type Deferral, defineTool, type ToolContext, type ToolOutcome } from './tool.js';
 export type {
@@ -101,6 +112,7 @@ export {
   DATA_DIRECTORIES,
   type DataDirectory,
   formatVirtualPath,
+  parseSkillsPath,
   parseVirtualPath,
   SKILLS_ROOT,
   VIRTUAL_ROOT,

@@ -136,6 +136,8 @@ export interface SandboxPort {
       readonly key: string;
       readonly path: string;
       readonly content: string;
+      /** Of the content; default utf8. */
+      readonly encoding?: 'utf8' | 'base64';
       readonly append: boolean;
       /** Refused as `changed` when there is a file that is another one; checked together with the write. */
       readonly expected?: FileExpectation;

@@ -18,6 +18,9 @@ export interface ToolSource {
   toolsFor(asked: ToolsAsked): Promise<readonly AnyTool[]>;
 }
 
+/** A source that has the same tools for every run. */
+export const sameTools = (tools: readonly AnyTool[]): ToolSource => ({ toolsFor: () => Promise.resolve(tools) });
+
 /**
  * What the sources have together. A name that is taken stays with who came first, beginning with `taken`: a model could
  * not tell two tools of one name apart.

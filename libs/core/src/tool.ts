@@ -42,6 +42,8 @@ export interface ToolTraits {
   /** Its results were written by strangers: a web page, a remote server. */
   readonly remote?: boolean;
   readonly deferred?: Deferral;
+  /** It has no effect anywhere: a call may be made again after a crash. */
+  readonly readOnly?: boolean;
   /** Name of the group that an agent may have or lack as a whole. */
   readonly group?: string;
 }
@@ -71,6 +73,7 @@ export function defineTool<Input extends z.ZodType>(tool: Tool<Input>): AnyTool 
     description: tool.description,
     ...(tool.remote === undefined ? {} : { remote: tool.remote }),
     ...(tool.deferred === undefined ? {} : { deferred: tool.deferred }),
+    ...(tool.readOnly === undefined ? {} : { readOnly: tool.readOnly }),
     ...(tool.group === undefined ? {} : { group: tool.group }),
     parameters: z.toJSONSchema(tool.input, { io: 'input' }),
     async invoke(args, context) {

@@ -1,5 +1,11 @@
 import fc from 'fast-check';
-import { DATA_DIRECTORIES, formatVirtualPath, MAX_PATH_BYTES, parseVirtualPath } from './virtual-path.js';
+import {
+  DATA_DIRECTORIES,
+  formatVirtualPath,
+  MAX_PATH_BYTES,
+  parseSkillsPath,
+  parseVirtualPath,
+} from './virtual-path.js';
 
 describe('parseVirtualPath', () => {
   test('splits a path below each of the three directories', () => {
@@ -61,5 +67,20 @@ describe('parseVirtualPath', () => {
         expect(parseVirtualPath(formatVirtualPath({ directory, segments }))).toEqual({ directory, segments });
       }),
     );
+  });
+});
+
+describe('parseSkillsPath', () => {
+  test('splits a path below the mount of skills, by the rules of the data directories', () => {
+    expect(parseSkillsPath('/mnt/skills/public/a//b/SKILL.md')).toEqual(['public', 'a', 'b', 'SKILL.md']);
+    expect(parseSkillsPath('/mnt/skills')).toEqual([]);
+    for (const path of [
+      '/mnt/skillsets/a',
+      '/mnt/user-data/workspace',
+      '/mnt/skills/../x',
+      'mnt/skills',
+      '/mnt/skills/a\0',
+    ])
+      expect(parseSkillsPath(path)).toBeNull();
   });
 });

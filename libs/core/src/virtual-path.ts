@@ -32,12 +32,22 @@ const bytes = (text: string): number => Buffer.byteLength(text, 'utf8');
  * `/mnt/user-data-evil` and `/mnt/user-data/workspaces` are outside. Empty segments and `.` are dropped.
  */
 export function parseVirtualPath(path: string): VirtualPath | null {
-  if (!path.startsWith('/') || bytes(path) > MAX_PATH_BYTES || forbiddenCharacters.test(path)) return null;
-  const names = path.split('/').filter((name) => name !== '' && name !== '.');
-  if (names.some((name) => name === '..' || bytes(name) > MAX_SEGMENT_BYTES)) return null;
-  const [mount, data, directory, ...segments] = names;
+  const [mount, data, directory, ...segments] = namesOf(path) ?? [];
   if (mount !== 'mnt' || data !== 'user-data' || !isDataDirectory(directory)) return null;
   return { directory, segments };
+}
+
+/** The names below the skills' mount that a path stands for, by the same rules; null for a path outside of it. */
+export function parseSkillsPath(path: string): readonly string[] | null {
+  const [mount, skills, ...segments] = namesOf(path) ?? [];
+  return mount === 'mnt' && skills === 'skills' ? segments : null;
+}
+
+/** The names of an absolute path, or null for one that is refused whatever it leads to. */
+function namesOf(path: string): readonly string[] | null {
+  if (!path.startsWith('/') || bytes(path) > MAX_PATH_BYTES || forbiddenCharacters.test(path)) return null;
+  const names = path.split('/').filter((name) => name !== '' && name !== '.');
+  return names.some((name) => name === '..' || bytes(name) > MAX_SEGMENT_BYTES) ? null : names;
 }
 
 /** The virtual path of names below a directory; `parseVirtualPath` gives them back. */

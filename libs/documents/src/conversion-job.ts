@@ -1,12 +1,14 @@
 import { WireError } from '@caribou/contracts';
 import { z } from 'zod';
-import type { DocumentKind } from './kinds.js';
+import type { ConversionKind } from './kinds.js';
 import type { DocumentLimits } from './limits.js';
 
 /** What the process is told, as its one argument in JSON; the file comes on its standard input. */
 export interface ConversionJob {
-  readonly kind: DocumentKind;
+  readonly kind: ConversionKind;
   readonly limits: DocumentLimits;
+  /** Of a page: what its links are relative to. */
+  readonly url?: string;
 }
 
 /** The descriptor that the reply is written to: whatever a parser prints cannot get into it. */

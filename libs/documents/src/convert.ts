@@ -1,15 +1,20 @@
 import { TooLargeError } from '@caribou/contracts';
 import type { ConversionJob } from './conversion-job.js';
+import type { ConversionKind } from './kinds.js';
+import type { DocumentLimits } from './limits.js';
+
+type Converter = (file: Buffer, limits: DocumentLimits, url?: string) => string | Promise<string>;
 
 /** Each loads its parsers when it is called: a process converts one file. */
-const converters = {
+const converters: Readonly<Record<ConversionKind, () => Promise<Converter>>> = {
   pdf: async () => (await import('./pdf.js')).pdfToMarkdown,
   docx: async () => (await import('./docx.js')).docxToMarkdown,
   pptx: async () => (await import('./pptx.js')).pptxToMarkdown,
   xlsx: async () => (await import('./xlsx.js')).xlsxToMarkdown,
   html: async () => (await import('./html.js')).htmlToMarkdown,
   csv: async () => (await import('./csv.js')).csvToMarkdown,
-} as const;
+  page: async () => (await import('./page.js')).pageToMarkdown,
+};
 
 /** At most `maxBytes` of UTF-8, cut between characters, with a line that says so. */
 function capped(markdown: string, maxBytes: number): string {
@@ -19,10 +24,10 @@ function capped(markdown: string, maxBytes: number): string {
 }
 
 /** The file as Markdown. Runs parsers in this process: called in the conversion process alone. @throws AppError, Error */
-export async function convert(file: Buffer, { kind, limits }: ConversionJob): Promise<string> {
+export async function convert(file: Buffer, { kind, limits, url }: ConversionJob): Promise<string> {
   if (file.length > limits.maxInputBytes)
     throw new TooLargeError(`the file is larger than ${limits.maxInputBytes} bytes`);
   const toMarkdown = await converters[kind]();
-  const markdown = await toMarkdown(file, limits);
+  const markdown = await toMarkdown(file, limits, url);
   return `${capped(markdown.trim(), limits.maxOutputBytes)}\n`;
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { RateLimitedError } from '@caribou/contracts';
 import { type ConversionJob } from './conversion-job.js';
 import { type DocumentSource, runConversion } from './run-conversion.js';
-import type { DocumentKind } from './kinds.js';
+import type { ConversionKind } from './kinds.js';
 import { DEFAULT_DOCUMENT_LIMITS, type DocumentLimits } from './limits.js';
 
 export interface ConverterSettings {
@@ -15,7 +15,9 @@ export interface ConverterSettings {
 }
 
 export interface ConversionOptions {
-  readonly kind: DocumentKind;
+  readonly kind: ConversionKind;
+  /** Of a page: what its links are relative to. */
+  readonly url?: string;
   /** What differs from `DEFAULT_DOCUMENT_LIMITS`. */
   readonly limits?: Partial<DocumentLimits>;
   /** Ends the conversion; the promise then rejects with its reason. */
@@ -72,9 +74,10 @@ export function documentConverter(settings: ConverterSettings = {}): DocumentCon
   const program = settings.program ?? join(__dirname, 'conversion-process.js');
   const { enter, leave } = gate(settings.maxAtOnce ?? 2, settings.maxWaiting ?? 32);
   return {
-    toMarkdown: async (file, { kind, limits, signal }) => {
+    toMarkdown: async (file, { kind, url, limits, signal }) => {
       signal?.throwIfAborted();
-      const job: ConversionJob = { kind, limits: { ...DEFAULT_DOCUMENT_LIMITS, ...limits } };
+      const all = { ...DEFAULT_DOCUMENT_LIMITS, ...limits };
+      const job: ConversionJob = { kind, limits: all, ...(url === undefined ? {} : { url }) };
       await enter(signal);
       try {
         return await runConversion(file, { job, program, signal });

@@ -1,5 +1,8 @@
-/** What can be turned into Markdown. */
+/** Files that can be turned into Markdown. */
 export type DocumentKind = 'pdf' | 'docx' | 'pptx' | 'xlsx' | 'html' | 'csv';
+
+/** A page of the web is HTML of which only the article counts: without menus, under its title, with absolute links. */
+export type ConversionKind = DocumentKind | 'page';
 
 const kindByExtension: ReadonlyMap<string, DocumentKind> = new Map([
   ['pdf', 'pdf'],

@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import fc from 'fast-check';
-import { addressPolicy, isGlobalUnicast } from './address-policy.js';
+import { addressPolicy, isGlobalUnicast, isReachableForOperator } from './address-policy.js';
 
 // A machine that has much else to do.
 jest.setTimeout(60_000);
@@ -161,5 +161,18 @@ describe('addressPolicy', () => {
       '',
     ])
       expect(() => addressPolicy([range])).toThrow('must be a CIDR inside');
+  });
+});
+
+describe('isReachableForOperator', () => {
+  test("takes private networks and this machine, but neither metadata nor what is nobody's", () => {
+    for (const address of ['8.8.8.8', '10.0.0.1', '192.168.1.1', '127.0.0.1', '::1', 'fd12::7', '2606:4700::1111'])
+      expect([address, isReachableForOperator(address)]).toEqual([address, true]);
+    for (const address of ['169.254.169.254', '169.254.170.2', '168.63.129.16', '100.100.100.200', 'fd00:ec2::254'])
+      expect([address, isReachableForOperator(address)]).toEqual([address, false]);
+    for (const address of ['0.0.0.0', '224.0.0.1', '255.255.255.255', '::', 'fe80::1', 'fe80::1%lo', 'ff02::1', 'x'])
+      expect([address, isReachableForOperator(address)]).toEqual([address, false]);
+    for (const address of ['::ffff:10.0.0.1', '::ffff:169.254.169.254', '64:ff9b::a01:203', '2002:7f00:1::'])
+      expect([address, isReachableForOperator(address)]).toEqual([address, false]);
   });
 });

@@ -42,6 +42,22 @@ export function isGlobalUnicast(address: string): boolean {
   return GLOBAL_IPV6.check(address, 'ipv6') && !SPECIAL_IPV6.check(address, 'ipv6');
 }
 
+/** IPv4 that no configuration opens: unspecified, link-local with its metadata hosts, multicast, reserved. */
+const NOBODYS_IPV4 = ranges(['0.0.0.0/8', '169.254.0.0/16', '168.63.129.16/32', '224.0.0.0/4', '240.0.0.0/4']);
+
+/**
+ * Whether an address may be that of a host which the operator named: public ones, private ones and this machine. Never
+ * link-local and metadata addresses, whatever the name says, nor IPv4 in the clothes of IPv6.
+ */
+export function isReachableForOperator(address: string): boolean {
+  if (isGlobalUnicast(address)) return true;
+  if (isIP(address) === 0 || address.includes('%')) return false;
+  const family = familyOf(address);
+  if (METADATA.check(address, family)) return false;
+  if (family === 'ipv4') return !NOBODYS_IPV4.check(address, 'ipv4');
+  return address === '::1' || UNIQUE_LOCAL.check(address, 'ipv6');
+}
+
 /** The addresses of this machine's own interfaces. */
 function ownAddresses(): BlockList {
   const list = new BlockList();

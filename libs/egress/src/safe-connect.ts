@@ -33,10 +33,7 @@ const MAX_ADDRESSES = 4;
  * @throws {DeadlineError} when resolver or host take too long
  */
 export async function safeConnect(target: Target, options: SafeConnectOptions): Promise<Socket> {
-  const addresses = await resolved(target, options);
-  if (!addresses.every((address) => options.isAllowedAddress(address))) {
-    throw new ForbiddenError(`${formatTarget(target)} leads to an address that may not be reached`);
-  }
+  const addresses = await checkedAddresses(target, options);
   let failure: unknown;
   for (const address of addresses.slice(0, MAX_ADDRESSES)) {
     try {
@@ -51,6 +48,17 @@ export async function safeConnect(target: Target, options: SafeConnectOptions): 
     cause: failure,
     details: { dependency: 'egress' },
   });
+}
+
+/**
+ * The addresses of the target, each of them allowed.
+ *
+ * @throws as `safeConnect`
+ */
+export async function checkedAddresses(target: Target, options: SafeConnectOptions): Promise<readonly string[]> {
+  const addresses = await resolved(target, options);
+  if (addresses.every((address) => options.isAllowedAddress(address))) return addresses;
+  throw new ForbiddenError(`${formatTarget(target)} leads to an address that may not be reached`);
 }
 
 async function resolved({ host }: Target, options: SafeConnectOptions): Promise<readonly string[]> {

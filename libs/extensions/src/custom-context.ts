@@ -1,5 +1,6 @@
 import { ExtensionError, shownToClients, type ThreadState } from '@caribou/contracts';
 import type { RunContext } from '@caribou/core';
+import { called, type Speaker } from './given-step.js';
 import type { Guard } from './hook-guard.js';
 import { jsonText } from './json-text.js';
 import type { CustomContext, PlainFields, ShownState } from './public-types.js';
@@ -8,14 +9,14 @@ const MAX_EVENT_BYTES = 65_536;
 const MAX_TEXT_CHARS = 1_000;
 
 export interface ContextParts<Own> {
-  readonly middleware: string;
+  readonly speaker: Speaker;
   readonly run: RunContext;
   readonly guard: Guard;
   readonly own: Own | undefined;
 }
 
 /** The documented part of the run for custom code; what it awaits of ours does not count for its deadline. */
-export function customContext<Own>({ middleware, run, guard, own }: ContextParts<Own>): CustomContext<Own> {
+export function customContext<Own>({ speaker, run, guard, own }: ContextParts<Own>): CustomContext<Own> {
   return {
     userId: run.userId,
     threadId: run.threadId,
@@ -25,18 +26,16 @@ export function customContext<Own>({ middleware, run, guard, own }: ContextParts
     signal: guard.signal,
     own,
     now: () => run.clock.now(),
-    log: (fields: PlainFields, text: string) => run.logger.info({ ...fields, middleware }, cut(text)),
+    log: (fields: PlainFields, text: string) => run.logger.info({ ...fields, [speaker.kind]: speaker.name }, cut(text)),
     emit: async (data) => {
       const text = jsonText(data);
       const bytes = text === undefined ? 0 : Buffer.byteLength(text);
-      if (text === undefined) throw new ExtensionError(`an event of the middleware '${middleware}' is no plain JSON`);
+      if (text === undefined) throw new ExtensionError(`an event of ${called(speaker)} is no plain JSON`);
       if (bytes > MAX_EVENT_BYTES)
-        throw new ExtensionError(
-          `an event of the middleware '${middleware}' has ${bytes} bytes, over ${MAX_EVENT_BYTES}`,
-        );
+        throw new ExtensionError(`an event of ${called(speaker)} has ${bytes} bytes, over ${MAX_EVENT_BYTES}`);
       await guard.outside(() => run.emit({ kind: 'custom', data: JSON.parse(text) as unknown }));
     },
-    decided: (decision, fields) => run.decided(middleware, cut(decision), fields),
+    decided: (decision, fields) => run.decided(speaker.name, cut(decision), fields),
   };
 }
 

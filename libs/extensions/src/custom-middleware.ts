@@ -13,7 +13,7 @@ import { z } from 'zod';
 import { customContext, shownState } from './custom-context.js';
 import { outcomeOf, toAnswer } from './custom-tool.js';
 import { DEFAULT_TIMEOUT_MS, isFunction, isSchema, Name, TimeoutMs } from './definition-parts.js';
-import { type Speaker, toStep } from './given-step.js';
+import { called, type Speaker, toStep } from './given-step.js';
 import { type Guard, guarded } from './hook-guard.js';
 import { faultsOf, type OwnState, ownState } from './own-state.js';
 import type { MiddlewareDefinition, ToolAnswer } from './public-types.js';
@@ -53,7 +53,7 @@ export function defineMiddleware<Own>(definition: MiddlewareDefinition<Own>): Cu
   const parts: Parts<Own> = { definition, own: ownState(name, state) };
   return new CustomMiddleware({
     name,
-    tools: tools.map((tool) => tool.bind(name, parts.own)),
+    tools: tools.map((tool) => tool.bind({ kind: 'middleware', name }, parts.own)),
     ...(slowAfterModel === true ? { isSlowAfterModel: () => true } : {}),
     ...(definition.beforeAgent === undefined ? {} : { beforeAgent: stepHook('beforeAgent', parts) }),
     ...(definition.beforeModel === undefined ? {} : { beforeModel: stepHook('beforeModel', parts) }),
@@ -69,23 +69,29 @@ interface Parts<Own> {
   readonly own: OwnState<Own>;
 }
 
+const speakerOf = ({ name }: { readonly name: string }, place: string): Speaker => ({
+  kind: 'middleware',
+  name,
+  place,
+});
+
 type StepHookName = 'beforeAgent' | 'beforeModel' | 'afterModel' | 'afterAgent';
 type AnyStepHook = NonNullable<AgentMiddleware['beforeAgent']>;
 
 function stepHook<Own>(hook: StepHookName, { definition, own }: Parts<Own>): AnyStepHook {
-  const speaker = { middleware: definition.name, place: hook };
+  const speaker = speakerOf(definition, hook);
   return (state, run) =>
     inHook({ speaker, run, timeoutMs: definition.timeoutMs }, async (guard) => {
-      const context = customContext({ middleware: definition.name, run, guard, own: own.read(state) });
+      const context = customContext({ speaker, run, guard, own: own.read(state) });
       return toStep((await definition[hook]?.(shownState(state), context)) ?? undefined, own, speaker);
     });
 }
 
 function modelLayer<Own>({ definition, own }: Parts<Own>): NonNullable<AgentMiddleware['wrapModelCall']> {
-  const speaker = { middleware: definition.name, place: 'wrapModelCall' };
+  const speaker = speakerOf(definition, 'wrapModelCall');
   return (request: ModelRequest, next: ModelCallNext, run) =>
     inHook({ speaker, run, timeoutMs: definition.timeoutMs }, async (guard) => {
-      const context = customContext({ middleware: definition.name, run, guard, own: own.read(request.state) });
+      const context = customContext({ speaker, run, guard, own: own.read(request.state) });
       const inner: AiMessage[] = [];
       const kept: ModelCallNext = async (asked) => {
         const message = await next(asked);
@@ -100,13 +106,13 @@ function modelLayer<Own>({ definition, own }: Parts<Own>): NonNullable<AgentMidd
 }
 
 function toolLayer<Own>({ definition, own }: Parts<Own>): NonNullable<AgentMiddleware['wrapToolCall']> {
-  const speaker = { middleware: definition.name, place: 'wrapToolCall' };
+  const speaker = speakerOf(definition, 'wrapToolCall');
   return (request: ToolCallRequest, next: ToolCallNext, run) =>
     inHook({ speaker, run, timeoutMs: definition.timeoutMs }, async (guard) => {
-      const context = customContext({ middleware: definition.name, run, guard, own: own.read(request.state) });
+      const context = customContext({ speaker, run, guard, own: own.read(request.state) });
       let inner: ToolOutcome | undefined;
       const once = async (): Promise<ToolAnswer> => {
-        if (inner !== undefined) throw new ExtensionError(`the middleware '${definition.name}' called a tool twice`);
+        if (inner !== undefined) throw new ExtensionError(`${called(speaker)} called a tool twice`);
         inner = await next(request);
         return shownAnswer(inner);
       };
@@ -148,12 +154,11 @@ interface Hooked {
 
 /** Runs a hook; its own error fails the run under the middleware's name, the detail is for the log. */
 function inHook<T>({ speaker, run, timeoutMs = DEFAULT_TIMEOUT_MS }: Hooked, work: (guard: Guard) => Promise<T>) {
-  const { middleware, place } = speaker;
+  const { place } = speaker;
   const failed = (error: unknown) => {
     const kind = error instanceof Error ? error.name : 'no Error';
-    return new ExtensionError(`the middleware '${middleware}' failed in ${place}: ${kind}`, { cause: error });
+    return new ExtensionError(`${called(speaker)} failed in ${place}: ${kind}`, { cause: error });
   };
-  const late = () =>
-    new ExtensionError(`the middleware '${middleware}' did not return from ${place} within ${timeoutMs} ms`);
+  const late = () => new ExtensionError(`${called(speaker)} did not return from ${place} within ${timeoutMs} ms`);
   return guarded({ speaker, run, timeoutMs, failed, late }, work);
 }

@@ -1,14 +1,14 @@
 import { Content, DeadlineError, ExtensionError, type StateUpdate } from '@caribou/contracts';
-import { defineTool, type ToolContext, type ToolOutcome } from '@caribou/core';
+import { defineTool, OUR_TOOLS, type ToolContext, type ToolOutcome } from '@caribou/core';
 import { z } from 'zod';
 import { customContext, shownState } from './custom-context.js';
-import { DEFAULT_TIMEOUT_MS, isFunction, isSchema, Name, TimeoutMs } from './definition-parts.js';
+import { DEFAULT_TIMEOUT_MS, isFunction, isInput, Name, TimeoutMs } from './definition-parts.js';
 import { type Speaker, wrongAnswer } from './given-step.js';
 import { guarded } from './hook-guard.js';
 import { faultsOf, type OwnState } from './own-state.js';
-import type { OwnToolAnswer, ToolDefinition } from './public-types.js';
-import { OUR_TOOLS } from './reserved-names.js';
-import { CustomTool } from './toolkit-made.js';
+import type { InputOf, OwnToolAnswer, ToolDefinition, ToolInput } from './public-types.js';
+import { inputOf } from './tool-input.js';
+import { CustomTool, type ToolOwner } from './toolkit-made.js';
 
 const MAX_DESCRIPTION_CHARS = 10_000;
 const MAX_KEYWORDS = 100;
@@ -16,8 +16,9 @@ const MAX_KEYWORDS = 100;
 const Definition = z.strictObject({
   name: Name(/^[a-z][a-z0-9_]{0,63}$/, OUR_TOOLS),
   description: z.string().min(1).max(MAX_DESCRIPTION_CHARS),
-  input: isSchema,
+  input: isInput,
   remote: z.boolean().optional(),
+  readOnly: z.boolean().optional(),
   deferred: z
     .strictObject({
       keywords: z.array(z.string().min(1).max(200)).max(MAX_KEYWORDS).optional(),
@@ -29,38 +30,44 @@ const Definition = z.strictObject({
 });
 
 /** @throws {ExtensionError} naming what is wrong with the definition */
-export function defineCustomTool<Input extends z.ZodType, Own>(
+export function defineCustomTool<Input extends ToolInput, Own>(
   definition: ToolDefinition<Input, Own>,
 ): CustomTool<Own> {
   const checked = Definition.safeParse(definition);
   if (!checked.success) throw new ExtensionError(`the definition of a tool is wrong: ${faultsOf(checked.error)}`);
-  const { name, description, input, remote, deferred } = definition;
-  const traits = { ...(remote === undefined ? {} : { remote }), ...(deferred === undefined ? {} : { deferred }) };
-  return new CustomTool<Own>((middleware, own) =>
-    defineTool({
-      ...{ name, description, input, ...traits },
-      run: (args, context) => call(definition, args, { middleware, own, context }),
+  const { name, description, remote, readOnly, deferred } = definition;
+  const { schema, parameters } = inputOf(name, definition.input);
+  const traits = {
+    ...(remote === undefined ? {} : { remote }),
+    ...(readOnly === undefined ? {} : { readOnly }),
+    ...(deferred === undefined ? {} : { deferred }),
+  };
+  return new CustomTool<Own>(name, (owner, own) => ({
+    ...defineTool({
+      ...{ name, description, input: schema, ...traits },
+      run: (args, context) => call(definition, args as InputOf<Input>, { owner, own, context }),
     }),
-  );
+    parameters,
+  }));
 }
 
 interface CallParts<Own> {
-  readonly middleware: string;
+  readonly owner: ToolOwner;
   readonly own: OwnState<Own>;
   readonly context: ToolContext;
 }
 
 /** What the tool throws passes as it is: the model is told. */
-function call<Input extends z.ZodType, Own>(
+function call<Input extends ToolInput, Own>(
   definition: ToolDefinition<Input, Own>,
-  args: z.output<Input>,
-  { middleware, own, context: { run, state, toolCallId, key } }: CallParts<Own>,
+  args: InputOf<Input>,
+  { owner, own, context: { run, state, toolCallId, key } }: CallParts<Own>,
 ): Promise<ToolOutcome> {
   const { name, timeoutMs = DEFAULT_TIMEOUT_MS } = definition;
-  const speaker: Speaker = { middleware, place: `the tool ${name}` };
+  const speaker: Speaker = { ...owner, place: owner.kind === 'tool' ? 'run' : `the tool ${name}` };
   const late = () => new DeadlineError(`the tool did not answer within ${timeoutMs} ms`);
   return guarded({ speaker, run, timeoutMs, failed: (error) => error, late }, async (guard) => {
-    const context = customContext({ middleware, run, guard, own: own.read(state) });
+    const context = customContext({ speaker, run, guard, own: own.read(state) });
     const given = await definition.run(args, { ...context, state: shownState(state), toolCallId, key });
     const answer = toAnswer(typeof given === 'string' ? { content: given } : given, speaker);
     return outcomeOf(answer, own.write(answer.own));
@@ -75,7 +82,7 @@ const Answer = z.strictObject({
   own: z.unknown().optional(),
 });
 
-/** @throws {ExtensionError} naming the middleware, the place and what is wrong */
+/** @throws {ExtensionError} naming who answered, the place and what is wrong */
 export function toAnswer(given: unknown, speaker: Speaker): OwnToolAnswer<unknown> {
   const parsed = Answer.safeParse(given);
   if (!parsed.success) throw wrongAnswer(speaker, faultsOf(parsed.error));

@@ -10,6 +10,12 @@ type AnyFunction = (...args: readonly unknown[]) => unknown;
 export const isFunction = z.custom<AnyFunction>((value) => typeof value === 'function', 'must be a function');
 export const isSchema = z.custom<z.ZodType>((value) => value instanceof z.ZodType, 'must be a schema made with z');
 
+/** A schema made with z, or a JSON Schema. */
+export const isInput = z.custom<z.ZodType | Readonly<Record<string, unknown>>>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'must be a schema made with z, or a JSON Schema',
+);
+
 /** A name of this form that is none of ours. */
 export const Name = (form: RegExp, ours: ReadonlySet<string>) =>
   z

@@ -3,13 +3,14 @@ import { textOf, type ThreadState } from '@caribou/contracts';
 import { leadChain } from '@caribou/middleware';
 import { fakeHost, fakeRun, fakeSandbox, humanMessage, type ScriptedAnswer, scriptedModel } from '@caribou/testing';
 import { wordBudget } from '../../../examples/custom-middleware/word-budget.mjs';
-import { loadMiddlewares } from './load-middlewares.js';
+import { loadExtensions } from './load-extensions.js';
+
+const load = () => Promise.resolve({ wordBudget });
 
 /** A run of the lead chain with the example in it. */
 async function played(script: readonly ScriptedAnswer[], state: ThreadState = { messages: [humanMessage('hi')] }) {
-  const custom = await loadMiddlewares([{ use: '/x.mjs#wordBudget', options: { words: 5 } }], {
-    load: () => Promise.resolve({ wordBudget }),
-  });
+  const middlewares = [{ use: '/x.mjs#wordBudget', options: { words: 5 } }];
+  const { middlewares: custom } = await loadExtensions({ middlewares, tools: [] }, { load });
   const model = scriptedModel(script);
   const run = fakeRun();
   const outcome = await runAgent({
@@ -56,9 +57,8 @@ describe('the example of a custom middleware', () => {
   });
 
   test('options it does not have keep the service from starting', async () => {
-    const loading = loadMiddlewares([{ use: '/x.mjs#wordBudget', options: { word: 5 } }], {
-      load: () => Promise.resolve({ wordBudget }),
-    });
+    const middlewares = [{ use: '/x.mjs#wordBudget', options: { word: 5 } }];
+    const loading = loadExtensions({ middlewares, tools: [] }, { load });
 
     await expect(loading).rejects.toThrow(/extensions\.middlewares\[0\] \(\/x\.mjs#wordBudget\): .*word/);
   });

@@ -6,7 +6,7 @@ import { toStep } from './given-step.js';
 import { ownState } from './own-state.js';
 
 const own = ownState('probe', z.json());
-const speaker = { middleware: 'probe', place: 'beforeModel' };
+const speaker = { kind: 'middleware' as const, name: 'probe', place: 'beforeModel' };
 
 describe(toStep, () => {
   test('whatever a hook returns is a step that the reducer takes, or an error that names it', () => {

@@ -52,13 +52,18 @@ export interface GivenUpdate {
 
 /** Where custom code speaks from, in errors. */
 export interface Speaker {
-  readonly middleware: string;
+  readonly kind: 'middleware' | 'tool';
+  /** Of the middleware, or of a tool that no middleware brought. */
+  readonly name: string;
   /** Name of the hook or of the tool. */
   readonly place: string;
 }
 
-export const wrongAnswer = ({ middleware, place }: Speaker, what: string): ExtensionError =>
-  new ExtensionError(`the middleware '${middleware}' gave a wrong answer in ${place}: ${what}`);
+/** `the middleware 'audit'`. */
+export const called = ({ kind, name }: Speaker): string => `the ${kind} '${name}'`;
+
+export const wrongAnswer = (speaker: Speaker, what: string): ExtensionError =>
+  new ExtensionError(`${called(speaker)} gave a wrong answer in ${speaker.place}: ${what}`);
 
 /**
  * What a hook of custom code gave, as the loop takes it.

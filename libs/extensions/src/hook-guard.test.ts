@@ -9,7 +9,7 @@ const late = new Error('late');
 const inGuard = <T>(work: (guard: Guard) => Promise<T>, run: FakeRun = fakeRun(), timeoutMs = 60_000): Promise<T> =>
   guarded(
     {
-      speaker: { middleware: 'probe', place: 'beforeModel' },
+      speaker: { kind: 'middleware' as const, name: 'probe', place: 'beforeModel' },
       ...{ run, timeoutMs },
       failed: (error) => new Error('failed', { cause: error }),
       late: () => late,

@@ -1,6 +1,6 @@
 import { ExtensionError } from '@caribou/contracts';
 import type { RunContext } from '@caribou/core';
-import type { Speaker } from './given-step.js';
+import { called, type Speaker } from './given-step.js';
 
 /** What custom code runs in: a signal that ends with the run or the deadline, and a way out that stops the clock. */
 export interface Guard {
@@ -37,8 +37,7 @@ export async function guarded<T>(options: GuardOptions, work: (guard: Guard) => 
   } catch (error) {
     run.signal.throwIfAborted();
     if (watch.isOurs(error) || error instanceof ExtensionError) throw error;
-    const { middleware, place } = speaker;
-    run.logger.error({ middleware, reason: place, error }, 'custom middleware failed');
+    run.logger.error({ [speaker.kind]: speaker.name, reason: speaker.place, error }, 'custom code failed');
     throw failed(error);
   } finally {
     watch.end();
@@ -70,9 +69,9 @@ class Watch implements Guard {
   }
 
   outside<T>(work: () => Promise<T>): Promise<T> {
-    const { middleware, place } = this.options.speaker;
+    const { speaker } = this.options;
     const running = this.ended
-      ? Promise.reject<T>(new ExtensionError(`the middleware '${middleware}' went on after its ${place} had ended`))
+      ? Promise.reject<T>(new ExtensionError(`${called(speaker)} went on after its ${speaker.place} had ended`))
       : this.stopped(work).finally(() => this.pending.delete(running));
     if (!this.ended) this.pending.add(running);
     // Nobody may be waiting for it; a failure that is nobody's would end the process.

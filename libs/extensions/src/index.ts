@@ -1,2 +1,3 @@
-export { loadMiddlewares } from './load-middlewares.js';
+export { type Extensions, loadExtensions } from './load-extensions.js';
+export { withJournal } from './with-journal.js';
 export type { Toolkit } from './public-types.js';

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { GivenMessage, GivenUpdate } from './given-step.js';
 import type { CustomMiddleware, CustomTool } from './toolkit-made.js';
 
-/** The public contract of custom middlewares, told in words in docs/custom-middleware.md. */
+/** The public contract of custom code, told in words in docs/custom-middleware.md and docs/custom-tool.md. */
 
 type Later<T> = T | Promise<T>;
 
@@ -128,13 +128,23 @@ export interface CustomToolContext<Own> extends CustomContext<Own> {
   readonly key: string;
 }
 
-export interface ToolDefinition<Input extends z.ZodType, Own> {
+/** A schema made with `z`, or a JSON Schema of an object as plain data. */
+export type ToolInput = z.ZodType | Readonly<Record<string, unknown>>;
+
+/** What `run` is handed: what a schema of `z` gives, or the arguments as they fit the JSON Schema. */
+export type InputOf<Input extends ToolInput> = Input extends z.ZodType
+  ? z.output<Input>
+  : Readonly<Record<string, unknown>>;
+
+export interface ToolDefinition<Input extends ToolInput, Own> {
   /** `^[a-z][a-z0-9_]{0,63}$`, none of ours. */
   readonly name: string;
   /** What the model reads. */
   readonly description: string;
   /** Of the arguments; its descriptions are the model's documentation. */
   readonly input: Input;
+  /** It changes nothing anywhere: after a crash it may run once more. Else an outcome that is lost is told as unknown. */
+  readonly readOnly?: boolean;
   /** Its results were written by strangers. */
   readonly remote?: boolean;
   /** Hidden until it is looked up, when tool search is on. */
@@ -142,7 +152,7 @@ export interface ToolDefinition<Input extends z.ZodType, Own> {
   /** Default 60 s. */
   readonly timeoutMs?: number;
   /** What it throws is told to the model as an error. */
-  readonly run: (input: z.output<Input>, context: CustomToolContext<Own>) => Later<OwnToolAnswer<Own> | string>;
+  readonly run: (input: InputOf<Input>, context: CustomToolContext<Own>) => Later<OwnToolAnswer<Own> | string>;
 }
 
 /** What custom code is handed, so that it imports nothing of ours. */
@@ -150,7 +160,7 @@ export interface Toolkit {
   /** @throws {ExtensionError} naming what is wrong with the definition */
   defineMiddleware<Own = undefined>(definition: MiddlewareDefinition<Own>): CustomMiddleware;
   /** @throws {ExtensionError} naming what is wrong with the definition */
-  defineTool<Input extends z.ZodType, Own>(definition: ToolDefinition<Input, Own>): CustomTool<Own>;
+  defineTool<Input extends ToolInput, Own>(definition: ToolDefinition<Input, Own>): CustomTool<Own>;
   readonly z: typeof z;
   /** The text of a message's content, in whatever form it comes. */
   readonly textOf: typeof textOf;

@@ -2,7 +2,7 @@ import { type AiMessage, ExtensionError, type Message } from '@caribou/contracts
 import type { AnyTool, ModelCallNext, ModelRequest } from '@caribou/core';
 import { z } from 'zod';
 import { shownState } from './custom-context.js';
-import { CompletedMessage, type Speaker, wrongAnswer } from './given-step.js';
+import { called, CompletedMessage, type Speaker, wrongAnswer } from './given-step.js';
 import type { Guard } from './hook-guard.js';
 import { faultsOf } from './own-state.js';
 import type { CustomModelRequest } from './public-types.js';
@@ -55,8 +55,7 @@ export function customNext<Request, Result>(
     },
     assertSettled() {
       if (running === 0) return;
-      const { middleware, place } = speaker;
-      throw new ExtensionError(`the middleware '${middleware}' answered in ${place} before its next() had settled`);
+      throw new ExtensionError(`${called(speaker)} answered in ${speaker.place} before its next() had settled`);
     },
   };
 }

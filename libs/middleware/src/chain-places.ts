@@ -12,6 +12,8 @@ import { readBeforeWrite } from './read-before-write.js';
 import { safetyFinish } from './safety-finish.js';
 import { sandbox } from './sandbox.js';
 import { sandboxAudit } from './sandbox-audit.js';
+import { skillActivation } from './skill-activation.js';
+import { skillToolPolicy } from './skill-tool-policy.js';
 import { subagentLimit } from './subagent-limit.js';
 import { summarization } from './summarization.js';
 import { terminalResponse } from './terminal-response.js';
@@ -64,6 +66,12 @@ export const places: readonly Place[] = [
     make: (ports) => [uploads(ports)],
   },
   {
+    name: 'skill-activation',
+    reason: 'behind uploads, which looks at the last message: this adds one',
+    leadOnly: true,
+    make: (ports, { skills = [] }) => [skillActivation({ skills }, ports.sandbox)],
+  },
+  {
     name: 'sandbox',
     reason: 'outside tool-error: the binding is kept even when the tool that acquired it failed',
     make: (ports) => [sandbox(ports.sandbox)],
@@ -95,6 +103,13 @@ export const places: readonly Place[] = [
     name: 'tool-error',
     reason: 'innermost of the general tool layers: those outside see an answer, never an exception',
     make: () => [toolError()],
+  },
+  {
+    name: 'skill-tool-policy',
+    reason:
+      'inside the audit, so that a refused call is on record; outside deferred-tool-filter: what a skill does not allow is not looked up either',
+    leadOnly: true,
+    make: () => [skillToolPolicy()],
   },
   {
     name: 'summarization',

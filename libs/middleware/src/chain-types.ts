@@ -1,4 +1,4 @@
-import type { AgentMiddleware, ConversionStore, ModelGate, ModelPort, SandboxPort } from '@caribou/core';
+import type { AgentMiddleware, ConversionStore, ModelGate, ModelPort, SandboxPort, Skill } from '@caribou/core';
 import type { CommandPolicy } from './command-audit.js';
 import type { ClarificationOptions } from './clarification.js';
 import type { DeferredToolOptions } from './deferred-tool-filter.js';
@@ -49,6 +49,8 @@ export interface ChainOptions {
   /** Middlewares of the operator, in the order of the config. */
   readonly custom?: readonly AgentMiddleware[];
   readonly safetyFinish?: SafetyFinishOptions;
+  /** Of the user, those that are switched off included. Absent: none. */
+  readonly skills?: readonly Skill[];
   /** The agent keeps a plan. */
   readonly planMode?: boolean;
   /** Limits of delegation; absent: the agent has no subagents. */

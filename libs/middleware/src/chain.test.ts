@@ -12,12 +12,14 @@ const FULL = [
   'tool-result-sanitization',
   'thread-data',
   'uploads',
+  'skill-activation',
   'sandbox',
   'dangling-tool-call',
   'llm-error',
   'sandbox-audit',
   'read-before-write',
   'tool-error',
+  'skill-tool-policy',
   'summarization',
   'todo',
   'token-usage',
@@ -35,7 +37,10 @@ const FULL = [
   'clarification',
 ];
 
-const LEAD_ONLY = ['uploads', 'todo', 'title', 'memory', 'subagent-limit', 'clarification'];
+const LEAD_ONLY = [
+  ...['uploads', 'skill-activation', 'skill-tool-policy', 'todo', 'title', 'memory', 'subagent-limit'],
+  'clarification',
+];
 
 type Switch = readonly [name: string, change: Partial<ChainOptions>, places: readonly string[]];
 

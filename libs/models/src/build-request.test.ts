@@ -176,6 +176,17 @@ describe('the fields of a request', () => {
     expect(buildRequest(config, call())).toMatchObject(off);
   });
 
+  test('say what the configuration has for thinking that is off, in the place of what would follow from the block', () => {
+    const config = {
+      ...base,
+      whenThinkingEnabled: { extra_body: { thinking: { type: 'adaptive' } } },
+      whenThinkingDisabled: { extra_body: { reasoning_format: 'deepseek-style' } },
+    };
+    expect(buildRequest(config, call())).toHaveProperty('reasoning_format', 'deepseek-style');
+    expect(buildRequest(config, call())).not.toHaveProperty('thinking');
+    expect(buildRequest(config, call({ thinkingEnabled: true }))).not.toHaveProperty('reasoning_format');
+  });
+
   test('refuse thinking of a model whose block is there but not supported, and ignore it without a block', () => {
     const config = { ...base, supportsThinking: false };
     expect(() => buildRequest({ ...config, whenThinkingEnabled: {} }, call({ thinkingEnabled: true }))).toThrow(

@@ -58,6 +58,7 @@ function tools({ tools: offered, toolChoice }: ModelCall): Fields {
 
 function thinking(model: ModelConfig, enabled: boolean): Fields {
   const block = model.whenThinkingEnabled;
+  if (!enabled && model.whenThinkingDisabled !== undefined) return flat(model.whenThinkingDisabled);
   if (block === undefined) return {};
   if (!enabled) return disabled(block);
   if (model.supportsThinking) return flat(block);

@@ -9,7 +9,7 @@ export interface StopStep {
 
 export interface ServiceLife {
   readonly logger: Logger;
-  readonly config: Pick<Config, 'clocks' | 'warnings'>;
+  readonly config: Pick<Config, 'clocks' | 'warnings' | 'notices'>;
   /** Loopback port of /health, /ready and /metrics, told to a parent process. */
   readonly healthPort: number;
   /** Carried out one after the other; all together within `clocks.drainMs`. */
@@ -26,6 +26,7 @@ const LOG_FLUSH_MS = 20;
  */
 export function liveUntilStopped({ logger, config, healthPort, stop }: ServiceLife): void {
   for (const warning of config.warnings) logger.warn({ event: 'config.warning', reason: warning }, 'configuration');
+  for (const notice of config.notices) logger.info({ event: 'config.notice', reason: notice }, 'configuration');
   let stopping = false;
   const leave = (code: number): void => void setTimeout(() => process.exit(code), LOG_FLUSH_MS);
   const onStop = (reason: string): void => {

@@ -1,10 +1,10 @@
 import { chmodSync } from 'node:fs';
-import { join } from 'node:path';
 import {
   describeFileAbuse,
   describeSandboxAbuse,
   describeSandboxDriver,
   describeWorkspaceQuota,
+  skillsBelow,
 } from '@caribou/testing';
 import { BwrapDriver } from './bwrap-driver.js';
 import { commandIdentity } from './identity.js';
@@ -27,7 +27,7 @@ async function ready(homeDir: string): Promise<BwrapDriver> {
     image: 'none',
     limits,
     homeDir,
-    skillsDir: join(homeDir, 'skills'),
+    skills: skillsBelow(homeDir),
   });
   const probe = await driver.probe();
   if (!probe.ok) throw new Error(probe.reason);

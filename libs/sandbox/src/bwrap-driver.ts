@@ -22,6 +22,7 @@ import { FileRefusedError } from './file-refused.js';
 import { commandIdentity } from './identity.js';
 import { NO_EXIT } from './sandbox-network.js';
 import type { SandboxSettings } from './settings.js';
+import { skillsOf } from './skills-of-box.js';
 import { type ThreadFiles, threadFiles } from './thread-files.js';
 
 const PROBE_TIMEOUT_MS = 10_000;
@@ -65,7 +66,9 @@ export class BwrapDriver implements SandboxDriver {
   private async tryOut(plan: LaunchPlan): Promise<void> {
     const homeDir = mkdtempSync(join(this.settings.homeDir, 'probe-'));
     chmodSync(homeDir, 0o711);
-    const trial = new BwrapDriver({ ...this.settings, homeDir });
+    // Nobody's thread has no skills.
+    const { skills: _skills, ...settings } = this.settings;
+    const trial = new BwrapDriver({ ...settings, homeDir });
     trial.plan = plan;
     const box = { sandboxId: 'probe', managerId: newId(), userId: 'probe', threadId: 'probe' };
     try {
@@ -95,7 +98,7 @@ export class BwrapDriver implements SandboxDriver {
     const { plan } = this;
     if (plan === undefined) throw new BugError('probe() must have passed before exec()');
     const timeoutMs = Math.min(command.timeoutMs, this.settings.limits.commandTimeoutMs);
-    const sources = await this.sourcesOf(box, plan);
+    const sources = await this.sourcesOf(box);
     let mark: ProcessMark | null = null;
     try {
       const launched = launch(plan, sources, { ...command, timeoutMs });
@@ -108,8 +111,8 @@ export class BwrapDriver implements SandboxDriver {
     }
   }
 
-  /** What is mounted. @throws {BoxGoneError} when a directory of the thread is not there */
-  private async sourcesOf(box: BoxSpec, { skillsDir }: LaunchPlan): Promise<LaunchSources> {
+  /** What is mounted. @throws {BoxGoneError} when a directory of the thread is not there, or the skills cannot be had */
+  private async sourcesOf(box: BoxSpec): Promise<LaunchSources> {
     const path = async (directory: DataDirectory): Promise<string> => {
       const opened = await this.files.openDataDirectory(box, directory);
       await opened.close();
@@ -123,9 +126,10 @@ export class BwrapDriver implements SandboxDriver {
       };
       const exit = await this.exits?.directoryOf(box);
       if (this.exits !== undefined && exit === undefined) throw new BoxGoneError('the exit of the box is not there');
+      const skills = await skillsOf(this.settings, box);
       return {
         data,
-        ...(skillsDir === undefined ? {} : { skills: skillsDir }),
+        ...(skills === undefined ? {} : { skills: skills.directory }),
         ...(exit === undefined ? {} : { exit }),
       };
     } catch (error) {

@@ -47,7 +47,6 @@ export interface LaunchPlan {
   readonly dropsUser: boolean;
   /** Directory of the machine to stage mounts in, where that is needed. */
   readonly stage?: string;
-  readonly skillsDir?: string;
   /** The Node that runs the forwarders of boxes with a network. */
   readonly node?: string;
 }

@@ -61,11 +61,10 @@ const hasStagingPrograms = ({ unshare, mount, mkdir }: Programs): boolean =>
   unshare !== undefined && mount !== undefined && mkdir !== undefined;
 
 /** What boxes find besides the data, and every directory of the machine that is mounted into them. */
-function placesOf({ homeDir, skillsDir, network }: SandboxSettings) {
-  const skills = skillsDir !== undefined && existsSync(skillsDir) ? { skillsDir } : {};
+function placesOf({ homeDir, network }: SandboxSettings) {
   const node = network === undefined ? {} : { node: realpathSync(process.execPath) };
   const nodeDirectory = node.node === undefined || isSystemNode(node.node) ? [] : [dirname(node.node)];
-  return { contents: { ...skills, ...node }, sources: [homeDir, ...Object.values(skills), ...nodeDirectory] };
+  return { contents: node, sources: [homeDir, ...nodeDirectory] };
 }
 
 /** Why the programs that are there do not do, or null. */

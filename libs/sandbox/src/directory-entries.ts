@@ -104,16 +104,19 @@ function undefinedIfGone(error: unknown): undefined {
 }
 
 /**
- * The content of a regular file with a single name, at most `maxBytes` long and without a NUL byte; undefined for
- * anything else.
+ * The content of a regular file, with a single name unless it may have several, at most `maxBytes` long and without a
+ * NUL byte; undefined for anything else.
  */
-export async function smallText({ parent, names }: Entry, maxBytes: number): Promise<Buffer | undefined> {
+export async function smallText(
+  { parent, names }: Entry,
+  { maxBytes, mayBeLinked }: { readonly maxBytes: number; readonly mayBeLinked: boolean },
+): Promise<Buffer | undefined> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const handle = await open(below(parent, names.at(-1) ?? ''), flags).catch(undefinedIfGone);
   if (handle === undefined) return undefined;
   try {
     const stat = await handle.stat();
-    if (!stat.isFile() || stat.nlink !== 1 || stat.size > maxBytes) return undefined;
+    if (!stat.isFile() || (stat.nlink !== 1 && !mayBeLinked) || stat.size > maxBytes) return undefined;
     const buffer = Buffer.alloc(stat.size);
     const { bytesRead } = await handle.read(buffer, 0, stat.size, 0);
     const content = buffer.subarray(0, bytesRead);

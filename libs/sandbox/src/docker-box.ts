@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { DATA_DIRECTORIES, SKILLS_ROOT, VIRTUAL_ROOT } from '@caribou/core';
 import type { ContainerCreateOptions, ContainerInfo, MountSettings } from 'dockerode';
@@ -9,6 +8,7 @@ import { processBounds } from './gvisor.js';
 import { KEEPER } from './identity.js';
 import { EXIT_DIRECTORY, forwarderCommand } from './sandbox-network.js';
 import type { SandboxSettings } from './settings.js';
+import type { SkillsMount } from './skill-views.js';
 import type { ThreadFiles } from './thread-files.js';
 
 /** Labels by which a container tells whose it is; `home` keeps installations on one engine apart. */
@@ -42,7 +42,7 @@ const FORWARD_FOREVER = [
 const seenByEngine = ({ homeDir, hostHomeDir }: SandboxSettings, path: string): string =>
   join(hostHomeDir ?? homeDir, relative(homeDir, path));
 
-function bindMounts(settings: SandboxSettings, files: ThreadFiles, box: BoxSpec): MountSettings[] {
+function bindMounts(settings: BoxSettings, files: ThreadFiles, box: BoxSpec): MountSettings[] {
   const data = DATA_DIRECTORIES.map(
     (directory): MountSettings => ({
       Type: 'bind',
@@ -50,21 +50,26 @@ function bindMounts(settings: SandboxSettings, files: ThreadFiles, box: BoxSpec)
       Target: `${VIRTUAL_ROOT}/${directory}`,
     }),
   );
-  const { skillsDir } = settings;
-  if (skillsDir === undefined || !existsSync(skillsDir)) return data;
-  return [...data, { Type: 'bind', Source: settings.hostSkillsDir ?? skillsDir, Target: SKILLS_ROOT, ReadOnly: true }];
+  const { mountedSkills } = settings;
+  if (mountedSkills === undefined) return data;
+  const source = seenByEngine(settings, mountedSkills.directory);
+  return [...data, { Type: 'bind', Source: source, Target: SKILLS_ROOT, ReadOnly: true }];
 }
+
+/** The settings, and what is different from box to box. */
+type BoxSettings = SandboxSettings & {
+  readonly home: string;
+  /** Directory of the box's exit, if it has one. */
+  readonly exitDirectory?: string;
+  readonly mountedSkills?: SkillsMount;
+};
 
 /**
  * Everything the engine is told about a box. The default seccomp profile holds because no other is named; a log driver
  * would fill the engine's disk with whatever a command prints; without `Init` the children of a fork bomb stay zombies
- * and use up the process limit for good. `exitDirectory` is that of the box's exit, if it has one.
+ * and use up the process limit for good.
  */
-export function containerOptions(
-  settings: SandboxSettings & { readonly home: string; readonly exitDirectory?: string },
-  files: ThreadFiles,
-  box: BoxSpec,
-): ContainerCreateOptions {
+export function containerOptions(settings: BoxSettings, files: ThreadFiles, box: BoxSpec): ContainerCreateOptions {
   const { limits, exitDirectory } = settings;
   const { PidsLimit, Ulimits } = processBounds(settings);
   const exit: MountSettings[] =
@@ -113,7 +118,7 @@ export function containerOptions(
       [LABEL.manager]: box.managerId,
       [LABEL.user]: box.userId,
       [LABEL.thread]: box.threadId,
-      [LABEL.config]: digest(JSON.stringify(options)),
+      [LABEL.config]: digest(JSON.stringify([options, settings.mountedSkills?.instance])),
     },
   };
 }

@@ -8,6 +8,7 @@ import {
   describeWorkspaceQuota,
   importImage,
   missingForDocker,
+  skillsBelow,
 } from '@caribou/testing';
 import { DockerDriver } from './docker-driver.js';
 import { commandIdentity } from './identity.js';
@@ -29,7 +30,7 @@ const settingsOf = (homeDir: string): SandboxSettings => ({
   image: IMAGE,
   limits,
   homeDir,
-  skillsDir: join(homeDir, 'skills'),
+  skills: skillsBelow(homeDir),
 });
 
 async function ready(homeDir: string): Promise<DockerDriver> {

@@ -8,6 +8,7 @@ import { engineAway, openEngine, unlessStatus, withinTime } from './docker-engin
 import { runInContainer } from './docker-run.js';
 import {
   type BoxCommand,
+  BoxGoneError,
   type BoxInfo,
   type BoxResult,
   type BoxSpec,
@@ -20,6 +21,7 @@ import { lostExitCode, processesOfCommand, stopSeconds } from './gvisor.js';
 import { commandIdentity, KEEPER } from './identity.js';
 import { NO_EXIT } from './sandbox-network.js';
 import type { SandboxSettings } from './settings.js';
+import { skillsOf } from './skills-of-box.js';
 import { type ThreadFiles, threadFiles } from './thread-files.js';
 
 const PING_TIMEOUT_MS = 3000;
@@ -45,6 +47,8 @@ export class DockerDriver implements SandboxDriver {
    */
   private readonly engineIds = new Map<string, string>();
   private readonly exits: ExitSockets | undefined;
+  /** Which skills each box was made with, by sandbox id. */
+  private readonly skillsMounted = new Map<string, string | undefined>();
 
   /** With `home`, boxes are labelled as those of that installation: a trial that dies halfway is found there. */
   constructor(
@@ -83,7 +87,9 @@ export class DockerDriver implements SandboxDriver {
     const trialHome = mkdtempSync(join(homeDir, 'probe-'));
     chmodSync(trialHome, 0o711);
     const seenByEngine = hostHomeDir === undefined ? {} : { hostHomeDir: join(hostHomeDir, basename(trialHome)) };
-    const trial = new DockerDriver({ ...this.settings, homeDir: trialHome, ...seenByEngine }, this.home);
+    // Nobody's thread has no skills.
+    const { skills: _skills, ...settings } = this.settings;
+    const trial = new DockerDriver({ ...settings, homeDir: trialHome, ...seenByEngine }, this.home);
     const box = { sandboxId: `caribou-probe-${newId()}`, managerId: newId(), userId: 'probe', threadId: 'probe' };
     try {
       await trial.create(box, { fresh: false });
@@ -114,7 +120,10 @@ export class DockerDriver implements SandboxDriver {
     await this.files.prepare(box);
     const exitDirectory = await this.exits?.open(box, { fresh });
     const exit = exitDirectory === undefined ? {} : { exitDirectory };
-    const options = containerOptions({ ...this.settings, home: this.home, ...exit }, this.files, box);
+    const mountedSkills = await skillsOf(this.settings, box);
+    const skills = mountedSkills === undefined ? {} : { mountedSkills };
+    const options = containerOptions({ ...this.settings, home: this.home, ...exit, ...skills }, this.files, box);
+    this.skillsMounted.set(box.sandboxId, mountedSkills?.instance);
     let mayKeep = !fresh;
     for (let attempt = 1; attempt <= CREATE_ATTEMPTS; attempt += 1) {
       const found = await unlessStatus(this.docker.getContainer(box.sandboxId).inspect(), [404]);
@@ -143,6 +152,7 @@ export class DockerDriver implements SandboxDriver {
     if (Buffer.byteLength(command.command) > MAX_COMMAND_BYTES) {
       throw new InvalidRequestError(`a command may have at most ${MAX_COMMAND_BYTES} bytes`);
     }
+    await this.requireCurrentSkills(box);
     const { commandTimeoutMs, outputCeilingBytes: ceilingBytes } = this.settings.limits;
     const timeoutMs = Math.min(command.timeoutMs, commandTimeoutMs);
     const engine = {
@@ -156,8 +166,18 @@ export class DockerDriver implements SandboxDriver {
     return runInContainer(engine, this.container(box), { ...command, timeoutMs }, { signal, ceilingBytes });
   }
 
+  /** A container keeps its mounts: for others it has to be made again. @throws {BoxGoneError} */
+  private async requireCurrentSkills(box: BoxSpec): Promise<void> {
+    const current = await skillsOf(this.settings, box);
+    if (!this.skillsMounted.has(box.sandboxId) || this.skillsMounted.get(box.sandboxId) === current?.instance) return;
+    throw new BoxGoneError('the skills of the box are not those that are switched on', {
+      details: { dependency: 'docker' },
+    });
+  }
+
   async remove(box: BoxSpec): Promise<void> {
     const { sandboxId } = box;
+    this.skillsMounted.delete(sandboxId);
     await this.removeContainer(this.engineIds.get(sandboxId) ?? sandboxId);
     this.engineIds.delete(sandboxId);
     await this.exits?.close(box);

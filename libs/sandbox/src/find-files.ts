@@ -1,16 +1,11 @@
 import { type FileHandle, lstat } from 'node:fs/promises';
-import {
-  DATA_DIRECTORIES,
-  formatVirtualPath,
-  parseVirtualPath,
-  type SandboxThread,
-  type VirtualPath,
-} from '@caribou/core';
+import { DATA_DIRECTORIES, parseVirtualPath, type SandboxThread, VIRTUAL_ROOT } from '@caribou/core';
 import { below, openDirectory } from './descriptor-walk.js';
 import { type Entry, entriesBelow, smallText, type WalkBudget, walkBudget } from './directory-entries.js';
-import { FileRefusedError, toFileRefused } from './file-refused.js';
+import { toFileRefused } from './file-refused.js';
 import { globPattern } from './glob-pattern.js';
 import { type LineMatch, LineSearch, SearchTimeout } from './line-search.js';
+import type { ReadPlace } from './read-place.js';
 import type { ThreadFiles } from './thread-files.js';
 
 /** Entries one listing or search looks at, and the time it may take; in milliseconds. */
@@ -39,6 +34,7 @@ export interface FileMatch extends LineMatch {
 
 interface PlacedEntry extends Entry {
   readonly path: string;
+  readonly mayBeLinked: boolean;
 }
 
 /** `/mnt/user-data` itself is no directory of a thread's: its three are looked through in its place. */
@@ -53,18 +49,18 @@ async function* walk(
   { thread, path }: LookupPlace,
   options: { readonly budget: WalkBudget; readonly depth?: number },
 ): AsyncGenerator<PlacedEntry> {
-  const starts = isVirtualRoot(path) ? DATA_DIRECTORIES.map((directory) => `/mnt/user-data/${directory}`) : [path];
+  const starts = isVirtualRoot(path) ? DATA_DIRECTORIES.map((directory) => `${VIRTUAL_ROOT}/${directory}`) : [path];
   for (const start of [...starts].sort()) {
-    const place = parseVirtualPath(start);
-    if (place === null) throw new FileRefusedError('outside', start);
-    const above = starts.length === 1 ? [] : [place.directory];
-    const handle = await openPlace(files, thread, start, place);
+    const place = files.readPlace(thread, start);
+    const above = starts.length === 1 ? [] : [start.slice(VIRTUAL_ROOT.length + 1)];
+    const handle = await openPlace(place, start);
+    const { mayBeLinked } = place;
     try {
-      if (above.length > 0) yield { names: above, kind: 'directory', parent: handle, path: start };
+      if (above.length > 0) yield { names: above, kind: 'directory', parent: handle, path: start, mayBeLinked };
       if (options.depth !== undefined && options.depth <= above.length) continue;
       for await (const entry of entriesBelow(handle, options, above)) {
-        const below = entry.names.slice(above.length);
-        yield { ...entry, path: formatVirtualPath({ ...place, segments: [...place.segments, ...below] }) };
+        const names = [...place.segments, ...entry.names.slice(above.length)];
+        yield { ...entry, path: [place.root, ...names].join('/'), mayBeLinked };
       }
     } catch (error) {
       throw toFileRefused(error, start);
@@ -74,14 +70,9 @@ async function* walk(
   }
 }
 
-async function openPlace(
-  files: ThreadFiles,
-  thread: SandboxThread,
-  path: string,
-  { directory, segments }: VirtualPath,
-): Promise<FileHandle> {
+async function openPlace({ hostRoot, segments }: ReadPlace, path: string): Promise<FileHandle> {
   try {
-    return await openDirectory(files.hostPath(thread, directory), segments);
+    return await openDirectory(await hostRoot(), segments);
   } catch (error) {
     throw toFileRefused(error, path);
   }
@@ -136,19 +127,20 @@ export interface GrepQuery {
 
 /** What a search looks at: the file itself that the path names, or what lies below a directory. @throws {FileRefusedError} */
 async function* searched(files: ThreadFiles, place: LookupPlace, budget: WalkBudget): AsyncGenerator<PlacedEntry> {
-  const parsed = parseVirtualPath(place.path);
-  const name = parsed?.segments.at(-1);
-  if (parsed === null || name === undefined) {
+  const at = isVirtualRoot(place.path) ? null : files.readPlace(place.thread, place.path);
+  const name = at?.segments.at(-1);
+  if (at === null || name === undefined) {
     yield* walk(files, place, { budget });
     return;
   }
-  const above = { ...parsed, segments: parsed.segments.slice(0, -1) };
-  const parent = await openPlace(files, place.thread, place.path, above);
+  const { root, segments, mayBeLinked } = at;
+  const parent = await openPlace({ ...at, segments: segments.slice(0, -1) }, place.path);
   try {
     const stat = await lstat(below(parent, name)).catch((error: unknown) => {
       throw toFileRefused(error, place.path);
     });
-    if (stat.isFile()) yield { names: [name], kind: 'file', parent, path: formatVirtualPath(parsed) };
+    const path = [root, ...segments].join('/');
+    if (stat.isFile()) yield { names: [name], kind: 'file', parent, path, mayBeLinked };
     else yield* walk(files, place, { budget });
   } finally {
     await parent.close();
@@ -170,7 +162,8 @@ export async function searchLines(files: ThreadFiles, place: LookupPlace, query:
   try {
     for await (const entry of searched(files, place, budget)) {
       if (entry.kind !== 'file' || !fits(entry.names.join('/'))) continue;
-      const content = await smallText(entry, Math.min(MAX_SEARCHED_FILE_BYTES, bytesLeft));
+      const maxBytes = Math.min(MAX_SEARCHED_FILE_BYTES, bytesLeft);
+      const content = await smallText(entry, { maxBytes, mayBeLinked: entry.mayBeLinked });
       if (content === undefined) continue;
       bytesLeft -= content.length;
       if (bytesLeft < MAX_SEARCHED_FILE_BYTES) budget.exhausted = true;

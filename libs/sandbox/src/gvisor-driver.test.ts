@@ -11,6 +11,7 @@ import {
   ON_GVISOR,
   processesInContainers,
   processesWith,
+  skillsBelow,
 } from '@caribou/testing';
 import { DockerDriver } from './docker-driver.js';
 import { commandIdentity } from './identity.js';
@@ -29,14 +30,13 @@ const limits = {
 };
 
 async function ready(homeDir: string): Promise<DockerDriver> {
-  const skillsDir = join(homeDir, 'skills');
   const settings = {
     driver: 'docker',
     image: `${IMAGE}:latest`,
     runtime: 'runsc',
     limits,
     homeDir,
-    skillsDir,
+    skills: skillsBelow(homeDir),
   } as const;
   const driver = new DockerDriver(settings);
   const probe = await driver.probe();

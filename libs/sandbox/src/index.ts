@@ -28,6 +28,8 @@ export { sandboxIdOf } from './sandbox-id.js';
 export { DEFAULT_SANDBOX_LIMITS, type SandboxSettings } from './settings.js';
 export { occurrences, replaceAt } from './text-edit.js';
 export { MAX_TEXT_FILE_BYTES, readTextRange } from './text-range.js';
+export { type SkillFiles, skillFiles, type SkillStaging } from './skill-files.js';
+export { SkillViews } from './skill-views.js';
 export { type ThreadFiles, threadFiles } from './thread-files.js';
 export type { FileEntry, StagedFile } from './upload-intake.js';
 export { type UserFiles, userFiles } from './user-files.js';

@@ -1,4 +1,5 @@
 import type { SandboxNetwork } from './sandbox-network.js';
+import type { SkillsMount } from './skill-views.js';
 
 /** What one box may use. Sizes in bytes, times in milliseconds. */
 export interface SandboxLimits {
@@ -32,10 +33,8 @@ export interface SandboxSettings {
   readonly homeDir: string;
   /** The same directory as the docker engine sees it; `homeDir` when absent. */
   readonly hostHomeDir?: string;
-  /** Directory mounted read-only at /mnt/skills, as this process sees it. */
-  readonly skillsDir?: string;
-  /** The same directory as the docker engine sees it; `skillsDir` when absent. */
-  readonly hostSkillsDir?: string;
+  /** What is mounted read-only at /mnt/skills in the boxes of a user, below `homeDir`; nothing when absent. */
+  readonly skills?: (userId: string) => Promise<SkillsMount>;
   /** Where boxes' connections go; boxes have no network at all when absent. */
   readonly network?: SandboxNetwork;
 }

@@ -6,12 +6,12 @@ import { DATA_DIRECTORIES, type DataDirectory, type SandboxThread } from '@carib
 import { below, giveTo, openDirectory } from './descriptor-walk.js';
 import { errnoOf, FileRefusedError, toFileRefused } from './file-refused.js';
 import type { CommandIdentity } from './identity.js';
+import { openPlacedFile, readPlace, type ReadPlace, type ReadRoots } from './read-place.js';
 import {
   DIRECTORY_MODE,
   FILE_MODE,
   hostPathOf,
   NEW_FILE,
-  openRegular,
   type Place,
   requireRegular,
   TEMPORARY_MODE,
@@ -24,7 +24,8 @@ import {
  * anything below the three directories at any moment, so:
  *
  *  F1  every name is opened through the descriptor of its directory, links refused; no path is checked and then used
- *  F2  nothing but a regular file with a single name is read or appended to, decided by fstat after the open
+ *  F2  nothing but a regular file with a single name is read or appended to, decided by fstat after the open; files of
+ *      skills may have several, as no sandbox can write where they lie
  *  F3  a file is replaced by rename within its directory, so a reader sees the old or the new content, never a part
  *  F4  every read and write has a size limit
  *  F5  what is created belongs to the user of commands and is never setuid
@@ -44,7 +45,9 @@ export interface ThreadFiles {
   hostPath(thread: SandboxThread, directory: DataDirectory): string;
   /** A descriptor of the directory itself; the caller closes it. @throws {FileRefusedError} */
   openDataDirectory(thread: SandboxThread, directory: DataDirectory): Promise<FileHandle>;
-  /** A readable descriptor of a regular file; the caller closes it. @throws {FileRefusedError} */
+  /** What a path leads to that may be read. @throws {FileRefusedError} `outside` */
+  readPlace(thread: SandboxThread, path: string): ReadPlace;
+  /** A readable descriptor of a regular file, of a skill too; the caller closes it. @throws {FileRefusedError} */
   openFile(thread: SandboxThread, path: string): Promise<FileHandle>;
   /** Replaces a file whole, or creates it and the directories above it. Bytes written. @throws {FileRefusedError} */
   replace(thread: SandboxThread, path: string, content: Uint8Array): Promise<number>;
@@ -123,8 +126,12 @@ async function prepareThread(homeDir: string, names: readonly string[], owner: C
   }
 }
 
-/** Access to the files of all threads below `homeDir` (CARIBOU_HOME). */
-export function threadFiles(homeDir: string, owner: CommandIdentity): ThreadFiles {
+const openFileAt = async (roots: ReadRoots, thread: SandboxThread, path: string): Promise<FileHandle> =>
+  openPlacedFile(readPlace(roots, thread, path), path);
+
+/** Access to the files of all threads below `homeDir` (CARIBOU_HOME), and with `skills` to those of their users' skills. */
+export function threadFiles(homeDir: string, owner: CommandIdentity, skills?: ReadRoots['skills']): ThreadFiles {
+  const roots: ReadRoots = { homeDir, ...(skills === undefined ? {} : { skills }) };
   const hostPath = (thread: SandboxThread, directory: DataDirectory): string => hostPathOf(homeDir, thread, directory);
   const within = <T>(
     thread: SandboxThread,
@@ -140,7 +147,11 @@ export function threadFiles(homeDir: string, owner: CommandIdentity): ThreadFile
       openDirectory(hostPath(thread, directory), []).catch((error: unknown) => {
         throw toFileRefused(error, directory);
       }),
-    openFile: (thread, path) => within(thread, path, (parent, { name }) => openRegular(parent, name, path)),
+    readPlace: (thread, path) => readPlace(roots, thread, path),
+    openFile: (thread, path) =>
+      openFileAt(roots, thread, path).catch((error: unknown) => {
+        throw toFileRefused(error, path);
+      }),
     replace: (thread, path, content) =>
       within(
         thread,

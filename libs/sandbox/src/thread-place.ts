@@ -1,9 +1,9 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ThreadId, UserId } from '@caribou/contracts';
 import { type DataDirectory, parseVirtualPath, type SandboxThread, type VirtualPath } from '@caribou/core';
-import { below, openDirectory } from './descriptor-walk.js';
+import { openDirectory } from './descriptor-walk.js';
 import { FileRefusedError, toFileRefused } from './file-refused.js';
 import type { CommandIdentity } from './identity.js';
 
@@ -71,16 +71,18 @@ export async function withinPlace<T>(
   }
 }
 
-/** Closes the handle and refuses unless it is a regular file with a single name. @throws {FileRefusedError} */
-export async function requireRegular(handle: FileHandle, path: string): Promise<FileHandle> {
+/**
+ * Closes the handle and refuses unless it is a regular file, with a single name unless it may have several.
+ *
+ * @throws {FileRefusedError}
+ */
+export async function requireRegular(
+  handle: FileHandle,
+  path: string,
+  { mayBeLinked }: { readonly mayBeLinked: boolean } = { mayBeLinked: false },
+): Promise<FileHandle> {
   const stat = await handle.stat();
-  if (stat.isFile() && stat.nlink === 1) return handle;
+  if (stat.isFile() && (mayBeLinked || stat.nlink === 1)) return handle;
   await handle.close();
   throw new FileRefusedError(stat.isDirectory() ? 'is_directory' : 'not_regular', path);
-}
-
-/** A readable descriptor of a regular file in an open directory; a FIFO does not hold it up. */
-export async function openRegular(parent: FileHandle, name: string, path: string): Promise<FileHandle> {
-  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-  return requireRegular(await open(below(parent, name), flags), path);
 }

@@ -86,6 +86,8 @@ export interface StoreKeys {
   executionPrefix(thread: ThreadKey): string;
   /** Hash: the conversions of a thread's uploads, `r:<file>` the record and `l:<file>` who is at it. */
   conversions(thread: ThreadKey): string;
+  /** Hash: what the user changed of skills, and those he installed. */
+  skills(userId: string): string;
   model(endpoint: ModelEndpoint): ModelKeys;
   threads(userId: string): string;
   idempotency(userId: string, key: string): string;
@@ -111,6 +113,10 @@ export interface StoreKeys {
   memoryAgents(userId: string): string;
   /** List: the user's jobs that were given up, newest first. */
   memoryDead(userId: string): string;
+  /** Hash: a document of the whole installation, `version` and `value`. */
+  document(name: string): string;
+  /** Hash: an access token of the whole installation, `record` and `lock`. */
+  token(name: string): string;
 }
 
 /** Ids are checked here once more: a ":" in one would let it name another owner's key. */
@@ -162,6 +168,7 @@ export function storeKeys(prefix: string): StoreKeys {
     runEvents: (userId, runId) => `${prefix}events:${strict(userId)}:${strict(runId)}`,
     executionPrefix: ({ userId, threadId }) => `${prefix}execution:${strict(userId)}:${strict(threadId)}:`,
     conversions: ({ userId, threadId }) => `${prefix}conversions:${strict(userId)}:${strict(threadId)}`,
+    skills: (userId) => `${user(userId)}:skills`,
     model: ({ provider, model }) => {
       const base = `${prefix}model:${hashOf(provider, model)}`;
       return { circuit: `${base}:circuit`, slots: `${base}:slots`, queue: `${base}:queue`, waiting: `${base}:waiting` };
@@ -192,6 +199,8 @@ export function storeKeys(prefix: string): StoreKeys {
     memoryUser,
     memoryAgents: (userId) => `${user(userId)}:memory:agents`,
     memoryDead: (userId) => `${user(userId)}:memory:dead`,
+    document: (name) => `${prefix}document:${strict(name)}`,
+    token: (name) => `${prefix}token:${strict(name)}`,
     managerPrefix: `${prefix}manager:`,
     manager: (managerId) => `${prefix}manager:${strict(managerId)}`,
     managerSeen: (managerId) => `${prefix}manager-seen:${strict(managerId)}`,

@@ -147,7 +147,8 @@ export function fakeSandbox(
       const size = { totalBytes: Buffer.byteLength(text), totalLines: text.split('\n').length, truncated: false };
       return Promise.resolve({ outcome: 'ok', text, ...size, sha256: sha256Of(text) });
     },
-    write(_scope, { key, path, content, append, expected }) {
+    write(_scope, { key, path, content: given, encoding, append, expected }) {
+      const content = encoding === 'base64' ? Buffer.from(given, 'base64').toString('latin1') : given;
       acquired = true;
       if (!written.has(key) && isAnother(files.get(path), expected))
         return Promise.resolve({ outcome: 'refused', reason: 'changed' });

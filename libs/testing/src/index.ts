@@ -2,7 +2,7 @@ export { describeSandboxAbuse } from './conformance/sandbox-abuse.js';
 export { describeFileAbuse } from './conformance/sandbox-file-abuse.js';
 export { describeWorkspaceQuota } from './conformance/workspace-quota.js';
 export { describeSandboxNetwork } from './conformance/sandbox-network.js';
-export { describeSandboxDriver } from './conformance/sandbox-driver.js';
+export { describeSandboxDriver, skillsBelow } from './conformance/sandbox-driver.js';
 export { ON_GVISOR } from './conformance/box-traits.js';
 export {
   admission,
@@ -28,6 +28,10 @@ export {
   fakeSandbox,
   humanMessage,
 } from './fake-run.js';
+export { memoryToolJournal } from './memory-tool-journal.js';
+export { FORBIDDEN_URLS } from './forbidden-urls.js';
+export { callTool, type McpFixture, mcpFixture, toolsByName } from './mcp-fixture.js';
+export { mcpProgram, startMcpServer } from './mcp-server.js';
 export { startNats } from './nats.js';
 export { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from './otlp-receiver.js';
 export { startProxy, type TestProxy } from './proxy.js';
@@ -54,6 +58,9 @@ export {
 } from './sample-documents.js';
 export { openTasks, silentBus, type TaskFixture } from './conformance/task-fixture.js';
 export { callOfTask, sampleTask, taskRecord } from './sample-task.js';
+export { type ScriptedMcp, type ScriptedTool, startScriptedMcp, textResult } from './scripted-mcp.js';
 export { startService, type TestService } from './service.js';
+export { json, redirectTo, type Site, type SiteRoute, startSite } from './site.js';
+export { startTokenServer, type TokenServer } from './token-server.js';
 export { transcriptFaults } from './transcript-validator.js';
 export { waitFor } from './wait-for.js';

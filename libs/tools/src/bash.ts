@@ -29,6 +29,7 @@ const Input = z.object({
 export function bashTool(sandbox: SandboxPort): AnyTool {
   return defineTool({
     name: 'bash',
+    group: 'bash',
     description:
       'Run a bash command in the sandbox. Returns its output, its error output and, when it failed, its exit code. ' +
       'Long output is shortened in the middle. Standard input is empty; the time limit is 600 seconds.',

@@ -23,6 +23,7 @@ const Input = z.object({
 export function globTool(sandbox: SandboxPort): AnyTool {
   return defineTool({
     name: 'glob',
+    group: 'file:read',
     description:
       'Find files by a pattern such as *.py or src/**/*.{ts,tsx}. Links are left out, and what programs make: ' +
       'version control, installed packages, caches, build output, logs.',

@@ -19,6 +19,7 @@ const Input = z.object({
 export function grepTool(sandbox: SandboxPort): AnyTool {
   return defineTool({
     name: 'grep',
+    group: 'file:read',
     description:
       'Find lines in a text file, or in those below a directory; the answer is path:line: text. Long lines are shown to 200 ' +
       'characters. Left out: binary files, files over 1 MB, links, and what programs make (version control, ' +

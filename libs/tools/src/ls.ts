@@ -15,6 +15,7 @@ const Input = z.object({ description: z.string().default('').describe(DESCRIPTIO
 export function lsTool(sandbox: SandboxPort): AnyTool {
   return defineTool({
     name: 'ls',
+    group: 'file:read',
     description:
       'List a directory and the directories in it, one path a line, directories with a slash at their end. ' +
       'What programs make is left out: version control, installed packages, caches, build output, logs.',

@@ -31,6 +31,7 @@ type Range = Pick<z.infer<typeof Input>, 'start_line' | 'end_line'>;
 export function readFileTool(sandbox: SandboxPort): AnyTool {
   return defineTool({
     name: 'read_file',
+    group: 'file:read',
     description:
       'Read a text file. Give start_line and end_line to read a part of a long one; at most 50000 characters are shown.',
     input: Input,

@@ -19,6 +19,7 @@ type Edit = z.infer<typeof Input>;
 export function strReplaceTool(sandbox: SandboxPort): AnyTool {
   return defineTool({
     name: 'str_replace',
+    group: 'file:write',
     description:
       'Replace a text in a file. The text must occur exactly once, unless replace_all is set. The answer names the ' +
       'changed lines.',

@@ -1,6 +1,6 @@
 import type { TaskEvent } from '@caribou/contracts';
 import type { AskedTask, RunContext, SubagentPort, TaskOutcome, ToolContext } from '@caribou/core';
-import { RunCancelled } from '@caribou/core';
+import { activeSkill, applyUpdate, RunCancelled } from '@caribou/core';
 import { fakeRun } from '@caribou/testing';
 import { taskTool } from './task.js';
 
@@ -103,4 +103,15 @@ test('a subagent is given the names of the tools of who asks', async () => {
   const { subagents, asked } = port();
   await taskTool(subagents, ['ls', 'bash']).invoke(args, context());
   expect(asked[0]?.tools).toEqual(['ls', 'bash']);
+});
+
+test('an agent that a skill keeps to some tools hands on no others', async () => {
+  const { subagents, asked } = port();
+  const run = fakeRun();
+  const state = applyUpdate(
+    { messages: [] },
+    activeSkill.write({ name: 'chart', allowed_tools: ['task', 'bash'] }, run),
+  );
+  await taskTool(subagents, ['ls', 'bash']).invoke(args, { ...context(run), state });
+  expect(asked[0]?.tools).toEqual(['bash']);
 });

@@ -1,4 +1,4 @@
-import type { AnyTool, SubagentPort, ToolOutcome } from '@caribou/core';
+import { allowedTools, type AnyTool, type SubagentPort, type ToolOutcome } from '@caribou/core';
 import { z } from 'zod';
 import { taskOutcome } from './task-texts.js';
 
@@ -32,11 +32,13 @@ export function taskTool(subagents: SubagentPort, toolNames: readonly string[]):
       'Several calls in one answer run at the same time. Do not use it for what is quick to do yourself.',
     ].join(' '),
     parameters: z.toJSONSchema(Input, { io: 'input' }),
-    async invoke(args, { run, toolCallId }) {
+    async invoke(args, { run, state, toolCallId }) {
       const parsed = Input.safeParse(args);
       if (!parsed.success) return refused(parsed.error);
       const { description, prompt, subagent_type: type } = parsed.data;
-      const asked = { toolCallId, description, prompt, type, tools: toolNames };
+      // A skill that keeps the agent to some tools keeps those it hands work to.
+      const tools = allowedTools(toolNames, state, run);
+      const asked = { toolCallId, description, prompt, type, tools };
       return taskOutcome(await subagents.delegate(asked, run, (data) => run.emit({ kind: 'custom', data })));
     },
   };

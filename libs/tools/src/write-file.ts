@@ -16,6 +16,7 @@ const Input = z.object({
 export function writeFileTool(sandbox: SandboxPort): AnyTool {
   return defineTool({
     name: 'write_file',
+    group: 'file:write',
     description:
       'Write text to a file, replacing it or, with append, adding to its end. At most 80 KB in one call: write a ' +
       'longer file in parts with append.',

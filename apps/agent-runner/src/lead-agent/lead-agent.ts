@@ -15,8 +15,11 @@ import {
   type ModelCatalog,
   type ModelGate,
   type ModelPort,
+  offeredTools,
   type RunContext,
   type SandboxPort,
+  type Skill,
+  type SkillCatalog,
   type SubagentPort,
   type ToolSource,
   toolsOfAll,
@@ -32,6 +35,7 @@ export interface LeadAgentPorts {
   readonly sandbox: SandboxPort;
   readonly conversions: Pick<ConversionStore, 'read'>;
   readonly subagents: SubagentPort;
+  readonly skills: SkillCatalog;
   /** Tools beside the built-in ones. */
   readonly sources: readonly ToolSource[];
   readonly memories: Pick<MemoryStore, 'read'>;
@@ -39,7 +43,7 @@ export interface LeadAgentPorts {
   readonly custom: readonly AgentMiddleware[];
 }
 
-export type LeadAgentConfig = Pick<Config, 'runner' | 'title' | 'commandRules' | 'chain'>;
+export type LeadAgentConfig = Pick<Config, 'runner' | 'title' | 'commandRules' | 'chain' | 'tools'>;
 
 /**
  * The lead agent: tools, chain and prompt put together per run from the run's switches, what is remembered of its person
@@ -53,15 +57,18 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
   const quiet: ModelCatalog = { names: models.names, get: (name) => gatedModel(models.get(name), gate) };
   const toolsFor = toolSets(sandbox);
   const memoryOf = memoryForPrompt(memories, config.chain.memory);
+  const customTools = custom.flatMap((middleware) => middleware.tools ?? []);
   return async ({ host, run, claimed, head, position }) => {
     const { kwargs, llm_call_count: turnsTaken } = claimed.run;
     const model = models.get(run.context.model_name);
     const switches = switchesOf(run.context, config.chain, model);
     tellIgnored(run, model);
+    const skills = await ports.skills.skillsOf(run.userId);
     const builtIn = toolsFor(switches);
-    const own = [...builtIn, ...(await toolsOfAll(sources, run, builtIn))];
+    const others = await toolsOfAll(sources, run, [...builtIn, ...customTools]);
+    const own = offeredTools([...builtIn, ...others], config.tools);
     const tools = switches.subagents ? [...own, taskTool(subagents, namesOf(own))] : own;
-    const options = { ...chainOptions(config, { switches, models: quiet, tools }), custom };
+    const options = { ...chainOptions(config, { switches, models: quiet, tools }), custom, skills };
     const chain = leadChain({ sandbox, conversions, model, gate }, options);
     const all = [...tools, ...chain.flatMap((middleware) => middleware.tools ?? [])];
     return runAgent({
@@ -69,7 +76,7 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
       tools,
       model,
       systemPrompt: buildSystemPrompt({
-        ...promptFacts(run, switches, { tools: all, toolSearch: options.toolSearch, types: subagents.types }),
+        ...promptFacts(run, switches, { tools: all, toolSearch: options.toolSearch, types: subagents.types, skills }),
         memory: await memoryOf(run),
       }),
       options: {
@@ -106,12 +113,13 @@ interface Offered {
   readonly tools: readonly AnyTool[];
   readonly toolSearch: unknown;
   readonly types: SubagentPort['types'];
+  readonly skills: readonly Skill[];
 }
 
 function promptFacts(
   { context, clock }: RunContext,
   switches: RunSwitches,
-  { tools, toolSearch, types }: Offered,
+  { tools, toolSearch, types, skills }: Offered,
 ): PromptFacts {
   const { agent_name: agentName } = context;
   const hidden = toolSearch === undefined ? [] : tools.filter(({ deferred }) => deferred !== undefined);
@@ -119,6 +127,7 @@ function promptFacts(
   return {
     toolNames: namesOf(tools),
     nowMs: clock.now(),
+    skills: skills.filter(({ enabled }) => enabled),
     ...(switches.planMode ? { planGuide: TODO_PROMPT } : {}),
     ...(switches.subagents ? { subagents: { maxConcurrent: switches.maxConcurrentSubagents, types } } : {}),
     ...(deferredTools === undefined ? {} : { deferredTools }),

@@ -20,6 +20,7 @@ export const API_ROOTS = ['api/langgraph', 'api'];
 const methods = {
   GET: RequestMethod.GET,
   POST: RequestMethod.POST,
+  PUT: RequestMethod.PUT,
   PATCH: RequestMethod.PATCH,
   DELETE: RequestMethod.DELETE,
 } as const;

@@ -34,7 +34,7 @@ export function criticalReminders(facts: PromptFacts): string {
     has(facts, 'ask_clarification') && '- Clarify first: never begin on an assumption that a question would settle.',
     subagents !== undefined &&
       `- You direct the work of subagents: at most ${subagents.maxConcurrent} \`task\` calls in one answer.`,
-    skills.length > 0 && '- Look for a fitting skill before you start on something complex.',
+    skills.length > 0 && has(facts, 'read_file') && '- Look for a fitting skill before you start on something complex.',
     hasFiles(facts) &&
       (has(facts, 'present_files')
         ? '- Put deliverables into `/mnt/user-data/outputs` and show them with `present_files`.'

@@ -33,7 +33,7 @@ export interface SubagentFacts {
   readonly types: readonly { readonly name: string; readonly description: string }[];
 }
 
-export const has = ({ toolNames }: PromptFacts, ...names: readonly string[]): boolean =>
+export const has = ({ toolNames }: Pick<PromptFacts, 'toolNames'>, ...names: readonly string[]): boolean =>
   names.some((name) => toolNames.includes(name));
 
 /** Lines that apply, one below the other. */

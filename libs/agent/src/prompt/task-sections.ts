@@ -36,16 +36,23 @@ export function clarificationSystem(facts: PromptFacts): string | undefined {
 
 export const planning = ({ planGuide }: PromptFacts): string | undefined => planGuide;
 
-export function skillSystem({ skills = [] }: PromptFacts): string | undefined {
-  if (skills.length === 0) return undefined;
+/** Skills that are named; the agent finds the rest by looking. */
+const MAX_SKILLS = 100;
+
+export function skillSystem(facts: Pick<PromptFacts, 'toolNames' | 'skills'>): string | undefined {
+  const { skills = [] } = facts;
+  if (skills.length === 0 || !has(facts, 'read_file')) return undefined;
   return lines(
     'Skills are proven ways of doing a kind of task. When one fits the request, read its SKILL.md with `read_file` first',
     'and follow it; read what it refers to only when you get there. Skills lie under `/mnt/skills` and cannot be changed.',
     '<available_skills>',
-    ...skills.map(
-      ({ name, description, location }) =>
-        `- ${escapeMarkup(name)}: ${escapeMarkup(description)} (${escapeMarkup(location)})`,
-    ),
+    ...skills
+      .slice(0, MAX_SKILLS)
+      .map(
+        ({ name, description, location }) =>
+          `- ${escapeMarkup(name)}: ${escapeMarkup(description)} (${escapeMarkup(location)})`,
+      ),
+    skills.length > MAX_SKILLS && `(and ${skills.length - MAX_SKILLS} more: look under /mnt/skills)`,
     '</available_skills>',
   );
 }

@@ -21,7 +21,9 @@ export const generalPurposeDefinition: BuiltIn = {
     'Leave out what does not apply.',
   ].join('\n'),
   tools: null,
+  toolGroups: null,
   disallowedTools: DISALLOWED,
+  skills: null,
   model: 'inherit',
   maxTurns: 50,
 };
@@ -39,7 +41,9 @@ export const bashDefinition: BuiltIn = {
     'run, whether it succeeded, the part of its output that counts, and errors word for word. Be concise.',
   ].join('\n'),
   tools: ['bash', 'ls', 'read_file', 'write_file', 'str_replace'],
+  toolGroups: null,
   disallowedTools: DISALLOWED,
+  skills: null,
   model: 'inherit',
   maxTurns: 30,
 };

@@ -20,7 +20,9 @@ export function subagentDefinitions(config: SubagentsConfig): ReadonlyMap<string
     description: agent.description,
     systemPrompt: agent.system_prompt,
     tools: agent.tools ?? null,
+    toolGroups: agent.tool_groups ?? null,
     disallowedTools: [...agent.disallowed_tools, ...NEVER_FOR_SUBAGENTS],
+    skills: agent.skills ?? null,
     model: agent.model,
     maxTurns: agent.max_turns,
     timeoutMs: 1_000 * (agent.timeout_seconds ?? config.timeout_seconds),
@@ -33,6 +35,7 @@ export function subagentDefinitions(config: SubagentsConfig): ReadonlyMap<string
   const all = [...shipped, ...own].map((base) => {
     const {
       model,
+      skills,
       max_turns: maxTurns,
       timeout_seconds: timeout,
       token_budget: budget,
@@ -40,6 +43,7 @@ export function subagentDefinitions(config: SubagentsConfig): ReadonlyMap<string
     const definition: SubagentDefinition = {
       ...base,
       model: model ?? base.model,
+      skills: skills ?? base.skills,
       maxTurns: maxTurns ?? base.maxTurns,
       timeoutMs: timeout === undefined ? base.timeoutMs : 1_000 * timeout,
       tokenBudget: {

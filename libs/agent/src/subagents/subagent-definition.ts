@@ -13,7 +13,11 @@ export interface SubagentDefinition {
   readonly systemPrompt: string;
   /** Null: all of the agent that asks. */
   readonly tools: readonly string[] | null;
+  /** Null: of all groups. */
+  readonly toolGroups: readonly string[] | null;
   readonly disallowedTools: readonly string[];
+  /** Names of the skills it is told of; null: all that are switched on for the user. */
+  readonly skills: readonly string[] | null;
   /** A configured name, or `inherit`: that of the agent that asks. */
   readonly model: string;
   /** Model turns of a task. */

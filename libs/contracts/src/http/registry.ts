@@ -2,8 +2,10 @@ import { agentRoutes } from './agents.js';
 import { assistantRoutes } from './assistants.js';
 import { fileRoutes } from './files.js';
 import { memoryRoutes } from './memory.js';
+import { mcpRoutes } from './mcp.js';
 import type { RouteContract } from './route.js';
 import { runRoutes, statelessRoutes } from './runs.js';
+import { skillRoutes } from './skills.js';
 import { systemRoutes } from './system.js';
 import { taskRoutes } from './tasks.js';
 import { threadRoutes } from './threads.js';
@@ -18,5 +20,7 @@ export const httpRoutes: readonly RouteContract[] = [
   assistantRoutes,
   agentRoutes,
   memoryRoutes,
+  skillRoutes,
+  mcpRoutes,
   systemRoutes,
 ].flatMap((routes) => Object.values<RouteContract>(routes));

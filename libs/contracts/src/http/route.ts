@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-export type HttpMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** What a route sends when all is well: JSON of a schema, an event stream, text, a user's file, or nothing. */
 export type RouteReply = z.ZodType | 'event-stream' | 'text' | 'html' | 'file' | 'empty';

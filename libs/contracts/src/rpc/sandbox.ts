@@ -137,6 +137,7 @@ export const SandboxWrite = rpc({
     args_hash: z.string().min(1).max(128),
     path: z.string().min(1).max(4096),
     content: z.string().max(MAX_WRITE_BYTES),
+    encoding: z.enum(['utf8', 'base64']).optional().describe('Of the content; default utf8'),
     append: z.boolean(),
     expected: FileExpectation.optional(),
   }),

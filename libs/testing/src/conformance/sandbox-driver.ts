@@ -9,7 +9,7 @@ import { type BoxTraits, ON_MACHINE_KERNEL } from './box-traits.js';
 /** What a driver's own test brings. */
 export interface SandboxDriverUnderTest {
   /**
-   * A driver that has passed its probe, with its data below `homeDir`, skills from `homeDir/skills`, at most 256 MiB of
+   * A driver that has passed its probe, with its data below `homeDir`, skills by `skillsBelow`, at most 256 MiB of
    * memory, 64 processes, 8 MiB of /tmp, 16 MiB for a file and 2 MiB of output. Called again for a second manager's driver.
    */
   make(homeDir: string): Promise<SandboxDriver>;
@@ -22,6 +22,15 @@ export interface SandboxDriverUnderTest {
   /** Where processes of boxes are seen; the machine's process list when absent. */
   readonly processesWith?: ProcessLookup;
 }
+
+/** What is mounted in a test's boxes: `homeDir/skills`, or `homeDir/other-skills` once that is there. */
+export const skillsBelow =
+  (homeDir: string) => (): Promise<{ readonly directory: string; readonly instance: string }> => {
+    const instance = existsSync(join(homeDir, 'other-skills')) ? 'other-skills' : 'skills';
+    const directory = join(homeDir, instance);
+    mkdirSync(directory, { recursive: true });
+    return Promise.resolve({ directory, instance });
+  };
 
 let marks = 0;
 /** A number of seconds that only one test sleeps: it marks a process in the machine's process list. */
@@ -147,6 +156,22 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
 
       expect(result.stdout).toBe('a skill');
       expect(result.exitCode).not.toBe(0);
+    });
+
+    test('has other skills once others are switched on; a box that cannot change is made again, and nothing ran', async () => {
+      mkdirSync(join(home, 'other-skills'));
+      writeFileSync(join(home, 'other-skills', 'SKILL.md'), 'another');
+      const command = 'cat /mnt/skills/SKILL.md; echo ran >> count; cat count';
+      const result = await run(command).catch(async (error: unknown) => {
+        if (!(error instanceof Error && error.name === 'BoxGoneError')) throw error;
+        await driver.create(box, { fresh: false });
+        return run(command);
+      });
+      rmSync(join(home, 'other-skills'), { recursive: true });
+      await driver.create(box, { fresh: false });
+
+      expect(result).toMatchObject({ stdout: 'anotherran\n', exitCode: 0 });
+      expect((await run('cat /mnt/skills/SKILL.md')).stdout).toBe('a skill');
     });
 
     test('ends everything at the time-out, daemons as well (D3)', async () => {

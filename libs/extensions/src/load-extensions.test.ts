@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { ConfigError } from '@caribou/config';
+import { OUR_TOOLS } from '@caribou/core';
 import { fakeSandbox } from '@caribou/testing';
 import { describeChain } from '@caribou/middleware';
 import { leadTools } from '@caribou/tools';
-import { type LoadOptions, loadMiddlewares } from './load-middlewares.js';
+import { type Extensions, loadExtensions } from './load-extensions.js';
+import type { LoadOptions } from './load-export.js';
 import type { Toolkit } from './public-types.js';
-import { OUR_MIDDLEWARES, OUR_TOOLS } from './reserved-names.js';
+import { OUR_MIDDLEWARES } from './reserved-names.js';
 
 const named = (name: string) => (caribou: Toolkit) => caribou.defineMiddleware({ name });
 const withTool = (name: string, tool: string) => (caribou: Toolkit) => {
@@ -57,21 +59,21 @@ const load: LoadOptions['load'] = (url) =>
     resolve(module());
   });
 
-const loaded = (...uses: readonly string[]) =>
-  loadMiddlewares(
-    uses.map((use) => ({ use, options: {} })),
-    { load, timeoutMs: 50 },
-  );
+const options = { load, timeoutMs: 50 };
+const loaded = async (...uses: readonly string[]): Promise<Extensions['middlewares']> => {
+  const middlewares = uses.map((use) => ({ use, options: {} }));
+  return (await loadExtensions({ middlewares, tools: [] }, options)).middlewares;
+};
 const faultsOf = async (...uses: readonly string[]): Promise<readonly string[]> => {
   const error: unknown = await loaded(...uses).catch((thrown: unknown) => thrown);
   return error instanceof ConfigError ? error.faults : ['no fault'];
 };
 
-describe(loadMiddlewares, () => {
+describe('middlewares', () => {
   test('the middlewares of the config in its order', async () => {
     const names = (await loaded('/x/good.mjs#two', '/x/good.mjs#one', '/x/good.mjs#later')).map(({ name }) => name);
     expect(names).toEqual(['two', 'one', 'later']);
-    expect(await loadMiddlewares([])).toEqual([]);
+    expect(await loadExtensions({ middlewares: [], tools: [] })).toEqual({ middlewares: [], tools: [] });
   });
 
   test('the function is handed the toolkit and its options', async () => {
@@ -80,7 +82,8 @@ describe(loadMiddlewares, () => {
       handed.push(Object.keys(caribou).sort(), options);
       return named('x')(caribou);
     };
-    await loadMiddlewares([{ use: '/x/y.mjs#give', options: { words: 5 } }], { load: () => Promise.resolve({ give }) });
+    const middlewares = [{ use: '/x/y.mjs#give', options: { words: 5 } }];
+    await loadExtensions({ middlewares, tools: [] }, { load: () => Promise.resolve({ give }) });
 
     expect(handed).toEqual([['defineMiddleware', 'defineTool', 'textOf', 'z'], { words: 5 }]);
   });

@@ -1,0 +1,78 @@
+import { McpServer } from '@caribou/contracts';
+import { transportOf } from '@caribou/mcp';
+
+/** Stands for a secret; on the way in it says that the secret stays what it is. */
+export const MASK = '********';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Arguments behind which a secret follows, and such with one behind `=`. */
+const SECRET_FLAG = /^--?[\w-]*(key|token|secret|password|passwd|auth|credential)[\w-]*$/i;
+const SECRET_PAIR = /^(--?[\w-]*(?:key|token|secret|password|passwd|auth|credential)[\w-]*=)./i;
+const OAUTH_SECRETS = ['client_secret', 'refresh_token'];
+/** A text that only names a variable is no secret. */
+const isReference = (text: string): boolean => /^\$[A-Za-z_][A-Za-z0-9_]*$/.test(text);
+
+const maskedText = (value: unknown): unknown =>
+  typeof value === 'string' && (value === '' || isReference(value)) ? value : MASK;
+
+/** A server with every value masked that may be a secret: of `env`, `headers`, OAuth, the query of its URL, flags. */
+export function maskedServer(entry: Fields): Fields {
+  const { env, headers, oauth, args, url } = entry;
+  return {
+    ...entry,
+    ...(isFields(env) ? { env: mapped(env, maskedText) } : {}),
+    ...(isFields(headers) ? { headers: mapped(headers, maskedText) } : {}),
+    ...(isFields(oauth) ? { oauth: maskedOAuth(oauth) } : {}),
+    ...(Array.isArray(args) ? { args: maskedArgs(args) } : {}),
+    ...(typeof url === 'string' ? { url: maskedUrl(url) } : {}),
+  };
+}
+
+/** As a reply shows it: with the fields that clients read, whatever was written; undefined for what is no server. */
+export function shownServer(entry: Fields, enabled: boolean): Fields | undefined {
+  const parsed = McpServer.safeParse(entry);
+  if (!parsed.success) return undefined;
+  const { command, url, args, env, headers, oauth, description } = parsed.data;
+  const filled = {
+    ...{ command: command ?? null, url: url ?? null, args, env, headers, description },
+    ...{ oauth: oauth ?? null, enabled, type: transportOf(parsed.data) },
+  };
+  return maskedServer({ ...entry, ...filled });
+}
+
+function maskedOAuth(oauth: Fields): Fields {
+  const extra = oauth['extra_token_params'];
+  return {
+    ...mapped(oauth, (value, key) =>
+      OAUTH_SECRETS.includes(key) && typeof value === 'string' ? maskedText(value) : value,
+    ),
+    ...(isFields(extra) ? { extra_token_params: mapped(extra, maskedText) } : {}),
+  };
+}
+
+function maskedArgs(args: readonly unknown[]): readonly unknown[] {
+  return args.map((arg, at) => {
+    if (typeof arg !== 'string') return arg;
+    const before: unknown = args[at - 1];
+    if (typeof before === 'string' && SECRET_FLAG.test(before) && !arg.startsWith('-')) return maskedText(arg);
+    const [, flag] = SECRET_PAIR.exec(arg) ?? [];
+    return flag === undefined ? arg : `${flag}${MASK}`;
+  });
+}
+
+/** Names of query fields stay, their values do not. What is no URL may be anything. */
+function maskedUrl(text: string): string {
+  if (isReference(text) || text === '') return text;
+  const at = text.indexOf('?');
+  if (at < 0) return text;
+  const query = text.slice(at + 1).replace(/=([^&#]+)/g, `=${MASK}`);
+  return `${text.slice(0, at)}?${query}`;
+}
+
+const mapped = (fields: Fields, change: (value: unknown, key: string) => unknown): Fields =>
+  Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, change(value, key)]));
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

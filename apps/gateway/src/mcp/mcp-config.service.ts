@@ -1,0 +1,87 @@
+import type { ExtensionsFile } from '@caribou/config';
+import { ConflictError, MCP_DOCUMENT, type McpConfigReply, McpDocument, NotFoundError } from '@caribou/contracts';
+import type { SharedDocuments } from '@caribou/core';
+import { type WrittenServer, writtenServers } from '@caribou/mcp';
+import { Inject } from '@nestjs/common';
+import { BUS, DOCUMENTS, EXTENSIONS_FILE, type GatewayBus, type GatewaySettings, SETTINGS } from '../ports.js';
+import { shownServer } from './masked-servers.js';
+import { replacedServers } from './replaced-servers.js';
+
+/** Writers that are in each other's way try again. */
+const MAX_ATTEMPTS = 10;
+
+interface Standing {
+  readonly version: number;
+  readonly document: McpDocument;
+  readonly servers: readonly WrittenServer[];
+}
+
+/**
+ * The MCP servers as administrators see and write them. What they write is one document with a version for all processes;
+ * the operator's file is only read. Nothing is started or connected to here: runners and pools do.
+ */
+export class McpConfigService {
+  constructor(
+    @Inject(DOCUMENTS) private readonly documents: SharedDocuments,
+    @Inject(EXTENSIONS_FILE) private readonly file: ExtensionsFile,
+    @Inject(BUS) private readonly bus: GatewayBus,
+    @Inject(SETTINGS) private readonly settings: GatewaySettings,
+  ) {}
+
+  async read(): Promise<McpConfigReply> {
+    return shown((await this.standing()).servers);
+  }
+
+  /** @throws {InvalidRequestError} naming server and field; {ConflictError} for what is the operator's */
+  replace(written: Readonly<Record<string, Readonly<Record<string, unknown>>>>): Promise<McpConfigReply> {
+    return this.change(({ document, servers }) => ({
+      ...document,
+      ...replacedServers(written, servers, this.settings.mcp),
+    }));
+  }
+
+  /** @throws {NotFoundError} */
+  toggle(name: string, enabled: boolean): Promise<McpConfigReply> {
+    return this.change(({ document, servers }) => {
+      const server = servers.find((candidate) => candidate.name === name);
+      if (server === undefined) throw new NotFoundError(`there is no MCP server "${name}"`);
+      if (server.origin === 'operator') return { ...document, switched: { ...document.switched, [name]: enabled } };
+      return { ...document, servers: { ...document.servers, [name]: { ...server.entry, enabled } } };
+    });
+  }
+
+  async reset(): Promise<void> {
+    await this.change(({ document }) => ({ ...document, resets: document.resets + 1 }));
+  }
+
+  /** Writes what comes of what stands, and tells everybody; once more when another was quicker. */
+  private async change(next: (standing: Standing) => McpDocument): Promise<McpConfigReply> {
+    for (let attempt = 1; ; attempt += 1) {
+      const standing = await this.standing();
+      const wanted = next(standing);
+      try {
+        await this.documents.write(MCP_DOCUMENT, wanted, standing.version);
+        break;
+      } catch (error) {
+        if (!(error instanceof ConflictError) || attempt >= MAX_ATTEMPTS) throw error;
+      }
+    }
+    this.bus.publishConfigChange(MCP_DOCUMENT);
+    return await this.read();
+  }
+
+  private async standing(): Promise<Standing> {
+    const [{ version, value }, { content }] = await Promise.all([this.documents.read(MCP_DOCUMENT), this.file.read()]);
+    const document = McpDocument.parse(value ?? {});
+    return { version, document, servers: writtenServers(content['mcpServers'], document) };
+  }
+}
+
+const shown = (servers: readonly WrittenServer[]): McpConfigReply => ({
+  mcp_servers: Object.fromEntries(
+    servers.flatMap(({ name, entry, enabled }) => {
+      const server = shownServer(entry, enabled);
+      return server === undefined ? [] : [[name, server]];
+    }),
+  ) as McpConfigReply['mcp_servers'],
+});

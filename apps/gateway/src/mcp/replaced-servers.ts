@@ -1,0 +1,85 @@
+import type { McpConfig } from '@caribou/config';
+import {
+  ConflictError,
+  InvalidRequestError,
+  MAX_MCP_SERVERS,
+  type McpDocument,
+  McpServerName,
+} from '@caribou/contracts';
+import { serverSettings, type WrittenServer } from '@caribou/mcp';
+import { maskedServer, shownServer } from './masked-servers.js';
+import { sameJson, unmaskedServer } from './unmasked-server.js';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * What is kept when an administrator writes the whole map: servers of the operator can be switched and nothing else, others
+ * are replaced, and those that are missing go.
+ *
+ * @throws {InvalidRequestError} naming server and field
+ * @throws {ConflictError} when a server of the operator is missing or another one
+ */
+export function replacedServers(
+  written: Readonly<Record<string, Fields>>,
+  standing: readonly WrittenServer[],
+  rules: McpConfig,
+): Pick<McpDocument, 'servers' | 'switched'> {
+  if (Object.keys(written).length > MAX_MCP_SERVERS)
+    throw new InvalidRequestError(`mcp_servers: at most ${MAX_MCP_SERVERS} servers`);
+  const switched: [string, boolean][] = [];
+  for (const server of standing.filter(isShownOperators)) {
+    const wanted = switchOf(server, Object.hasOwn(written, server.name) ? written[server.name] : undefined);
+    if (wanted !== (server.entry['enabled'] !== false)) switched.push([server.name, wanted]);
+  }
+  const own = new Set(standing.flatMap(({ name, origin }) => (origin === 'operator' ? [name] : [])));
+  const servers = Object.entries(written).flatMap(([name, entry]): [string, Fields][] =>
+    own.has(name) ? [] : [[name, keptServer(name, entry, { standing, rules })]],
+  );
+  return { servers: Object.fromEntries(servers), switched: Object.fromEntries(switched) };
+}
+
+/** What is no server is not shown, so nobody can send it back. */
+const isShownOperators = ({ origin, entry, enabled }: WrittenServer): boolean =>
+  origin === 'operator' && shownServer(entry, enabled) !== undefined;
+
+function switchOf(server: WrittenServer, written: Fields | undefined): boolean {
+  const where = 'stands in extensions_config.json';
+  if (written === undefined)
+    throw new ConflictError(`the MCP server "${server.name}" ${where} and cannot be removed here; switch it off`);
+  const { enabled = true, ...rest } = written;
+  if (typeof enabled !== 'boolean') throw new InvalidRequestError(`${server.name}.enabled: must be true or false`);
+  if (!isSame(rest, server))
+    throw new ConflictError(`the MCP server "${server.name}" ${where}; only "enabled" can be changed here`);
+  return enabled;
+}
+
+/** Whether these are the fields of a server as it was shown, or as it was written. */
+function isSame(written: Fields, { entry, enabled }: WrittenServer): boolean {
+  return [shownServer(entry, enabled), maskedServer(entry)].some((known) => {
+    const { enabled: _switch, ...rest } = known ?? {};
+    return sameJson(written, rest);
+  });
+}
+
+interface Known {
+  readonly standing: readonly WrittenServer[];
+  readonly rules: McpConfig;
+}
+
+function keptServer(name: string, written: Fields, { standing, rules }: Known): Fields {
+  const named = McpServerName.safeParse(name);
+  if (!named.success) throw new InvalidRequestError(`mcp_servers: ${named.error.issues[0]?.message ?? 'wrong name'}`);
+  const before = standing.find((server) => server.name === name);
+  const entry = unmaskedServer(name, written, before === undefined ? undefined : asShown(before));
+  const parsed = serverSettings({ name, origin: 'api', entry, enabled: true }, rules);
+  if ('problem' in parsed) throw new InvalidRequestError(`${name}.${parsed.problem}`);
+  return entry;
+}
+
+/** The server with the fields that a reply adds, so that a mask in one of them is known. */
+function asShown({ entry, enabled }: WrittenServer): Fields {
+  const { env, headers, oauth, args, url } = entry;
+  const shown = shownServer(entry, enabled) ?? {};
+  const secret = { env, headers, oauth, args, url };
+  return { ...shown, ...Object.fromEntries(Object.entries(secret).filter(([, value]) => value !== undefined)) };
+}

@@ -1,0 +1,141 @@
+import {
+  ConflictError,
+  DeadlineError,
+  newId,
+  NotFoundError,
+  RateLimitedError,
+  type SkillInstallReply,
+  TooLargeError,
+} from '@caribou/contracts';
+import type { SkillCatalog, SkillLimits, SkillStore, ThreadKey } from '@caribou/core';
+import type { SkillFiles, SkillStaging, UserFiles } from '@caribou/sandbox';
+import { SkillRejectedError, unpackSkill } from '@caribou/skills';
+import { BadRequestException, ForbiddenException, Inject, Injectable, NotFoundException } from '@nestjs/common';
+import { artifactPath } from '../artifacts/artifact-path.js';
+import { answeringRefusals } from '../http/file-answer.js';
+import { type GatewaySettings, SETTINGS, SKILL_CATALOG, SKILL_FILES, SKILL_STORE, USER_FILES } from '../ports.js';
+
+/** Installs of one gateway at once: each may unpack half a gigabyte. */
+const MAX_AT_ONCE = 4;
+const TIMEOUT_MS = 60_000;
+
+type Archive = Awaited<ReturnType<UserFiles['open']>>;
+
+/**
+ * Installs skills from archives among the files of threads.
+ *
+ *  S1  nothing of an archive is seen by anybody before all of it is unpacked and checked
+ *  S2  a skill is there once its record is: files are moved to their place before, under an id that is never used twice
+ *  S3  what an install leaves that dies on its way is removed by a later one of the user
+ */
+@Injectable()
+export class SkillInstaller {
+  private running = 0;
+
+  constructor(
+    @Inject(USER_FILES) private readonly userFiles: UserFiles,
+    @Inject(SKILL_FILES) private readonly files: SkillFiles,
+    @Inject(SKILL_STORE) private readonly store: SkillStore,
+    @Inject(SKILL_CATALOG) private readonly catalog: SkillCatalog,
+    @Inject(SETTINGS) private readonly settings: GatewaySettings,
+  ) {}
+
+  /**
+   * @throws {ForbiddenException} for a path that leaves the thread's files, or leads to what is no plain file
+   * @throws {BadRequestException} for another path that is none of a `.skill`, and for an archive that is not taken
+   * @throws {NotFoundError} when there is no such file
+   * @throws {ConflictError} when there is a skill of this name
+   * @throws {TooLargeError} when the user has too many, or the disk no room
+   */
+  async install(thread: ThreadKey, path: string): Promise<SkillInstallReply> {
+    if (this.running >= MAX_AT_ONCE)
+      throw new RateLimitedError('too many skills are being installed', { details: { retryAfterMs: 2_000 } });
+    this.running += 1;
+    try {
+      const name = await this.installFrom(thread, path);
+      return { success: true, skill_name: name, message: `Skill '${name}' installed successfully` };
+    } finally {
+      this.running -= 1;
+    }
+  }
+
+  private async installFrom(thread: ThreadKey, given: string): Promise<string> {
+    const path = pathOf(given);
+    const archive = await this.opened(thread, path);
+    try {
+      if (!path.toLowerCase().endsWith('.skill')) throw new BadRequestException('File must have .skill extension');
+      const { userId } = thread;
+      await this.removeLeft(userId);
+      const staging = await this.files.openStaging(userId);
+      try {
+        return await this.publish(userId, archive, staging);
+      } finally {
+        await staging.close();
+      }
+    } finally {
+      await archive.close();
+    }
+  }
+
+  private async opened(thread: ThreadKey, path: string): Promise<Archive> {
+    try {
+      return await answeringRefusals(path, () => this.userFiles.open(thread, path));
+    } catch (error) {
+      // Nest's own 404 reads as if the route were not there.
+      if (error instanceof NotFoundException)
+        throw new NotFoundError(`Skill file not found: ${path}`, { cause: error });
+      throw error;
+    }
+  }
+
+  private async publish(userId: string, archive: Archive, staging: SkillStaging): Promise<string> {
+    const { name, description, license, allowedTools, bytes } = await unpacked(archive, staging);
+    if ((await this.catalog.skillsOf(userId)).some((skill) => skill.name === name)) throw taken(name);
+    const id = newId();
+    await staging.publish(id);
+    const record = {
+      ...{ id, name, description, license, bytes, installed_at: new Date().toISOString() },
+      allowed_tools: allowedTools === null ? null : [...allowedTools],
+    };
+    const limits = this.settings.skills;
+    const outcome = await this.store.add(userId, record, limits);
+    if (outcome === 'added') return name;
+    await this.files.remove(userId, id);
+    throw outcome === 'taken' ? taken(name) : full(limits);
+  }
+
+  private async removeLeft(userId: string): Promise<void> {
+    const { installed } = await this.store.read(userId);
+    await this.files.removeLeft(userId, new Set(installed.map(({ id }) => id)));
+  }
+}
+
+/** The virtual path, with or without the slash in front. @throws {ForbiddenException} {BadRequestException} */
+function pathOf(given: string): string {
+  try {
+    return artifactPath(given);
+  } catch (error) {
+    if (!(error instanceof ForbiddenException)) throw error;
+    throw new ForbiddenException('Access denied: the path leaves the files of the thread', { cause: error });
+  }
+}
+
+async function unpacked(archive: Archive, staging: SkillStaging) {
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  try {
+    return await answeringRefusals('the skill', () => unpackSkill(archive.fd, staging, signal));
+  } catch (error) {
+    if (error instanceof SkillRejectedError) throw new BadRequestException(error.message, { cause: error });
+    if (signal.aborted)
+      throw new DeadlineError(`unpacking took longer than ${TIMEOUT_MS / 1_000} seconds`, {
+        cause: error,
+        details: { afterMs: TIMEOUT_MS },
+      });
+    throw error;
+  }
+}
+
+const taken = (name: string): ConflictError => new ConflictError(`Skill '${name}' already exists`);
+
+const full = ({ maxInstalled, maxBytes }: SkillLimits): TooLargeError =>
+  new TooLargeError(`a user may have ${maxInstalled} skills with ${maxBytes} bytes in all`);

@@ -1,0 +1,58 @@
+import { ForbiddenError, NotFoundError, type SkillReply } from '@caribou/contracts';
+import type { Skill, SkillCatalog, SkillStore } from '@caribou/core';
+import type { SkillFiles } from '@caribou/sandbox';
+import { Inject, Injectable } from '@nestjs/common';
+import { SKILL_CATALOG, SKILL_FILES, SKILL_STORE } from '../ports.js';
+
+const MAX_SHOWN = 100;
+
+const replyOf = ({ name, description, license, category, enabled, editable }: Skill): SkillReply => ({
+  ...{ name, description, license, category, enabled, editable },
+});
+
+/** The skills of the caller; what he changes holds for him. */
+@Injectable()
+export class SkillsService {
+  constructor(
+    @Inject(SKILL_CATALOG) private readonly catalog: SkillCatalog,
+    @Inject(SKILL_STORE) private readonly store: SkillStore,
+    @Inject(SKILL_FILES) private readonly files: SkillFiles,
+  ) {}
+
+  async list(userId: string): Promise<SkillReply[]> {
+    return (await this.catalog.skillsOf(userId)).map(replyOf);
+  }
+
+  /** @throws {NotFoundError} */
+  async get(userId: string, name: string): Promise<SkillReply> {
+    return replyOf(await this.skill(userId, name));
+  }
+
+  /** @throws {NotFoundError} */
+  async switchTo(userId: string, name: string, enabled: boolean): Promise<SkillReply> {
+    const skill = await this.skill(userId, name);
+    await this.store.switchTo(userId, skill.name, enabled);
+    return this.get(userId, skill.name);
+  }
+
+  /**
+   * The record goes first: what is left of the files when this process dies is swept later.
+   *
+   * @throws {NotFoundError}
+   * @throws {ForbiddenError} for a skill that the caller did not install
+   */
+  async remove(userId: string, name: string): Promise<{ success: true; message: string }> {
+    const skill = await this.skill(userId, name);
+    if (!skill.editable)
+      throw new ForbiddenError(`Skill '${skill.name}' is not yours to delete; switch it off instead`);
+    const removed = await this.store.remove(userId, skill.name);
+    if (removed !== null) await this.files.remove(userId, removed.id);
+    return { success: true, message: `Skill '${skill.name}' deleted` };
+  }
+
+  private async skill(userId: string, name: string): Promise<Skill> {
+    const skill = (await this.catalog.skillsOf(userId)).find((one) => one.name === name);
+    if (skill === undefined) throw new NotFoundError(`Skill '${name.slice(0, MAX_SHOWN)}' not found`);
+    return skill;
+  }
+}

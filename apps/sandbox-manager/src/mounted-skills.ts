@@ -1,0 +1,13 @@
+import type { SandboxSettings, SkillViews } from '@caribou/sandbox';
+import type { UserSkillCatalog } from '@caribou/skills';
+
+/** What the boxes of a user have at /mnt/skills: the skills that are switched on when it is asked for. */
+export const mountedSkills =
+  (
+    catalog: Pick<UserSkillCatalog, 'located'>,
+    views: Pick<SkillViews, 'mount'>,
+  ): NonNullable<SandboxSettings['skills']> =>
+  async (userId) => {
+    const enabled = (await catalog.located(userId)).filter(({ skill }) => skill.enabled);
+    return views.mount(userId, enabled);
+  };

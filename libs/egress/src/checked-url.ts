@@ -1,0 +1,79 @@
+import { ForbiddenError, InvalidRequestError } from '@caribou/contracts';
+import { addressPolicy, type AddressPolicy, isReachableForOperator } from './address-policy.js';
+import { type EgressRule, isListed } from './egress-rules.js';
+import { canonicalHost, formatTarget, type Target } from './host-name.js';
+import { inTurn } from './in-turn.js';
+import { checkedAddresses, type Resolve, type SafeConnectOptions, systemResolve } from './safe-connect.js';
+
+/** What our own processes may reach. */
+export interface ReachSettings {
+  /**
+   * Hosts that the operator named, with the ports they were named for. They may lie in a private network or on this
+   * machine, but never at a link-local or metadata address. Others: public addresses, ports 80 and 443.
+   */
+  readonly open?: readonly EgressRule[];
+  /** Default: the system's resolver, two names at a time. */
+  readonly resolve?: Resolve;
+  /** Addresses of hosts that are not open. Default: public ones that are not this machine's. */
+  readonly isPublicAddress?: AddressPolicy;
+}
+
+const PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
+const RESOLVE_TIMEOUT_MS = 5_000;
+const CONNECT_TIMEOUT_MS = 10_000;
+const isOwnPublic = addressPolicy();
+/** Half of the threads that Node has. */
+const ownResolve = inTurn(systemResolve, 2);
+
+/**
+ * Where a URL leads, with the host in its canonical form.
+ *
+ * @throws {InvalidRequestError} for what is no URL of http or https, or holds a user or password
+ * @throws {ForbiddenError} for a port other than 80 and 443 that is not open
+ */
+export function targetOf(url: URL, { open = [] }: ReachSettings): Target {
+  const usual = PORTS[url.protocol];
+  if (usual === undefined) throw new InvalidRequestError('the URL must begin with http:// or https://');
+  if (url.username !== '' || url.password !== '')
+    throw new InvalidRequestError('the URL must not hold a user name or password');
+  const host = canonicalHost(url.hostname);
+  if (host === null) throw new InvalidRequestError('the URL must name a host');
+  const target = { host, port: url.port === '' ? usual : Number(url.port) };
+  if (!Object.values(PORTS).includes(target.port) && !isListed(open, target))
+    throw new ForbiddenError(`${formatTarget(target)} may not be reached: only ports 80 and 443 are open`);
+  return target;
+}
+
+/** How a target is connected to. */
+export function connectOptions(
+  target: Target,
+  { open = [], resolve = ownResolve, isPublicAddress = isOwnPublic }: ReachSettings,
+): SafeConnectOptions {
+  return {
+    resolve,
+    isAllowedAddress: isListed(open, target) ? isReachableForOperator : isPublicAddress,
+    resolveTimeoutMs: RESOLVE_TIMEOUT_MS,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+  };
+}
+
+/**
+ * The URL of a text.
+ *
+ * @throws {InvalidRequestError} when it is none
+ */
+export function parseUrl(text: string, base?: URL): URL {
+  if (!URL.canParse(text, base)) throw new InvalidRequestError('the URL is not valid; it must be absolute');
+  return new URL(text, base);
+}
+
+/**
+ * Checks that a URL may be fetched, for those who have another server fetch it: its form, and every address of its host.
+ *
+ * @throws {InvalidRequestError | ForbiddenError} when it may not
+ * @throws {UnavailableError | DeadlineError} when its host has no address, or not in time
+ */
+export async function checkUrl(url: string, settings: ReachSettings = {}): Promise<void> {
+  const target = targetOf(parseUrl(url), settings);
+  await checkedAddresses(target, connectOptions(target, settings));
+}

@@ -1,0 +1,15 @@
+import { checkUrl } from './checked-url.js';
+import { parseEgressRule } from './egress-rules.js';
+import { safeFetch } from './safe-fetch.js';
+
+/** Bytes of a page or of a provider's answer. */
+const MAX_BYTES = 5 * 1024 * 1024;
+
+/** The way out for web tools: public hosts, and those of the rules wherever they lie. Callers set the time by their signal. */
+export function webReach(rules: readonly string[]): {
+  readonly fetch: ReturnType<typeof safeFetch>;
+  readonly check: (url: string) => Promise<void>;
+} {
+  const open = rules.map(parseEgressRule);
+  return { fetch: safeFetch({ open, maxBytes: MAX_BYTES }), check: (url) => checkUrl(url, { open }) };
+}

@@ -1,0 +1,185 @@
+import type { McpConfig } from '@caribou/config';
+import { MCP_DOCUMENT, McpDocument } from '@caribou/contracts';
+import {
+  type AnyTool,
+  OUR_TOOLS,
+  type SandboxPort,
+  type SharedDocuments,
+  type ToolJournal,
+  type ToolSource,
+} from '@caribou/core';
+import type { ListedTool } from './listed-tool.js';
+import { McpServer, type ServerTimes } from './mcp-server.js';
+import { mcpTool, sessionPrefix } from './mcp-tool.js';
+import { transportOpener, type TransportParts } from './open-transport.js';
+import { type ServerSettings, serverSettings } from './server-settings.js';
+import { SessionPool } from './session-pool.js';
+import { offeredNames } from './tool-names.js';
+import { writtenServers } from './written-servers.js';
+
+export interface McpToolsParts extends TransportParts {
+  readonly config: McpConfig;
+  /** The operator's extensions_config.json. */
+  readonly file: {
+    read(): Promise<{ readonly content: Readonly<Record<string, unknown>>; readonly problem?: string }>;
+  };
+  readonly documents: SharedDocuments;
+  readonly journal: ToolJournal;
+  readonly files: Pick<SandboxPort, 'write'>;
+  /** Of servers that cannot be reached, and of the age of lists; for tests. */
+  readonly times?: Partial<ServerTimes>;
+}
+
+const REFRESH_MS = 300_000;
+const RETRY_MS = 1_000;
+const MAX_RETRY_MS = 60_000;
+
+/** The tools of the MCP servers: those of the operator's file, and those that administrators wrote over REST. */
+export interface McpTools extends ToolSource {
+  /** The servers may have changed: looks now rather than at the next run. Never rejects. */
+  refresh(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Connects to the servers of this process, and keeps to what is configured: the operator's file and the version of the
+ * document that administrators write are looked at before each run. A server that changed is connected to anew; the others
+ * do not notice.
+ */
+export function mcpTools(parts: McpToolsParts): McpTools {
+  return new ServersOfProcess(parts);
+}
+
+class ServersOfProcess implements McpTools {
+  private readonly servers = new Map<string, McpServer>();
+  private readonly sessions: SessionPool;
+  private readonly times: ServerTimes;
+  private document: McpDocument = McpDocument.parse({});
+  private version = 0;
+  private problems = '';
+  private looking: Promise<void> | undefined;
+  private nextLook: Promise<void> | undefined;
+  private closed = false;
+
+  constructor(private readonly parts: McpToolsParts) {
+    const { config, clock, times } = parts;
+    const { maxSessions, sessionIdleMs: idleMs, connectTimeoutMs, listTimeoutMs, callTimeoutMs, loadWaitMs } = config;
+    this.sessions = new SessionPool({ maxSessions, idleMs }, clock);
+    const pauses = { refreshMs: REFRESH_MS, retryMs: RETRY_MS, maxRetryMs: MAX_RETRY_MS };
+    this.times = { connectTimeoutMs, listTimeoutMs, callTimeoutMs, loadWaitMs, ...pauses, ...times };
+  }
+
+  async toolsFor(): Promise<readonly AnyTool[]> {
+    if (!this.parts.config.enabled) return [];
+    await this.refresh();
+    const servers = [...this.servers.values()];
+    const offers = await Promise.all(servers.map(async (server) => offersOf(server, await server.offered())));
+    return offeredNames(offers.flat(), OUR_TOOLS).map(([name, { of, listed }]) =>
+      mcpTool({ name, server: of, tool: listed }, { ...this.parts, ...this.live }),
+    );
+  }
+
+  /** One look at a time. Whoever asks during one waits for the next: the one under way may have read too early. */
+  refresh(): Promise<void> {
+    if (this.closed || !this.parts.config.enabled) return Promise.resolve();
+    if (this.looking === undefined) return this.beginLook();
+    this.nextLook ??= this.looking.then(() => {
+      this.nextLook = undefined;
+      return this.beginLook();
+    });
+    return this.nextLook;
+  }
+
+  private beginLook(): Promise<void> {
+    this.looking = this.look().finally(() => (this.looking = undefined));
+    return this.looking;
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    await (this.nextLook ?? this.looking);
+    await Promise.all([this.sessions.close(), ...[...this.servers.values()].map((server) => server.close())]);
+    this.servers.clear();
+  }
+
+  private get live() {
+    return { sessions: this.sessions, serverNow: (name: string): McpServer | undefined => this.servers.get(name) };
+  }
+
+  /** What cannot be read now leaves things as they are: a run does not fail for it. */
+  private async look(): Promise<void> {
+    const { file, logger } = this.parts;
+    const [{ content, problem }, isNew] = await Promise.all([file.read(), this.readDocument()]);
+    const written = writtenServers(content['mcpServers'], this.document).filter(({ enabled }) => enabled);
+    const problems = problem === undefined ? [] : [problem];
+    const settings = new Map<string, ServerSettings>();
+    for (const server of written) {
+      const parsed = serverSettings(server, this.parts.config);
+      if ('settings' in parsed) settings.set(server.name, parsed.settings);
+      else problems.push(`${server.name}: ${parsed.problem}`);
+    }
+    this.tell(problems);
+    const changed = this.apply(settings);
+    if (isNew || changed > 0) {
+      const fields = { event: 'mcp.config', version: this.version, servers: settings.size, changed };
+      logger.info(fields, 'the MCP servers as they are configured');
+    }
+  }
+
+  private async readDocument(): Promise<boolean> {
+    const { documents, logger } = this.parts;
+    try {
+      if ((await documents.version(MCP_DOCUMENT)) === this.version) return false;
+      const { version, value } = await documents.read(MCP_DOCUMENT);
+      this.document = McpDocument.parse(value ?? {});
+      this.version = version;
+      return true;
+    } catch (error) {
+      logger.warn({ event: 'mcp.config', error }, 'the MCP servers of administrators cannot be read now');
+      return false;
+    }
+  }
+
+  /** Told once, as every run looks. */
+  private tell(problems: readonly string[]): void {
+    const all = problems.join('; ');
+    if (all !== this.problems && all !== '')
+      this.parts.logger.error({ event: 'mcp.config', problems }, 'MCP servers that are left out');
+    this.problems = all;
+  }
+
+  /** How many servers are new, others, or gone. */
+  private apply(settings: ReadonlyMap<string, ServerSettings>): number {
+    if (this.closed) return 0;
+    let changed = 0;
+    for (const [name, server] of [...this.servers]) {
+      if (settings.get(name)?.fingerprint === server.settings.fingerprint && server.resets === this.document.resets)
+        continue;
+      this.servers.delete(name);
+      this.sessions.retire(sessionPrefix(name));
+      void server.close();
+      changed += settings.has(name) ? 0 : 1;
+    }
+    for (const [name, wanted] of settings) {
+      if (this.servers.has(name)) continue;
+      this.servers.set(name, this.connect(wanted));
+      changed += 1;
+    }
+    return changed;
+  }
+
+  private connect(settings: ServerSettings): McpServer {
+    const { clock, logger } = this.parts;
+    const transports = transportOpener(settings, this.parts);
+    return new McpServer(settings, { transports, times: this.times, clock, logger, resets: this.document.resets });
+  }
+}
+
+const offersOf = (server: McpServer, tools: readonly ListedTool[]) =>
+  tools.map((listed) => ({
+    server: server.settings.name,
+    tool: listed.name,
+    prefixed: server.settings.prefixed,
+    of: server,
+    listed,
+  }));

@@ -1,0 +1,55 @@
+import { McpOAuth } from '@caribou/contracts';
+import { resolvedEndpoint, toldFailure } from './resolved-endpoint.js';
+
+const variables: Readonly<Record<string, string>> = {
+  TOKEN: 'the-token',
+  URL: 'https://a.example.org/mcp',
+  SHORT: 'a',
+};
+const variable = (name: string): string | undefined => variables[name];
+
+describe(resolvedEndpoint, () => {
+  test('texts that are the name of a variable are replaced wherever they stand; others, and what is not set, are not', () => {
+    const oauth = McpOAuth.parse({
+      token_url: 'https://t',
+      client_secret: '$TOKEN',
+      extra_token_params: { a: '$SHORT' },
+    });
+    const headers = { A: '$TOKEN', B: 'Bearer $TOKEN', C: '$NONE', D: '$', E: '$1' };
+    const { endpoint, missing } = resolvedEndpoint({ kind: 'http', url: '$URL', headers, oauth }, variable);
+
+    expect(endpoint).toMatchObject({
+      url: 'https://a.example.org/mcp',
+      headers: { A: 'the-token', B: 'Bearer $TOKEN', C: '', D: '$', E: '$1' },
+      oauth: { client_secret: 'the-token', extra_token_params: { a: 'a' } },
+    });
+    expect(missing).toEqual(['NONE']);
+  });
+
+  test('of a program too', () => {
+    const stdio = {
+      kind: 'stdio',
+      command: 'x',
+      args: ['--key', '$TOKEN'],
+      env: { A: '$SHORT', B: 'literal' },
+    } as const;
+    const { endpoint, hidden } = resolvedEndpoint(stdio, variable);
+
+    expect(endpoint).toEqual({ ...stdio, args: ['--key', 'the-token'], env: { A: 'a', B: 'literal' } });
+    expect([...hidden].sort()).toEqual(['literal', 'the-token']);
+  });
+
+  test.each(['$TOKEN', '$NONE'])('a variable that holds no URL (%s) is refused without its value', (url) => {
+    expect(() => resolvedEndpoint({ kind: 'http', url, headers: {} }, variable)).toThrow('url: must be an http(s) URL');
+  });
+});
+
+describe(toldFailure, () => {
+  test('secrets are left out, of causes as well, and the text is one short line', () => {
+    const error = new Error('spawn the-token\nENOENT', { cause: new Error(`at the-token ${'x'.repeat(600)}`) });
+
+    const told = toldFailure(error, ['the-token']);
+    expect(told).toMatch(/^spawn \[secret\] ENOENT \(at \[secret\] x+$/);
+    expect(told).toHaveLength(500);
+  });
+});

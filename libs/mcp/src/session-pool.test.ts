@@ -1,0 +1,67 @@
+import type { Clock } from '@caribou/core';
+import { systemClock } from '@caribou/core';
+import { waitFor } from '@caribou/testing';
+import type { McpSession } from './mcp-session.js';
+import { SessionPool } from './session-pool.js';
+
+let nowMs = 0;
+const clock: Clock = { ...systemClock, monotonicMs: () => nowMs };
+
+class FakeSession {
+  over = false;
+  leave(): Promise<void> {
+    return this.close();
+  }
+  close(): Promise<void> {
+    this.over = true;
+    return Promise.resolve();
+  }
+}
+const opened: FakeSession[] = [];
+const open = (): Promise<McpSession> => {
+  const session = new FakeSession();
+  opened.push(session);
+  return Promise.resolve(session as unknown as McpSession);
+};
+let pool: SessionPool;
+beforeEach(() => {
+  opened.length = 0;
+  pool = new SessionPool({ maxSessions: 2, idleMs: 100 }, clock);
+});
+afterEach(() => pool.close());
+const used = (key: string) => pool.use(key, open, (session) => Promise.resolve(session));
+
+describe(SessionPool, () => {
+  test('a key keeps its session, also when two ask at once', async () => {
+    const [one, two] = await Promise.all([used('a'), used('a')]);
+    expect(one).toBe(two);
+    expect(await used('b')).not.toBe(one);
+  });
+
+  test('a session that is over, or never opened, is opened anew', async () => {
+    const fails = pool.use(
+      'a',
+      () => Promise.reject(new Error('no')),
+      () => Promise.resolve(),
+    );
+    await expect(fails).rejects.toThrow('no');
+    await used('a');
+    await opened[0]?.close();
+    await used('a');
+    expect(opened.map(({ over }) => over)).toEqual([true, false]);
+  });
+
+  test('one that is unused for long is ended, one that is used is not', async () => {
+    await used('idle');
+    let release = (): void => undefined;
+    const busy = pool.use('busy', open, () => new Promise<void>((resolve) => (release = resolve)));
+    nowMs += 101;
+    await waitFor(() => opened[0]?.over, { what: 'the idle session to end' });
+
+    expect(opened[1]?.over).toBe(false);
+    release();
+    await busy;
+    pool.retire('bu');
+    await waitFor(() => opened[1]?.over, { what: 'the retired session to end' });
+  });
+});

@@ -1,0 +1,30 @@
+import { activeSkill, type AgentMiddleware, allowedTools, type ToolCallRequest, type ToolOutcome } from '@caribou/core';
+
+const NAME = 'skill-tool-policy';
+
+/**
+ * Keeps a run to the tools that the skill it was asked to follow allows itself: the model is shown no others, and a call
+ * of another is refused.
+ */
+export function skillToolPolicy(): AgentMiddleware {
+  return {
+    name: NAME,
+    wrapModelCall(request, next, run) {
+      const names = request.tools.map(({ name }) => name);
+      const allowed = allowedTools(names, request.state, run);
+      if (allowed.length === names.length) return next(request);
+      return next({ ...request, tools: request.tools.filter(({ name }) => allowed.includes(name)) });
+    },
+    wrapToolCall(request, next, run) {
+      const { name } = request.call;
+      if (allowedTools([name], request.state, run).length === 1) return next(request);
+      run.decided(NAME, 'refused', { tool: name.slice(0, 64) });
+      return Promise.resolve(refused(request, activeSkill.read(request.state, run)?.name));
+    },
+  };
+}
+
+const refused = ({ call }: ToolCallRequest, skill = ''): ToolOutcome => ({
+  content: `Error: Tool '${call.name}' was not called: the skill '${skill}', which you were asked to follow, does not allow it.`,
+  isError: true,
+});

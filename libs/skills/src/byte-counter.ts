@@ -1,0 +1,22 @@
+import { SkillRejectedError } from './skill-rejected.js';
+
+/** Counts the bytes of several contents together, as they are read. */
+export class ByteCounter {
+  bytes = 0;
+
+  constructor(
+    private readonly maxBytes: number,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /** The same content. @throws {SkillRejectedError} once all of them are more than the limit; the signal's reason */
+  async *counted(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const chunk of content) {
+      this.signal.throwIfAborted();
+      this.bytes += chunk.byteLength;
+      if (this.bytes > this.maxBytes)
+        throw new SkillRejectedError(`the archive unpacks to more than ${this.maxBytes} bytes`);
+      yield chunk;
+    }
+  }
+}

@@ -1,0 +1,4 @@
+export { openSkillCatalog } from './open-catalog.js';
+export { SkillRejectedError } from './skill-rejected.js';
+export { unpackSkill } from './unpack-skill.js';
+export type { UserSkillCatalog } from './user-skill-catalog.js';

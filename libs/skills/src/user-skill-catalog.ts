@@ -1,0 +1,85 @@
+import type { InstalledSkill } from '@caribou/contracts';
+import { type Skill, type SkillCatalog, SKILLS_ROOT, type SkillStore, type UserSkills } from '@caribou/core';
+import type { OperatorSwitches, Switches } from './operator-switches.js';
+import type { SkillLibrary } from './skill-library.js';
+import { type FoundSkill, SKILL_FILE } from './skill-tree.js';
+
+/** Where a skill's files are. */
+export type SkillSource =
+  | { readonly kind: 'folder'; readonly directory: string; readonly fingerprint: string }
+  /** Installed by the user under this id. */
+  | { readonly kind: 'installed'; readonly id: string };
+
+/** A skill with what is needed to mount it; this part is told to nobody. */
+export interface LocatedSkill {
+  readonly skill: Skill;
+  /** Names of its directory below the mount of skills. */
+  readonly place: readonly string[];
+  readonly source: SkillSource;
+}
+
+export interface CatalogParts {
+  readonly library: Pick<SkillLibrary, 'skills'>;
+  readonly operator: Pick<OperatorSwitches, 'read'>;
+  readonly store: Pick<SkillStore, 'read'>;
+}
+
+/**
+ * The skills that a user has: those of the folder and his own. A name stands for one skill; his own has it before one of
+ * the folder that came later. A skill is on unless the user, or else the operator, switched it off.
+ */
+export class UserSkillCatalog implements SkillCatalog {
+  constructor(private readonly parts: CatalogParts) {}
+
+  async skillsOf(userId: string): Promise<readonly Skill[]> {
+    return (await this.located(userId)).map(({ skill }) => skill);
+  }
+
+  /** By name, those that are switched off included. @throws {UnavailableError} when the store does not answer */
+  async located(userId: string): Promise<readonly LocatedSkill[]> {
+    const { library, operator, store } = this.parts;
+    const [found, defaults, user] = await Promise.all([library.skills(), operator.read(), store.read(userId)]);
+    return merged(found, user, defaults);
+  }
+}
+
+function merged(found: readonly FoundSkill[], user: UserSkills, defaults: Switches): readonly LocatedSkill[] {
+  const isOn = (name: string): boolean => user.states.get(name) ?? defaults.get(name) ?? true;
+  const own = user.installed.map((skill) => ofUser(skill, isOn(skill.name)));
+  const taken = new Set(user.installed.map(({ name }) => name));
+  const shared = found
+    .filter(
+      ({ name, category, segments }) => !taken.has(name) && !(category === 'custom' && taken.has(segments[0] ?? '')),
+    )
+    .map((skill) => ofFolder(skill, isOn(skill.name)));
+  return [...own, ...shared].sort((left, right) => (left.skill.name < right.skill.name ? -1 : 1));
+}
+
+const locationOf = (place: readonly string[]): string => [SKILLS_ROOT, ...place, SKILL_FILE].join('/');
+
+function ofUser({ id, name, description, license, allowed_tools }: InstalledSkill, enabled: boolean): LocatedSkill {
+  const place = ['custom', name];
+  return {
+    skill: {
+      ...{ name, description, license, enabled, allowedTools: allowed_tools },
+      ...{ category: 'custom', location: locationOf(place), editable: true },
+    },
+    place,
+    source: { kind: 'installed', id },
+  };
+}
+
+function ofFolder(
+  { name, description, license, allowedTools, category, segments, directory, fingerprint }: FoundSkill,
+  enabled: boolean,
+): LocatedSkill {
+  const place = [category, ...segments];
+  return {
+    skill: {
+      ...{ name, description, license, enabled, allowedTools, category },
+      ...{ location: locationOf(place), editable: false },
+    },
+    place,
+    source: { kind: 'folder', directory, fingerprint },
+  };
+}

@@ -1,0 +1,81 @@
+import { type InstalledSkill, newId } from '@caribou/contracts';
+import type { SkillStore } from '@caribou/core';
+import { openStores, startRedis, type StoreFixture, type TestServer } from '@caribou/testing';
+import { redisSkills } from './skills.js';
+
+jest.setTimeout(60_000);
+
+const LIMITS = { maxInstalled: 3, maxBytes: 1_000 };
+
+let server: TestServer;
+let store: StoreFixture;
+let skills: SkillStore;
+let user: string;
+
+beforeAll(async () => {
+  server = await startRedis({ appendonly: false });
+});
+beforeEach(() => {
+  store = openStores(server.url);
+  skills = redisSkills(store.redis);
+  user = `u${newId()}`;
+});
+afterEach(() => store.close());
+afterAll(() => server.stop());
+
+const skill = (name: string, bytes = 100): InstalledSkill => ({
+  ...{ id: newId(), name, description: `Does "${name}": ünïcode.`, license: null, allowed_tools: ['bash'] },
+  ...{ bytes, installed_at: '2026-03-14T10:00:00.000Z' },
+});
+const add = (name: string, bytes?: number) => skills.add(user, skill(name, bytes), LIMITS);
+const names = async (): Promise<readonly string[]> =>
+  (await skills.read(user)).installed.map(({ name }) => name).sort();
+
+describe(redisSkills, () => {
+  test('a user without changes has none, and a record comes back as it was', async () => {
+    expect(await skills.read(user)).toEqual({ states: new Map(), installed: [] });
+    const added = skill('a-1');
+    expect(await skills.add(user, added, LIMITS)).toBe('added');
+    expect(await skills.read(user)).toEqual({ states: new Map(), installed: [added] });
+  });
+
+  test('of several at once one gets the name, and the first stays', async () => {
+    const outcomes = await Promise.all([add('a'), add('a'), add('a')]);
+    expect(outcomes.sort()).toEqual(['added', 'taken', 'taken']);
+    expect(await names()).toEqual(['a']);
+  });
+
+  test('neither more skills nor more bytes than the limits, and what is removed makes room', async () => {
+    expect([await add('a', 600), await add('b', 401), await add('b', 400), await add('c', 1)]).toEqual([
+      'added',
+      'full',
+      'added',
+      'full',
+    ]);
+    expect((await skills.remove(user, 'a'))?.name).toBe('a');
+    expect([await add('c', 600), await add('d', 0), await add('e', 0)]).toEqual(['added', 'added', 'full']);
+    for (const name of ['b', 'c', 'd']) await skills.remove(user, name);
+    expect(await add('whole', 1_000)).toBe('added');
+  });
+
+  test('switches are kept by name, and go with what is removed or installed anew', async () => {
+    await skills.switchTo(user, 'shared', false);
+    await add('a');
+    await skills.switchTo(user, 'a', false);
+    expect((await skills.read(user)).states).toEqual(new Map(Object.entries({ shared: false, a: false })));
+    await skills.remove(user, 'a');
+    expect((await skills.read(user)).states).toEqual(new Map([['shared', false]]));
+    await skills.switchTo(user, 'a', false);
+    await add('a');
+    await skills.switchTo(user, 'shared', true);
+    expect((await skills.read(user)).states).toEqual(new Map([['shared', true]]));
+  });
+
+  test('removing twice finds nothing, and another user has nothing to do with it', async () => {
+    await add('a');
+    expect(await skills.remove(`${user}x`, 'a')).toBeNull();
+    expect(await skills.read(`${user}x`)).toEqual({ states: new Map(), installed: [] });
+    expect((await skills.remove(user, 'a'))?.name).toBe('a');
+    expect(await skills.remove(user, 'a')).toBeNull();
+  });
+});

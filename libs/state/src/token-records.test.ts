@@ -1,0 +1,50 @@
+import type { TokenRecord, TokenRecords } from '@caribou/core';
+import { openStores, startRedis, type StoreFixture, type TestServer, waitFor } from '@caribou/testing';
+import { redisTokenRecords } from './token-records.js';
+
+let server: TestServer;
+let store: StoreFixture;
+let tokens: TokenRecords;
+
+beforeAll(async () => {
+  server = await startRedis({ appendonly: false });
+});
+afterAll(() => server.stop());
+beforeEach(() => {
+  store = openStores(server.url);
+  tokens = redisTokenRecords(store.redis);
+});
+afterEach(() => store.close());
+
+const record: TokenRecord = { accessToken: 'a', tokenType: 'Bearer', freshUntilMs: 5, refreshToken: 'r' };
+
+describe(redisTokenRecords, () => {
+  test('one owner at a time fetches a token, and the next one finds it', async () => {
+    expect(await tokens.read('t')).toBeNull();
+    expect(await tokens.claim('t', 'one', 60_000)).toEqual({ state: 'held', record: null });
+    expect(await tokens.claim('t', 'two', 60_000)).toEqual({ state: 'busy' });
+    expect(await tokens.settle('t', 'two', record)).toBe(false);
+    expect(await tokens.read('t')).toBeNull();
+    expect(await tokens.settle('t', 'one', record)).toBe(true);
+
+    expect(await tokens.claim('t', 'two', 60_000)).toEqual({ state: 'held', record });
+    expect(await tokens.read('t')).toEqual(record);
+  });
+
+  test('giving the lock up without a token leaves the one that stands', async () => {
+    await tokens.claim('t', 'one', 60_000);
+    await tokens.settle('t', 'one', record);
+    await tokens.claim('t', 'two', 60_000);
+
+    expect(await tokens.settle('t', 'two', null)).toBe(true);
+    expect(await tokens.claim('t', 'three', 60_000)).toEqual({ state: 'held', record });
+  });
+
+  test('a lock ends with its time, and who had it writes nothing any more', async () => {
+    await tokens.claim('t', 'one', 30);
+    await waitFor(async () => (await tokens.claim('t', 'two', 60_000)).state === 'held', { what: 'the lock to lapse' });
+
+    expect(await tokens.settle('t', 'one', record)).toBe(false);
+    expect(await tokens.settle('t', 'two', record)).toBe(true);
+  });
+});

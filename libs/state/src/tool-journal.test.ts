@@ -1,0 +1,93 @@
+import type { JournaledCall, ToolJournal } from '@caribou/core';
+import { openStores, startRedis, type StoreFixture, type TestServer, thread } from '@caribou/testing';
+import { redisToolJournal } from './tool-journal.js';
+
+let server: TestServer;
+let store: StoreFixture;
+let journal: ToolJournal;
+let call: JournaledCall;
+
+beforeAll(async () => {
+  server = await startRedis({ appendonly: false });
+});
+afterAll(() => server.stop());
+beforeEach(async () => {
+  store = openStores(server.url, { leaseMs: 60_000 });
+  journal = redisToolJournal(store.redis);
+  const key = thread();
+  await store.admit(key);
+  const { epoch } = (await store.claim(key)).lease;
+  call = { ...key, key: 'run-1:call-1', argsHash: 'a', epoch };
+});
+afterEach(() => store.close());
+
+const outcome = { content: 'done it' };
+/** The lease lapses and another runner takes the thread over. */
+async function takenOver(): Promise<JournaledCall> {
+  await store.redis.use((client) => client.del(store.redis.keys.thread(call).lease));
+  const { epoch } = (await store.claim(call)).lease;
+  return { ...call, epoch };
+}
+
+describe(redisToolJournal, () => {
+  test('a call is new once, and its outcome is kept for whoever asks later', async () => {
+    expect(await journal.start(call)).toEqual({ state: 'new' });
+    expect(await journal.start(call)).toEqual({ state: 'unknown' });
+    await journal.finish(call, outcome);
+    await journal.finish(call, { content: 'something else' });
+
+    expect(await journal.start(call)).toEqual({ state: 'done', outcome });
+    expect(await journal.start(await takenOver())).toEqual({ state: 'done', outcome });
+  });
+
+  test('after a takeover a call without an outcome is unknown for ever, whatever its maker says later', async () => {
+    await journal.start(call);
+    const next = await takenOver();
+
+    expect(await journal.start(next)).toEqual({ state: 'unknown' });
+    await expect(journal.finish(call, outcome)).rejects.toThrow('ended as unknown');
+    await expect(journal.finish(next, outcome)).rejects.toThrow('begun by another');
+    expect(await journal.start(next)).toEqual({ state: 'unknown' });
+  });
+
+  test('an outcome that comes after the lease was lost is kept as long as nobody was told otherwise', async () => {
+    await journal.start(call);
+    const next = await takenOver();
+    await journal.finish(call, outcome);
+
+    expect(await journal.start(next)).toEqual({ state: 'done', outcome });
+  });
+
+  test('who does not hold the thread enters nothing', async () => {
+    const stale = { ...call, epoch: call.epoch - 1 };
+    const before = await store.dump();
+
+    await expect(journal.start(stale)).rejects.toThrow('another epoch');
+    expect(await store.dump()).toEqual(before);
+    await takenOver();
+    await expect(journal.start(call)).rejects.toThrow('another epoch');
+  });
+
+  test('other arguments under the same key are told, and never made', async () => {
+    await journal.start(call);
+
+    expect(await journal.start({ ...call, argsHash: 'b' })).toEqual({ state: 'mismatch' });
+  });
+
+  test('an outcome over 2 MiB is refused', async () => {
+    await journal.start(call);
+
+    await expect(journal.finish(call, { content: 'x'.repeat(2 * 1024 * 1024) })).rejects.toThrow('too large');
+  });
+
+  test('entries have a deadline and go with their thread', async () => {
+    await journal.start(call);
+    const key = store.redis.keys.executionPrefix(call) + call.key;
+    expect(await store.redis.use((client) => client.pttl(key))).toBeGreaterThan(23 * 3_600_000);
+    await store.redis.use((client) => client.del(store.redis.keys.thread(call).lease));
+    await store.finish(await store.claim(call));
+    await store.threads.deleteThread(call);
+
+    expect(await store.redis.use((client) => client.exists(key))).toBe(0);
+  });
+});

@@ -1,0 +1,53 @@
+import { BugError, FencedError, TooLargeError } from '@caribou/contracts';
+import type { CallState, JournaledCall, ToolJournal, ToolOutcome } from '@caribou/core';
+import type { JournalOptions } from './execution-journal.js';
+import type { RedisConnection } from './connection.js';
+import { loadScript } from './scripts.js';
+import { parseStored } from './stored-json.js';
+
+const MAX_OUTCOME_BYTES = 2 * 1024 * 1024;
+
+const scripts = { start: loadScript('start-call'), end: loadScript('end-call') };
+
+/** What is known of tool calls with an effect outside of the thread; entries are gone with the thread. */
+export function redisToolJournal(redis: RedisConnection, { ttlMs = 24 * 3_600_000 }: JournalOptions = {}): ToolJournal {
+  const entryKey = (call: JournaledCall): string => redis.keys.executionPrefix(call) + call.key;
+  return {
+    async start(call) {
+      const { lease, executions } = redis.keys.thread(call);
+      const args = [String(call.epoch), call.key, call.argsHash, ttlMs];
+      const reply = await redis.run(scripts.start, [entryKey(call), lease, executions], args);
+      const [state, text = ''] = reply as [string, string?];
+      if (state === 'fenced') throw fenced('begun', text, call);
+      return stateOf(state, text);
+    },
+    async finish(call, outcome) {
+      const text = JSON.stringify(outcome);
+      if (Buffer.byteLength(text) > MAX_OUTCOME_BYTES) {
+        throw new TooLargeError('the outcome of a tool call is too large', {
+          details: { limitBytes: MAX_OUTCOME_BYTES },
+        });
+      }
+      const keys = [entryKey(call), redis.keys.thread(call).executions];
+      const reply = await redis.run(scripts.end, keys, [String(call.epoch), text, ttlMs]);
+      const [state, reason = ''] = reply as [string, string?];
+      if (state === 'fenced') throw fenced('ended', reason, call);
+    },
+  };
+}
+
+const fenced = (what: string, reason: string, { key }: JournaledCall): FencedError =>
+  new FencedError(`the tool call may not be ${what}: ${reason}`, { details: { key } });
+
+function stateOf(state: string, text: string): CallState {
+  switch (state) {
+    case 'new':
+    case 'unknown':
+    case 'mismatch':
+      return { state };
+    case 'done':
+      return { state: 'done', outcome: parseStored<ToolOutcome>(text) };
+    default:
+      throw new BugError(`unknown reply of the tool journal: ${state}`);
+  }
+}

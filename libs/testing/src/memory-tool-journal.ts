@@ -1,0 +1,20 @@
+import type { CallState, JournaledCall, ToolJournal } from '@caribou/core';
+
+/** A journal of tool calls in memory, with the invariants of its port but for the lease, which nobody has here. */
+export function memoryToolJournal(): ToolJournal {
+  const kept = new Map<string, { readonly argsHash: string; state: CallState }>();
+  const nameOf = ({ userId, threadId, key }: JournaledCall): string => [userId, threadId, key].join('/');
+  return {
+    start: (call) => {
+      const entry = kept.get(nameOf(call));
+      if (entry === undefined) kept.set(nameOf(call), { argsHash: call.argsHash, state: { state: 'unknown' } });
+      const known = entry?.argsHash === call.argsHash ? entry.state : ({ state: 'mismatch' } as const);
+      return Promise.resolve(entry === undefined ? { state: 'new' } : known);
+    },
+    finish: (call, outcome) => {
+      const entry = kept.get(nameOf(call));
+      if (entry !== undefined) entry.state = { state: 'done', outcome };
+      return Promise.resolve();
+    },
+  };
+}

@@ -1,0 +1,1 @@
+export { connectToolbox } from './connect-toolbox.js';

@@ -1,0 +1,1 @@
+export { webTools } from './web-tools.js';

@@ -1,0 +1,69 @@
+import type { Config, ModelConfig } from '@caribou/config';
+import { z } from 'zod';
+import { type Finding, fail, ok, reasonOf, warn } from './finding.js';
+
+const ANSWER_MS = 5_000;
+const MAX_BODY_CHARS = 1_000_000;
+const ModelList = z.object({ data: z.array(z.object({ id: z.string() })) });
+
+/** Whether each model has its key, and its endpoint answers to it; no model is called. */
+export async function checkModels({ models, problems }: Config): Promise<readonly Finding[]> {
+  if (models.length === 0) {
+    const fix = 'without one, `npm start` takes the scripted demo model, which is no AI';
+    return problems.map((problem) => warn('model', problem, fix));
+  }
+  return Promise.all(models.map(checkModel));
+}
+
+async function checkModel(model: ModelConfig): Promise<Finding> {
+  const { name, apiKey, problem, baseUrl } = model;
+  if (problem !== undefined) return fail('model', problem.split(':')[0] ?? problem, problem.split(': ')[1] ?? problem);
+  // The host alone: a URL may hold a password.
+  const what = `${name}: ${apiKey === undefined ? 'no key' : 'key set'}, ${new URL(baseUrl).host}`;
+  try {
+    const response = await fetch(`${baseUrl.replace(/\/+$/, '')}/models`, {
+      headers: headersOf(model),
+      redirect: 'manual',
+      signal: AbortSignal.timeout(ANSWER_MS),
+    });
+    return judged(response.status, what, { model: model.model, listed: await idsOf(response) });
+  } catch (error) {
+    const fix = 'check base_url, the network and the proxy';
+    return fail('model', `${what} cannot be reached (${reasonOf(error)})`, fix);
+  }
+}
+
+interface Listing {
+  readonly model: string;
+  /** Undefined when the server does not tell. */
+  readonly listed: readonly string[] | undefined;
+}
+
+function judged(status: number, what: string, { model, listed }: Listing): Finding {
+  if (status === 401 || status === 403)
+    return fail('model', `${what} refuses the key (${status})`, 'check api_key, or the variable it names');
+  if (status >= 500) return warn('model', `${what} answers ${status}`, 'look at the server of the model');
+  if (listed === undefined || listed.includes(model)) return ok('model', `${what} answers`);
+  return warn('model', `${what} answers, and does not list ${model}`, 'check the name in `model`');
+}
+
+function headersOf({ apiKey, headers }: ModelConfig): Record<string, string> {
+  const own = Object.entries(headers).map(([name, value]): [string, string] => [name, value.reveal()]);
+  return {
+    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey.reveal()}` }),
+    ...Object.fromEntries(own),
+  };
+}
+
+/** Names of the models the server has; undefined when it does not tell. */
+async function idsOf(response: Response): Promise<readonly string[] | undefined> {
+  const text = await response.text();
+  if (!response.ok || text.length > MAX_BODY_CHARS) return undefined;
+  try {
+    const parsed = ModelList.safeParse(JSON.parse(text));
+    return parsed.success ? parsed.data.data.map(({ id }) => id) : undefined;
+  } catch {
+    // It answered, and that is what was asked.
+    return undefined;
+  }
+}

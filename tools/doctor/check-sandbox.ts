@@ -1,0 +1,60 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Config } from '@caribou/config';
+import {
+  BwrapDriver,
+  DEFAULT_SANDBOX_LIMITS,
+  DockerDriver,
+  type SandboxDriver,
+  type SandboxSettings,
+} from '@caribou/sandbox';
+import { type Finding, fail, ok, warn } from './finding.js';
+import type { Surroundings } from './surroundings.js';
+
+/** Whether a box can be made and a command run in it, by trying it out as the sandbox-manager does. */
+export async function checkSandbox(config: Config, { findProgram }: Surroundings): Promise<readonly Finding[]> {
+  const { driver: wanted, image } = config.sandbox;
+  const trial = existsSync(config.homeDir) ? undefined : mkdtempSync(join(tmpdir(), 'caribou-doctor-'));
+  const settings = settingsOf(config, trial ?? config.homeDir);
+  const drivers = [new DockerDriver(settings), new BwrapDriver(settings)].filter(
+    ({ kind }) => wanted === 'auto' || kind === wanted,
+  );
+  try {
+    return await usable(drivers, { image, installs: findProgram('apt-get') !== undefined });
+  } finally {
+    if (trial !== undefined) rmSync(trial, { recursive: true, force: true });
+  }
+}
+
+interface Advice {
+  readonly image: string;
+  /** `npm start` can install bubblewrap. */
+  readonly installs: boolean;
+}
+
+async function usable(drivers: readonly SandboxDriver[], advice: Advice): Promise<readonly Finding[]> {
+  const reasons: string[] = [];
+  for (const driver of drivers) {
+    const answer = await driver.probe();
+    if (answer.ok)
+      return [...reasons.map((reason) => ok('sandbox', `not used: ${reason}`)), ok('sandbox', answer.detail)];
+    reasons.push(`${driver.kind}: ${answer.reason}`);
+  }
+  const fix = `install bubblewrap, or start Docker and \`docker build -t ${advice.image} docker/sandbox\``;
+  const missing =
+    drivers.some(({ kind }) => kind === 'bwrap') && advice.installs && /not installed|ENOENT/.test(reasons.join());
+  if (missing) return [warn('sandbox', reasons.join('; '), '`npm start` installs bubblewrap with apt-get')];
+  return [fail('sandbox', `no commands can run: ${reasons.join('; ')}`, fix)];
+}
+
+function settingsOf({ sandbox }: Config, homeDir: string): SandboxSettings {
+  const { driver, image, runtime, hostHomeDir, limits } = sandbox;
+  const { memoryBytes, cpus, pids, tmpBytes } = limits;
+  return {
+    ...{ driver, image, homeDir },
+    ...(runtime === undefined ? {} : { runtime }),
+    ...(hostHomeDir === undefined ? {} : { hostHomeDir }),
+    limits: { ...DEFAULT_SANDBOX_LIMITS, memoryBytes, cpus, pids, tmpBytes },
+  };
+}

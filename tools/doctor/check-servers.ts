@@ -1,0 +1,73 @@
+import { connectBus } from '@caribou/bus';
+import type { Config } from '@caribou/config';
+import { silentLogger } from '@caribou/core';
+import { checkRedis, createRedis } from '@caribou/state';
+import { type Finding, fail, ok, reasonOf, warn } from './finding.js';
+import { type Greeting, natsGreeting } from './nats-greeting.js';
+import type { Surroundings } from './surroundings.js';
+
+const CONNECT_MS = 5_000;
+/** A reply of the bus with its frame. */
+const LEAST_PAYLOAD_BYTES = 1024 * 1024;
+
+const isSet = (env: Surroundings['env'], name: string): boolean => (env[name]?.trim() ?? '') !== '';
+
+/** NATS: the one that NATS_URL names, else the program that `npm start` runs. */
+export async function checkNats(config: Config, surroundings: Surroundings): Promise<readonly Finding[]> {
+  if (!isSet(surroundings.env, 'NATS_URL')) return [privateServer('nats', 'nats-server', 'NATS_URL', surroundings)];
+  const url = config.nats.url.reveal();
+  const fix = 'check NATS_URL, user and password, and that nats-server runs there';
+  const greeting = await natsGreeting(url, CONNECT_MS);
+  if (greeting === 'no answer') return [fail('nats', 'no nats-server answers where NATS_URL says', fix)];
+  const bus = connectBus({ url, name: 'caribou-doctor', logger: silentLogger, streams: [] });
+  try {
+    await bus.whenConnected(AbortSignal.timeout(CONNECT_MS));
+    return greeting === 'not asked' ? [ok('nats', 'connected')] : greeted(greeting);
+  } catch (error) {
+    return [fail('nats', `the nats-server that NATS_URL names does not let us in (${reasonOf(error)})`, fix)];
+  } finally {
+    await bus.close();
+  }
+}
+
+function greeted({ version, jetstream, max_payload: maxPayload }: Greeting): readonly Finding[] {
+  const lines = [
+    jetstream
+      ? ok('nats', `connected, nats-server ${version} with JetStream`)
+      : fail(
+          'nats',
+          `nats-server ${version} has no JetStream`,
+          'start it with -js, or jetstream {} in its configuration',
+        ),
+  ];
+  if (maxPayload >= LEAST_PAYLOAD_BYTES) return lines;
+  const fix = `set max_payload to ${LEAST_PAYLOAD_BYTES} or more`;
+  return [...lines, fail('nats', `messages may have ${maxPayload} bytes only`, fix)];
+}
+
+/** Redis: the one that REDIS_URL names and its settings, else the program that `npm start` runs. */
+export async function checkRedisServer(config: Config, surroundings: Surroundings): Promise<readonly Finding[]> {
+  if (!isSet(surroundings.env, 'REDIS_URL')) return [privateServer('redis', 'redis-server', 'REDIS_URL', surroundings)];
+  const redis = createRedis({ url: config.redis.url.reveal(), commandTimeoutMs: CONNECT_MS });
+  try {
+    const found = await checkRedis(redis);
+    const fix = 'set it in redis.conf, or by CONFIG SET';
+    return [
+      ok('redis', 'connected'),
+      ...found.map(({ level, message }) => (level === 'error' ? fail : warn)('redis', message, fix)),
+    ];
+  } catch (error) {
+    const fix = 'check REDIS_URL, user and password, and that redis-server runs there';
+    return [fail('redis', `no connection to what REDIS_URL names (${reasonOf(error)})`, fix)];
+  } finally {
+    await redis.close();
+  }
+}
+
+function privateServer(topic: string, program: string, variable: string, { findProgram }: Surroundings): Finding {
+  const path = findProgram(program);
+  if (path !== undefined) return ok(topic, `\`npm start\` runs a private one: ${path}`);
+  if (findProgram('apt-get') !== undefined)
+    return warn(topic, `${program} is not installed`, '`npm start` installs it with apt-get');
+  return fail(topic, `${program} is not installed`, `install it, or name a server of yours in ${variable}`);
+}
