@@ -9,8 +9,8 @@ COPY tools/demo-model tools/demo-model
 COPY libs libs
 COPY apps apps
 COPY skills skills
-# The compiler is needed for the build alone.
-RUN node tools/build/build.mjs && rm -rf node_modules/@swc
+# The compilers are needed for the build alone.
+RUN node tools/build/product.mjs && rm -rf node_modules/@swc node_modules/esbuild node_modules/@esbuild
 
 FROM node:22-bookworm-slim
 ENV NODE_ENV=production

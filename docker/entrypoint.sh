@@ -10,4 +10,4 @@ if [ -z "${OPENAI_API_KEY:-}${OPENAI_BASE_URL:-}" ] && [ -n "${DEMO_MODEL_URL:-}
   export OPENAI_BASE_URL="$DEMO_MODEL_URL" OPENAI_API_KEY=demo OPENAI_MODEL=caribou-demo
 fi
 # The flags of the launcher's services.mjs, which says why.
-exec node --enable-source-maps --max-semi-space-size=64 "/app/dist/apps/$1/src/main.js"
+exec node --enable-source-maps --max-semi-space-size=64 "/app/dist/services/$1.js"

@@ -97,7 +97,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const all: TestService[] = [];
   const start = async (app: AppName, more: Readonly<Record<string, string>> = {}): Promise<TestService> => {
     const service = await startService({
-      entry: `dist/apps/${app}/src/main.js`,
+      entry: `dist/services/${app}.js`,
       env: { ...env, ...more },
       readyTimeoutMs: 60_000,
     });

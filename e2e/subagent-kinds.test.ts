@@ -16,7 +16,7 @@ subagents:
     reviewer:
       description: looks at what others wrote
       system_prompt: You review with a keen eye.
-      tools: [ls, read_file, task, web_fetch]
+      tools: [ls, read_file, task, no_such_tool]
       model: small
     translator:
       description: says it in another language

@@ -142,7 +142,7 @@ function servicePlan(
     ...['--enable-source-maps', '--max-semi-space-size=64'],
     ...['--expose-gc', '--require', join(dist, 'tools/bench/heap-probe.js')],
     ...flags,
-    join(dist, `apps/${name}/src/main.js`),
+    join(dist, `services/${name}.js`),
   ];
   return { name, command, env, untilReady: readyMessage };
 }

@@ -88,10 +88,8 @@ async function startServices({ fleet, signal }, env) {
 /** npm's packages, then the build: the first needs nothing, the second the first. @param {AbortSignal} signal */
 async function prepareCode(signal) {
   await installPackages({ dev: false, signal });
-  const { build } = await import('../build/build.mjs');
-  const began = Date.now();
-  const { compiled, copied, unchanged } = await build(repository);
-  return `build: ${compiled} compiled, ${copied} copied, ${unchanged} unchanged, ${Date.now() - began} ms`;
+  const { buildProduct } = await import('../build/product.mjs');
+  return await buildProduct(repository);
 }
 
 /**

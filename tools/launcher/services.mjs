@@ -28,7 +28,7 @@ export function servicePlan(name, onReady) {
   return {
     name,
     file: process.execPath,
-    args: [...nodeFlags, inRepository('dist', 'apps', name, 'src', 'main.js')],
+    args: [...nodeFlags, inRepository('dist', 'services', `${name}.js`)],
     quiet: false,
     ipc: true,
     readyTimeoutMs: serviceReadyTimeoutMs,

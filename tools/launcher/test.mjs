@@ -72,8 +72,8 @@ async function testAll(jestArgs) {
   await install();
   mkdirSync(results, { recursive: true });
   const checks = jestArgs.length === 0 ? await step('checks', runChecks) : { passed: [], failed: [] };
-  const { build } = await import('../build/build.mjs');
-  await step('build', () => build(repository));
+  const { buildProduct } = await import('../build/product.mjs');
+  await step('build', () => buildProduct(repository));
   const engine = await useDockerEngine(`${results}/dockerd.log`);
   say(`Docker engine: ${engine.state}`);
   try {

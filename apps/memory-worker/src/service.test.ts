@@ -17,7 +17,7 @@ describe.each(services)('$app as a process', ({ app, stream }) => {
 
   const start = (): Promise<TestService> =>
     startService({
-      entry: `dist/apps/${app}/src/main.js`,
+      entry: `dist/services/${app}.js`,
       env: {
         NATS_URL: nats.url,
         REDIS_URL: redis.url,

@@ -7,7 +7,7 @@ import { killed } from './server-process.js';
 const MAX_OUTPUT_CHARS = 1_000_000;
 
 export interface ServiceOptions {
-  /** Compiled main file, such as `dist/apps/gateway/src/main.js`; relative to the working directory. */
+  /** Compiled main file, such as `dist/services/gateway.js`; relative to the working directory. */
   readonly entry: string;
   /** The whole environment but PATH and HOME, which are passed on. */
   readonly env: Readonly<Record<string, string>>;

@@ -25,8 +25,8 @@ export class InfoController {
 
 @Controller()
 export class SystemController {
-  private readonly document = openApiDocument(VERSION);
-  private readonly page = docsPage(this.document);
+  /** Made when it is first asked for: that takes longer than many a start. */
+  private document: ReturnType<typeof openApiDocument> | undefined;
 
   constructor(
     private readonly readiness: ReadinessCheck,
@@ -35,14 +35,14 @@ export class SystemController {
 
   @Route(systemRoutes.openapi)
   openApi() {
-    return this.document;
+    return this.described();
   }
 
   @Route(systemRoutes.docs)
   @Header('content-type', 'text/html; charset=utf-8')
   @Header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
   docs() {
-    return this.page;
+    return docsPage(this.described());
   }
 
   @Route(systemRoutes.health)
@@ -60,5 +60,9 @@ export class SystemController {
   @Route(systemRoutes.metrics)
   async figures(@Res() reply: FastifyReply) {
     await reply.type(this.metrics.contentType).send(await this.metrics.text());
+  }
+
+  private described() {
+    return (this.document ??= openApiDocument(VERSION));
   }
 }

@@ -1,0 +1,74 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+
+/**
+ * Bundles each service of `dist/` with the packages it uses into one file, `dist/services/<app>.js`: a service is up in
+ * about half the time when Node has one file to read instead of two thousand.
+ */
+
+export const services = ['gateway', 'agent-runner', 'sandbox-manager', 'memory-worker', 'subagent-pool'];
+
+/** Packages that look for files of their own beside them, hold data alone, or are native. */
+const leftOutside = ['dockerode', 'pino', 'gpt-tokenizer', 'gpt-tokenizer/*'];
+
+/** Packages that NestJS asks for only when their feature is used; none is installed. */
+const notInstalled = [
+  ...['@nestjs/websockets', '@nestjs/websockets/*', '@nestjs/platform-express', '@nestjs/platform-socket.io'],
+  ...[
+    '@fastify/static',
+    '@fastify/view',
+    '@grpc/grpc-js',
+    '@grpc/proto-loader',
+    'class-transformer',
+    'class-validator',
+  ],
+  ...['amqp-connection-manager', 'amqplib', 'kafkajs', 'mqtt'],
+];
+
+/**
+ * @param {string} root absolute path of the repository, whose `dist/` is up to date
+ * @returns {Promise<void>}
+ * @throws {Error} when a service cannot be bundled; the message names the file
+ */
+export async function bundle(root) {
+  const esbuild = await import('esbuild');
+  const folder = join(root, 'dist', 'services');
+  await mkdir(folder, { recursive: true });
+  const { outputFiles } = await esbuild.build({
+    entryPoints: Object.fromEntries(services.map((app) => [app, join(root, 'dist', 'apps', app, 'src', 'main.js')])),
+    outdir: folder,
+    bundle: true,
+    write: false,
+    platform: 'node',
+    target: 'node20',
+    format: 'cjs',
+    minifyWhitespace: true,
+    legalComments: 'none',
+    sourcemap: 'linked',
+    sourcesContent: false,
+    external: [...leftOutside, ...notInstalled],
+    logLevel: 'error',
+    plugins: [placed(folder)],
+  });
+  for (const { path, contents } of outputFiles) {
+    await writeFile(`${path}.${process.pid}`, contents);
+    await rename(`${path}.${process.pid}`, path);
+  }
+}
+
+/**
+ * Files beside a module (Lua scripts, the conversion process) are found where they are in `dist/`, seen from the bundle.
+ *
+ * @param {string} folder of the bundles
+ * @returns {import('esbuild').Plugin}
+ */
+const placed = (folder) => ({
+  name: 'placed',
+  setup: (build) => {
+    build.onLoad({ filter: /\/dist\/(apps|libs)\/.*\.js$/ }, async ({ path }) => {
+      const code = await readFile(path, 'utf8');
+      const there = `require("node:path").join(__dirname, ${JSON.stringify(relative(folder, dirname(path)))})`;
+      return { contents: code.replace(/\b__dirname\b/g, () => there), loader: 'js' };
+    });
+  },
+});

@@ -1,0 +1,49 @@
+import { readdir, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from './build.mjs';
+import { bundle } from './bundle.mjs';
+
+/**
+ * Brings all of `dist/` up to date: every file path for path, then a bundle per service when something in it changed.
+ *
+ * @param {string} root absolute path of the repository
+ * @returns {Promise<string>} what was done, in words
+ * @throws {Error} when a file does not compile or a service cannot be bundled; the message names it
+ */
+export async function buildProduct(root) {
+  const began = Date.now();
+  const { compiled, copied, unchanged, removed } = await build(root);
+  const stamp = join(root, 'dist', 'services', '.bundled');
+  const stale = removed > 0 || (await changedAt(stamp)) <= (await newestInput(root));
+  if (stale) {
+    await bundle(root);
+    await writeFile(stamp, '');
+  }
+  const counts = `${compiled} compiled, ${copied} copied, ${unchanged} unchanged, ${removed} removed`;
+  return `build: ${counts}, services ${stale ? 'bundled' : 'unchanged'}, ${Date.now() - began} ms`;
+}
+
+/** When the newest file that goes into a bundle was changed, in ms since 1970. @param {string} root */
+async function newestInput(root) {
+  const paths = [join(root, 'package-lock.json'), fileURLToPath(new URL('bundle.mjs', import.meta.url))];
+  for (const folder of ['apps', 'libs']) {
+    const below = join(root, 'dist', folder);
+    const entries = await readdir(below, { recursive: true });
+    paths.push(...entries.filter((path) => path.endsWith('.js')).map((path) => join(below, path)));
+  }
+  return Math.max(...(await Promise.all(paths.map(changedAt))));
+}
+
+/** @param {string} path @returns {Promise<number>} 0 for a file that is not there */
+const changedAt = (path) =>
+  stat(path).then(
+    ({ mtimeMs }) => mtimeMs,
+    (/** @type {NodeJS.ErrnoException} */ error) => {
+      if (error.code === 'ENOENT') return 0;
+      throw error;
+    },
+  );
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  process.stdout.write(`${await buildProduct(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))}\n`);
