@@ -2,6 +2,7 @@ import {
   ConflictError,
   FencedError,
   managerSubject,
+  NotFoundError,
   SandboxAcquire,
   SandboxCancel,
   SandboxExec,
@@ -57,7 +58,7 @@ describe('remote sandbox', () => {
         },
       });
     };
-    serve(SandboxAcquire.name, () => boxOf(holder ?? id), 'managers');
+    serve(SandboxAcquire.name, handlers['acquire'] ?? (() => boxOf(holder ?? id)), 'managers');
     for (const contract of [SandboxExec, SandboxRead, SandboxWrite, SandboxCancel, SandboxRelease]) {
       const handle = handlers[contract.name];
       if (handle !== undefined) serve(managerSubject(id, contract), handle);
@@ -83,6 +84,7 @@ describe('remote sandbox', () => {
       isManagerAlive: async (id) => alive.has(id),
       logger: silentLogger,
       lookMs: 50,
+      acquireMs: 300,
     });
   });
 
@@ -121,6 +123,29 @@ describe('remote sandbox', () => {
       sandbox_id: 'box-m1',
       key: 'run:call',
     });
+  });
+
+  test('a sandbox asked of a manager that dies over it is asked of another', async () => {
+    let asked = false;
+    const dying = await manager('m1', { acquire: () => ((asked = true), forever()) });
+    const executed = sandbox.exec(scope, request, new AbortController().signal);
+    await waitFor(() => asked, { what: 'the first request' });
+    await manager('m2', { exec: () => done });
+    await dies('m1', dying);
+    expect(await executed).toMatchObject({ outcome: 'done' });
+    expect(sandbox.binding(scope)).toMatchObject({ sandbox_id: 'box-m2' });
+  });
+
+  test('a manager that was named before it has made room for the thread is asked again', async () => {
+    let asked = 0;
+    const exec = () => {
+      asked += 1;
+      if (asked < 3) throw new NotFoundError('not here', { details: { resource: 'sandbox', id: 'box-m1' } });
+      return done;
+    };
+    await manager('m1', { exec });
+    expect(await sandbox.exec(scope, request, new AbortController().signal)).toMatchObject({ outcome: 'done' });
+    expect(asked).toBe(3);
   });
 
   test('the hash is that of what the model decided: same command same hash, another command another', async () => {

@@ -26,6 +26,8 @@ export interface RemoteSandboxOptions {
   readonly logger: Logger;
   /** How often a waiting call looks at the manager's lease; default 2 s. */
   readonly lookMs?: number;
+  /** How long one request for a sandbox is waited for; milliseconds, default 5,000. */
+  readonly acquireMs?: number;
   readonly clock?: Clock;
 }
 
@@ -37,8 +39,8 @@ const RELEASE_TIMEOUT_MS = 5_000;
  * makes asking again safe, and what a lost manager had started answers `unknown`.
  */
 export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort {
-  const { rpc, outputs, isManagerAlive, logger, lookMs = 2_000, clock = systemClock } = options;
-  const calls = new ManagerCalls({ rpc, isManagerAlive, logger, clock, lookMs });
+  const { rpc, outputs, isManagerAlive, logger, lookMs = 2_000, acquireMs = 5_000, clock = systemClock } = options;
+  const calls = new ManagerCalls({ rpc, isManagerAlive, logger, clock, lookMs, acquireMs });
   const commands = new CommandsInFlight((job) => cancelCommand({ rpc, logger, calls }, job));
   return {
     exec: async (scope, { key, command, timeoutMs, maxOutputBytes, audit, onOutput }, signal) => {

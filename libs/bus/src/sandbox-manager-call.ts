@@ -19,6 +19,11 @@ export interface ManagerCallOptions {
   readonly clock: Clock;
   /** How often a wait looks at the manager's lease; milliseconds. */
   readonly lookMs: number;
+  /**
+   * So long one request for a sandbox is waited for, in milliseconds. Any manager may have taken it, so nobody can be
+   * watched, and one that has died since never answers; asked again, whoever is there takes over or names the one at it.
+   */
+  readonly acquireMs: number;
 }
 
 /** One reply is waited for this long; then the same key is asked again, which attaches to what runs. */
@@ -98,12 +103,26 @@ export class ManagerCalls {
   }
 
   private async acquire(scope: SandboxScope, signal: AbortSignal): Promise<HeldSandbox> {
-    const reply = await this.options.rpc.call({ contract: SandboxAcquire }, scopeFields(scope), { signal });
+    const reply = await this.acquired(scope, signal);
     const sandbox = { sandboxId: reply.sandbox_id, managerId: reply.manager_id, driver: reply.driver };
     this.held.set(bindingKey(scope), sandbox);
     const oldest = this.held.keys().next();
     if (this.held.size > MAX_BINDINGS && oldest.done !== true) this.held.delete(oldest.value);
     return sandbox;
+  }
+
+  /** @throws {DeadlineError} after the contract's time */
+  private async acquired(scope: SandboxScope, signal: AbortSignal): Promise<z.output<typeof SandboxAcquire.reply>> {
+    const { rpc, clock, acquireMs } = this.options;
+    const deadline = clock.monotonicMs() + SandboxAcquire.timeoutMs;
+    for (;;) {
+      const timeoutMs = Math.max(1, Math.min(acquireMs, deadline - clock.monotonicMs()));
+      try {
+        return await rpc.call({ contract: SandboxAcquire }, scopeFields(scope), { signal, timeoutMs });
+      } catch (cause) {
+        if (!(cause instanceof DeadlineError) || clock.monotonicMs() >= deadline) throw cause;
+      }
+    }
   }
 
   private async askOnce<Request extends z.ZodType, Reply extends z.ZodType>(
@@ -171,6 +190,8 @@ function nextStep(
 ): 'wait' | 'rebind' | 'ask-again' | 'give-up' {
   if (isAway(cause)) return 'wait';
   if (isStale(cause) && attempt.wasCached) return 'rebind';
+  // Named by another manager before it has made room for the thread.
+  if (cause instanceof NotFoundError && cause.details['resource'] === 'sandbox') return 'wait';
   return cause instanceof DeadlineError && attempt.tookMs >= ATTACH_MS ? 'ask-again' : 'give-up';
 }
 
