@@ -278,7 +278,7 @@ test('two workers and 200 threads, killed at random: everything is remembered on
     for (let word = left.pop(); word !== undefined; word = left.pop()) {
       const threadId = await stack.client().newThread();
       threads.push(threadId);
-      await say(threadId, `Remember: ${word}.\nmemory-wait:1500`);
+      await say(threadId, `Remember: ${word}.\nmemory-wait:500`);
     }
   });
   const marks = new Map<string, number>();
@@ -298,7 +298,7 @@ test('two workers and 200 threads, killed at random: everything is remembered on
       const { due } = await memories.status(USER);
       if (left.length === 0 && due === 0 && threads.length === THREADS) return true;
       const victim = workers[Math.floor(Math.random() * workers.length)];
-      if (victim !== undefined && kills < 25) {
+      if (victim !== undefined && kills < 10) {
         kills += 1;
         workers = workers.filter((worker) => worker !== victim);
         await victim.kill9();

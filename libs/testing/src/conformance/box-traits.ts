@@ -10,6 +10,8 @@ export interface BoxTraits {
   readonly kernelLogAttempts: readonly string[];
   /** Whether the machine sees a FIFO that a command makes among the files of its thread. */
   readonly showsFifos: boolean;
+  /** Files that are many here: more than any list gives, and made by one command within its time. */
+  readonly manyFiles: number;
 }
 
 const noCapabilities = (...sets: string[]): string[] => sets.map((set) => `${set}:0000000000000000`);
@@ -30,6 +32,7 @@ export const ON_MACHINE_KERNEL: BoxTraits = {
   systemAttempts: ['unshare -U true', ...anywhere, 'mknod /tmp/n b 8 0'],
   kernelLogAttempts: ['dmesg'],
   showsFifos: true,
+  manyFiles: 10_000,
 };
 
 /** A device of the machine that a node in the box's own memory names; gVisor lets one be made, and knows no such device. */
@@ -46,4 +49,5 @@ export const ON_GVISOR: BoxTraits = {
   systemAttempts: [...anywhere, deviceBehindNode].flatMap((attempt) => [attempt, `unshare -U sh -c '${attempt}'`]),
   kernelLogAttempts: ['dmesg | head -n 1 | grep -v gVisor', `dmesg | grep -F ${release()}`],
   showsFifos: false,
+  manyFiles: 2_000,
 };
