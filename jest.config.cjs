@@ -15,10 +15,19 @@ const swcForJsx = {
   },
 };
 
+/**
+ * What @caribou/testing hands on is loaded when a test first uses it: all of it together loads all other libs, which costs
+ * each test file over a second.
+ */
+const testingIndex = '/libs/testing/src/index\\.ts$';
+const handedOn = readFileSync(join(__dirname, 'libs/testing/src/index.ts'), 'utf8').matchAll(/ from '([^']+)'/g);
+const swcForTesting = { ...swc, module: { ...swc.module, lazy: [...handedOn].map(([, path]) => path) } };
+
 const shared = {
   testEnvironment: 'node',
   transform: {
     '^.+\\.tsx$': ['@swc/jest', { ...swcForJsx, swcrc: false }],
+    [testingIndex]: ['@swc/jest', { ...swcForTesting, swcrc: false }],
     '^.+\\.ts$': ['@swc/jest', { ...swc, swcrc: false }],
     // Custom middlewares are ES modules.
     '/examples/.+\\.mjs$': ['@swc/jest', { module: swc.module, swcrc: false }],
