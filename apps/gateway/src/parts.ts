@@ -55,7 +55,6 @@ export interface SkillParts {
 export interface SignInParts {
   readonly accounts: AccountStore;
   readonly attempts: AttemptStore;
-  readonly passwords: Passwords;
 }
 
 /** What the gateway stands on. */
@@ -71,6 +70,7 @@ export interface GatewayParts {
   readonly chains: ChainCatalog;
   readonly skills: SkillParts;
   readonly signIn: SignInParts;
+  readonly passwords: Passwords;
   readonly documents: SharedDocuments;
   readonly extensions: ExtensionsFile;
   readonly settings: GatewaySettings;
@@ -95,7 +95,7 @@ export const partsAsProviders = (parts: GatewayParts): Provider[] => [
   { provide: SKILL_STORE, useValue: parts.skills.store },
   { provide: ACCOUNTS, useValue: parts.signIn.accounts },
   { provide: ATTEMPTS, useValue: parts.signIn.attempts },
-  { provide: PASSWORDS, useValue: parts.signIn.passwords },
+  { provide: PASSWORDS, useValue: parts.passwords },
   { provide: DOCUMENTS, useValue: parts.documents },
   { provide: EXTENSIONS_FILE, useValue: parts.extensions },
   { provide: SETTINGS, useValue: parts.settings },

@@ -7,6 +7,7 @@ import { DEFAULT_USER_ID, httpRoutes } from '@caribou/contracts';
 import { silentLogger } from '@caribou/core';
 import { startNats, startRedis, type TestServer } from '@caribou/testing';
 import { parseCookie } from 'cookie';
+import { scryptPasswords } from './auth/passwords.js';
 import { type OpenGateway, openGateway } from './open-gateway.js';
 
 jest.setTimeout(60_000);
@@ -33,7 +34,9 @@ beforeAll(async () => {
     ...{ NATS_URL: nats.url, REDIS_URL: redis.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' },
     ...{ CARIBOU_API_KEYS: 'robot-key-1:robot', CARIBOU_ALLOW_UNAUTHENTICATED: '1' },
   };
-  const open = () => openGateway(loadConfig(env, folder), silentLogger);
+  // The cost of a real one stands in passwords.test.ts.
+  const passwords = scryptPasswords({ cost: { logN: 10, r: 8, p: 1 } });
+  const open = () => openGateway(loadConfig(env, folder), silentLogger, { passwords });
   gateways = [await open(), await open()];
 });
 afterAll(async () => {
@@ -306,14 +309,14 @@ describe('sign-in', () => {
   });
 
   test('a store that is away is no reason to send people to the sign-in page: 503', async () => {
-    const browser = await ann();
+    const [browser, leaving] = [await ann(), await ann()];
     servers[1]?.pause();
     try {
       const answers = await Promise.all([
         me(browser),
         signIn(ANN.email, ANN.password),
         ask('GET', 'v1/auth/setup-status'),
-        ask('POST', 'v1/auth/logout', { headers: browser }),
+        ask('POST', 'v1/auth/logout', { headers: leaving }),
       ]);
       expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
       expect(answers[3]?.setCookies).toEqual([]);

@@ -2,11 +2,17 @@ import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { BugError, RateLimitedError } from '@caribou/contracts';
 
+export interface Cost {
+  readonly logN: number;
+  readonly r: number;
+  readonly p: number;
+}
+
 /**
  * scrypt with N = 2^15, r = 8, p = 3: one of the settings that OWASP's Password Storage Cheat Sheet names as equal. A
  * password costs a third of a second of one processor and 32 MiB.
  */
-const COST = { logN: 15, r: 8, p: 3 };
+const COST: Cost = { logN: 15, r: 8, p: 3 };
 const SALT_BYTES = 16;
 const KEY_BYTES = 32;
 /** Each holds a thread of the four that Node has for files and names of hosts, too. */
@@ -23,18 +29,18 @@ export interface Passwords {
 }
 
 /** Both throw RateLimitedError when too many wait already. */
-export function scryptPasswords({ atOnce = AT_ONCE, maxWaiting = MAX_WAITING } = {}): Passwords {
+export function scryptPasswords({ atOnce = AT_ONCE, maxWaiting = MAX_WAITING, cost: own = COST } = {}): Passwords {
   const enter = gate(atOnce, maxWaiting);
-  const keyOf = (password: string, { logN, r, p }: typeof COST, salt: Buffer): Promise<Buffer> =>
+  const keyOf = (password: string, { logN, r, p }: Cost, salt: Buffer): Promise<Buffer> =>
     // The same letters may be typed as one or as two code points.
     enter(() =>
       derive(password.normalize('NFKC'), salt, KEY_BYTES, { N: 2 ** logN, r, p, maxmem: 256 * r * 2 ** logN }),
     );
-  const nobody = recordOf(randomBytes(SALT_BYTES), randomBytes(KEY_BYTES));
+  const nobody = recordOf(own, randomBytes(SALT_BYTES), randomBytes(KEY_BYTES));
   return {
     hash: async (password) => {
       const salt = randomBytes(SALT_BYTES);
-      return recordOf(salt, await keyOf(password, COST, salt));
+      return recordOf(own, salt, await keyOf(password, own, salt));
     },
     matches: async (password, record) => {
       const { cost, salt, key } = parseRecord(record ?? nobody);
@@ -43,8 +49,8 @@ export function scryptPasswords({ atOnce = AT_ONCE, maxWaiting = MAX_WAITING } =
   };
 }
 
-const recordOf = (salt: Buffer, key: Buffer): string =>
-  `scrypt$${COST.logN}$${COST.r}$${COST.p}$${salt.toString('base64url')}$${key.toString('base64url')}`;
+const recordOf = ({ logN, r, p }: Cost, salt: Buffer, key: Buffer): string =>
+  `scrypt$${logN}$${r}$${p}$${salt.toString('base64url')}$${key.toString('base64url')}`;
 
 const RECORD = /^scrypt\$(1[0-9]|20)\$(\d{1,2})\$(\d{1,2})\$([\w-]{22})\$([\w-]{43})$/;
 
