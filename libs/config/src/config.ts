@@ -40,7 +40,7 @@ export interface ApiKey {
 }
 
 export interface HttpConfig {
-  /** Loopback unless people sign in, there are API keys, or `allowUnauthenticated` is set. */
+  /** Loopback unless there are API keys or `allowUnauthenticated` is set, or people sign in and another one was named. */
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;

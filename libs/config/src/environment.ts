@@ -52,9 +52,9 @@ export function readEnvironment(reading: Reading, signIn: boolean): EnvironmentS
 function readHttp(reading: Reading, signIn: boolean): HttpConfig {
   const apiKeys = readApiKeys(reading);
   const allowUnauthenticated = flagOf(reading, 'CARIBOU_ALLOW_UNAUTHENTICATED') ?? false;
-  const open = signIn || apiKeys.length > 0 || allowUnauthenticated;
+  const open = apiKeys.length > 0 || allowUnauthenticated;
   return {
-    host: hostOf(reading, open),
+    host: hostOf(reading, { open, signIn }),
     port: portOf(reading, 'PORT') ?? 2026,
     apiKeys,
     allowUnauthenticated,
@@ -63,10 +63,14 @@ function readHttp(reading: Reading, signIn: boolean): HttpConfig {
   };
 }
 
-/** A server without authentication stays on loopback whatever HOST says; shells also set HOST to the machine's name. */
-function hostOf({ env, findings }: Reading, open: boolean): string {
+/**
+ * A server without authentication stays on loopback whatever HOST says; shells also set HOST to the machine's name. One
+ * where people sign in leaves it only when HOST says so: until there is an administrator, whoever comes first is.
+ */
+function hostOf({ env, findings }: Reading, { open, signIn }: { open: boolean; signIn: boolean }): string {
   const host = variable(env, 'HOST');
   if (open) return host ?? '0.0.0.0';
+  if (signIn) return host ?? LOOPBACK;
   if (host === undefined || host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host))
     return host ?? LOOPBACK;
   findings.warnings.push(

@@ -1,10 +1,8 @@
 export type {
-  Account,
   AccountStore,
   ChangeOutcome,
   CreateOutcome,
   NewSession,
-  SessionHolder,
   SessionKey,
   StoredAccount,
 } from './account-store.js';

@@ -25,7 +25,10 @@ const sessionArgs = ({ digest, ttlMs, remembered }: NewSession) => [digest, ttlM
 /** Accounts: a hash each and one of all e-mails; the sessions of one account in a hash. */
 export function redisAccounts(redis: RedisConnection): AccountStore {
   const { accounts } = redis.keys;
-  const keysOf = (userId: string): string[] => Object.values(redis.keys.account(userId));
+  const keysOf = (userId: string): string[] => {
+    const { record, sessions } = redis.keys.account(userId);
+    return [record, sessions];
+  };
   const byId = async (userId: string): Promise<StoredAccount | null> => {
     const { record } = redis.keys.account(userId);
     const [email, admin, password] = await redis.use((client) => client.hmget(record, 'email', 'admin', 'password'));

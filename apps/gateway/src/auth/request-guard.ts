@@ -1,6 +1,7 @@
 import { DEFAULT_USER_ID, ForbiddenError, UnauthenticatedError } from '@caribou/contracts';
 import type { HttpConfig } from '@caribou/config';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
+import type { Authenticate } from './authenticate.js';
 import { keyOf, keyRing } from './api-keys.js';
 import { isLoopbackHost, isPlainHost, originRule } from './origins.js';
 import { byPerson, type People } from './person-guard.js';
@@ -19,17 +20,6 @@ const publicRoutes: ReadonlySet<string> = new Set([
 ]);
 
 type GuardConfig = Pick<HttpConfig, 'apiKeys' | 'allowUnauthenticated' | 'corsOrigins'>;
-
-/** A request at the door. */
-export interface Entry {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
-  /** Whether its route is on the public list. */
-  readonly open: boolean;
-}
-
-/** Sets the principal, or throws; a route on the public list may go without. */
-export type Authenticate = (entry: Entry) => void | Promise<void>;
 
 /**
  * Lets every request in or refuses it, before its body is read. The decision is on the matched route, not on the
