@@ -81,7 +81,7 @@ describe(redisAccounts, () => {
     for (let count = 0; count < 52; count += 1) all.push(await opened({ ttlMs: 60_000 + count }));
     const held = await Promise.all(all.map(holds));
     expect(held.filter(Boolean)).toHaveLength(50);
-    expect(held.at(-1)).toBe(true);
+    expect(held.lastIndexOf(false)).toBeLessThan(25);
   });
 
   test('a password that was changed opens no session, and all earlier ones are over', async () => {
@@ -96,6 +96,7 @@ describe(redisAccounts, () => {
     expect(await accounts.byEmail(ann.email)).toBeNull();
     expect(await accounts.byEmail('ann@b.example')).toEqual({ ...ann, email: 'ann@b.example', password: 'p-2' });
     expect(await accounts.changePassword(change)).toBe('stale');
+    expect(await create({ ...bob, email: ann.email })).toBe('created');
     expect(await accounts.openSession(session({ userId: 'nobody' }), '')).toBe(false);
   });
 

@@ -44,6 +44,12 @@ describe(redisAttempts, () => {
     expect(waits).toEqual([false, false, true]);
   });
 
+  test('a window begins with its first attempt, and no later one prolongs it', async () => {
+    for (const windowMs of [10_000, 60_000]) await attempts.count([account('ann')], windowMs);
+    const wait = await attempts.count([account('ann')], 60_000);
+    expect([wait > 0, wait <= 10_000]).toEqual([true, true]);
+  });
+
   test('a window ends with its time, also when an attempt in it was given back', async () => {
     for (let count = 0; count < 2; count += 1) await attempts.count([account('ann')], 40);
     await attempts.giveBack([account('ann')]);
