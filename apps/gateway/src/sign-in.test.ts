@@ -97,7 +97,9 @@ describe('sign-in', () => {
     expect(codeOf(await setUp(0))).toEqual([409, 'system_already_initialized']);
     expect((await ask('GET', 'v1/auth/setup-status', { gateway: 1 })).body['needs_setup']).toBe(false);
 
-    const browser = browserOf(both.find(({ status }) => status === 201) as Asked);
+    const first = browserOf(both.find(({ status }) => status === 201) as Asked);
+    expect((await me(first)).body['id']).toBe(DEFAULT_USER_ID);
+    const browser = browserOf(await signIn(ANN.email, ANN.password));
     expect((await me(browser, 1)).body).toEqual({
       ...{
         id: DEFAULT_USER_ID,

@@ -3,6 +3,7 @@ export type {
   ChangeOutcome,
   CreateOutcome,
   NewSession,
+  SessionHolder,
   SessionKey,
   StoredAccount,
 } from './account-store.js';

@@ -23,6 +23,8 @@ export class SessionWatch {
   }
 
   add(response: ServerResponse, session: SessionKey): void {
+    // The client may have left while the session was looked up: no further event would tell.
+    if (response.destroyed) return;
     this.open.set(response, session);
     response.once('close', () => this.open.delete(response));
   }
