@@ -36,6 +36,7 @@ const vendorDoors = [
   { packages: ['pino', 'prom-client', '@opentelemetry/'], doors: ['libs/observability'] },
   { packages: ['rxjs', 'fastify', '@nestjs/', '@fastify/'], doors: ['libs/nest', 'apps'] },
   { packages: ['@modelcontextprotocol/'], doors: ['libs/mcp'] },
+  { packages: ['cookie'], doors: ['apps'] },
   { packages: ['undici'], doors: ['libs/egress'] },
   { packages: ['unpdf', 'mammoth', 'turndown', 'linkedom', '@mozilla/readability'], doors: ['libs/documents'] },
   { packages: ['htmlparser2'], doors: ['libs/web'] },

@@ -29,15 +29,28 @@ function told({ warnings, notices, models }: Config): readonly Finding[] {
   ];
 }
 
-function access({ http }: Config): readonly Finding[] {
+const isLoopback = (host: string): boolean => /^(127\.|localhost$|::1$)/.test(host);
+
+function access({ http, auth }: Config): readonly Finding[] {
   const { apiKeys, host } = http;
+  if (auth.enabled) return [signIn({ http, auth })];
   if (apiKeys.length > 0) return [ok('access', `${apiKeys.length} API keys, on ${host}`)];
-  if (/^(127\.|localhost$|::1$)/.test(host)) return [ok('access', `no sign-in, on ${host} only`)];
+  if (isLoopback(host)) return [ok('access', `no sign-in, on ${host} only`)];
   return [
     warn(
       'access',
       `no sign-in, on ${host}: who reaches the port is administrator`,
-      'set CARIBOU_API_KEYS, or let only a trusted proxy reach it',
+      'set CARIBOU_API_KEYS or auth.enabled, or let only a trusted proxy reach it',
     ),
   ];
+}
+
+function signIn({ http: { apiKeys, host }, auth }: Pick<Config, 'http' | 'auth'>): Finding {
+  const text = `people sign in, ${apiKeys.length} API keys, on ${host}`;
+  if (!auth.allowRegistration || isLoopback(host)) return ok('access', text);
+  return warn(
+    'access',
+    `${text}: who reaches the port may make an account`,
+    'set auth.local.allow_registration to false once everybody has one',
+  );
 }

@@ -55,6 +55,14 @@ describe('the configuration', () => {
     const open = await about('access', { CARIBOU_ALLOW_UNAUTHENTICATED: '1' });
     expect(open).toMatchObject([{ level: 'warn', fix: expect.stringContaining('CARIBOU_API_KEYS') }]);
   });
+
+  test('sign-in is fine, unless everybody who reaches the port may make an account', async () => {
+    const signIn = (allow: boolean, HOST: string) =>
+      about('access', { HOST, yaml: `auth: {enabled: true, local: {allow_registration: ${allow}}}` });
+    expect(levels(await signIn(false, '0.0.0.0'))).toEqual(['ok']);
+    expect(levels(await signIn(true, '127.0.0.1'))).toEqual(['ok']);
+    expect(levels(await signIn(true, '0.0.0.0'))).toEqual(['warn']);
+  });
 });
 
 describe('models', () => {

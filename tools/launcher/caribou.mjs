@@ -64,7 +64,8 @@ async function bringUp({ settings, fleet, signal }) {
   const url = urlOf(host, port);
   const running = await startServices({ settings, fleet, signal }, { ...env, ...modelEnv, PORT: String(port) });
   await tellReadiness(url, signal);
-  const facts = { url, model, home: settings.home, locked: config.http.apiKeys.length > 0, servers: servers.shown };
+  const locked = config.http.apiKeys.length > 0 || config.auth.enabled;
+  const facts = { url, model, home: settings.home, locked, servers: servers.shown };
   process.stdout.write(`${banner({ ...facts, services: running })}\n`);
 }
 

@@ -5,6 +5,7 @@ import { LauncherError, say, warn } from './terminal.mjs';
 /**
  * @typedef {object} ProductConfig the part of libs/config's Config that the launcher shows
  * @property {{ host: string, port: number, apiKeys: unknown[] }} http
+ * @property {{ enabled: boolean }} auth
  * @property {{ name: string, model: string, baseUrl: string }[]} models
  * @property {string[]} warnings
  * @property {string[]} notices

@@ -100,6 +100,39 @@ describe('access', () => {
     expect(await ask(published, { host: 'evil.example', origin: 'http://evil.example' })).toBe(403);
   });
 
+  test('with sign-in off nobody is asked: who calls is the built-in administrator, or whose key it is', async () => {
+    const asked = async (gateway: OpenGateway, url: string, headers: Record<string, string> = {}) =>
+      (await gateway.app.inject({ url: `/api/v1/auth/${url}`, headers })).json<unknown>();
+    const user = { needs_setup: false, oauth_provider: null };
+    expect(await asked(local, 'setup-status')).toEqual({ needs_setup: false, registration_enabled: false });
+    expect(await asked(local, 'providers')).toEqual({ providers: [] });
+    const cookie = { cookie: 'access_token=stale; csrf_token=x' };
+    const admin = { ...user, id: 'default', email: 'default@caribou.invalid', system_role: 'admin' };
+    expect(await asked(local, 'me', cookie)).toEqual(admin);
+    const key = { 'x-api-key': 'alice-key-1' };
+    const alice = { ...user, id: 'alice', email: 'alice@caribou.invalid', system_role: 'user' };
+    expect(await asked(locked, 'me', key)).toEqual(alice);
+
+    const account = { email: 'a@b.example', password: '12345678' };
+    const change = { current_password: '12345678', new_password: '12345678' };
+    const login = { username: account.email, password: account.password };
+    for (const [path, payload] of Object.entries({
+      initialize: account,
+      register: account,
+      'login/local': login,
+      'change-password': change,
+    })) {
+      const answer = await local.app.inject({ method: 'POST', url: `/api/v1/auth/${path}`, payload });
+      expect([answer.statusCode, answer.json()]).toEqual([
+        403,
+        { detail: { code: 'sign_in_disabled', message: expect.stringContaining('auth.enabled') as string } },
+      ]);
+    }
+    expect((await local.app.inject({ method: 'POST', url: '/api/v1/auth/logout' })).statusCode).toBe(200);
+    const search = await local.app.inject({ method: 'POST', url: '/api/threads/search', headers: cookie, payload: {} });
+    expect(search.statusCode).toBe(200);
+  });
+
   test('a local page may call and read where its run is', async () => {
     const headers = {
       origin: 'http://localhost:3000',

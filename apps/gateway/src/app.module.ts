@@ -2,6 +2,8 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { AgentsController } from './agents/agents.controller.js';
 import { ArtifactsController } from './artifacts/artifacts.controller.js';
 import { AssistantsController } from './assistants/assistants.controller.js';
+import { SignInController } from './auth/sign-in.controller.js';
+import { SignInService } from './auth/sign-in.service.js';
 import { MemoryController } from './memory/memory.controller.js';
 import { MemoryEdits } from './memory/memory-edits.js';
 import { MemoryService } from './memory/memory.service.js';
@@ -44,6 +46,7 @@ export class AppModule {
         MemoryController,
         SkillsController,
         McpController,
+        SignInController,
         InfoController,
         SystemController,
       ],
@@ -60,6 +63,7 @@ export class AppModule {
         SkillsService,
         SkillInstaller,
         McpConfigService,
+        SignInService,
         RunWatcher,
         ReadinessCheck,
       ],

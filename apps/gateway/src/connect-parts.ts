@@ -11,6 +11,8 @@ import {
   checkRedis,
   createRedis,
   type RedisConnection,
+  redisAccounts,
+  redisAttempts,
   redisConversions,
   redisEventLog,
   type RedisFinding,
@@ -24,6 +26,7 @@ import {
 import { skillFiles, userFiles } from '@caribou/sandbox';
 import { openSkillCatalog } from '@caribou/skills';
 import { chainCatalog } from './agents/chain-catalog.js';
+import { scryptPasswords } from './auth/passwords.js';
 import type { GatewayParts, SkillParts } from './parts.js';
 import type { GatewaySettings } from './ports.js';
 
@@ -39,6 +42,7 @@ export const settingsOf = ({
   chain,
   skills,
   mcp,
+  auth,
 }: Config): GatewaySettings => ({
   heartbeatMs: clocks.heartbeatMs,
   maxStreamsPerUser: quotas.maxStreamsPerUser,
@@ -51,6 +55,7 @@ export const settingsOf = ({
   memory: chain.memory,
   skills: { maxInstalled: skills.maxInstalled, maxBytes: skills.maxInstalledBytes },
   mcp,
+  auth,
   conversionLeaseMs: clocks.leaseMs,
   conversionRenewMs: clocks.renewMs,
 });
@@ -96,6 +101,8 @@ export async function connectParts(config: Config, logger: Logger): Promise<Conn
     converter: documentConverter({ maxAtOnce: config.uploads.convertAtOnce }),
     chains: chainCatalog(config, createModelCatalog(config.models, { clocks, logger })),
     skills: skillParts(config, redis, logger),
+    signIn: { accounts: redisAccounts(redis), attempts: redisAttempts(redis) },
+    passwords: scryptPasswords(),
     documents: redisSharedDocuments(redis),
     extensions: extensionsFile(config.extensionsConfigPath),
     settings: settingsOf(config),

@@ -1,5 +1,5 @@
 import cors from '@fastify/cors';
-import type { HttpConfig } from '@caribou/config';
+import type { AuthConfig, HttpConfig } from '@caribou/config';
 import { memoryRoutes } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
 import { nestLogger } from '@caribou/nest';
@@ -14,7 +14,9 @@ import {
   type FastifyServerOptions,
 } from 'fastify';
 import { originRule } from './auth/origins.js';
+import type { People } from './auth/person-guard.js';
 import { addRequestGuard } from './auth/request-guard.js';
+import { takeSignInBodies } from './auth/sign-in-bodies.js';
 import { addAccessLog } from './http/access-log.js';
 import { answerFor, ErrorFilter } from './http/error.filter.js';
 import { parseJsonBody } from './http/json-body.js';
@@ -28,14 +30,19 @@ const PREFLIGHT_SECONDS = 600;
 export interface GatewayAppOptions {
   readonly module: Type | DynamicModule;
   readonly http: HttpConfig;
+  readonly trustedProxies: AuthConfig['trustedProxies'];
+  /** Absent: people do not sign in. */
+  readonly people?: People;
   readonly logger: Logger;
 }
 
 /** The HTTP server around the module: parsing, limits, CORS, the guard and the one error wall; not yet listening. */
-export async function createGatewayApp({ module, http, logger }: GatewayAppOptions): Promise<NestFastifyApplication> {
+export async function createGatewayApp(given: GatewayAppOptions): Promise<NestFastifyApplication> {
+  const { module, http, people, trustedProxies, logger } = given;
   const options: FastifyServerOptions = {
     bodyLimit: http.bodyLimitBytes,
     forceCloseConnections: true,
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     routerOptions: { maxParamLength: MAX_PARAM_CHARS },
     frameworkErrors: (error, _request, reply: FastifyReply) => {
       const { status, detail } = answerFor(error);
@@ -49,9 +56,10 @@ export async function createGatewayApp({ module, http, logger }: GatewayAppOptio
     logger: nestLogger(logger),
   });
   takeJsonOnly(server, http.bodyLimitBytes);
+  takeSignInBodies(server);
   addAccessLog(server, logger);
   await server.register(cors, corsOptions(http));
-  addRequestGuard(server, http);
+  addRequestGuard(server, http, people);
   await takeMultipartUploads(server);
   app.useGlobalFilters(new ErrorFilter(logger));
   await app.init();

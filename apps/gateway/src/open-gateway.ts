@@ -3,6 +3,7 @@ import type { Logger } from '@caribou/core';
 import type { StopStep } from '@caribou/nest';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.js';
+import { SessionWatch } from './auth/session-watch.js';
 import { connectParts } from './connect-parts.js';
 import { createGatewayApp } from './gateway-app.js';
 import type { GatewayParts } from './parts.js';
@@ -18,10 +19,20 @@ export interface OpenGateway {
 export async function openGateway(
   config: Config,
   logger: Logger,
-  replaced: Partial<Pick<GatewayParts, 'converter'>> = {},
+  replaced: Partial<Pick<GatewayParts, 'converter' | 'passwords'>> = {},
 ): Promise<OpenGateway> {
   const parts = { ...(await connectParts(config, logger)), ...replaced };
   await parts.checkStore();
-  const app = await createGatewayApp({ module: AppModule.on(parts), http: config.http, logger });
-  return { app, stop: [{ name: 'http', run: () => app.close() }, ...parts.stop] };
+  const watch = config.auth.enabled
+    ? new SessionWatch(parts.signIn.accounts, config.clocks.heartbeatMs, logger)
+    : undefined;
+  const app = await createGatewayApp({
+    module: AppModule.on(parts),
+    http: config.http,
+    trustedProxies: config.auth.trustedProxies,
+    ...(watch === undefined ? {} : { people: { accounts: parts.signIn.accounts, watch } }),
+    logger,
+  });
+  const stopWatch = { name: 'sessions', run: async () => watch?.stop() };
+  return { app, stop: [stopWatch, { name: 'http', run: () => app.close() }, ...parts.stop] };
 }

@@ -1,5 +1,7 @@
 import type { ExtensionsFile } from '@caribou/config';
 import type {
+  AccountStore,
+  AttemptStore,
   ConversionStore,
   Logger,
   MemoryStore,
@@ -15,7 +17,10 @@ import type { Metrics, Tracing } from '@caribou/observability';
 import type { SkillFiles, UserFiles } from '@caribou/sandbox';
 import type { Provider } from '@nestjs/common';
 import type { ChainCatalog } from './agents/chain-catalog.js';
+import type { Passwords } from './auth/passwords.js';
 import {
+  ACCOUNTS,
+  ATTEMPTS,
   BUS,
   CHAINS,
   CONVERSIONS,
@@ -28,6 +33,7 @@ import {
   LOGGER,
   MEMORIES,
   METRICS,
+  PASSWORDS,
   SETTINGS,
   SKILL_CATALOG,
   SKILL_FILES,
@@ -45,6 +51,12 @@ export interface SkillParts {
   readonly files: SkillFiles;
 }
 
+/** What sign-in stands on. */
+export interface SignInParts {
+  readonly accounts: AccountStore;
+  readonly attempts: AttemptStore;
+}
+
 /** What the gateway stands on. */
 export interface GatewayParts {
   readonly store: ThreadStore;
@@ -57,6 +69,8 @@ export interface GatewayParts {
   readonly converter: DocumentConverter;
   readonly chains: ChainCatalog;
   readonly skills: SkillParts;
+  readonly signIn: SignInParts;
+  readonly passwords: Passwords;
   readonly documents: SharedDocuments;
   readonly extensions: ExtensionsFile;
   readonly settings: GatewaySettings;
@@ -79,6 +93,9 @@ export const partsAsProviders = (parts: GatewayParts): Provider[] => [
   { provide: SKILL_CATALOG, useValue: parts.skills.catalog },
   { provide: SKILL_FILES, useValue: parts.skills.files },
   { provide: SKILL_STORE, useValue: parts.skills.store },
+  { provide: ACCOUNTS, useValue: parts.signIn.accounts },
+  { provide: ATTEMPTS, useValue: parts.signIn.attempts },
+  { provide: PASSWORDS, useValue: parts.passwords },
   { provide: DOCUMENTS, useValue: parts.documents },
   { provide: EXTENSIONS_FILE, useValue: parts.extensions },
   { provide: SETTINGS, useValue: parts.settings },

@@ -1,5 +1,5 @@
 import type { Bus } from '@caribou/bus';
-import type { Config, McpConfig, ModelConfig } from '@caribou/config';
+import type { AuthConfig, Config, McpConfig, ModelConfig } from '@caribou/config';
 import type { SkillLimits } from '@caribou/core';
 
 /** Injection tokens of what connect-parts.ts builds. */
@@ -21,6 +21,9 @@ export const TRACING = Symbol('Tracing');
 export const SKILL_CATALOG = Symbol('SkillCatalog');
 export const SKILL_FILES = Symbol('SkillFiles');
 export const SKILL_STORE = Symbol('SkillStore');
+export const ACCOUNTS = Symbol('AccountStore');
+export const ATTEMPTS = Symbol('AttemptStore');
+export const PASSWORDS = Symbol('Passwords');
 export const SETTINGS = Symbol('GatewaySettings');
 
 /** What the gateway uses of the bus. */
@@ -42,6 +45,7 @@ export interface GatewaySettings {
   readonly memory: Config['chain']['memory'];
   readonly skills: SkillLimits;
   readonly mcp: McpConfig;
+  readonly auth: AuthConfig;
   readonly conversionLeaseMs: number;
   readonly conversionRenewMs: number;
 }

@@ -1,5 +1,6 @@
 import type { CommandRule } from '@caribou/contracts';
 import type { z } from 'zod';
+import type { AuthFile } from './auth-schema.js';
 import type { CamelKeys } from './camel-keys.js';
 import type { ChainConfig } from './chain-schema.js';
 import type {
@@ -27,6 +28,8 @@ export type TitleConfig = CamelKeys<z.output<typeof TitleFile>>;
 export type UploadsConfig = CamelKeys<z.output<typeof UploadsFile>>;
 /** What holds for all MCP servers. */
 export type McpConfig = CamelKeys<z.output<typeof McpFile>>;
+/** Sign-in of people. */
+export type AuthConfig = CamelKeys<Omit<z.output<typeof AuthFile>, 'local'>> & { readonly allowRegistration: boolean };
 export type LogLevelName = (typeof logLevels)[number];
 
 /** Who a key speaks for. */
@@ -37,11 +40,11 @@ export interface ApiKey {
 }
 
 export interface HttpConfig {
-  /** Loopback unless there are API keys or `allowUnauthenticated` is set. */
+  /** Loopback unless there are API keys or `allowUnauthenticated` is set, or people sign in and another one was named. */
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
-  /** Empty: authentication is off. */
+  /** Empty: programs have no keys; without sign-in of people, authentication is off. */
   readonly apiKeys: readonly ApiKey[];
   readonly allowUnauthenticated: boolean;
   /** Allowed origins; empty: any http(s) origin on localhost and 127.0.0.1. */
@@ -151,6 +154,7 @@ export interface Config {
   readonly skills: SkillsConfig;
   readonly web: WebConfig;
   readonly mcp: McpConfig;
+  readonly auth: AuthConfig;
   /** In the order of the file; the first is the default. */
   readonly models: readonly ModelConfig[];
   readonly title: TitleConfig;

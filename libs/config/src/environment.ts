@@ -29,10 +29,14 @@ interface Reading {
 const BODY_LIMIT_BYTES = 20 * 1024 * 1024;
 const LOOPBACK = '127.0.0.1';
 
-/** The settings of the environment; what is wrong is added to the findings and replaced by its default. */
-export function readEnvironment(reading: Reading): EnvironmentSettings {
+/**
+ * The settings of the environment; what is wrong is added to the findings and replaced by its default.
+ *
+ * @param signIn whether people sign in
+ */
+export function readEnvironment(reading: Reading, signIn: boolean): EnvironmentSettings {
   return {
-    http: readHttp(reading),
+    http: readHttp(reading, signIn),
     natsUrl: urlsOf(reading, 'NATS_URL', ['nats', 'tls', 'ws', 'wss']) ?? 'nats://127.0.0.1:4222',
     redisUrl: urlsOf(reading, 'REDIS_URL', ['redis', 'rediss']) ?? 'redis://127.0.0.1:6379',
     redisFsync: oneOf(reading, 'REDIS_FSYNC', ['everysec', 'always'] as const) ?? 'everysec',
@@ -45,12 +49,12 @@ export function readEnvironment(reading: Reading): EnvironmentSettings {
   };
 }
 
-function readHttp(reading: Reading): HttpConfig {
+function readHttp(reading: Reading, signIn: boolean): HttpConfig {
   const apiKeys = readApiKeys(reading);
   const allowUnauthenticated = flagOf(reading, 'CARIBOU_ALLOW_UNAUTHENTICATED') ?? false;
   const open = apiKeys.length > 0 || allowUnauthenticated;
   return {
-    host: hostOf(reading, open),
+    host: hostOf(reading, { open, signIn }),
     port: portOf(reading, 'PORT') ?? 2026,
     apiKeys,
     allowUnauthenticated,
@@ -59,14 +63,18 @@ function readHttp(reading: Reading): HttpConfig {
   };
 }
 
-/** A server without authentication stays on loopback whatever HOST says; shells also set HOST to the machine's name. */
-function hostOf({ env, findings }: Reading, open: boolean): string {
+/**
+ * A server without authentication stays on loopback whatever HOST says; shells also set HOST to the machine's name. One
+ * where people sign in leaves it only when HOST says so: until there is an administrator, whoever comes first is.
+ */
+function hostOf({ env, findings }: Reading, { open, signIn }: { open: boolean; signIn: boolean }): string {
   const host = variable(env, 'HOST');
   if (open) return host ?? '0.0.0.0';
+  if (signIn) return host ?? LOOPBACK;
   if (host === undefined || host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host))
     return host ?? LOOPBACK;
   findings.warnings.push(
-    `HOST is not a loopback address and is not used: authentication is off, so the server listens on ${LOOPBACK}; set CARIBOU_API_KEYS, or CARIBOU_ALLOW_UNAUTHENTICATED=1`,
+    `HOST is not a loopback address and is not used: authentication is off, so the server listens on ${LOOPBACK}; set CARIBOU_API_KEYS, auth.enabled in config.yaml, or CARIBOU_ALLOW_UNAUTHENTICATED=1`,
   );
   return LOOPBACK;
 }

@@ -1,5 +1,6 @@
 import { CommandRule, CommandVerdict } from '@caribou/contracts';
 import { z } from 'zod';
+import { AuthFile } from './auth-schema.js';
 import { chainSections } from './chain-schema.js';
 import { HOST_RULE } from './host-rule.js';
 import { McpFile } from './mcp-schema.js';
@@ -225,6 +226,7 @@ export const sections = {
   uploads: UploadsFile,
   skills: SkillsFile,
   mcp: McpFile,
+  auth: AuthFile,
   runner: RunnerFile,
   quotas: QuotasFile,
   clocks: ClocksFile,

@@ -26,9 +26,9 @@ const words: Readonly<Record<string, Word>> = {
   acp_agents: { missing: `hand the work to subagents.custom_agents, or ${byMcp}` },
   guardrails: { missing: 'write a middleware with wrapToolCall (docs/custom-middleware.md), or use command_rules' },
   authorization: {
-    missing: 'CARIBOU_API_KEYS tells users and admins apart; further rules stand in front of the gateway',
+    missing: 'auth and CARIBOU_API_KEYS tell users and admins apart; further rules stand in front of the gateway',
   },
-  auth: { missing: 'sign-in is by CARIBOU_API_KEYS; put another one in front of the gateway' },
+  'auth.oidc': { missing: 'people sign in with e-mail and password (docs/sign-in.md)' },
   scheduler: { missing: 'start runs from a cron job of your own over the HTTP API' },
   mcp_tasks: { missing: 'tools of MCP servers are called and awaited' },
   suggestions: { missing: 'this version proposes no further questions; remove the section' },

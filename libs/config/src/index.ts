@@ -2,6 +2,7 @@ export { camelKeys } from './camel-keys.js';
 export type { ChainConfig, ContextSize } from './chain-schema.js';
 export type {
   ApiKey,
+  AuthConfig,
   ClocksConfig,
   Config,
   HttpConfig,

@@ -83,6 +83,23 @@ describe('loadConfig without a file', () => {
     expect(loadConfig({ CARIBOU_API_KEYS: 'key-12345:bob' }, folderWith()).http.host).toBe('0.0.0.0');
   });
 
+  test('listens where HOST says when people sign in, which they do not by default', () => {
+    expect(loadConfig({}, folderWith()).auth).toMatchObject({ enabled: false, allowRegistration: false });
+    const yaml = 'auth: {enabled: true, local: {allow_registration: true}, trusted_proxies: [10.0.0.0/8, "::1"]}';
+    const config = load(yaml, { HOST: '0.0.0.0' });
+    expect(config.auth).toMatchObject({ enabled: true, allowRegistration: true, sessionMs: 86_400_000 });
+    expect([config.http.host, config.warnings]).toEqual(['0.0.0.0', []]);
+    expect(load(yaml).http.host).toBe('127.0.0.1');
+  });
+
+  test.each(['300.1.1.1', '10.0.0.0/33', '::1/129', '10.0.0.0/8/8', 'proxy.lan', '10.0.0.0/'])(
+    '%s is no proxy to trust',
+    (proxy) => {
+      const faults = faultsOf(() => load(`auth: {trusted_proxies: ["${proxy}"]}`));
+      expect(faults).toEqual([expect.stringMatching(/^auth\.trusted_proxies/)]);
+    },
+  );
+
   test('knows a collector of traces only by its variable', () => {
     const endpoint = 'http://user:secret@collector:4318/base';
     expect(loadConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, folderWith()).otlpEndpoint?.reveal()).toBe(endpoint);

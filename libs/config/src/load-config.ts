@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { AuthFile } from './auth-schema.js';
 import { camelKeys } from './camel-keys.js';
 import { type ChainConfig, chainSections } from './chain-schema.js';
-import type { Config, SandboxConfig, SkillsConfig } from './config.js';
+import type { AuthConfig, Config, SandboxConfig, SkillsConfig } from './config.js';
 import { ConfigError } from './config-error.js';
 import { toCommandRules } from './command-rules.js';
 import { type ConfigFile, readConfigFile } from './config-file.js';
@@ -60,7 +61,8 @@ export function loadConfig(env: Environment = process.env, cwd: string = process
 
 function compose({ fields, folder }: ConfigFile, reading: Reading): Config {
   const { findings } = reading;
-  const settings = readEnvironment(reading);
+  const auth = authOf(section(AuthFile, 'auth', { file: fields, reading }));
+  const settings = readEnvironment(reading, auth.enabled);
   tellExtensions(settings.extensionsConfigPath, findings);
   const { tools, file } = readTools(withOurKeys(fields, findings), { ...reading, folder });
   tellUnknown(file, findings);
@@ -86,6 +88,7 @@ function compose({ fields, folder }: ConfigFile, reading: Reading): Config {
     skills: skillsOf(section(SkillsFile, 'skills', from), folder),
     web: toWeb(section(WebFile, 'web', from), reading),
     mcp: camelKeys(section(McpFile, 'mcp', from)),
+    auth,
     models,
     title: camelKeys(checkedModel(section(TitleFile, 'title', from), 'title', { read, findings })),
     tools,
@@ -145,6 +148,11 @@ function checkedClocks(clocks: z.output<typeof ClocksFile>, { faults }: Findings
 function skillsOf({ path, ...limits }: z.output<typeof SkillsFile>, folder: string): SkillsConfig {
   return { ...camelKeys(limits), ...present({ path: path === null ? undefined : resolve(folder, path) }) };
 }
+
+const authOf = ({ local, ...settings }: z.output<typeof AuthFile>): AuthConfig => ({
+  ...camelKeys(settings),
+  allowRegistration: local.allow_registration,
+});
 
 /** The sections of the middlewares; keys of the file are kept. */
 function chainOf(from: FileReading, read: ModelsRead, folder: string): ChainConfig {

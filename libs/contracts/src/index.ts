@@ -171,6 +171,7 @@ export {
   RunCreate,
 } from './http/run-create.js';
 export { runRoutes, statelessRoutes } from './http/runs.js';
+export { type NewAccountInput, SignInFailure, signInRoutes, type UserReply } from './http/sign-in.js';
 export { type SkillInstallReply, type SkillReply, skillRoutes } from './http/skills.js';
 export { systemRoutes } from './http/system.js';
 export { type DelegatedTaskDetailReply, type DelegatedTaskReply, taskRoutes } from './http/tasks.js';

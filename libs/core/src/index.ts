@@ -1,6 +1,16 @@
+export type {
+  AccountStore,
+  ChangeOutcome,
+  CreateOutcome,
+  NewSession,
+  SessionHolder,
+  SessionKey,
+  StoredAccount,
+} from './account-store.js';
 export { activeSkill, allowedTools } from './active-skill.js';
 export { applyUpdate, isEmptyUpdate, joinUpdates } from './agent-state.js';
 export type { LoopHost, LoopOutcome, LoopPosition, TurnCommit, TurnUsage } from './agent-runtime.js';
+export type { AttemptLimit, AttemptStore } from './attempt-store.js';
 export { callOnce, unknownOutcome } from './call-once.js';
 export { type Clock, systemClock } from './clock.js';
 export type {

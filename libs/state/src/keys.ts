@@ -77,6 +77,14 @@ export interface MemoryJobKeys {
   readonly jobs: string;
 }
 
+/** The keys of one account in the order in which every script on it takes them. */
+export interface AccountKeys {
+  /** Hash: `email`, `admin`, `password`. */
+  readonly record: string;
+  /** Hash with a deadline: digest → `<opened ms>:<ends ms>:<remembered>`. */
+  readonly sessions: string;
+}
+
 export interface StoreKeys {
   thread(thread: ThreadKey): ThreadKeys;
   /** Run records and event logs are named inside scripts, by prefix and run id. */
@@ -117,6 +125,11 @@ export interface StoreKeys {
   document(name: string): string;
   /** Hash: an access token of the whole installation, `record` and `lock`. */
   token(name: string): string;
+  /** Hash: e-mail → user id, of all accounts. */
+  readonly accounts: string;
+  account(userId: string): AccountKeys;
+  /** String with a deadline: how many attempts there were. */
+  attempts(kind: string, name: string): string;
 }
 
 /** Ids are checked here once more: a ":" in one would let it name another owner's key. */
@@ -201,6 +214,12 @@ export function storeKeys(prefix: string): StoreKeys {
     memoryDead: (userId) => `${user(userId)}:memory:dead`,
     document: (name) => `${prefix}document:${strict(name)}`,
     token: (name) => `${prefix}token:${strict(name)}`,
+    accounts: `${prefix}accounts`,
+    account: (userId) => ({
+      record: `${prefix}account:${strict(userId)}`,
+      sessions: `${prefix}account:${strict(userId)}:sessions`,
+    }),
+    attempts: (kind, name) => `${prefix}attempts:${hashOf(kind, name)}`,
     managerPrefix: `${prefix}manager:`,
     manager: (managerId) => `${prefix}manager:${strict(managerId)}`,
     managerSeen: (managerId) => `${prefix}manager-seen:${strict(managerId)}`,

@@ -4,7 +4,10 @@ import type { FastifyRequest } from 'fastify';
 /** Who a request is from. */
 export interface Principal {
   readonly userId: string;
+  /** May see and change what holds for all users. */
   readonly admin: boolean;
+  /** Absent: a program with a key, or everybody, where nobody signs in. */
+  readonly session?: { readonly email: string; readonly remembered: boolean };
 }
 
 const principals = new WeakMap<FastifyRequest['raw'], Principal>();

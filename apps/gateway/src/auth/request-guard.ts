@@ -1,8 +1,10 @@
 import { DEFAULT_USER_ID, ForbiddenError, UnauthenticatedError } from '@caribou/contracts';
 import type { HttpConfig } from '@caribou/config';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
+import type { Authenticate } from './authenticate.js';
 import { keyOf, keyRing } from './api-keys.js';
 import { isLoopbackHost, isPlainHost, originRule } from './origins.js';
+import { byPerson, type People } from './person-guard.js';
 import { setPrincipal } from './principal.js';
 
 /** Routes that answer without a key, by the pattern they are registered under. */
@@ -21,24 +23,29 @@ type GuardConfig = Pick<HttpConfig, 'apiKeys' | 'allowUnauthenticated' | 'corsOr
 
 /**
  * Lets every request in or refuses it, before its body is read. The decision is on the matched route, not on the
- * path's text, and what is not on the public list needs a key, an unknown path included.
+ * path's text, and what is not on the public list needs a key or a session, an unknown path included.
  *
- * Without keys everybody is the local user and an admin, so the browser is the danger: a page of another origin, or
- * one whose name was pointed at this machine, is refused.
+ * Without keys and sign-in everybody is the local user and an admin, so the browser is the danger: a page of another
+ * origin, or one whose name was pointed at this machine, is refused.
+ *
+ * @param people absent: people do not sign in
  */
-export function addRequestGuard(server: FastifyInstance, config: GuardConfig): void {
-  const authenticate = config.apiKeys.length > 0 ? byKey(config) : asLocalUser(config);
-  server.addHook('onRequest', async (request) => {
+export function addRequestGuard(server: FastifyInstance, config: GuardConfig, people?: People): void {
+  const authenticate = authenticatorOf(config, people);
+  server.addHook('onRequest', async (request, reply) => {
     const open = request.routeOptions.url !== undefined && publicRoutes.has(request.routeOptions.url);
-    await Promise.resolve(authenticate(request, open));
+    await authenticate({ request, reply, open });
   });
 }
 
-type Authenticate = (request: FastifyRequest, open: boolean) => void;
+function authenticatorOf(config: GuardConfig, people: People | undefined): Authenticate {
+  if (people !== undefined) return byPerson({ people, mayCall: originRule(config.corsOrigins), byKey: byKey(config) });
+  return config.apiKeys.length > 0 ? byKey(config) : asLocalUser(config);
+}
 
 function byKey({ apiKeys }: GuardConfig): Authenticate {
   const find = keyRing(apiKeys);
-  return (request, open) => {
+  return ({ request, open }) => {
     const key = keyOf(request.headers);
     const principal = key === undefined ? undefined : find(key);
     if (principal !== undefined) setPrincipal(request, principal);
@@ -52,7 +59,7 @@ function asLocalUser({ allowUnauthenticated, corsOrigins }: GuardConfig): Authen
   const listedHosts = new Set(corsOrigins.map((origin) => new URL(origin).host));
   const isKnownHost = (host: string): boolean =>
     isLoopbackHost(host) || listedHosts.has(host) || (allowUnauthenticated && isPlainHost(host));
-  return (request) => {
+  return ({ request }) => {
     const { origin, host = '' } = request.headers;
     const sameOrigin = origin === `http://${host}` || origin === `https://${host}`;
     if (!isKnownHost(host)) throw new ForbiddenError('the Host header names another machine');

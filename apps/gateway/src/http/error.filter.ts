@@ -2,10 +2,13 @@ import { AppError, type ErrorCode } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { SignInRefusal } from '../auth/sign-in-refusal.js';
 
 interface Answer {
   readonly status: number;
   readonly detail: string;
+  /** Pages tell this refusal apart by it. */
+  readonly reason?: string;
   readonly retryAfterMs?: number;
 }
 
@@ -29,7 +32,9 @@ export class ErrorFilter implements ExceptionFilter {
     if (reply.sent) return;
     if (answer.retryAfterMs !== undefined)
       void reply.header('retry-after', Math.max(1, Math.ceil(answer.retryAfterMs / 1_000)));
-    void reply.status(answer.status).send({ detail: answer.detail.slice(0, MAX_DETAIL_CHARS) });
+    const text = answer.detail.slice(0, MAX_DETAIL_CHARS);
+    const detail = answer.reason === undefined ? text : { code: answer.reason, message: text };
+    void reply.status(answer.status).send({ detail });
   }
 }
 
@@ -38,6 +43,7 @@ const RETRY_AFTER_MS: Partial<Record<ErrorCode, number>> = { rate_limited: 1_000
 /** Status and words for an error of any origin. */
 export function answerFor(error: unknown): Answer {
   if (error instanceof AppError) return appAnswer(error);
+  if (error instanceof SignInRefusal) return { status: error.getStatus(), detail: error.message, reason: error.reason };
   if (error instanceof HttpException) return clientAnswer(error.getStatus(), error.message);
   const status = statusOf(error);
   return status === undefined ? INTERNAL : clientAnswer(status, error instanceof Error ? error.message : 'bad request');

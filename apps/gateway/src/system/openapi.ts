@@ -6,7 +6,7 @@ type Json = Readonly<Record<string, unknown>>;
 const everyRefusal = [401, 403, 422, 503];
 const words: Readonly<Record<number, string>> = {
   400: 'The request makes no sense here',
-  401: 'No key, or an unknown one',
+  401: 'No key and no session, or an unknown one',
   403: 'Not allowed',
   404: 'Not there',
   409: 'Busy, there already, full, or changed meanwhile',
@@ -38,10 +38,11 @@ export function openApiDocument(version: string): Json {
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key' },
         bearer: { type: 'http', scheme: 'bearer' },
+        session: { type: 'apiKey', in: 'cookie', name: 'access_token' },
       },
       schemas: { Failure: schemaOf(FailureReply, 'output') },
     },
-    security: [{ apiKey: [] }, { bearer: [] }, {}],
+    security: [{ apiKey: [] }, { bearer: [] }, { session: [] }, {}],
   };
 }
 

@@ -5,6 +5,7 @@ import { memoryRoutes } from './memory.js';
 import { mcpRoutes } from './mcp.js';
 import type { RouteContract } from './route.js';
 import { runRoutes, statelessRoutes } from './runs.js';
+import { signInRoutes } from './sign-in.js';
 import { skillRoutes } from './skills.js';
 import { systemRoutes } from './system.js';
 import { taskRoutes } from './tasks.js';
@@ -22,5 +23,6 @@ export const httpRoutes: readonly RouteContract[] = [
   memoryRoutes,
   skillRoutes,
   mcpRoutes,
+  signInRoutes,
   systemRoutes,
 ].flatMap((routes) => Object.values<RouteContract>(routes));

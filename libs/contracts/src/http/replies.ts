@@ -111,4 +111,7 @@ export type AssistantReply = z.infer<typeof AssistantReply>;
 /** Final values of a run, or `{"__error__": {error, message}}` when it failed. */
 export const FinalValues = FreeJson;
 
-export const FailureReply = z.object({ detail: z.string() });
+/** The second form is what sign-in answers, for pages to tell its failures apart. */
+export const FailureReply = z.object({
+  detail: z.union([z.string(), z.object({ code: z.string(), message: z.string() })]),
+});

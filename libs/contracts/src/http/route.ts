@@ -26,7 +26,7 @@ export interface RouteContract<
   readonly params: Params;
   readonly query: Query;
   /** Content type of the body. A multipart body is read as a stream by the handler, not by the schema. */
-  readonly consumes: 'application/json' | 'multipart/form-data';
+  readonly consumes: 'application/json' | 'multipart/form-data' | 'application/x-www-form-urlencoded';
   readonly body: Body;
   readonly status: number;
   readonly reply: RouteReply;

@@ -1,0 +1,80 @@
+import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import { BugError, RateLimitedError } from '@caribou/contracts';
+
+export interface Cost {
+  readonly logN: number;
+  readonly r: number;
+  readonly p: number;
+}
+
+/**
+ * scrypt with N = 2^15, r = 8, p = 3: one of the settings that OWASP's Password Storage Cheat Sheet names as equal. A
+ * password costs a third of a second of one processor and 32 MiB.
+ */
+const COST: Cost = { logN: 15, r: 8, p: 3 };
+const SALT_BYTES = 16;
+const KEY_BYTES = 32;
+/** Each holds a thread of the four that Node has for files and names of hosts, too. */
+const AT_ONCE = 2;
+const MAX_WAITING = 32;
+
+const derive = promisify<string, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(scrypt);
+
+export interface Passwords {
+  /** A record of the password: parameters, a salt of its own, and the key. */
+  hash(password: string): Promise<string>;
+  /** Whether this is the password of the record. Without a record it is not, which takes the same time. */
+  matches(password: string, record: string | undefined): Promise<boolean>;
+}
+
+/** Both throw RateLimitedError when too many wait already. */
+export function scryptPasswords({ atOnce = AT_ONCE, maxWaiting = MAX_WAITING, cost: own = COST } = {}): Passwords {
+  const enter = gate(atOnce, maxWaiting);
+  const keyOf = (password: string, { logN, r, p }: Cost, salt: Buffer): Promise<Buffer> =>
+    // The same letters may be typed as one or as two code points.
+    enter(() =>
+      derive(password.normalize('NFKC'), salt, KEY_BYTES, { N: 2 ** logN, r, p, maxmem: 256 * r * 2 ** logN }),
+    );
+  const nobody = recordOf(own, randomBytes(SALT_BYTES), randomBytes(KEY_BYTES));
+  return {
+    hash: async (password) => {
+      const salt = randomBytes(SALT_BYTES);
+      return recordOf(own, salt, await keyOf(password, own, salt));
+    },
+    matches: async (password, record) => {
+      const { cost, salt, key } = parseRecord(record ?? nobody);
+      return timingSafeEqual(key, await keyOf(password, cost, salt)) && record !== undefined;
+    },
+  };
+}
+
+const recordOf = ({ logN, r, p }: Cost, salt: Buffer, key: Buffer): string =>
+  `scrypt$${logN}$${r}$${p}$${salt.toString('base64url')}$${key.toString('base64url')}`;
+
+const RECORD = /^scrypt\$(1[0-9]|20)\$(\d{1,2})\$(\d{1,2})\$([\w-]{22})\$([\w-]{43})$/;
+
+function parseRecord(record: string) {
+  const [, logN, r, p, salt = '', key = ''] = RECORD.exec(record) ?? [];
+  if (logN === undefined) throw new BugError('the record of a password is none');
+  const cost = { logN: Number(logN), r: Number(r), p: Number(p) };
+  return { cost, salt: Buffer.from(salt, 'base64url'), key: Buffer.from(key, 'base64url') };
+}
+
+/** Lets `atOnce` in at a time, the others in line. */
+function gate(atOnce: number, maxWaiting: number) {
+  const waiting: (() => void)[] = [];
+  let inside = 0;
+  return async <T>(act: () => Promise<T>): Promise<T> => {
+    if (inside < atOnce) inside += 1;
+    else if (waiting.length < maxWaiting) await new Promise<void>((admitted) => waiting.push(admitted));
+    else throw new RateLimitedError('too many people sign in at once', { details: { retryAfterMs: 5_000 } });
+    try {
+      return await act();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) inside -= 1;
+      else next();
+    }
+  };
+}

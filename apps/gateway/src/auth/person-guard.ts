@@ -1,0 +1,81 @@
+import { ForbiddenError, signInRoutes } from '@caribou/contracts';
+import type { AccountStore } from '@caribou/core';
+import type { FastifyRequest } from 'fastify';
+import { API_ROOTS } from '../http/route.decorators.js';
+import type { Authenticate, Entry } from './authenticate.js';
+import { keyOf } from './api-keys.js';
+import { setPrincipal } from './principal.js';
+import { accessToken } from './session-cookies.js';
+import { isCsrfToken, sessionKeyOf } from './session-token.js';
+import type { SessionWatch } from './session-watch.js';
+import { SignInRefusal } from './sign-in-refusal.js';
+
+/** What tells people by their sessions. */
+export interface People {
+  readonly accounts: Pick<AccountStore, 'session'>;
+  readonly watch: Pick<SessionWatch, 'add'>;
+}
+
+const { setupStatus, providers, initialize, login, register, logout, changePassword } = signInRoutes;
+const served = (...routes: readonly { readonly path: string }[]): ReadonlySet<string> =>
+  new Set(API_ROOTS.flatMap((root) => routes.map(({ path }) => `/${root}${path}`)));
+
+/** What is asked before there is a session, or when it may be over. */
+const beforeSession = served(setupStatus, providers, initialize, login, register, logout);
+/** Pages send no CSRF token with these; a foreign page fails at its Origin, and at the password. */
+const withoutCsrfToken = served(changePassword);
+const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+interface PersonGuard {
+  readonly people: People;
+  readonly mayCall: (origin: string) => boolean;
+  /** For requests with a key, which need no session and no CSRF token: no browser adds a key by itself. */
+  readonly byKey: Authenticate;
+}
+
+/**
+ * Lets people in by the session of their cookie. What the cookie allows is only done for pages that may call: foreign
+ * ones are refused by their Origin, and what changes anything must repeat the CSRF token.
+ */
+export function byPerson({ people, mayCall, byKey }: PersonGuard): Authenticate {
+  return async (entry) => {
+    const { request, open } = entry;
+    if (keyOf(request.headers) !== undefined) return await byKey(entry);
+    const route = request.routeOptions.url ?? '';
+    if (open && safeMethods.has(request.method)) return;
+    refuseForeignPages(request, mayCall);
+    if (open || beforeSession.has(route)) return;
+    const token = accessToken(request);
+    if (token === undefined) throw new SignInRefusal(401, 'not_authenticated', 'sign in first');
+    await enter(people, entry, token);
+    if (!safeMethods.has(request.method) && !withoutCsrfToken.has(route)) checkCsrf(request, token);
+  };
+}
+
+async function enter({ accounts, watch }: People, { request, reply }: Entry, token: string): Promise<void> {
+  const key = sessionKeyOf(token);
+  const holder = key === undefined ? null : await accounts.session(key);
+  if (key === undefined || holder === null)
+    throw new SignInRefusal(401, 'token_invalid', 'the session is over; sign in again');
+  const { account, remembered } = holder;
+  setPrincipal(request, {
+    userId: account.userId,
+    admin: account.admin,
+    session: { email: account.email, remembered },
+  });
+  watch.add(reply.raw, key);
+}
+
+function checkCsrf(request: FastifyRequest, token: string): void {
+  if (!isCsrfToken(request.headers['x-csrf-token'], token))
+    throw new SignInRefusal(403, 'csrf_token_invalid', 'X-CSRF-Token must repeat the cookie csrf_token');
+}
+
+/** Browsers say where a page is from whenever it changes something or reads across origins; programs say nothing. */
+function refuseForeignPages(request: FastifyRequest, mayCall: (origin: string) => boolean): void {
+  const { origin } = request.headers;
+  if (origin === undefined || mayCall(origin)) return;
+  const own = [request.headers.host, request.host];
+  if (!own.some((host) => origin === `http://${host}` || origin === `https://${host}`))
+    throw new ForbiddenError('pages of this origin may not call');
+}

@@ -1,0 +1,66 @@
+import type { ServerResponse } from 'node:http';
+import type { AccountStore, Logger, SessionKey } from '@caribou/core';
+import { AppError } from '@caribou/contracts';
+
+/** Sessions that are looked up at once. */
+const AT_ONCE = 50;
+
+/**
+ * Breaks open responses off whose session has ended, as event streams would outlive a sign-out. Runs go on; a client that
+ * comes back gets a 401. A store that is away ends nothing.
+ */
+export class SessionWatch {
+  private readonly open = new Map<ServerResponse, SessionKey>();
+  private timer: NodeJS.Timeout | undefined;
+  private stopped = false;
+
+  constructor(
+    private readonly accounts: Pick<AccountStore, 'session'>,
+    private readonly everyMs: number,
+    private readonly logger: Logger,
+  ) {
+    this.schedule();
+  }
+
+  add(response: ServerResponse, session: SessionKey): void {
+    // The client may have left while the session was looked up: no further event would tell.
+    if (response.destroyed) return;
+    this.open.set(response, session);
+    response.once('close', () => this.open.delete(response));
+  }
+
+  stop(): void {
+    this.stopped = true;
+    clearTimeout(this.timer);
+  }
+
+  private schedule(): void {
+    if (this.stopped) return;
+    this.timer = setTimeout(() => void this.check(), this.everyMs).unref();
+  }
+
+  private async check(): Promise<void> {
+    try {
+      await this.cutEnded();
+    } catch (error) {
+      const level = error instanceof AppError && error.expected ? 'warn' : 'error';
+      this.logger[level]({ event: 'sessions.check', error }, 'sessions of open responses could not be looked up');
+    } finally {
+      this.schedule();
+    }
+  }
+
+  private async cutEnded(): Promise<void> {
+    const sessions = new Map([...this.open.values()].map((session) => [nameOf(session), session]));
+    const waiting = [...sessions.values()];
+    const ended = new Set<string>();
+    while (waiting.length > 0) {
+      const some = waiting.splice(0, AT_ONCE);
+      const held = await Promise.all(some.map((session) => this.accounts.session(session)));
+      for (const [at, session] of some.entries()) if (held[at] === null) ended.add(nameOf(session));
+    }
+    for (const [response, session] of this.open) if (ended.has(nameOf(session))) response.destroy();
+  }
+}
+
+const nameOf = ({ userId, digest }: SessionKey): string => `${userId}.${digest}`;

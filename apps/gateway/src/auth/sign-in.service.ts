@@ -1,0 +1,201 @@
+import type { AuthConfig } from '@caribou/config';
+import {
+  BugError,
+  DEFAULT_USER_ID,
+  InvalidRequestError,
+  newId,
+  type NewAccountInput,
+  RateLimitedError,
+  type RouteInput,
+  type signInRoutes,
+} from '@caribou/contracts';
+import type { AccountStore, AttemptLimit, AttemptStore, CreateOutcome, NewSession, StoredAccount } from '@caribou/core';
+import { Inject, Injectable } from '@nestjs/common';
+import { ACCOUNTS, ATTEMPTS, type GatewaySettings, PASSWORDS, SETTINGS } from '../ports.js';
+import { clientNetwork } from './client-network.js';
+import type { Passwords } from './passwords.js';
+import type { Principal } from './principal.js';
+import type { OpenedSession } from './session-cookies.js';
+import { newSessionToken, sessionKeyOf } from './session-token.js';
+import { SignInRefusal } from './sign-in-refusal.js';
+
+type Body<Name extends 'login' | 'changePassword'> = RouteInput<(typeof signInRoutes)[Name]>['body'];
+
+/** A body, and the address it came from. */
+interface From<Input> {
+  readonly body: Input;
+  readonly address: string;
+}
+
+interface Opened {
+  readonly principal: Principal;
+  readonly session: OpenedSession;
+}
+
+/** Accounts, passwords and sessions. Every method that changes any throws SignInRefusal while sign-in is off. */
+@Injectable()
+export class SignInService {
+  private readonly settings: AuthConfig;
+
+  constructor(
+    @Inject(ACCOUNTS) private readonly accounts: AccountStore,
+    @Inject(ATTEMPTS) private readonly attempts: AttemptStore,
+    @Inject(PASSWORDS) private readonly passwords: Passwords,
+    @Inject(SETTINGS) { auth }: GatewaySettings,
+  ) {
+    this.settings = auth;
+  }
+
+  async status() {
+    const { enabled, allowRegistration } = this.settings;
+    return {
+      needs_setup: enabled && !(await this.accounts.isInitialized()),
+      registration_enabled: enabled && allowRegistration,
+    };
+  }
+
+  /** The first account. It has what was made before anybody signed in, as that belongs to the same user id. */
+  async initialize({ body, address }: From<NewAccountInput>): Promise<Opened> {
+    this.requireOn();
+    if (await this.accounts.isInitialized()) throw refusalOf('initialized');
+    await this.count([this.fromAddress(address)]);
+    return await this.create({ userId: DEFAULT_USER_ID, admin: true }, body);
+  }
+
+  async register({ body, address }: From<NewAccountInput>): Promise<Opened> {
+    this.requireOn();
+    if (!this.settings.allowRegistration)
+      throw new SignInRefusal(403, 'registration_disabled', 'the operator of this installation makes no accounts here');
+    await this.count([this.fromAddress(address)]);
+    return await this.create({ userId: newId(), admin: false }, body);
+  }
+
+  /** What a stranger learns is the same, and takes the same time, whether there is such an account or not. */
+  async login({ body, address }: From<Body<'login'>>): Promise<Opened> {
+    this.requireOn();
+    const limits = [this.ofAccount(body.username), this.fromAddress(address)];
+    return await this.counted(limits, async () => {
+      const account = await this.accounts.byEmail(body.username);
+      const right = await this.passwords.matches(body.password, account?.password);
+      const opened = right && account !== null ? await this.open(account, body.remember_me) : null;
+      if (opened === null) throw new SignInRefusal(401, 'invalid_credentials', 'e-mail or password is wrong');
+      return opened;
+    });
+  }
+
+  /** Ends the session of a token, if it is one. */
+  async logout(token: string | undefined): Promise<void> {
+    const key = token === undefined ? undefined : sessionKeyOf(token);
+    if (key !== undefined && this.settings.enabled) await this.accounts.closeSession(key);
+  }
+
+  /** All other sessions end; a wrong password is no 401, which would send the page away. */
+  async changePassword(
+    { userId, session }: Principal,
+    { body, address }: From<Body<'changePassword'>>,
+  ): Promise<Opened> {
+    this.requireOn();
+    if (session === undefined) throw new SignInRefusal(400, 'invalid_credentials', 'a key has no password to change');
+    const wrong = new SignInRefusal(400, 'invalid_credentials', 'the current password is wrong');
+    return await this.counted([this.ofAccount(session.email), this.fromAddress(address)], async () => {
+      const account = await this.accounts.byId(userId);
+      const right = await this.passwords.matches(body.current_password, account?.password);
+      if (!right || account === null) throw wrong;
+      return await this.change(account, body, session.remembered, wrong);
+    });
+  }
+
+  private async change(
+    account: StoredAccount,
+    body: Body<'changePassword'>,
+    wasRemembered: boolean,
+    wrong: Error,
+  ): Promise<Opened> {
+    const { userId, password: from } = account;
+    const email = body.new_email ?? account.email;
+    const to = await this.passwords.hash(body.new_password);
+    const { session, stored } = this.newSession(userId, body.remember_me ?? wasRemembered);
+    const outcome = await this.accounts.changePassword({ userId, from, to, email, session: stored });
+    if (outcome === 'stale') throw wrong;
+    if (outcome === 'email_taken') throw refusalOf(outcome);
+    return { principal: principalOfAccount({ ...account, email }, session), session };
+  }
+
+  private async create(who: Pick<StoredAccount, 'userId' | 'admin'>, body: NewAccountInput): Promise<Opened> {
+    const account = { ...who, email: body.email, password: await this.passwords.hash(body.password) };
+    const { maxAccounts } = this.settings;
+    const outcome = await this.accounts.create(account, { first: who.admin, maxAccounts });
+    if (outcome !== 'created') throw refusalOf(outcome);
+    const opened = await this.open(account, body.remember_me);
+    if (opened === null) throw new BugError('the password of a new account is another one already');
+    return opened;
+  }
+
+  /** Null when the password was changed meanwhile. */
+  private async open(account: StoredAccount, remembered: boolean): Promise<Opened | null> {
+    const { session, stored } = this.newSession(account.userId, remembered);
+    if (!(await this.accounts.openSession(stored, account.password))) return null;
+    return { principal: principalOfAccount(account, session), session };
+  }
+
+  private newSession(userId: string, remembered: boolean): { session: OpenedSession; stored: NewSession } {
+    const token = newSessionToken(userId);
+    const key = sessionKeyOf(token);
+    if (key === undefined) throw new BugError('a new token is none');
+    const ttlMs = remembered ? this.settings.rememberedSessionMs : this.settings.sessionMs;
+    return { session: { token, ttlMs, remembered }, stored: { ...key, ttlMs, remembered } };
+  }
+
+  private requireOn(): void {
+    if (!this.settings.enabled)
+      throw new SignInRefusal(403, 'sign_in_disabled', 'sign-in is off: auth.enabled of config.yaml turns it on');
+  }
+
+  /** An attempt that may be a guess: counted before it is made, as many may come at once, and given back unless it was wrong. */
+  private async counted<T>(limits: readonly AttemptLimit[], attempt: () => Promise<T>): Promise<T> {
+    await this.count(limits);
+    let outcome: { readonly value: T };
+    try {
+      outcome = { value: await attempt() };
+    } catch (error) {
+      if (!(error instanceof SignInRefusal)) await this.attempts.giveBack(limits);
+      throw error;
+    }
+    await this.attempts.giveBack(limits);
+    return outcome.value;
+  }
+
+  /** @throws {RateLimitedError} */
+  private async count(limits: readonly AttemptLimit[]): Promise<void> {
+    const retryAfterMs = await this.attempts.count(limits, this.settings.failureWindowMs);
+    if (retryAfterMs > 0)
+      throw new RateLimitedError('too many attempts; try again later', { details: { retryAfterMs } });
+  }
+
+  private ofAccount(email: string): AttemptLimit {
+    return { kind: 'account', name: email, limit: this.settings.maxFailuresPerAccount };
+  }
+
+  private fromAddress(address: string): AttemptLimit {
+    return { kind: 'address', name: clientNetwork(address), limit: this.settings.maxFailuresPerAddress };
+  }
+}
+
+const principalOfAccount = ({ userId, admin, email }: StoredAccount, { remembered }: OpenedSession): Principal => ({
+  userId,
+  admin,
+  session: { email, remembered },
+});
+
+function refusalOf(outcome: Exclude<CreateOutcome, 'created'>): Error {
+  switch (outcome) {
+    case 'initialized':
+      return new SignInRefusal(409, 'system_already_initialized', 'there is an administrator already');
+    case 'not_initialized':
+      return new SignInRefusal(409, 'system_not_initialized', 'the first administrator is still to be made');
+    case 'email_taken':
+      return new SignInRefusal(409, 'email_already_exists', 'this e-mail has an account already');
+    case 'full':
+      return new InvalidRequestError('auth.max_accounts is reached: there can be no further account');
+  }
+}

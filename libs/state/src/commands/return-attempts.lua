@@ -1,0 +1,8 @@
+#!lua
+--[[ Takes one attempt back on each of some counters; a window that is over stays so.
+  KEYS    counters
+  Reply   0 ]]
+for _, key in ipairs(KEYS) do
+  if tonumber(redis.call('GET', key) or 0) > 0 then redis.call('DECR', key) end
+end
+return 0
