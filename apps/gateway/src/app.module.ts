@@ -2,11 +2,13 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { AgentsController } from './agents/agents.controller.js';
 import { ArtifactsController } from './artifacts/artifacts.controller.js';
 import { AssistantsController } from './assistants/assistants.controller.js';
+import { FeaturesController } from './features/features.controller.js';
 import { MemoryController } from './memory/memory.controller.js';
 import { MemoryEdits } from './memory/memory-edits.js';
 import { MemoryService } from './memory/memory.service.js';
 import { McpConfigService } from './mcp/mcp-config.service.js';
 import { McpController } from './mcp/mcp.controller.js';
+import { ModelsController } from './models/models.controller.js';
 import { type GatewayParts, partsAsProviders } from './parts.js';
 import { RunsController } from './runs/runs.controller.js';
 import { RunsService } from './runs/runs.service.js';
@@ -15,6 +17,8 @@ import { SkillInstaller } from './skills/skill-installer.js';
 import { SkillsController } from './skills/skills.controller.js';
 import { SkillsService } from './skills/skills.service.js';
 import { RunWatcher } from './streams/run-watcher.js';
+import { SuggestionsController } from './suggestions/suggestions.controller.js';
+import { SuggestionsService } from './suggestions/suggestions.service.js';
 import { ReadinessCheck } from './system/readiness.js';
 import { InfoController, SystemController } from './system/system.controller.js';
 import { TasksController } from './tasks/tasks.controller.js';
@@ -44,6 +48,9 @@ export class AppModule {
         MemoryController,
         SkillsController,
         McpController,
+        ModelsController,
+        SuggestionsController,
+        FeaturesController,
         InfoController,
         SystemController,
       ],
@@ -60,6 +67,7 @@ export class AppModule {
         SkillsService,
         SkillInstaller,
         McpConfigService,
+        SuggestionsService,
         RunWatcher,
         ReadinessCheck,
       ],

@@ -18,7 +18,7 @@ export interface OpenGateway {
 export async function openGateway(
   config: Config,
   logger: Logger,
-  replaced: Partial<Pick<GatewayParts, 'converter'>> = {},
+  replaced: Partial<Pick<GatewayParts, 'converter' | 'models'>> = {},
 ): Promise<OpenGateway> {
   const parts = { ...(await connectParts(config, logger)), ...replaced };
   await parts.checkStore();

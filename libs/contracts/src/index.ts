@@ -160,7 +160,15 @@ export {
   type NewFact,
   type OldFact,
 } from './http/memory-shapes.js';
+export { featureRoutes, type FeaturesReply } from './http/features.js';
 export { memoryRoutes } from './http/memory.js';
+export { type ModelListReply, type ModelReply, modelRoutes } from './http/models.js';
+export {
+  suggestionRoutes,
+  type SuggestionsConfigReply,
+  type SuggestionsReply,
+  type SuggestionsRequest,
+} from './http/suggestions.js';
 export { httpRoutes } from './http/registry.js';
 export { type McpConfigReply, mcpRoutes } from './http/mcp.js';
 export { type RouteContract, type RouteInput } from './http/route.js';

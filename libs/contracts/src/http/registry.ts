@@ -1,11 +1,14 @@
 import { agentRoutes } from './agents.js';
 import { assistantRoutes } from './assistants.js';
+import { featureRoutes } from './features.js';
 import { fileRoutes } from './files.js';
 import { memoryRoutes } from './memory.js';
 import { mcpRoutes } from './mcp.js';
+import { modelRoutes } from './models.js';
 import type { RouteContract } from './route.js';
 import { runRoutes, statelessRoutes } from './runs.js';
 import { skillRoutes } from './skills.js';
+import { suggestionRoutes } from './suggestions.js';
 import { systemRoutes } from './system.js';
 import { taskRoutes } from './tasks.js';
 import { threadRoutes } from './threads.js';
@@ -22,5 +25,8 @@ export const httpRoutes: readonly RouteContract[] = [
   memoryRoutes,
   skillRoutes,
   mcpRoutes,
+  modelRoutes,
+  suggestionRoutes,
+  featureRoutes,
   systemRoutes,
 ].flatMap((routes) => Object.values<RouteContract>(routes));
