@@ -1,4 +1,5 @@
 export {
+  BEFORE_FIRST_CHECKPOINT,
   CheckpointId,
   DEFAULT_USER_ID,
   newId,
@@ -33,6 +34,7 @@ export {
   HumanMessage,
   InvalidToolCall,
   isFromClient,
+  isShown,
   Message,
   REMOVE_ALL,
   RemoveMessage,

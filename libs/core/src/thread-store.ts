@@ -1,6 +1,7 @@
 import type {
   CancelAction,
   CheckpointView,
+  Message,
   NumberedEvent,
   RunRecord,
   RunStatus,
@@ -35,6 +36,32 @@ export interface RunQuery {
   readonly limit: number;
   readonly offset: number;
   readonly status?: RunStatus;
+}
+
+export interface FeedQuery {
+  /** Only rows with a lower number. */
+  readonly before?: number;
+  readonly limit: number;
+  /** Only rows that this run wrote first. */
+  readonly runId?: string;
+}
+
+/** A message as people see it in its thread. */
+export interface FeedRow {
+  /** From 1, rising, never given again. */
+  readonly seq: number;
+  /** The run that wrote it first; null: a client did. */
+  readonly runId: string | null;
+  readonly createdAt: string;
+  /** Its newest text. */
+  readonly message: Message;
+}
+
+export interface FeedPage {
+  /** Oldest first. */
+  readonly rows: readonly FeedRow[];
+  /** Where the next page ends; null when this one has the oldest row. A page may have fewer rows than asked for. */
+  readonly nextBefore: number | null;
 }
 
 /** What a thread cost, in tokens; a copy of a thread begins at nothing. */
@@ -80,6 +107,13 @@ export interface ThreadStore {
   head(thread: ThreadKey): Promise<CheckpointView | null>;
   /** @throws {NotFoundError} for an unknown checkpoint. */
   checkpoint(thread: ThreadKey, checkpointId: string): Promise<CheckpointView>;
+  /**
+   * What people see of the thread, the newest rows: each message once. Those that a summary stands for now are there,
+   * those of a run that was rolled back or whose turn was regenerated are not. @throws {NotFoundError}
+   */
+  feed(thread: ThreadKey, query: FeedQuery): Promise<FeedPage>;
+  /** The row of a message; null when people do not see it. @throws {NotFoundError} for an unknown thread */
+  feedRow(thread: ThreadKey, messageId: string): Promise<FeedRow | null>;
   /** Newest first. */
   history(thread: ThreadKey, query: HistoryQuery): Promise<readonly CheckpointView[]>;
   /** Writes a checkpoint with source `update` on the head (or forks from `checkpointId` when that is older). */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
+  BEFORE_FIRST_CHECKPOINT,
   BugError,
   type CancelAction,
   ConflictError,
@@ -87,6 +88,7 @@ export function admissions(
         create: request.ifNotExists === 'create',
         temporary: request.kwargs.temporary,
         checkpoint: request.checkpointId ?? '',
+        before_first: BEFORE_FIRST_CHECKPOINT,
         traceparent: request.traceparent ?? '',
         body_hash: idempotency?.bodyHash ?? '',
         idempotency_ttl_ms: settings.idempotencyTtlMs,

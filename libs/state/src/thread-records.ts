@@ -73,7 +73,7 @@ export function threadRecords(redis: RedisConnection): Records {
       const { jobs } = redis.keys.memoryJob(copy);
       const reply = await callThread(redis, thread, scripts.copy, {
         params: { target: newThreadId },
-        moreKeys: [target.record, target.log, target.checkpoints, target.order, jobs],
+        moreKeys: [target.record, target.log, target.checkpoints, target.order, target.feed, jobs],
       });
       assertAllowed(reply, thread.threadId);
       if (reply[0] === 'taken')

@@ -1,7 +1,8 @@
+import { textOf } from '@caribou/contracts';
 import type { ModelCall } from '@caribou/core';
 import { suggestionCall } from './suggestion-call.js';
 
-const promptOf = (call: ModelCall | null): string => String(call?.messages[0]?.content);
+const promptOf = (call: ModelCall | null): string => textOf(call?.messages[0]?.content ?? '');
 
 describe(suggestionCall, () => {
   test('it shows the end of the conversation and asks for as many questions as told', () => {
