@@ -2,14 +2,19 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { AgentsController } from './agents/agents.controller.js';
 import { ArtifactsController } from './artifacts/artifacts.controller.js';
 import { AssistantsController } from './assistants/assistants.controller.js';
+import { BranchesController } from './branches/branches.controller.js';
+import { BranchesService } from './branches/branches.service.js';
 import { FeaturesController } from './features/features.controller.js';
 import { MemoryController } from './memory/memory.controller.js';
 import { MemoryEdits } from './memory/memory-edits.js';
 import { MemoryService } from './memory/memory.service.js';
 import { McpConfigService } from './mcp/mcp-config.service.js';
 import { McpController } from './mcp/mcp.controller.js';
+import { MessagesController } from './messages/messages.controller.js';
 import { ModelsController } from './models/models.controller.js';
 import { type GatewayParts, partsAsProviders } from './parts.js';
+import { ReplaysController } from './replays/replays.controller.js';
+import { ReplaysService } from './replays/replays.service.js';
 import { RunsController } from './runs/runs.controller.js';
 import { RunsService } from './runs/runs.service.js';
 import { StatelessRunsController } from './runs/stateless-runs.controller.js';
@@ -38,6 +43,9 @@ export class AppModule {
       module: AppModule,
       controllers: [
         ThreadsController,
+        BranchesController,
+        MessagesController,
+        ReplaysController,
         RunsController,
         StatelessRunsController,
         TasksController,
@@ -58,6 +66,8 @@ export class AppModule {
         ...partsAsProviders(parts),
         ThreadsService,
         TokenUsageService,
+        BranchesService,
+        ReplaysService,
         RunsService,
         TasksService,
         MemoryService,

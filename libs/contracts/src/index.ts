@@ -38,6 +38,7 @@ export {
   Message,
   REMOVE_ALL,
   RemoveMessage,
+  SystemMessage,
   textOf,
   ToolCall,
   type ToolCallChunk,
@@ -163,7 +164,9 @@ export {
   type OldFact,
 } from './http/memory-shapes.js';
 export { featureRoutes, type FeaturesReply } from './http/features.js';
+export { branchRoutes, type BranchReply, type CloneMode } from './http/branches.js';
 export { memoryRoutes } from './http/memory.js';
+export { type FeedMessage, type FeedPageReply, messageRoutes } from './http/messages.js';
 export { type ModelListReply, type ModelReply, modelRoutes } from './http/models.js';
 export {
   suggestionRoutes,
@@ -180,6 +183,7 @@ export {
   RunContextInput,
   RunCreate,
 } from './http/run-create.js';
+export { type EditReplayReply, type ReplayReply, replayRoutes } from './http/replays.js';
 export { runRoutes, statelessRoutes } from './http/runs.js';
 export { type SkillInstallReply, type SkillReply, skillRoutes } from './http/skills.js';
 export { systemRoutes } from './http/system.js';

@@ -64,6 +64,13 @@ export interface FeedPage {
   readonly nextBefore: number | null;
 }
 
+export interface CopyOptions {
+  /** Only what was there at this checkpoint, whose feed ended with that row. */
+  readonly at?: { readonly checkpointId: string; readonly lastSeq: number };
+  /** In the place of the thread's own. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
 /** What a thread cost, in tokens; a copy of a thread begins at nothing. */
 export interface ThreadUsage {
   readonly inputTokens: number;
@@ -99,8 +106,8 @@ export interface ThreadStore {
     /** `ended`: also a temporary thread that is over and only still readable. */
     options?: { readonly ended?: boolean },
   ): Promise<void>;
-  /** A new thread with the same log and checkpoints. */
-  copyThread(thread: ThreadKey, newThreadId: string): Promise<ThreadRecord>;
+  /** A new thread with the same log, checkpoints and feed. @throws {ConflictError} while a run is in flight */
+  copyThread(thread: ThreadKey, newThreadId: string, options?: CopyOptions): Promise<ThreadRecord>;
   searchThreads(query: ThreadSearch): Promise<{ readonly threads: readonly ThreadRecord[]; readonly total: number }>;
 
   /** The head, or null for a fresh thread. */

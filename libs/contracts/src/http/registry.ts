@@ -1,10 +1,13 @@
 import { agentRoutes } from './agents.js';
 import { assistantRoutes } from './assistants.js';
+import { branchRoutes } from './branches.js';
 import { featureRoutes } from './features.js';
 import { fileRoutes } from './files.js';
 import { memoryRoutes } from './memory.js';
 import { mcpRoutes } from './mcp.js';
+import { messageRoutes } from './messages.js';
 import { modelRoutes } from './models.js';
+import { replayRoutes } from './replays.js';
 import type { RouteContract } from './route.js';
 import { runRoutes, statelessRoutes } from './runs.js';
 import { skillRoutes } from './skills.js';
@@ -16,6 +19,9 @@ import { threadRoutes } from './threads.js';
 /** Every route of the gateway, in the order of the documentation. */
 export const httpRoutes: readonly RouteContract[] = [
   threadRoutes,
+  branchRoutes,
+  messageRoutes,
+  replayRoutes,
   runRoutes,
   statelessRoutes,
   taskRoutes,
