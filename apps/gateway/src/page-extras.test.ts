@@ -86,7 +86,7 @@ describe('GET /models', () => {
 });
 
 test('what is not here says that it is off, or that there is none', async () => {
-  const thread = newId();
+  const { thread_id: thread } = (await post('/threads', {})).json<{ thread_id: string }>();
   const answers = await Promise.all(
     ['/channels/providers', '/scheduled-tasks', `/threads/${thread}/scheduled-tasks`, `/threads/${thread}/mcp-tasks`]
       .concat(`/threads/${thread}/goal`, '/features')

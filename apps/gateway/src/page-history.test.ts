@@ -182,7 +182,7 @@ describe('regenerate', () => {
 
     const statuses = (await Promise.all([start(), start()])).map(({ status }) => status);
 
-    expect(statuses.sort()).toEqual([200, 409]);
+    expect(statuses.toSorted((one, other) => one - other)).toEqual([200, 409]);
     expect((await prepare(threadId, 'about K2')).status).toBe(409);
     await answer(threadId, 'anew');
     expect(wordsOf(await page(threadId))).toEqual(['K2', 'anew']);

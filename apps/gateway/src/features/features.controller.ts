@@ -1,6 +1,11 @@
-import { featureRoutes, type FeaturesReply, httpRoutes } from '@caribou/contracts';
-import { Controller } from '@nestjs/common';
-import { API_ROOTS, Route } from '../http/route.decorators.js';
+import { featureRoutes, type FeaturesReply, httpRoutes, type RouteInput } from '@caribou/contracts';
+import type { ThreadStore } from '@caribou/core';
+import { Controller, Inject } from '@nestjs/common';
+import type { Principal } from '../auth/principal.js';
+import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
+import { THREAD_STORE } from '../ports.js';
+
+type OfThread = RouteInput<typeof featureRoutes.goal>;
 
 /** Whether agents of one's own can be listed. */
 const hasAgents = httpRoutes.some(({ method, path }) => method === 'GET' && path === '/agents');
@@ -8,6 +13,8 @@ const hasAgents = httpRoutes.some(({ method, path }) => method === 'GET' && path
 /** What pages may offer, and what they ask for that is not here. */
 @Controller(API_ROOTS)
 export class FeaturesController {
+  constructor(@Inject(THREAD_STORE) private readonly threads: Pick<ThreadStore, 'getThread'>) {}
+
   @Route(featureRoutes.features)
   features(): FeaturesReply {
     return {
@@ -28,17 +35,23 @@ export class FeaturesController {
   }
 
   @Route(featureRoutes.scheduledTasksOfThread)
-  scheduledTasksOfThread() {
-    return [];
+  scheduledTasksOfThread(@Caller() caller: Principal, @Input() input: OfThread) {
+    return this.ofThread(caller, input, []);
   }
 
   @Route(featureRoutes.mcpTasks)
-  mcpTasks() {
-    return [];
+  mcpTasks(@Caller() caller: Principal, @Input() input: OfThread) {
+    return this.ofThread(caller, input, []);
   }
 
   @Route(featureRoutes.goal)
-  goal() {
-    return { goal: null };
+  goal(@Caller() caller: Principal, @Input() input: OfThread) {
+    return this.ofThread(caller, input, { goal: null });
+  }
+
+  /** @throws {NotFoundError} for an unknown thread */
+  private async ofThread<Nothing>({ userId }: Principal, { params }: OfThread, nothing: Nothing): Promise<Nothing> {
+    await this.threads.getThread({ userId, threadId: params.thread_id });
+    return nothing;
   }
 }

@@ -52,6 +52,7 @@ const scheduledTasksOfThread = route({
   summary: 'Scheduled tasks of a thread: none.',
   params: ThreadPath,
   reply: None,
+  refusals: [404],
 });
 
 const mcpTasks = route({
@@ -62,6 +63,7 @@ const mcpTasks = route({
   summary: 'Long jobs of MCP servers: none, as their tools are called and awaited.',
   params: ThreadPath,
   reply: None,
+  refusals: [404],
 });
 
 const goal = route({
@@ -72,6 +74,7 @@ const goal = route({
   summary: 'The goal of a thread: none, as goals cannot be set.',
   params: ThreadPath,
   reply: z.object({ goal: z.null() }),
+  refusals: [404],
 });
 
 export const featureRoutes = { features, channels, scheduledTasks, scheduledTasksOfThread, mcpTasks, goal };
