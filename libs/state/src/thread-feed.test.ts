@@ -1,6 +1,22 @@
-import { BEFORE_FIRST_CHECKPOINT, newId, NotFoundError, type RunRecord, textOf } from '@caribou/contracts';
+import {
+  BEFORE_FIRST_CHECKPOINT,
+  newId,
+  NotFoundError,
+  type RunRecord,
+  type StateUpdate,
+  textOf,
+} from '@caribou/contracts';
 import type { AdmitRequest, FeedRow, ThreadKey } from '@caribou/core';
-import { ai, human, openStores, startRedis, type StoreFixture, type TestServer, thread } from '@caribou/testing';
+import {
+  ai,
+  human,
+  openStores,
+  startRedis,
+  type StoreFixture,
+  type TestServer,
+  thread,
+  waitFor,
+} from '@caribou/testing';
 import fc from 'fast-check';
 
 let server: TestServer;
@@ -92,23 +108,57 @@ describe('feed', () => {
   });
 
   test('keeps what was taken out of the state, however often the log is swept, under the same numbers', async () => {
+    await store.close();
+    store = openStores(server.url, { keptCheckpoints: 3, eventsTtlMs: 1 });
     const key = thread();
     const [old, answer] = [human('old'), ai('draft')];
-    await store.turn(key, { messages: [old, answer] });
-    await store.turn(key, { messages: [{ type: 'remove', id: old.id }, ai('final', answer.id)] });
-    for (let round = 0; round < 6; round += 1) {
-      const values = Array.from({ length: 60 }, (_, at) => ({ ...human(`note ${round} ${at}`), name: 'note' }));
-      await store.turn(key, { messages: values });
-      await store.turn(key, { messages: values.map(({ id }) => ({ type: 'remove' as const, id })) });
+    const note = (name: string) => ({ ...human(name, name), name: 'note' });
+    /** A run of these steps whose event log is gone afterwards, so that its checkpoints may go too. */
+    const run = async (updates: readonly StateUpdate[]): Promise<void> => {
+      const { run_id } = await store.admit(key);
+      const { lease, head } = await store.claim(key);
+      let at = head;
+      for (const update of updates) at = (await store.step({ lease, head: at }, update)).head;
+      await store.finish({ lease });
+      const log = store.redis.keys.runEvents(key.userId, run_id);
+      await waitFor(async () => (await store.redis.use((client) => client.exists(log))) === 0, {
+        what: 'the log to go',
+      });
+    };
+    await run([
+      { messages: [old, answer] },
+      { messages: [{ type: 'remove', id: old.id }, ai('final', answer.id)] },
+      { messages: [{ type: 'remove', id: answer.id }, note('first')] },
+    ]);
+    for (let round = 0; round < 4; round += 1) {
+      const names = Array.from({ length: 200 }, (_, at) => `note ${round} ${at}`);
+      await run(
+        names.map((name, at) => ({ messages: [{ type: 'remove', id: names[at - 1] ?? 'first' }, note(name)] })),
+      );
     }
-    const fields = Number(await store.redis.use((client) => client.hlen(store.redis.keys.thread(key).log)));
 
-    expect(fields).toBeLessThan(600);
+    expect(await store.redis.use((client) => client.hlen(store.redis.keys.thread(key).log))).toBeLessThan(700);
     const { rows } = await store.threads.feed(key, { limit: 10 });
     expect(rows.map(({ seq, message }) => [seq, message.content])).toEqual([
       [1, 'old'],
       [2, 'final'],
     ]);
+    expect((await store.threads.head(key))?.state.messages).toHaveLength(1 + 3);
+  });
+
+  test('a text that was written anew by a run that is rolled back is the old one again', async () => {
+    const key = thread();
+    const answer = ai('kept');
+    await store.turn(key, { messages: [human('a'), answer] });
+    await store.admit(key);
+    const claimed = await store.claim(key);
+    const { head } = await store.step(claimed, { messages: [ai('changed', answer.id)] });
+    await store.step({ lease: claimed.lease, head }, { messages: [ai('changed more', answer.id), ai('new')] });
+    expect(await wordsIn(key)).toEqual(['a', 'changed more', 'new']);
+
+    await store.finish(claimed, { status: 'interrupted', rollback: true });
+
+    expect(await wordsIn(key)).toEqual(['a', 'kept']);
   });
 
   test('a regenerated turn takes the place of the old one and of what came after it', async () => {

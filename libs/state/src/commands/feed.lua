@@ -71,7 +71,7 @@ local function replaced_from(run)
   if not source or source.thread_id ~= thread_id or not source.first_row then return nil end
   local base = source.fork_checkpoint_id ~= '' and source.fork_checkpoint_id or source.base_checkpoint_id
   if base == '' then base = p.before_first end
-  return base == run.fork_checkpoint_id and (source.replaces or source.first_row) or nil
+  return base == run.fork_checkpoint_id and source.first_row or nil
 end
 
 -- Takes back what a run did to the feed; its numbers are not given again.
