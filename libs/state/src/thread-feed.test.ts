@@ -216,6 +216,18 @@ describe('feed', () => {
     expect(await wordsIn(key)).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']);
   });
 
+  test('half a character in an id or in metadata, which the store cannot read as JSON, harms nothing', async () => {
+    const key = thread();
+    await store.admit(key, { metadata: { note: '\ud800', regenerate_from_run_id: '\ud800' } });
+    const claimed = await store.claim(key);
+    const odd = human('odd', 'id \ud800');
+    await store.step(claimed, { messages: [odd] });
+    await store.finish(claimed);
+
+    expect(await wordsIn(key)).toEqual(['odd']);
+    expect(await store.threads.feedRow(key, odd.id)).toMatchObject({ seq: 1, message: { content: 'odd' } });
+  });
+
   test('the row of a message is found by its id as long as people see it', async () => {
     const key = thread();
     const first = await ended(key, ['a', 'b']);

@@ -2,10 +2,10 @@
 --[[ Admits a run: idempotency, thread, quotas, multitask strategy, base; then the record, the inbox, the pending set.
   KEYS        thread.lua; KEYS[16] idempotency key, if any
   ARGV        thread.lua; parameters run, user, assistant, strategy, create (thread may be made), temporary,
-              checkpoint ('' for none), before_first (stands for
-              no checkpoint at all), traceparent, body_hash, idempotency_ttl_ms, max_queued, max_in_flight,
-              max_pending (0: no limit),
-              events_ttl_ms, max_log_bytes, kept_checkpoints; texts: metadata, kwargs, metadata of a new thread
+              checkpoint ('' for none), before_first (the checkpoint that stands for none at all), regenerates (the run
+              whose turn is made anew, '' for none), traceparent, body_hash, idempotency_ttl_ms, max_queued,
+              max_in_flight, max_pending (0: no limit), events_ttl_ms, max_log_bytes, kept_checkpoints; texts: metadata,
+              kwargs, metadata of a new thread
   Reply  {'ok', run record, ids of runs told to stop, {{id of a queued run that ended, number of its last event}, …}}
          {'repeated', run record}
          {'other_body'}, {'gone', run id}, {'no_thread'}, {'no_checkpoint'}, {'busy'}, {'full'}, {'quota'}, {'crowded'},
@@ -94,7 +94,7 @@ redis.call('HSET', run_key(p.run), 'run_id', p.run, 'thread_id', thread_id, 'use
   'assistant_id', p.assistant, 'status', 'pending', 'metadata', metadata, 'kwargs', kwargs,
   'multitask_strategy', p.strategy, 'created_at', now_iso, 'updated_at', now_iso, 'attempt', 0, 'tries', 0,
   'input_tokens', 0, 'output_tokens', 0, 'calls', 0, 'stop_reason', '', 'error', '', 'base_checkpoint_id', '',
-  'fork_checkpoint_id', fork, 'input_committed', '', 'cancel', '', 'open', '', 'dropped', '',
+  'fork_checkpoint_id', fork, 'regenerates', p.regenerates, 'input_committed', '', 'cancel', '', 'open', '', 'dropped', '',
   'traceparent', p.traceparent, 'admitted_head', record.head, 'seq', 0, 'bytes', 0, 'border', 0, 'border_bytes', 0)
 redis.call('ZADD', runs_key, string.format('%.0f', now_us), p.run)
 redis.call('RPUSH', inbox_key, p.run)

@@ -7,8 +7,8 @@
 --   by, before   the run that wrote it anew last, and the entry it had until then
 --   hidden   the run whose turn takes its place
 --   was      number of the row that had the message before that
--- A run's own numbers: `first_row` when it starts, `replaces` (from where it hides) when it regenerates a turn,
--- `lowest_row` (the lowest it wrote).
+-- Of a run's record: `regenerates` (the run whose turn it makes anew), `first_row` (the first it may make), `replaces`
+-- (from where it hides others), `lowest_row` (the lowest it wrote).
 local function row_of(number)
   local text = number and redis.call('HGET', feed_key, number)
   return text and cjson.decode(text)
@@ -64,10 +64,9 @@ end
 
 -- Where a run that regenerates a turn begins to hide: the run it names stood where this one forks.
 local function replaced_from(run)
-  local target = cjson.decode(run.metadata).regenerate_from_run_id
-  if run.fork_checkpoint_id == '' or type(target) ~= 'string' then return nil end
-  if is_damaged(run_key(target), 'hash') then return nil end
-  local source = read_hash(run_key(target))
+  if run.fork_checkpoint_id == '' or run.regenerates == '' then return nil end
+  if is_damaged(run_key(run.regenerates), 'hash') then return nil end
+  local source = read_hash(run_key(run.regenerates))
   if not source or source.thread_id ~= thread_id or not source.first_row then return nil end
   local base = source.fork_checkpoint_id ~= '' and source.fork_checkpoint_id or source.base_checkpoint_id
   if base == '' then base = p.before_first end
