@@ -7,6 +7,7 @@ import { isTitlePrompt, newcomerReply, titleReply } from './newcomer.js';
 import { type Reply, sayReply } from './reply.js';
 import type { ChatRequest } from './request-check.js';
 import { planStep } from './script-step.js';
+import { suggestionsReply } from './suggestions.js';
 import { summaryScript } from './summary.js';
 
 export interface ReplyContext {
@@ -17,7 +18,7 @@ export interface ReplyContext {
 }
 
 /**
- * Decides the answer from the conversation alone: a summary, a reading for the memory, a title, the next step of a script, or the newcomer's story.
+ * Decides the answer from the conversation alone: a summary, a reading for the memory, follow-up questions, a title, the next step of a script, or the newcomer's story.
  *
  * @throws ModelApiError 400 `bad_directive` for a script that cannot be read.
  */
@@ -26,6 +27,8 @@ export function chooseReply(request: ChatRequest, context: ReplyContext): Reply 
   const countUp = (text: string): number => context.control.countUp(text, 'memory');
   const memory = memoryReply(request.messages, request.tools !== undefined, countUp);
   if (memory !== undefined) return memory;
+  const suggestions = suggestionsReply(request.messages, request.tools !== undefined);
+  if (suggestions !== undefined) return suggestions;
   const summary = summaryScript(request.messages, request.tools !== undefined);
   if (summary !== undefined) return ownScript(summary, context);
   if (isTitlePrompt(turn.humanText, request.tools !== undefined)) return heldTitle(turn.humanText, context);

@@ -61,7 +61,10 @@ describe('access', () => {
     ).json<{
       thread_id: string;
     }>();
-    const run = { assistant_id: 'lead_agent', input: null, values: {}, checkpoint: {}, metadata: {} };
+    const run = {
+      ...{ assistant_id: 'lead_agent', input: null, values: {}, checkpoint: {}, metadata: {}, messages: [] },
+      ...{ message_id: 'm', human_message_id: 'm', replacement_text: 'words' },
+    };
     // Files are stored by owner, also before their thread exists: files.test.ts.
     const ofThreads = httpRoutes.filter(
       ({ path }) =>

@@ -4,12 +4,19 @@ import { ArtifactsController } from './artifacts/artifacts.controller.js';
 import { AssistantsController } from './assistants/assistants.controller.js';
 import { SignInController } from './auth/sign-in.controller.js';
 import { SignInService } from './auth/sign-in.service.js';
+import { BranchesController } from './branches/branches.controller.js';
+import { BranchesService } from './branches/branches.service.js';
+import { FeaturesController } from './features/features.controller.js';
 import { MemoryController } from './memory/memory.controller.js';
 import { MemoryEdits } from './memory/memory-edits.js';
 import { MemoryService } from './memory/memory.service.js';
 import { McpConfigService } from './mcp/mcp-config.service.js';
 import { McpController } from './mcp/mcp.controller.js';
+import { MessagesController } from './messages/messages.controller.js';
+import { ModelsController } from './models/models.controller.js';
 import { type GatewayParts, partsAsProviders } from './parts.js';
+import { ReplaysController } from './replays/replays.controller.js';
+import { ReplaysService } from './replays/replays.service.js';
 import { RunsController } from './runs/runs.controller.js';
 import { RunsService } from './runs/runs.service.js';
 import { StatelessRunsController } from './runs/stateless-runs.controller.js';
@@ -17,6 +24,8 @@ import { SkillInstaller } from './skills/skill-installer.js';
 import { SkillsController } from './skills/skills.controller.js';
 import { SkillsService } from './skills/skills.service.js';
 import { RunWatcher } from './streams/run-watcher.js';
+import { SuggestionsController } from './suggestions/suggestions.controller.js';
+import { SuggestionsService } from './suggestions/suggestions.service.js';
 import { ReadinessCheck } from './system/readiness.js';
 import { InfoController, SystemController } from './system/system.controller.js';
 import { TasksController } from './tasks/tasks.controller.js';
@@ -36,6 +45,9 @@ export class AppModule {
       module: AppModule,
       controllers: [
         ThreadsController,
+        BranchesController,
+        MessagesController,
+        ReplaysController,
         RunsController,
         StatelessRunsController,
         TasksController,
@@ -47,6 +59,9 @@ export class AppModule {
         SkillsController,
         McpController,
         SignInController,
+        ModelsController,
+        SuggestionsController,
+        FeaturesController,
         InfoController,
         SystemController,
       ],
@@ -54,6 +69,8 @@ export class AppModule {
         ...partsAsProviders(parts),
         ThreadsService,
         TokenUsageService,
+        BranchesService,
+        ReplaysService,
         RunsService,
         TasksService,
         MemoryService,
@@ -64,6 +81,7 @@ export class AppModule {
         SkillInstaller,
         McpConfigService,
         SignInService,
+        SuggestionsService,
         RunWatcher,
         ReadinessCheck,
       ],

@@ -1,9 +1,10 @@
-import { taskLimits } from '@caribou/agent';
+import { modelGateLimits, taskLimits } from '@caribou/agent';
 import { connectBus } from '@caribou/bus';
 import { type Config, extensionsFile } from '@caribou/config';
 import { UnavailableError } from '@caribou/contracts';
-import { type Logger, systemClock } from '@caribou/core';
+import { type Logger, type ModelCatalog, systemClock } from '@caribou/core';
 import { documentConverter } from '@caribou/documents';
+import { gatedModel } from '@caribou/middleware';
 import { createModelCatalog } from '@caribou/models';
 import type { StopStep } from '@caribou/nest';
 import { createMetrics, createTracing } from '@caribou/observability';
@@ -16,6 +17,7 @@ import {
   redisConversions,
   redisEventLog,
   type RedisFinding,
+  redisModelGate,
   redisSkills,
   redisSharedDocuments,
   redisTaskStore,
@@ -43,12 +45,15 @@ export const settingsOf = ({
   skills,
   mcp,
   auth,
+  suggestions,
 }: Config): GatewaySettings => ({
   heartbeatMs: clocks.heartbeatMs,
   maxStreamsPerUser: quotas.maxStreamsPerUser,
   maxTurns: runner.maxTurns,
   maxTurnsCap: runner.maxTurnsCap,
-  models,
+  models: models.map(({ apiKey: _key, baseUrl: _url, headers: _headers, body: _body, ...shown }) => shown),
+  showsTokens: chain.token_usage.enabled,
+  suggestions,
   problems,
   bodyLimitBytes: http.bodyLimitBytes,
   uploads,
@@ -82,6 +87,7 @@ export async function connectParts(config: Config, logger: Logger): Promise<Conn
     streams: ['turns'],
     ackWaitMs: clocks.ackWaitMs,
   });
+  const models = createModelCatalog(config.models, { clocks, logger });
   const store = redisThreadStore(redis, {
     leaseMs: clocks.leaseMs,
     maxAttempts: runner.maxAttempts,
@@ -99,7 +105,8 @@ export async function connectParts(config: Config, logger: Logger): Promise<Conn
     conversions: redisConversions(redis),
     memories: redisMemoryStore(redis),
     converter: documentConverter({ maxAtOnce: config.uploads.convertAtOnce }),
-    chains: chainCatalog(config, createModelCatalog(config.models, { clocks, logger })),
+    models: gated(models, config, { redis, logger }),
+    chains: chainCatalog(config, models),
     skills: skillParts(config, redis, logger),
     signIn: { accounts: redisAccounts(redis), attempts: redisAttempts(redis) },
     passwords: scryptPasswords(),
@@ -116,6 +123,16 @@ export async function connectParts(config: Config, logger: Logger): Promise<Conn
       { name: 'redis', run: () => redis.close() },
     ],
   };
+}
+
+/** Calls of the gateway count among those of the runners, and towards the same circuit. */
+function gated(
+  models: ModelCatalog,
+  { chain }: Config,
+  { redis, logger }: { readonly redis: RedisConnection; readonly logger: Logger },
+): ModelCatalog {
+  const gate = redisModelGate(redis, { ...modelGateLimits(chain), logger });
+  return { names: models.names, get: (name) => gatedModel(models.get(name), gate) };
 }
 
 function skillParts(config: Config, redis: RedisConnection, logger: Logger): SkillParts {

@@ -19,7 +19,7 @@ export interface OpenGateway {
 export async function openGateway(
   config: Config,
   logger: Logger,
-  replaced: Partial<Pick<GatewayParts, 'converter' | 'passwords'>> = {},
+  replaced: Partial<Pick<GatewayParts, 'converter' | 'models' | 'passwords'>> = {},
 ): Promise<OpenGateway> {
   const parts = { ...(await connectParts(config, logger)), ...replaced };
   await parts.checkStore();

@@ -5,6 +5,7 @@ import type {
   ConversionStore,
   Logger,
   MemoryStore,
+  ModelCatalog,
   RunEventLog,
   SharedDocuments,
   SkillCatalog,
@@ -34,6 +35,7 @@ import {
   MEMORIES,
   METRICS,
   PASSWORDS,
+  MODELS,
   SETTINGS,
   SKILL_CATALOG,
   SKILL_FILES,
@@ -67,6 +69,8 @@ export interface GatewayParts {
   readonly conversions: ConversionStore;
   readonly memories: MemoryStore;
   readonly converter: DocumentConverter;
+  /** Models for calls of the gateway's own; they pass the gate. */
+  readonly models: ModelCatalog;
   readonly chains: ChainCatalog;
   readonly skills: SkillParts;
   readonly signIn: SignInParts;
@@ -89,6 +93,7 @@ export const partsAsProviders = (parts: GatewayParts): Provider[] => [
   { provide: CONVERSIONS, useValue: parts.conversions },
   { provide: MEMORIES, useValue: parts.memories },
   { provide: CONVERTER, useValue: parts.converter },
+  { provide: MODELS, useValue: parts.models },
   { provide: CHAINS, useValue: parts.chains },
   { provide: SKILL_CATALOG, useValue: parts.skills.catalog },
   { provide: SKILL_FILES, useValue: parts.skills.files },

@@ -13,6 +13,7 @@ export const USER_FILES = Symbol('UserFiles');
 export const CONVERSIONS = Symbol('ConversionStore');
 export const CONVERTER = Symbol('DocumentConverter');
 export const MEMORIES = Symbol('MemoryStore');
+export const MODELS = Symbol('ModelCatalog');
 export const CHAINS = Symbol('ChainCatalog');
 /** Documents that administrators write. */
 export const DOCUMENTS = Symbol('SharedDocuments');
@@ -38,7 +39,11 @@ export interface GatewaySettings {
   readonly maxStreamsPerUser: number;
   readonly maxTurns: number;
   readonly maxTurnsCap: number;
-  readonly models: readonly Pick<ModelConfig, 'name' | 'model' | 'maxInputTokens'>[];
+  /** Without what is the operator's own: keys, URLs, headers. */
+  readonly models: readonly Omit<ModelConfig, 'apiKey' | 'baseUrl' | 'headers' | 'body'>[];
+  /** Whether pages show token counts. */
+  readonly showsTokens: boolean;
+  readonly suggestions: Config['suggestions'];
   readonly problems: readonly string[];
   readonly bodyLimitBytes: number;
   readonly uploads: Config['uploads'];

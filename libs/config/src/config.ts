@@ -15,6 +15,7 @@ import type {
 } from './file-schema.js';
 import type { McpFile } from './mcp-schema.js';
 import type { Secret } from './secret.js';
+import type { SuggestionsFile } from './suggestions-schema.js';
 import type { WebConfig } from './web-config.js';
 
 export type ClocksConfig = CamelKeys<z.output<typeof ClocksFile>>;
@@ -24,6 +25,7 @@ export type SandboxLimits = CamelKeys<z.output<typeof LimitsFile>>;
 /** Nothing allowed: sandboxes have no network. */
 export type SandboxNetworkConfig = CamelKeys<z.output<typeof NetworkFile>>;
 export type TitleConfig = CamelKeys<z.output<typeof TitleFile>>;
+export type SuggestionsConfig = CamelKeys<z.output<typeof SuggestionsFile>>;
 /** Sizes in bytes. */
 export type UploadsConfig = CamelKeys<z.output<typeof UploadsFile>>;
 /** What holds for all MCP servers. */
@@ -158,6 +160,7 @@ export interface Config {
   /** In the order of the file; the first is the default. */
   readonly models: readonly ModelConfig[];
   readonly title: TitleConfig;
+  readonly suggestions: SuggestionsConfig;
   readonly tools: ToolsConfig;
   /** Sections of the middlewares, by their key in the file. */
   readonly chain: ChainConfig;

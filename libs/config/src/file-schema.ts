@@ -5,6 +5,7 @@ import { chainSections } from './chain-schema.js';
 import { HOST_RULE } from './host-rule.js';
 import { McpFile } from './mcp-schema.js';
 import { integer, ms } from './setting-kinds.js';
+import { SuggestionsFile } from './suggestions-schema.js';
 import { WebFile } from './web-schema.js';
 
 /**
@@ -219,6 +220,7 @@ export const ModelFile = z
 /** Sections that are objects of plain settings, by their key in the file. */
 export const sections = {
   title: TitleFile,
+  suggestions: SuggestionsFile,
   ...chainSections,
   web: WebFile,
   sandbox: SandboxFile,

@@ -31,7 +31,6 @@ const words: Readonly<Record<string, Word>> = {
   'auth.oidc': { missing: 'people sign in with e-mail and password (docs/sign-in.md)' },
   scheduler: { missing: 'start runs from a cron job of your own over the HTTP API' },
   mcp_tasks: { missing: 'tools of MCP servers are called and awaited' },
-  suggestions: { missing: 'this version proposes no further questions; remove the section' },
   input_polish: { missing: 'this version does not rewrite drafts; remove the section' },
   agents_api: { missing: 'this version has no custom agents; remove the section' },
   skill_scan: { elsewhere: 'skills are checked when they are installed' },

@@ -28,6 +28,7 @@ import { McpFile } from './mcp-schema.js';
 import { present } from './present.js';
 import { type Environment, resolveReferences } from './references.js';
 import { Secret } from './secret.js';
+import { SuggestionsFile } from './suggestions-schema.js';
 import { subagentFaults, withoutModels } from './subagents-schema.js';
 import { tellExtensions } from './told-extensions.js';
 import { readTools } from './tool-entries.js';
@@ -91,6 +92,9 @@ function compose({ fields, folder }: ConfigFile, reading: Reading): Config {
     auth,
     models,
     title: camelKeys(checkedModel(section(TitleFile, 'title', from), 'title', { read, findings })),
+    suggestions: camelKeys(
+      checkedModel(section(SuggestionsFile, 'suggestions', from), 'suggestions', { read, findings }),
+    ),
     tools,
     chain: chainOf(from, read, folder),
     warnings: findings.warnings,

@@ -28,6 +28,9 @@ export type RunId = z.infer<typeof RunId>;
 export const CheckpointId = z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'must be a checkpoint id');
 export type CheckpointId = z.infer<typeof CheckpointId>;
 
+/** Names the state before a thread's first checkpoint, for a run that starts there anew. */
+export const BEFORE_FIRST_CHECKPOINT: CheckpointId = '00000000-0000-7000-8000-000000000001';
+
 /** The owner when authentication is off. */
 export const DEFAULT_USER_ID = 'default';
 

@@ -1,4 +1,5 @@
 export {
+  BEFORE_FIRST_CHECKPOINT,
   CheckpointId,
   DEFAULT_USER_ID,
   newId,
@@ -33,9 +34,11 @@ export {
   HumanMessage,
   InvalidToolCall,
   isFromClient,
+  isShown,
   Message,
   REMOVE_ALL,
   RemoveMessage,
+  SystemMessage,
   textOf,
   ToolCall,
   type ToolCallChunk,
@@ -160,7 +163,17 @@ export {
   type NewFact,
   type OldFact,
 } from './http/memory-shapes.js';
+export { featureRoutes, type FeaturesReply } from './http/features.js';
+export { branchRoutes, type BranchReply, type CloneMode } from './http/branches.js';
 export { memoryRoutes } from './http/memory.js';
+export { type FeedMessage, type FeedPageReply, messageRoutes } from './http/messages.js';
+export { type ModelListReply, type ModelReply, modelRoutes } from './http/models.js';
+export {
+  suggestionRoutes,
+  type SuggestionsConfigReply,
+  type SuggestionsReply,
+  type SuggestionsRequest,
+} from './http/suggestions.js';
 export { httpRoutes } from './http/registry.js';
 export { type McpConfigReply, mcpRoutes } from './http/mcp.js';
 export { type RouteContract, type RouteInput } from './http/route.js';
@@ -170,6 +183,7 @@ export {
   RunContextInput,
   RunCreate,
 } from './http/run-create.js';
+export { type EditReplayReply, type ReplayReply, replayRoutes } from './http/replays.js';
 export { runRoutes, statelessRoutes } from './http/runs.js';
 export { type NewAccountInput, SignInFailure, signInRoutes, type UserReply } from './http/sign-in.js';
 export { type SkillInstallReply, type SkillReply, skillRoutes } from './http/skills.js';

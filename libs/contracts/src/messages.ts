@@ -96,6 +96,17 @@ export const isFromClient = (message: Message): message is HumanMessage =>
   message.type === 'human' &&
   (isPlain(message.name, message.additional_kwargs) || message.additional_kwargs[FROM_CLIENT] === true);
 
+/**
+ * Whether people see the message: not what middlewares say to the model, not what is marked as hidden, and no answer that
+ * says and calls nothing.
+ */
+export function isShown(message: Message): boolean {
+  if (message.additional_kwargs['hide_from_ui'] === true) return false;
+  if (message.type === 'human') return isFromClient(message);
+  if (message.type !== 'ai') return message.type === 'tool';
+  return message.tool_calls.length + message.invalid_tool_calls.length > 0 || message.content.length > 0;
+}
+
 /** A piece of a tool call while it streams; `name` and `id` only in the first piece of an `index`. */
 export interface ToolCallChunk {
   readonly name: string | null;

@@ -99,7 +99,17 @@ export { runSlot, stateSlot } from './state-slot.js';
 export type { AskedTask, SubagentPort, SubagentType, TaskOutcome } from './subagent-port.js';
 export type { ParentStanding, SlotLimits, TaskParent, TaskSlot, TaskSlots } from './task-slots.js';
 export type { NewTask, TaskStore } from './task-store.js';
-export type { HistoryQuery, RunEventLog, RunQuery, ThreadSearch, ThreadStore, ThreadUsage } from './thread-store.js';
+export type {
+  FeedPage,
+  FeedQuery,
+  FeedRow,
+  HistoryQuery,
+  RunEventLog,
+  RunQuery,
+  ThreadSearch,
+  ThreadStore,
+  ThreadUsage,
+} from './thread-store.js';
 export { onceOnly } from './once-only.js';
 export { offeredTools, toolsOfGroups } from './offered-tools.js';
 export type { TokenRecord, TokenRecords } from './token-records.js';

@@ -1,6 +1,7 @@
 import type {
   CancelAction,
   CheckpointView,
+  Message,
   NumberedEvent,
   RunRecord,
   RunStatus,
@@ -35,6 +36,39 @@ export interface RunQuery {
   readonly limit: number;
   readonly offset: number;
   readonly status?: RunStatus;
+}
+
+export interface FeedQuery {
+  /** Only rows with a lower number. */
+  readonly before?: number;
+  readonly limit: number;
+  /** Only rows that this run wrote first. */
+  readonly runId?: string;
+}
+
+/** A message as people see it in its thread. */
+export interface FeedRow {
+  /** From 1, rising, never given again. */
+  readonly seq: number;
+  /** The run that wrote it first; null: a client did. */
+  readonly runId: string | null;
+  readonly createdAt: string;
+  /** Its newest text. */
+  readonly message: Message;
+}
+
+export interface FeedPage {
+  /** Oldest first. */
+  readonly rows: readonly FeedRow[];
+  /** Where the next page ends; null when this one has the oldest row. A page may have fewer rows than asked for. */
+  readonly nextBefore: number | null;
+}
+
+export interface CopyOptions {
+  /** Only what was there at this checkpoint, whose feed ended with that row. */
+  readonly at?: { readonly checkpointId: string; readonly lastSeq: number };
+  /** In the place of the thread's own. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
 /** What a thread cost, in tokens; a copy of a thread begins at nothing. */
@@ -72,14 +106,21 @@ export interface ThreadStore {
     /** `ended`: also a temporary thread that is over and only still readable. */
     options?: { readonly ended?: boolean },
   ): Promise<void>;
-  /** A new thread with the same log and checkpoints. */
-  copyThread(thread: ThreadKey, newThreadId: string): Promise<ThreadRecord>;
+  /** A new thread with the same log, checkpoints and feed. @throws {ConflictError} while a run is in flight */
+  copyThread(thread: ThreadKey, newThreadId: string, options?: CopyOptions): Promise<ThreadRecord>;
   searchThreads(query: ThreadSearch): Promise<{ readonly threads: readonly ThreadRecord[]; readonly total: number }>;
 
   /** The head, or null for a fresh thread. */
   head(thread: ThreadKey): Promise<CheckpointView | null>;
   /** @throws {NotFoundError} for an unknown checkpoint. */
   checkpoint(thread: ThreadKey, checkpointId: string): Promise<CheckpointView>;
+  /**
+   * What people see of the thread, the newest rows: each message once. Those that a summary stands for now are there,
+   * those of a run that was rolled back or whose turn was regenerated are not. @throws {NotFoundError}
+   */
+  feed(thread: ThreadKey, query: FeedQuery): Promise<FeedPage>;
+  /** The row of a message; null when people do not see it. @throws {NotFoundError} for an unknown thread */
+  feedRow(thread: ThreadKey, messageId: string): Promise<FeedRow | null>;
   /** Newest first. */
   history(thread: ThreadKey, query: HistoryQuery): Promise<readonly CheckpointView[]>;
   /** Writes a checkpoint with source `update` on the head (or forks from `checkpointId` when that is older). */

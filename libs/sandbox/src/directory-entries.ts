@@ -42,15 +42,18 @@ export interface WalkOptions {
   readonly budget: WalkBudget;
   /** 1 for the directory's own entries. */
   readonly depth?: number;
+  /** Ignored names as well. */
+  readonly all?: boolean;
 }
 
-/** Entries below `directory`, parents before children, names in order; ignored names are left out. Does not close it. */
+/** Entries below `directory`, parents before children, names in order; ignored names are left out
+ * unless `all` is asked for. Does not close it. */
 export async function* entriesBelow(
   directory: FileHandle,
-  { budget, depth = MAX_DEPTH }: WalkOptions,
+  { budget, depth = MAX_DEPTH, all = false }: WalkOptions,
   above: readonly string[] = [],
 ): AsyncGenerator<Entry> {
-  for (const entry of await namesIn(directory, budget)) {
+  for (const entry of await namesIn(directory, { budget, all })) {
     const names = [...above, entry.name];
     yield { names, kind: kindOf(entry), parent: directory };
     if (!entry.isDirectory()) continue;
@@ -61,7 +64,7 @@ export async function* entriesBelow(
     const inner = await openIfStill(directory, entry.name);
     if (inner === undefined) continue;
     try {
-      yield* entriesBelow(inner, { budget, depth }, names);
+      yield* entriesBelow(inner, { budget, depth, all }, names);
     } finally {
       await inner.close();
     }
@@ -72,7 +75,10 @@ const kindOf = (entry: Dirent): Entry['kind'] =>
   entry.isDirectory() ? 'directory' : entry.isFile() ? 'file' : 'other';
 
 /** The entries of one directory, as many as the budget has left. */
-async function namesIn(directory: FileHandle, budget: WalkBudget): Promise<readonly Dirent[]> {
+async function namesIn(
+  directory: FileHandle,
+  { budget, all }: { readonly budget: WalkBudget; readonly all: boolean },
+): Promise<readonly Dirent[]> {
   const found: Dirent[] = [];
   const listing = await opendir(`/proc/self/fd/${directory.fd}`);
   try {
@@ -84,7 +90,7 @@ async function namesIn(directory: FileHandle, budget: WalkBudget): Promise<reado
       }
       // The walk shares its thread with all others: what looks at the entries gives way in between.
       if (budget.entriesLeft % ENTRIES_PER_TURN === 0) await nextTurn();
-      if (!isIgnoredName(entry.name)) found.push(entry);
+      if (all || !isIgnoredName(entry.name)) found.push(entry);
     }
   } finally {
     await listing.close();

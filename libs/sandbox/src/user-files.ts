@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { DataDirectory, SandboxThread } from '@caribou/core';
 import { type FileList, listFiles, removeFile } from './directory-files.js';
+import { type CopiedFiles, copyFiles } from './copy-files.js';
 import { commandIdentity } from './identity.js';
 import { removeUnchanged } from './remove-unchanged.js';
 import { threadFiles } from './thread-files.js';
@@ -13,6 +14,8 @@ export interface UserFiles {
   openIntake(thread: SandboxThread): Promise<UploadIntake>;
   /** Regular files of a directory by name, at most `maxFiles`. */
   list(thread: SandboxThread, directory: DataDirectory, maxFiles: number): Promise<FileList>;
+  /** Copies all regular files of a thread to another one, which has none; links stay behind. @throws {FileRefusedError} */
+  copyAll(thread: SandboxThread, to: SandboxThread): Promise<CopiedFiles>;
   /** A readable descriptor of a regular file; the caller closes it. @throws {FileRefusedError} */
   open(thread: SandboxThread, path: string): Promise<FileHandle>;
   /** Removes a regular file. @throws {FileRefusedError} when there is none under the path */
@@ -29,6 +32,7 @@ export function userFiles(homeDir: string, limits?: QuotaLimits): UserFiles {
   return {
     openIntake: (thread) => openUploadIntake({ files, owner, ...(quota === undefined ? {} : { quota }) }, thread),
     list: (thread, directory, maxFiles) => listFiles(files, { thread, directory }, maxFiles),
+    copyAll: (thread, to) => copyFiles({ files, owner, ...(quota === undefined ? {} : { quota }) }, thread, to),
     open: (thread, path) => files.openFile(thread, path),
     remove: (thread, path) => removeFile(homeDir, thread, path),
     removeUnchanged: (thread, directory, entry) => removeUnchanged(files, { thread, directory }, entry),

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
+  BEFORE_FIRST_CHECKPOINT,
   BugError,
   type CancelAction,
   ConflictError,
@@ -7,6 +8,7 @@ import {
   NotFoundError,
   RateLimitedError,
   type RunRecord,
+  UserId,
 } from '@caribou/contracts';
 import type { AdmitRequest, AdmitResult, CancelResult, EndedRun, ThreadKey, ThreadStore } from '@caribou/core';
 import type { RedisConnection } from './connection.js';
@@ -68,6 +70,12 @@ const endedOf = (pairs: unknown): EndedRun[] =>
 /** Keys come from clients: hashed, they are short and hold no separator. */
 const keyDigest = (key: string): string => createHash('sha256').update(key).digest('hex');
 
+/** The run whose turn a request wants to have made anew, as the page's metadata says; '' for none. */
+function regeneratedRun({ metadata }: AdmitRequest): string {
+  const named = UserId.safeParse(metadata['regenerate_from_run_id']);
+  return named.success ? named.data : '';
+}
+
 export function admissions(
   redis: RedisConnection,
   settings: StoreSettings,
@@ -87,6 +95,8 @@ export function admissions(
         create: request.ifNotExists === 'create',
         temporary: request.kwargs.temporary,
         checkpoint: request.checkpointId ?? '',
+        before_first: BEFORE_FIRST_CHECKPOINT,
+        regenerates: regeneratedRun(request),
         traceparent: request.traceparent ?? '',
         body_hash: idempotency?.bodyHash ?? '',
         idempotency_ttl_ms: settings.idempotencyTtlMs,

@@ -1,3 +1,4 @@
+import { BEFORE_FIRST_CHECKPOINT } from '@caribou/contracts';
 import type { ClaimResult, ThreadHead, ThreadKey } from '@caribou/core';
 import { known, readCheckpoints } from './checkpoint-reads.js';
 import type { RedisConnection } from './connection.js';
@@ -16,7 +17,7 @@ export async function claimThread(
   thread: ThreadKey,
   ownerId: string,
 ): Promise<ClaimResult> {
-  const params = { owner: ownerId, lease_ms: settings.leaseMs };
+  const params = { owner: ownerId, lease_ms: settings.leaseMs, before_first: BEFORE_FIRST_CHECKPOINT };
   const reply = await callThread(redis, thread, script, { params });
   if (reply[0] !== 'run') return { kind: reply[0] === 'busy' ? 'busy' : 'idle' };
   const [, epoch, flat, head, tries, ranMs] = reply;
@@ -32,12 +33,13 @@ export async function claimThread(
   };
 }
 
-/** A checkpoint as a writer builds on it. @throws {NotFoundError} when it is gone. */
+/** A checkpoint as a writer builds on it; `BEFORE_FIRST_CHECKPOINT` is the empty state. @throws {NotFoundError} when it is gone. */
 export async function loadCheckpoint(
   redis: RedisConnection,
   thread: ThreadKey,
   checkpointId: string,
 ): Promise<ThreadHead> {
   const loaded = await readCheckpoints(redis, thread, { ids: [checkpointId], ended: true });
-  return headOf(loaded, known(loaded.checkpoints[0], checkpointId));
+  const [checkpoint] = loaded.checkpoints;
+  return headOf(loaded, checkpointId === BEFORE_FIRST_CHECKPOINT ? null : known(checkpoint, checkpointId));
 }

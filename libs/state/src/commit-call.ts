@@ -1,5 +1,6 @@
 import {
   CHANNEL_NAMES,
+  isShown,
   type ChannelName,
   type CheckpointMetadata,
   type RunEvent,
@@ -53,6 +54,7 @@ export function checkpointCall(draft: CheckpointDraft, sweep: Sweep | null): Che
       next_entry: String(counters.nextEntry),
       next_value: String(counters.nextValue),
       messages: plan.messages.length,
+      shown: plan.messages.flatMap((message, place) => (isShown(message) ? [[place, asUtf8(message.id)]] : [])),
       values: plan.values,
       cleared: clearedChannels(draft.head.state, draft.state),
       ...(forks ? { channels: plan.channels } : {}),
@@ -66,6 +68,9 @@ export function checkpointCall(draft: CheckpointDraft, sweep: Sweep | null): Che
     ],
   };
 }
+
+/** The text as Redis keeps it: half a character, which its JSON refuses, is replaced as it would be in a key. */
+const asUtf8 = (text: string): string => Buffer.from(text).toString();
 
 const clearedChannels = (before: ThreadState, after: ThreadState): ChannelName[] =>
   CHANNEL_NAMES.filter((name) => before[name] !== undefined && after[name] === undefined);

@@ -35,6 +35,8 @@ export interface ThreadKeys {
   readonly executions: string;
   /** Hash: tokens of the thread's runs, and of those that are gone. */
   readonly usage: string;
+  /** Hash: the messages that people see, by number. */
+  readonly feed: string;
 }
 
 /** The keys of one model in the order in which every script on it takes them. */
@@ -174,6 +176,7 @@ export function storeKeys(prefix: string): StoreKeys {
         sandbox: `${base}:sandbox`,
         executions: `${base}:executions`,
         usage: `${base}:usage`,
+        feed: `${base}:feed`,
       };
     },
     runPrefix: (userId) => `${prefix}run:${strict(userId)}:`,

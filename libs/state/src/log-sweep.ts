@@ -1,6 +1,7 @@
 import type { ThreadKey } from '@caribou/core';
 import type { RedisConnection } from './connection.js';
 import { entriesOf, type HeadLog } from './head-log.js';
+import type { StoredRow } from './thread-feed.js';
 import { parseStored } from './stored-json.js';
 import type { StoredCheckpoint } from './stored-checkpoint.js';
 
@@ -19,15 +20,15 @@ const MAX_FREED = 1000;
 export const isSweepDue = (log: HeadLog): boolean => log.unshown > SWEEP_ABOVE + 2 * log.counters.swept;
 
 /**
- * Finds log fields that no kept checkpoint shows. Sound for the owner of the head `log` belongs to: the commit that
+ * Finds log fields that neither a kept checkpoint nor the feed shows. Sound for the owner of the head `log` belongs to: the commit that
  * frees them expects that head, so no checkpoint was added since, and entries are never shown again once none does.
  */
 export async function sweepLog(redis: RedisConnection, thread: ThreadKey, log: HeadLog): Promise<Sweep> {
   const keys = redis.keys.thread(thread);
-  const [texts, fields] = await redis.use((client) =>
-    Promise.all([client.hvals(keys.checkpoints), client.hkeys(keys.log)]),
+  const [texts, fields, feed] = await redis.use((client) =>
+    Promise.all([client.hvals(keys.checkpoints), client.hkeys(keys.log), client.hvals(keys.feed)]),
   );
-  const shown = new Set<string>();
+  const shown = new Set(feed.flatMap(entriesOfRow));
   for (const text of texts) {
     const checkpoint = parseStored<StoredCheckpoint>(text);
     for (const entry of entriesOf(checkpoint.ranges)) shown.add(String(entry));
@@ -36,6 +37,13 @@ export async function sweepLog(redis: RedisConnection, thread: ThreadKey, log: H
   const unshown = fields.filter((field) => !shown.has(field) && isOld(field, log));
   const free = unshown.slice(0, MAX_FREED);
   return { free, left: Math.max(log.unshown - free.length, 0) };
+}
+
+/** Of a hidden row too: a rollback may show it again. Other fields of a feed hold numbers. */
+function entriesOfRow(text: string): string[] {
+  if (!text.startsWith('{')) return [];
+  const { entry, before } = parseStored<StoredRow>(text);
+  return before === undefined ? [String(entry)] : [String(entry), String(before)];
 }
 
 /** Whether a field was written before `log` was read. */

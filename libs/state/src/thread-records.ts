@@ -67,17 +67,19 @@ export function threadRecords(redis: RedisConnection): Records {
       assertAllowed(reply, thread.threadId);
     },
 
-    copyThread: async (thread, newThreadId) => {
+    copyThread: async (thread, newThreadId, { at, metadata } = {}) => {
       const copy = { userId: thread.userId, threadId: newThreadId };
       const target = redis.keys.thread(copy);
       const { jobs } = redis.keys.memoryJob(copy);
       const reply = await callThread(redis, thread, scripts.copy, {
-        params: { target: newThreadId },
-        moreKeys: [target.record, target.log, target.checkpoints, target.order, jobs],
+        params: { target: newThreadId, at: at?.checkpointId, last_row: at?.lastSeq },
+        texts: [metadata === undefined ? '' : JSON.stringify(metadata)],
+        moreKeys: [target.record, target.log, target.checkpoints, target.order, target.feed, jobs],
       });
       assertAllowed(reply, thread.threadId);
       if (reply[0] === 'taken')
         throw new ConflictError('this thread id is in use', { details: { threadId: newThreadId } });
+      if (reply[0] === 'no_checkpoint') throw new NotFoundError(`Checkpoint ${at?.checkpointId ?? ''} does not exist`);
       return threadOf(newThreadId, reply[1]);
     },
   };

@@ -5,6 +5,7 @@ import type { RedisConnection } from './connection.js';
 import { runRecords } from './run-records.js';
 import { stateUpdates } from './state-updates.js';
 import { type StoreOptions, storeSettings } from './store-settings.js';
+import { threadFeed } from './thread-feed.js';
 import { threadRecords } from './thread-records.js';
 import { threadSearch } from './thread-search.js';
 import { threadUsage } from './thread-usage.js';
@@ -16,6 +17,7 @@ export function redisThreadStore(redis: RedisConnection, options: StoreOptions =
     ...threadRecords(redis),
     ...threadSearch(redis),
     ...checkpointReads(redis),
+    ...threadFeed(redis),
     ...stateUpdates(redis, settings),
     ...admissions(redis, settings),
     ...runRecords(redis),

@@ -34,7 +34,7 @@ export class TokenUsageService {
  */
 export function contextUsage(
   messages: readonly Message[],
-  models: GatewaySettings['models'],
+  models: readonly Pick<GatewaySettings['models'][number], 'name' | 'model' | 'maxInputTokens'>[],
 ): TokenUsageReply['context_usage'] {
   const last = messages.findLast((message): message is AiMessage => message.type === 'ai' && hasUsage(message));
   const used = last === undefined ? undefined : ownUsageOf(last);

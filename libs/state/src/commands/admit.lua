@@ -1,10 +1,11 @@
 #!lua
 --[[ Admits a run: idempotency, thread, quotas, multitask strategy, base; then the record, the inbox, the pending set.
-  KEYS        thread.lua; KEYS[15] idempotency key, if any
+  KEYS        thread.lua; KEYS[16] idempotency key, if any
   ARGV        thread.lua; parameters run, user, assistant, strategy, create (thread may be made), temporary,
-              checkpoint ('' for none), traceparent, body_hash, idempotency_ttl_ms, max_queued, max_in_flight,
-              max_pending (0: no limit),
-              events_ttl_ms, max_log_bytes, kept_checkpoints; texts: metadata, kwargs, metadata of a new thread
+              checkpoint ('' for none), before_first (the checkpoint that stands for none at all), regenerates (the run
+              whose turn is made anew, '' for none), traceparent, body_hash, idempotency_ttl_ms, max_queued,
+              max_in_flight, max_pending (0: no limit), events_ttl_ms, max_log_bytes, kept_checkpoints; texts: metadata,
+              kwargs, metadata of a new thread
   Reply  {'ok', run record, ids of runs told to stop, {{id of a queued run that ended, number of its last event}, …}}
          {'repeated', run record}
          {'other_body'}, {'gone', run id}, {'no_thread'}, {'no_checkpoint'}, {'busy'}, {'full'}, {'quota'}, {'crowded'},
@@ -17,8 +18,8 @@
 local damage = damaged_thread() or damaged_run(p.run)
 if damage then return { 'damaged', damage } end
 
-if KEYS[15] then
-  local known = redis.call('GET', KEYS[15])
+if KEYS[16] then
+  local known = redis.call('GET', KEYS[16])
   if known then
     local first = cjson.decode(known)
     if first.body_hash ~= p.body_hash then return { 'other_body' } end
@@ -71,8 +72,11 @@ end
 
 local fork = ''
 if p.checkpoint ~= '' then
-  if not record or redis.call('HEXISTS', checkpoints_key, p.checkpoint) == 0 then return { 'no_checkpoint' } end
-  if not continues(p.checkpoint) then fork = p.checkpoint end
+  local is_first = record and p.checkpoint == p.before_first
+  if not is_first and (not record or redis.call('HEXISTS', checkpoints_key, p.checkpoint) == 0) then
+    return { 'no_checkpoint' }
+  end
+  if not (is_first and record.head == '') and not continues(p.checkpoint) then fork = p.checkpoint end
 end
 
 local cancelled, ended = {}, {}
@@ -90,15 +94,15 @@ redis.call('HSET', run_key(p.run), 'run_id', p.run, 'thread_id', thread_id, 'use
   'assistant_id', p.assistant, 'status', 'pending', 'metadata', metadata, 'kwargs', kwargs,
   'multitask_strategy', p.strategy, 'created_at', now_iso, 'updated_at', now_iso, 'attempt', 0, 'tries', 0,
   'input_tokens', 0, 'output_tokens', 0, 'calls', 0, 'stop_reason', '', 'error', '', 'base_checkpoint_id', '',
-  'fork_checkpoint_id', fork, 'input_committed', '', 'cancel', '', 'open', '', 'dropped', '',
+  'fork_checkpoint_id', fork, 'regenerates', p.regenerates, 'input_committed', '', 'cancel', '', 'open', '', 'dropped', '',
   'traceparent', p.traceparent, 'admitted_head', record.head, 'seq', 0, 'bytes', 0, 'border', 0, 'border_bytes', 0)
 redis.call('ZADD', runs_key, string.format('%.0f', now_us), p.run)
 redis.call('RPUSH', inbox_key, p.run)
 redis.call('ZADD', pending_key, 'NX', now_ms, pending_member)
 redis.call('SADD', in_flight_key, p.run)
 if fork ~= '' then redis.call('HINCRBY', bases_key, fork, 1) end
-if KEYS[15] then
-  redis.call('SET', KEYS[15], cjson.encode({ body_hash = p.body_hash, run = p.run }), 'PX', p.idempotency_ttl_ms)
+if KEYS[16] then
+  redis.call('SET', KEYS[16], cjson.encode({ body_hash = p.body_hash, run = p.run }), 'PX', p.idempotency_ttl_ms)
 end
 touch(record, 'status', 'busy')
 return { 'ok', redis.call('HGETALL', run_key(p.run)), cancelled, ended }

@@ -1,7 +1,8 @@
--- Writing a checkpoint. Needs thread.lua, clock.lua. The parameter `c` is p.commit:
+-- Writing a checkpoint. Needs thread.lua, clock.lua, feed.lua. The parameter `c` is p.commit:
 --   expected      head checkpoint that is replaced, '' for none
 --   next_entry, next_value   numbers that new messages and new channel values begin with
 --   messages      how many new messages
+--   shown         {place among the new messages, id} of those that people see
 --   values        names of the new channel values, in order
 --   cleared       names of channels that are not there any more
 --   channels      with a fork only: every channel's entry
@@ -71,8 +72,10 @@ local function write_entries(record, c)
   redis.call('HSET', record_key, 'next_entry', entry, 'next_value', value)
 end
 
--- Writes the minted checkpoint, whose JSON is `text`, as the head.
-local function write_checkpoint(record, c, id, minted, text)
+-- Writes the minted checkpoint, whose JSON is `text`, as the head; for `run`, or for a client.
+local function write_checkpoint(record, c, written, run)
+  local id, minted, text = unpack(written)
+  add_rows(c, run)
   write_entries(record, c)
   redis.call('HSET', checkpoints_key, id, stamped('id', id, text))
   redis.call('ZADD', order_key, 0, id)

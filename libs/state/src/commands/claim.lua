@@ -1,12 +1,13 @@
 #!lua
 --[[ Takes a thread for an owner: its current run, else the head of its inbox. A queued run never carries a cancel flag
   (cancel.lua and admit.lua end it at once), so the head is to be run.
-  KEYS, ARGV  thread.lua; parameters owner, lease_ms
+  KEYS, ARGV  thread.lua; parameters owner, lease_ms, before_first (feed.lua)
   Reply  {'idle'}: nothing to run; {'busy'}: another live owner; {'damaged', key}
          {'run', epoch, run record, head as load.lua gives it, attempts since the last commit, ms since the first claim} ]]
 -- @include thread.lua
 -- @include clock.lua
 -- @include load.lua
+-- @include feed.lua
 local damage = damaged_thread()
 if damage then return { 'damaged', damage } end
 if redis.call('EXISTS', lease_key) == 1 then return { 'busy' } end
@@ -34,7 +35,9 @@ if not run.started then
   run.base_checkpoint_id = record.head
   run.started = now_ms
   redis.call('HSET', run_key(run.run_id), 'started', string.format('%.0f', now_ms), 'base_checkpoint_id', record.head,
-    'base_entry', record.next_entry, 'base_value', record.next_value)
+    'base_entry', record.next_entry, 'base_value', record.next_value, 'first_row', last_row() + 1)
+  local replaces = replaced_from(run)
+  if replaces then redis.call('HSET', run_key(run.run_id), 'replaces', replaces) end
   if record.head ~= '' then redis.call('HINCRBY', bases_key, record.head, 1) end
 end
 if run.open ~= '' then

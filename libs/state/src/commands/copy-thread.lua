@@ -1,20 +1,47 @@
 #!lua
---[[ Makes a thread with the log, checkpoints, metadata and status of another one, without its runs and what they
-  cost.
+--[[ Makes a thread with the log, checkpoints, feed, metadata and status of another one, or of what that was at an older
+  checkpoint, without its runs and what they cost.
   Memory extraction looks at what is said from now on: what was said before is the other thread's.
-  KEYS, ARGV  thread.lua; KEYS[15..18] record, log, checkpoints and order of the new thread; KEYS[19] its memory jobs;
-              parameter target (its id)
-  Reply  {'ok', new thread record}; {'taken'}, {'busy'}, {'no_thread'}, {'damaged', key}: nothing is written ]]
+  KEYS, ARGV  thread.lua; KEYS[16..20] record, log, checkpoints, order and feed of the new thread; KEYS[21] its memory
+              jobs; parameters target (its id), at (the checkpoint it ends with; absent: the head), last_row (the last
+              of the feed then); text: its metadata, '' for the same
+  Reply  {'ok', new thread record}; {'taken'}, {'busy'}, {'no_thread'}, {'no_checkpoint'}, {'damaged', key}: nothing is
+         written ]]
 -- @include idle.lua
 -- @include clock.lua
 local refusal, record = refused_idle()
 if refusal then return refusal end
-if redis.call('EXISTS', unpack(KEYS, 15, 19)) > 0 then return { 'taken' } end
-for index, key in ipairs({ record_key, log_key, checkpoints_key, order_key }) do
-  redis.call('COPY', key, KEYS[14 + index])
+if redis.call('EXISTS', unpack(KEYS, 16, 21)) > 0 then return { 'taken' } end
+if p.at and redis.call('HEXISTS', checkpoints_key, p.at) == 0 then return { 'no_checkpoint' } end
+local copy, _, copied_checkpoints, copied_order, copied_feed, jobs = unpack(KEYS, 16, 21)
+
+-- Takes back what came after the checkpoint; log entries that nothing shows any more go with the next sweep.
+local function end_with(id)
+  for _, newer in ipairs(redis.call('ZRANGEBYLEX', copied_order, '(' .. id, '+')) do
+    redis.call('HDEL', copied_checkpoints, newer)
+    redis.call('ZREM', copied_order, newer)
+  end
+  for number = p.last_row + 1, tonumber(redis.call('HGET', copied_feed, 'last') or 0) do
+    local row = redis.call('HGET', copied_feed, number)
+    if row then redis.call('HDEL', copied_feed, number, 'i:' .. cjson.decode(row).id) end
+  end
+  for field in pairs(record) do
+    if field:sub(1, 2) == 'v:' then redis.call('HDEL', copy, field) end
+  end
+  for name, entry in pairs(cjson.decode(redis.call('HGET', checkpoints_key, id)).channels) do
+    redis.call('HSET', copy, 'v:' .. name, redis.call('HGET', log_key, 'c' .. entry))
+  end
+  redis.call('HSET', copy, 'head', id, 'status', 'idle', 'settled', 'idle')
 end
-redis.call('HSET', KEYS[15], 'created_at', now_iso, 'updated_at', now_iso, 'pruned', '')
-redis.call('HDEL', KEYS[15], 'epoch')
-redis.call('HSET', KEYS[19], 'floor', record.next_entry - 1)
+
+for index, key in ipairs({ record_key, log_key, checkpoints_key, order_key, feed_key }) do
+  redis.call('COPY', key, KEYS[15 + index])
+end
+local metadata = take()
+redis.call('HSET', copy, 'created_at', now_iso, 'updated_at', now_iso, 'pruned', '',
+  'metadata', metadata ~= '' and metadata or record.metadata)
+redis.call('HDEL', copy, 'epoch')
+if p.at then end_with(p.at) end
+redis.call('HSET', jobs, 'floor', record.next_entry - 1)
 redis.call('ZADD', threads_key, now_ms, p.target)
-return { 'ok', redis.call('HGETALL', KEYS[15]) }
+return { 'ok', redis.call('HGETALL', copy) }

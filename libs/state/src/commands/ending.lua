@@ -55,7 +55,7 @@ end
 -- An ended temporary thread stays readable as long as its run's log, for those who wait for the run's values.
 local function expire_thread()
   redis.call('HSET', record_key, 'ended', '1')
-  for _, key in ipairs({ record_key, log_key, checkpoints_key, order_key, bases_key, runs_key, usage_key }) do
+  for _, key in ipairs({ record_key, log_key, checkpoints_key, order_key, bases_key, runs_key, usage_key, feed_key }) do
     redis.call('PEXPIRE', key, p.events_ttl_ms)
   end
   for _, run_id in ipairs(redis.call('ZRANGE', runs_key, 0, -1)) do

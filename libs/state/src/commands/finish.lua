@@ -40,6 +40,7 @@ local function roll_back()
   show_values(record, channels)
   redis.call('HSET', record_key, 'head', base)
   record.head = base
+  drop_rows(run)
   forget_run(record, run)
 end
 

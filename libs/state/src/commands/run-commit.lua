@@ -3,6 +3,7 @@
 -- Texts taken: events, checkpoint JSON, checkpoint event JSON, messages, channel values.
 -- @include clock.lua
 -- @include events.lua
+-- @include feed.lua
 -- @include checkpoint.lua
 -- @include ending.lua
 -- @include usage.lua
@@ -13,7 +14,7 @@ local function commit_step(record, run)
   mark_border(run)
   add_event(run, stamped('checkpoint_id', id, event))
   save_log(run)
-  write_checkpoint(record, p.commit, id, minted, text)
+  write_checkpoint(record, p.commit, { id, minted, text }, run)
   redis.call('HSET', run_key(run.run_id), 'tries', 0, 'open', '', 'updated_at', now_iso,
     'input_committed', p.input_committed and '1' or run.input_committed, unpack(count_usage(run)))
   return id

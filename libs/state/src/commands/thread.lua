@@ -1,5 +1,5 @@
 -- What every script on a thread shares. Nothing in here writes.
---   KEYS[1..14]  the thread's keys in the order of ThreadKeys (keys.ts)
+--   KEYS[1..15]  the thread's keys in the order of ThreadKeys (keys.ts)
 --   ARGV[1]      prefix of the user's run records (hash each), completed by the run id
 --   ARGV[2]      prefix of the user's event logs (stream each), completed by the run id
 --   ARGV[3]      the thread as a member of the pending set
@@ -9,7 +9,7 @@
 -- A reply is an array that begins with its outcome; 'damaged' names a key that holds something else than it should.
 local record_key, log_key, checkpoints_key, order_key, bases_key = unpack(KEYS, 1, 5)
 local runs_key, inbox_key, lease_key, pending_key, threads_key, in_flight_key = unpack(KEYS, 6, 11)
-local usage_key = KEYS[14]
+local usage_key, feed_key = KEYS[14], KEYS[15]
 local pending_member, thread_id = ARGV[3], ARGV[4]
 local p = cjson.decode(ARGV[5])
 
@@ -25,7 +25,7 @@ local function events_key(run_id) return ARGV[2] .. run_id end
 -- @include types.lua
 local kinds = {
   'hash', 'hash', 'hash', 'zset', 'hash', 'zset', 'list', 'string', 'zset', 'zset', 'set', 'hash', 'set',
-  'hash',
+  'hash', 'hash',
 }
 local function damaged_thread()
   for index, kind in ipairs(kinds) do

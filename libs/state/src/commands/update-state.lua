@@ -6,6 +6,7 @@
          {'stale'}, {'busy'}, {'no_thread'}, {'damaged', key}: nothing is written ]]
 -- @include idle.lua
 -- @include clock.lua
+-- @include feed.lua
 -- @include checkpoint.lua
 -- @include events.lua
 -- @include ending.lua
@@ -15,6 +16,6 @@ if is_stale(record, p.commit) then return { 'stale' } end
 local id, minted = mint_checkpoint(record)
 local text = take()
 take()
-write_checkpoint(record, p.commit, id, minted, text)
+write_checkpoint(record, p.commit, { id, minted, text })
 touch(record)
 return { 'ok', id, now_iso, redis.call('HLEN', log_key) }

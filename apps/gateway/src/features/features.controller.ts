@@ -1,0 +1,57 @@
+import { featureRoutes, type FeaturesReply, httpRoutes, type RouteInput } from '@caribou/contracts';
+import type { ThreadStore } from '@caribou/core';
+import { Controller, Inject } from '@nestjs/common';
+import type { Principal } from '../auth/principal.js';
+import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
+import { THREAD_STORE } from '../ports.js';
+
+type OfThread = RouteInput<typeof featureRoutes.goal>;
+
+/** Whether agents of one's own can be listed. */
+const hasAgents = httpRoutes.some(({ method, path }) => method === 'GET' && path === '/agents');
+
+/** What pages may offer, and what they ask for that is not here. */
+@Controller(API_ROOTS)
+export class FeaturesController {
+  constructor(@Inject(THREAD_STORE) private readonly threads: Pick<ThreadStore, 'getThread'>) {}
+
+  @Route(featureRoutes.features)
+  features(): FeaturesReply {
+    return {
+      agents_api: { enabled: hasAgents },
+      browser_control: { enabled: false },
+      mcp_tasks: { enabled: false },
+    };
+  }
+
+  @Route(featureRoutes.channels)
+  channels() {
+    return { enabled: false, providers: [] };
+  }
+
+  @Route(featureRoutes.scheduledTasks)
+  scheduledTasks() {
+    return [];
+  }
+
+  @Route(featureRoutes.scheduledTasksOfThread)
+  scheduledTasksOfThread(@Caller() caller: Principal, @Input() input: OfThread) {
+    return this.ofThread(caller, input, []);
+  }
+
+  @Route(featureRoutes.mcpTasks)
+  mcpTasks(@Caller() caller: Principal, @Input() input: OfThread) {
+    return this.ofThread(caller, input, []);
+  }
+
+  @Route(featureRoutes.goal)
+  goal(@Caller() caller: Principal, @Input() input: OfThread) {
+    return this.ofThread(caller, input, { goal: null });
+  }
+
+  /** @throws {NotFoundError} for an unknown thread */
+  private async ofThread<Nothing>({ userId }: Principal, { params }: OfThread, nothing: Nothing): Promise<Nothing> {
+    await this.threads.getThread({ userId, threadId: params.thread_id });
+    return nothing;
+  }
+}

@@ -1,0 +1,28 @@
+import type { FeedMessage, FeedPageReply, Message } from '@caribou/contracts';
+import type { FeedPage, FeedRow } from '@caribou/core';
+
+const eventTypes = {
+  human: 'llm.human.input',
+  system: 'llm.human.input',
+  ai: 'llm.ai.response',
+  tool: 'llm.tool.result',
+} as const satisfies Record<Message['type'], FeedMessage['event_type']>;
+
+/** What stands in a thread was said to or by its lead; the words of subagents are in their tasks. */
+const CALLER = 'lead_agent';
+
+const feedMessage = ({ seq, runId, createdAt, message }: FeedRow): FeedMessage => ({
+  run_id: runId,
+  seq,
+  content: message,
+  metadata: { caller: CALLER },
+  created_at: createdAt,
+  event_type: eventTypes[message.type],
+  feedback: null,
+});
+
+export const feedPageJson = ({ rows, nextBefore }: FeedPage): FeedPageReply => ({
+  data: rows.map(feedMessage),
+  has_more: nextBefore !== null,
+  next_before_seq: nextBefore,
+});

@@ -1,0 +1,36 @@
+import { type FeedMessage, type FeedPageReply, messageRoutes, type RouteInput } from '@caribou/contracts';
+import type { ThreadKey, ThreadStore } from '@caribou/core';
+import { Controller, Inject } from '@nestjs/common';
+import type { Principal } from '../auth/principal.js';
+import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
+import { THREAD_STORE } from '../ports.js';
+import { feedPageJson } from './feed-json.js';
+
+type Of<Name extends keyof typeof messageRoutes> = RouteInput<(typeof messageRoutes)[Name]>;
+
+@Controller(API_ROOTS)
+export class MessagesController {
+  constructor(@Inject(THREAD_STORE) private readonly store: Pick<ThreadStore, 'feed' | 'getRun'>) {}
+
+  @Route(messageRoutes.page)
+  page(@Caller() { userId }: Principal, @Input() { params, query }: Of<'page'>): Promise<FeedPageReply> {
+    return this.read({ userId, threadId: params.thread_id }, query);
+  }
+
+  @Route(messageRoutes.list)
+  async list(@Caller() { userId }: Principal, @Input() { params, query }: Of<'list'>): Promise<FeedMessage[]> {
+    return (await this.read({ userId, threadId: params.thread_id }, query)).data;
+  }
+
+  @Route(messageRoutes.ofRun)
+  async ofRun(@Caller() { userId }: Principal, @Input() { params, query }: Of<'ofRun'>): Promise<FeedPageReply> {
+    const thread = { userId, threadId: params.thread_id };
+    const { run_id: runId } = await this.store.getRun(thread, params.run_id);
+    return this.read(thread, query, { runId });
+  }
+
+  private async read(thread: ThreadKey, query: Of<'page'>['query'], of: { readonly runId?: string } = {}) {
+    const { limit, before_seq: before } = query;
+    return feedPageJson(await this.store.feed(thread, { limit, ...of, ...(before === undefined ? {} : { before }) }));
+  }
+}

@@ -1,0 +1,33 @@
+import { type ModelListReply, type ModelReply, modelRoutes, NotFoundError, type RouteInput } from '@caribou/contracts';
+import { Controller, Inject } from '@nestjs/common';
+import { API_ROOTS, Input, Route } from '../http/route.decorators.js';
+import { type GatewaySettings, SETTINGS } from '../ports.js';
+
+@Controller(API_ROOTS)
+export class ModelsController {
+  constructor(@Inject(SETTINGS) private readonly settings: Pick<GatewaySettings, 'models' | 'showsTokens'>) {}
+
+  @Route(modelRoutes.list)
+  list(): ModelListReply {
+    return { models: this.settings.models.map(modelJson), token_usage: { enabled: this.settings.showsTokens } };
+  }
+
+  @Route(modelRoutes.get)
+  get(@Input() { params }: RouteInput<typeof modelRoutes.get>): ModelReply {
+    const found = this.settings.models.find(({ name }) => name === params.model_name);
+    if (found === undefined) throw new NotFoundError(`there is no model "${params.model_name}"`);
+    return modelJson(found);
+  }
+}
+
+/** Field by field, so that a setting added later is not shown by accident. */
+const modelJson = (model: GatewaySettings['models'][number]): ModelReply => ({
+  id: model.name,
+  name: model.name,
+  model: model.model,
+  display_name: model.displayName,
+  description: model.description === '' ? null : model.description,
+  supports_thinking: model.supportsThinking,
+  supports_reasoning_effort: model.supportsReasoningEffort,
+  supports_vision: model.supportsVision,
+});

@@ -1,0 +1,91 @@
+-- The feed of a thread: what people see of it, a row for each message, by a number that is never given again. Needs
+-- thread.lua, clock.lua. Fields of the hash: `last` (the newest number), `<number>` (the row), `i:<message id>` (the
+-- number of its row). A row is JSON:
+--   id       of the message
+--   entry    its newest text in the log
+--   run, at  who wrote it first, and when; no run: a client
+--   by, before   the run that wrote it anew last, and the entry it had until then
+--   hidden   the run whose turn takes its place
+--   was      number of the row that had the message before that
+-- Of a run's record: `regenerates` (the run whose turn it makes anew), `first_row` (the first it may make), `replaces`
+-- (from where it hides others), `lowest_row` (the lowest it wrote).
+local function row_of(number)
+  local text = number and redis.call('HGET', feed_key, number)
+  return text and cjson.decode(text)
+end
+
+local function put_row(number, row) redis.call('HSET', feed_key, number, cjson.encode(row)) end
+
+local function last_row() return tonumber(redis.call('HGET', feed_key, 'last') or 0) end
+
+-- Hides the turn that the run takes the place of, and what came after it.
+local function hide_replaced(run)
+  for number = tonumber(run.replaces), last_row() do
+    local row = row_of(number)
+    if row and not row.hidden then
+      row.hidden = run.run_id
+      put_row(number, row)
+    end
+  end
+end
+
+local function add_row(id, entry, run_id)
+  local number = redis.call('HGET', feed_key, 'i:' .. id)
+  local row = row_of(number)
+  if row and not row.hidden then
+    if not run_id then
+      row.by, row.before = nil, nil
+    elseif row.run ~= run_id and row.by ~= run_id then
+      row.by, row.before = run_id, row.entry
+    end
+    row.entry = entry
+    put_row(number, row)
+    return tonumber(number)
+  end
+  local fresh = last_row() + 1
+  row = { id = id, entry = entry, run = run_id, at = now_iso, was = number or nil }
+  redis.call('HSET', feed_key, 'last', fresh, fresh, cjson.encode(row), 'i:' .. id, fresh)
+  return fresh
+end
+
+-- What a checkpoint (`c` as in checkpoint.lua) adds: c.shown has {place among its new messages, id} of each that people
+-- see. `run` is absent for the write of a client.
+local function add_rows(c, run)
+  if run and run.replaces and c.channels then hide_replaced(run) end
+  local lowest = run and tonumber(run.lowest_row)
+  for _, shown in ipairs(c.shown) do
+    local number = add_row(shown[2], c.next_entry + shown[1], run and run.run_id)
+    if run and (not lowest or number < lowest) then
+      lowest = number
+      redis.call('HSET', run_key(run.run_id), 'lowest_row', lowest)
+    end
+  end
+end
+
+-- Where a run that regenerates a turn begins to hide: the run it names stood where this one forks.
+local function replaced_from(run)
+  if run.fork_checkpoint_id == '' or run.regenerates == '' then return nil end
+  if is_damaged(run_key(run.regenerates), 'hash') then return nil end
+  local source = read_hash(run_key(run.regenerates))
+  if not source or source.thread_id ~= thread_id or not source.first_row then return nil end
+  local base = source.fork_checkpoint_id ~= '' and source.fork_checkpoint_id or source.base_checkpoint_id
+  if base == '' then base = p.before_first end
+  return base == run.fork_checkpoint_id and source.first_row or nil
+end
+
+-- Takes back what a run did to the feed; its numbers are not given again.
+local function drop_rows(run)
+  local from = math.min(tonumber(run.replaces) or math.huge, tonumber(run.lowest_row) or math.huge)
+  for number = from, last_row() do
+    local row = row_of(number)
+    if row and row.run == run.run_id then
+      redis.call('HDEL', feed_key, number)
+      if row.was then redis.call('HSET', feed_key, 'i:' .. row.id, row.was)
+      else redis.call('HDEL', feed_key, 'i:' .. row.id) end
+    elseif row and (row.hidden == run.run_id or row.by == run.run_id) then
+      if row.hidden == run.run_id then row.hidden = nil end
+      if row.by == run.run_id then row.entry, row.by, row.before = row.before, nil, nil end
+      put_row(number, row)
+    end
+  end
+end

@@ -1,0 +1,68 @@
+import { type Message, NotFoundError } from '@caribou/contracts';
+import type { FeedPage, FeedQuery, FeedRow, ThreadKey, ThreadStore } from '@caribou/core';
+import type { RedisConnection } from './connection.js';
+import { loadScript } from './scripts.js';
+import { parseStored } from './stored-json.js';
+
+const script = loadScript('read-feed');
+
+/** Bytes of messages after which a page ends. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+/** Rows looked at for one page: those of other runs and hidden ones count. */
+const MAX_LOOKED = 5_000;
+
+/** A row as `commands/feed.lua` writes it. */
+export interface StoredRow {
+  readonly id: string;
+  readonly entry: number;
+  readonly run?: string;
+  readonly at: string;
+  readonly before?: number;
+  readonly hidden?: string;
+}
+
+const noThread = ({ threadId }: ThreadKey): NotFoundError =>
+  new NotFoundError(`Thread ${threadId} does not exist`, { details: { threadId } });
+
+export function threadFeed(redis: RedisConnection): Pick<ThreadStore, 'feed' | 'feedRow'> {
+  async function feed(thread: ThreadKey, { before = 0, limit, runId = '' }: FeedQuery): Promise<FeedPage> {
+    const { record, feed: rows, log } = redis.keys.thread(thread);
+    const reply = await redis.run(script, [record, rows, log], [before, limit, MAX_PAGE_BYTES, MAX_LOOKED, runId]);
+    const [outcome, lowest, more, ...flat] = reply as [string, number, number, ...(string | number)[]];
+    if (outcome === 'no_thread') throw noThread(thread);
+    return { rows: rowsOf(flat).reverse(), nextBefore: more === 1 ? lowest : null };
+  }
+
+  async function feedRow(thread: ThreadKey, messageId: string): Promise<FeedRow | null> {
+    const { record, feed: rows, log } = redis.keys.thread(thread);
+    const [known, seq] = await redis.use((client) =>
+      Promise.all([client.hmget(record, 'created_at', 'ended'), client.hget(rows, `i:${messageId}`)]),
+    );
+    if (known[0] === null || known[1] !== null) throw noThread(thread);
+    if (seq === null) return null;
+    const text = await redis.use((client) => client.hget(rows, seq));
+    if (text === null) return null;
+    const row = parseStored<StoredRow>(text);
+    if (row.hidden !== undefined) return null;
+    const message = await redis.use((client) => client.hget(log, String(row.entry)));
+    return message === null ? null : shownRow(Number(seq), row, message);
+  }
+
+  return { feed, feedRow };
+}
+
+function rowsOf(flat: readonly (string | number)[]): FeedRow[] {
+  const rows: FeedRow[] = [];
+  for (let index = 0; index + 2 < flat.length; index += 3) {
+    const row = parseStored<StoredRow>(String(flat[index + 1]));
+    rows.push(shownRow(Number(flat[index]), row, String(flat[index + 2])));
+  }
+  return rows;
+}
+
+const shownRow = (seq: number, row: StoredRow, message: string): FeedRow => ({
+  seq,
+  runId: row.run ?? null,
+  createdAt: row.at,
+  message: parseStored<Message>(message),
+});
