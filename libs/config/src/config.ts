@@ -1,5 +1,6 @@
 import type { CommandRule } from '@caribou/contracts';
 import type { z } from 'zod';
+import type { AgentsApiFile } from './agents-schema.js';
 import type { CamelKeys } from './camel-keys.js';
 import type { ChainConfig } from './chain-schema.js';
 import type {
@@ -25,6 +26,8 @@ export type SandboxNetworkConfig = CamelKeys<z.output<typeof NetworkFile>>;
 export type TitleConfig = CamelKeys<z.output<typeof TitleFile>>;
 /** Sizes in bytes. */
 export type UploadsConfig = CamelKeys<z.output<typeof UploadsFile>>;
+/** Whether users make and change custom agents. */
+export type AgentsApiConfig = z.output<typeof AgentsApiFile>;
 /** What holds for all MCP servers. */
 export type McpConfig = CamelKeys<z.output<typeof McpFile>>;
 export type LogLevelName = (typeof logLevels)[number];
@@ -124,6 +127,8 @@ export interface ToolsConfig {
   readonly hidden: readonly string[];
   /** Groups that the file gives to built-in tools, by name; the others keep their own. */
   readonly groups: Readonly<Record<string, string>>;
+  /** Names of all groups there are: those that `tool_groups` declares, and those that tools are in. */
+  readonly groupNames: readonly string[];
   readonly custom: readonly CustomToolConfig[];
 }
 
@@ -149,6 +154,7 @@ export interface Config {
   readonly commandRules: CommandRulesConfig;
   readonly uploads: UploadsConfig;
   readonly skills: SkillsConfig;
+  readonly agentsApi: AgentsApiConfig;
   readonly web: WebConfig;
   readonly mcp: McpConfig;
   /** In the order of the file; the first is the default. */

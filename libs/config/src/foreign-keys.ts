@@ -33,7 +33,6 @@ const words: Readonly<Record<string, Word>> = {
   mcp_tasks: { missing: 'tools of MCP servers are called and awaited' },
   suggestions: { missing: 'this version proposes no further questions; remove the section' },
   input_polish: { missing: 'this version does not rewrite drafts; remove the section' },
-  agents_api: { missing: 'this version has no custom agents; remove the section' },
   skill_scan: { elsewhere: 'skills are checked when they are installed' },
   'skills.container_path': { elsewhere: 'agents see skills at /mnt/skills' },
   'skills.deferred_discovery': {

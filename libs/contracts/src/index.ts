@@ -78,6 +78,7 @@ export {
 } from './thread-state.js';
 export {
   CancelAction,
+  customAgentOf,
   isTerminal,
   LEAD_AGENT,
   MultitaskStrategy,
@@ -95,6 +96,20 @@ export {
   TaskSpec,
   TaskStatus,
 } from './tasks.js';
+export {
+  AgentDescription,
+  AgentModel,
+  AgentName,
+  agentOfAssistant,
+  AgentSkills,
+  AgentSoul,
+  AgentToolGroups,
+  CustomAgent,
+  isReservedAgent,
+  MAX_AGENTS,
+  MAX_PROFILE_CHARS,
+  MAX_SOUL_CHARS,
+} from './agents.js';
 export { AllowedTools, InstalledSkill, SkillCategory, SkillDescription, SkillName } from './skills.js';
 export { EventBatch, type NumberedEvent, RunEvent, type RunEventOf } from './events.js';
 export {
@@ -137,7 +152,14 @@ export {
 } from './rpc/sandbox.js';
 export { MAX_REPLY_FILE_BYTES, SandboxReadBytes } from './rpc/sandbox-bytes.js';
 export { SandboxGlob, SandboxGrep, SandboxList, SandboxStat } from './rpc/sandbox-lookups.js';
-export { agentRoutes, type ChainReply } from './http/agents.js';
+export {
+  type AgentChanges,
+  type AgentReply,
+  agentRoutes,
+  type ChainReply,
+  type NewAgent,
+  profileRoutes,
+} from './http/agents.js';
 export { assistantRoutes } from './http/assistants.js';
 export {
   type AssistantReply,

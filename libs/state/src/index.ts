@@ -1,3 +1,4 @@
+export { redisAgents } from './agents.js';
 export { type AuditLine, type AuditLog, redisAuditLog } from './audit-log.js';
 export { checkRedis, type RedisFinding } from './check-redis.js';
 export { createRedis, type RedisConnection } from './connection.js';

@@ -1,4 +1,4 @@
-import { agentRoutes } from './agents.js';
+import { agentRoutes, profileRoutes } from './agents.js';
 import { assistantRoutes } from './assistants.js';
 import { fileRoutes } from './files.js';
 import { memoryRoutes } from './memory.js';
@@ -19,6 +19,7 @@ export const httpRoutes: readonly RouteContract[] = [
   fileRoutes,
   assistantRoutes,
   agentRoutes,
+  profileRoutes,
   memoryRoutes,
   skillRoutes,
   mcpRoutes,
