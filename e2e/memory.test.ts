@@ -79,6 +79,7 @@ describe('what is remembered, in the prompt', () => {
   });
 
   test('a custom agent is told its own memory in the place of the person’s', async () => {
+    for (const name of ['poet', 'cook']) await clientFor('carol').call('POST', '/agents', { name });
     await remember('carol', 'Keeps bees.');
     await remember('carol', 'Wants rhymes.', 'poet');
 

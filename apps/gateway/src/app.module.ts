@@ -1,6 +1,9 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AgentsController } from './agents/agents.controller.js';
+import { AgentsService } from './agents/agents.service.js';
+import { ProfileController } from './agents/profile.controller.js';
 import { ArtifactsController } from './artifacts/artifacts.controller.js';
+import { AssistantCatalog } from './assistants/assistant-catalog.js';
 import { AssistantsController } from './assistants/assistants.controller.js';
 import { MemoryController } from './memory/memory.controller.js';
 import { MemoryEdits } from './memory/memory-edits.js';
@@ -8,6 +11,7 @@ import { MemoryService } from './memory/memory.service.js';
 import { McpConfigService } from './mcp/mcp-config.service.js';
 import { McpController } from './mcp/mcp.controller.js';
 import { type GatewayParts, partsAsProviders } from './parts.js';
+import { RunAgents } from './runs/run-agents.js';
 import { RunsController } from './runs/runs.controller.js';
 import { RunsService } from './runs/runs.service.js';
 import { StatelessRunsController } from './runs/stateless-runs.controller.js';
@@ -41,6 +45,7 @@ export class AppModule {
         ArtifactsController,
         AssistantsController,
         AgentsController,
+        ProfileController,
         MemoryController,
         SkillsController,
         McpController,
@@ -52,6 +57,9 @@ export class AppModule {
         ThreadsService,
         TokenUsageService,
         RunsService,
+        RunAgents,
+        AgentsService,
+        AssistantCatalog,
         TasksService,
         MemoryService,
         MemoryEdits,

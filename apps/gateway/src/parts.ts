@@ -1,5 +1,6 @@
 import type { ExtensionsFile } from '@caribou/config';
 import type {
+  AgentStore,
   ConversionStore,
   Logger,
   MemoryStore,
@@ -16,6 +17,7 @@ import type { SkillFiles, UserFiles } from '@caribou/sandbox';
 import type { Provider } from '@nestjs/common';
 import type { ChainCatalog } from './agents/chain-catalog.js';
 import {
+  AGENTS,
   BUS,
   CHAINS,
   CONVERSIONS,
@@ -54,6 +56,7 @@ export interface GatewayParts {
   readonly files: UserFiles;
   readonly conversions: ConversionStore;
   readonly memories: MemoryStore;
+  readonly agents: AgentStore;
   readonly converter: DocumentConverter;
   readonly chains: ChainCatalog;
   readonly skills: SkillParts;
@@ -74,6 +77,7 @@ export const partsAsProviders = (parts: GatewayParts): Provider[] => [
   { provide: USER_FILES, useValue: parts.files },
   { provide: CONVERSIONS, useValue: parts.conversions },
   { provide: MEMORIES, useValue: parts.memories },
+  { provide: AGENTS, useValue: parts.agents },
   { provide: CONVERTER, useValue: parts.converter },
   { provide: CHAINS, useValue: parts.chains },
   { provide: SKILL_CATALOG, useValue: parts.skills.catalog },

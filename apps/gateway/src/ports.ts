@@ -13,6 +13,7 @@ export const USER_FILES = Symbol('UserFiles');
 export const CONVERSIONS = Symbol('ConversionStore');
 export const CONVERTER = Symbol('DocumentConverter');
 export const MEMORIES = Symbol('MemoryStore');
+export const AGENTS = Symbol('AgentStore');
 export const CHAINS = Symbol('ChainCatalog');
 /** Documents that administrators write. */
 export const DOCUMENTS = Symbol('SharedDocuments');
@@ -41,6 +42,9 @@ export interface GatewaySettings {
   readonly uploads: Config['uploads'];
   readonly memory: Config['chain']['memory'];
   readonly skills: SkillLimits;
+  readonly agentsApi: Config['agentsApi'];
+  /** Names of all groups of tools. */
+  readonly toolGroups: readonly string[];
   readonly mcp: McpConfig;
   readonly conversionLeaseMs: number;
   readonly conversionRenewMs: number;
