@@ -7,7 +7,7 @@ const MAX_DESCRIPTION_CHARS = 1_000;
 /** Custom agents of one user. */
 export const MAX_AGENTS = 100;
 /** What a user says of himself to his agents. */
-export const MAX_PROFILE_CHARS = 8_000;
+const MAX_PROFILE_CHARS = 8_000;
 
 /** Names that mean something else: the lead agent, and words of routes and interfaces. */
 const RESERVED: ReadonlySet<string> = new Set(['lead-agent', 'default', 'check', 'new']);

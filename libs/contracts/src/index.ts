@@ -99,7 +99,6 @@ export {
 export {
   AgentDescription,
   AgentModel,
-  AgentName,
   agentOfAssistant,
   AgentSkills,
   AgentSoul,
@@ -107,7 +106,6 @@ export {
   CustomAgent,
   isReservedAgent,
   MAX_AGENTS,
-  MAX_PROFILE_CHARS,
   MAX_SOUL_CHARS,
 } from './agents.js';
 export { AllowedTools, InstalledSkill, SkillCategory, SkillDescription, SkillName } from './skills.js';
