@@ -104,9 +104,12 @@ test('an agent is made in a chat, is there when its tool is told to have ended, 
   expect(first.prompt).toContain('a custom agent named poet:');
 });
 
+/** Said in a conversation about an agent: to the lead agent, not to that one. */
+const TEA = `I like tea ${nonce()}`;
+
 test('another conversation cannot take its name, and nobody else sees it', async () => {
   const before = (await agent('poet')).body;
-  const script = `${tool('setup_agent', { soul: 'Mine.', description: 'x' })}\n#say Oh.`;
+  const script = `${TEA}\n${tool('setup_agent', { soul: 'Mine.', description: 'x' })}\n#say Oh.`;
   const { messages } = await turn(alice, script, { is_bootstrap: true, agent_name: 'poet' });
   expect(resultsOf(messages, 'setup_agent')).toEqual([
     expect.objectContaining({ status: 'error', content: expect.stringContaining("agent named 'poet' already") }),
@@ -140,7 +143,8 @@ test('a run with it has its soul, model, tools, skills and memory, and nothing o
     what: 'the fact',
     timeoutMs: 30_000,
   });
-  expect(await learnt('/memory')).toEqual([]);
+  await waitFor(async () => (await learnt('/memory')).includes(TEA), { what: 'the tea', timeoutMs: 30_000 });
+  expect([await learnt('/memory?agent=poet'), await learnt('/memory')]).toEqual([[fact], [TEA]]);
 
   const [next, lead] = [nonce(), nonce()];
   await turn(alice, `${next}\n#say Well.`, { agent_name: 'poet', model_name: 'default' });
