@@ -16,6 +16,8 @@ const KEYS = { alice: 'alice-key-1', bob: 'bob-key-123' };
 let servers: TestServer[];
 let gateway: OpenGateway;
 let closed: OpenGateway;
+/** Of a configuration with one model less. */
+let fewer: OpenGateway;
 const faults: string[] = [];
 
 beforeAll(async () => {
@@ -30,10 +32,11 @@ beforeAll(async () => {
     return openGateway(loadConfig(env, '/nowhere'), { ...silentLogger, error });
   };
   gateway = await open('on.yaml', CONFIG);
+  fewer = await open('fewer.yaml', 'models: [{name: m1, api_key: unused}]\n');
   closed = await open('off.yaml', `${CONFIG}agents_api: {enabled: false}\n`);
 });
 afterAll(async () => {
-  for (const { stop } of [gateway, closed]) for (const step of stop) await step.run();
+  for (const { stop } of [gateway, closed, fewer]) for (const step of stop) await step.run();
   await Promise.all(servers.map((server) => server.stop()));
 });
 afterEach(() => expect(faults.splice(0)).toEqual([]));
@@ -155,6 +158,16 @@ describe('custom agents over HTTP', () => {
       soul: 'new',
       created_at: made.created_at,
     });
+  });
+
+  test('one whose model is not configured any more can still be changed', async () => {
+    await make('outlived', { model: 'seeing' });
+    const at = fewer;
+    expect(await ask('PUT', '/agents/outlived', { soul: 'A' }, { at })).toMatchObject({
+      status: 200,
+      body: { soul: 'A', model: 'seeing' },
+    });
+    expect(await statusOf('PUT', '/agents/outlived', { model: 'seeing' }, { at })).toBe(422);
   });
 
   test('a deleted one is gone with what it remembers; what others remember stays', async () => {

@@ -45,6 +45,8 @@ export class AgentsService {
 
   /** @throws {ConflictError} when there is one of this name, or there are as many as may be */
   async create(userId: string, { name, ...given }: NewAgent): Promise<AgentReply> {
+    this.refuseWhenOff();
+    this.refuseUnknown(given);
     const agent = { ...NO_SETTINGS, ...named(given), name };
     const written = await this.write(userId, { agent, madeIn: null, expected: 0 });
     if (written === 'changed') throw new ConflictError(`name: there is an agent "${name}" already`);
@@ -57,8 +59,9 @@ export class AgentsService {
    * @throws {ConflictError} when it is not the version any more that the caller changed
    */
   async update(userId: string, name: string, { version, ...changes }: AgentChanges): Promise<AgentReply> {
+    this.refuseWhenOff();
+    this.refuseUnknown(changes);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-      this.refuseWhenOff();
       const before = await this.find(userId, name);
       if (typeof version === 'number' && version !== before.version) break;
       const agent = { ...before, ...named(changes) };
@@ -89,10 +92,6 @@ export class AgentsService {
   }
 
   private async write(userId: string, write: AgentWrite): Promise<StoredAgent | 'changed'> {
-    this.refuseWhenOff();
-    const known = { models: this.settings.models.map(({ name }) => name), toolGroups: this.settings.toolGroups };
-    const fault = agentFault(write.agent, known);
-    if (fault !== undefined) throw new InvalidRequestError(fault);
     const written = await this.store.write(userId, write);
     if (written.outcome === 'full') throw new ConflictError(`${MAX_AGENTS} agents are yours already, the limit`);
     return written.outcome === 'changed' ? 'changed' : written.agent;
@@ -103,6 +102,13 @@ export class AgentsService {
     const agent = await this.store.read(userId, name);
     if (agent === null) throw new NotFoundError(`there is no agent "${name}"`);
     return agent;
+  }
+
+  /** What an agent had before may be gone from the configuration: that is no reason to refuse another change. */
+  private refuseUnknown({ model = null, tool_groups = null }: Pick<Given, 'model' | 'tool_groups'>): void {
+    const known = { models: this.settings.models.map(({ name }) => name), toolGroups: this.settings.toolGroups };
+    const fault = agentFault({ model, tool_groups }, known);
+    if (fault !== undefined) throw new InvalidRequestError(fault);
   }
 
   private refuseWhenOff(): void {
