@@ -22,6 +22,8 @@ export interface AgentWrite {
 /** `repeated`: this call has written already, and nothing was written now. */
 export type AgentWriteOutcome =
   | { readonly outcome: 'written' | 'repeated'; readonly agent: StoredAgent }
+  /** This call has written already, and the agent was deleted since: it is not made again. */
+  | { readonly outcome: 'removed' }
   /** There is another version by now, or an agent where none must be. */
   | { readonly outcome: 'changed' }
   /** The user has as many as there may be. */

@@ -90,13 +90,18 @@ describe(redisAgents, () => {
     expect((await write(poet(), { expected: version, call: 'c0' })).outcome).toBe('written');
   });
 
-  test('a removed agent is gone with all that was known of it', async () => {
+  test('a removed agent is gone, and the call that made it does not bring it back', async () => {
+    await written(poet({ name: 'cook' }), { call: 'c0' });
+    await agents.remove(user, 'cook');
     await written(poet(), { call: 'c1' });
     expect([await agents.remove('bob', 'poet'), await agents.remove(user, 'poet')]).toEqual([false, true]);
     expect([await agents.remove(user, 'poet'), await agents.read(user, 'poet')]).toEqual([false, null]);
 
     const { souls } = store.redis.keys.agents(user);
-    expect(await store.redis.use((client) => client.hkeys(souls))).toEqual([]);
+    expect(await store.redis.use((client) => client.hkeys(souls))).toEqual(['c:poet']);
+    expect(await write(poet(), { call: 'c1' })).toEqual({ outcome: 'removed' });
+    expect(await agents.list(user)).toEqual([]);
+    expect((await write(poet(), { call: 'c2' })).outcome).toBe('written');
   });
 
   test('nobody has more than there may be, and those there are can still be changed', async () => {

@@ -75,6 +75,7 @@ function outcomeOf(reply: Reply, soul: string): AgentWriteOutcome {
     case 'repeated':
       return { outcome, agent: agentOf(String(record), String(kept)) };
     case 'changed':
+    case 'removed':
     case 'full':
       return { outcome };
     default:

@@ -16,8 +16,8 @@ export function memoryAgents(): AgentStore {
       const key = `${userId}/${agent.name}`;
       const before = agents.get(key);
       const known = calls.get(key) ?? [];
-      if (before !== undefined && call !== undefined && known.includes(call))
-        return Promise.resolve({ outcome: 'repeated', agent: before });
+      if (call !== undefined && known.includes(call))
+        return Promise.resolve(before === undefined ? { outcome: 'removed' } : { outcome: 'repeated', agent: before });
       if ((before?.version ?? 0) !== expected) return Promise.resolve({ outcome: 'changed' });
       clock += 1;
       const at = new Date(clock).toISOString();
@@ -26,10 +26,7 @@ export function memoryAgents(): AgentStore {
       if (call !== undefined) calls.set(key, [...known, call]);
       return Promise.resolve({ outcome: 'written', agent: after });
     },
-    remove: (userId, name) => {
-      calls.delete(`${userId}/${name}`);
-      return Promise.resolve(agents.delete(`${userId}/${name}`));
-    },
+    remove: (userId, name) => Promise.resolve(agents.delete(`${userId}/${name}`)),
     profile: (userId) => Promise.resolve(profiles.get(userId) ?? ''),
     writeProfile: (userId, content) => Promise.resolve(void profiles.set(userId, content)),
   };

@@ -41,6 +41,15 @@ describe(setupAgentTool, () => {
     expect((await poet())?.soul).toBe('Edited.');
   });
 
+  test('the same call of a takeover does not bring back what was deleted since; another one makes it', async () => {
+    await setup(SOUL);
+    await agents.remove('default', 'poet');
+
+    expect(await setup(SOUL)).toMatchObject({ isError: true, content: expect.stringMatching(/stays deleted/) });
+    expect(await poet()).toBeNull();
+    expect(await setup(SOUL, { key: 'r2:c1' })).not.toHaveProperty('isError');
+  });
+
   test('its conversation may make it anew, keeping its other settings; another one may not', async () => {
     await setup(SOUL);
     expect(await setup({ ...SOUL, soul: 'B' }, { key: 'r2:c1' })).not.toHaveProperty('isError');

@@ -37,6 +37,8 @@ export function setupAgentTool(agents: Pick<AgentStore, 'read' | 'write'>): AnyT
       const write = { agent, madeIn: run.threadId, expected: before?.version ?? 0, call: key };
       const { outcome } = await agents.write(run.userId, write);
       if (outcome === 'full') return failed(`The person has ${MAX_AGENTS} agents already. One must be deleted first.`);
+      if (outcome === 'removed')
+        return failed(`Agent '${name}' was made by this call, and deleted since. It stays deleted.`);
       return outcome === 'changed' ? failed(taken(name)) : made(name);
     },
   });

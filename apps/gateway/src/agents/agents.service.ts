@@ -94,7 +94,7 @@ export class AgentsService {
   private async write(userId: string, write: AgentWrite): Promise<StoredAgent | 'changed'> {
     const written = await this.store.write(userId, write);
     if (written.outcome === 'full') throw new ConflictError(`${MAX_AGENTS} agents are yours already, the limit`);
-    return written.outcome === 'changed' ? 'changed' : written.agent;
+    return 'agent' in written ? written.agent : 'changed';
   }
 
   /** Also where none are made or changed. @throws {NotFoundError} */

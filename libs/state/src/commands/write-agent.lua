@@ -3,7 +3,7 @@
   KEYS[1], KEYS[2] agents, souls (AgentKeys in keys.ts)
   ARGV    name, version that is replaced (0: there is none), record (a JSON object without version and times), soul,
           key of the call that writes or '', most agents of the user, most calls that are known
-  Reply  {'written', record}; {'repeated', record, soul}: this call wrote it already; {'changed'}: it has another version,
+  Reply  {'written', record}; {'repeated', record, soul}: this call wrote it already; {'removed'}: and it was removed since; {'changed'}: it has another version,
          {'full'}, {'damaged', key}: nothing is written ]]
 -- @include types.lua
 for index = 1, 2 do
@@ -14,8 +14,8 @@ local name, expected, record, soul, call, max_agents, max_calls = unpack(ARGV)
 local known = redis.call('HGET', KEYS[1], name)
 local before = redis.call('HMGET', KEYS[2], 'c:' .. name, 's:' .. name)
 local calls = {}
-for word in (known and before[1] or ''):gmatch('%S+') do
-  if word == call then return { 'repeated', known, before[2] or '' } end
+for word in (before[1] or ''):gmatch('%S+') do
+  if word == call then return known and { 'repeated', known, before[2] or '' } or { 'removed' } end
   calls[#calls + 1] = word
 end
 local version, created_at = '0', now_iso
