@@ -39,6 +39,10 @@ function promptOf(words: string): string {
   return first.content;
 }
 
+const makeAgent = async (user: User, name: string): Promise<void> => {
+  expect((await clientFor(user).call('POST', '/agents', { name })).status).toBe(201);
+};
+
 /** Carries a turn out, in a thread or a fresh one, and gives the thread. */
 async function turn(user: User, script: string, options: { threadId?: string; agent?: string } = {}): Promise<string> {
   const client = clientFor(user);
@@ -79,6 +83,7 @@ describe('what is remembered, in the prompt', () => {
   });
 
   test('a custom agent is told its own memory in the place of the person’s', async () => {
+    for (const name of ['poet', 'cook']) await makeAgent('carol', name);
     await remember('carol', 'Keeps bees.');
     await remember('carol', 'Wants rhymes.', 'poet');
 
@@ -221,6 +226,7 @@ describe('a conversation', () => {
   });
 
   test('with a custom agent is its own to remember', async () => {
+    await makeAgent('frank', 'poet');
     await turn('frank', 'I like sonnets.\n#say Yes.', { agent: 'poet' });
     await learns('frank', 'I like sonnets.', 'poet');
 

@@ -65,12 +65,14 @@ const call = (name: string, args: object): string =>
 const answers = async (threadId: string, ...calls: readonly string[]): Promise<readonly unknown[]> =>
   (await toolsOf(threadId, [...calls, '#say Done.'].join('\n'))).map(({ content }) => content);
 
+/** Those that agents are told of; `bootstrap` is for conversations about making one. */
 const SHIPPED = ['chart-and-report', 'data-analysis', 'deep-research', 'skill-creator'];
+const LISTED = ['bootstrap', ...SHIPPED];
 
 test('those that ship are listed, told to the agent, and read in the sandbox; none of it can be written', async () => {
   const threadId = await client.newThread();
   expect((await skills()).map(({ name, enabled, category }) => [name, enabled, category])).toEqual(
-    SHIPPED.map((name) => [name, true, 'public']),
+    LISTED.map((name) => [name, true, 'public']),
   );
   const word = nonce();
   const script = call('bash', {
@@ -79,7 +81,7 @@ test('those that ship are listed, told to the agent, and read in the sandbox; no
   });
   const [ran] = await toolsOf(threadId, `${word}\n${script}\n#say Done.`);
   expect(listed(requests(word)[0])).toEqual(SHIPPED);
-  expect(ran?.content).toContain(SHIPPED.join('\n'));
+  expect(ran?.content).toContain(LISTED.join('\n'));
   expect(ran?.content).toContain('1 rows, 2 columns');
   expect(String(ran?.content).match(/Read-only file system/g)?.length).toBeGreaterThan(2);
 
@@ -128,7 +130,7 @@ test('an installed skill is in the next prompt and in a box that is there alread
   await other.call('PUT', '/skills/ink', { enabled: true });
   expect((await answers(threadId, cat()))[0]).toContain('of the skill');
   expect((await client.call('DELETE', '/skills/ink')).status).toBe(200);
-  expect((await skills(other)).map(({ name }) => name)).toEqual(SHIPPED);
+  expect((await skills(other)).map(({ name }) => name)).toEqual(LISTED);
   expect((await answers(threadId, cat()))[0]).toMatch(/No such file/);
 });
 
@@ -138,7 +140,7 @@ test('an evil archive installs nothing', async () => {
     status: 400,
     body: { detail: expect.stringMatching(/^Invalid skill/) },
   });
-  expect((await skills()).map(({ name }) => name)).toEqual(SHIPPED);
+  expect((await skills()).map(({ name }) => name)).toEqual(LISTED);
 });
 
 test('/name brings the skill and keeps the run to its tools, over the death of its runner; the next run is free', async () => {

@@ -11,6 +11,7 @@ import { RunExecutor, RunRegistry, Sweeper, TurnWorker } from '@caribou/runs';
 import {
   checkRedis,
   createRedis,
+  redisAgents,
   redisConversions,
   type RedisConnection,
   redisMemoryStore,
@@ -98,6 +99,7 @@ export function connectParts(config: Config, logger: Logger, { extensions, traci
         subagents: subagents.port,
         ...tools,
         memories: redisMemoryStore(redis),
+        agents: redisAgents(redis),
       },
       config,
     ),

@@ -1,6 +1,9 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AgentsController } from './agents/agents.controller.js';
+import { AgentsService } from './agents/agents.service.js';
+import { ProfileController } from './agents/profile.controller.js';
 import { ArtifactsController } from './artifacts/artifacts.controller.js';
+import { AssistantCatalog } from './assistants/assistant-catalog.js';
 import { AssistantsController } from './assistants/assistants.controller.js';
 import { SignInController } from './auth/sign-in.controller.js';
 import { SignInService } from './auth/sign-in.service.js';
@@ -17,6 +20,7 @@ import { ModelsController } from './models/models.controller.js';
 import { type GatewayParts, partsAsProviders } from './parts.js';
 import { ReplaysController } from './replays/replays.controller.js';
 import { ReplaysService } from './replays/replays.service.js';
+import { RunAgents } from './runs/run-agents.js';
 import { RunsController } from './runs/runs.controller.js';
 import { RunsService } from './runs/runs.service.js';
 import { StatelessRunsController } from './runs/stateless-runs.controller.js';
@@ -55,6 +59,7 @@ export class AppModule {
         ArtifactsController,
         AssistantsController,
         AgentsController,
+        ProfileController,
         MemoryController,
         SkillsController,
         McpController,
@@ -72,6 +77,9 @@ export class AppModule {
         BranchesService,
         ReplaysService,
         RunsService,
+        RunAgents,
+        AgentsService,
+        AssistantCatalog,
         TasksService,
         MemoryService,
         MemoryEdits,

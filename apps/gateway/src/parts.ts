@@ -2,6 +2,7 @@ import type { ExtensionsFile } from '@caribou/config';
 import type {
   AccountStore,
   AttemptStore,
+  AgentStore,
   ConversionStore,
   Logger,
   MemoryStore,
@@ -22,6 +23,7 @@ import type { Passwords } from './auth/passwords.js';
 import {
   ACCOUNTS,
   ATTEMPTS,
+  AGENTS,
   BUS,
   CHAINS,
   CONVERSIONS,
@@ -68,6 +70,7 @@ export interface GatewayParts {
   readonly files: UserFiles;
   readonly conversions: ConversionStore;
   readonly memories: MemoryStore;
+  readonly agents: AgentStore;
   readonly converter: DocumentConverter;
   /** Models for calls of the gateway's own; they pass the gate. */
   readonly models: ModelCatalog;
@@ -92,6 +95,7 @@ export const partsAsProviders = (parts: GatewayParts): Provider[] => [
   { provide: USER_FILES, useValue: parts.files },
   { provide: CONVERSIONS, useValue: parts.conversions },
   { provide: MEMORIES, useValue: parts.memories },
+  { provide: AGENTS, useValue: parts.agents },
   { provide: CONVERTER, useValue: parts.converter },
   { provide: MODELS, useValue: parts.models },
   { provide: CHAINS, useValue: parts.chains },

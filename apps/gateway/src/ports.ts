@@ -14,6 +14,7 @@ export const CONVERSIONS = Symbol('ConversionStore');
 export const CONVERTER = Symbol('DocumentConverter');
 export const MEMORIES = Symbol('MemoryStore');
 export const MODELS = Symbol('ModelCatalog');
+export const AGENTS = Symbol('AgentStore');
 export const CHAINS = Symbol('ChainCatalog');
 /** Documents that administrators write. */
 export const DOCUMENTS = Symbol('SharedDocuments');
@@ -49,6 +50,9 @@ export interface GatewaySettings {
   readonly uploads: Config['uploads'];
   readonly memory: Config['chain']['memory'];
   readonly skills: SkillLimits;
+  readonly agentsApi: Config['agentsApi'];
+  /** Names of all groups of tools. */
+  readonly toolGroups: readonly string[];
   readonly mcp: McpConfig;
   readonly auth: AuthConfig;
   readonly conversionLeaseMs: number;

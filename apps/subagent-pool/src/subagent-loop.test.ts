@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Config, loadConfig } from '@caribou/config';
 import { InvalidRequestError, type RunRecord, type TaskSpec } from '@caribou/contracts';
-import type { LoopOutcome, ModelCatalog, ModelGate, ModelPort } from '@caribou/core';
+import type { LoopOutcome, ModelCatalog, ModelGate, ModelPort, Skill } from '@caribou/core';
 import {
   type FakeSandbox,
   fakeHost,
@@ -66,7 +66,7 @@ function worked({
   const host = fakeHost({ state });
   const context = fakeRun({ runId: run.run_id });
   const loop = subagentLoop(
-    { models, gate, sandbox, skills: { skillsOf: () => Promise.resolve([]) }, sources: [], custom: [] },
+    { models, gate, sandbox, skills: { skillsOf: () => Promise.resolve(SKILLS) }, sources: [], custom: [] },
     configOf(yaml),
   );
   const start = (): Promise<LoopOutcome> =>
@@ -87,6 +87,17 @@ function worked({
   return { start, model: scripted, context, host, asked, sandbox };
 }
 
+const SKILLS: readonly Skill[] = ['bootstrap', 'chart', 'write'].map((name) => ({
+  ...{
+    name,
+    description: 'does it',
+    license: null,
+    category: 'public',
+    location: `/mnt/skills/public/${name}/SKILL.md`,
+  },
+  ...{ allowedTools: null, enabled: true, editable: false },
+}));
+
 async function ended(given: Given) {
   const work = worked(given);
   const outcome = await work.start();
@@ -103,6 +114,15 @@ describe('what a subagent is given', () => {
     expect(tools).toEqual(['ls', 'grep', 'read_file', 'bash']);
     expect(outcome).toMatchObject({ kind: 'finished' });
     expect(messages.map(({ content }) => content)).toEqual(['Do it.', 'Done.']);
+  });
+
+  test('the skills of the agent that asked, and never the one that makes agents', async () => {
+    const told = async (given: Given): Promise<readonly (string | undefined)[]> =>
+      [...(await ended(given)).system.matchAll(/^- (\w+): does it/gm)].map(([, name]) => name);
+
+    expect(await told({})).toEqual(['chart', 'write']);
+    expect(await told({ spec: { skills: ['write', 'gone'] } })).toEqual(['write']);
+    expect(await told({ spec: { skills: [] } })).toEqual([]);
   });
 
   test('of those the ones its kind may use', async () => {

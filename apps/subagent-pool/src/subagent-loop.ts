@@ -19,6 +19,7 @@ import {
   type SandboxPort,
   type Skill,
   type SkillCatalog,
+  skillsOfAgent,
   type ToolSource,
   toolsOfAll,
   toolsOfGroups,
@@ -65,7 +66,7 @@ export function subagentLoop(
     const builtIn = allTools[model.supportsVision ? 1 : 0] ?? [];
     const others = await toolsOfAll(sources, run, [...builtIn, ...customTools]);
     const tools = toolsOf(definition, spec, offeredTools([...builtIn, ...others], config.tools));
-    const told = toldSkills(definition, await skills.skillsOf(run.userId));
+    const told = toldSkills(definition, spec, await skills.skillsOf(run.userId));
     const options = optionsOf(config, { definition, model, tools, quiet, custom });
     const chain = subagentChain({ sandbox, model, gate }, options);
     const offered = [...tools, ...chain.flatMap((middleware) => middleware.tools ?? [])];
@@ -115,8 +116,10 @@ function optionsOf(config: SubagentConfig, { definition, model, tools, quiet, cu
   };
 }
 
-const toldSkills = ({ skills: names }: SubagentDefinition, all: readonly Skill[]): readonly Skill[] =>
-  all.filter(({ name, enabled }) => enabled && (names === null || names.includes(name)));
+const toldSkills = ({ skills: names }: SubagentDefinition, spec: TaskSpec, all: readonly Skill[]): readonly Skill[] =>
+  skillsOfAgent(all, spec.skills ?? null).filter(
+    ({ name, enabled }) => enabled && (names === null || names.includes(name)),
+  );
 
 interface Offered {
   readonly tools: readonly AnyTool[];

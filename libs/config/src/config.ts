@@ -1,5 +1,6 @@
 import type { CommandRule } from '@caribou/contracts';
 import type { z } from 'zod';
+import type { AgentsApiFile } from './agents-schema.js';
 import type { AuthFile } from './auth-schema.js';
 import type { CamelKeys } from './camel-keys.js';
 import type { ChainConfig } from './chain-schema.js';
@@ -28,6 +29,8 @@ export type TitleConfig = CamelKeys<z.output<typeof TitleFile>>;
 export type SuggestionsConfig = CamelKeys<z.output<typeof SuggestionsFile>>;
 /** Sizes in bytes. */
 export type UploadsConfig = CamelKeys<z.output<typeof UploadsFile>>;
+/** Whether users make and change custom agents. */
+export type AgentsApiConfig = z.output<typeof AgentsApiFile>;
 /** What holds for all MCP servers. */
 export type McpConfig = CamelKeys<z.output<typeof McpFile>>;
 /** Sign-in of people. */
@@ -129,6 +132,8 @@ export interface ToolsConfig {
   readonly hidden: readonly string[];
   /** Groups that the file gives to built-in tools, by name; the others keep their own. */
   readonly groups: Readonly<Record<string, string>>;
+  /** Names of all groups there are: those that `tool_groups` declares, and those that tools are in. */
+  readonly groupNames: readonly string[];
   readonly custom: readonly CustomToolConfig[];
 }
 
@@ -154,6 +159,7 @@ export interface Config {
   readonly commandRules: CommandRulesConfig;
   readonly uploads: UploadsConfig;
   readonly skills: SkillsConfig;
+  readonly agentsApi: AgentsApiConfig;
   readonly web: WebConfig;
   readonly mcp: McpConfig;
   readonly auth: AuthConfig;

@@ -1,5 +1,6 @@
 import { CommandRule, CommandVerdict } from '@caribou/contracts';
 import { z } from 'zod';
+import { AgentsApiFile } from './agents-schema.js';
 import { AuthFile } from './auth-schema.js';
 import { chainSections } from './chain-schema.js';
 import { HOST_RULE } from './host-rule.js';
@@ -227,6 +228,7 @@ export const sections = {
   command_rules: CommandRulesFile,
   uploads: UploadsFile,
   skills: SkillsFile,
+  agents_api: AgentsApiFile,
   mcp: McpFile,
   auth: AuthFile,
   runner: RunnerFile,

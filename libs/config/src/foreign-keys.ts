@@ -32,7 +32,6 @@ const words: Readonly<Record<string, Word>> = {
   scheduler: { missing: 'start runs from a cron job of your own over the HTTP API' },
   mcp_tasks: { missing: 'tools of MCP servers are called and awaited' },
   input_polish: { missing: 'this version does not rewrite drafts; remove the section' },
-  agents_api: { missing: 'this version has no custom agents; remove the section' },
   skill_scan: { elsewhere: 'skills are checked when they are installed' },
   'skills.container_path': { elsewhere: 'agents see skills at /mnt/skills' },
   'skills.deferred_discovery': {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { AgentsApiFile } from './agents-schema.js';
 import { AuthFile } from './auth-schema.js';
 import { camelKeys } from './camel-keys.js';
 import { type ChainConfig, chainSections } from './chain-schema.js';
@@ -87,6 +88,7 @@ function compose({ fields, folder }: ConfigFile, reading: Reading): Config {
     commandRules: toCommandRules(section(CommandRulesFile, 'command_rules', from), findings),
     uploads: camelKeys(section(UploadsFile, 'uploads', from)),
     skills: skillsOf(section(SkillsFile, 'skills', from), folder),
+    agentsApi: section(AgentsApiFile, 'agents_api', from),
     web: toWeb(section(WebFile, 'web', from), reading),
     mcp: camelKeys(section(McpFile, 'mcp', from)),
     auth,

@@ -6,6 +6,7 @@ import { addIssues, type Findings, isRecord } from './findings.js';
 import { present } from './present.js';
 import { type Environment, resolveReferences } from './references.js';
 import { Secret } from './secret.js';
+import { allGroups, declaredGroups, GroupName } from './tool-groups.js';
 import { counterpartOf, isWebTool, LISTABLE, providersOf, type WebTool, webOptions } from './tool-classes.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -14,16 +15,13 @@ type Fields = Readonly<Record<string, unknown>>;
 export const MODULE_EXPORT = /^[^#]+#[A-Za-z_$][\w$]*$/;
 
 const MAX_ENTRIES = 500;
-const Group = z.string().min(1).max(100);
 
 const ToolEntry = z.looseObject({
   name: z.string().regex(/^[A-Za-z_][\w-]{0,63}$/, 'must be 1 to 64 letters, digits, "_" or "-"'),
-  group: Group.nullish(),
+  group: GroupName.nullish(),
   use: z.string().min(1).max(1_000).optional(),
 });
 type ToolEntry = z.output<typeof ToolEntry>;
-
-const ToolGroups = z.array(z.looseObject({ name: Group })).max(100);
 
 interface Reading {
   readonly env: Environment;
@@ -50,8 +48,17 @@ export interface ToolsRead {
  * which each gets one warning. As soon as the list names more than the operator's own tools, only what it names is offered.
  */
 export function readTools(file: Fields, reading: Reading): ToolsRead {
-  checkGroups(file['tool_groups'], reading.findings);
-  const all: ToolsRead = { tools: { hidden: [], groups: {}, custom: [] }, file };
+  const read = readList(file, reading);
+  const declared = declaredGroups(file['tool_groups'], reading.findings);
+  return { ...read, tools: { ...read.tools, groupNames: allGroups(declared, read.tools) } };
+}
+
+interface ListRead extends Pick<ToolsRead, 'file'> {
+  readonly tools: Omit<ToolsConfig, 'groupNames'>;
+}
+
+function readList(file: Fields, reading: Reading): ListRead {
+  const all: ListRead = { tools: { hidden: [], groups: {}, custom: [] }, file };
   const list: unknown = file['tools'];
   if (list === undefined || list === null) return all;
   if (!Array.isArray(list) || list.length > MAX_ENTRIES) {
@@ -160,11 +167,6 @@ function resolvedOptions(given: Fields, key: string, reading: EntryReading): Fie
 function tellUnused(given: Fields, key: string, findings: Findings): void {
   const names = Object.keys(given);
   if (names.length > 0) findings.notices.push(`${key}: not used: ${names.join(', ')}`);
-}
-
-function checkGroups(value: unknown, findings: Findings): void {
-  const parsed = ToolGroups.nullish().safeParse(value);
-  if (!parsed.success) addIssues(findings, 'tool_groups', parsed.error);
 }
 
 const sectionOf = { web_search: 'search', web_fetch: 'fetch', image_search: 'images' } as const;

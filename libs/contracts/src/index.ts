@@ -81,6 +81,7 @@ export {
 } from './thread-state.js';
 export {
   CancelAction,
+  customAgentOf,
   isTerminal,
   LEAD_AGENT,
   MultitaskStrategy,
@@ -98,6 +99,18 @@ export {
   TaskSpec,
   TaskStatus,
 } from './tasks.js';
+export {
+  AgentDescription,
+  AgentModel,
+  agentOfAssistant,
+  AgentSkills,
+  AgentSoul,
+  AgentToolGroups,
+  CustomAgent,
+  isReservedAgent,
+  MAX_AGENTS,
+  MAX_SOUL_CHARS,
+} from './agents.js';
 export { AllowedTools, InstalledSkill, SkillCategory, SkillDescription, SkillName } from './skills.js';
 export { EventBatch, type NumberedEvent, RunEvent, type RunEventOf } from './events.js';
 export {
@@ -140,7 +153,14 @@ export {
 } from './rpc/sandbox.js';
 export { MAX_REPLY_FILE_BYTES, SandboxReadBytes } from './rpc/sandbox-bytes.js';
 export { SandboxGlob, SandboxGrep, SandboxList, SandboxStat } from './rpc/sandbox-lookups.js';
-export { agentRoutes, type ChainReply } from './http/agents.js';
+export {
+  type AgentChanges,
+  type AgentReply,
+  agentRoutes,
+  type ChainReply,
+  type NewAgent,
+  profileRoutes,
+} from './http/agents.js';
 export { assistantRoutes } from './http/assistants.js';
 export {
   type AssistantReply,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AgentNamePattern } from './agents.js';
 import { HumanMessage, SystemMessage } from './messages.js';
 import { ChannelValues } from './thread-state.js';
 
@@ -27,7 +28,7 @@ export const StreamMode = z.enum([
 ]);
 export type StreamMode = z.infer<typeof StreamMode>;
 
-/** The one agent every thread runs; other assistant ids name custom agents. */
+/** The agent of every thread; other assistant ids name custom agents, which are this one with their own settings. */
 export const LEAD_AGENT = 'lead_agent';
 
 /** Switches of a run, from the request's `context` over `config.configurable`. */
@@ -43,12 +44,16 @@ export const RunContextValues = z.looseObject({
   disable_clarification: z.boolean().optional(),
   /** Nobody is there to answer: the agent is not offered the question. */
   non_interactive: z.boolean().optional(),
-  agent_name: z
-    .string()
-    .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be 1 to 64 letters, digits or "-"')
-    .optional(),
+  /** The custom agent that is spoken to, or, with `is_bootstrap`, the one that is to be made. */
+  agent_name: AgentNamePattern.optional(),
+  /** The conversation is about a custom agent to be made. */
+  is_bootstrap: z.boolean().optional(),
 });
 export type RunContextValues = z.infer<typeof RunContextValues>;
+
+/** Name of the custom agent that a run is carried out by; undefined: the lead agent, which also makes new ones. */
+export const customAgentOf = ({ agent_name: name, is_bootstrap: makesOne }: RunContextValues): string | undefined =>
+  makesOne === true ? undefined : name;
 
 /** What a run was asked to do: normalised by the gateway (message ids minted, contexts merged), read by the runner. */
 export const RunKwargs = z.object({

@@ -14,6 +14,8 @@ export const TaskSpec = z.object({
   description: z.string(),
   /** Names of the parent's tools: the subagent has none besides. */
   tools: z.array(z.string()),
+  /** Names of the parent's skills; absent: all that are on. */
+  skills: z.array(z.string()).optional(),
   /** Configured name. */
   model: z.string(),
   /** Of what the parent's model decided: the same call with another hash is not the same task. */

@@ -49,6 +49,7 @@ export const ChannelValues = z.object({
   viewed_images: z.record(z.string(), ViewedImage).optional().describe('By virtual path'),
   summary_text: z.string().optional().describe('What messages that were taken out said'),
   promoted: PromotedTools.optional(),
+  created_agent_name: z.string().optional().describe('The custom agent that was made in this thread'),
   extensions: MiddlewareFields.optional().describe('Of custom middlewares'),
   guards: MiddlewareFields.optional().describe('Counters of our own middlewares; no client sees them'),
 });
@@ -65,6 +66,7 @@ export const CHANNEL_NAMES = [
   'viewed_images',
   'summary_text',
   'promoted',
+  'created_agent_name',
   'extensions',
   'guards',
 ] as const satisfies readonly ChannelName[];

@@ -6,7 +6,17 @@ import type { Content } from '@caribou/contracts';
  */
 const FRAMEWORK_TAGS: readonly string[] = [
   // Sections of the system prompt
-  ...['role', 'soul', 'memory', 'thinking_style', 'clarification_system', 'todo_list_system', 'skill_system'],
+  ...[
+    'role',
+    'soul',
+    'agent_bootstrap',
+    'user_profile',
+    'memory',
+    'thinking_style',
+    'clarification_system',
+    'todo_list_system',
+    'skill_system',
+  ],
   ...['available_skills', 'skill', 'subagent_system', 'available_deferred_tools', 'working_directory'],
   ...['response_style', 'citations', 'critical_reminders', 'current_date'],
   // Blocks and reminders of middlewares and tools

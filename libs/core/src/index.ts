@@ -8,6 +8,8 @@ export type {
   StoredAccount,
 } from './account-store.js';
 export { activeSkill, allowedTools } from './active-skill.js';
+export { agentFault, BOOTSTRAP_SKILL, type KnownToAgents, skillsOfAgent } from './agent-rules.js';
+export type { AgentStore, AgentWrite, AgentWriteOutcome, StoredAgent } from './agent-store.js';
 export { applyUpdate, isEmptyUpdate, joinUpdates } from './agent-state.js';
 export type { LoopHost, LoopOutcome, LoopPosition, TurnCommit, TurnUsage } from './agent-runtime.js';
 export type { AttemptLimit, AttemptStore } from './attempt-store.js';

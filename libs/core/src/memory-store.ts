@@ -93,6 +93,11 @@ export interface MemoryStore {
   agents(userId: string): Promise<readonly string[]>;
   status(userId: string): Promise<MemoryStatus>;
   /**
+   * Removes the memory of one agent with its history and what was moved aside. Words said to it before are never looked
+   * at again, and an extraction from them ends without effect. May be repeated after a failure.
+   */
+  eraseAgent(scope: MemoryScope): Promise<void>;
+  /**
    * Removes every memory of a user with history, what was moved aside, what is due and what was given up. Words said
    * before are never looked at again, also in threads that stay. An extraction under way ends without effect. May be
    * repeated after a failure.

@@ -16,6 +16,8 @@ export interface AskedTask {
   readonly type: string;
   /** Names of the tools of the agent that asks: the subagent gets none besides. */
   readonly tools: readonly string[];
+  /** Names of the skills of the agent that asks, where it is limited to some: the subagent is told of none besides. */
+  readonly skills?: readonly string[];
 }
 
 /** How a task ended. */

@@ -1,6 +1,7 @@
 import {
   AppError,
   type CancelAction,
+  customAgentOf,
   LEAD_AGENT,
   type RunEvent,
   type RunRecord,
@@ -97,7 +98,7 @@ export async function finishOutcome(held: Held, outcome: Exclude<LoopOutcome, { 
 /** Nothing of a temporary thread is kept, so there is nothing to remember. */
 function rememberedAs({ claimed }: Held): Pick<FinishRequest, 'remember'> {
   const { context, temporary } = claimed.run.kwargs;
-  return temporary ? {} : { remember: { agent: context.agent_name ?? LEAD_AGENT } };
+  return temporary ? {} : { remember: { agent: customAgentOf(context) ?? LEAD_AGENT } };
 }
 
 /**

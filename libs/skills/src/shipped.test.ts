@@ -24,7 +24,10 @@ describe('the skills that ship', () => {
     const logger = { ...silentLogger, warn: (fields: object) => lines.push(JSON.stringify(fields)) };
     const found = await new SkillLibrary({ root: SHIPPED_SKILLS, clock: systemClock, logger }).skills();
     expect(found.map(({ name, segments }) => [name, segments])).toEqual(
-      ['chart-and-report', 'data-analysis', 'deep-research', 'skill-creator'].map((name) => [name, [name]]),
+      ['bootstrap', 'chart-and-report', 'data-analysis', 'deep-research', 'skill-creator'].map((name) => [
+        name,
+        [name],
+      ]),
     );
     expect(lines).toEqual([]);
     for (const { directory } of found)

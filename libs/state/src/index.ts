@@ -1,5 +1,6 @@
 export { redisAccounts } from './accounts.js';
 export { redisAttempts } from './attempts.js';
+export { redisAgents } from './agents.js';
 export { type AuditLine, type AuditLog, redisAuditLog } from './audit-log.js';
 export { checkRedis, type RedisFinding } from './check-redis.js';
 export { createRedis, type RedisConnection } from './connection.js';

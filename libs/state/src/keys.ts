@@ -87,6 +87,14 @@ export interface AccountKeys {
   readonly sessions: string;
 }
 
+/** The keys of a user's custom agents in the order in which every script on them takes them. */
+export interface AgentKeys {
+  /** Hash: name → JSON of all but the soul; begins with its version and when it was made. */
+  readonly agents: string;
+  /** Hash: `s:<name>` the soul, `c:<name>` keys of the last calls that wrote it. */
+  readonly souls: string;
+}
+
 export interface StoreKeys {
   thread(thread: ThreadKey): ThreadKeys;
   /** Run records and event logs are named inside scripts, by prefix and run id. */
@@ -98,6 +106,9 @@ export interface StoreKeys {
   conversions(thread: ThreadKey): string;
   /** Hash: what the user changed of skills, and those he installed. */
   skills(userId: string): string;
+  agents(userId: string): AgentKeys;
+  /** String: what the user tells all his agents of himself. */
+  profile(userId: string): string;
   model(endpoint: ModelEndpoint): ModelKeys;
   threads(userId: string): string;
   idempotency(userId: string, key: string): string;
@@ -185,6 +196,8 @@ export function storeKeys(prefix: string): StoreKeys {
     executionPrefix: ({ userId, threadId }) => `${prefix}execution:${strict(userId)}:${strict(threadId)}:`,
     conversions: ({ userId, threadId }) => `${prefix}conversions:${strict(userId)}:${strict(threadId)}`,
     skills: (userId) => `${user(userId)}:skills`,
+    agents: (userId) => ({ agents: `${user(userId)}:agents`, souls: `${user(userId)}:souls` }),
+    profile: (userId) => `${user(userId)}:profile`,
     model: ({ provider, model }) => {
       const base = `${prefix}model:${hashOf(provider, model)}`;
       return { circuit: `${base}:circuit`, slots: `${base}:slots`, queue: `${base}:queue`, waiting: `${base}:waiting` };

@@ -1,11 +1,16 @@
 import { UnavailableError } from '@caribou/contracts';
+import type { MemoryScope } from '@caribou/core';
 import type { RedisConnection } from './connection.js';
-import { pendingMember } from './keys.js';
+import { parseMemoryMember, pendingMember } from './keys.js';
 import { assertSound, memoryKeys } from './memory-record.js';
 import { loadScript } from './scripts.js';
 import type { Reply } from './thread-call.js';
 
-const scripts = { forget: loadScript('forget-words'), erase: loadScript('erase-memory') };
+const scripts = {
+  forget: loadScript('forget-words'),
+  erase: loadScript('erase-memory'),
+  agent: loadScript('erase-agent'),
+};
 
 /** Threads of one script: it holds up everybody else while it runs. */
 const PAGE = 100;
@@ -24,6 +29,33 @@ export async function eraseMemories(redis: RedisConnection, userId: string): Pro
     if ((await eraseAgents(redis, userId, agents)) === 0) return;
   }
   throw new UnavailableError('new memories are written while the user is erased: erase again');
+}
+
+/** Erases what one agent remembers of a user, and what was said to it and not read yet. */
+export async function eraseAgentMemory(redis: RedisConnection, scope: MemoryScope): Promise<void> {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const members = await unreadOf(redis, scope);
+    for (let from = 0; from === 0 || from < members.length; from += PAGE)
+      await eraseAgent(redis, scope, members.slice(from, from + PAGE));
+    if (members.length === 0) return;
+  }
+  throw new UnavailableError('more is said to the agent while its memory is erased: erase again');
+}
+
+/** The threads with words to this agent that nobody has read. */
+async function unreadOf(redis: RedisConnection, { userId, agent }: MemoryScope): Promise<readonly string[]> {
+  const { userDue } = redis.keys.memoryUser(userId);
+  const members = await redis.use((client) => client.zrange(userDue, 0, -1));
+  return members.filter((member) => parseMemoryMember(member).agent === agent);
+}
+
+async function eraseAgent(redis: RedisConnection, scope: MemoryScope, members: readonly string[]): Promise<void> {
+  const { due, userDue, running } = redis.keys.memoryUser(scope.userId);
+  const threads = members.map(parseMemoryMember);
+  const keys = threads.flatMap((thread) => [redis.keys.thread(thread).record, redis.keys.memoryJob(thread).jobs]);
+  const memory = memoryKeys(redis.keys.memory(scope));
+  const reply = await redis.run(scripts.agent, [due, userDue, running, ...memory, ...keys], [scope.agent, ...members]);
+  assertSound(reply as Reply);
 }
 
 async function forgetWords(redis: RedisConnection, userId: string, threadIds: readonly string[]): Promise<void> {

@@ -316,6 +316,25 @@ describe(redisMemoryJobs, () => {
     expect(await jobs.take({ ...key, agent: 'poet' }, 'w1')).toMatchObject({ watermark: 2 });
   });
 
+  test('erasing one agent ends what is under way of it alone, and what was said to it before is behind it', async () => {
+    const [key, second] = [thread(), thread()];
+    await say(key, 'my secret', 'poet');
+    await say(second, 'another one', 'poet');
+    await say(key, 'to you', agent);
+    const poet = await jobs.take({ ...key, agent: 'poet' }, 'w1');
+    const other = await take(key);
+    if (poet === null) throw new Error('the job is not to be had');
+    await memories.eraseAgent({ userId: 'alice', agent: 'poet' });
+
+    await expect(jobs.complete(poet, progress(2), learnt('secret'))).rejects.toThrow(FencedError);
+    await jobs.complete(other, progress(4), learnt('kept'));
+    expect(await memories.agents('alice')).toEqual([agent]);
+    expect(await ready()).toEqual([]);
+    await say(key, 'hello', 'poet');
+    expect(await jobs.take({ ...key, agent: 'poet' }, 'w1')).toMatchObject({ watermark: 4, lastEntry: 6 });
+    expect(await jobs.take({ ...second, agent: 'poet' }, 'w1')).toBeNull();
+  });
+
   test('a key of a foreign type is an error, and nothing is written', async () => {
     const key = thread();
     await say(key, 'one');
@@ -328,6 +347,7 @@ describe(redisMemoryJobs, () => {
     const before = await stores.dump();
     await expect(jobs.complete(job, progress(2), learnt('x'))).rejects.toThrow('foreign type');
     await expect(memories.eraseUser('alice')).rejects.toThrow('foreign type');
+    await expect(memories.eraseAgent({ userId: 'alice', agent })).rejects.toThrow('foreign type');
     await expect(stores.threads.deleteThread(key)).rejects.toThrow('foreign type');
     expect(await stores.dump()).toEqual(before);
   });

@@ -183,6 +183,19 @@ describe(redisMemoryStore, () => {
     expect(await stores.dump()).toEqual(before);
   });
 
+  test('erasing an agent removes all of its memory and nothing of another', async () => {
+    const poet = { userId: 'alice', agent: 'poet' };
+    await write(withFacts(fact('f1')));
+    await write(withFacts(fact('f2')), poet);
+    await memories.eraseAgent(poet);
+
+    expect(await memories.agents('alice')).toEqual(['lead_agent']);
+    expect(await memories.history(poet)).toEqual([]);
+    expect(JSON.stringify(await stores.dump())).not.toContain('fact f2');
+    expect((await memories.read(alice)).document.facts).toHaveLength(1);
+    await memories.eraseAgent(poet);
+  });
+
   test('erasing a user removes everything of theirs and nothing of others', async () => {
     const bob = { userId: 'bob', agent: 'lead_agent' };
     await write(withFacts(fact('f1')));

@@ -11,7 +11,7 @@ import type {
 } from '@caribou/core';
 import type { RedisConnection } from './connection.js';
 import { differenceOf } from './memory-difference.js';
-import { eraseMemories } from './memory-erasure.js';
+import { eraseAgentMemory, eraseMemories } from './memory-erasure.js';
 import { assertSound, encodedMemory, HISTORY_LIMITS, memoryKeys, readMemory } from './memory-record.js';
 import { loadScript } from './scripts.js';
 import { parseStored } from './stored-json.js';
@@ -31,6 +31,7 @@ export function redisMemoryStore(redis: RedisConnection): MemoryStore {
     },
     agents: (userId) => agentsOf(redis, userId),
     status: (userId) => statusOf(redis, userId),
+    eraseAgent: (scope) => eraseAgentMemory(redis, scope),
     eraseUser: (userId) => eraseMemories(redis, userId),
   };
 }

@@ -28,6 +28,7 @@ export {
   fakeSandbox,
   humanMessage,
 } from './fake-run.js';
+export { memoryAgents } from './memory-agents.js';
 export { memoryToolJournal } from './memory-tool-journal.js';
 export { FORBIDDEN_URLS } from './forbidden-urls.js';
 export { callTool, type McpFixture, mcpFixture, toolsByName } from './mcp-fixture.js';

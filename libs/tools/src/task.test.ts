@@ -99,10 +99,10 @@ describe(taskTool, () => {
   });
 });
 
-test('a subagent is given the names of the tools of who asks', async () => {
+test('a subagent is given the names of the tools of who asks, and of its skills where it is limited to some', async () => {
   const { subagents, asked } = port();
-  await taskTool(subagents, ['ls', 'bash']).invoke(args, context());
-  expect(asked[0]?.tools).toEqual(['ls', 'bash']);
+  await taskTool(subagents, ['ls', 'bash'], ['chart']).invoke(args, context());
+  expect(asked[0]).toMatchObject({ tools: ['ls', 'bash'], skills: ['chart'] });
 });
 
 test('an agent that a skill keeps to some tools hands on no others', async () => {

@@ -22,8 +22,13 @@ const Input = z.object({
  * the words of a task: interfaces know by them that it is over.
  *
  * @param toolNames of the agent that has this tool
+ * @param skillNames of that agent; null: all
  */
-export function taskTool(subagents: SubagentPort, toolNames: readonly string[]): AnyTool {
+export function taskTool(
+  subagents: SubagentPort,
+  toolNames: readonly string[],
+  skillNames: readonly string[] | null = null,
+): AnyTool {
   return {
     name: 'task',
     description: [
@@ -38,7 +43,8 @@ export function taskTool(subagents: SubagentPort, toolNames: readonly string[]):
       const { description, prompt, subagent_type: type } = parsed.data;
       // A skill that keeps the agent to some tools keeps those it hands work to.
       const tools = allowedTools(toolNames, state, run);
-      const asked = { toolCallId, description, prompt, type, tools };
+      const skills = skillNames === null ? {} : { skills: skillNames };
+      const asked = { toolCallId, description, prompt, type, tools, ...skills };
       return taskOutcome(await subagents.delegate(asked, run, (data) => run.emit({ kind: 'custom', data })));
     },
   };

@@ -9,6 +9,7 @@ import {
 import type { Config } from '@caribou/config';
 import {
   type AgentMiddleware,
+  type AgentStore,
   type AnyTool,
   type ConversionStore,
   type MemoryStore,
@@ -20,13 +21,16 @@ import {
   type SandboxPort,
   type Skill,
   type SkillCatalog,
+  skillsOfAgent,
   type SubagentPort,
   type ToolSource,
   toolsOfAll,
+  toolsOfGroups,
 } from '@caribou/core';
 import { deferredToolsSection, gatedModel, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
 import type { AfterCancel, AgentLoop } from '@caribou/runs';
 import { leadTools, taskTool } from '@caribou/tools';
+import { agentFacts, type AgentOfRun, agentOfRun, agentTools, modelOf } from './agent-of-run.js';
 import { memoryForPrompt } from './memory-for-prompt.js';
 
 export interface LeadAgentPorts {
@@ -39,35 +43,46 @@ export interface LeadAgentPorts {
   /** Tools beside the built-in ones. */
   readonly sources: readonly ToolSource[];
   readonly memories: Pick<MemoryStore, 'read'>;
+  readonly agents: AgentStore;
   /** Middlewares of the operator. */
   readonly custom: readonly AgentMiddleware[];
 }
 
-export type LeadAgentConfig = Pick<Config, 'runner' | 'title' | 'commandRules' | 'chain' | 'tools'>;
+export type LeadAgentConfig = Pick<Config, 'runner' | 'title' | 'commandRules' | 'chain' | 'tools' | 'agentsApi'>;
 
 /**
- * The lead agent: tools, chain and prompt put together per run from the run's switches, what is remembered of its person
- * and the configuration. Only a lead agent is told what is remembered; a takeover reads it again.
+ * The lead agent, as itself or as the custom agent that the run names: tools, chain and prompt put together per run from
+ * the run's switches, that agent, what is remembered of its person and the configuration. Only a lead agent is told what
+ * is remembered; a takeover reads it again, and the agent too.
  *
- * @returns a loop that throws InvalidRequestError when the run names an unknown model.
+ * @returns a loop that throws InvalidRequestError when the run names an unknown model, NotFoundError when it names an
+ *   agent that is not there.
  */
 export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): AgentLoop {
-  const { models, gate, sandbox, conversions, subagents, sources, memories, custom } = ports;
+  const { models, gate, sandbox, conversions, subagents, sources, memories, agents, custom } = ports;
   // The loop's own calls pass the gate in the chain; those that middlewares make on their own pass it here.
   const quiet: ModelCatalog = { names: models.names, get: (name) => gatedModel(models.get(name), gate) };
   const toolsFor = toolSets(sandbox);
   const memoryOf = memoryForPrompt(memories, config.chain.memory);
+  const known = { models: models.names, toolGroups: config.tools.groupNames };
   const customTools = custom.flatMap((middleware) => middleware.tools ?? []);
-  return async ({ host, run, claimed, head, position }) => {
+  return async ({ host, run: given, claimed, head, position }) => {
     const { kwargs, llm_call_count: turnsTaken } = claimed.run;
-    const model = models.get(run.context.model_name);
+    const [agent, allSkills] = await Promise.all([agentOfRun(agents, given), ports.skills.skillsOf(given.userId)]);
+    const model = modelOf(given, agent, models);
+    const run = withModel(given, agent, model);
     const switches = switchesOf(run.context, config.chain, model);
     tellIgnored(run, model);
-    const skills = await ports.skills.skillsOf(run.userId);
+    const skills = skillsOfAgent(allSkills, agent.skillNames);
     const builtIn = toolsFor(switches);
     const others = await toolsOfAll(sources, run, [...builtIn, ...customTools]);
-    const own = offeredTools([...builtIn, ...others], config.tools);
-    const tools = switches.subagents ? [...own, taskTool(subagents, namesOf(own))] : own;
+    const groups = agent.custom?.tool_groups ?? null;
+    const own = toolsOfGroups(offeredTools([...builtIn, ...others], config.tools), groups);
+    const tools = [
+      ...own,
+      ...(config.agentsApi.enabled ? agentTools(agent, { agents, known }) : []),
+      ...(switches.subagents ? [taskTool(subagents, namesOf(own), agent.skillNames)] : []),
+    ];
     const options = { ...chainOptions(config, { switches, models: quiet, tools }), custom, skills };
     const chain = leadChain({ sandbox, conversions, model, gate }, options);
     const all = [...tools, ...chain.flatMap((middleware) => middleware.tools ?? [])];
@@ -77,6 +92,7 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
       model,
       systemPrompt: buildSystemPrompt({
         ...promptFacts(run, switches, { tools: all, toolSearch: options.toolSearch, types: subagents.types, skills }),
+        ...agentFacts(agent, run),
         memory: await memoryOf(run),
       }),
       options: {
@@ -107,6 +123,10 @@ function toolSets(sandbox: SandboxPort): (switches: RunSwitches) => readonly Any
   };
 }
 
+/** The run under the name of its model where that is the agent's: subagents are given the same. */
+const withModel = (run: RunContext, { custom }: AgentOfRun, { name }: ModelPort): RunContext =>
+  custom === null ? run : { ...run, context: { ...run.context, model_name: name } };
+
 const namesOf = (tools: readonly AnyTool[]): readonly string[] => tools.map(({ name }) => name);
 
 interface Offered {
@@ -117,11 +137,10 @@ interface Offered {
 }
 
 function promptFacts(
-  { context, clock }: RunContext,
+  { clock }: RunContext,
   switches: RunSwitches,
   { tools, toolSearch, types, skills }: Offered,
 ): PromptFacts {
-  const { agent_name: agentName } = context;
   const hidden = toolSearch === undefined ? [] : tools.filter(({ deferred }) => deferred !== undefined);
   const deferredTools = deferredToolsSection(hidden.map(({ name }) => name));
   return {
@@ -131,7 +150,6 @@ function promptFacts(
     ...(switches.planMode ? { planGuide: TODO_PROMPT } : {}),
     ...(switches.subagents ? { subagents: { maxConcurrent: switches.maxConcurrentSubagents, types } } : {}),
     ...(deferredTools === undefined ? {} : { deferredTools }),
-    ...(agentName === undefined ? {} : { agentName }),
   };
 }
 

@@ -50,6 +50,12 @@ describe(memoryForPrompt, () => {
     expect(run.decisions).toEqual(['memory: shown']);
     expect(await read(runOf('alice', 'poet'))).toBe('Facts:\n- [preference | 0.90] likes rhymes');
     expect(await read(runOf('alice', 'cook'))).toBe('');
+    const making = fakeRun({
+      userId: 'alice',
+      clock: systemClock,
+      context: { agent_name: 'poet', is_bootstrap: true },
+    });
+    expect(await read(making)).toBe('Facts:\n- [preference | 0.90] likes tea');
   });
 
   test('a change is shown to the next run', async () => {

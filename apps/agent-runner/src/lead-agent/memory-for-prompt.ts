@@ -1,5 +1,5 @@
 import type { ChainConfig } from '@caribou/config';
-import { AppError, DeadlineError, LEAD_AGENT } from '@caribou/contracts';
+import { AppError, customAgentOf, DeadlineError, LEAD_AGENT } from '@caribou/contracts';
 import type { MemoryStore, RunContext } from '@caribou/core';
 import { loadTokenCounter, shownMemory } from '@caribou/memory';
 import { LRUCache } from 'lru-cache';
@@ -40,7 +40,7 @@ export function memoryForPrompt(memories: Pick<MemoryStore, 'read'>, section: Ch
     const { userId, context, signal, logger } = run;
     signal.throwIfAborted();
     try {
-      const agent = context.agent_name ?? LEAD_AGENT;
+      const agent = customAgentOf(context) ?? LEAD_AGENT;
       const { document, revision } = await inTime(memories.read({ userId, agent }), run);
       const known = texts.get(`${userId}/${agent}`);
       const text = known?.revision === revision ? known.text : await shownMemory(document, maxTokens);

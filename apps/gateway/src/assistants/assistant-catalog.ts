@@ -1,4 +1,7 @@
-import { type AssistantReply, LEAD_AGENT, NotFoundError } from '@caribou/contracts';
+import { Inject, Injectable } from '@nestjs/common';
+import { agentOfAssistant, type AssistantReply, LEAD_AGENT, NotFoundError } from '@caribou/contracts';
+import type { AgentStore, StoredAgent } from '@caribou/core';
+import { AGENTS } from '../ports.js';
 import { stableId } from '../projections/stable-id.js';
 
 /** When the graph an assistant stands for was published; it has no record of its own that could tell. */
@@ -17,11 +20,52 @@ const leadAgent: AssistantReply = {
   updated_at: PUBLISHED_AT,
 };
 
-export const assistants: readonly AssistantReply[] = [leadAgent];
+/** A custom agent: the same graph, under its own name. */
+const assistantOf = ({ name, description, created_at, updated_at }: StoredAgent): AssistantReply => ({
+  ...leadAgent,
+  ...{ assistant_id: name, name, description, created_at, updated_at },
+  context: { agent_name: name },
+  metadata: { created_by: 'user' },
+});
 
-/** The assistant of this id or graph name. @throws {NotFoundError} */
-export function assistantOf(idOrName: string): AssistantReply {
-  const found = assistants.find(({ assistant_id, graph_id }) => assistant_id === idOrName || graph_id === idOrName);
-  if (found === undefined) throw new NotFoundError(`there is no assistant "${idOrName.slice(0, 100)}"`);
-  return found;
+/** What a run request names: the lead agent, or a custom agent that may or may not be there. */
+export interface NamedAssistant {
+  readonly assistantId: string;
+  /** Of a custom agent. */
+  readonly agentName?: string;
+}
+
+/**
+ * The assistant that an id, a graph's or an agent's name stands for, as DeerFlow reads it.
+ *
+ * @throws {NotFoundError} for what can be no name
+ */
+export function namedAssistant(idOrName: string): NamedAssistant {
+  const { assistant_id: assistantId, graph_id: graphId } = leadAgent;
+  if (idOrName === assistantId || idOrName === graphId) return { assistantId };
+  const agentName = agentOfAssistant(idOrName);
+  if (agentName === undefined) throw noAssistant(idOrName);
+  return { assistantId: agentName, agentName };
+}
+
+export const noAssistant = (idOrName: string): NotFoundError =>
+  new NotFoundError(`there is no assistant "${idOrName.slice(0, 100)}"`);
+
+/** The lead agent and the caller's custom agents, as LangGraph's assistants. */
+@Injectable()
+export class AssistantCatalog {
+  constructor(@Inject(AGENTS) private readonly agents: Pick<AgentStore, 'list' | 'read'>) {}
+
+  async list(userId: string): Promise<readonly AssistantReply[]> {
+    return [leadAgent, ...(await this.agents.list(userId)).map(assistantOf)];
+  }
+
+  /** @throws {NotFoundError} */
+  async find(userId: string, idOrName: string): Promise<AssistantReply> {
+    const { agentName } = namedAssistant(idOrName);
+    if (agentName === undefined) return leadAgent;
+    const agent = await this.agents.read(userId, agentName);
+    if (agent === null) throw noAssistant(idOrName);
+    return assistantOf(agent);
+  }
 }

@@ -2,8 +2,9 @@ import { Controller, Res } from '@nestjs/common';
 import { assistantRoutes, type RouteInput, RunContextValues, RunCreate, ThreadState } from '@caribou/contracts';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { API_ROOTS, Input, Route } from '../http/route.decorators.js';
-import { assistantOf, assistants } from './assistant-catalog.js';
+import type { Principal } from '../auth/principal.js';
+import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
+import { AssistantCatalog } from './assistant-catalog.js';
 
 type Of<Name extends keyof typeof assistantRoutes> = RouteInput<(typeof assistantRoutes)[Name]>;
 
@@ -29,10 +30,16 @@ const graph = {
 
 @Controller(API_ROOTS)
 export class AssistantsController {
+  constructor(private readonly assistants: AssistantCatalog) {}
+
   @Route(assistantRoutes.search)
-  search(@Input() { body }: Of<'search'>, @Res({ passthrough: true }) reply: FastifyReply) {
+  async search(
+    @Caller() { userId }: Principal,
+    @Input() { body }: Of<'search'>,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
     const wanted = Object.entries(body.metadata ?? {});
-    const found = assistants.filter(
+    const found = (await this.assistants.list(userId)).filter(
       ({ graph_id, name, metadata }) =>
         (body.graph_id ?? graph_id) === graph_id &&
         name.includes(body.name ?? '') &&
@@ -43,19 +50,19 @@ export class AssistantsController {
   }
 
   @Route(assistantRoutes.get)
-  get(@Input() { params }: Of<'get'>) {
-    return assistantOf(params.assistant_id);
+  get(@Caller() { userId }: Principal, @Input() { params }: Of<'get'>) {
+    return this.assistants.find(userId, params.assistant_id);
   }
 
   @Route(assistantRoutes.graph)
-  graph(@Input() { params }: Of<'graph'>) {
-    assistantOf(params.assistant_id);
+  async graph(@Caller() { userId }: Principal, @Input() { params }: Of<'graph'>) {
+    await this.assistants.find(userId, params.assistant_id);
     return graph;
   }
 
   @Route(assistantRoutes.schemas)
-  schemas(@Input() { params }: Of<'schemas'>) {
-    const { graph_id } = assistantOf(params.assistant_id);
+  async schemas(@Caller() { userId }: Principal, @Input() { params }: Of<'schemas'>) {
+    const { graph_id } = await this.assistants.find(userId, params.assistant_id);
     const state = jsonSchema(ThreadState.omit({ guards: true }));
     return {
       graph_id,

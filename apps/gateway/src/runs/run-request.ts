@@ -1,6 +1,7 @@
 import {
   clampRecursionLimit,
   InvalidRequestError,
+  LEAD_AGENT,
   newId,
   RunContextInput,
   type RunContextValues,
@@ -8,7 +9,7 @@ import {
   type RunKwargs,
 } from '@caribou/contracts';
 import type { AdmitRequest } from '@caribou/core';
-import { assistantOf } from '../assistants/assistant-catalog.js';
+import { namedAssistant } from '../assistants/assistant-catalog.js';
 import { parse } from '../http/parse-input.js';
 import type { GatewaySettings } from '../ports.js';
 
@@ -24,33 +25,39 @@ export interface RunPlace {
 type Limits = Pick<GatewaySettings, 'models' | 'maxTurns' | 'maxTurnsCap'>;
 
 /**
- * The admission a request asks for: contexts merged, limits clamped, names checked against what there is.
+ * The admission a request asks for: contexts merged, limits clamped, names checked against what there is; whether there
+ * is such an agent is not looked at.
  *
- * @throws {NotFoundError} for an unknown assistant
+ * @throws {NotFoundError} for what can be no assistant
  * @throws {InvalidRequestError} for an unknown model, or settings of the wrong type
  */
 export function admitRequest(body: RunCreate, place: RunPlace, limits: Limits): AdmitRequest {
-  const assistant = assistantOf(body.assistant_id);
+  const assistant = namedAssistant(body.assistant_id);
   const checkpointId = body.checkpoint_id ?? body.checkpoint?.checkpoint_id ?? undefined;
   return {
     userId: place.userId,
     threadId: place.threadId,
     runId: newId(),
-    assistantId: assistant.graph_id,
+    assistantId: LEAD_AGENT,
     metadata: { ...body.config?.metadata, ...body.metadata },
-    kwargs: kwargsOf(body, place, limits),
+    kwargs: kwargsOf(body, place, { ...limits, agentName: assistant.agentName }),
     multitaskStrategy: body.multitask_strategy ?? 'reject',
     ifNotExists: body.if_not_exists ?? place.ifNotExists,
-    threadMetadata: { graph_id: assistant.graph_id, assistant_id: assistant.assistant_id },
+    threadMetadata: { graph_id: LEAD_AGENT, assistant_id: assistant.assistantId },
     ...(checkpointId === undefined ? {} : { checkpointId }),
   };
 }
 
-function kwargsOf(body: RunCreate, { temporary }: RunPlace, limits: Limits): RunKwargs {
+interface KwargsFrom extends Limits {
+  /** The custom agent that the assistant's id names; one that the context names comes before it. */
+  readonly agentName: string | undefined;
+}
+
+function kwargsOf(body: RunCreate, { temporary }: RunPlace, limits: KwargsFrom): RunKwargs {
   const modes = body.stream_mode ?? [];
   return {
     input: body.input ?? null,
-    context: contextOf(body, limits.models),
+    context: contextOf(body, limits),
     recursion_limit: clampRecursionLimit(body.config?.recursion_limit, {
       fallback: limits.maxTurns,
       max: limits.maxTurnsCap,
@@ -64,8 +71,9 @@ function kwargsOf(body: RunCreate, { temporary }: RunPlace, limits: Limits): Run
   };
 }
 
-function contextOf(body: RunCreate, models: Limits['models']): RunContextValues {
-  const context = parse(RunContextInput, { ...body.config?.configurable, ...body.context }, 'context');
+function contextOf(body: RunCreate, { models, agentName }: KwargsFrom): RunContextValues {
+  const named = agentName === undefined ? {} : { agent_name: agentName };
+  const context = { ...named, ...parse(RunContextInput, { ...body.config?.configurable, ...body.context }, 'context') };
   const { model_name: name } = context;
   if (name !== undefined && !models.some((model) => model.name === name)) {
     throw new InvalidRequestError(`context.model_name: there is no model "${name.slice(0, 100)}"`);

@@ -16,6 +16,7 @@ import type { Tracing } from '@caribou/observability';
 import { parse } from '../http/parse-input.js';
 import { BUS, type GatewayBus, type GatewaySettings, LOGGER, SETTINGS, THREAD_STORE, TRACING } from '../ports.js';
 import { idempotencyOf } from './idempotency.js';
+import { RunAgents } from './run-agents.js';
 import { admitRequest, type RunPlace } from './run-request.js';
 
 /** What of a request counts besides its body. */
@@ -35,29 +36,32 @@ export class RunsService {
     @Inject(SETTINGS) private readonly settings: GatewaySettings,
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(TRACING) private readonly tracing: Tracing,
+    private readonly agents: RunAgents,
   ) {}
 
   /**
    * Admits a run on a thread. What is stored then runs whatever NATS does: the wake is sent without waiting for it.
    *
+   * @throws {NotFoundError} for an agent that is not there
    * @throws {ConflictError} when the thread is busy and the strategy is `reject`
    * @throws {RateLimitedError} over a quota
    */
-  start(key: ThreadKey, body: RunCreate, headers: StartHeaders): Promise<RunRecord> {
+  async start(key: ThreadKey, body: RunCreate, headers: StartHeaders): Promise<RunRecord> {
     const place: RunPlace = { ...key, temporary: false, ifNotExists: 'reject' };
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: key.threadId, body: headers.rawBody });
-    return this.admit(admitRequest(body, place, this.settings), idempotency, headers);
+    return this.admit(await this.requestOf(body, place), idempotency, headers);
   }
 
   /** Admits a run on a thread of its own, or on the one its configurable names. */
-  startAlone(userId: string, body: RunCreate, headers: StartHeaders): Promise<RunRecord> {
+  async startAlone(userId: string, body: RunCreate, headers: StartHeaders): Promise<RunRecord> {
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: null, body: headers.rawBody });
-    return this.admit(admitRequest(body, placeAlone(userId, body), this.settings), idempotency, headers);
+    return this.admit(await this.requestOf(body, placeAlone(userId, body)), idempotency, headers);
   }
 
   /** Admits several, all of them checked before the first is stored; what was stored is stopped when a later one is refused. */
   async startBatch(userId: string, bodies: readonly RunCreate[], headers: StartHeaders): Promise<readonly RunRecord[]> {
-    const requests = bodies.map((body) => admitRequest(body, placeAlone(userId, body), this.settings));
+    const requests: AdmitRequest[] = [];
+    for (const body of bodies) requests.push(await this.requestOf(body, placeAlone(userId, body)));
     const runs: RunRecord[] = [];
     try {
       for (const [part, request] of requests.entries()) {
@@ -101,6 +105,12 @@ export class RunsService {
       if (error instanceof NotFoundError) return true;
       throw error;
     }
+  }
+
+  private async requestOf(body: RunCreate, place: RunPlace): Promise<AdmitRequest> {
+    const request = admitRequest(body, place, this.settings);
+    await this.agents.check(body, request);
+    return request;
   }
 
   /** Admits within a span of the caller's trace; the run is carried out as a part of it, by whichever runner. */

@@ -1,3 +1,4 @@
+import { defuseFrameworkTags } from '@caribou/core';
 import { has, lines, type PromptFacts } from './prompt-facts.js';
 
 /** Sections about files, style and what must not be forgotten. */
@@ -45,6 +46,11 @@ export function criticalReminders(facts: PromptFacts): string {
     '- Images and Mermaid diagrams are welcome in Markdown.',
     '- Always end with a visible answer.',
   );
+}
+
+export function userProfile({ profile = '' }: PromptFacts): string | undefined {
+  if (profile.trim() === '') return undefined;
+  return `What the person says of themselves, for all their agents:\n\n${defuseFrameworkTags(profile.trim())}`;
 }
 
 /** Behind the reminders, which call it information: it is what others said. */

@@ -10,14 +10,23 @@ export interface PromptFacts {
   readonly soul?: string;
   /** Skills that are switched on; texts of users. */
   readonly skills?: readonly SkillFact[];
+  /** The agent helps to make a custom agent. */
+  readonly bootstrap?: BootstrapFacts;
   /** Present when the agent may hand work over. */
   readonly subagents?: SubagentFacts;
   /** How the plan of a complex task is kept; ours. */
   readonly planGuide?: string;
   /** Section about tools that are looked up first; ours, with names escaped. */
   readonly deferredTools?: string;
+  /** What the person tells all agents; a user's text. */
+  readonly profile?: string;
   /** What is remembered of the person: lines in which what others said is escaped. */
   readonly memory?: string;
+}
+
+export interface BootstrapFacts {
+  /** Of the agent to be made; a user's text. Absent: not known yet. */
+  readonly name?: string;
 }
 
 export interface SkillFact {

@@ -4,10 +4,12 @@ import {
   currentDate,
   memory,
   responseStyle,
+  userProfile,
   workingDirectory,
 } from './conduct-sections.js';
 import type { PromptFacts } from './prompt-facts.js';
 import {
+  agentBootstrap,
   clarificationSystem,
   deferredTools,
   planning,
@@ -26,6 +28,7 @@ interface Section {
 const sections: readonly Section[] = [
   { tag: 'role', text: role },
   { tag: 'soul', text: soul },
+  { tag: 'agent_bootstrap', text: agentBootstrap },
   { tag: 'thinking_style', text: thinkingStyle },
   { tag: 'clarification_system', text: clarificationSystem },
   { tag: 'todo_list_system', text: planning },
@@ -37,6 +40,7 @@ const sections: readonly Section[] = [
   { tag: 'citations', text: citations },
   { tag: 'critical_reminders', text: criticalReminders },
   // From here on the text differs between users and days.
+  { tag: 'user_profile', text: userProfile },
   { tag: 'memory', text: memory },
   { tag: 'current_date', text: currentDate },
 ];

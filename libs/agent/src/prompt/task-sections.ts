@@ -1,4 +1,4 @@
-import { escapeMarkup } from '@caribou/core';
+import { BOOTSTRAP_SKILL, defuseFrameworkTags, escapeMarkup } from '@caribou/core';
 import { has, lines, type PromptFacts, type SubagentFacts } from './prompt-facts.js';
 
 /** Sections about who the agent is and how it takes a task on. */
@@ -8,8 +8,23 @@ export function role({ agentName }: PromptFacts): string {
   return `You are ${name}, an open-source super agent that carries out tasks from beginning to end.`;
 }
 
+/** As it was written but for tags that would end the section: it is there to be followed. */
 export const soul = ({ soul: text }: PromptFacts): string | undefined =>
-  text === undefined || text.trim() === '' ? undefined : escapeMarkup(text.trim());
+  text === undefined || text.trim() === '' ? undefined : defuseFrameworkTags(text.trim());
+
+export function agentBootstrap(facts: PromptFacts): string | undefined {
+  const { bootstrap, skills = [] } = facts;
+  if (bootstrap === undefined || !has(facts, 'setup_agent')) return undefined;
+  const { name } = bootstrap;
+  const skill = skills.find((one) => one.name === BOOTSTRAP_SKILL);
+  return lines(
+    `This conversation is for making a custom agent${name === undefined ? '' : ` named ${escapeMarkup(name)}`}: find out what`,
+    'the person wants of it, then make it with `setup_agent`.',
+    skill !== undefined &&
+      has(facts, 'read_file') &&
+      `Read ${escapeMarkup(skill.location)} with \`read_file\` first: it tells how.`,
+  );
+}
 
 export function thinkingStyle(facts: PromptFacts): string {
   return lines(

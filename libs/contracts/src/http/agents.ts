@@ -1,4 +1,14 @@
 import { z } from 'zod';
+import {
+  AgentDescription,
+  AgentModel,
+  AgentName,
+  AgentNamePattern,
+  AgentSkills,
+  AgentSoul,
+  AgentToolGroups,
+  UserProfile,
+} from '../agents.js';
 import { QueryFlag, route } from './route.js';
 
 const group = 'Agents';
@@ -47,4 +57,124 @@ const chain = route({
   refusals: [404],
 });
 
-export const agentRoutes = { chain };
+const Agent = z.object({
+  name: z.string(),
+  description: z.string(),
+  model: AgentModel,
+  tool_groups: AgentToolGroups,
+  skills: AgentSkills,
+  soul: z.string().nullable().describe('null in lists'),
+  version: z.number().int().describe('Another one after each change'),
+  created_at: z.string(),
+  updated_at: z.string(),
+});
+export type AgentReply = z.infer<typeof Agent>;
+
+const AgentPath = z.object({ agent_name: AgentNamePattern });
+
+/** What a client may leave out of a new agent; null counts as left out. */
+const settings = {
+  description: AgentDescription.nullish(),
+  model: AgentModel.optional(),
+  tool_groups: AgentToolGroups.optional(),
+  skills: AgentSkills.optional(),
+  soul: AgentSoul.nullish(),
+};
+
+const AgentChanges = z.object({
+  ...settings,
+  version: z.int().min(1).nullish().describe('The version that was changed: 409 when there is another one by now'),
+});
+export type AgentChanges = z.infer<typeof AgentChanges>;
+export const NewAgent = z.object({ name: AgentName, ...settings });
+export type NewAgent = z.infer<typeof NewAgent>;
+
+const list = route({
+  name: 'listAgents',
+  group,
+  method: 'GET',
+  path: '/agents',
+  summary: 'Your custom agents by name, without their souls.',
+  reply: z.object({ agents: z.array(Agent) }),
+});
+
+const check = route({
+  name: 'checkAgentName',
+  group,
+  method: 'GET',
+  path: '/agents/check',
+  summary: 'Whether a custom agent may get this name.',
+  query: z.object({ name: AgentNamePattern }),
+  reply: z.object({ available: z.boolean(), name: z.string().describe('As it would be kept') }),
+});
+
+const get = route({
+  name: 'getAgent',
+  group,
+  method: 'GET',
+  path: '/agents/:agent_name',
+  summary: 'One custom agent with its soul.',
+  params: AgentPath,
+  reply: Agent,
+  refusals: [404],
+});
+
+const create = route({
+  name: 'createAgent',
+  group,
+  method: 'POST',
+  path: '/agents',
+  summary: 'Make a custom agent.',
+  body: NewAgent,
+  status: 201,
+  reply: Agent,
+  refusals: [409],
+});
+
+const update = route({
+  name: 'updateAgent',
+  group,
+  method: 'PUT',
+  path: '/agents/:agent_name',
+  summary: 'Change the fields that are named; the others stay.',
+  params: AgentPath,
+  body: AgentChanges,
+  reply: Agent,
+  refusals: [404, 409],
+});
+
+const remove = route({
+  name: 'deleteAgent',
+  group,
+  method: 'DELETE',
+  path: '/agents/:agent_name',
+  summary: 'Delete a custom agent and all that it remembers. Its threads stay.',
+  params: AgentPath,
+  status: 204,
+  reply: 'empty',
+  refusals: [404],
+});
+
+const Profile = z.object({ content: z.string().nullable().describe('null: there is none') });
+
+const profile = route({
+  name: 'getUserProfile',
+  group,
+  method: 'GET',
+  path: '/user-profile',
+  summary: 'What you tell your agents of yourself.',
+  reply: Profile,
+});
+
+const setProfile = route({
+  name: 'setUserProfile',
+  group,
+  method: 'PUT',
+  path: '/user-profile',
+  summary: 'Replace what you tell your agents of yourself; an empty text removes it.',
+  body: z.object({ content: UserProfile }),
+  reply: Profile,
+});
+
+export const agentRoutes = { list, check, get, create, update, remove, chain };
+export const profileRoutes = { get: profile, set: setProfile };

@@ -1,4 +1,4 @@
-import { agentRoutes } from './agents.js';
+import { agentRoutes, profileRoutes } from './agents.js';
 import { assistantRoutes } from './assistants.js';
 import { branchRoutes } from './branches.js';
 import { featureRoutes } from './features.js';
@@ -29,6 +29,7 @@ export const httpRoutes: readonly RouteContract[] = [
   fileRoutes,
   assistantRoutes,
   agentRoutes,
+  profileRoutes,
   memoryRoutes,
   skillRoutes,
   mcpRoutes,

@@ -93,12 +93,13 @@ export class SubagentTasks implements SubagentPort {
   private newTask(asked: AskedTask, run: RunContext): NewTask | undefined {
     const terms = this.options.termsOf(asked.type, run.context.model_name);
     if (terms === undefined) return undefined;
-    const { description, type, prompt, toolCallId, tools } = asked;
+    const { description, type, prompt, toolCallId, tools, skills } = asked;
     const spec: TaskSpec = {
       parent: { thread_id: run.threadId, run_id: run.runId, tool_call_id: toolCallId },
       subagent_type: type,
       description,
       tools: [...tools],
+      ...(skills === undefined ? {} : { skills: [...skills] }),
       model: terms.model,
       args_hash: createHash('sha256')
         .update(JSON.stringify([description, prompt, type]))

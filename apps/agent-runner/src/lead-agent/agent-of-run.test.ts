@@ -1,0 +1,85 @@
+import type { RunContextValues } from '@caribou/contracts';
+import type { AgentStore, Logger, ModelCatalog } from '@caribou/core';
+import { fakeRun, memoryAgents, scriptedModel } from '@caribou/testing';
+import { silentLogger } from '@caribou/core';
+import { agentFacts, agentOfRun, agentTools, modelOf } from './agent-of-run.js';
+
+const POET = {
+  name: 'poet',
+  description: '',
+  model: 'm2',
+  tool_groups: ['web'],
+  skills: ['chart'],
+  soul: 'You rhyme.',
+};
+const models: ModelCatalog = {
+  names: ['m1', 'm2'],
+  get: (name = 'm1') => {
+    if (!['m1', 'm2'].includes(name)) throw new Error(`unknown model "${name}"`);
+    return { ...scriptedModel([]), name };
+  },
+};
+
+let agents: AgentStore;
+beforeEach(async () => {
+  agents = memoryAgents();
+  await agents.write('default', { agent: POET, madeIn: null, expected: 0 });
+  await agents.writeProfile('default', 'I sail.');
+});
+
+const runOf = (context: RunContextValues, logger: Logger = silentLogger) => fakeRun({ context, logger });
+const of = (context: RunContextValues) => agentOfRun(agents, runOf(context));
+const toolNames = async (context: RunContextValues) =>
+  agentTools(await of(context), { agents, known: { models: [], toolGroups: [] } }).map(({ name }) => name);
+
+describe(agentOfRun, () => {
+  test('a run that names an agent is carried out by it', async () => {
+    const run = runOf({ agent_name: 'poet' });
+    const agent = await agentOfRun(agents, run);
+
+    expect(agent).toMatchObject({ custom: POET, skillNames: ['chart'], makesAgent: false });
+    expect(agentFacts(agent, run)).toEqual({ profile: 'I sail.', agentName: 'poet', soul: 'You rhyme.' });
+    expect(await toolNames({ agent_name: 'poet' })).toEqual(['update_agent']);
+  });
+
+  test('one that names none, by the lead agent', async () => {
+    const agent = await of({});
+    expect(agent).toEqual({ custom: null, profile: 'I sail.', makesAgent: false, skillNames: null });
+    expect([agentFacts(agent, runOf({})), await toolNames({})]).toEqual([{ profile: 'I sail.' }, []]);
+  });
+
+  test('one that makes an agent, by the lead agent as well, whether that agent is there already or not', async () => {
+    for (const name of ['poet', 'cook']) {
+      const run = runOf({ agent_name: name, is_bootstrap: true });
+      const agent = await agentOfRun(agents, run);
+      expect(agent).toMatchObject({ custom: null, makesAgent: true, skillNames: ['bootstrap'] });
+      expect(agentFacts(agent, run)).toEqual({ profile: 'I sail.', bootstrap: { name } });
+    }
+    expect(await toolNames({ is_bootstrap: true })).toEqual(['setup_agent']);
+  });
+
+  test('an agent that is gone, or another person’s, ends the run', async () => {
+    await expect(of({ agent_name: 'cook' })).rejects.toThrow('there is no agent "cook"');
+    const other = fakeRun({ userId: 'bob', context: { agent_name: 'poet' } });
+    await expect(agentOfRun(agents, other)).rejects.toThrow('there is no agent "poet"');
+  });
+});
+
+describe(modelOf, () => {
+  const nameOf = async (context: RunContextValues, logger?: Logger): Promise<string> =>
+    modelOf(runOf(context, logger), await of(context), models).name;
+
+  test('the one the run names comes before the agent’s, and that before the default', async () => {
+    expect(await nameOf({ agent_name: 'poet', model_name: 'm1' })).toBe('m1');
+    expect(await nameOf({ agent_name: 'poet' })).toBe('m2');
+    expect(await nameOf({})).toBe('m1');
+    await expect(nameOf({ agent_name: 'poet', model_name: 'gone' })).rejects.toThrow('unknown model');
+  });
+
+  test('an agent whose model is gone has the default one, and the log says so', async () => {
+    await agents.write('default', { agent: { ...POET, name: 'old', model: 'gone' }, madeIn: null, expected: 0 });
+    const warn = jest.fn();
+    expect(await nameOf({ agent_name: 'old' }, { ...silentLogger, warn })).toBe('m1');
+    expect(warn).toHaveBeenCalledTimes(1);
+  });
+});

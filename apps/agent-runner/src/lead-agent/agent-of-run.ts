@@ -1,0 +1,73 @@
+import type { PromptFacts } from '@caribou/agent';
+import { customAgentOf, NotFoundError } from '@caribou/contracts';
+import {
+  type AgentStore,
+  type AnyTool,
+  BOOTSTRAP_SKILL,
+  type KnownToAgents,
+  type ModelCatalog,
+  type ModelPort,
+  type RunContext,
+  type StoredAgent,
+} from '@caribou/core';
+import { setupAgentTool, updateAgentTool } from '@caribou/tools';
+
+/** Who carries a run out: the lead agent (null), or a custom agent as it was when the run, or its takeover, began. */
+export interface AgentOfRun {
+  readonly custom: StoredAgent | null;
+  /** What the person tells all agents of themselves. */
+  readonly profile: string;
+  /** The run is about a custom agent that is to be made. */
+  readonly makesAgent: boolean;
+  /** Names of the skills it is told of; null: all. */
+  readonly skillNames: readonly string[] | null;
+}
+
+/** @throws {NotFoundError} when the run names a custom agent that is not there (any more) */
+export async function agentOfRun(agents: AgentStore, { userId, context }: RunContext): Promise<AgentOfRun> {
+  const name = customAgentOf(context);
+  const [custom, profile] = await Promise.all([
+    name === undefined ? null : agents.read(userId, name),
+    agents.profile(userId),
+  ]);
+  if (name !== undefined && custom === null) throw new NotFoundError(`there is no agent "${name}"`);
+  const makesAgent = context.is_bootstrap === true;
+  return { custom, profile, makesAgent, skillNames: makesAgent ? [BOOTSTRAP_SKILL] : (custom?.skills ?? null) };
+}
+
+/**
+ * The model of a run: the one it names, else the agent's, else the default. An agent whose model is not configured any
+ * more has the default one.
+ *
+ * @throws {InvalidRequestError} when the run names an unknown model
+ */
+export function modelOf({ context, logger }: RunContext, { custom }: AgentOfRun, models: ModelCatalog): ModelPort {
+  const own = custom?.model ?? undefined;
+  if (context.model_name !== undefined || own === undefined || models.names.includes(own))
+    return models.get(context.model_name ?? own);
+  logger.warn({ event: 'agent.model', agent: custom?.name, model: own }, "the agent's model is not configured");
+  return models.get(undefined);
+}
+
+export interface AgentToolParts {
+  readonly agents: AgentStore;
+  readonly known: KnownToAgents;
+}
+
+/** Tools that make or change custom agents. */
+export function agentTools({ custom, makesAgent }: AgentOfRun, { agents, known }: AgentToolParts): readonly AnyTool[] {
+  if (makesAgent) return [setupAgentTool(agents)];
+  return custom === null ? [] : [updateAgentTool({ agents, known, shown: custom })];
+}
+
+/** What the prompt tells of the agent. */
+export function agentFacts(
+  { custom, profile, makesAgent }: AgentOfRun,
+  { context: { agent_name: name } }: RunContext,
+): Partial<PromptFacts> {
+  return {
+    profile,
+    ...(custom === null ? {} : { agentName: custom.name, soul: custom.soul }),
+    ...(makesAgent ? { bootstrap: name === undefined ? {} : { name } } : {}),
+  };
+}

@@ -1,0 +1,130 @@
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  type AgentChanges,
+  type AgentReply,
+  ConflictError,
+  type CustomAgent,
+  ForbiddenError,
+  InvalidRequestError,
+  isReservedAgent,
+  MAX_AGENTS,
+  type NewAgent,
+  NotFoundError,
+} from '@caribou/contracts';
+import { agentFault, type AgentStore, type AgentWrite, type MemoryStore, type StoredAgent } from '@caribou/core';
+import { AGENTS, type GatewaySettings, MEMORIES, SETTINGS } from '../ports.js';
+
+/** Others may write between a look and a write; each lost race means that one of them did. */
+const MAX_ATTEMPTS = 20;
+
+const DISABLED = 'custom agents are not to be made or changed here: agents_api.enabled is false';
+
+/** Custom agents of one owner at a time. Every method but `find` throws ForbiddenError when they are switched off. */
+@Injectable()
+export class AgentsService {
+  constructor(
+    @Inject(AGENTS) private readonly store: AgentStore,
+    @Inject(MEMORIES) private readonly memories: Pick<MemoryStore, 'eraseAgent'>,
+    @Inject(SETTINGS) private readonly settings: Pick<GatewaySettings, 'agentsApi' | 'models' | 'toolGroups'>,
+  ) {}
+
+  async list(userId: string): Promise<{ readonly agents: readonly AgentReply[] }> {
+    this.refuseWhenOff();
+    return { agents: (await this.store.list(userId)).map((agent) => ({ ...replyOf(agent), soul: null })) };
+  }
+
+  async check(userId: string, name: string): Promise<{ readonly available: boolean; readonly name: string }> {
+    this.refuseWhenOff();
+    return { available: !isReservedAgent(name) && (await this.store.read(userId, name)) === null, name };
+  }
+
+  async get(userId: string, name: string): Promise<AgentReply> {
+    this.refuseWhenOff();
+    return replyOf(await this.find(userId, name));
+  }
+
+  /** @throws {ConflictError} when there is one of this name, or there are as many as may be */
+  async create(userId: string, { name, ...given }: NewAgent): Promise<AgentReply> {
+    this.refuseWhenOff();
+    this.refuseUnknown(given);
+    const agent = { ...NO_SETTINGS, ...named(given), name };
+    const written = await this.write(userId, { agent, madeIn: null, expected: 0 });
+    if (written === 'changed') throw new ConflictError(`name: there is an agent "${name}" already`);
+    return replyOf(written);
+  }
+
+  /**
+   * Changes the fields that are named, from the agent as it stands: what others change at the same time is kept.
+   *
+   * @throws {ConflictError} when it is not the version any more that the caller changed
+   */
+  async update(userId: string, name: string, { version, ...changes }: AgentChanges): Promise<AgentReply> {
+    this.refuseWhenOff();
+    this.refuseUnknown(changes);
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const before = await this.find(userId, name);
+      if (typeof version === 'number' && version !== before.version) break;
+      const agent = { ...before, ...named(changes) };
+      const written = await this.write(userId, { agent, madeIn: before.made_in, expected: before.version });
+      if (written !== 'changed') return replyOf(written);
+    }
+    throw new ConflictError(`the agent "${name}" was changed meanwhile: read it again`);
+  }
+
+  /** Its memory goes first, so that a deletion that failed can be repeated. */
+  async remove(userId: string, name: string): Promise<void> {
+    this.refuseWhenOff();
+    await this.find(userId, name);
+    await this.memories.eraseAgent({ userId, agent: name });
+    await this.store.remove(userId, name);
+  }
+
+  async profile(userId: string): Promise<{ readonly content: string | null }> {
+    this.refuseWhenOff();
+    const content = await this.store.profile(userId);
+    return { content: content === '' ? null : content };
+  }
+
+  async setProfile(userId: string, content: string): Promise<{ readonly content: string | null }> {
+    this.refuseWhenOff();
+    await this.store.writeProfile(userId, content);
+    return this.profile(userId);
+  }
+
+  private async write(userId: string, write: AgentWrite): Promise<StoredAgent | 'changed'> {
+    const written = await this.store.write(userId, write);
+    if (written.outcome === 'full') throw new ConflictError(`${MAX_AGENTS} agents are yours already, the limit`);
+    return 'agent' in written ? written.agent : 'changed';
+  }
+
+  /** Also where none are made or changed. @throws {NotFoundError} */
+  async find(userId: string, name: string): Promise<StoredAgent> {
+    const agent = await this.store.read(userId, name);
+    if (agent === null) throw new NotFoundError(`there is no agent "${name}"`);
+    return agent;
+  }
+
+  /** What an agent had before may be gone from the configuration: that is no reason to refuse another change. */
+  private refuseUnknown({ model = null, tool_groups = null }: Pick<Given, 'model' | 'tool_groups'>): void {
+    const known = { models: this.settings.models.map(({ name }) => name), toolGroups: this.settings.toolGroups };
+    const fault = agentFault({ model, tool_groups }, known);
+    if (fault !== undefined) throw new InvalidRequestError(fault);
+  }
+
+  private refuseWhenOff(): void {
+    if (!this.settings.agentsApi.enabled) throw new ForbiddenError(DISABLED);
+  }
+}
+
+const NO_SETTINGS = { description: '', model: null, tool_groups: null, skills: null, soul: '' };
+
+type Given = Omit<AgentChanges, 'version'>;
+
+/** What was given; a text that is null was not. */
+const named = ({ description, soul, ...others }: Given): Partial<CustomAgent> => ({
+  ...Object.fromEntries(Object.entries(others).filter(([, value]) => value !== undefined)),
+  ...(typeof description === 'string' ? { description } : {}),
+  ...(typeof soul === 'string' ? { soul } : {}),
+});
+
+const replyOf = ({ made_in: _hidden, ...agent }: StoredAgent): AgentReply => agent;

@@ -1,0 +1,40 @@
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  customAgentOf,
+  ForbiddenError,
+  InvalidRequestError,
+  isReservedAgent,
+  type RunCreate,
+} from '@caribou/contracts';
+import type { AdmitRequest, AgentStore } from '@caribou/core';
+import { namedAssistant, noAssistant } from '../assistants/assistant-catalog.js';
+import { AGENTS, type GatewaySettings, SETTINGS } from '../ports.js';
+
+/** Sees to it that no run is admitted for an agent that is not there; one that goes later ends its runs with an error. */
+@Injectable()
+export class RunAgents {
+  constructor(
+    @Inject(AGENTS) private readonly agents: Pick<AgentStore, 'read'>,
+    @Inject(SETTINGS) private readonly settings: Pick<GatewaySettings, 'agentsApi'>,
+  ) {}
+
+  /**
+   * @throws {NotFoundError} when the assistant is no agent of the caller
+   * @throws {InvalidRequestError} when the context names one that is not there, or a name that no agent can have
+   * @throws {ForbiddenError} when an agent is to be made and that is switched off
+   */
+  async check({ assistant_id: asked }: RunCreate, { userId, kwargs: { context } }: AdmitRequest): Promise<void> {
+    if (context.is_bootstrap === true) this.checkNew(context.agent_name);
+    const name = customAgentOf(context);
+    if (name === undefined || (await this.agents.read(userId, name)) !== null) return;
+    if (namedAssistant(asked).agentName === name) throw noAssistant(asked);
+    throw new InvalidRequestError(`context.agent_name: there is no agent "${name}"`);
+  }
+
+  private checkNew(name: string | undefined): void {
+    if (!this.settings.agentsApi.enabled)
+      throw new ForbiddenError('context.is_bootstrap: no agents are made here: agents_api.enabled is false');
+    if (name !== undefined && isReservedAgent(name))
+      throw new InvalidRequestError('context.agent_name: is reserved; choose another name');
+  }
+}

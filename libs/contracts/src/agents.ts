@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { SkillName } from './skills.js';
+
+/** Bounds of a custom agent. Characters are UTF-16 units. */
+export const MAX_SOUL_CHARS = 32_000;
+const MAX_DESCRIPTION_CHARS = 1_000;
+/** Custom agents of one user. */
+export const MAX_AGENTS = 100;
+/** What a user says of himself to his agents. */
+const MAX_PROFILE_CHARS = 8_000;
+
+/** Names that mean something else: the lead agent, and words of routes and interfaces. */
+const RESERVED: ReadonlySet<string> = new Set(['lead-agent', 'default', 'check', 'new']);
+
+/** How a custom agent may be named; kept in lower case. */
+export const AgentNamePattern = z
+  .string()
+  .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be 1 to 64 letters, digits or "-"')
+  .toLowerCase();
+
+export const isReservedAgent = (name: string): boolean => RESERVED.has(name);
+
+/** Name of a custom agent that somebody may make. */
+export const AgentName = AgentNamePattern.refine((name) => !isReservedAgent(name), 'is reserved; choose another name');
+
+/** The custom agent that an assistant id stands for; undefined when it cannot be one's name. */
+export function agentOfAssistant(assistantId: string): string | undefined {
+  const parsed = AgentName.safeParse(assistantId.replaceAll('_', '-'));
+  return parsed.success ? parsed.data : undefined;
+}
+
+const atMost = (limit: number): string => `must have at most ${limit} characters`;
+
+export const AgentSoul = z.string().max(MAX_SOUL_CHARS, atMost(MAX_SOUL_CHARS));
+export const AgentDescription = z.string().trim().max(MAX_DESCRIPTION_CHARS, atMost(MAX_DESCRIPTION_CHARS));
+/** Configured name of its model; null: the default model. */
+export const AgentModel = z.string().min(1).max(200).nullable();
+/** Groups of tools it has, beside the tools without one; null: all. */
+export const AgentToolGroups = z.array(z.string().min(1).max(100)).max(100).nullable();
+/** Skills it is told of; null: all that are on. */
+export const AgentSkills = z.array(SkillName).max(200).nullable();
+
+/** An agent that a user made: a character, and what it works with. */
+export const CustomAgent = z.object({
+  name: AgentName,
+  description: AgentDescription,
+  model: AgentModel,
+  tool_groups: AgentToolGroups,
+  skills: AgentSkills,
+  /** Who it is and how it behaves: a part of its system prompt. */
+  soul: AgentSoul,
+});
+export type CustomAgent = z.infer<typeof CustomAgent>;
+
+export const UserProfile = z.string().max(MAX_PROFILE_CHARS, atMost(MAX_PROFILE_CHARS));
