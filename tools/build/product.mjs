@@ -36,14 +36,14 @@ async function newestInput(root) {
 }
 
 /** @param {string} path @returns {Promise<number>} 0 for a file that is not there */
-const changedAt = (path) =>
-  stat(path).then(
-    ({ mtimeMs }) => mtimeMs,
-    (/** @type {NodeJS.ErrnoException} */ error) => {
-      if (error.code === 'ENOENT') return 0;
-      throw error;
-    },
-  );
+async function changedAt(path) {
+  try {
+    return (await stat(path)).mtimeMs;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0;
+    throw error;
+  }
+}
 
 if (process.argv[1] === fileURLToPath(import.meta.url))
   process.stdout.write(`${await buildProduct(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))}\n`);

@@ -10,7 +10,9 @@ describe('how servers of tools are asked', () => {
     site = await startSite({ '/': (_, response) => void response.end('reached') });
     hosts = `127.0.0.1:${site.port}`;
   });
-  afterEach(() => site.stop());
+  afterEach(() => {
+    site.stop();
+  });
 
   test.each(FORBIDDEN_URLS)('%s is not asked for a server that was written over REST: %s', async (_, url) => {
     const failure = await mcpFetches({ apiHosts: [] })
@@ -33,7 +35,7 @@ describe('how servers of tools are asked', () => {
 
     await expect(apiFetch(`http://127.0.0.1:${elsewhere.port}/`)).rejects.toThrow(ForbiddenError);
     expect(site.seen).toEqual([]);
-    await elsewhere.stop();
+    elsewhere.stop();
   });
 
   test('the operator may write down any server', async () => {

@@ -1,99 +1,7 @@
 import { createHash } from 'node:crypto';
 import { BugError, InvalidRequestError, MemoryAgent, UserId } from '@caribou/contracts';
 import type { MemoryJobKey, MemoryScope, ModelEndpoint, ThreadKey } from '@caribou/core';
-
-/**
- * The keys of one thread in the order in which every script on a thread takes them; `commands/thread.lua` names them
- * again. The owner is part of every key.
- */
-export interface ThreadKeys {
-  /** Hash: the thread record. */
-  readonly record: string;
-  /** Hash: numbered, immutable messages (`<n>`) and channel values (`c<n>`). */
-  readonly log: string;
-  /** Hash: checkpoint id → JSON. */
-  readonly checkpoints: string;
-  /** Sorted set, all scores 0: checkpoint ids by age. */
-  readonly order: string;
-  /** Hash: checkpoint id → how many runs start from it. */
-  readonly bases: string;
-  /** Sorted set: run ids by their number in the thread. */
-  readonly runs: string;
-  /** List: ids of queued runs, oldest first. */
-  readonly inbox: string;
-  /** String with a deadline: `<owner id>:<epoch>`. */
-  readonly lease: string;
-  /** Sorted set of all users: threads with something to run, by the time they got it. */
-  readonly pending: string;
-  /** Sorted set: the user's threads by `updated_at`. */
-  readonly threads: string;
-  /** Set: the user's runs that are not over. */
-  readonly inFlight: string;
-  /** Hash: the thread's sandbox binding. */
-  readonly sandbox: string;
-  /** Set: keys of the thread's execution journal. */
-  readonly executions: string;
-  /** Hash: tokens of the thread's runs, and of those that are gone. */
-  readonly usage: string;
-  /** Hash: the messages that people see, by number. */
-  readonly feed: string;
-}
-
-/** The keys of one model in the order in which every script on it takes them. */
-export interface ModelKeys {
-  /** Hash: the circuit. */
-  readonly circuit: string;
-  /** Sorted set: tokens of calls under way, by the end of their lease. */
-  readonly slots: string;
-  /** Sorted set: tokens of those who wait for a slot, by arrival. */
-  readonly queue: string;
-  /** Sorted set: the same tokens, by the time until which they count as waiting. */
-  readonly waiting: string;
-}
-
-/** The keys of one memory in the order in which every script on it takes them; `commands/memory-record.lua` names them again. */
-export interface MemoryKeys {
-  /** Hash: document, revision, era. */
-  readonly record: string;
-  /** List: changes, newest first. */
-  readonly history: string;
-  /** Set: agents with a memory of this user. */
-  readonly agents: string;
-  /** List: what is told of records that were moved aside, newest first. */
-  readonly reports: string;
-  /** Records that were moved aside, the last one first; of whatever type they were. */
-  readonly aside0: string;
-  readonly aside1: string;
-  readonly aside2: string;
-}
-
-/** The keys of a thread's extraction in the order in which every script on it takes them; `commands/memory-job.lua` names them again. */
-export interface MemoryJobKeys {
-  /** Sorted set of all users: jobs by when they count as quiet since. */
-  readonly due: string;
-  /** Sorted set: the user's jobs by when the last words were said. */
-  readonly userDue: string;
-  /** Sorted set: the user's jobs that a worker is at, by the end of its lease. */
-  readonly running: string;
-  /** Hash: the thread's jobs, fields by agent. */
-  readonly jobs: string;
-}
-
-/** The keys of one account in the order in which every script on it takes them. */
-export interface AccountKeys {
-  /** Hash: `email`, `admin`, `password`. */
-  readonly record: string;
-  /** Hash with a deadline: digest → `<opened ms>:<ends ms>:<remembered>`. */
-  readonly sessions: string;
-}
-
-/** The keys of a user's custom agents in the order in which every script on them takes them. */
-export interface AgentKeys {
-  /** Hash: name → JSON of all but the soul; begins with its version and when it was made. */
-  readonly agents: string;
-  /** Hash: `s:<name>` the soul, `c:<name>` keys of the last calls that wrote it. */
-  readonly souls: string;
-}
+import type { AccountKeys, AgentKeys, MemoryJobKeys, MemoryKeys, ModelKeys, ThreadKeys } from './key-shapes.js';
 
 export interface StoreKeys {
   thread(thread: ThreadKey): ThreadKeys;
@@ -160,6 +68,20 @@ function strictAgent(agent: string): string {
 const hashOf = (...names: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(names)).digest('hex').slice(0, 32);
 
+/** The keys of an agent's memory of a user. */
+function memoryKeys(prefix: string, { userId, agent }: MemoryScope): MemoryKeys {
+  const base = `${prefix}memory:${strict(userId)}:${strictAgent(agent)}`;
+  return {
+    record: base,
+    history: `${base}:history`,
+    agents: `${prefix}user:${strict(userId)}:memory:agents`,
+    reports: `${base}:reports`,
+    aside0: `${base}:aside:0`,
+    aside1: `${base}:aside:1`,
+    aside2: `${base}:aside:2`,
+  };
+}
+
 export function storeKeys(prefix: string): StoreKeys {
   const pending = `${prefix}pending`;
   const user = (userId: string): string => `${prefix}user:${strict(userId)}`;
@@ -209,18 +131,7 @@ export function storeKeys(prefix: string): StoreKeys {
     offspring: ({ userId, threadId }) => `${prefix}offspring:${strict(userId)}:${strict(threadId)}`,
     audit: `${prefix}audit`,
     memoryDue: `${prefix}memory:due`,
-    memory: ({ userId, agent }) => {
-      const base = `${prefix}memory:${strict(userId)}:${strictAgent(agent)}`;
-      return {
-        record: base,
-        history: `${base}:history`,
-        agents: `${user(userId)}:memory:agents`,
-        reports: `${base}:reports`,
-        aside0: `${base}:aside:0`,
-        aside1: `${base}:aside:1`,
-        aside2: `${base}:aside:2`,
-      };
-    },
+    memory: (scope) => memoryKeys(prefix, scope),
     memoryJob: ({ userId, threadId }) => ({
       ...memoryUser(userId),
       jobs: `${prefix}thread:${strict(userId)}:${strict(threadId)}:memory`,

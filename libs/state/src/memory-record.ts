@@ -10,7 +10,7 @@ import {
 import type { MemoryScope, StoredMemory } from '@caribou/core';
 import { z } from 'zod';
 import type { RedisConnection } from './connection.js';
-import type { MemoryKeys } from './keys.js';
+import type { MemoryKeys } from './key-shapes.js';
 import { loadScript } from './scripts.js';
 import type { Reply } from './thread-call.js';
 

@@ -12,7 +12,7 @@ import {
 } from '@caribou/core';
 import { z } from 'zod';
 import type { RedisConnection } from './connection.js';
-import type { ModelKeys } from './keys.js';
+import type { ModelKeys } from './key-shapes.js';
 import { loadScript } from './scripts.js';
 
 export interface ModelGateOptions {

@@ -1,24 +1,24 @@
-import { featureRoutes, type FeaturesReply, httpRoutes, type RouteInput } from '@caribou/contracts';
+import { featureRoutes, type FeaturesReply, type RouteInput } from '@caribou/contracts';
 import type { ThreadStore } from '@caribou/core';
 import { Controller, Inject } from '@nestjs/common';
 import type { Principal } from '../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
-import { THREAD_STORE } from '../ports.js';
+import { type GatewaySettings, SETTINGS, THREAD_STORE } from '../ports.js';
 
 type OfThread = RouteInput<typeof featureRoutes.goal>;
-
-/** Whether agents of one's own can be listed. */
-const hasAgents = httpRoutes.some(({ method, path }) => method === 'GET' && path === '/agents');
 
 /** What pages may offer, and what they ask for that is not here. */
 @Controller(API_ROOTS)
 export class FeaturesController {
-  constructor(@Inject(THREAD_STORE) private readonly threads: Pick<ThreadStore, 'getThread'>) {}
+  constructor(
+    @Inject(THREAD_STORE) private readonly threads: Pick<ThreadStore, 'getThread'>,
+    @Inject(SETTINGS) private readonly settings: GatewaySettings,
+  ) {}
 
   @Route(featureRoutes.features)
   features(): FeaturesReply {
     return {
-      agents_api: { enabled: hasAgents },
+      agents_api: { enabled: this.settings.agentsApi.enabled },
       browser_control: { enabled: false },
       mcp_tasks: { enabled: false },
     };
