@@ -64,7 +64,7 @@ module.exports = {
   // An upper bound for a machine under load; tests that wait longer say so themselves. Projects have no say in it.
   testTimeout: 30_000,
   // Most tests wait for servers and processes rather than compute.
-  maxWorkers: 3,
+  maxWorkers: 4,
   projects: [
     { ...unit, displayName: 'unit', testMatch: ['<rootDir>/{libs,apps,tools}/**/*.test.ts'] },
     { ...e2e, displayName: 'e2e', testMatch: ['<rootDir>/e2e/**/*.test.ts', '<rootDir>/e2e/**/*.test.tsx'] },

@@ -9,9 +9,9 @@ jest.setTimeout(240_000);
 const THREADS = 10;
 const TURNS = 4;
 const KILLS = 9;
-/** Each thread takes more turns until this many services were killed under it: how fast a start is must not matter. */
+/** Threads follow each other until this many services were killed under them: how fast a start is must not matter. */
 const LEAST_KILLS = 3;
-const MOST_TURNS = 20;
+const MOST_ROUNDS = 6;
 
 /** A small seeded generator, so that a failure names the kills that led to it. */
 function randomFrom(seed: number): () => number {
@@ -100,26 +100,37 @@ async function killAtRandom(killed: string[], done: () => boolean): Promise<void
   }
 }
 
+interface Conversation {
+  readonly threadId: string;
+  readonly turns: readonly { readonly script: string; readonly watched: Watched }[];
+}
+
+/** A new thread with all its turns. */
+async function conversation(): Promise<Conversation> {
+  const threadId = await stubbornly('a thread', (api) => api.newThread());
+  const turns: { readonly script: string; readonly watched: Watched }[] = [];
+  for (let turn = 0; turn < TURNS; turn += 1) {
+    const script = SCRIPT(nonce());
+    turns.push({ script, watched: await takeTurn(threadId, script) });
+  }
+  return { threadId, turns };
+}
+
 describe('random kill -9 of runners, gateways and managers under load', () => {
   test(`every accepted turn ends, every message once, every side effect at most once (seed ${seed})`, async () => {
     let finished = false;
     const killed: string[] = [];
-    const goesOn = (turn: number) => turn < TURNS || (killed.length < LEAST_KILLS && turn < MOST_TURNS);
+    const goesOn = (round: number) => round === 0 || (killed.length < LEAST_KILLS && round < MOST_ROUNDS);
+    const threads: Conversation[] = [];
     const work = Promise.all(
       Array.from({ length: THREADS }, async () => {
-        const threadId = await stubbornly('a thread', (api) => api.newThread());
-        const turns: { readonly script: string; readonly watched: Watched }[] = [];
-        for (let turn = 0; goesOn(turn); turn += 1) {
-          const script = SCRIPT(nonce());
-          turns.push({ script, watched: await takeTurn(threadId, script) });
-        }
-        return { threadId, turns };
+        for (let round = 0; goesOn(round); round += 1) threads.push(await conversation());
       }),
     ).finally(() => {
       finished = true;
     });
 
-    const [threads] = await Promise.all([work, killAtRandom(killed, () => finished)]);
+    await Promise.all([work, killAtRandom(killed, () => finished)]);
 
     expect(killed.length).toBeGreaterThanOrEqual(LEAST_KILLS);
     for (const { threadId, turns } of threads) {
@@ -130,7 +141,7 @@ describe('random kill -9 of runners, gateways and managers under load', () => {
       expect(messages.filter((message) => message.type === 'human').map((message) => message.content)).toEqual(
         turns.map(({ script }) => script),
       );
-      expect(messages.filter((message) => message.type === 'ai')).toHaveLength(turns.length * 4);
+      expect(messages.filter((message) => message.type === 'ai')).toHaveLength(TURNS * 4);
       expect(transcriptFaults(messages)).toEqual([]);
       expectEffects(
         threadId,

@@ -1,15 +1,17 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { createHash } from 'node:crypto';
+import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 /**
- * Bundles each service of `dist/` with the packages it uses into one file, `dist/services/<app>.js`: a service is up in
- * about half the time when Node has one file to read instead of two thousand.
+ * Bundles each service of `dist/` with the packages it uses into one file, started by `dist/services/<app>.js`: a service
+ * is up in a third of the time when Node has one file to read instead of two thousand, and that in machine code.
  */
 
 export const services = ['gateway', 'agent-runner', 'sandbox-manager', 'memory-worker', 'subagent-pool'];
 
-/** Packages that look for files of their own beside them, hold data alone, or are native. */
-const leftOutside = ['dockerode', 'pino', 'gpt-tokenizer', 'gpt-tokenizer/*'];
+/** Packages that look for files of their own beside them, or are native. */
+const leftOutside = ['dockerode', 'pino'];
 
 /** Packages that NestJS asks for only when their feature is used; none is installed. */
 const notInstalled = [
@@ -42,18 +44,27 @@ export async function bundle(root) {
     platform: 'node',
     target: 'node20',
     format: 'cjs',
-    minifyWhitespace: true,
     legalComments: 'none',
-    sourcemap: 'linked',
-    sourcesContent: false,
     external: [...leftOutside, ...notInstalled],
     logLevel: 'error',
     plugins: [placed(folder)],
   });
+  const starter = 'start-cached.cjs';
+  const current = new Set(['.bundled', starter]);
+  /** @param {string} name @param {string | Uint8Array} content */
+  const put = async (name, content) => {
+    current.add(name);
+    await writeFile(join(folder, `${name}.${process.pid}`), content);
+    await rename(join(folder, `${name}.${process.pid}`), join(folder, name));
+  };
+  await copyFile(join(dirname(fileURLToPath(import.meta.url)), starter), join(folder, starter));
   for (const { path, contents } of outputFiles) {
-    await writeFile(`${path}.${process.pid}`, contents);
-    await rename(`${path}.${process.pid}`, path);
+    const app = basename(path, '.js');
+    const bundled = `${app}-${createHash('sha256').update(contents).digest('hex').slice(0, 16)}.js`;
+    await put(bundled, contents);
+    await put(`${app}.js`, `require('./${starter}').start('${bundled}');\n`);
   }
+  for (const name of await readdir(folder)) if (!current.has(name)) await rm(join(folder, name), { force: true });
 }
 
 /**

@@ -26,7 +26,10 @@ export async function buildProduct(root) {
 
 /** When the newest file that goes into a bundle was changed, in ms since 1970. @param {string} root */
 async function newestInput(root) {
-  const paths = [join(root, 'package-lock.json'), fileURLToPath(new URL('bundle.mjs', import.meta.url))];
+  const paths = [
+    join(root, 'package-lock.json'),
+    ...['bundle.mjs', 'start-cached.cjs'].map((name) => fileURLToPath(new URL(name, import.meta.url))),
+  ];
   for (const folder of ['apps', 'libs']) {
     const below = join(root, 'dist', folder);
     const entries = await readdir(below, { recursive: true });

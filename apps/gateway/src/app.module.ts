@@ -2,6 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { AgentsController } from './agents/agents.controller.js';
 import { AgentsService } from './agents/agents.service.js';
 import { ProfileController } from './agents/profile.controller.js';
+import { ArtifactEdits } from './artifacts/artifact-edits.js';
 import { ArtifactsController } from './artifacts/artifacts.controller.js';
 import { AssistantCatalog } from './assistants/assistant-catalog.js';
 import { AssistantsController } from './assistants/assistants.controller.js';
@@ -72,6 +73,7 @@ export class AppModule {
       ],
       providers: [
         ...partsAsProviders(parts),
+        ArtifactEdits,
         ThreadsService,
         TokenUsageService,
         BranchesService,

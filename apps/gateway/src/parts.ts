@@ -4,6 +4,7 @@ import type {
   AttemptStore,
   AgentStore,
   ConversionStore,
+  Locks,
   Logger,
   MemoryStore,
   ModelCatalog,
@@ -33,6 +34,7 @@ import {
   EXTENSIONS_FILE,
   type GatewayBus,
   type GatewaySettings,
+  LOCKS,
   LOGGER,
   MEMORIES,
   METRICS,
@@ -69,6 +71,7 @@ export interface GatewayParts {
   readonly bus: GatewayBus;
   readonly files: UserFiles;
   readonly conversions: ConversionStore;
+  readonly locks: Locks;
   readonly memories: MemoryStore;
   readonly agents: AgentStore;
   readonly converter: DocumentConverter;
@@ -94,6 +97,7 @@ export const partsAsProviders = (parts: GatewayParts): Provider[] => [
   { provide: BUS, useValue: parts.bus },
   { provide: USER_FILES, useValue: parts.files },
   { provide: CONVERSIONS, useValue: parts.conversions },
+  { provide: LOCKS, useValue: parts.locks },
   { provide: MEMORIES, useValue: parts.memories },
   { provide: AGENTS, useValue: parts.agents },
   { provide: CONVERTER, useValue: parts.converter },

@@ -13,6 +13,7 @@ export const USER_FILES = Symbol('UserFiles');
 export const CONVERSIONS = Symbol('ConversionStore');
 export const CONVERTER = Symbol('DocumentConverter');
 export const MEMORIES = Symbol('MemoryStore');
+export const LOCKS = Symbol('Locks');
 export const MODELS = Symbol('ModelCatalog');
 export const AGENTS = Symbol('AgentStore');
 export const CHAINS = Symbol('ChainCatalog');

@@ -173,7 +173,13 @@ export {
   type ThreadReply,
   type TokenUsageReply,
 } from './http/replies.js';
-export { fileRoutes, type UploadedFile, type UploadListReply, type UploadReply } from './http/files.js';
+export {
+  fileRoutes,
+  MAX_EDITED_BYTES,
+  type UploadedFile,
+  type UploadListReply,
+  type UploadReply,
+} from './http/files.js';
 export {
   type FactChanges,
   type MemoryConfigReply,

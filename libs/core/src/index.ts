@@ -7,6 +7,7 @@ export type {
   SessionKey,
   StoredAccount,
 } from './account-store.js';
+export type { Locks } from './locks.js';
 export { activeSkill, allowedTools } from './active-skill.js';
 export { agentFault, BOOTSTRAP_SKILL, type KnownToAgents, skillsOfAgent } from './agent-rules.js';
 export type { AgentStore, AgentWrite, AgentWriteOutcome, StoredAgent } from './agent-store.js';

@@ -32,5 +32,6 @@ export { type SkillFiles, skillFiles, type SkillStaging } from './skill-files.js
 export { SkillViews } from './skill-views.js';
 export { type ThreadFiles, threadFiles } from './thread-files.js';
 export type { FileEntry, StagedFile } from './upload-intake.js';
+export { readUpTo } from './replace-text.js';
 export { type UserFiles, userFiles } from './user-files.js';
 export { WorkspaceQuota } from './workspace-quota.js';

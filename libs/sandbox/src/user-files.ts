@@ -6,6 +6,7 @@ import { commandIdentity } from './identity.js';
 import { removeUnchanged } from './remove-unchanged.js';
 import { threadFiles } from './thread-files.js';
 import { type FileEntry, openUploadIntake, type UploadIntake } from './upload-intake.js';
+import { replaceText, type TextReplacement } from './replace-text.js';
 import { type QuotaLimits, WorkspaceQuota } from './workspace-quota.js';
 
 /** What a user may do with the files of his threads from outside a sandbox. Paths are virtual. */
@@ -18,6 +19,8 @@ export interface UserFiles {
   copyAll(thread: SandboxThread, to: SandboxThread): Promise<CopiedFiles>;
   /** A readable descriptor of a regular file; the caller closes it. @throws {FileRefusedError} */
   open(thread: SandboxThread, path: string): Promise<FileHandle>;
+  /** Replaces a text file that is still as the caller knows it; whether it was. @throws {FileRefusedError} */
+  replaceText(thread: SandboxThread, path: string, replacement: TextReplacement): Promise<boolean>;
   /** Removes a regular file. @throws {FileRefusedError} when there is none under the path */
   remove(thread: SandboxThread, path: string): Promise<void>;
   /** Removes a file of a directory if it is still as the entry says. @throws {FileRefusedError} */
@@ -34,6 +37,8 @@ export function userFiles(homeDir: string, limits?: QuotaLimits): UserFiles {
     list: (thread, directory, maxFiles) => listFiles(files, { thread, directory }, maxFiles),
     copyAll: (thread, to) => copyFiles({ files, owner, ...(quota === undefined ? {} : { quota }) }, thread, to),
     open: (thread, path) => files.openFile(thread, path),
+    replaceText: (thread, path, replacement) =>
+      replaceText(quota?.guard(files) ?? files, { thread, path }, replacement),
     remove: (thread, path) => removeFile(homeDir, thread, path),
     removeUnchanged: (thread, directory, entry) => removeUnchanged(files, { thread, directory }, entry),
   };

@@ -8,6 +8,7 @@ export { redisConversions } from './conversions.js';
 export { redisEventLog } from './event-log.js';
 export { redisExecutionJournal } from './execution-journal.js';
 export { redisMemoryJobs } from './memory-jobs.js';
+export { redisLocks } from './locks.js';
 export { redisMemoryStore } from './memory-store.js';
 export { redisModelGate } from './model-gate.js';
 export { redisRunStore } from './run-store.js';

@@ -46,6 +46,8 @@ export interface StoreKeys {
   document(name: string): string;
   /** Hash: an access token of the whole installation, `record` and `lock`. */
   token(name: string): string;
+  /** String with a deadline: who holds the lock. */
+  lock(name: string): string;
   /** Hash: e-mail → user id, of all accounts. */
   readonly accounts: string;
   account(userId: string): AccountKeys;
@@ -141,6 +143,7 @@ export function storeKeys(prefix: string): StoreKeys {
     memoryDead: (userId) => `${user(userId)}:memory:dead`,
     document: (name) => `${prefix}document:${strict(name)}`,
     token: (name) => `${prefix}token:${strict(name)}`,
+    lock: (name) => `${prefix}lock:${hashOf(name)}`,
     accounts: `${prefix}accounts`,
     account: (userId) => ({
       record: `${prefix}account:${strict(userId)}`,

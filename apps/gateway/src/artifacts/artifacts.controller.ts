@@ -8,15 +8,20 @@ import { answeringRefusals } from '../http/file-answer.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
 import { USER_FILES } from '../ports.js';
 import { archivePath } from './archive-entry.js';
+import { ArtifactEdits, type EditedArtifact } from './artifact-edits.js';
 import { artifactPath } from './artifact-path.js';
 import { sendEntry } from './send-entry.js';
 import { type OpenFile, sendFile } from './send-file.js';
 
 type Artifact = RouteInput<(typeof fileRoutes)['artifact']>;
+type Edit = RouteInput<(typeof fileRoutes)['editArtifact']>;
 
 @Controller(API_ROOTS)
 export class ArtifactsController {
-  constructor(@Inject(USER_FILES) private readonly files: UserFiles) {}
+  constructor(
+    @Inject(USER_FILES) private readonly files: UserFiles,
+    private readonly edits: ArtifactEdits,
+  ) {}
 
   /** The thread's record is not asked: uploads come before it, and another user's files are not below this one's. */
   @Route(fileRoutes.artifact)
@@ -37,6 +42,12 @@ export class ArtifactsController {
     }
     const handle = await answeringRefusals(path, () => this.files.open(thread, path));
     await sendFile(handle, path, options);
+  }
+
+  @Route(fileRoutes.editArtifact)
+  async edit(@Caller() caller: Principal, @Input() { params, body }: Edit): Promise<EditedArtifact> {
+    const thread = { userId: caller.userId, threadId: params.thread_id };
+    return this.edits.edit(thread, artifactPath(params['*']), body);
   }
 
   /** Null when a directory has the archive's name: what is below it are plain files. */

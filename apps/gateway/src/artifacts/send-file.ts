@@ -1,5 +1,10 @@
-import type { UserFiles } from '@caribou/sandbox';
-import { HEAD_BYTES, sendBody, type SendOptions } from './send-body.js';
+import { Readable } from 'node:stream';
+import { MAX_EDITED_BYTES } from '@caribou/contracts';
+import { readUpTo, sha256Of, type UserFiles } from '@caribou/sandbox';
+import type { ByteRange } from './byte-range.js';
+import { type Body, HEAD_BYTES, sendBody, type SendOptions } from './send-body.js';
+
+const cacheControl = 'private, no-cache';
 
 export type OpenFile = Awaited<ReturnType<UserFiles['open']>>;
 type Stat = Readonly<Record<'size' | 'ino' | 'ctimeNs' | 'mtimeMs', bigint>>;
@@ -13,22 +18,29 @@ async function headOf(handle: OpenFile): Promise<Uint8Array> {
   return buffer.subarray(0, bytesRead);
 }
 
+/** Its ETag is the SHA-256 that an edit names. */
+const bodyOf = (content: Buffer): Pick<Body, 'size' | 'etag' | 'head' | 'stream'> => ({
+  size: content.byteLength,
+  etag: `"${sha256Of(content)}"`,
+  head: content.subarray(0, HEAD_BYTES),
+  stream: ({ start, end }) => Readable.from([content.subarray(start, end + 1)]),
+});
+
 /** Answers with an open file, or with the part that was asked for, and closes it. */
 export async function sendFile(handle: OpenFile, path: string, options: SendOptions): Promise<void> {
   let streaming = false;
   try {
     const stat = await handle.stat({ bigint: true });
-    const body = {
-      name: path.slice(path.lastIndexOf('/') + 1),
-      size: Number(stat.size),
-      modifiedMs: Number(stat.mtimeMs),
-      etag: `"${versionOf(stat)}"`,
-      cacheControl: 'private, no-cache',
-      head: await headOf(handle),
-      // The end is fixed: a file that grows meanwhile must not outgrow its Content-Length.
-      stream: (range: { start: number; end: number }) => handle.createReadStream(range),
-    };
-    streaming = await sendBody(body, options);
+    const file = { name: path.slice(path.lastIndexOf('/') + 1), modifiedMs: Number(stat.mtimeMs), cacheControl };
+    const small = stat.size > MAX_EDITED_BYTES ? null : await readUpTo(handle, MAX_EDITED_BYTES);
+    if (small !== null) {
+      await sendBody({ ...file, ...bodyOf(small) }, options);
+      return;
+    }
+    const etag = `"${versionOf(stat)}"`;
+    // The end is fixed: a file that grows meanwhile must not outgrow its Content-Length.
+    const stream = (range: ByteRange) => handle.createReadStream(range);
+    streaming = await sendBody({ ...file, etag, size: Number(stat.size), head: await headOf(handle), stream }, options);
   } finally {
     if (!streaming) await handle.close();
   }

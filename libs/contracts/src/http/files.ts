@@ -109,4 +109,23 @@ const artifact = route({
   refusals: [400, 404, 413, 416],
 });
 
-export const fileRoutes = { upload, list, limits, remove, artifact };
+/** Largest text that is edited over HTTP, in bytes; the ETag of files up to this size is the SHA-256 of their content. */
+export const MAX_EDITED_BYTES = 2 * 1024 * 1024;
+
+const editArtifact = route({
+  name: 'editArtifact',
+  group,
+  method: 'PUT',
+  path: '/threads/:thread_id/artifacts/*',
+  summary:
+    'Replace a UTF-8 text in the outputs of a thread, at most 2 MB, that is still as its ETag said; 412 when it is not.',
+  params: ThreadPath.extend({ '*': z.string() }),
+  body: z.object({
+    content: z.string().max(MAX_EDITED_BYTES),
+    expected_sha256: z.string().regex(/^[0-9a-fA-F]{64}$/, 'must be a SHA-256 in hex'),
+  }),
+  reply: z.object({ path: z.string(), sha256: z.string(), size: z.number().int() }),
+  refusals: [400, 404, 409, 412, 413, 415],
+});
+
+export const fileRoutes = { upload, list, limits, remove, artifact, editArtifact };
