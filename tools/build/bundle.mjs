@@ -44,6 +44,8 @@ export async function bundle(root) {
     platform: 'node',
     target: 'node20',
     format: 'cjs',
+    // V8 forgets who answers `import()` in code that was kept: there it is `require()`, and real modules are loaded outside.
+    supported: { 'dynamic-import': false },
     legalComments: 'none',
     external: [...leftOutside, ...notInstalled],
     logLevel: 'error',
@@ -68,7 +70,8 @@ export async function bundle(root) {
 }
 
 /**
- * Files beside a module (Lua scripts, the conversion process) are found where they are in `dist/`, seen from the bundle.
+ * Files beside a module (Lua scripts, the conversion process, the loader of the operator's modules) are found where they
+ * are in `dist/`, seen from the bundle.
  *
  * @param {string} folder of the bundles
  * @returns {import('esbuild').Plugin}
@@ -76,6 +79,10 @@ export async function bundle(root) {
 const placed = (folder) => ({
   name: 'placed',
   setup: (build) => {
+    build.onResolve({ filter: /\/import-module\.js$/ }, ({ path, resolveDir }) => ({
+      path: relative(folder, join(resolveDir, path)),
+      external: true,
+    }));
     build.onLoad({ filter: /\/dist\/(apps|libs)\/.*\.js$/ }, async ({ path }) => {
       const code = await readFile(path, 'utf8');
       const there = `require("node:path").join(__dirname, ${JSON.stringify(relative(folder, dirname(path)))})`;

@@ -22,7 +22,6 @@ exports.start = (name) => {
   const cachedData = contentOf(cache);
   const script = new vm.Script(Module.wrap(readFileSync(file, 'utf8')), {
     filename: file,
-    importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
     ...(cachedData === undefined ? {} : { cachedData }),
   });
   const main = new Module(file, require.main);

@@ -6,9 +6,8 @@ import { join } from 'node:path';
 /** Says where it runs and what it can load, and lives until its code was kept. */
 const PROGRAM = `
 const path = require('node:path');
-import(path.join(__dirname, 'other.mjs')).then(({ word }) => {
-  console.log([word, path.basename(__filename), require.resolve('./other.mjs') !== ''].join(' '));
-});
+const { word } = require('./other.cjs');
+console.log([word, path.basename(__filename), require.resolve('./other.cjs') !== ''].join(' '));
 setTimeout(() => undefined, Number(process.env.LIVES_MS));
 `;
 
@@ -18,7 +17,7 @@ describe('start of a bundle', () => {
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'caribou-start-'));
     copyFileSync(join(__dirname, 'start-cached.cjs'), join(folder, 'start-cached.cjs'));
-    writeFileSync(join(folder, 'other.mjs'), "export const word = 'up';\n");
+    writeFileSync(join(folder, 'other.cjs'), "exports.word = 'up';\n");
     writeFileSync(join(folder, 'app-1.js'), PROGRAM);
     writeFileSync(join(folder, 'app.js'), "require('./start-cached.cjs').start('app-1.js');\n");
   });
