@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Message } from '@caribou/contracts';
 import { type TestService, transcriptFaults, waitFor } from '@caribou/testing';
 import { type ApiClient, type Frame, type OpenStream, runBody } from './client.js';
@@ -107,7 +108,11 @@ interface Conversation {
 
 /** A new thread with all its turns. */
 async function conversation(): Promise<Conversation> {
-  const threadId = await stubbornly('a thread', (api) => api.newThread());
+  const threadId = randomUUID();
+  await stubbornly('a thread', async (api) => {
+    const { status } = await api.call('POST', '/threads', { thread_id: threadId, if_exists: 'do_nothing' });
+    expect(status).toBe(200);
+  });
   const turns: { readonly script: string; readonly watched: Watched }[] = [];
   for (let turn = 0; turn < TURNS; turn += 1) {
     const script = SCRIPT(nonce());

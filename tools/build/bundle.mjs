@@ -27,6 +27,9 @@ const notInstalled = [
   ...['amqp-connection-manager', 'amqplib', 'kafkajs', 'mqtt'],
 ];
 
+/** Files carry the process id until they are whole; one may belong to a build or a start that is running. */
+const halfWritten = /\.\d+$/;
+
 /**
  * @param {string} root absolute path of the repository, whose `dist/` is up to date
  * @returns {Promise<void>}
@@ -66,7 +69,8 @@ export async function bundle(root) {
     await put(bundled, contents);
     await put(`${app}.js`, `require('./${starter}').start('${bundled}');\n`);
   }
-  for (const name of await readdir(folder)) if (!current.has(name)) await rm(join(folder, name), { force: true });
+  for (const name of await readdir(folder))
+    if (!current.has(name) && !halfWritten.test(name)) await rm(join(folder, name), { force: true });
 }
 
 /**

@@ -1,5 +1,5 @@
 const { createHash } = require('node:crypto');
-const { readFileSync, renameSync, writeFileSync } = require('node:fs');
+const { readFileSync, renameSync, rmSync, writeFileSync } = require('node:fs');
 const Module = require('node:module');
 const { dirname, join } = require('node:path');
 const vm = require('node:vm');
@@ -48,5 +48,6 @@ function keep(path, data) {
     renameSync(whole, path);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error;
+    if (error.code !== 'EROFS') rmSync(whole, { force: true });
   }
 }

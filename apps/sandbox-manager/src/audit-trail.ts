@@ -1,6 +1,5 @@
-import type { Clock, Logger } from '@caribou/core';
+import { type Clock, type Logger, settledWithin } from '@caribou/core';
 import type { AuditLine, AuditLog } from '@caribou/state';
-import { settledWithin } from './settled-within.js';
 
 export interface AuditTrailOptions {
   readonly log: AuditLog;

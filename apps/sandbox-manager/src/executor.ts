@@ -1,18 +1,18 @@
 import { AppError, ConflictError, FencedError, RateLimitedError, UnavailableError } from '@caribou/contracts';
-import type {
-  Clock,
-  ExecutionEntry,
-  ExecutionJournal,
-  ExecutionState,
-  Logger,
-  SandboxRegistry,
-  SandboxThread,
+import {
+  type Clock,
+  type ExecutionEntry,
+  type ExecutionJournal,
+  type ExecutionState,
+  type Logger,
+  type SandboxRegistry,
+  type SandboxThread,
+  settledWithin,
 } from '@caribou/core';
 import { BoxGoneError } from '@caribou/sandbox';
 import type { Box } from './box.js';
 import { endedBy, type Execution, ExecutionEnded } from './execution.js';
 import type { SandboxPool } from './sandbox-pool.js';
-import { settledWithin } from './settled-within.js';
 
 /**
  * Executes each key once.

@@ -16,6 +16,7 @@ export type { LoopHost, LoopOutcome, LoopPosition, TurnCommit, TurnUsage } from 
 export type { AttemptLimit, AttemptStore } from './attempt-store.js';
 export { callOnce, unknownOutcome } from './call-once.js';
 export { type Clock, systemClock } from './clock.js';
+export { settledWithin } from './settled-within.js';
 export type {
   Companion,
   ConversionLease,

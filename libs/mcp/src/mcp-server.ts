@@ -1,4 +1,4 @@
-import type { Clock, Logger } from '@caribou/core';
+import { type Clock, type Logger, settledWithin } from '@caribou/core';
 import { listedTools, type ListedTool } from './listed-tool.js';
 import { McpSession } from './mcp-session.js';
 import type { OpenedTransport, TransportOpener } from './open-transport.js';
@@ -64,7 +64,7 @@ export class McpServer {
     const { clock, times } = this.parts;
     const waitMs = this.firstWaitUntilMs - clock.monotonicMs();
     if (this.tools === undefined && this.failures === 0 && this.loading !== undefined && waitMs > 0)
-      await settledWithin(waitMs, this.loading);
+      await settledWithin(this.loading, waitMs, clock);
     if (this.tools !== undefined && clock.monotonicMs() - this.loadedAtMs > times.refreshMs) this.load();
     return this.tools ?? [];
   }
@@ -181,14 +181,4 @@ export class McpServer {
       throw new Error(toldFailure(error, transport?.hidden ?? []), { cause: error });
     }
   }
-}
-
-/** Waits for work that never rejects, but not for longer. */
-async function settledWithin(ms: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([work, late]);
-  clearTimeout(timer);
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '@caribou/core';
+import type { Clock } from './clock.js';
 
 /** Whether the promise settles within `timeoutMs`; resolves at the earlier of the two. */
 export async function settledWithin(promise: Promise<unknown>, timeoutMs: number, clock: Clock): Promise<boolean> {
