@@ -112,6 +112,12 @@ export const LlmCallFile = z
     retry_base_delay_ms: integer(1_000, 1, 600_000).describe('First wait before a retry'),
     retry_cap_delay_ms: integer(8_000, 1, 600_000).describe('Longest wait before a retry'),
     burst_retry_base_delay_ms: integer(5_000, 1, 600_000).describe('First wait when the provider asks for fewer calls'),
+    show_provider_error: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Show people what the provider wrote about a failed call, at most 2 KiB without keys; the log always has it',
+      ),
   })
   .describe('Model calls');
 
@@ -139,6 +145,17 @@ export const ClarificationFile = z
 export const InputSanitizationFile = z
   .object({ enabled: on("Mark a person's words as such and defuse framework tags in them, in what the model is sent") })
   .describe('Forged framework tags');
+
+export const ClientMessagesFile = z
+  .object({
+    trust_system: z
+      .boolean()
+      .default(false)
+      .describe(
+        'System and developer messages of clients join the system prompt as they are, in all later turns too; off: the model is shown them as words of the person',
+      ),
+  })
+  .describe('Messages of clients; input_sanitization must be on for them to be shown as words of the person');
 
 export const MemoryFile = z
   .object({
@@ -198,6 +215,7 @@ export const chainSections = {
   safety_finish_reason: SafetyFinishReasonFile,
   clarification: ClarificationFile,
   input_sanitization: InputSanitizationFile,
+  client_messages: ClientMessagesFile,
   memory: MemoryFile,
   extensions: ExtensionsFile,
 } as const;

@@ -1,4 +1,4 @@
-import type { CommandRule } from '@caribou/contracts';
+import type { CommandRule, NatsSecurity, RedisSecurity } from '@caribou/contracts';
 import type { z } from 'zod';
 import type { AgentsApiFile } from './agents-schema.js';
 import type { AuthFile } from './auth-schema.js';
@@ -9,11 +9,11 @@ import type {
   LimitsFile,
   logLevels,
   NetworkFile,
-  QuotasFile,
   RunnerFile,
   TitleFile,
   UploadsFile,
 } from './file-schema.js';
+import type { QuotasFile } from './quotas-schema.js';
 import type { McpFile } from './mcp-schema.js';
 import type { Secret } from './secret.js';
 import type { SuggestionsFile } from './suggestions-schema.js';
@@ -141,8 +141,12 @@ export interface ToolsConfig {
 export interface Config {
   readonly http: HttpConfig;
   /** URLs may hold passwords. */
-  readonly nats: { readonly url: Secret };
-  readonly redis: { readonly url: Secret; readonly fsync: 'everysec' | 'always' };
+  readonly nats: { readonly url: Secret; readonly security: Secret<NatsSecurity>; readonly replicas: number };
+  readonly redis: {
+    readonly url: Secret;
+    readonly security: Secret<RedisSecurity>;
+    readonly fsync: 'everysec' | 'always';
+  };
   /** Absolute path of the data volume. */
   readonly homeDir: string;
   /** Absolute path; the file need not exist. */

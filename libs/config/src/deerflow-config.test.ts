@@ -188,10 +188,38 @@ describe('tools', () => {
   test('the section web wins over the list, and SearXNG is looked for where DeerFlow does', () => {
     const list = `tools: [{name: web_search, use: 'deerflow.community.searxng.tools:web_search_tool'}]`;
     expect(load(list).web.search).toMatchObject({ provider: 'searxng', baseUrl: 'http://localhost:8088' });
-    const own = load(`${list}\nweb: {search: {max_results: 9}, images: {enabled: false}}`);
+    const own = load(`${list}\nweb: {search: {provider: duckduckgo, max_results: 9}, images: {enabled: false}}`);
     expect(own.web.search).toMatchObject({ provider: 'duckduckgo', maxResults: 9 });
     expect(own.web.images.enabled).toBe(false);
     expect(keysOf(own.notices)).toEqual(['tools']);
+  });
+
+  test('a section that names no provider adds to the list, and a server for a provider without one is a warning', () => {
+    const list = `tools: [{name: web_fetch, use: 'deerflow.community.jina_ai.tools:web_fetch_tool', timeout: 7}]`;
+    const joined = load(`${list}\nweb: {fetch: {base_url: 'http://reader.lan:3000'}}`);
+    expect(joined.web.fetch).toMatchObject({ provider: 'jina', baseUrl: 'http://reader.lan:3000', timeoutSeconds: 7 });
+    const alone = load(`web: {fetch: {base_url: 'http://reader.lan:3000'}}`);
+    expect(alone.warnings).toEqual([
+      expect.stringMatching(/^web\.fetch\.base_url: not used: .* set web\.fetch\.provider/),
+    ]);
+  });
+
+  test('the switch of questions in guardrails is the one of clarification', () => {
+    for (const yaml of ['guardrails: {clarification: false}', 'guardrails: {clarification: {enabled: false}}']) {
+      expect(load(yaml)).toMatchObject({ warnings: [], chain: { clarification: { enabled: false } } });
+    }
+    const { warnings, chain } = load(
+      'guardrails: {enabled: true, clarification: false}\nclarification: {enabled: true}',
+    );
+    expect([keysOf(warnings), chain.clarification.enabled]).toEqual([['guardrails'], true]);
+  });
+
+  test('subagents can be switched off', () => {
+    expect(load('subagents: {enabled: false}')).toMatchObject({
+      warnings: [],
+      chain: { subagents: { enabled: false } },
+    });
+    expect(load('').chain.subagents.enabled).toBe(true);
   });
 
   test.each([

@@ -14,6 +14,9 @@ interface Move {
   readonly as: (value: number) => number;
 }
 
+/** A switch that DeerFlow's documents name in another section than its code. */
+const CLARIFICATION = ['guardrails', 'clarification'] as const;
+
 const within = (value: number, min: number, max: number): number => Math.min(max, Math.max(min, Math.round(value)));
 
 const moves: readonly Move[] = [
@@ -39,7 +42,7 @@ const servedSandboxes = new Set(['LocalSandboxProvider', 'AioSandboxProvider']);
  * it wins. Code of Python is taken out, with a warning each.
  */
 export function withOurKeys(file: Fields, findings: Findings): Fields {
-  const moved = moves.reduce(carriedOut, file);
+  const moved = withClarification(moves.reduce(carriedOut, file));
   return {
     ...moved,
     ...changed(moved, 'sandbox', (section) => withoutProvider(section, findings)),
@@ -58,6 +61,16 @@ function carriedOut(file: Fields, { from, to, as }: Move): Fields {
   return typeof value === 'number' ? withDefault(without(file, from), to, as(value)) : file;
 }
 
+/** `guardrails.clarification`, a switch or a section with one, as `clarification.enabled`. */
+function withClarification(file: Fields): Fields {
+  const value = valueAt(file, CLARIFICATION);
+  const enabled = isRecord(value) ? value['enabled'] : value;
+  if (typeof enabled !== 'boolean') return file;
+  const { guardrails, ...others } = without(file, CLARIFICATION);
+  const isEmpty = isRecord(guardrails) && Object.keys(guardrails).length === 0;
+  return withDefault(isEmpty ? others : { ...others, guardrails }, ['clarification', 'enabled'], enabled);
+}
+
 function valueAt(fields: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((value, key) => (isRecord(value) ? value[key] : undefined), fields);
 }
@@ -68,7 +81,7 @@ function without(fields: Fields, [key = '', ...path]: readonly string[]): Fields
 }
 
 /** The fields with `value` at the path, unless something stands there, or in its way. */
-function withDefault(fields: Fields, [key = '', ...path]: readonly string[], value: number): Fields {
+function withDefault(fields: Fields, [key = '', ...path]: readonly string[], value: number | boolean): Fields {
   const there = fields[key];
   if (path.length === 0) return { [key]: value, ...fields };
   if (there !== undefined && there !== null && !isRecord(there)) return fields;

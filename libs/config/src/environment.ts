@@ -38,7 +38,7 @@ export function readEnvironment(reading: Reading, signIn: boolean): EnvironmentS
   return {
     http: readHttp(reading, signIn),
     natsUrl: urlsOf(reading, 'NATS_URL', ['nats', 'tls', 'ws', 'wss']) ?? 'nats://127.0.0.1:4222',
-    redisUrl: urlsOf(reading, 'REDIS_URL', ['redis', 'rediss']) ?? 'redis://127.0.0.1:6379',
+    redisUrl: redisUrlOf(reading) ?? 'redis://127.0.0.1:6379',
     redisFsync: oneOf(reading, 'REDIS_FSYNC', ['everysec', 'always'] as const) ?? 'everysec',
     homeDir: namedPath(reading, 'CARIBOU_HOME')?.path ?? resolve(reading.cwd, '.caribou'),
     extensionsConfigPath:
@@ -148,6 +148,22 @@ function urlOf(reading: Reading, name: string, schemes: readonly string[]): stri
 /** One URL, or several with commas between them, each with one of the schemes. */
 function urlsOf(reading: Reading, name: string, schemes: readonly string[]): string | undefined {
   return checkedUrls(reading, { name, schemes, split: (value) => value.split(',') });
+}
+
+/** One server, unlike NATS: a list would be taken for the name of one host. */
+function redisUrlOf(reading: Reading): string | undefined {
+  const name = 'REDIS_URL';
+  const value = variable(reading.env, name);
+  const authority =
+    value
+      ?.replace(/^[a-z]+:\/\//, '')
+      .split('@')
+      .at(-1) ?? '';
+  if (!authority.includes(',')) return urlOf(reading, name, ['redis', 'rediss']);
+  reading.findings.faults.push(
+    `${name}: must be the URL of one server, not a list; for a failover name an address that follows the primary`,
+  );
+  return undefined;
 }
 
 interface UrlRule {

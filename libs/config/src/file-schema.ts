@@ -5,6 +5,7 @@ import { AuthFile } from './auth-schema.js';
 import { chainSections } from './chain-schema.js';
 import { HOST_RULE } from './host-rule.js';
 import { McpFile } from './mcp-schema.js';
+import { QuotasFile } from './quotas-schema.js';
 import { integer, ms } from './setting-kinds.js';
 import { SuggestionsFile } from './suggestions-schema.js';
 import { WebFile } from './web-schema.js';
@@ -41,19 +42,26 @@ export const ClocksFile = z
 export const RunnerFile = z
   .object({
     slots: integer(64, 1, 1_000).describe('Runs at once in one agent-runner'),
+    takeover_slots: z
+      .number()
+      .int()
+      .min(0)
+      .max(1_000)
+      .optional()
+      .describe('Runs beyond slots that an agent-runner takes over from one that died; unset: as many as slots'),
     max_attempts: integer(5, 1, 100).describe('Attempts without a commit between them before a run ends as error'),
     max_turns: integer(100, 1, 1_000).describe('Model turns of a run whose request sets no recursion_limit'),
     max_turns_cap: integer(1_000, 1, 10_000).describe('Highest recursion_limit a request may ask for'),
   })
   .describe('The agent-runner');
 
-export const QuotasFile = z
+export const NatsFile = z
   .object({
-    max_queued_runs_per_thread: integer(100, 1, 10_000).describe('Runs waiting on one thread'),
-    max_runs_per_user: integer(1_000, 1, 100_000).describe('Runs of one user that wait or run'),
-    max_streams_per_user: integer(1_000, 1, 100_000).describe('Open event streams of one user at one gateway'),
+    replicas: integer(1, 1, 5).describe(
+      'Copies of each stream in a cluster of NATS servers; 3 survives the loss of one',
+    ),
   })
-  .describe('Limits per user; over them a request gets 429 with Retry-After');
+  .describe('The bus; where it is says NATS_URL');
 
 export const LimitsFile = z
   .object({
@@ -98,7 +106,11 @@ export const SandboxFile = z
       .enum(['auto', 'docker', 'bwrap'])
       .default('auto')
       .describe('auto: Docker when an engine answers, else bwrap'),
-    image: z.string().min(1).default('caribou-sandbox:latest').describe('Image of the docker driver'),
+    image: z
+      .string()
+      .min(1)
+      .default('caribou-sandbox:latest')
+      .describe('Image of the docker driver; name@sha256:… or an image id (sha256:…) pins it'),
     runtime: z
       .string()
       .min(1)
@@ -113,7 +125,7 @@ export const SandboxFile = z
     idle_ms: integer(600_000, 1_000, 604_800_000).describe('A sandbox that is unused for this long goes; files stay'),
     reap_ms: integer(60_000, 100, 3_600_000).describe('How often a sandbox-manager looks for what can go'),
     leftover_grace_ms: integer(30_000, 1_000, 3_600_000).describe(
-      'Time that what a dead sandbox-manager left and nobody names stays; at least manager_lease_ms',
+      'Time that what a dead sandbox-manager left stays; at least manager_lease_ms',
     ),
     limits: LimitsFile.prefault({}),
     network: NetworkFile.prefault({}),
@@ -232,6 +244,7 @@ export const sections = {
   mcp: McpFile,
   auth: AuthFile,
   runner: RunnerFile,
+  nats: NatsFile,
   quotas: QuotasFile,
   clocks: ClocksFile,
 } as const;

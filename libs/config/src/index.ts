@@ -8,6 +8,7 @@ export type {
   HttpConfig,
   McpConfig,
   ModelConfig,
+  QuotasConfig,
 } from './config.js';
 export { ConfigError } from './config-error.js';
 export { type ExtensionsFile, extensionsFile } from './extensions-file.js';

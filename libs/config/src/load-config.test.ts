@@ -31,6 +31,19 @@ function faultsOf(act: () => unknown): readonly string[] {
 }
 
 describe('loadConfig without a file', () => {
+  test('REDIS_URL names one server; NATS_URL may name several', () => {
+    const list = 'redis://a:6379,redis://b:6379';
+    expect(() => loadConfig({ REDIS_URL: list, CARIBOU_CONFIG: '/dev/null' }, '/')).toThrow(
+      /REDIS_URL: must be the URL of one server, not a list/,
+    );
+    const one = loadConfig(
+      { REDIS_URL: 'redis://:a,b@h:6379', NATS_URL: 'nats://a:4222,nats://b:4222', CARIBOU_CONFIG: '/dev/null' },
+      '/',
+    );
+    expect(one.redis.url.reveal()).toBe('redis://:a,b@h:6379');
+    expect(one.nats).toMatchObject({ replicas: 1 });
+  });
+
   test('with an empty environment listens on loopback and says which variables a model needs', () => {
     const folder = folderWith();
     const config = loadConfig({}, folder);
@@ -54,6 +67,21 @@ describe('loadConfig without a file', () => {
     const config = loadConfig({ OPENAI_API_KEY: 'sk-1', OPENAI_MODEL: 'm-1' }, folderWith());
     expect(config.models).toMatchObject([{ name: 'm-1', model: 'm-1', baseUrl: 'https://api.openai.com/v1' }]);
     expect(config.models[0]?.apiKey?.reveal()).toBe('sk-1');
+  });
+
+  test('takes a secret from the file that a variable with _FILE names, and the variable itself before it', () => {
+    const folder = folderWith();
+    const file = join(folder, 'key');
+    writeFileSync(file, 'sk-of-file\n');
+    const keyOf = (env: Record<string, string>) => loadConfig(env, folder).models[0]?.apiKey?.reveal();
+    expect(keyOf({ OPENAI_API_KEY_FILE: file })).toBe('sk-of-file');
+    expect(keyOf({ OPENAI_API_KEY: '', OPENAI_API_KEY_FILE: file })).toBe('sk-of-file');
+    expect(keyOf({ OPENAI_API_KEY: 'sk-1', OPENAI_API_KEY_FILE: file })).toBe('sk-1');
+    writeFileSync(file, 'nats://gateway:pw@bus:4222\n');
+    expect(loadConfig({ NATS_URL_FILE: file }, folder).nats.url.reveal()).toBe('nats://gateway:pw@bus:4222');
+    expect(() => loadConfig({ REDIS_URL_FILE: join(folder, 'none') }, folder)).toThrow(
+      'REDIS_URL_FILE: the file cannot be read (ENOENT)',
+    );
   });
 
   test('lists every fault at once, each with its variable, none with the value', () => {
@@ -180,6 +208,19 @@ sandbox: {use: 'deerflow.sandbox.local:LocalSandboxProvider', image: other}
       'models[0].api_key: the variable GONE is not set',
       'models[0].extra_body.a[0]: the variable GONE_TOO is not set',
     ]);
+  });
+
+  test('takes a reference from a file too, and asks a service that reads some sections for no other variable', () => {
+    const folder = folderWith(
+      'models:\n  - name: m\n    model: m\n    api_key: $PROVIDER_KEY\nclocks:\n  sweep_ms: 700\n',
+    );
+    writeFileSync(join(folder, 'key'), 'sk-of-file');
+    const config = loadConfig({ PROVIDER_KEY_FILE: join(folder, 'key') }, folder);
+    expect(config.models[0]?.apiKey?.reveal()).toBe('sk-of-file');
+    expect(() => loadConfig({}, folder)).toThrow('the variable PROVIDER_KEY is not set');
+    const some = loadConfig({}, folder, ['clocks', 'sandbox']);
+    expect(some.clocks.sweepMs).toBe(700);
+    expect(some.models).toEqual([]);
   });
 
   test('keeps a model without its key in the list and says what is missing', () => {

@@ -14,7 +14,7 @@ import {
   ClocksFile,
   CommandRulesFile,
   LogLevel,
-  QuotasFile,
+  NatsFile,
   RunnerFile,
   SandboxFile,
   sections,
@@ -22,6 +22,7 @@ import {
   TitleFile,
   UploadsFile,
 } from './file-schema.js';
+import { QuotasFile } from './quotas-schema.js';
 import { addIssues, type Findings, isRecord, noFindings } from './findings.js';
 import { tellForeign } from './foreign-keys.js';
 import { modelProblems, type ModelsRead, readModels } from './model-entries.js';
@@ -29,6 +30,7 @@ import { McpFile } from './mcp-schema.js';
 import { present } from './present.js';
 import { type Environment, resolveReferences } from './references.js';
 import { Secret } from './secret.js';
+import { natsSecurity, redisSecurity } from './server-security.js';
 import { SuggestionsFile } from './suggestions-schema.js';
 import { subagentFaults, withoutModels } from './subagents-schema.js';
 import { tellExtensions } from './told-extensions.js';
@@ -42,6 +44,9 @@ interface Reading {
   readonly findings: Findings;
 }
 
+/** A section of config.yaml, by its key. */
+export type FileSection = keyof typeof sections | 'log_level';
+
 interface FileReading {
   readonly file: Readonly<Record<string, unknown>>;
   readonly reading: Reading;
@@ -51,18 +56,25 @@ interface FileReading {
  * The configuration of a service from its environment and config.yaml (CARIBOU_CONFIG, else ./config.yaml when
  * there is one). Environment variables win over the file; an empty variable counts as unset.
  *
+ * @param only sections of the file that this service reads; the others are as if they were not there, so that variables
+ *   they refer to, keys of models above all, need not be in its environment. Default: all.
  * @throws {ConfigError} listing every fault at once; no text of it shows a value.
  */
-export function loadConfig(env: Environment = process.env, cwd: string = process.cwd()): Config {
+export function loadConfig(
+  env: Environment = process.env,
+  cwd: string = process.cwd(),
+  only?: readonly FileSection[],
+): Config {
   const findings = noFindings();
   const reading = { env, cwd, findings };
-  const config = compose(readConfigFile(env, cwd, findings), reading);
+  const config = compose(readConfigFile(env, cwd, findings), reading, only);
   if (findings.faults.length > 0) throw new ConfigError(findings.faults);
   return deepFreeze(config);
 }
 
-function compose({ fields, folder }: ConfigFile, reading: Reading): Config {
+function compose({ fields: all, folder }: ConfigFile, reading: Reading, only?: readonly FileSection[]): Config {
   const { findings } = reading;
+  const fields = only === undefined ? all : sectionsOf(withOurKeys(all, noFindings()), only);
   const auth = authOf(section(AuthFile, 'auth', { file: fields, reading }));
   const settings = readEnvironment(reading, auth.enabled);
   tellExtensions(settings.extensionsConfigPath, findings);
@@ -74,8 +86,12 @@ function compose({ fields, folder }: ConfigFile, reading: Reading): Config {
   const { models } = read;
   return {
     http: settings.http,
-    nats: { url: new Secret(settings.natsUrl) },
-    redis: { url: new Secret(settings.redisUrl), fsync: settings.redisFsync },
+    nats: { url: new Secret(settings.natsUrl), security: natsSecurity(reading), ...section(NatsFile, 'nats', from) },
+    redis: {
+      url: new Secret(settings.redisUrl),
+      security: redisSecurity(reading, settings.redisUrl),
+      fsync: settings.redisFsync,
+    },
     homeDir: settings.homeDir,
     extensionsConfigPath: settings.extensionsConfigPath,
     logLevel: settings.logLevel ?? level,
@@ -104,6 +120,9 @@ function compose({ fields, folder }: ConfigFile, reading: Reading): Config {
     problems: modelProblems(models),
   };
 }
+
+const sectionsOf = (fields: Readonly<Record<string, unknown>>, only: readonly string[]) =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => only.includes(name)));
 
 /** The section with its references resolved and its defaults filled in; the defaults alone when it has faults. */
 function section<T extends z.ZodType>(schema: T, key: string, { file, reading }: FileReading): z.output<T> {

@@ -1,11 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { ConfigError } from './config-error.js';
 import { type Findings, isRecord } from './findings.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The variable's value; an empty one counts as unset, as compose files hand on unset variables as empty ones. */
+/**
+ * The variable's value, else the content of the file that the variable of this name and `_FILE` names, so that a secret
+ * need not stand in an environment. An empty one counts as unset, as compose files hand on unset variables as empty ones.
+ *
+ * @throws {ConfigError} for a file that cannot be read
+ */
 export function variable(env: Environment, name: string): string | undefined {
-  const value = env[name]?.trim();
-  return value === '' ? undefined : value;
+  const inFile = `${name}_FILE`;
+  const value = present(env[name]);
+  const path = present(env[inFile]);
+  return value ?? (path === undefined ? undefined : present(contentOf(path, inFile)));
+}
+
+const present = (text: string | undefined): string | undefined => {
+  const trimmed = text?.trim();
+  return trimmed === '' ? undefined : trimmed;
+};
+
+function contentOf(path: string, name: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    const code = typeof cause === 'object' && cause !== null && 'code' in cause ? String(cause.code) : 'unknown';
+    throw new ConfigError([`${name}: the file cannot be read (${code})`]);
+  }
 }
 
 /**

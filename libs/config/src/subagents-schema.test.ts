@@ -17,7 +17,7 @@ function wrong(section: unknown): readonly string[] {
 describe('SubagentsFile', () => {
   test('an empty section has every limit set', () => {
     expect(parsed()).toEqual({
-      ...{ max_concurrent: 3, max_total_per_run: 6, timeout_seconds: 900, max_turns: null },
+      ...{ enabled: true, max_concurrent: 3, max_total_per_run: 6, timeout_seconds: 900, max_turns: null },
       token_budget: { enabled: true, max_tokens: 1_000_000, warn_threshold: 0.7 },
       ...{ slots: 16, max_running: 256, max_running_per_user: 32, max_pending: 1_000, max_pending_per_user: 200 },
       ...{ max_queue_seconds: 1_800, history_seconds: 86_400, agents: {}, custom_agents: {} },

@@ -48,6 +48,10 @@ const CustomAgent = z.object({
 
 export const SubagentsFile = z
   .object({
+    enabled: z
+      .boolean()
+      .default(true)
+      .describe('Let requests ask for subagents (`subagent_enabled`); false: no run gets the tool `task`'),
     max_concurrent: integer(3, 1, 4).describe(
       'Tasks of one answer of the model that are carried out; a request may ask for another number',
     ),

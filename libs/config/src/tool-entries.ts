@@ -178,8 +178,11 @@ function withWeb(section: unknown, found: readonly NonNullable<Found>[], finding
   for (const tool of found) {
     if (tool.kind !== 'web') continue;
     const key = sectionOf[tool.name];
-    if (key in own) findings.notices.push(`tools: provider and options of ${tool.name} are those of web.${key}`);
-    else read[key] = tool.options;
+    const written = own[key] ?? {};
+    if (!isRecord(written)) continue;
+    // A section that names no provider adds to the entry; one that does is about another server.
+    if (written['provider'] === undefined) read[key] = { ...tool.options, ...written };
+    else findings.notices.push(`tools: provider and options of ${tool.name} are those of web.${key}`);
   }
   return Object.keys(read).length === 0 ? {} : { web: { ...own, ...read } };
 }

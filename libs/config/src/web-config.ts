@@ -34,6 +34,8 @@ const keyVariables: Readonly<Record<string, string>> = {
   firecrawl: 'FIRECRAWL_API_KEY',
   jina: 'JINA_API_KEY',
 };
+/** Providers without a server that could be another. */
+const serverless: ReadonlySet<string> = new Set(['direct', 'duckduckgo']);
 /** Nobody is served there without a key; a server of one's own may need none. */
 const keyNeeded = ['tavily', 'firecrawl'];
 
@@ -56,10 +58,7 @@ interface Entry {
 function toTool<T extends Entry>(name: string, section: T, { env, findings }: Reading): WebTool<T> {
   const at = `web.${name}`;
   const { provider, enabled, base_url: baseUrl } = section;
-  if (enabled && provider === 'searxng' && baseUrl === undefined)
-    findings.faults.push(
-      `${at}.base_url: the provider searxng needs the URL of its server, such as http://searxng:8080`,
-    );
+  if (enabled) tellServer(at, section, findings);
   const keyVariable = keyVariables[provider];
   const key = section.api_key ?? (keyVariable === undefined ? undefined : variable(env, keyVariable));
   const missing = key === undefined && baseUrl === undefined && keyNeeded.includes(provider);
@@ -69,4 +68,12 @@ function toTool<T extends Entry>(name: string, section: T, { env, findings }: Re
   if (enabled && problem !== undefined) findings.warnings.push(`${at}: ${problem}`);
   const { apiKey: _, ...rest } = camelKeys<Entry & T>(section) as CamelKeys<T> & { readonly apiKey?: string };
   return { ...rest, ...present({ apiKey: key === undefined ? undefined : new Secret(key), problem }) };
+}
+
+/** Reports a server that is missing, and one that nothing asks. */
+function tellServer(at: string, { provider, base_url: baseUrl }: Entry, { faults, warnings }: Findings): void {
+  if (provider === 'searxng' && baseUrl === undefined)
+    faults.push(`${at}.base_url: the provider searxng needs the URL of its server, such as http://searxng:8080`);
+  if (serverless.has(provider) && baseUrl !== undefined)
+    warnings.push(`${at}.base_url: not used: the provider ${provider} has no server of yours; set ${at}.provider`);
 }

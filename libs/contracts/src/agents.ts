@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ReasoningEffort } from './reasoning-effort.js';
 import { SkillName } from './skills.js';
 
 /** Bounds of a custom agent. Characters are UTF-16 units. */
@@ -40,6 +41,21 @@ export const AgentToolGroups = z.array(z.string().min(1).max(100)).max(100).null
 /** Skills it is told of; null: all that are on. */
 export const AgentSkills = z.array(SkillName).max(200).nullable();
 
+/** What is sent to its model beside the messages; null: as the model is configured. */
+export const AgentModelSettings = z
+  .strictObject({
+    temperature: z.number().min(0).max(2).nullable().default(null),
+    max_tokens: z.int().min(1).max(1_000_000).nullable().default(null).describe('The configured limit still holds'),
+  })
+  .nullable();
+/** Whether its model thinks; null: as the run asks. */
+export const AgentThinking = z.boolean().nullable();
+/** null: as the run asks. */
+export const AgentEffort = ReasoningEffort.nullable();
+
+/** Settings of the model that an agent does not have unless somebody chose them. */
+export const NO_MODEL_SETTINGS = { model_settings: null, thinking_enabled: null, reasoning_effort: null } as const;
+
 /** An agent that a user made: a character, and what it works with. */
 export const CustomAgent = z.object({
   name: AgentName,
@@ -47,6 +63,9 @@ export const CustomAgent = z.object({
   model: AgentModel,
   tool_groups: AgentToolGroups,
   skills: AgentSkills,
+  model_settings: AgentModelSettings.default(null),
+  thinking_enabled: AgentThinking.default(null),
+  reasoning_effort: AgentEffort.default(null),
   /** Who it is and how it behaves: a part of its system prompt. */
   soul: AgentSoul,
 });

@@ -33,6 +33,7 @@ export {
   Content,
   HumanMessage,
   InvalidToolCall,
+  FROM_CLIENT,
   isFromClient,
   isShown,
   Message,
@@ -47,6 +48,7 @@ export {
 } from './messages.js';
 export {
   emptyMemory,
+  NEVER_UPDATED,
   FactCategory,
   HISTORY_SECTIONS,
   MAX_FACT_CHARS,
@@ -86,8 +88,10 @@ export {
   LEAD_AGENT,
   MultitaskStrategy,
   RunContextValues,
+  RunInputMessage,
   RunKwargs,
   RunRecord,
+  type RunSummary,
   RunStatus,
   StreamMode,
 } from './runs.js';
@@ -109,6 +113,7 @@ export {
   CustomAgent,
   isReservedAgent,
   MAX_AGENTS,
+  NO_MODEL_SETTINGS,
   MAX_SOUL_CHARS,
 } from './agents.js';
 export { AllowedTools, InstalledSkill, SkillCategory, SkillDescription, SkillName } from './skills.js';
@@ -125,6 +130,9 @@ export {
   type WakeRole,
   wakeSubject,
 } from './subjects.js';
+export { type BusAccess, busAccess, MANAGERS_QUEUE, REPLY_WITHIN_MS } from './bus-access.js';
+export type { NatsLogin, NatsSecurity, RedisSecurity, TlsMaterial } from './server-security.js';
+export { type ServiceName, serviceNames } from './services.js';
 export { OutputPiece } from './command-output.js';
 export {
   MAX_MCP_SERVERS,
@@ -202,17 +210,21 @@ export {
 } from './http/suggestions.js';
 export { httpRoutes } from './http/registry.js';
 export { type McpConfigReply, mcpRoutes } from './http/mcp.js';
-export { type RouteContract, type RouteInput } from './http/route.js';
+export { oneLine } from './one-line.js';
+export { FREE_JSON_LIMITS, keysIn, type RouteContract, type RouteInput } from './http/route.js';
 export {
   clampRecursionLimit,
   ConfigurableThread,
   RunContextInput,
   RunCreate,
+  startCheckpointOf,
 } from './http/run-create.js';
+export type { InputMessage, ReturnedAi, ReturnedTool } from './http/input-messages.js';
 export { type EditReplayReply, type ReplayReply, replayRoutes } from './http/replays.js';
 export { runRoutes, statelessRoutes } from './http/runs.js';
 export { type NewAccountInput, SignInFailure, signInRoutes, type UserReply } from './http/sign-in.js';
+export { userRoutes } from './http/users.js';
 export { type SkillInstallReply, type SkillReply, skillRoutes } from './http/skills.js';
 export { systemRoutes } from './http/system.js';
-export { type DelegatedTaskDetailReply, type DelegatedTaskReply, taskRoutes } from './http/tasks.js';
+export { type DelegatedTaskDetailReply, type DelegatedTaskReply, type SubagentStep, taskRoutes } from './http/tasks.js';
 export { threadRoutes } from './http/threads.js';

@@ -68,10 +68,11 @@ export const MemoryCause = z.object({
 });
 export type MemoryCause = z.infer<typeof MemoryCause>;
 
-const NEVER = '1970-01-01T00:00:00.000Z';
+/** `lastUpdated` of a memory that nobody wrote yet. */
+export const NEVER_UPDATED = '1970-01-01T00:00:00.000Z';
 
 /** A memory that holds nothing; pages need a `lastUpdated` that is a time. */
-export function emptyMemory(lastUpdated = NEVER): MemoryDocument {
+export function emptyMemory(lastUpdated = NEVER_UPDATED): MemoryDocument {
   const section = (): MemorySection => ({ summary: '', updatedAt: '' });
   return {
     version: '1.0',

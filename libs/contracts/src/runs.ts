@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AgentNamePattern } from './agents.js';
-import { HumanMessage, SystemMessage } from './messages.js';
+import { HumanMessage, SystemMessage, ToolMessage } from './messages.js';
+import { ReasoningEffort } from './reasoning-effort.js';
 import { ChannelValues } from './thread-state.js';
 
 export const RunStatus = z.enum(['pending', 'running', 'success', 'error', 'timeout', 'interrupted']);
@@ -35,7 +36,7 @@ export const LEAD_AGENT = 'lead_agent';
 export const RunContextValues = z.looseObject({
   model_name: z.string().optional(),
   thinking_enabled: z.boolean().optional(),
-  reasoning_effort: z.enum(['minimal', 'low', 'medium', 'high']).optional(),
+  reasoning_effort: ReasoningEffort.optional(),
   is_plan_mode: z.boolean().optional(),
   subagent_enabled: z.boolean().optional(),
   max_concurrent_subagents: z.number().optional(),
@@ -55,10 +56,14 @@ export type RunContextValues = z.infer<typeof RunContextValues>;
 export const customAgentOf = ({ agent_name: name, is_bootstrap: makesOne }: RunContextValues): string | undefined =>
   makesOne === true ? undefined : name;
 
+/** A message of a run's input. A tool message is the client's answer to a call that has none. */
+export const RunInputMessage = z.union([HumanMessage, SystemMessage, ToolMessage]);
+export type RunInputMessage = z.infer<typeof RunInputMessage>;
+
 /** What a run was asked to do: normalised by the gateway (message ids minted, contexts merged), read by the runner. */
 export const RunKwargs = z.object({
   /** null: go on from the head without new input. */
-  input: ChannelValues.extend({ messages: z.array(z.union([HumanMessage, SystemMessage])).optional() }).nullable(),
+  input: ChannelValues.extend({ messages: z.array(RunInputMessage).optional() }).nullable(),
   context: RunContextValues,
   /** Upper bound of model turns. */
   recursion_limit: z.number().int().min(1),
@@ -110,5 +115,10 @@ export const RunRecord = z.object({
   traceparent: z.string().nullable(),
   /** When it was claimed for the first time. */
   started_at: z.string().nullable(),
+  /** Number of the newest event that was ever in its log, which expires before the record does; 0: none. */
+  last_seq: z.number().int(),
 });
 export type RunRecord = z.infer<typeof RunRecord>;
+
+/** A run without what it was asked to do, which may be large. */
+export type RunSummary = Omit<RunRecord, 'kwargs'>;

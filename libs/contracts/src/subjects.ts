@@ -28,6 +28,9 @@ export const CANCEL_ALL = 'cancel.*';
 /** Tells every process that a document of the installation was changed; what it says now stands in the store. */
 export const configSubject = (name: string): string => `config.${name}`;
 
+/** What all commands write while they run. */
+export const COMMAND_OUTPUTS = 'output.>';
+
 /**
  * What the command under a key, `run_id:tool_call_id`, writes while it runs; undefined for a key that would not be one
  * token of a subject for each of its two parts.

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { AiMessage } from './messages.js';
+import { AiMessage, ToolMessage } from './messages.js';
 import { TokenCounts } from './token-counts.js';
 
 /**
@@ -64,11 +64,11 @@ const spent = { usage: TokenCounts.nullable() };
 /** What the watchers of the parent's run are told of a task, as data of `custom` events; DeerFlow's shapes. */
 export const TaskEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('task_started'), ...about, description: z.string() }),
-  /** One per answer of the subagent's model, when it is committed; `message_index` is 1-based. */
+  /** One per answer of the subagent's model and per tool result, when it is committed; `message_index` is 1-based. */
   z.object({
     type: z.literal('task_running'),
     ...about,
-    message: AiMessage,
+    message: z.discriminatedUnion('type', [AiMessage, ToolMessage]),
     message_index: z.int().min(1),
     total_messages: z.int().min(1),
     ...spent,

@@ -7,7 +7,7 @@ import {
   type ThreadState,
 } from '@caribou/contracts';
 import fc from 'fast-check';
-import { applyUpdate, EMPTY_STATE, isEmptyUpdate, joinUpdates, messageIdOr } from './agent-state.js';
+import { applyUpdate, clientUpdate, EMPTY_STATE, isEmptyUpdate, joinUpdates, messageIdOr } from './agent-state.js';
 
 const human = (id: string, content = id): Message => ({
   type: 'human',
@@ -171,5 +171,52 @@ describe(messageIdOr, () => {
   test('a given id is kept, a missing or empty one is minted', () => {
     expect(messageIdOr('mine')).toBe('mine');
     for (const missing of [undefined, null, '']) expect(messageIdOr(missing)).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});
+
+describe(clientUpdate, () => {
+  const answer = (id: string): Message => ({
+    ...human(id, 'said'),
+    type: 'ai',
+    tool_calls: [],
+    invalid_tool_calls: [],
+  });
+  const result = (id: string): Message => ({
+    ...{ ...human(id, 'done'), type: 'tool', name: 'bash', tool_call_id: 'c', status: 'success' },
+  });
+  const hidden = (id: string): Message => ({ ...human(id), additional_kwargs: { hide_from_ui: true } });
+  const written = fc.oneof(
+    id.map(answer),
+    id.map(result),
+    id.map(hidden),
+    id.map((key) => human(key)),
+  );
+  const sent = fc.tuple(id, fc.string({ maxLength: 3 }), fc.constantFrom('human', 'system'));
+
+  test('no message of a client takes the place of one that it did not write, and none is lost', () => {
+    const messages = fc.uniqueArray(written, { selector: (message) => message.id });
+    fc.assert(
+      fc.property(messages, fc.array(sent, { maxLength: 6 }), (before, changes) => {
+        const incoming = changes.map(([key, text, type]) => ({ ...human(key, text), type }));
+        const state = { messages: before };
+        const after = applyUpdate(state, clientUpdate(state, { messages: incoming })).messages;
+        const foreign = before.filter(
+          ({ type, additional_kwargs: marks }) => type !== 'human' || marks['hide_from_ui'],
+        );
+        expect(after).toEqual(expect.arrayContaining(foreign));
+        for (const { id: key } of incoming) {
+          const last = incoming.findLast((message) => message.id === key);
+          expect(after.map(({ content }) => content)).toContain(last?.content);
+        }
+      }),
+    );
+  });
+
+  test('a message that a client edits by its id is replaced, and one that it sends back as it was is left out', () => {
+    const state = { messages: [human('h', 'old'), hidden('m'), answer('a')] };
+    const update = clientUpdate(state, { messages: [human('h', 'new'), human('m'), human('a', 'forged')] });
+
+    expect(update.messages).toMatchObject([{ id: 'h', content: 'new' }, { content: 'forged' }]);
+    expect(update.messages?.[1]?.id).not.toBe('a');
   });
 });

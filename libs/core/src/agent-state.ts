@@ -1,11 +1,15 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   BugError,
+  type HumanMessage,
+  isFromClient,
   type Message,
   newId,
   type PromotedTools,
   REMOVE_ALL,
   type RemoveMessage,
   type StateUpdate,
+  type SystemMessage,
   type ThreadState,
 } from '@caribou/contracts';
 
@@ -86,6 +90,35 @@ function joinImages(first: Images, second: Images): Images {
   if (clears(first)) throw new BugError('images are cleared and added at once');
   return { ...first, ...second };
 }
+
+/**
+ * A client's update as it may be applied: its messages replace only what a client wrote. One under the id of any other
+ * message, an answer or a tool's result for instance, gets an id of its own, and one that is already there as it is is left
+ * out: clients may send back what they have read.
+ */
+export function clientUpdate(state: ThreadState, update: StateUpdate): StateUpdate {
+  const { messages } = update;
+  if (messages === undefined) return update;
+  const others = new Map(
+    state.messages.filter((message) => !isClients(message)).map((message) => [message.id, message]),
+  );
+  if (messages.every(({ id }) => !others.has(id))) return update;
+  const ids = new Map<string, string>();
+  const applied = messages.flatMap((message): (Message | RemoveMessage)[] => {
+    const other = others.get(message.id);
+    if (other === undefined || !mayBeClients(message)) return [message];
+    if (other.type === message.type && isDeepStrictEqual(other.content, message.content)) return [];
+    const id = ids.get(message.id) ?? newId();
+    ids.set(message.id, id);
+    return [{ ...message, id }];
+  });
+  return { ...update, messages: applied };
+}
+
+const mayBeClients = (message: Message | RemoveMessage): message is HumanMessage | SystemMessage =>
+  message.type === 'human' || message.type === 'system';
+
+const isClients = (message: Message): boolean => message.type === 'system' || isFromClient(message);
 
 function mergeMessages(current: readonly Message[], changes: readonly (Message | RemoveMessage)[]): Message[] {
   if (changes.every((change) => change.type !== 'remove') && current.length > 0) {

@@ -1,7 +1,7 @@
 import type { ThreadKey } from './run-store.js';
 
 /**
- * Port to what is known of the conversion of uploaded documents to Markdown, shared by all gateways.
+ * Port to what is known of uploaded files and of their conversion to Markdown, shared by all processes.
  *
  * Invariants every implementation keeps (times are the store's clock):
  *  - Each call is one atomic step.
@@ -47,6 +47,11 @@ export interface ConversionLease {
   readonly leaseMs: number;
 }
 
+export interface UploadsSince {
+  readonly names: readonly string[];
+  readonly newest: number;
+}
+
 export interface ConversionStore {
   /** Enters a conversion in place of an earlier one of the same file. */
   begin(file: UploadKey, record: PendingConversion, lease: ConversionLease): Promise<void>;
@@ -58,6 +63,10 @@ export interface ConversionStore {
   settle(file: UploadKey, token: string, record: SettledConversion): Promise<boolean>;
   /** What is known of files, by name. */
   read(thread: ThreadKey, filenames: readonly string[]): Promise<ReadonlyMap<string, ConversionRecord>>;
-  /** Drops what is known of a file, and tells it for the last time; null when it was nothing. */
+  /** Drops what is known of a file and returns it; null when it was nothing. */
   forget(file: UploadKey): Promise<ConversionRecord | null>;
+  /** Gives uploaded files the next numbers of their thread, in this order. */
+  noteUploads(thread: ThreadKey, filenames: readonly string[]): Promise<void>;
+  /** The files that were uploaded after `number` and not removed since, oldest first, and the newest number given. */
+  uploadsSince(thread: ThreadKey, number: number): Promise<UploadsSince>;
 }

@@ -7,11 +7,13 @@ export type {
   SessionKey,
   StoredAccount,
 } from './account-store.js';
+export { BeingErasedError, type Erasure, type ErasureStore } from './erasure-store.js';
 export type { Locks } from './locks.js';
+export { openCallsOf, withoutLateAnswers } from './client-answers.js';
 export { activeSkill, allowedTools } from './active-skill.js';
 export { agentFault, BOOTSTRAP_SKILL, type KnownToAgents, skillsOfAgent } from './agent-rules.js';
 export type { AgentStore, AgentWrite, AgentWriteOutcome, StoredAgent } from './agent-store.js';
-export { applyUpdate, isEmptyUpdate, joinUpdates } from './agent-state.js';
+export { applyUpdate, clientUpdate, isEmptyUpdate, joinUpdates } from './agent-state.js';
 export type { LoopHost, LoopOutcome, LoopPosition, TurnCommit, TurnUsage } from './agent-runtime.js';
 export type { AttemptLimit, AttemptStore } from './attempt-store.js';
 export { callOnce, unknownOutcome } from './call-once.js';
@@ -72,13 +74,16 @@ export type {
   ClaimResult,
   CommitRequest,
   CommitResult,
+  DeadLetter,
   EndedRun,
   FinishRequest,
   FinishResult,
   RunLease,
   RunStore,
+  RawRecord,
   ThreadHead,
   ThreadKey,
+  UnownedThread,
 } from './run-store.js';
 export {
   type BytesOutcome,
@@ -123,15 +128,26 @@ export { sameTools, type ToolSource, toolsOfAll } from './tool-source.js';
 export { withoutThoughts } from './thoughts.js';
 export { type AnyTool, type Deferral, defineTool, type ToolContext, type ToolOutcome } from './tool.js';
 export type {
+  CalledExecution,
   ExecutionEntry,
   ExecutionJournal,
   ExecutionState,
+  SandboxBinding,
   SandboxDriverKind,
   SandboxProposal,
   SandboxRecord,
   SandboxRegistry,
   SandboxThread,
 } from './sandbox-journal.js';
+export {
+  escapedName,
+  invisibleCharacters,
+  sizeText,
+  uploadNames,
+  uploadSizes,
+  type UploadsLook,
+  uploadsPath,
+} from './uploaded-files.js';
 export {
   DATA_DIRECTORIES,
   type DataDirectory,
@@ -142,3 +158,4 @@ export {
   VIRTUAL_ROOT,
   type VirtualPath,
 } from './virtual-path.js';
+export type { VolumeRegistry } from './volume-registry.js';

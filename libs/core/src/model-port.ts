@@ -15,6 +15,10 @@ export interface ModelCall {
   readonly toolChoice?: 'auto' | 'none';
   readonly thinkingEnabled?: boolean;
   readonly reasoningEffort?: string;
+  /** In the place of the configured one. */
+  readonly temperature?: number;
+  /** Most tokens of the answer; a lower configured limit holds all the same. */
+  readonly maxTokens?: number;
   /** Asks the provider to let nothing but one JSON object through. The prompt must speak of JSON. */
   readonly answerFormat?: 'json';
 }

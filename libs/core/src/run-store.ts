@@ -8,6 +8,7 @@ import type {
   RunKwargs,
   RunRecord,
   RunStatus,
+  RunSummary,
   ThreadState,
 } from '@caribou/contracts';
 import type { TurnUsage } from './agent-runtime.js';
@@ -38,11 +39,16 @@ export interface ThreadHead {
   readonly log: unknown;
 }
 
+/** The fields of a stored record as texts, each cut to a few thousand characters. */
+export type RawRecord = Readonly<Record<string, string>>;
+
 export type ClaimResult =
   /** Nothing to run: the wake is stale. */
   | { readonly kind: 'idle' }
   /** Another live owner has the thread. */
   | { readonly kind: 'busy' }
+  /** What the store holds of the run cannot be read by this version: the claimer ends the run. */
+  | { readonly kind: 'unreadable'; readonly lease: RunLease; readonly reason: Error; readonly record: RawRecord }
   | {
       readonly kind: 'run';
       readonly lease: RunLease;
@@ -71,6 +77,8 @@ export interface CommitRequest {
   readonly step: number;
   /** Events before the store's own `checkpoint` event, in order. */
   readonly events: readonly RunEvent[];
+  /** As for `append`. */
+  readonly after?: number;
   /** This checkpoint holds the run's input. */
   readonly inputCommitted?: boolean;
   readonly usage?: TurnUsage;
@@ -96,19 +104,38 @@ export interface FinishRequest {
   readonly events: readonly RunEvent[];
   /** The run said something that memory may learn from, as this agent; a temporary thread is not remembered. */
   readonly remember?: { readonly agent: string };
+  /** For the operator, stored by the same script; a run that is rolled back has none. */
+  readonly deadLetter?: DeadLetter;
+  /** The run's record cannot be read: an empty one that can takes its place. */
+  readonly unreadable?: boolean;
   /** Rollback: the head moves to the run's base, the run's checkpoints and its record go. */
   readonly rollback?: boolean;
 }
 
+/** What could not be worked on. */
+export interface DeadLetter {
+  readonly id: string;
+  readonly entry: Readonly<Record<string, unknown>>;
+}
+
+/** A thread with something to run that nobody runs. */
+export interface UnownedThread extends ThreadKey {
+  /** Its run was begun: the owner died, or handed it over. */
+  readonly interrupted: boolean;
+  /** Its rank among the pending threads, by age. */
+  readonly rank: number;
+}
+
 export interface FinishResult {
+  /** Empty when the same owner has ended the run before: whoever repeats it finds the events in the log. */
   readonly appended: readonly NumberedEvent[];
   /** Whether the thread still has something to run: the caller publishes a wake. */
   readonly more: boolean;
 }
 
 /**
- * The runner's face of the store. Every write is one fenced Lua script: owner compared for equality (absent is not
- * you), epoch, current run and expected head; all checks before the first write.
+ * The runner's face of the store. Every write is one fenced Lua script: owner compared for equality, epoch, current run
+ * and expected head; all checks before the first write.
  *
  * All methods throw FencedError when the caller is not the owner (any more) and UnavailableError when Redis does not
  * answer in time: then the outcome is unknown, and repeating `renew` or reading tells.
@@ -118,25 +145,41 @@ export interface RunStore {
   claim(thread: ThreadKey, ownerId: string): Promise<ClaimResult>;
   /** The head a forked run starts from. @throws {NotFoundError} when the checkpoint is gone. */
   loadCheckpoint(thread: ThreadKey, checkpointId: string): Promise<ThreadHead>;
-  /** Prolongs the lease; the reply carries the cancel flag. */
+  /**
+   * Prolongs the lease; the reply carries the cancel flag. A lease that lapsed is taken again, by this as by every other
+   * write, as long as nobody claimed the thread since: the clock of the store may have jumped.
+   */
   renew(lease: RunLease): Promise<{ readonly cancel: CancelAction | null }>;
   /**
    * Appends events to the run's log. `openMessageId` names the message that is being streamed, so that a takeover
-   * knows what to drop; null clears it; `dropped` adds ids given up in this attempt.
+   * knows what to drop; null clears it; `dropped` adds ids given up in this attempt. `after` is the number of the newest
+   * event in the log: with it a write may be repeated when its outcome is unknown, and takes effect once.
    */
   append(
     lease: RunLease,
     events: readonly RunEvent[],
-    options?: { readonly openMessageId?: string | null; readonly dropped?: readonly string[] },
+    options?: {
+      readonly openMessageId?: string | null;
+      readonly dropped?: readonly string[];
+      readonly after?: number;
+    },
   ): Promise<readonly NumberedEvent[]>;
   commit(lease: RunLease, request: CommitRequest): Promise<CommitResult>;
   finish(lease: RunLease, request: FinishRequest): Promise<FinishResult>;
   /** Gives the thread back with its run still current and without counting an attempt. */
   handOver(lease: RunLease): Promise<void>;
-  /** Threads with something to run and no live lease, oldest first; jittered callers republish their wakes. */
-  listUnowned(limit: number): Promise<readonly ThreadKey[]>;
+  /**
+   * Threads with something to run and no live lease, oldest first, at most `limit`; jittered callers republish their wakes.
+   * @param from the rank to begin at; default 0
+   */
+  listUnowned(limit: number, from?: number): Promise<readonly UnownedThread[]>;
+  /** Dead letters that are not copied to the bus yet, oldest first, at most `limit`. */
+  listDeadLetters(limit: number): Promise<readonly DeadLetter[]>;
+  /** Removes a dead letter of the list, once it has been copied. Idempotent. */
+  removeDeadLetter(letter: DeadLetter): Promise<void>;
   /** Whether the thread is in the pending set. */
   hasWork(thread: ThreadKey): Promise<boolean>;
+  /** Resolves when the store takes writes. @throws {UnavailableError} with the reason */
   ping(): Promise<void>;
 }
 
@@ -171,7 +214,7 @@ export interface EndedRun {
 }
 
 export interface CancelResult {
-  readonly run: RunRecord;
+  readonly run: RunSummary;
   /** The owner must be told: the run is current. False: it was finished already, or was queued and is gone now. */
   readonly broadcast: boolean;
   /** The run, when this call ended it. */

@@ -5,7 +5,7 @@
  *  - A manager id names one process start and is never used again, so "this manager is gone" is final.
  *  - All checks of a call and its write are one atomic step.
  *  - `start` answers `new` at most once per key, except to the manager that got `new` before (see `start`).
- *  - An entry that is `done` never changes. Entries live at least as long as the event log of their run.
+ *  - An entry that is `done` never changes. Entries live at least as long as their run is in flight.
  * Every method throws UnavailableError when the store does not answer in time; whether a write took place is then
  * unknown, and repeating the same call is safe.
  */
@@ -28,6 +28,17 @@ export interface SandboxRecord {
 /** A binding that the caller proposes, under the epoch of the thread's lease it acts for. */
 export interface SandboxProposal extends SandboxRecord {
   readonly epoch: number;
+  /** The `lapse` of an earlier answer, since which a live manager would have renewed its lease. */
+  readonly lapse?: string;
+}
+
+/** The answer to a proposal. */
+export interface SandboxBinding extends SandboxRecord {
+  /**
+   * Set while the manager's lease has run out though the manager never gave it up: it is dead, or the store's clock has
+   * jumped. Names the lease's last renewal; proposed with again, it takes the sandbox over unless one has come since.
+   */
+  readonly lapse?: string;
 }
 
 export interface SandboxRegistry {
@@ -43,14 +54,15 @@ export interface SandboxRegistry {
   binding(thread: SandboxThread): Promise<SandboxRecord | null>;
   /**
    * The binding that holds after the call. No binding: the proposal is written. Bound to the proposer, or to another
-   * manager whose lease lives: the existing record, unchanged. Bound to a manager without a lease: taken over for the
-   * proposal.
+   * manager whose lease lives: the existing record, unchanged. Bound to a manager that gave its lease up: taken over for
+   * the proposal. Bound to a manager whose lease has run out: taken over when the proposal names that `lapse`, else the
+   * existing record with the lapse.
    *
    * @throws FencedError when `epoch` is not the thread's current lease epoch
    * @throws ConflictError when a takeover would change the driver of the existing record
    */
-  bind(thread: SandboxThread, proposal: SandboxProposal): Promise<SandboxRecord>;
-  /** The epoch of the thread's live lease; 0 when nobody holds it. */
+  bind(thread: SandboxThread, proposal: SandboxProposal): Promise<SandboxBinding>;
+  /** The epoch under which the thread is owned, also when its lease has lapsed and nobody claimed it since; else 0. */
   currentEpoch(thread: SandboxThread): Promise<number>;
 }
 
@@ -74,6 +86,7 @@ export type ExecutionState =
   /** The key is known with another `argsHash`. */
   | { readonly state: 'mismatch' };
 
+/** Where a method throws FencedError, its `details.reason` says whether it is the epoch (`another_epoch`) or the manager. */
 export interface ExecutionJournal {
   /**
    * Enters the execution as started and answers `new`: the caller, and nobody else, may now start it. A known key
@@ -103,7 +116,23 @@ export interface ExecutionJournal {
    * @throws FencedError when the thread's binding does not name `by`, or the key was not started by `startedBy`
    */
   markUnknown(thread: SandboxThread, key: string, lost: LostExecution): Promise<{ readonly result: unknown }>;
+  /** What is known of the execution, for a caller that gets no answer from its manager. Writes and checks nothing. */
+  find(thread: SandboxThread, call: Pick<CalledExecution, 'key' | 'argsHash'>): Promise<ExecutionState>;
+  /**
+   * Makes sure that an execution which was never started never will be: enters `result` in its place and answers
+   * `withdrawn`. Of a known key it answers what is known and writes nothing.
+   *
+   * @throws FencedError when `epoch` is not the thread's current lease epoch
+   */
+  withdraw(
+    thread: SandboxThread,
+    call: CalledExecution,
+    result: unknown,
+  ): Promise<Exclude<ExecutionState, { state: 'new' }> | { readonly state: 'withdrawn' }>;
 }
+
+/** An execution as its caller names it, who does not know the manager. */
+export type CalledExecution = Pick<ExecutionEntry, 'key' | 'argsHash' | 'kind' | 'epoch'>;
 
 export interface LostExecution {
   readonly startedBy: string;

@@ -104,6 +104,7 @@ export interface DirectoryQuery extends Look {
  * @throws {UnavailableError} when no sandbox can be had; the message says what is missing.
  * @throws {ConflictError} when the key was used with other arguments.
  * @throws {FencedError} when the epoch is not the thread's current one.
+ * @throws {RunDraining} when this process can reach neither the bus nor the journal: whoever resumes the run asks again.
  */
 export interface SandboxPort {
   exec(
@@ -203,6 +204,14 @@ export interface SandboxPort {
     request: { readonly key: string; readonly command: string; readonly rules: readonly string[] },
     signal: AbortSignal,
   ): Promise<void>;
+  /**
+   * Ends the execution of a key, at whichever manager holds the thread's sandbox; does nothing when none runs. Resolves
+   * once the manager has been reached.
+   *
+   * @throws {FencedError} when the epoch is not the thread's current one
+   * @throws {UnavailableError}, {DeadlineError} when the manager could not be reached
+   */
+  cancel(scope: SandboxScope, key: string, signal: AbortSignal): Promise<void>;
   /** The binding once acquired in this run, else undefined. */
   binding(scope: SandboxScope): SandboxBinding | undefined;
   /** The run is over; never throws for a sandbox that is already gone. */
@@ -230,10 +239,10 @@ export class RunLost extends Error {
     this.name = 'RunLost';
   }
 }
-/** The process is asked to stop: finish the step, then hand the run over. */
+/** This process cannot go on with the run, as it stops or lacks what the run needs: another resumes it at its last commit. */
 export class RunDraining extends Error {
-  constructor() {
-    super('run is handed over');
+  constructor(message = 'run is handed over', options?: ErrorOptions) {
+    super(message, options);
     this.name = 'RunDraining';
   }
 }

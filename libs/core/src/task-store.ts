@@ -1,5 +1,6 @@
 import type { CheckpointView, HumanMessage, RunRecord, TaskSpec } from '@caribou/contracts';
 import type { CancelResult, ThreadKey } from './run-store.js';
+import type { FeedRow } from './thread-store.js';
 
 /** A task as its parent hands it over. */
 export interface NewTask {
@@ -38,6 +39,8 @@ export interface TaskStore {
   }): Promise<RunRecord | null>;
   /** What the task's agent said and did; null before its first step. */
   head(run: RunRecord): Promise<CheckpointView | null>;
+  /** What the task's agent said and did, oldest first, also what was summarized since; null when it is not kept. */
+  steps(run: RunRecord): Promise<readonly FeedRow[] | null>;
   /** Tells a task to end; one that nobody took ends at once. */
   cancel(run: RunRecord): Promise<CancelResult>;
   /** Tasks that runs of a thread handed over, oldest first, at most 1,000. */

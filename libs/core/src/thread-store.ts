@@ -4,6 +4,7 @@ import type {
   Message,
   NumberedEvent,
   RunRecord,
+  RunSummary,
   RunStatus,
   StateUpdate,
   ThreadRecord,
@@ -71,6 +72,12 @@ export interface CopyOptions {
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
+/** A thread that was made from another one. */
+export interface CopiedThread extends ThreadRecord {
+  /** Size of the state that was copied, as JSON. */
+  readonly copiedBytes: number;
+}
+
 /** What a thread cost, in tokens; a copy of a thread begins at nothing. */
 export interface ThreadUsage {
   readonly inputTokens: number;
@@ -103,11 +110,11 @@ export interface ThreadStore {
   /** Removes the thread with its log, checkpoints, runs and events. @throws {ConflictError} while a run is in flight. */
   deleteThread(
     thread: ThreadKey,
-    /** `ended`: also a temporary thread that is over and only still readable. */
-    options?: { readonly ended?: boolean },
+    /** `ended`: also a temporary thread that is over and only still readable; `withIdempotency`: with those keys of its runs. */
+    options?: { readonly ended?: boolean; readonly withIdempotency?: boolean },
   ): Promise<void>;
   /** A new thread with the same log, checkpoints and feed. @throws {ConflictError} while a run is in flight */
-  copyThread(thread: ThreadKey, newThreadId: string, options?: CopyOptions): Promise<ThreadRecord>;
+  copyThread(thread: ThreadKey, newThreadId: string, options?: CopyOptions): Promise<CopiedThread>;
   searchThreads(query: ThreadSearch): Promise<{ readonly threads: readonly ThreadRecord[]; readonly total: number }>;
 
   /** The head, or null for a fresh thread. */
@@ -121,6 +128,8 @@ export interface ThreadStore {
   feed(thread: ThreadKey, query: FeedQuery): Promise<FeedPage>;
   /** The row of a message; null when people do not see it. @throws {NotFoundError} for an unknown thread */
   feedRow(thread: ThreadKey, messageId: string): Promise<FeedRow | null>;
+  /** The run that wrote each message first, by its id; without messages that people do not see or clients wrote. */
+  runsOfMessages(thread: ThreadKey, messageIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Newest first. */
   history(thread: ThreadKey, query: HistoryQuery): Promise<readonly CheckpointView[]>;
   /** Writes a checkpoint with source `update` on the head (or forks from `checkpointId` when that is older). */
@@ -135,7 +144,7 @@ export interface ThreadStore {
   findIdempotent(userId: string, key: string, bodyHash: string): Promise<RunRecord | null>;
   getRun(thread: ThreadKey, runId: string): Promise<RunRecord>;
   /** Newest first. */
-  listRuns(thread: ThreadKey, query: RunQuery): Promise<readonly RunRecord[]>;
+  listRuns(thread: ThreadKey, query: RunQuery): Promise<readonly RunSummary[]>;
   /** Tokens of the thread's model calls, those of runs that were rolled back or deleted among them. */
   threadUsage(thread: ThreadKey): Promise<ThreadUsage>;
   /** @throws {ConflictError} while the run is in flight. */
@@ -143,7 +152,10 @@ export interface ThreadStore {
   /** Sets the durable cancel flag; a queued run ends at once. A finished run is left as it is. */
   requestCancel(thread: ThreadKey, runId: string, action: CancelAction): Promise<CancelResult>;
 
+  /** Resolves when the store takes writes. @throws {UnavailableError} with the reason */
   ping(): Promise<void>;
+  /** Resolves when the store survives a restart of its server. @throws {UnavailableError} with what to change */
+  checkDurable(): Promise<void>;
 }
 
 /** Reading a run's event log: what streams are replayed from. */

@@ -7,7 +7,7 @@ import type { ToolOutcome } from './tool.js';
  * Invariants every implementation keeps:
  *  - Each call is one atomic step.
  *  - `start` answers `new` at most once per key.
- *  - A result that is kept never changes. Entries live at least as long as a run may be taken over.
+ *  - A result that is kept never changes. Entries live at least as long as their run is in flight.
  * Every method throws UnavailableError when the store does not answer in time; whether a write took place is then
  * unknown.
  */

@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import {
   AgentDescription,
+  AgentEffort,
   AgentModel,
+  AgentModelSettings,
   AgentName,
   AgentNamePattern,
   AgentSkills,
   AgentSoul,
+  AgentThinking,
   AgentToolGroups,
   UserProfile,
 } from '../agents.js';
@@ -63,6 +66,9 @@ const Agent = z.object({
   model: AgentModel,
   tool_groups: AgentToolGroups,
   skills: AgentSkills,
+  model_settings: AgentModelSettings,
+  thinking_enabled: AgentThinking,
+  reasoning_effort: AgentEffort,
   soul: z.string().nullable().describe('null in lists'),
   version: z.number().int().describe('Another one after each change'),
   created_at: z.string(),
@@ -78,6 +84,9 @@ const settings = {
   model: AgentModel.optional(),
   tool_groups: AgentToolGroups.optional(),
   skills: AgentSkills.optional(),
+  model_settings: AgentModelSettings.optional(),
+  thinking_enabled: AgentThinking.optional(),
+  reasoning_effort: AgentEffort.optional(),
   soul: AgentSoul.nullish(),
 };
 

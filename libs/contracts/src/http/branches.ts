@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { oneLine } from '../one-line.js';
 import { route } from './route.js';
 import { ThreadPath } from './threads.js';
 
@@ -26,7 +27,7 @@ const create = route({
   body: z.object({
     message_id: z.string().min(1).max(255).describe('An answer of the turn'),
     message_ids: z.array(z.string().max(255)).max(1_000).nullish().describe('All answers of the turn; not needed'),
-    title: z.string().trim().max(256).nullish(),
+    title: z.string().max(256).transform(oneLine).nullish(),
   }),
   reply: BranchReply,
   refusals: [404, 409],

@@ -34,7 +34,8 @@ const MessageFields = z.object({
   additional_kwargs: z.looseObject({ human_input_response: HumanInputResponse.nullish() }).nullish(),
 });
 
-const roleOf = (value: object): unknown =>
+/** Type or role of a message, as its sender spells it. */
+export const roleOf = (value: object): unknown =>
   'type' in value && value.type !== undefined ? value.type : 'role' in value ? value.role : undefined;
 
 /** `{lc, type: "constructor", id, kwargs}`: what `JSON.stringify` makes of a LangChain message object. */
@@ -45,8 +46,8 @@ const Constructed = z.object({
   kwargs: z.record(z.string(), z.unknown()),
 });
 
-/** Plain words and `[role, content]` pairs, as LangGraph takes them, spelled as an object. */
-function spelledOut(value: unknown): unknown {
+/** Plain text and `[role, content]` pairs, as LangGraph takes them, as an object. */
+export function spelledOut(value: unknown): unknown {
   if (typeof value === 'string') return { type: 'human', content: value };
   if (Array.isArray(value) && value.length === 2 && typeof value[0] === 'string') {
     return { type: value[0], content: value[1] as unknown };
@@ -98,11 +99,15 @@ function build(type: 'human' | 'system', fields: z.output<typeof MessageFields>)
 
 const MAX_MESSAGES = 1_000;
 
-/** A list of client messages; a single one may stand without its list. */
-export const ClientMessages = z.preprocess(
-  (value): unknown => (Array.isArray(value) && !isPair(value) ? value : [value]),
-  z.array(ClientMessage).max(MAX_MESSAGES),
-);
+/** A list of messages of one kind; a single one may come without its list. */
+export const messageList = <Item extends z.ZodType>(item: Item) =>
+  z.preprocess(
+    (value): unknown => (Array.isArray(value) && !isPair(value) ? value : [value]),
+    z.array(item).max(MAX_MESSAGES),
+  );
+
+/** A list of client messages. */
+export const ClientMessages = messageList(ClientMessage);
 
 /** `["user", "hi"]` is one message, `["hi", {…}]` are two; two plain words are a pair when the first is a role. */
 const isPair = (value: readonly unknown[]): boolean =>

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { RunId } from '../ids.js';
 import { route } from './route.js';
 import { ThreadPath } from './threads.js';
 
@@ -33,6 +34,26 @@ const channels = route({
   path: '/channels/providers',
   summary: 'Messengers: none.',
   reply: z.object({ enabled: z.literal(false), providers: None }),
+});
+
+const channelConnections = route({
+  name: 'listChannelConnections',
+  group,
+  method: 'GET',
+  path: '/channels/connections',
+  summary: 'Messengers that are connected: none.',
+  reply: z.object({ connections: None }),
+});
+
+const workspaceChanges = route({
+  name: 'getWorkspaceChanges',
+  group,
+  method: 'GET',
+  path: '/threads/:thread_id/runs/:run_id/workspace-changes',
+  summary: 'What a run changed in the workspace: not recorded here.',
+  params: ThreadPath.extend({ run_id: RunId }),
+  reply: z.object({ available: z.literal(false) }),
+  refusals: [404],
 });
 
 const scheduledTasks = route({
@@ -77,4 +98,13 @@ const goal = route({
   refusals: [404],
 });
 
-export const featureRoutes = { features, channels, scheduledTasks, scheduledTasksOfThread, mcpTasks, goal };
+export const featureRoutes = {
+  features,
+  channels,
+  channelConnections,
+  workspaceChanges,
+  scheduledTasks,
+  scheduledTasksOfThread,
+  mcpTasks,
+  goal,
+};

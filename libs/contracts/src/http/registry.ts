@@ -16,6 +16,7 @@ import { suggestionRoutes } from './suggestions.js';
 import { systemRoutes } from './system.js';
 import { taskRoutes } from './tasks.js';
 import { threadRoutes } from './threads.js';
+import { userRoutes } from './users.js';
 
 /** Every route of the gateway, in the order of the documentation. */
 export const httpRoutes: readonly RouteContract[] = [
@@ -34,6 +35,7 @@ export const httpRoutes: readonly RouteContract[] = [
   skillRoutes,
   mcpRoutes,
   signInRoutes,
+  userRoutes,
   modelRoutes,
   suggestionRoutes,
   featureRoutes,

@@ -23,6 +23,10 @@ const CheckpointReply = z.object({
   checkpoint_ns: z.literal(''),
   checkpoint_id: z.string(),
   checkpoint_map: z.null(),
+  follows_head: z
+    .literal(true)
+    .optional()
+    .describe('Of a history of one entry: a run from this checkpoint continues from whatever is the newest by then'),
 });
 export type CheckpointReply = z.infer<typeof CheckpointReply>;
 

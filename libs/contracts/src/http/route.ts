@@ -92,5 +92,43 @@ function parseList(text: string): unknown {
   }
 }
 
+/** Bounds of each field of free JSON, also after a merge; a request is judged by them before it is parsed. */
+export const FREE_JSON_LIMITS = { maxBytes: 65_536, maxKeys: 500 } as const;
+
+/** Members of all objects in a value. */
+export function keysIn(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length;
+  return Object.values(value).reduce((sum: number, member) => sum + keysIn(member), own);
+}
+
 /** Free JSON of a client: kept and given back. */
 export const FreeJson = z.record(z.string(), z.unknown());
+
+const isNothing = (value: unknown): boolean => {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
+  return value === undefined || value === null || value === false || value === 0 || value === '';
+};
+
+/**
+ * A field that this server has no use for: a client may name it to ask for nothing (null, false, 0, empty), as SDKs do; more
+ * is refused, so that nobody takes a request for honoured that was ignored.
+ */
+export const Unsupported = z.unknown().refine(isNothing, 'is not supported here');
+
+/** Keys of metadata that say who wrote something: clients cannot set them. */
+const reservedMetadata = new Set(['user_id', 'owner_id', 'created_by']);
+const isReserved = (key: string): boolean =>
+  reservedMetadata.has(key) || key.startsWith('__') || key.startsWith('langgraph_auth');
+
+/** Metadata of a client; reserved keys are left out. */
+export const ClientMetadata = FreeJson.transform((metadata) =>
+  Object.fromEntries(Object.entries(metadata).filter(([key]) => !isReserved(key))),
+);
+
+/** A context without secrets: it is stored with the run and shown with it. */
+export const OpenContext = FreeJson.superRefine(({ secrets }, context) => {
+  if (isNothing(secrets)) return;
+  const message = 'is not supported: a context is stored with the run and shown to its readers';
+  context.addIssue({ code: 'custom', path: ['secrets'], message });
+});

@@ -4,15 +4,27 @@ import { threadRoutes } from './threads.js';
 import { runRoutes } from './runs.js';
 
 const parse = (body: object) => RunCreate.parse({ assistant_id: 'lead_agent', ...body });
-const messageOf = (message: unknown) => parse({ input: { messages: [message] } }).input?.messages?.[0];
+const inputMessageOf = (message: unknown) => parse({ input: { messages: [message] } }).input?.messages?.[0];
+function messageOf(message: unknown) {
+  const parsed = inputMessageOf(message);
+  return parsed?.type === 'human' || parsed?.type === 'system' ? parsed : undefined;
+}
 const faultOf = (body: object): string =>
   RunCreate.safeParse({ assistant_id: 'lead_agent', ...body }).error?.issues[0]?.message ?? 'none';
 
 describe('RunCreate', () => {
-  test('unknown keys are ignored', () => {
-    expect(parse({ durability: 'sync', checkpoint_during: true, langsmith_tracer: {} })).toEqual({
-      assistant_id: 'lead_agent',
-    });
+  test('a key that is not known may ask for nothing, and is refused by its name when it asks for more', () => {
+    for (const nothing of [null, false, 0, '', [], {}])
+      expect(RunCreate.safeParse({ assistant_id: 'a', webhook: nothing, config: { tags: nothing } }).success).toBe(
+        true,
+      );
+    expect(
+      RunCreate.safeParse({ assistant_id: 'a', webhook: 'x', config: { tags: ['x'] } }).error?.issues,
+    ).toMatchObject([
+      { path: ['config', 'tags'], message: 'is not supported here' },
+      { path: ['webhook'], message: 'is not supported here' },
+    ]);
+    expect(RunCreate.safeParse({ assistant_id: 'a', durability: 'sync', checkpoint_during: true }).success).toBe(true);
   });
 
   test('a stream mode is one word or a list, and an unknown one is refused', () => {
@@ -121,15 +133,26 @@ describe('RunCreate', () => {
     expect(isFromClient({ ...ours, additional_kwargs: { hide_from_ui: true } })).toBe(false);
   });
 
-  test('messages of the server and server-owned channels are refused', () => {
-    for (const type of ['ai', 'assistant', 'tool', 'remove', 'function', '__proto__', 'constructor']) {
+  test('other kinds of message are refused, and what the server writes is set apart to be compared', () => {
+    for (const type of ['remove', 'function', '__proto__', 'constructor']) {
       expect(faultOf({ input: { messages: [{ type, content: 'x', id: 'x', tool_call_id: 'y' }] } })).toContain(
         'human or system',
       );
     }
-    for (const channel of ['sandbox', 'thread_data']) {
-      expect(faultOf({ input: { [channel]: { sandbox_id: 'x' } } })).toContain('server only');
-    }
+    expect(inputMessageOf({ role: 'assistant', content: null, id: 'a', usage: 1 })).toEqual({
+      type: 'ai',
+      id: 'a',
+      content: '',
+    });
+    const result = { type: 'tool', id: 't', content: 'done', tool_call_id: 'c', artifact: {} };
+    expect(inputMessageOf(result)).toEqual({ type: 'tool', id: 't', content: 'done', tool_call_id: 'c' });
+    expect(faultOf({ input: { messages: [{ type: 'tool', content: 'x' }] } })).toContain('string');
+
+    const sandbox = { sandbox_id: 'x' };
+    expect(parse({ input: { title: 'T', sandbox, returned: 1, nope: 2 } }).input).toEqual({
+      title: 'T',
+      returned: { sandbox },
+    });
   });
 
   test('a command is refused with what to do instead, and an empty one is none', () => {

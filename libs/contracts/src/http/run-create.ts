@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CheckpointId, ThreadId } from '../ids.js';
 import { MultitaskStrategy, RunContextValues, StreamMode } from '../runs.js';
-import { FreeJson } from './route.js';
+import { ClientMetadata, FreeJson, OpenContext, Unsupported } from './route.js';
 import { RunInput } from './client-state.js';
 
 const MAX_ASSISTANT_CHARS = 200;
@@ -23,30 +23,38 @@ const isClientKey = ([key, value]: readonly [string, unknown]): boolean =>
 /** Context keys the agent knows; what else a client sends is kept if it is a plain value. */
 const ContextJson = FreeJson.transform((value) => Object.fromEntries(Object.entries(value).filter(isClientKey)));
 
-const RunConfig = z.object({
-  /** Clamped, never refused: pages send 1000, and a bad value is no reason to lose a message. */
-  recursion_limit: z.unknown().optional(),
-  configurable: FreeJson.nullish(),
-  metadata: FreeJson.nullish(),
-});
+const RunConfig = z
+  .object({
+    /** Clamped, never refused: pages send 1000, and a bad value is no reason to lose a message. */
+    recursion_limit: z.unknown().optional(),
+    configurable: OpenContext.nullish(),
+    metadata: ClientMetadata.nullish(),
+  })
+  .catchall(Unsupported);
 
 const Breakpoints = z.union([z.literal('*'), z.array(z.string()).max(100)]);
 
 const streamModes = z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(StreamMode).max(20));
 
 /** Where a run starts: LangGraph's checkpoint object; without an id it means the head. */
-export const CheckpointRef = z.object({ checkpoint_id: CheckpointId.nullish() });
+export const CheckpointRef = z.object({
+  checkpoint_id: CheckpointId.nullish(),
+  follows_head: z.boolean().nullish().describe('As a history of one entry said: not this checkpoint, but the newest'),
+});
 
 const noCommand = (value: unknown): boolean =>
   typeof value !== 'object' ||
   value === null ||
   Object.values(value).every((part) => part === null || part === undefined);
 
-/**
- * Body of every route that starts a run. Keys that are not here are ignored: newer clients add some with every
- * release.
- */
-export const RunCreate = z.object({
+/** What the routes that prepare a regeneration answer beside the body of the run to start; clients may send all of it. */
+const ofPreparation = {
+  target_run_id: z.string().nullish(),
+  replacement_human_message_id: z.string().nullish(),
+  source_message_ids: z.array(z.string()).nullish(),
+};
+
+const runFields = z.object({
   assistant_id: z.string().min(1).max(MAX_ASSISTANT_CHARS).describe('Graph name or assistant id'),
   input: RunInput.nullish().describe('null goes on from the head without new input'),
   command: z
@@ -65,12 +73,29 @@ export const RunCreate = z.object({
   checkpoint: CheckpointRef.nullish(),
   checkpoint_id: CheckpointId.nullish(),
   config: RunConfig.nullish(),
-  context: FreeJson.nullish().describe('Settings of the run: model_name, thinking_enabled, is_plan_mode, …'),
-  metadata: FreeJson.nullish(),
+  context: OpenContext.nullish().describe('Settings of the run: model_name, thinking_enabled, is_plan_mode, …'),
+  metadata: ClientMetadata.nullish(),
   interrupt_before: Breakpoints.nullish(),
   interrupt_after: Breakpoints.nullish(),
+  stream_resumable: z.boolean().nullish().describe('Every stream can be resumed'),
+  durability: z.enum(['sync', 'async', 'exit']).nullish().describe('Every step is stored before the next begins'),
+  checkpoint_during: z.boolean().nullish().describe('As durability'),
+  ...ofPreparation,
 });
-export type RunCreate = z.output<typeof RunCreate>;
+
+/** Body of every route that starts a run. What is not a field of it, a webhook for instance, is refused by its name. */
+export const RunCreate = runFields.catchall(Unsupported);
+export type RunCreate = z.output<typeof runFields>;
+
+/**
+ * The checkpoint that a run starts from; undefined: the newest. Pages that fetch one entry of history cannot show
+ * branches: what their hook sends along is the head as the page last saw it, and no wish to go back to it.
+ */
+export const startCheckpointOf = ({
+  checkpoint_id: id,
+  checkpoint,
+}: Pick<RunCreate, 'checkpoint_id' | 'checkpoint'>): string | undefined =>
+  id ?? (checkpoint?.follows_head === true ? undefined : (checkpoint?.checkpoint_id ?? undefined));
 
 /** The run's settings: `context` over `config.configurable`, without the keys that are the server's. */
 export const RunContextInput = ContextJson.transform(

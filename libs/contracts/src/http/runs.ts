@@ -46,7 +46,8 @@ const list = route({
   group: 'Runs',
   method: 'GET',
   path: '/threads/:thread_id/runs',
-  summary: 'Runs of a thread, newest first.',
+  summary:
+    'Runs of a thread, newest first. A page ends early when it gets large; X-Pagination-Next is the offset of the next, when there may be one.',
   params: ThreadPath,
   query: z.object({
     limit: queryInt(10, 1, 1_000),

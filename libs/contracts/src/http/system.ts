@@ -37,8 +37,12 @@ const ready = route({
   method: 'GET',
   path: '/ready',
   root: true,
-  summary: 'Whether a turn would run: 200, or 503 with what is missing.',
-  reply: z.object({ status: z.enum(['ready', 'not ready']), missing: z.record(z.string(), z.string()) }),
+  summary: 'Whether a turn would run: 200, or 503 with what is missing; `degraded` names what is a risk all the same.',
+  reply: z.object({
+    status: z.enum(['ready', 'not ready']),
+    missing: z.record(z.string(), z.string()),
+    degraded: z.record(z.string(), z.string()),
+  }),
 });
 
 const metrics = route({

@@ -3,7 +3,7 @@ import { CheckpointId, ThreadId } from '../ids.js';
 import { ThreadStatus } from '../thread-state.js';
 import { StateValues } from './client-state.js';
 import { StateReply, StateUpdateReply, THREAD_FIELDS, ThreadReply, TokenUsageReply } from './replies.js';
-import { FreeJson, QueryFlag, route } from './route.js';
+import { ClientMetadata, FreeJson, QueryFlag, route, Unsupported } from './route.js';
 import { CheckpointRef } from './run-create.js';
 
 export const ThreadPath = z.object({ thread_id: ThreadId });
@@ -26,11 +26,13 @@ const create = route({
   summary: 'Create a thread, with the id of your choice or a fresh one; a known id answers the old thread.',
   body: z.preprocess(
     (value) => value ?? {},
-    z.object({
-      thread_id: ThreadId.nullish(),
-      metadata: FreeJson.nullish(),
-      if_exists: z.enum(['raise', 'do_nothing']).nullish(),
-    }),
+    z
+      .object({
+        thread_id: ThreadId.nullish(),
+        metadata: ClientMetadata.nullish(),
+        if_exists: z.enum(['raise', 'do_nothing']).nullish(),
+      })
+      .catchall(Unsupported),
   ),
   reply: ThreadReply,
   refusals: [409],
@@ -41,18 +43,21 @@ const search = route({
   group: 'Threads',
   method: 'POST',
   path: '/threads/search',
-  summary: 'List threads; the header X-Pagination-Total counts all that match.',
+  summary:
+    'List threads; the header X-Pagination-Total counts all that match. A page ends early when it gets large; X-Pagination-Next is the offset of the next.',
   body: z.preprocess(
     (value) => value ?? {},
-    z.object({
-      ...filters,
-      ids: z.array(ThreadId).max(MAX_LIST).nullish(),
-      limit: limit(MAX_LIST),
-      offset,
-      sort_by: z.enum(['thread_id', 'status', 'created_at', 'updated_at']).nullish(),
-      sort_order: z.enum(['asc', 'desc']).nullish(),
-      select: z.array(THREAD_FIELDS).nullish(),
-    }),
+    z
+      .object({
+        ...filters,
+        ids: z.array(ThreadId).max(MAX_LIST).nullish(),
+        limit: limit(MAX_LIST),
+        offset,
+        sort_by: z.enum(['thread_id', 'status', 'created_at', 'updated_at']).nullish(),
+        sort_order: z.enum(['asc', 'desc']).nullish(),
+        select: z.array(THREAD_FIELDS).nullish(),
+      })
+      .catchall(Unsupported),
   ),
   reply: z.array(ThreadReply.partial()),
 });
@@ -63,7 +68,7 @@ const count = route({
   method: 'POST',
   path: '/threads/count',
   summary: 'How many threads match.',
-  body: z.preprocess((value) => value ?? {}, z.object(filters)),
+  body: z.preprocess((value) => value ?? {}, z.object(filters).catchall(Unsupported)),
   reply: z.number().int(),
 });
 
@@ -85,7 +90,7 @@ const patch = route({
   path: '/threads/:thread_id',
   summary: 'Merge metadata, key by key.',
   params: ThreadPath,
-  body: z.object({ metadata: FreeJson.nullish() }),
+  body: z.object({ metadata: ClientMetadata.nullish() }).catchall(Unsupported),
   reply: ThreadReply,
   refusals: [404],
 });
@@ -167,12 +172,14 @@ const updateState = route({
   path: '/threads/:thread_id/state',
   summary: 'Write a checkpoint: title, todos, artifacts and messages of type human or system.',
   params: ThreadPath,
-  body: z.object({
-    values: StateValues,
-    as_node: z.string().max(200).nullish(),
-    checkpoint_id: CheckpointId.nullish(),
-    checkpoint: CheckpointRef.nullish(),
-  }),
+  body: z
+    .object({
+      values: StateValues,
+      as_node: z.string().max(200).nullish(),
+      checkpoint_id: CheckpointId.nullish(),
+      checkpoint: CheckpointRef.nullish(),
+    })
+    .catchall(Unsupported),
   reply: StateUpdateReply,
   refusals: [404, 409],
 });
@@ -191,20 +198,23 @@ const history = route({
   group: 'State',
   method: 'POST',
   path: '/threads/:thread_id/history',
-  summary: 'States, newest first.',
+  summary:
+    'States, newest first. A page ends early when it gets large; X-Pagination-Next is the `before` of the next, when there may be one.',
   params: ThreadPath,
   body: z.preprocess(
     (value) => value ?? {},
-    z.object({
-      limit: z
-        .number()
-        .int()
-        .min(1)
-        .transform((value) => Math.min(value, MAX_LIST))
-        .default(10),
-      before: Before.nullish(),
-      metadata: FreeJson.nullish(),
-    }),
+    z
+      .object({
+        limit: z
+          .number()
+          .int()
+          .min(1)
+          .transform((value) => Math.min(value, MAX_LIST))
+          .default(10),
+        before: Before.nullish(),
+        metadata: FreeJson.nullish(),
+      })
+      .catchall(Unsupported),
   ),
   reply: z.array(StateReply),
   refusals: [404],

@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { integer } from './setting-kinds.js';
+
+export const QuotasFile = z
+  .object({
+    max_queued_runs_per_thread: integer(100, 1, 10_000).describe('Runs waiting on one thread'),
+    max_runs_per_user: integer(1_000, 1, 100_000).describe('Runs of one user that wait or run'),
+    max_run_bytes_per_user: integer(1_073_741_824, 0, 1_099_511_627_776).describe(
+      "Bytes of the inputs and metadata of one user's runs, as long as these are kept; 0: no limit",
+    ),
+    max_store_share: z
+      .number()
+      .min(0.1)
+      .max(1)
+      .default(0.8)
+      .describe("Part of Redis' maxmemory above which new runs are refused while those under way can end"),
+    max_streams_per_user: integer(1_000, 1, 100_000).describe('Open event streams of one user at one gateway'),
+    max_threads_per_user: integer(10_000, 1, 1_000_000).describe('Threads of one user, those of stateless runs aside'),
+    max_state_bytes: integer(33_554_432, 1_048_576, 268_435_456).describe(
+      "Size of a thread's state as JSON from which clients may add no more to it: no state update, no further run",
+    ),
+    requests_per_second: integer(100, 1, 1_000_000).describe(
+      'Requests of one user at one gateway; 16 KiB of a JSON body and 64 KiB of an answer count as one more each',
+    ),
+    request_burst: integer(1_000, 1, 1_000_000).describe('Requests of one user that may come at once'),
+  })
+  .describe('Limits per user; over them a request gets 429 with Retry-After');
