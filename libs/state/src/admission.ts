@@ -12,11 +12,14 @@ import {
 } from '@caribou/contracts';
 import type { AdmitRequest, AdmitResult, CancelResult, EndedRun, ThreadKey, ThreadStore } from '@caribou/core';
 import type { RedisConnection } from './connection.js';
-import { runOf } from './run-codec.js';
+import { runOf, summaryOf } from './run-codec.js';
+import { readRun } from './run-records.js';
 import { loadScript } from './scripts.js';
 import type { StoreSettings } from './store-settings.js';
 import { parseStored } from './stored-json.js';
 import { callThread } from './thread-call.js';
+import { stateTooLarge } from './state-updates.js';
+import { tooManyThreads } from './thread-records.js';
 
 const scripts = { admit: loadScript('admit'), cancel: loadScript('cancel') };
 
@@ -56,6 +59,23 @@ function refusal(outcome: string, request: AdmitRequest, settings: StoreSettings
         details: { ...details, retryAfterMs: RETRY_AFTER_MS },
       });
     default:
+      return overStorage(outcome, settings);
+  }
+}
+
+/** Why nothing more may be stored for the user. */
+function overStorage(outcome: string, settings: StoreSettings): Error {
+  switch (outcome) {
+    case 'many':
+      return tooManyThreads(settings);
+    case 'large':
+      return stateTooLarge(settings);
+    case 'stored':
+      return new RateLimitedError(
+        `runs of this user hold as many bytes as they may (${settings.maxStoredBytes}): delete threads or runs`,
+        { details: { limit: settings.maxStoredBytes } },
+      );
+    default:
       return new BugError(`unknown reply of admit: ${outcome}`);
   }
 }
@@ -81,7 +101,11 @@ export function admissions(
   settings: StoreSettings,
 ): Pick<ThreadStore, 'admit' | 'findIdempotent' | 'requestCancel'> {
   const idempotencyKey = (userId: string, key: string): string => redis.keys.idempotency(userId, keyDigest(key));
-  const logParams = { events_ttl_ms: settings.eventsTtlMs, max_log_bytes: settings.maxLogBytes };
+  const logParams = {
+    events_ttl_ms: settings.eventsTtlMs,
+    idempotency_ttl_ms: settings.idempotencyTtlMs,
+    max_log_bytes: settings.maxLogBytes,
+  };
 
   async function admit(request: AdmitRequest): Promise<AdmitResult> {
     const { idempotency } = request;
@@ -99,19 +123,27 @@ export function admissions(
         regenerates: regeneratedRun(request),
         traceparent: request.traceparent ?? '',
         body_hash: idempotency?.bodyHash ?? '',
-        idempotency_ttl_ms: settings.idempotencyTtlMs,
         max_queued: settings.maxQueuedRuns,
         max_in_flight: settings.maxInFlightRuns,
         max_pending: settings.maxPending,
+        max_threads: settings.maxThreads,
+        max_state_bytes: settings.maxStateBytes,
+        max_stored: settings.maxStoredBytes,
         kept_checkpoints: settings.keptCheckpoints,
       },
       texts: [JSON.stringify(request.metadata), JSON.stringify(request.kwargs), JSON.stringify(request.threadMetadata)],
       moreKeys: idempotency === undefined ? [] : [idempotencyKey(request.userId, idempotency.key)],
     });
-    const [outcome, run, cancelled, ended] = reply;
-    if (outcome === 'repeated') return { run: runOf(run), repeated: true, cancelled: [], ended: [] };
+    const [outcome, run] = reply;
+    if (outcome === 'repeated') return { run: runOf(run, reply[2]), repeated: true, cancelled: [], ended: [] };
     if (outcome !== 'ok') throw refusal(outcome, request, settings);
-    return { run: runOf(run), repeated: false, cancelled: cancelled as string[], ended: endedOf(ended) };
+    const [cancelled, ended] = reply.slice(2);
+    return {
+      run: { ...summaryOf(run), kwargs: request.kwargs },
+      repeated: false,
+      cancelled: cancelled as string[],
+      ended: endedOf(ended),
+    };
   }
 
   async function findIdempotent(userId: string, key: string, bodyHash: string): Promise<RunRecord | null> {
@@ -119,15 +151,13 @@ export function admissions(
     if (known === null) return null;
     const first = parseStored<{ readonly body_hash: string; readonly run: string }>(known);
     if (first.body_hash !== bodyHash) throw otherBody();
-    const hash = await redis.use((client) => client.hgetall(redis.keys.runPrefix(userId) + first.run));
-    const flat = Object.entries(hash).flat();
-    return flat.length === 0 ? null : runOf(flat);
+    return readRun(redis, userId, first.run);
   }
 
   async function requestCancel(thread: ThreadKey, runId: string, action: CancelAction): Promise<CancelResult> {
     const reply = await callThread(redis, thread, scripts.cancel, { params: { ...logParams, run: runId, action } });
     if (reply[0] === 'no_run') throw new NotFoundError(`Run ${runId} does not exist`, { details: { runId } });
-    return { run: runOf(reply[1]), broadcast: reply[2] === 1, ended: endedOf(reply[3]) };
+    return { run: summaryOf(reply[1]), broadcast: reply[2] === 1, ended: endedOf(reply[3]) };
   }
 
   return { admit, findIdempotent, requestCancel };

@@ -1,4 +1,4 @@
-import { type CustomAgent, MAX_AGENTS, MAX_SOUL_CHARS, newId } from '@caribou/contracts';
+import { type CustomAgent, MAX_AGENTS, MAX_SOUL_CHARS, newId, NO_MODEL_SETTINGS } from '@caribou/contracts';
 import type { AgentStore, AgentWrite } from '@caribou/core';
 import { openStores, startRedis, type StoreFixture, type TestServer } from '@caribou/testing';
 import { redisAgents } from './agents.js';
@@ -20,7 +20,14 @@ afterEach(() => store.close());
 afterAll(() => server.stop());
 
 const poet = (changes: Partial<CustomAgent> = {}): CustomAgent => ({
-  ...{ name: 'poet', description: 'Says "it" in rhyme: ü', model: 'm1', tool_groups: [], skills: null },
+  ...{
+    name: 'poet',
+    description: 'Says "it" in rhyme: ü',
+    model: 'm1',
+    tool_groups: [],
+    skills: null,
+    ...NO_MODEL_SETTINGS,
+  },
   soul: 'You rhyme.\n</soul>\u2028',
   ...changes,
 });

@@ -1,4 +1,5 @@
 import { AppError, UnavailableError } from '@caribou/contracts';
+import type { Logger } from '@caribou/core';
 import type { RedisConnection } from './connection.js';
 
 export interface RedisFinding {
@@ -8,32 +9,55 @@ export interface RedisFinding {
 }
 
 /**
- * What is wrong with a Redis server as a store of record; empty when nothing is.
+ * What is wrong with a Redis server as a store of record; empty when nothing is. Read from INFO, which a user without
+ * administrator's rights may be given.
  *
  * @throws {UnavailableError} when Redis does not answer in time
  */
 export async function checkRedis(redis: RedisConnection): Promise<readonly RedisFinding[]> {
   try {
-    const [policy, appendOnly] = await redis.use(async (client) => [
-      await settingOf(client.config('GET', 'maxmemory-policy')),
-      await settingOf(client.config('GET', 'appendonly')),
+    const [memory, persistence] = await redis.use(async (client) => [
+      await client.info('memory'),
+      await client.info('persistence'),
     ]);
-    return [...policyFindings(policy), ...appendOnlyFindings(appendOnly)];
+    return [
+      ...policyFindings(fieldOf(memory, 'maxmemory_policy')),
+      ...appendOnlyFindings(fieldOf(persistence, 'aof_enabled')),
+    ];
   } catch (error) {
     if (error instanceof UnavailableError || !(error instanceof AppError)) throw error;
     return [
       {
         level: 'warning',
-        message: 'Redis forbids CONFIG GET: make sure that maxmemory-policy is noeviction and appendonly is yes',
+        message: 'Redis forbids INFO: make sure that maxmemory-policy is noeviction and appendonly is yes',
       },
     ];
   }
 }
 
-async function settingOf(reply: Promise<unknown>): Promise<string> {
-  const pair = await reply;
-  return Array.isArray(pair) ? String(pair[1]) : '';
+/**
+ * Checks at the start of a service that Redis can be trusted with state, and logs what could be better. A Redis that is
+ * away is no reason not to start: the service connects later, and `/ready` says so until then.
+ *
+ * @throws {UnavailableError} when Redis answers but must not be used, with what to change
+ */
+export async function requireDurableRedis(redis: RedisConnection, logger: Logger): Promise<void> {
+  const findings = await checkRedis(redis).catch((error: unknown): readonly RedisFinding[] => {
+    if (!(error instanceof UnavailableError)) throw error;
+    return [{ level: 'warning', message: error.message }];
+  });
+  for (const { level, message } of findings) {
+    if (level === 'error') throw new UnavailableError(message, { details: { dependency: 'redis' } });
+    logger.warn({ event: 'redis.settings', reason: message }, message);
+  }
 }
+
+/** A field of an INFO reply, whose lines are `name:value`. */
+const fieldOf = (info: string, name: string): string | undefined =>
+  info
+    .split(/\r?\n/)
+    .find((line) => line.startsWith(`${name}:`))
+    ?.slice(name.length + 1);
 
 const policyFindings = (policy: string | undefined): RedisFinding[] =>
   policy === 'noeviction'
@@ -45,8 +69,8 @@ const policyFindings = (policy: string | undefined): RedisFinding[] =>
         },
       ];
 
-const appendOnlyFindings = (appendOnly: string | undefined): RedisFinding[] =>
-  appendOnly === 'yes'
+const appendOnlyFindings = (enabled: string | undefined): RedisFinding[] =>
+  enabled === '1'
     ? []
     : [
         {

@@ -3,7 +3,7 @@ import type { HistoryQuery, ThreadKey, ThreadStore } from '@caribou/core';
 import type { RedisConnection } from './connection.js';
 import { containsAll } from './containment.js';
 import { loadScript } from './scripts.js';
-import { loadedOf, type LoadedCheckpoints, type StoredCheckpoint, viewOf } from './stored-checkpoint.js';
+import { loadedInSlices, type LoadedCheckpoints, type StoredCheckpoint, viewOf } from './stored-checkpoint.js';
 import { parseStored } from './stored-json.js';
 import { callThread } from './thread-call.js';
 
@@ -11,6 +11,8 @@ const script = loadScript('read-checkpoints');
 
 /** Checkpoint records looked at in one round trip while filtering a history. */
 const PAGE = 100;
+/** Size of the states of one page of a history, as JSON; a page has one state at least. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 /** Most checkpoints looked through for one history. */
 const MAX_SCANNED = 10_000;
 
@@ -19,6 +21,8 @@ interface ReadOptions {
   readonly ids?: readonly string[];
   /** Also of a temporary thread that has ended. */
   readonly ended?: boolean;
+  /** Size of the states after which the rest of the ids is left out; the first is always read. */
+  readonly maxBytes?: number;
 }
 
 /** @throws {NotFoundError} for an unknown thread */
@@ -27,11 +31,12 @@ export async function readCheckpoints(
   thread: ThreadKey,
   options: ReadOptions,
 ): Promise<LoadedCheckpoints> {
-  const reply = await callThread(redis, thread, script, { params: { ...options } });
+  const { maxBytes, ...params } = options;
+  const reply = await callThread(redis, thread, script, { params: { ...params, max_bytes: maxBytes } });
   if (reply[0] === 'no_thread') {
     throw new NotFoundError(`Thread ${thread.threadId} does not exist`, { details: { threadId: thread.threadId } });
   }
-  return loadedOf(reply[1]);
+  return loadedInSlices(reply[1]);
 }
 
 /** @throws {NotFoundError} for an unknown checkpoint */
@@ -82,7 +87,7 @@ export function checkpointReads(redis: RedisConnection): Pick<ThreadStore, 'head
 
   async function history(thread: ThreadKey, query: HistoryQuery): Promise<readonly CheckpointView[]> {
     const ids = await matching(thread, query);
-    const loaded = await readCheckpoints(redis, thread, { ids });
+    const loaded = await readCheckpoints(redis, thread, { ids, maxBytes: MAX_PAGE_BYTES });
     return loaded.checkpoints.flatMap((found) => (found === null ? [] : [viewOf(loaded, found)]));
   }
 

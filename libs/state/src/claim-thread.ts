@@ -1,14 +1,16 @@
-import { BEFORE_FIRST_CHECKPOINT } from '@caribou/contracts';
-import type { ClaimResult, ThreadHead, ThreadKey } from '@caribou/core';
+import { BEFORE_FIRST_CHECKPOINT, BugError } from '@caribou/contracts';
+import type { ClaimResult, RawRecord, ThreadHead, ThreadKey } from '@caribou/core';
 import { known, readCheckpoints } from './checkpoint-reads.js';
 import type { RedisConnection } from './connection.js';
-import { runOf } from './run-codec.js';
+import { hashOf, runOf } from './run-codec.js';
 import { loadScript } from './scripts.js';
 import { headOf, loadedOf } from './stored-checkpoint.js';
 import type { StoreSettings } from './store-settings.js';
 import { callThread } from './thread-call.js';
 
 const script = loadScript('claim');
+
+const MAX_RAW_CHARS = 4_000;
 
 /** Takes the thread's run for an owner and loads its head, in one round trip. */
 export async function claimThread(
@@ -20,17 +22,30 @@ export async function claimThread(
   const params = { owner: ownerId, lease_ms: settings.leaseMs, before_first: BEFORE_FIRST_CHECKPOINT };
   const reply = await callThread(redis, thread, script, { params });
   if (reply[0] !== 'run') return { kind: reply[0] === 'busy' ? 'busy' : 'idle' };
-  const [, epoch, flat, head, tries, ranMs] = reply;
-  const run = runOf(flat);
-  const loaded = loadedOf(head);
-  return {
-    kind: 'run',
-    lease: { userId: thread.userId, threadId: thread.threadId, runId: run.run_id, ownerId, epoch: Number(epoch) },
-    run,
-    head: headOf(loaded, loaded.checkpoints[0] ?? null),
-    exhausted: Number(tries) > settings.maxAttempts,
-    ranMs: Number(ranMs),
-  };
+  const [, epoch, flat, head, tries, ranMs, kwargs] = reply;
+  const runId = hashOf(flat).get('run_id') ?? '';
+  const lease = { userId: thread.userId, threadId: thread.threadId, runId, ownerId, epoch: Number(epoch) };
+  try {
+    const loaded = loadedOf(head);
+    return {
+      kind: 'run',
+      lease,
+      run: runOf(flat, kwargs),
+      head: headOf(loaded, loaded.checkpoints[0] ?? null),
+      exhausted: Number(tries) > settings.maxAttempts,
+      ranMs: Number(ranMs),
+    };
+  } catch (error) {
+    // The lease is taken: whatever cannot be decoded would keep the thread from every later run.
+    const reason =
+      error instanceof Error ? error : new BugError('the record of a run cannot be read', { cause: error });
+    return { kind: 'unreadable', lease, reason, record: rawRecord(flat, kwargs) };
+  }
+}
+
+function rawRecord(flat: unknown, kwargs: unknown): RawRecord {
+  const fields = [...hashOf(flat), ['kwargs', typeof kwargs === 'string' ? kwargs : ''] as const];
+  return Object.fromEntries(fields.map(([field, text]) => [field, text.slice(0, MAX_RAW_CHARS)]));
 }
 
 /** A checkpoint as a writer builds on it; `BEFORE_FIRST_CHECKPOINT` is the empty state. @throws {NotFoundError} when it is gone. */

@@ -1,6 +1,7 @@
-import { BugError, UnavailableError } from '@caribou/contracts';
-import { startRedis, type TestServer, waitFor } from '@caribou/testing';
-import { checkRedis } from './check-redis.js';
+import { BugError, type RedisSecurity, UnavailableError } from '@caribou/contracts';
+import { silentLogger } from '@caribou/core';
+import { freePort, makeCertificates, startRedis, type TestServer, waitFor } from '@caribou/testing';
+import { checkRedis, requireDurableRedis } from './check-redis.js';
 import { createRedis } from './connection.js';
 import { loadScript } from './scripts.js';
 
@@ -71,10 +72,64 @@ describe(createRedis, () => {
     await redis.use((client) => client.config('SET', 'maxmemory', '1'));
 
     await expect(redis.use((client) => client.set('a', 'b'))).rejects.toThrow(UnavailableError);
+    await expect(redis.ping()).rejects.toThrow(/OOM/);
     await expect(redis.use((client) => client.call('nonsense'))).rejects.toThrow(BugError);
 
     await redis.use((client) => client.config('SET', 'maxmemory', '0'));
     await redis.close();
+  });
+});
+
+describe('createRedis over TLS', () => {
+  test('checks the server by the authority and shows the client certificate', async () => {
+    const certificates = await makeCertificates();
+    const { ca, caFile, client, server: own } = certificates;
+    const port = await freePort();
+    const files = ['--tls-cert-file', own.certFile, '--tls-key-file', own.keyFile, '--tls-ca-cert-file', caFile];
+    const server = await startRedis({ args: ['--tls-port', String(port), ...files] });
+    const url = `rediss://127.0.0.1:${port}`;
+    const outcome = async (tls: RedisSecurity['tls']): Promise<string> => {
+      let refuse: (reason: string) => void = () => undefined;
+      const refused = new Promise<string>((resolve) => (refuse = resolve));
+      const warn = (fields: object): void => refuse(JSON.stringify(fields));
+      const redis = createRedis({
+        ...{ url, commandTimeoutMs: 20_000, logger: { ...silentLogger, warn } },
+        ...(tls === undefined ? {} : { tls }),
+      });
+      const reply = redis.ping().then(
+        () => 'connected',
+        (error: unknown) => String(error),
+      );
+      try {
+        return await Promise.race([reply, refused]);
+      } finally {
+        await redis.close();
+      }
+    };
+
+    expect(await outcome({ ca, cert: client.cert, key: client.key })).toBe('connected');
+    expect(await outcome({ ca })).toMatch(/redis\.error/);
+    expect(await outcome(undefined)).toMatch(/certificate/);
+
+    await server.stop();
+    await certificates.remove();
+  }, 60_000);
+});
+
+describe(requireDurableRedis, () => {
+  test('does not wait for a server that is away, and refuses one that evicts', async () => {
+    const warnings: string[] = [];
+    const logger = { ...silentLogger, warn: (_fields: object, message: string) => void warnings.push(message) };
+    const away = createRedis({ url: 'redis://127.0.0.1:1', commandTimeoutMs: 200 });
+    await requireDurableRedis(away, logger);
+    await away.close();
+    expect(warnings).toEqual([expect.stringContaining('not')]);
+
+    const server = await startRedis({ args: ['--maxmemory-policy', 'allkeys-lru'] });
+    const redis = createRedis({ url: server.url });
+    await expect(requireDurableRedis(redis, logger)).rejects.toThrow(/set noeviction/);
+    await redis.close();
+    await server.stop();
   });
 });
 
@@ -101,9 +156,9 @@ describe(checkRedis, () => {
     ]);
   });
 
-  test('a server that forbids CONFIG is warned about', async () => {
-    expect(await findings({ args: ['--rename-command', 'CONFIG', ''] })).toEqual([
-      { level: 'warning', message: expect.stringContaining('CONFIG') },
+  test('a server that forbids INFO is warned about', async () => {
+    expect(await findings({ args: ['--user', 'default', 'on', 'nopass', '~*', '&*', '+@all', '-info'] })).toEqual([
+      { level: 'warning', message: expect.stringContaining('INFO') },
     ]);
   });
 });

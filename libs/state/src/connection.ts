@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { GatheredWrites, type Logger, silentLogger } from '@caribou/core';
-import { UnavailableError } from '@caribou/contracts';
+import { type RedisSecurity, UnavailableError } from '@caribou/contracts';
 import { Redis } from 'ioredis';
 import { storeKeys, type StoreKeys } from './keys.js';
 import { asAppError } from './redis-errors.js';
 import type { Script } from './scripts.js';
 
-export interface RedisOptions {
+export interface RedisOptions extends RedisSecurity {
   readonly url: string;
   /** Begins every key; default `caribou:`. */
   readonly keyPrefix?: string;
@@ -17,12 +17,21 @@ export interface RedisOptions {
   readonly logger?: Logger;
 }
 
+/** `noEffect`: the command certainly changed nothing. */
+const NOT_SENT = { dependency: 'redis', noEffect: true };
 const FIRST_RECONNECT_MS = 20;
 /** Under load the commands of a millisecond share a write. A lone turn makes fewer than ten. */
 const WRITES_PER_SECOND = 1_000;
 
-/** The socket, shared by all views of a connection. */
-class RedisLink {
+/** The way commands reach Redis, shared by all views of a connection. */
+export interface RedisLink {
+  /** @throws {UnavailableError} when Redis does not answer in time; a write may then have taken effect */
+  use<Reply>(command: (client: Redis) => Promise<Reply>): Promise<Reply>;
+  /** After the commands under way; later ones throw UnavailableError. */
+  close(): Promise<void>;
+}
+
+class SocketLink implements RedisLink {
   private readonly client: Redis;
   private readonly timeoutMs: number;
   private readonly writes = new GatheredWrites({ sustainedPerSecond: WRITES_PER_SECOND });
@@ -32,6 +41,7 @@ class RedisLink {
     this.timeoutMs = options.commandTimeoutMs ?? 3000;
     const maxDelayMs = options.maxReconnectDelayMs ?? 1000;
     this.client = new Redis(options.url, {
+      ...(options.tls !== undefined && options.url.startsWith('rediss:') ? { tls: options.tls } : {}),
       commandTimeout: this.timeoutMs,
       connectTimeout: this.timeoutMs,
       enableOfflineQueue: false,
@@ -69,8 +79,7 @@ class RedisLink {
 
   private async ready(): Promise<void> {
     if (this.client.status === 'ready') return;
-    if (this.closed)
-      throw new UnavailableError('the connection to Redis is closed', { details: { dependency: 'redis' } });
+    if (this.closed) throw new UnavailableError('the connection to Redis is closed', { details: NOT_SENT });
     await new Promise<void>((resolve, reject) => {
       const settle = (failure?: UnavailableError): void => {
         clearTimeout(timer);
@@ -83,7 +92,7 @@ class RedisLink {
         () =>
           settle(
             new UnavailableError(`Redis was not reachable for ${this.timeoutMs} ms`, {
-              details: { dependency: 'redis' },
+              details: NOT_SENT,
             }),
           ),
         this.timeoutMs,
@@ -97,24 +106,40 @@ class RedisLink {
  * A connection to Redis, reconnecting for ever, and the keys that are used on it. Commands wait a bounded time for it;
  * a command that was sent when the connection broke is not sent again, as nobody knows whether it took effect.
  */
+/** A probe that nobody repeats leaves nothing behind. */
+const PROBE_TTL_MS = 60_000;
+
+interface PartOptions {
+  readonly hasFiles?: boolean;
+  readonly probeKey?: string;
+}
+
 export class RedisConnection {
   readonly keys: StoreKeys;
+  /** The same for all parts, so that a part stays empty when nothing is stored in it. */
+  private readonly probeKey: string;
 
   constructor(
     private readonly link: RedisLink,
     private readonly keyPrefix: string,
+    options: PartOptions = {},
   ) {
-    this.keys = storeKeys(keyPrefix);
+    this.keys = storeKeys(keyPrefix, options);
+    this.probeKey = options.probeKey ?? this.keys.probe;
   }
 
-  /** The same connection with keys of their own: what is written there is seen by nobody who looks here. */
+  /** The same connection with keys of their own: what is written there is seen by nobody who looks here. Its threads have no files. */
   part(name: string): RedisConnection {
-    return new RedisConnection(this.link, `${this.keyPrefix}${name}:`);
+    return new RedisConnection(this.link, `${this.keyPrefix}${name}:`, { hasFiles: false, probeKey: this.probeKey });
   }
 
-  /** @throws {UnavailableError} when Redis does not answer in time. */
+  /**
+   * Checks that Redis takes writes, by one: a Redis that is full, read-only or unable to save answers reads all the same.
+   *
+   * @throws {UnavailableError} when it does not answer in time or refuses
+   */
   async ping(): Promise<void> {
-    await this.use((client) => client.ping());
+    await this.use((client) => client.set(this.probeKey, '1', 'PX', PROBE_TTL_MS));
   }
 
   /**
@@ -130,10 +155,10 @@ export class RedisConnection {
   async run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     return this.use(async (client) => {
       try {
-        return await client.evalsha(script.sha1, keys.length, ...keys, ...args);
+        return await client.call(script.writes ? 'EVALSHA' : 'EVALSHA_RO', script.sha1, keys.length, ...keys, ...args);
       } catch (error) {
         if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-        return await client.eval(script.source, keys.length, ...keys, ...args);
+        return await client.call(script.writes ? 'EVAL' : 'EVAL_RO', script.source, keys.length, ...keys, ...args);
       }
     });
   }
@@ -146,4 +171,4 @@ export class RedisConnection {
 
 /** Connects in the background and reconnects for ever; the first command waits for the connection. */
 export const createRedis = (options: RedisOptions): RedisConnection =>
-  new RedisConnection(new RedisLink(options), options.keyPrefix ?? 'caribou:');
+  new RedisConnection(new SocketLink(options), options.keyPrefix ?? 'caribou:');

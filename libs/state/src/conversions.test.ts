@@ -25,6 +25,19 @@ const pending: PendingConversion = { status: 'pending', source, attempts: 1 };
 const known = async () => (await conversions.read(file, [file.filename, 'other'])).get(file.filename);
 
 describe(redisConversions, () => {
+  test('uploads are numbered as they come, read from a number on, and forgotten with their file', async () => {
+    expect(await conversions.uploadsSince(file, 0)).toEqual({ names: [], newest: 0 });
+    await conversions.noteUploads(file, ['b:1.txt', 'a.txt']);
+    await conversions.noteUploads(file, []);
+    await conversions.noteUploads(file, ['c.txt', 'b:1.txt']);
+
+    expect(await conversions.uploadsSince(file, 0)).toEqual({ names: ['a.txt', 'c.txt', 'b:1.txt'], newest: 4 });
+    expect(await conversions.uploadsSince(file, 3)).toEqual({ names: ['b:1.txt'], newest: 4 });
+    await conversions.forget({ ...file, filename: 'b:1.txt' });
+    expect(await conversions.uploadsSince(file, 2)).toEqual({ names: ['c.txt'], newest: 4 });
+    expect(await conversions.uploadsSince(file, 4)).toEqual({ names: [], newest: 4 });
+  });
+
   test('a conversion is held by who began it until it is settled, and its record comes back as it was', async () => {
     await conversions.begin(file, pending, { token: 't1', leaseMs: 60_000 });
     expect(await known()).toEqual(pending);

@@ -7,9 +7,11 @@ const scripts = {
   claim: loadScript('claim-conversion'),
   keep: loadScript('keep-conversion'),
   forget: loadScript('forget-conversion'),
+  note: loadScript('note-uploads'),
+  since: loadScript('uploads-since'),
 };
 
-/** What is known of the conversion of uploads: a hash per thread, gone with the thread. */
+/** What is known of uploads and their conversion: a hash per thread, gone with the thread. */
 export function redisConversions(redis: RedisConnection): ConversionStore {
   const keyOf = (thread: ThreadKey): string => redis.keys.conversions(thread);
   const keep = async (thread: ThreadKey, args: readonly (string | number)[]): Promise<boolean> =>
@@ -38,6 +40,17 @@ export function redisConversions(redis: RedisConnection): ConversionStore {
     forget: async (file) => {
       const text = await redis.run(scripts.forget, [keyOf(file)], [file.filename]);
       return typeof text === 'string' ? parseStored<ConversionRecord>(text) : null;
+    },
+    noteUploads: async (thread, filenames) => {
+      if (filenames.length > 0) await redis.run(scripts.note, [keyOf(thread)], filenames);
+    },
+    uploadsSince: async (thread, number) => {
+      const reply = await redis.run(scripts.since, [keyOf(thread)], [number]);
+      const [newest, ...flat] = reply as [number, ...(string | number)[]];
+      const files = flat.flatMap((name, at) =>
+        at % 2 === 0 ? [{ name: String(name), number: Number(flat[at + 1]) }] : [],
+      );
+      return { newest, names: files.sort((one, other) => one.number - other.number).map(({ name }) => name) };
     },
   };
 }

@@ -1,7 +1,8 @@
-import type { RunEvent, RunStatus } from '@caribou/contracts';
-import type { FinishRequest, FinishResult, RunLease } from '@caribou/core';
+import type { RunEvent, RunKwargs, RunStatus } from '@caribou/contracts';
+import type { DeadLetter, FinishRequest, FinishResult, RunLease } from '@caribou/core';
 import { checkpointCall, checkpointEvent, draftOf, progressParams, texts } from './commit-call.js';
 import type { RedisConnection } from './connection.js';
+import { MAX_DEAD_LETTERS, storedLetter } from './dead-letter-list.js';
 import { memoryMember } from './keys.js';
 import { numbered } from './run-codec.js';
 import { loadScript } from './scripts.js';
@@ -9,6 +10,12 @@ import type { StoreSettings } from './store-settings.js';
 import { callOwned } from './thread-call.js';
 
 const script = loadScript('finish');
+
+/** For a run whose own kwargs cannot be read. */
+const NOTHING_ASKED: RunKwargs = {
+  ...{ input: null, context: {}, recursion_limit: 1, stream_mode: ['values'], stream_subgraphs: false },
+  ...{ on_disconnect: 'continue', temporary: false },
+};
 
 const end = (status: RunStatus): RunEvent => ({ kind: 'end', status });
 
@@ -34,6 +41,13 @@ function memoryDue(redis: RedisConnection, lease: RunLease, { agent }: { readonl
   return { due, user_due: userDue, jobs, member: memoryMember(lease, agent), agent };
 }
 
+/** Where the letter goes, and as what. */
+const deadLetters = (redis: RedisConnection, letter: DeadLetter) => ({
+  key: redis.keys.deadLetters,
+  letter: storedLetter(letter),
+  max: MAX_DEAD_LETTERS,
+});
+
 /**
  * Ends the run that the lease is for. A run whose cancel flag says rollback is rolled back whatever the request says,
  * and then only its `end` is appended.
@@ -55,13 +69,19 @@ export async function finishRun(
       rollback: request.rollback ?? false,
       more_events: request.events.length,
       events_ttl_ms: settings.eventsTtlMs,
+      idempotency_ttl_ms: settings.idempotencyTtlMs,
       max_log_bytes: settings.maxLogBytes,
+      journal_ttl_ms: settings.journalTtlMs,
+      executions: redis.keys.executionPrefix(lease),
       kept_checkpoints: settings.keptCheckpoints,
       ...(request.remember === undefined ? {} : { remember: memoryDue(redis, lease, request.remember) }),
+      ...(request.deadLetter === undefined ? {} : { dead_letters: deadLetters(redis, request.deadLetter) }),
+      ...(request.unreadable === true ? { replaced: { kwargs: JSON.stringify(NOTHING_ASKED) } } : {}),
       ...last.params,
     },
     texts: [...last.texts, ...texts(request.events)],
   });
+  if (reply[0] === 'repeated') return { appended: [], more: reply[1] === 1 };
   const [, rolledBack, first, checkpointId, createdAt, more] = reply;
   const events =
     rolledBack === 1

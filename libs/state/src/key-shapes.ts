@@ -33,6 +33,10 @@ export interface ThreadKeys {
   readonly usage: string;
   /** Hash: the messages that people see, by number. */
   readonly feed: string;
+  /** String: `<owner id>:<epoch>` of the last claim until it is given back; unlike the lease it has no deadline. */
+  readonly owner: string;
+  /** String: bytes of the inputs and metadata of the user's runs. */
+  readonly stored: string;
 }
 
 /** The keys of one model in the order in which every script on it takes them. */

@@ -9,8 +9,13 @@ export interface StoreKeys {
   runPrefix(userId: string): string;
   eventsPrefix(userId: string): string;
   runEvents(userId: string, runId: string): string;
+  /** String: what a run was asked to do, as JSON. */
+  runKwargs(userId: string, runId: string): string;
   executionPrefix(thread: ThreadKey): string;
-  /** Hash: the conversions of a thread's uploads, `r:<file>` the record and `l:<file>` who is at it. */
+  /**
+   * Hash: the uploads of a thread: `r:<file>` the record of a conversion, `l:<file>` its lease, `n:<file>` the number of an
+   * upload, `n` the newest number.
+   */
   conversions(thread: ThreadKey): string;
   /** Hash: what the user changed of skills, and those he installed. */
   skills(userId: string): string;
@@ -20,12 +25,27 @@ export interface StoreKeys {
   model(endpoint: ModelEndpoint): ModelKeys;
   threads(userId: string): string;
   idempotency(userId: string, key: string): string;
+  /** String: the id of the data volume that the files of threads lie on. */
+  readonly volume: string;
+  /** String with a deadline that services write to see whether Redis takes writes. */
+  readonly probe: string;
   /** The stream of audit lines. */
   readonly audit: string;
   readonly managerPrefix: string;
   manager(managerId: string): string;
+  readonly managerSeenPrefix: string;
+  /** String with a deadline: how often the manager has renewed its lease; absent once it gave the lease up. */
   managerSeen(managerId: string): string;
   readonly pending: string;
+  /**
+   * Hash: deleted threads (`<user>/<thread>`) and users whose files are not moved aside yet, with a token of the deletion.
+   * Absent in parts of the store whose threads have no files.
+   */
+  readonly erasing: string | undefined;
+  /** Sorted set: names of what was moved aside, by when it is due to be removed. */
+  readonly erased: string;
+  /** List: dead letters that are not on the bus yet, oldest first. */
+  readonly deadLetters: string;
   /** Sorted set of all users: threads that may be worked on now, by the end of that right. */
   readonly slots: string;
   /** Hash: thread → token of who has its slot. */
@@ -84,7 +104,7 @@ function memoryKeys(prefix: string, { userId, agent }: MemoryScope): MemoryKeys 
   };
 }
 
-export function storeKeys(prefix: string): StoreKeys {
+export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFiles?: boolean } = {}): StoreKeys {
   const pending = `${prefix}pending`;
   const user = (userId: string): string => `${prefix}user:${strict(userId)}`;
   const memoryUser = (userId: string) => ({
@@ -94,6 +114,9 @@ export function storeKeys(prefix: string): StoreKeys {
   });
   return {
     pending,
+    erasing: hasFiles ? `${prefix}erasing` : undefined,
+    erased: `${prefix}erased`,
+    deadLetters: `${prefix}dead-letters`,
     thread: ({ userId, threadId }) => {
       const base = `${prefix}thread:${strict(userId)}:${strict(threadId)}`;
       return {
@@ -112,11 +135,14 @@ export function storeKeys(prefix: string): StoreKeys {
         executions: `${base}:executions`,
         usage: `${base}:usage`,
         feed: `${base}:feed`,
+        owner: `${base}:owner`,
+        stored: `${user(userId)}:stored`,
       };
     },
     runPrefix: (userId) => `${prefix}run:${strict(userId)}:`,
     eventsPrefix: (userId) => `${prefix}events:${strict(userId)}:`,
     runEvents: (userId, runId) => `${prefix}events:${strict(userId)}:${strict(runId)}`,
+    runKwargs: (userId, runId) => `${prefix}run:${strict(userId)}:${strict(runId)}:kwargs`,
     executionPrefix: ({ userId, threadId }) => `${prefix}execution:${strict(userId)}:${strict(threadId)}:`,
     conversions: ({ userId, threadId }) => `${prefix}conversions:${strict(userId)}:${strict(threadId)}`,
     skills: (userId) => `${user(userId)}:skills`,
@@ -131,6 +157,8 @@ export function storeKeys(prefix: string): StoreKeys {
     slots: `${prefix}slots`,
     slotTokens: `${prefix}slots:tokens`,
     offspring: ({ userId, threadId }) => `${prefix}offspring:${strict(userId)}:${strict(threadId)}`,
+    probe: `${prefix}probe`,
+    volume: `${prefix}volume`,
     audit: `${prefix}audit`,
     memoryDue: `${prefix}memory:due`,
     memory: (scope) => memoryKeys(prefix, scope),
@@ -152,6 +180,7 @@ export function storeKeys(prefix: string): StoreKeys {
     attempts: (kind, name) => `${prefix}attempts:${hashOf(kind, name)}`,
     managerPrefix: `${prefix}manager:`,
     manager: (managerId) => `${prefix}manager:${strict(managerId)}`,
+    managerSeenPrefix: `${prefix}manager-seen:`,
     managerSeen: (managerId) => `${prefix}manager-seen:${strict(managerId)}`,
   };
 }

@@ -71,8 +71,8 @@ export function redisMemoryJobs(redis: RedisConnection, { debounceMs, leaseMs }:
       return { jobs: members.map(parseMemoryMember), nextInMs: nextInMs < 0 ? null : nextInMs, due };
     },
     take: async (job, ownerId) => {
-      const params = { owner: ownerId, lease_ms: leaseMs };
-      const reply = await call(job, scripts.take, { params, moreKeys: [redis.keys.thread(job).record] });
+      const params = { owner: ownerId, lease_ms: leaseMs, record: redis.keys.thread(job).record };
+      const reply = await call(job, scripts.take, { params });
       return reply[0] === 'taken' ? takenJob(job, ownerId, reply) : null;
     },
     renew: async (lease) => void (await held(lease, scripts.renew, { params: { lease_ms: leaseMs } })),

@@ -102,8 +102,25 @@ describe('takeover', () => {
 
     await store.runs.handOver(claimed.lease);
 
-    expect(await store.runs.listUnowned(10)).toEqual([key]);
+    expect(await store.runs.listUnowned(10)).toEqual([{ ...key, interrupted: true, rank: 0 }]);
     expect((await store.claim(key)).run.run_id).toBe(run.run_id);
+  });
+
+  test('threads that nobody runs are listed from any rank on, a damaged one too', async () => {
+    const own = openStores(server.url, {});
+    const keys = [thread(), thread(), thread()] as const;
+    for (const key of keys) await own.admit(key);
+    await own.claim(keys[1]);
+    await own.redis.use((client) => client.set(own.redis.keys.thread(keys[2]).record, 'damaged'));
+
+    const [first, third] = [
+      { ...keys[0], interrupted: false, rank: 0 },
+      { ...keys[2], interrupted: false, rank: 2 },
+    ];
+    expect(await own.runs.listUnowned(10)).toEqual([first, third]);
+    expect(await own.runs.listUnowned(1)).toEqual([first]);
+    expect(await own.runs.listUnowned(10, 1)).toEqual([third]);
+    await own.close();
   });
 
   test('a lease runs out by the clock of Redis', async () => {

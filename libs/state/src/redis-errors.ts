@@ -10,5 +10,7 @@ export function asAppError(error: unknown): AppError {
     return new BugError(`Redis refused a command: ${error.message}`, { cause: error });
   }
   const reason = error instanceof Error ? error.message : String(error);
-  return new UnavailableError(`Redis is not available: ${reason}`, { cause: error, details: { dependency: 'redis' } });
+  const noEffect = error instanceof Error && refusals.test(error.message);
+  const details = { dependency: 'redis', ...(noEffect ? { noEffect } : {}) };
+  return new UnavailableError(`Redis is not available: ${reason}`, { cause: error, details });
 }

@@ -270,6 +270,7 @@ describe('temporary threads', () => {
     expect(await Promise.allSettled(uses)).toEqual(
       uses.map(() => ({ status: 'rejected', reason: expect.any(NotFoundError) })),
     );
+    await store.filesGone(key);
     const withoutDeadline = [];
     for (const name of await store.keys()) if ((await ttlOf(store, name)) === -1) withoutDeadline.push(name);
     expect(withoutDeadline).toEqual([]);
@@ -291,6 +292,7 @@ describe('temporary threads', () => {
     });
 
     await store.threads.requestCancel(key, run.run_id, 'interrupt');
+    await store.filesGone(key);
 
     for (const name of await store.keys()) expect(await ttlOf(store, name)).toBeGreaterThan(0);
   });

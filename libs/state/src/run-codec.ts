@@ -4,6 +4,7 @@ import {
   type NumberedEvent,
   type RunEvent,
   type RunRecord,
+  type RunSummary,
   RunStatus,
 } from '@caribou/contracts';
 import { parseStored } from './stored-json.js';
@@ -16,8 +17,14 @@ export function hashOf(flat: unknown): ReadonlyMap<string, string> {
   return hash;
 }
 
+/** The run record that `commands/admit.lua` wrote, with its kwargs; null: an earlier version kept them in the record. */
+export const runOf = (flat: unknown, kwargs: unknown): RunRecord => ({
+  ...summaryOf(flat),
+  kwargs: parseStored<RunRecord['kwargs']>(typeof kwargs === 'string' ? kwargs : (hashOf(flat).get('kwargs') ?? '')),
+});
+
 /** The run record that `commands/admit.lua` wrote; unset texts are stored as ''. */
-export function runOf(flat: unknown): RunRecord {
+export function summaryOf(flat: unknown): RunSummary {
   const hash = hashOf(flat);
   const text = (field: string): string => hash.get(field) ?? '';
   const number = (field: string): number => Number(text(field));
@@ -28,7 +35,6 @@ export function runOf(flat: unknown): RunRecord {
     assistant_id: text('assistant_id'),
     status: RunStatus.parse(text('status')),
     metadata: parseStored<RunRecord['metadata']>(text('metadata')),
-    kwargs: parseStored<RunRecord['kwargs']>(text('kwargs')),
     multitask_strategy: MultitaskStrategy.parse(text('multitask_strategy')),
     created_at: text('created_at'),
     updated_at: text('updated_at'),
@@ -50,6 +56,7 @@ export function runOf(flat: unknown): RunRecord {
     dropped_message_ids: parseStored<string[]>(`[${text('dropped')}]`),
     traceparent: orNull('traceparent'),
     started_at: text('started') === '' ? null : new Date(number('started')).toISOString(),
+    last_seq: number('seq'),
   };
 }
 

@@ -11,6 +11,7 @@ import {
   writtenHead,
 } from './commit-call.js';
 import type { RedisConnection } from './connection.js';
+import { listDeadLetters, removeDeadLetter } from './dead-letter-list.js';
 import { finishRun } from './finish-run.js';
 import { logOf } from './head-log.js';
 import { pendingMember } from './keys.js';
@@ -31,16 +32,26 @@ const scripts = {
 /** The runner's face of the store in Redis. */
 export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}): RunStore {
   const settings = storeSettings(options);
-  const logLimits = { max_log_bytes: settings.maxLogBytes, kept_checkpoints: settings.keptCheckpoints };
+  const writeParams = {
+    lease_ms: settings.leaseMs,
+    max_log_bytes: settings.maxLogBytes,
+    kept_checkpoints: settings.keptCheckpoints,
+  };
 
   async function append(
     lease: RunLease,
     events: readonly RunEvent[],
-    { openMessageId, dropped = [] }: Parameters<RunStore['append']>[2] = {},
+    { openMessageId, dropped = [], after }: Parameters<RunStore['append']>[2] = {},
   ) {
     const open = openMessageId === null ? '' : JSON.stringify(openMessageId);
     const reply = await callOwned(redis, lease, scripts.append, {
-      params: { ...logLimits, events: events.length, open, dropped: dropped.map((id) => JSON.stringify(id)).join(',') },
+      params: {
+        ...writeParams,
+        after,
+        events: events.length,
+        open,
+        dropped: dropped.map((id) => JSON.stringify(id)).join(','),
+      },
       texts: texts(events),
     });
     if (reply[0] === 'too_large') {
@@ -61,7 +72,7 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
     const draft = draftOf(request, lease.runId);
     const call = checkpointCall(draft, await sweepFor(lease, draft));
     const reply = await callOwned(redis, lease, scripts.commit, {
-      params: { ...logLimits, ...progressParams(request), commit: call.params },
+      params: { ...writeParams, after: request.after, ...progressParams(request), commit: call.params },
       texts: [...texts(request.events), ...call.texts],
     });
     const minted = { checkpointId: String(reply[1]), createdAt: String(reply[2]), fields: Number(reply[4]) };
@@ -85,7 +96,9 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
     handOver: async (lease) => {
       await callOwned(redis, lease, scripts.handOver, { params: {} });
     },
-    listUnowned: (limit) => listUnowned(redis, limit),
+    listUnowned: (limit, from) => listUnowned(redis, limit, from),
+    listDeadLetters: (limit) => listDeadLetters(redis, limit),
+    removeDeadLetter: (letter) => removeDeadLetter(redis, letter),
     hasWork: async (thread) =>
       (await redis.use((client) => client.zscore(redis.keys.pending, pendingMember(thread)))) !== null,
     ping: () => redis.ping(),

@@ -1,5 +1,5 @@
 import { ConflictError, FencedError } from '@caribou/contracts';
-import type { SandboxDriverKind, SandboxRecord, SandboxRegistry } from '@caribou/core';
+import type { SandboxBinding, SandboxDriverKind, SandboxRecord, SandboxRegistry } from '@caribou/core';
 import type { RedisConnection } from './connection.js';
 import { loadScript } from './scripts.js';
 
@@ -13,6 +13,11 @@ const recordOf = ([managerId, sandboxId, driver]: readonly string[]): SandboxRec
   sandboxId: sandboxId ?? '',
   driver: driver as SandboxDriverKind,
 });
+
+function bindingOf([kind, managerId = '', sandboxId = '', driver = '', lapse = '']: readonly string[]): SandboxBinding {
+  const record = recordOf([managerId, sandboxId, driver]);
+  return kind === 'lapsed' ? { ...record, lapse } : record;
+}
 
 /** Who manages the sandbox of each thread. */
 export function redisSandboxRegistry(redis: RedisConnection): SandboxRegistry {
@@ -37,11 +42,14 @@ export function redisSandboxRegistry(redis: RedisConnection): SandboxRegistry {
       return found.every((text) => text !== null) ? recordOf(found) : null;
     },
     bind: async (thread, proposal) => {
-      const { sandbox, lease } = keys.thread(thread);
+      const { sandbox, lease, owner } = keys.thread(thread);
       const reply = (await redis.run(
         scripts.bind,
-        [sandbox, lease],
-        [keys.managerPrefix, String(proposal.epoch), proposal.managerId, proposal.sandboxId, proposal.driver],
+        [sandbox],
+        [
+          ...[keys.managerPrefix, keys.managerSeenPrefix, String(proposal.epoch)],
+          ...[proposal.managerId, proposal.sandboxId, proposal.driver, lease, owner, proposal.lapse ?? ''],
+        ],
       )) as string[];
       if (reply[0] === 'fenced')
         throw new FencedError('the epoch is not that of the thread', { details: { threadId: thread.threadId } });
@@ -50,11 +58,13 @@ export function redisSandboxRegistry(redis: RedisConnection): SandboxRegistry {
           details: { threadId: thread.threadId },
         });
       }
-      return recordOf(reply.slice(1));
+      return bindingOf(reply);
     },
     currentEpoch: async (thread) => {
-      const lease = await redis.use((client) => client.get(keys.thread(thread).lease));
-      return lease === null ? 0 : Number(lease.slice(lease.lastIndexOf(':') + 1));
+      const { lease, owner } = keys.thread(thread);
+      const [held, claimed] = await redis.use((client) => client.mget(lease, owner));
+      const text = held ?? claimed ?? ':0';
+      return Number(text.slice(text.lastIndexOf(':') + 1));
     },
   };
 }

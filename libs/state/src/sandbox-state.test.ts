@@ -82,6 +82,25 @@ describe(redisSandboxRegistry, () => {
     expect(await registry.binding(thread())).toBeNull();
   });
 
+  test('a lapsed lease that was not given up is taken over with its lapse, unless it was renewed since', async () => {
+    const { key, epoch } = await boundThread();
+    const lapse = () => store.redis.use((client) => client.del(store.redis.keys.manager('m1')));
+    await lapse();
+
+    const seen = await registry.bind(key, docker('m2', epoch));
+    expect(seen).toMatchObject({ managerId: 'm1', sandboxId: 'box-of-m1', lapse: expect.any(String) });
+    const again = { ...docker('m2', epoch), ...(seen.lapse === undefined ? {} : { lapse: seen.lapse }) };
+    await registry.renewManager('m1', 60_000);
+    await lapse();
+    const later = await registry.bind(key, again);
+    expect(later).toMatchObject({ managerId: 'm1', lapse: expect.any(String) });
+    expect(later.lapse).not.toBe(seen.lapse);
+
+    expect(await registry.bind(key, { ...again, lapse: later.lapse ?? '' })).toEqual({
+      ...{ managerId: 'm2', sandboxId: 'box-of-m2', driver: 'docker' },
+    });
+  });
+
   test('a takeover never changes the driver', async () => {
     const { key, epoch } = await boundThread();
     await registry.releaseManager('m1');
@@ -119,9 +138,14 @@ describe(redisExecutionJournal, () => {
   test('another epoch, manager or sandbox may neither start nor ask', async () => {
     const { key, entry } = await boundThread();
 
-    for (const wrong of [{ epoch: entry.epoch + 1 }, { managerId: 'm2' }, { sandboxId: 'other' }]) {
-      await expect(journal.start(key, { ...entry, ...wrong })).rejects.toThrow(FencedError);
-      await expect(journal.peek(key, { ...entry, ...wrong })).rejects.toThrow(FencedError);
+    for (const [wrong, reason] of [
+      [{ epoch: entry.epoch + 1 }, 'another_epoch'],
+      [{ managerId: 'm2' }, 'another_binding'],
+      [{ sandboxId: 'other' }, 'another_binding'],
+    ] as const) {
+      const refusal = { code: 'fenced', details: { reason } };
+      await expect(journal.start(key, { ...entry, ...wrong })).rejects.toMatchObject(refusal);
+      await expect(journal.peek(key, { ...entry, ...wrong })).rejects.toMatchObject(refusal);
     }
     expect(await journal.peek(key, entry)).toEqual({ state: 'new' });
   });
@@ -167,15 +191,71 @@ describe(redisExecutionJournal, () => {
     ).rejects.toThrow(TooLargeError);
   });
 
-  test('entries have a deadline and go with their thread', async () => {
+  test('an execution that was never started can be withdrawn, and is then started by nobody', async () => {
+    const { key, entry } = await boundThread();
+    const { managerId: _manager, sandboxId: _sandbox, ...call } = entry;
+    expect(await journal.find(key, call)).toEqual({ state: 'new' });
+    await expect(journal.withdraw(key, { ...call, epoch: entry.epoch + 1 }, 'gone')).rejects.toThrow(FencedError);
+
+    expect(await journal.withdraw(key, call, 'gone')).toEqual({ state: 'withdrawn' });
+
+    expect(await journal.start(key, entry)).toEqual({ state: 'done', result: 'gone' });
+    expect(await journal.withdraw(key, call, 'again')).toEqual({ state: 'done', result: 'gone' });
+    expect(await journal.find(key, call)).toEqual({ state: 'done', result: 'gone' });
+  });
+
+  test('an execution that was started cannot be withdrawn, and anybody finds what is known of it', async () => {
+    const { key, entry } = await boundThread();
+    const { managerId: _manager, sandboxId: _sandbox, ...call } = entry;
+    await journal.start(key, entry);
+
+    expect(await journal.withdraw(key, call, 'gone')).toEqual({ state: 'running', managerId: 'm1' });
+    expect(await journal.find(key, call)).toEqual({ state: 'running', managerId: 'm1' });
+    expect(await journal.find(key, { ...call, argsHash: 'other' })).toEqual({ state: 'mismatch' });
+    await journal.finish(key, entry.key, { managerId: 'm1', result: 'real' });
+
+    expect(await journal.withdraw(key, call, 'gone')).toEqual({ state: 'done', result: 'real' });
+  });
+
+  test.each([{}, { rollback: true }])(
+    'entries are kept as long as their run may be taken over (finish: %j)',
+    async (end) => {
+      const { key, entry, claimed } = await boundThread();
+      const name = store.redis.keys.executionPrefix(key) + entry.key;
+      const ttlMs = (key: string) => store.redis.use((client) => client.pttl(key));
+      await journal.start(key, entry);
+      await journal.finish(key, entry.key, { managerId: 'm1', result: 'done' });
+      expect([await ttlMs(name), await ttlMs(store.redis.keys.thread(key).executions)]).toEqual([-1, -1]);
+
+      await store.finish(claimed, end);
+
+      expect(await ttlMs(name)).toBeGreaterThan(23 * 3_600_000);
+      expect(await ttlMs(store.redis.keys.thread(key).executions)).toBeGreaterThan(23 * 3_600_000);
+    },
+  );
+
+  test('an entry that expired leaves the list of its thread, and no entry is kept for longer than its own run asked', async () => {
+    const key = thread();
+    const list = store.redis.keys.thread(key).executions;
+    const older = `${store.redis.keys.executionPrefix(key)}older:call`;
+    await store.redis.use((client) => client.sadd(list, 'expired:call', 'older:call'));
+    await store.redis.use((client) => client.set(older, '', 'PX', 60_000));
+    await store.admit(key);
+
+    await store.finish(await store.claim(key));
+
+    expect(await store.redis.use((client) => client.smembers(list))).toEqual(['older:call']);
+    expect(await store.redis.use((client) => client.pttl(older))).toBeLessThanOrEqual(60_000);
+  });
+
+  test('entries go with their thread', async () => {
     const { key, entry, claimed } = await boundThread();
     await journal.start(key, entry);
-    const name = store.redis.keys.executionPrefix(key) + entry.key;
-    expect(await store.redis.use((client) => client.pttl(name))).toBeGreaterThan(3_600_000);
     await store.step(claimed, { messages: [human('a')] });
     await store.finish(claimed);
 
     await store.threads.deleteThread(key);
+    await store.filesGone(key);
 
     expect((await store.keys()).filter((left) => !left.includes('manager'))).toEqual([]);
   });

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 export interface Script {
   readonly source: string;
   readonly sha1: string;
+  /** Whether it may write; one that does not needs no right to write its keys. */
+  readonly writes: boolean;
 }
 
 const folder = join(__dirname, 'commands');
@@ -17,7 +19,8 @@ const include = /^-- @include ([a-z-]+)\.lua$/gm;
  */
 export function loadScript(name: string): Script {
   const source = expand(name, new Set());
-  return { source, sha1: createHash('sha1').update(source).digest('hex') };
+  const writes = !/^#!lua .*flags=\S*no-writes/.test(source);
+  return { source, sha1: createHash('sha1').update(source).digest('hex'), writes };
 }
 
 function expand(name: string, seen: Set<string>): string {

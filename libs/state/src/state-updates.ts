@@ -4,8 +4,9 @@ import {
   type NextNode,
   type StateUpdate,
   type ThreadState,
+  TooLargeError,
 } from '@caribou/contracts';
-import { applyUpdate, type ThreadHead, type ThreadKey, type ThreadStore } from '@caribou/core';
+import { applyUpdate, clientUpdate, type ThreadHead, type ThreadKey, type ThreadStore } from '@caribou/core';
 import { known, readCheckpoints } from './checkpoint-reads.js';
 import { type CheckpointDraft, checkpointCall } from './commit-call.js';
 import type { RedisConnection } from './connection.js';
@@ -20,6 +21,12 @@ const script = loadScript('update-state');
 /** A lost race means that another update was written; it is read and built upon. */
 const MAX_ATTEMPTS = 5;
 
+export const stateTooLarge = ({ maxStateBytes }: StoreSettings): TooLargeError =>
+  new TooLargeError(
+    `the state of this thread would be larger than ${maxStateBytes} bytes (quotas.max_state_bytes): use another thread`,
+    { details: { limitBytes: maxStateBytes } },
+  );
+
 interface UpdateOptions {
   readonly checkpointId?: string;
   readonly asNode?: string;
@@ -28,7 +35,7 @@ interface UpdateOptions {
 export function stateUpdates(redis: RedisConnection, settings: StoreSettings): Pick<ThreadStore, 'updateState'> {
   async function draft(thread: ThreadKey, update: StateUpdate, options: UpdateOptions): Promise<CheckpointDraft> {
     const { head, from } = await readBase(thread, options.checkpointId);
-    const state = applyUpdate(from.state, update);
+    const state = applyUpdate(from.state, clientUpdate(from.state, update));
     return {
       head,
       from,
@@ -56,10 +63,16 @@ export function stateUpdates(redis: RedisConnection, settings: StoreSettings): P
         const made = await draft(thread, update, options);
         const call = checkpointCall(made, null);
         const reply = await callThread(redis, thread, script, {
-          params: { commit: call.params, kept_checkpoints: settings.keptCheckpoints },
+          params: {
+            commit: call.params,
+            kept_checkpoints: settings.keptCheckpoints,
+            from: made.from.checkpointId ?? '',
+            max_state_bytes: settings.maxStateBytes,
+          },
           texts: call.texts,
         });
         assertAllowed(reply, thread.threadId);
+        if (reply[0] === 'large') throw stateTooLarge(settings);
         if (reply[0] === 'ok') return viewAfter(made, String(reply[1]), String(reply[2]));
       }
       throw new ConflictError('the thread is being changed by others', { details: { threadId: thread.threadId } });

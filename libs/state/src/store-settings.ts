@@ -14,10 +14,18 @@ export interface StoreOptions {
   readonly maxQueuedRuns?: number;
   /** Runs of one user that may be running or queued, default 1000. */
   readonly maxInFlightRuns?: number;
+  /** Bytes of the inputs and metadata of one user's runs, as long as they are kept; default 1 GiB, 0: no limit. */
+  readonly maxStoredBytes?: number;
   /** Threads of all users that may have something to run, default 0: no limit. */
   readonly maxPending?: number;
-  /** How long an idempotency key is known, default 24 h. */
+  /** Threads of one user, those of stateless runs aside, default 0: no limit. */
+  readonly maxThreads?: number;
+  /** Size of a thread's state, as JSON, from which clients add no more to it, default 0: no limit. */
+  readonly maxStateBytes?: number;
+  /** How long an idempotency key is known after the end of its run, default 24 h. */
   readonly idempotencyTtlMs?: number;
+  /** How long the journals' entries are kept after the end of the run they belong to, default 24 h. */
+  readonly journalTtlMs?: number;
 }
 
 export type StoreSettings = Required<StoreOptions>;
@@ -32,7 +40,11 @@ export const storeSettings = (options: StoreOptions): StoreSettings => ({
   keptCheckpoints: 200,
   maxQueuedRuns: 100,
   maxInFlightRuns: 1000,
+  maxStoredBytes: 1024 ** 3,
   maxPending: 0,
+  maxThreads: 0,
+  maxStateBytes: 0,
   idempotencyTtlMs: 24 * HOUR_MS,
+  journalTtlMs: 24 * HOUR_MS,
   ...options,
 });

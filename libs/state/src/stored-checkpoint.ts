@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import {
   BugError,
   type ChannelName,
@@ -33,12 +34,45 @@ export interface LoadedCheckpoints {
 }
 
 export function loadedOf(reply: unknown): LoadedCheckpoints {
-  const [head, counters, texts, flat] = reply as [string, (string | number)[], (string | null)[], string[]];
+  const [head, counters, texts, flat] = reply as LoadReply;
   const entries = new Map<string, unknown>();
+  for (let index = 0; index + 1 < flat.length; index += 2) addEntry(entries, flat, index);
+  return loaded(head, counters, texts, entries);
+}
+
+/** Characters of stored text parsed in one turn of the event loop. */
+const SLICE_CHARS = 256 * 1024;
+
+/** As `loadedOf`, for readers that serve others meanwhile. */
+export async function loadedInSlices(reply: unknown): Promise<LoadedCheckpoints> {
+  const [head, counters, texts, flat] = reply as LoadReply;
+  const entries = new Map<string, unknown>();
+  let sinceTurn = 0;
   for (let index = 0; index + 1 < flat.length; index += 2) {
-    const text = flat[index + 1];
-    if (typeof text === 'string') entries.set(flat[index] ?? '', parseStored(text));
+    sinceTurn += addEntry(entries, flat, index);
+    if (sinceTurn < SLICE_CHARS) continue;
+    sinceTurn = 0;
+    await setImmediate();
   }
+  return loaded(head, counters, texts, entries);
+}
+
+type LoadReply = [string, (string | number)[], (string | null)[], string[]];
+
+/** Adds the entry at `index` of the reply; its length in characters. */
+function addEntry(entries: Map<string, unknown>, flat: readonly string[], index: number): number {
+  const text = flat[index + 1];
+  if (typeof text !== 'string') return 0;
+  entries.set(flat[index] ?? '', parseStored(text));
+  return text.length;
+}
+
+function loaded(
+  head: string,
+  counters: readonly (string | number)[],
+  texts: readonly (string | null)[],
+  entries: ReadonlyMap<string, unknown>,
+): LoadedCheckpoints {
   const [nextEntry, nextValue, fields, swept] = counters.map(Number);
   return {
     headId: head === '' ? null : head,

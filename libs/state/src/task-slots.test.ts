@@ -221,15 +221,30 @@ describe('who holds a slot', () => {
     expect(await others.take(WIDE)).toBeNull();
   });
 
-  test('has lost it for good once it lapsed, also while nobody else has it', async () => {
+  test('holds it by renewing also after it lapsed, and has lost it once another took it', async () => {
     const slots = slotsFor(1);
     await waiting('alice');
     const slot = await taken(slots);
     await allLapsed();
 
-    await expect(slotsFor().renew(slot, noParent)).rejects.toThrow(FencedError);
+    await expect(slots.renew(slot, noParent)).resolves.toBe('gone');
+    await allLapsed();
     expect(keyOf(await taken(slotsFor()))).toEqual(keyOf(slot));
     await expect(slots.renew(slot, noParent)).rejects.toThrow(FencedError);
+  });
+
+  test('holds it for one lease at most after the clock of Redis went back', async () => {
+    const slots = slotsFor(60_000);
+    await waiting('alice');
+    const slot = await taken(slots);
+    await lapse(slot, (await storeNow()) + 3_600_000);
+
+    expect(await slots.take(WIDE)).toBeNull();
+
+    const endMs = Number(
+      await tasks.use((client) => client.zscore(tasks.keys.slots, `${slot.userId}/${slot.threadId}`)),
+    );
+    expect(endMs).toBeLessThanOrEqual((await storeNow()) + 60_000);
   });
 
   test.each(['renew', 'leave'] as const)('nobody else can %s it: a foreign token changes nothing', async (act) => {

@@ -30,8 +30,8 @@ export function redisTaskSlots({ tasks, parents, leaseMs }: TaskSlotOptions): Ta
       return outcome !== 'slot' || member === undefined ? null : { ...parsePendingMember(member), token };
     },
     renew: async (slot, parent) => {
-      const keys = [slots, slotTokens, recordOf(parent)];
-      const reply = (await tasks.run(scripts.renew, keys, [slot.token, leaseMs, pendingMember(slot)])) as string[];
+      const args = [slot.token, leaseMs, pendingMember(slot), recordOf(parent)];
+      const reply = (await tasks.run(scripts.renew, [slots, slotTokens], args)) as string[];
       const [outcome, status = '', cancel = ''] = reply;
       if (outcome !== 'ok') throw lost(slot);
       return standingOf(status, cancel);

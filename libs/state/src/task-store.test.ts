@@ -70,7 +70,7 @@ describe('handing a task over', () => {
         context: { model_name: 'm', thinking_enabled: false, non_interactive: true },
       },
     });
-    expect(await runs.listUnowned(10)).toEqual([{ userId: 'alice', threadId }]);
+    expect(await runs.listUnowned(10)).toEqual([{ userId: 'alice', threadId, interrupted: false, rank: 0 }]);
   });
 
   test('again is asking for the same task, however far it is', async () => {

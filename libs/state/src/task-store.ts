@@ -1,10 +1,11 @@
 import { ConflictError, NotFoundError, type RunRecord, TASK_METADATA, taskIds, TaskSpec } from '@caribou/contracts';
-import type { AdmitRequest, NewTask, TaskStore, ThreadKey } from '@caribou/core';
+import type { AdmitRequest, FeedRow, NewTask, TaskStore, ThreadKey } from '@caribou/core';
 import { admissions } from './admission.js';
 import { checkpointReads } from './checkpoint-reads.js';
 import type { RedisConnection } from './connection.js';
 import { runRecords } from './run-records.js';
 import { storeSettings } from './store-settings.js';
+import { threadFeed } from './thread-feed.js';
 import { threadRecords } from './thread-records.js';
 
 export interface TaskStoreOptions {
@@ -17,6 +18,9 @@ export interface TaskStoreOptions {
 }
 
 const MAX_LISTED = 1_000;
+/** Of the steps of a task: more than its turns can make. */
+const MAX_PAGES = 20;
+const PAGE_ROWS = 200;
 /** A task waits for at most a day, and takes at most a day then; a little more for the end of it. */
 const MAX_LIFE_MS = 49 * 3_600_000;
 
@@ -33,7 +37,8 @@ export function redisTaskStore(redis: RedisConnection, options: TaskStoreOptions
   const { admit, requestCancel } = admissions(redis, settings);
   const { getRun } = runRecords(redis);
   const { head } = checkpointReads(redis);
-  const { deleteThread } = threadRecords(redis);
+  const { deleteThread } = threadRecords(redis, settings);
+  const { feed } = threadFeed(redis, '1');
 
   /** Written before the task is, so that no task is without it; it outlives what is kept of the task. */
   async function enter(parent: ThreadKey, threadId: string): Promise<void> {
@@ -70,6 +75,17 @@ export function redisTaskStore(redis: RedisConnection, options: TaskStoreOptions
     return runId === undefined ? null : orNull(getRun(thread, runId));
   }
 
+  async function newestRows(thread: ThreadKey): Promise<readonly FeedRow[]> {
+    let rows: readonly FeedRow[] = [];
+    for (let page = 0, before = 0; page < MAX_PAGES; page += 1) {
+      const { rows: more, nextBefore } = await feed(thread, { limit: PAGE_ROWS, before });
+      rows = [...more, ...rows];
+      if (nextBefore === null) break;
+      before = nextBefore;
+    }
+    return rows;
+  }
+
   const forget = (task: ThreadKey): Promise<void> => forgotten(deleteThread(task, { ended: true }));
 
   const threadsOf = (parent: ThreadKey): Promise<string[]> =>
@@ -83,6 +99,7 @@ export function redisTaskStore(redis: RedisConnection, options: TaskStoreOptions
       threadId: taskIds(parentRunId, toolCallId).threadId,
     }),
     head: (run) => head(keyOf(run)),
+    steps: (run) => orNull(newestRows(keyOf(run))),
     cancel: (run) => requestCancel(keyOf(run), run.run_id, 'interrupt'),
     tasksOf: async (parent) => {
       const threads = await threadsOf(parent);

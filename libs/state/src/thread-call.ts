@@ -1,5 +1,5 @@
 import { BugError, FencedError } from '@caribou/contracts';
-import type { RunLease, ThreadKey } from '@caribou/core';
+import { BeingErasedError, type RunLease, type ThreadKey } from '@caribou/core';
 import type { RedisConnection } from './connection.js';
 import { pendingMember } from './keys.js';
 import type { Script } from './scripts.js';
@@ -16,7 +16,7 @@ export interface ThreadCall {
   readonly moreKeys?: readonly string[];
 }
 
-/** Runs a script on a thread, as `commands/thread.lua` describes. @throws {BugError} when a key holds a foreign type. */
+/** Runs a script on a thread, as `commands/thread.lua` describes. @throws {BugError} when a key holds a foreign type, {BeingErasedError} */
 export async function callThread(
   redis: RedisConnection,
   thread: ThreadKey,
@@ -29,12 +29,17 @@ export async function callThread(
     redis.keys.eventsPrefix(thread.userId),
     pendingMember(thread),
     thread.threadId,
-    JSON.stringify(call.params),
+    JSON.stringify({ ...call.params, erasing: redis.keys.erasing }),
     ...(call.texts ?? []),
   ])) as Reply;
   if (reply[0] === 'damaged') {
     throw new BugError('a key of the store holds a foreign type', {
       details: { key: reply[1], threadId: thread.threadId },
+    });
+  }
+  if (reply[0] === 'erasing') {
+    throw new BeingErasedError('this was deleted, and its files are just being removed: try again', {
+      details: { threadId: thread.threadId },
     });
   }
   return reply;

@@ -24,10 +24,18 @@ export interface StoredRow {
 const noThread = ({ threadId }: ThreadKey): NotFoundError =>
   new NotFoundError(`Thread ${threadId} does not exist`, { details: { threadId } });
 
-export function threadFeed(redis: RedisConnection): Pick<ThreadStore, 'feed' | 'feedRow'> {
+/** @param ended '1': `feed` reads temporary threads that ended, too */
+export function threadFeed(
+  redis: RedisConnection,
+  ended: '' | '1' = '',
+): Pick<ThreadStore, 'feed' | 'feedRow' | 'runsOfMessages'> {
   async function feed(thread: ThreadKey, { before = 0, limit, runId = '' }: FeedQuery): Promise<FeedPage> {
     const { record, feed: rows, log } = redis.keys.thread(thread);
-    const reply = await redis.run(script, [record, rows, log], [before, limit, MAX_PAGE_BYTES, MAX_LOOKED, runId]);
+    const reply = await redis.run(
+      script,
+      [record, rows, log],
+      [before, limit, MAX_PAGE_BYTES, MAX_LOOKED, runId, ended],
+    );
     const [outcome, lowest, more, ...flat] = reply as [string, number, number, ...(string | number)[]];
     if (outcome === 'no_thread') throw noThread(thread);
     return { rows: rowsOf(flat).reverse(), nextBefore: more === 1 ? lowest : null };
@@ -48,7 +56,16 @@ export function threadFeed(redis: RedisConnection): Pick<ThreadStore, 'feed' | '
     return message === null ? null : shownRow(Number(seq), row, message);
   }
 
-  return { feed, feedRow };
+  async function runsOfMessages(thread: ThreadKey, messageIds: readonly string[]): Promise<Map<string, string>> {
+    const { feed: rows } = redis.keys.thread(thread);
+    const fields = (names: readonly string[]): Promise<(string | null)[]> =>
+      names.length === 0 ? Promise.resolve([]) : redis.use((client) => client.hmget(rows, ...names));
+    const numbers = (await fields(messageIds.map((id) => `i:${id}`))).filter((number) => number !== null);
+    const found = (await fields(numbers)).flatMap((text) => (text === null ? [] : [parseStored<StoredRow>(text)]));
+    return new Map(found.flatMap(({ id, run }) => (run === undefined ? [] : [[id, run] as const])));
+  }
+
+  return { feed, feedRow, runsOfMessages };
 }
 
 function rowsOf(flat: readonly (string | number)[]): FeedRow[] {

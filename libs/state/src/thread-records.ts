@@ -1,7 +1,16 @@
-import { ConflictError, NotFoundError, type ThreadRecord } from '@caribou/contracts';
+import {
+  ConflictError,
+  FREE_JSON_LIMITS,
+  keysIn,
+  NotFoundError,
+  RateLimitedError,
+  type ThreadRecord,
+  TooLargeError,
+} from '@caribou/contracts';
 import type { ThreadKey, ThreadStore } from '@caribou/core';
 import type { RedisConnection } from './connection.js';
 import { loadScript } from './scripts.js';
+import type { StoreSettings } from './store-settings.js';
 import { callThread, type Reply } from './thread-call.js';
 import { isListed, threadOf } from './thread-codec.js';
 
@@ -15,6 +24,26 @@ const scripts = {
 const noThread = (threadId: string): NotFoundError =>
   new NotFoundError(`Thread ${threadId} does not exist`, { details: { threadId } });
 
+export const tooManyThreads = ({ maxThreads }: StoreSettings): RateLimitedError =>
+  new RateLimitedError(
+    `you have ${maxThreads} threads, which is the limit (quotas.max_threads_per_user): delete some`,
+    {
+      details: { limit: maxThreads },
+    },
+  );
+
+/** @throws {TooLargeError} when the merged metadata would pass the bounds of free JSON */
+function mergedText(before: Readonly<Record<string, unknown>>, added: Readonly<Record<string, unknown>>): string {
+  const merged = { ...before, ...added };
+  const text = JSON.stringify(merged);
+  const { maxBytes, maxKeys } = FREE_JSON_LIMITS;
+  if (Buffer.byteLength(text) > maxBytes)
+    throw new TooLargeError(`metadata: the merged metadata would be larger than ${maxBytes} bytes`);
+  if (keysIn(merged) > maxKeys)
+    throw new TooLargeError(`metadata: the merged metadata would hold more than ${maxKeys} keys`);
+  return text;
+}
+
 /** Throws what a refusal of a write without an owner means. */
 export function assertAllowed([outcome]: Reply, threadId: string): void {
   if (outcome === 'no_thread') throw noThread(threadId);
@@ -27,7 +56,7 @@ export function assertAllowed([outcome]: Reply, threadId: string): void {
 
 type Records = Pick<ThreadStore, 'createThread' | 'getThread' | 'patchThread' | 'deleteThread' | 'copyThread'>;
 
-export function threadRecords(redis: RedisConnection): Records {
+export function threadRecords(redis: RedisConnection, settings: StoreSettings): Records {
   async function getThread(thread: ThreadKey): Promise<ThreadRecord> {
     const hash = await redis.use((client) => client.hgetall(redis.keys.thread(thread).record));
     const flat = Object.entries(hash).flat();
@@ -39,7 +68,11 @@ export function threadRecords(redis: RedisConnection): Records {
     getThread,
 
     createThread: async (thread, metadata) => {
-      const reply = await callThread(redis, thread, scripts.create, { params: {}, texts: [JSON.stringify(metadata)] });
+      const reply = await callThread(redis, thread, scripts.create, {
+        params: { max_threads: settings.maxThreads },
+        texts: [JSON.stringify(metadata)],
+      });
+      if (reply[0] === 'many') throw tooManyThreads(settings);
       if (reply[0] === 'taken')
         throw new ConflictError('this thread id is in use', { details: { threadId: thread.threadId } });
       return { record: threadOf(thread.threadId, reply[1]), created: reply[2] === 1 };
@@ -50,7 +83,7 @@ export function threadRecords(redis: RedisConnection): Records {
         const before = await getThread(thread);
         const reply = await callThread(redis, thread, scripts.patch, {
           params: { touch },
-          texts: [JSON.stringify(before.metadata), JSON.stringify({ ...before.metadata, ...metadata })],
+          texts: [JSON.stringify(before.metadata), mergedText(before.metadata, metadata)],
         });
         assertAllowed(reply, thread.threadId);
         if (reply[0] === 'ok') return threadOf(thread.threadId, reply[1]);
@@ -58,10 +91,10 @@ export function threadRecords(redis: RedisConnection): Records {
       throw new ConflictError('the thread is being changed by others', { details: { threadId: thread.threadId } });
     },
 
-    deleteThread: async (thread, { ended = false } = {}) => {
+    deleteThread: async (thread, { ended = false, withIdempotency = false } = {}) => {
       const { jobs, due, userDue, running } = redis.keys.memoryJob(thread);
       const reply = await callThread(redis, thread, scripts.remove, {
-        params: { ended },
+        params: { ended, with_idempotency: withIdempotency },
         moreKeys: [redis.keys.executionPrefix(thread), redis.keys.conversions(thread), jobs, due, userDue, running],
       });
       assertAllowed(reply, thread.threadId);
@@ -72,15 +105,16 @@ export function threadRecords(redis: RedisConnection): Records {
       const target = redis.keys.thread(copy);
       const { jobs } = redis.keys.memoryJob(copy);
       const reply = await callThread(redis, thread, scripts.copy, {
-        params: { target: newThreadId, at: at?.checkpointId, last_row: at?.lastSeq },
+        params: { target: newThreadId, at: at?.checkpointId, last_row: at?.lastSeq, max_threads: settings.maxThreads },
         texts: [metadata === undefined ? '' : JSON.stringify(metadata)],
         moreKeys: [target.record, target.log, target.checkpoints, target.order, target.feed, jobs],
       });
       assertAllowed(reply, thread.threadId);
+      if (reply[0] === 'many') throw tooManyThreads(settings);
       if (reply[0] === 'taken')
         throw new ConflictError('this thread id is in use', { details: { threadId: newThreadId } });
       if (reply[0] === 'no_checkpoint') throw new NotFoundError(`Checkpoint ${at?.checkpointId ?? ''} does not exist`);
-      return threadOf(newThreadId, reply[1]);
+      return { ...threadOf(newThreadId, reply[1]), copiedBytes: Number(reply[2]) };
     },
   };
 }

@@ -337,6 +337,7 @@ describe('copy and delete', () => {
     await store.finish(claimed, { status: 'error', error: { name: 'E', message: 'm' } });
 
     await store.threads.deleteThread(key);
+    await store.filesGone(key);
 
     expect(await store.keys()).toEqual([]);
     await expect(store.threads.deleteThread(key)).rejects.toThrow(NotFoundError);

@@ -1,5 +1,7 @@
+import { UnavailableError } from '@caribou/contracts';
 import type { ThreadStore } from '@caribou/core';
 import { admissions } from './admission.js';
+import { checkRedis } from './check-redis.js';
 import { checkpointReads } from './checkpoint-reads.js';
 import type { RedisConnection } from './connection.js';
 import { runRecords } from './run-records.js';
@@ -14,7 +16,7 @@ import { threadUsage } from './thread-usage.js';
 export function redisThreadStore(redis: RedisConnection, options: StoreOptions = {}): ThreadStore {
   const settings = storeSettings(options);
   return {
-    ...threadRecords(redis),
+    ...threadRecords(redis, settings),
     ...threadSearch(redis),
     ...checkpointReads(redis),
     ...threadFeed(redis),
@@ -23,5 +25,9 @@ export function redisThreadStore(redis: RedisConnection, options: StoreOptions =
     ...runRecords(redis),
     ...threadUsage(redis),
     ping: () => redis.ping(),
+    checkDurable: async () => {
+      const [finding] = await checkRedis(redis);
+      if (finding !== undefined) throw new UnavailableError(finding.message, { details: { dependency: 'redis' } });
+    },
   };
 }

@@ -101,6 +101,7 @@ describe('tokens of a thread', () => {
     expect(await store.threads.threadUsage(copy)).toEqual(nothing);
     await store.threads.deleteThread(key);
     expect(await store.keys()).not.toContain(store.redis.keys.thread(key).usage);
+    await store.filesGone(key);
     await store.threads.createThread(key, {});
     expect(await store.threads.threadUsage(key)).toEqual(nothing);
   });
@@ -144,6 +145,7 @@ describe('tokens of a thread', () => {
     await store.admit(key);
     const claimed = await store.claim(key);
     await store.redis.use((client) => client.del(store.redis.keys.thread(key).lease));
+    await store.claim(key);
 
     const usage = { turns: 1, calls: [call('a', 1, 1)] };
     await expect(store.step(claimed, { messages: [human('x')] }, { usage })).rejects.toThrow('not owned');

@@ -80,12 +80,13 @@ describe(redisToolJournal, () => {
     await expect(journal.finish(call, { content: 'x'.repeat(2 * 1024 * 1024) })).rejects.toThrow('too large');
   });
 
-  test('entries have a deadline and go with their thread', async () => {
+  test('entries are kept as long as their run is in flight, and go with their thread', async () => {
     await journal.start(call);
     const key = store.redis.keys.executionPrefix(call) + call.key;
-    expect(await store.redis.use((client) => client.pttl(key))).toBeGreaterThan(23 * 3_600_000);
+    expect(await store.redis.use((client) => client.pttl(key))).toBe(-1);
     await store.redis.use((client) => client.del(store.redis.keys.thread(call).lease));
     await store.finish(await store.claim(call));
+    expect(await store.redis.use((client) => client.pttl(key))).toBeGreaterThan(23 * 3_600_000);
     await store.threads.deleteThread(call);
 
     expect(await store.redis.use((client) => client.exists(key))).toBe(0);

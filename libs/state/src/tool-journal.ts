@@ -1,6 +1,5 @@
 import { BugError, FencedError, TooLargeError } from '@caribou/contracts';
 import type { CallState, JournaledCall, ToolJournal, ToolOutcome } from '@caribou/core';
-import type { JournalOptions } from './execution-journal.js';
 import type { RedisConnection } from './connection.js';
 import { loadScript } from './scripts.js';
 import { parseStored } from './stored-json.js';
@@ -9,14 +8,14 @@ const MAX_OUTCOME_BYTES = 2 * 1024 * 1024;
 
 const scripts = { start: loadScript('start-call'), end: loadScript('end-call') };
 
-/** What is known of tool calls with an effect outside of the thread; entries are gone with the thread. */
-export function redisToolJournal(redis: RedisConnection, { ttlMs = 24 * 3_600_000 }: JournalOptions = {}): ToolJournal {
+/** What is known of tool calls with an effect outside of the thread. Entries expire some time after their run ended. */
+export function redisToolJournal(redis: RedisConnection): ToolJournal {
   const entryKey = (call: JournaledCall): string => redis.keys.executionPrefix(call) + call.key;
   return {
     async start(call) {
-      const { lease, executions } = redis.keys.thread(call);
-      const args = [String(call.epoch), call.key, call.argsHash, ttlMs];
-      const reply = await redis.run(scripts.start, [entryKey(call), lease, executions], args);
+      const { lease, executions, owner } = redis.keys.thread(call);
+      const args = [String(call.epoch), call.key, call.argsHash];
+      const reply = await redis.run(scripts.start, [entryKey(call), lease, executions, owner], args);
       const [state, text = ''] = reply as [string, string?];
       if (state === 'fenced') throw fenced('begun', text, call);
       return stateOf(state, text);
@@ -28,8 +27,7 @@ export function redisToolJournal(redis: RedisConnection, { ttlMs = 24 * 3_600_00
           details: { limitBytes: MAX_OUTCOME_BYTES },
         });
       }
-      const keys = [entryKey(call), redis.keys.thread(call).executions];
-      const reply = await redis.run(scripts.end, keys, [String(call.epoch), text, ttlMs]);
+      const reply = await redis.run(scripts.end, [entryKey(call)], [String(call.epoch), text]);
       const [state, reason = ''] = reply as [string, string?];
       if (state === 'fenced') throw fenced('ended', reason, call);
     },

@@ -1,42 +1,46 @@
 #!lua
 --[[ Admits a run: idempotency, thread, quotas, multitask strategy, base; then the record, the inbox, the pending set.
-  KEYS        thread.lua; KEYS[16] idempotency key, if any
+  KEYS        thread.lua; then the idempotency key, if any
   ARGV        thread.lua; parameters run, user, assistant, strategy, create (thread may be made), temporary,
               checkpoint ('' for none), before_first (the checkpoint that stands for none at all), regenerates (the run
-              whose turn is made anew, '' for none), traceparent, body_hash, idempotency_ttl_ms, max_queued,
-              max_in_flight, max_pending (0: no limit), events_ttl_ms, max_log_bytes, kept_checkpoints; texts: metadata,
-              kwargs, metadata of a new thread
+              whose turn is made anew, '' for none), traceparent, body_hash, idempotency_ttl_ms (from the end of the run), max_queued,
+              max_in_flight, max_pending, max_threads, max_state_bytes, max_stored (bytes; 0: no limit of these four),
+              events_ttl_ms, max_log_bytes, kept_checkpoints; texts: metadata, kwargs, metadata of a new thread
   Reply  {'ok', run record, ids of runs told to stop, {{id of a queued run that ended, number of its last event}, …}}
-         {'repeated', run record}
-         {'other_body'}, {'gone', run id}, {'no_thread'}, {'no_checkpoint'}, {'busy'}, {'full'}, {'quota'}, {'crowded'},
+         {'repeated', run record, kwargs or nil when the record holds them}
+         {'other_body'}, {'gone', run id}, {'no_thread'}, {'no_checkpoint'}, {'busy'}, {'full'}, {'quota'}, {'crowded'}, {'many'},
+         {'large', bytes of the state}, {'stored', bytes}, {'erasing'}: is_being_erased,
          {'damaged', key}: nothing is written ]]
 -- @include thread.lua
 -- @include clock.lua
 -- @include events.lua
 -- @include ending.lua
 -- @include create.lua
+-- @include state-bytes.lua
 local damage = damaged_thread() or damaged_run(p.run)
 if damage then return { 'damaged', damage } end
 
-if KEYS[16] then
-  local known = redis.call('GET', KEYS[16])
+local idempotency_key = more_key(1)
+if idempotency_key then
+  local known = redis.call('GET', idempotency_key)
   if known then
     local first = cjson.decode(known)
     if first.body_hash ~= p.body_hash then return { 'other_body' } end
-    local run = redis.call('HGETALL', run_key(first.run))
-    return #run > 0 and { 'repeated', run } or { 'gone', first.run }
+    if redis.call('EXISTS', run_key(first.run)) == 0 then return { 'gone', first.run } end
+    return { 'repeated', shown_run(first.run) }
   end
 end
-if redis.call('EXISTS', run_key(p.run)) == 1 then return { 'repeated', redis.call('HGETALL', run_key(p.run)) } end
+if redis.call('EXISTS', run_key(p.run)) == 1 then return { 'repeated', shown_run(p.run) } end
 
 local record = read_hash(record_key)
+if is_being_erased() and not (record and record.ended) then return { 'erasing' } end
 if (record and record.ended) or not (record or p.create) then return { 'no_thread' } end
 local in_flight = record and runs_in_flight(record) or {}
 local runs = {}
 for index, run_id in ipairs(in_flight) do
   damage = damaged_run(run_id)
   if damage then return { 'damaged', damage } end
-  runs[index] = read_hash(run_key(run_id))
+  runs[index] = read_run(run_id)
 end
 local current = record and record.current ~= '' and table.remove(runs, 1) or nil
 local queued = runs
@@ -49,6 +53,24 @@ local others = redis.call('SCARD', in_flight_key) - (clears and #queued or 0)
 if others >= p.max_in_flight then return { 'quota' } end
 if p.max_pending > 0 and redis.call('ZCARD', pending_key) >= p.max_pending
   and not redis.call('ZSCORE', pending_key, pending_member) then return { 'crowded' } end
+local metadata, kwargs, thread_metadata = take(), take(), take()
+local bytes = #metadata + #kwargs
+local stored = tonumber(redis.call('GET', stored_key) or 0)
+if p.max_stored > 0 and stored + bytes > p.max_stored then return { 'stored', stored } end
+
+if not record and not p.temporary and has_all_threads() then return { 'many' } end
+
+-- The state that the run will find: of the head, and what runs in flight bring.
+local function bytes_to_come()
+  local text = record.head ~= '' and redis.call('HGET', checkpoints_key, record.head)
+  local bytes = text and state_bytes(text) or 0
+  for _, run_id in ipairs(in_flight) do bytes = bytes + redis.call('STRLEN', kwargs_key(run_id)) end
+  return bytes
+end
+if record and p.max_state_bytes > 0 then
+  local bytes = bytes_to_come()
+  if bytes > p.max_state_bytes then return { 'large', bytes } end
+end
 
 -- Whether `checkpoint` is `head`, or behind it only by state updates.
 local function is_behind_by_updates(checkpoint, head)
@@ -88,10 +110,11 @@ if clears then
     set_cancel(current, p.strategy)
   end
 end
-local metadata, kwargs, thread_metadata = take(), take(), take()
+redis.call('INCRBY', stored_key, bytes)
+redis.call('SET', kwargs_key(p.run), kwargs)
 record = record or create_thread(thread_metadata, p.temporary)
 redis.call('HSET', run_key(p.run), 'run_id', p.run, 'thread_id', thread_id, 'user_id', p.user,
-  'assistant_id', p.assistant, 'status', 'pending', 'metadata', metadata, 'kwargs', kwargs,
+  'assistant_id', p.assistant, 'status', 'pending', 'metadata', metadata, 'stored', bytes,
   'multitask_strategy', p.strategy, 'created_at', now_iso, 'updated_at', now_iso, 'attempt', 0, 'tries', 0,
   'input_tokens', 0, 'output_tokens', 0, 'calls', 0, 'stop_reason', '', 'error', '', 'base_checkpoint_id', '',
   'fork_checkpoint_id', fork, 'regenerates', p.regenerates, 'input_committed', '', 'cancel', '', 'open', '', 'dropped', '',
@@ -101,8 +124,9 @@ redis.call('RPUSH', inbox_key, p.run)
 redis.call('ZADD', pending_key, 'NX', now_ms, pending_member)
 redis.call('SADD', in_flight_key, p.run)
 if fork ~= '' then redis.call('HINCRBY', bases_key, fork, 1) end
-if KEYS[16] then
-  redis.call('SET', KEYS[16], cjson.encode({ body_hash = p.body_hash, run = p.run }), 'PX', p.idempotency_ttl_ms)
+if idempotency_key then
+  redis.call('SET', idempotency_key, cjson.encode({ body_hash = p.body_hash, run = p.run }))
+  redis.call('HSET', run_key(p.run), 'idempotency', idempotency_key)
 end
 touch(record, 'status', 'busy')
 return { 'ok', redis.call('HGETALL', run_key(p.run)), cancelled, ended }

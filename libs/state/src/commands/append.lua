@@ -1,6 +1,6 @@
 #!lua
 --[[ Appends events to the log of the run that owns its thread.
-  KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua), events (how many), max_log_bytes,
+  KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua), lease_ms, events (how many), max_log_bytes, after (fence.lua),
               open: id of the message being streamed as JSON, '' for none, absent: as it was
               dropped: ids given up, JSON texts joined by ',', or ''
               texts: the events
@@ -12,14 +12,19 @@
 -- @include events.lua
 local refusal = fenced()
 if refusal then return refusal end
-local run = read_hash(run_key(p.run))
+local fields = redis.call('HMGET', run_key(p.run), 'seq', 'bytes', 'border', 'border_bytes', 'open', 'dropped')
+local run = { run_id = p.run, seq = fields[1], bytes = fields[2], border = fields[3], border_bytes = fields[4],
+  open = fields[5], dropped = fields[6] }
+local earlier = written_before(run, p.events)
+if earlier == 'other' then return { 'fenced', 'another sequence' } end
+if earlier then return { 'ok', p.after + 1 } end
 if tonumber(run.bytes) > 2 * p.max_log_bytes then return { 'too_large' } end
 
 local first = run.seq + 1
 for _ = 1, p.events do add_event(run, take()) end
-save_log(run)
 if p.dropped ~= '' then
   run.dropped = run.dropped == '' and p.dropped or run.dropped .. ',' .. p.dropped
 end
-redis.call('HSET', run_key(p.run), 'open', p.open or run.open, 'dropped', run.dropped, 'updated_at', now_iso)
+retake_lease()
+save_log(run, 'open', p.open or run.open, 'dropped', run.dropped, 'updated_at', now_iso)
 return { 'ok', first }

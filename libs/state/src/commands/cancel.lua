@@ -1,7 +1,7 @@
-#!lua
+#!lua flags=allow-oom
 --[[ Sets the durable cancel flag of a run; a queued run ends at once; a finished one is left as it is.
-  KEYS, ARGV  thread.lua; parameters run, action, events_ttl_ms, max_log_bytes
-  Reply  {'ok', run record, 1 when it is current, {{run id, number of its last event}} when this ended it}
+  KEYS, ARGV  thread.lua; parameters run, action, events_ttl_ms, idempotency_ttl_ms, max_log_bytes
+  Reply  {'ok', run record without kwargs, 1 when it is current, {{run id, number of its last event}} when this ended it}
          {'no_run'}, {'damaged', key}: nothing is written ]]
 -- @include thread.lua
 -- @include clock.lua
@@ -9,7 +9,7 @@
 -- @include ending.lua
 local damage = damaged_thread() or damaged_run(p.run)
 if damage then return { 'damaged', damage } end
-local record, run = read_hash(record_key), read_hash(run_key(p.run))
+local record, run = read_hash(record_key), read_run(p.run)
 if not record or not run or run.thread_id ~= thread_id then return { 'no_run' } end
 
 if record.current == p.run then
@@ -18,6 +18,7 @@ if record.current == p.run then
 end
 if run.status ~= 'pending' then return { 'ok', redis.call('HGETALL', run_key(p.run)), 0, {} } end
 
+run.metadata = redis.call('HGET', run_key(p.run), 'metadata')
 local ended = end_queued(record, run, p.action)
 redis.call('LREM', inbox_key, 0, p.run)
 settle(record, record.settled, record.current)

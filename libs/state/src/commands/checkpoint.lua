@@ -55,31 +55,38 @@ local function prune(record)
   end
 end
 
-local function write_entries(record, c)
-  local entry = tonumber(c.next_entry)
-  for _ = 1, c.messages do
-    redis.call('HSET', log_key, string.format('%.0f', entry), take())
-    entry = entry + 1
+-- Writes the log's new entries; answers the fields of the thread's record that change.
+local function write_entries(c)
+  local entry, value = tonumber(c.next_entry), tonumber(c.next_value)
+  local fields = { 'next_entry', entry + c.messages, 'next_value', value + #c.values }
+  local entries = {}
+  for index = 1, c.messages do
+    entries[#entries + 1] = string.format('%.0f', entry + index - 1)
+    entries[#entries + 1] = take()
   end
-  local value = tonumber(c.next_value)
-  for _, name in ipairs(c.values) do
+  for index, name in ipairs(c.values) do
     local text = take()
-    redis.call('HSET', log_key, string.format('c%.0f', value), text)
-    redis.call('HSET', record_key, 'v:' .. name, text)
-    value = value + 1
+    entries[#entries + 1] = string.format('c%.0f', value + index - 1)
+    entries[#entries + 1] = text
+    fields[#fields + 1] = 'v:' .. name
+    fields[#fields + 1] = text
+  end
+  for from = 1, #entries, 1000 do
+    redis.call('HSET', log_key, unpack(entries, from, math.min(from + 999, #entries)))
   end
   for _, name in ipairs(c.cleared) do redis.call('HDEL', record_key, 'v:' .. name) end
-  redis.call('HSET', record_key, 'next_entry', entry, 'next_value', value)
+  return fields
 end
 
 -- Writes the minted checkpoint, whose JSON is `text`, as the head; for `run`, or for a client.
 local function write_checkpoint(record, c, written, run)
   local id, minted, text = unpack(written)
   add_rows(c, run)
-  write_entries(record, c)
+  local fields = write_entries(c)
   redis.call('HSET', checkpoints_key, id, stamped('id', id, text))
   redis.call('ZADD', order_key, 0, id)
-  redis.call('HSET', record_key, 'head', id, 'minted', string.format('%.0f', minted))
+  redis.call('HSET', record_key, 'head', id, 'minted', string.format('%.0f', minted),
+    'updated_at', now_iso, unpack(fields))
   if c.channels then show_values(record, c.channels) end
   if c.free then
     for _, field in ipairs(c.free) do redis.call('HDEL', log_key, field) end

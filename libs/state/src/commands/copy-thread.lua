@@ -2,18 +2,23 @@
 --[[ Makes a thread with the log, checkpoints, feed, metadata and status of another one, or of what that was at an older
   checkpoint, without its runs and what they cost.
   Memory extraction looks at what is said from now on: what was said before is the other thread's.
-  KEYS, ARGV  thread.lua; KEYS[16..20] record, log, checkpoints, order and feed of the new thread; KEYS[21] its memory
-              jobs; parameters target (its id), at (the checkpoint it ends with; absent: the head), last_row (the last
-              of the feed then); text: its metadata, '' for the same
-  Reply  {'ok', new thread record}; {'taken'}, {'busy'}, {'no_thread'}, {'no_checkpoint'}, {'damaged', key}: nothing is
-         written ]]
+  KEYS, ARGV  thread.lua; then record, log, checkpoints, order and feed of the new thread, and its memory jobs;
+              parameters target (its id), at (the checkpoint it ends with; absent: the head), last_row (the last
+              of the feed then), max_threads (0: no limit); text: its metadata, '' for the same
+  Reply  {'ok', new thread record, bytes of its state}; {'taken'}, {'many'}, {'busy'}, {'no_thread'}, {'no_checkpoint'}, {'erasing'},
+         {'damaged', key}: nothing is written ]]
 -- @include idle.lua
 -- @include clock.lua
+-- @include create.lua
+-- @include state-bytes.lua
 local refusal, record = refused_idle()
 if refusal then return refusal end
-if redis.call('EXISTS', unpack(KEYS, 16, 21)) > 0 then return { 'taken' } end
+local copies = { more_key(1), more_key(2), more_key(3), more_key(4), more_key(5), more_key(6) }
+if redis.call('EXISTS', unpack(copies)) > 0 then return { 'taken' } end
+if is_being_erased(pending_member:match('^[^/]+') .. '/' .. p.target) then return { 'erasing' } end
+if has_all_threads() then return { 'many' } end
 if p.at and redis.call('HEXISTS', checkpoints_key, p.at) == 0 then return { 'no_checkpoint' } end
-local copy, _, copied_checkpoints, copied_order, copied_feed, jobs = unpack(KEYS, 16, 21)
+local copy, _, copied_checkpoints, copied_order, copied_feed, jobs = unpack(copies)
 
 -- Takes back what came after the checkpoint; log entries that nothing shows any more go with the next sweep.
 local function end_with(id)
@@ -35,7 +40,7 @@ local function end_with(id)
 end
 
 for index, key in ipairs({ record_key, log_key, checkpoints_key, order_key, feed_key }) do
-  redis.call('COPY', key, KEYS[15 + index])
+  redis.call('COPY', key, copies[index])
 end
 local metadata = take()
 redis.call('HSET', copy, 'created_at', now_iso, 'updated_at', now_iso, 'pruned', '',
@@ -44,4 +49,5 @@ redis.call('HDEL', copy, 'epoch')
 if p.at then end_with(p.at) end
 redis.call('HSET', jobs, 'floor', record.next_entry - 1)
 redis.call('ZADD', threads_key, now_ms, p.target)
-return { 'ok', redis.call('HGETALL', copy) }
+local newest = record.head ~= '' and redis.call('HGET', checkpoints_key, p.at or record.head)
+return { 'ok', redis.call('HGETALL', copy), newest and state_bytes(newest) or 0 }

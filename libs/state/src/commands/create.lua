@@ -1,4 +1,9 @@
 -- Writing a new thread record. Needs thread.lua, clock.lua.
+-- Whether the user has as many threads as he may; p.max_threads is 0 for no limit.
+local function has_all_threads()
+  return p.max_threads > 0 and redis.call('ZCARD', threads_key) >= p.max_threads
+end
+
 -- Unset texts are '', counters begin at 1; `minted`: time in µs of the newest checkpoint id.
 local function create_thread(metadata, temporary)
   redis.call('HSET', record_key, 'created_at', now_iso, 'updated_at', now_iso, 'metadata', metadata,

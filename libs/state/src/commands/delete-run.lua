@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[ Removes a run that is over, with its event log; its checkpoints stay.
   KEYS, ARGV  thread.lua; parameter run
   Reply  {'ok'}; {'in_flight'}, {'no_run'}, {'damaged', key}: nothing is written ]]
@@ -8,7 +8,7 @@
 -- @include ending.lua
 local damage = damaged_thread() or damaged_run(p.run)
 if damage then return { 'damaged', damage } end
-local record, run = read_thread(), read_hash(run_key(p.run))
+local record, run = read_thread(), read_run(p.run)
 if not record or not run or run.thread_id ~= thread_id then return { 'no_run' } end
 if run.status == 'pending' or run.status == 'running' then return { 'in_flight' } end
 forget_run(record, run)

@@ -1,10 +1,10 @@
-#!lua
+#!lua flags=allow-oom
 --[[ Keeps the result of an execution: reported by who started it, or put in its place by the manager bound now.
   KEYS    start-execution.lua
-  ARGV    manager that ends it for another ('' when its starter does), manager that started it, result, ms to live
+  ARGV    manager that ends it for another ('' when its starter does), manager that started it, result
   Reply  {'kept', result that is kept}; {'fenced', reason}: nothing is written ]]
-local by, started_by, result, ttl_ms = unpack(ARGV)
-if by ~= '' and redis.call('HGET', KEYS[3], 'manager') ~= by then return { 'fenced', 'another binding' } end
+local by, started_by, result = unpack(ARGV)
+if by ~= '' and redis.call('HGET', KEYS[2], 'manager') ~= by then return { 'fenced', 'another binding' } end
 local entry = redis.call('HMGET', KEYS[1], 'manager', 'result', 'ended_by')
 if entry[1] ~= started_by then return { 'fenced', 'started by another' } end
 if entry[2] then
@@ -12,6 +12,4 @@ if entry[2] then
   return { 'kept', entry[2] }
 end
 redis.call('HSET', KEYS[1], 'result', result, 'ended_by', by)
-redis.call('PEXPIRE', KEYS[1], ttl_ms)
-redis.call('PEXPIRE', KEYS[4], ttl_ms)
 return { 'kept', result }

@@ -1,9 +1,14 @@
 -- How runs leave a thread. Needs thread.lua, clock.lua, events.lua.
 
--- Moves `updated_at`; a temporary thread is in no index.
+-- Puts the thread where its new `updated_at` belongs; a temporary thread is in no index.
+local function list_thread(record)
+  if record.temporary ~= '1' then redis.call('ZADD', threads_key, now_ms, thread_id) end
+end
+
+-- Moves `updated_at`.
 local function touch(record, ...)
   redis.call('HSET', record_key, 'updated_at', now_iso, ...)
-  if record.temporary ~= '1' then redis.call('ZADD', threads_key, now_ms, thread_id) end
+  list_thread(record)
 end
 
 local function drop_checkpoint(id)
@@ -20,17 +25,19 @@ local function release_base(record, id)
 end
 
 local function forget_run(record, run)
-  redis.call('DEL', run_key(run.run_id))
+  release_bytes(run.stored)
+  redis.call('DEL', run_key(run.run_id), kwargs_key(run.run_id))
   redis.call('ZREM', runs_key, run.run_id)
   release_base(record, run.base_checkpoint_id)
   release_base(record, run.fork_checkpoint_id)
 end
 
--- The terminal event; the log lives on for p.events_ttl_ms.
+-- The terminal event; the log lives on for p.events_ttl_ms, the run's idempotency key for p.idempotency_ttl_ms.
 local function add_end(run, status)
   add_event(run, '{"kind":"end","status":"' .. status .. '"}')
   redis.call('PEXPIRE', events_key(run.run_id), p.events_ttl_ms)
   redis.call('SREM', in_flight_key, run.run_id)
+  if run.idempotency then redis.call('PEXPIRE', run.idempotency, p.idempotency_ttl_ms) end
 end
 
 -- Ends a run that never had an owner; the caller takes it out of the inbox. Answers its id and the number of `end`.
@@ -39,8 +46,7 @@ local function end_queued(record, run, action)
   if action == 'rollback' then
     forget_run(record, run)
   else
-    save_log(run)
-    redis.call('HSET', run_key(run.run_id), 'status', 'interrupted', 'cancel', action, 'updated_at', now_iso)
+    save_log(run, 'status', 'interrupted', 'cancel', action, 'updated_at', now_iso)
   end
   return { run.run_id, run.seq }
 end
@@ -52,14 +58,21 @@ local function set_cancel(run, action)
   redis.call('HSET', run_key(run.run_id), 'cancel', action, 'updated_at', now_iso)
 end
 
--- An ended temporary thread stays readable as long as its run's log, for those who wait for the run's values.
+-- An ended temporary thread stays readable as long as its run's log, for those who wait for the run's values. Its files
+-- and its sandbox go at once.
 local function expire_thread()
   redis.call('HSET', record_key, 'ended', '1')
-  for _, key in ipairs({ record_key, log_key, checkpoints_key, order_key, bases_key, runs_key, usage_key, feed_key }) do
+  redis.call('UNLINK', sandbox_key)
+  if p.erasing then redis.call('HSET', p.erasing, pending_member, string.format('%.0f', now_us)) end
+  for _, key in ipairs({ record_key, log_key, checkpoints_key, order_key, bases_key, runs_key, usage_key, feed_key,
+    executions_key, owner_key }) do
     redis.call('PEXPIRE', key, p.events_ttl_ms)
   end
   for _, run_id in ipairs(redis.call('ZRANGE', runs_key, 0, -1)) do
+    release_bytes(redis.call('HGET', run_key(run_id), 'stored'))
+    redis.call('HDEL', run_key(run_id), 'stored')
     redis.call('PEXPIRE', run_key(run_id), p.events_ttl_ms)
+    redis.call('PEXPIRE', kwargs_key(run_id), p.events_ttl_ms)
   end
 end
 

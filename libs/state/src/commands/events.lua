@@ -12,13 +12,14 @@ local function mark_border(run)
   run.border_bytes = run.bytes
 end
 
--- Above p.max_log_bytes the log loses what lies before its newest border.
-local function save_log(run)
+-- Writes the counters, with other fields of the run's record. Above p.max_log_bytes the log loses what lies before its
+-- newest border.
+local function save_log(run, ...)
   if tonumber(run.bytes) > p.max_log_bytes and tonumber(run.border_bytes) > 0 then
     redis.call('XTRIM', events_key(run.run_id), 'MINID', string.format('%.0f-0', run.border))
     run.bytes = run.bytes - run.border_bytes
     run.border_bytes = 0
   end
   redis.call('HSET', run_key(run.run_id), 'seq', run.seq, 'bytes', run.bytes,
-    'border', run.border, 'border_bytes', run.border_bytes)
+    'border', run.border, 'border_bytes', run.border_bytes, ...)
 end

@@ -66,7 +66,7 @@ end
 local function replaced_from(run)
   if run.fork_checkpoint_id == '' or run.regenerates == '' then return nil end
   if is_damaged(run_key(run.regenerates), 'hash') then return nil end
-  local source = read_hash(run_key(run.regenerates))
+  local source = read_run(run.regenerates)
   if not source or source.thread_id ~= thread_id or not source.first_row then return nil end
   local base = source.fork_checkpoint_id ~= '' and source.fork_checkpoint_id or source.base_checkpoint_id
   if base == '' then base = p.before_first end

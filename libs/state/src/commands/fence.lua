@@ -1,11 +1,18 @@
--- The right to write for a run: p.owner, p.epoch and p.run are compared for equality; absent is not you.
+-- The right to write for a run: p.owner, p.epoch and p.run are compared for equality. A lease that is absent has lapsed,
+-- maybe only because the clock of Redis jumped: it is still the owner's while `owner_key` names them, as every claim
+-- overwrites that key, and whoever gives the thread back removes it.
 -- @include thread.lua
+local mine = p.owner .. ':' .. p.epoch
+local has_lapsed = false
 local function fenced()
   local lease = redis.call('GET', lease_key)
-  if not lease then return { 'fenced', 'no lease' } end
-  if lease ~= p.owner .. ':' .. p.epoch then return { 'fenced', 'another owner' } end
-  if redis.call('HGET', record_key, 'current') ~= p.run then return { 'fenced', 'another run' } end
+  if lease and lease ~= mine then return { 'fenced', 'another owner' } end
+  if not lease and redis.call('GET', owner_key) ~= mine then return { 'fenced', 'no lease' } end
+  local record = redis.call('HMGET', record_key, 'current', 'epoch')
+  if record[2] ~= p.epoch then return { 'fenced', 'another owner' } end
+  if record[1] ~= p.run then return { 'fenced', 'another run' } end
   if redis.call('HEXISTS', run_key(p.run), 'run_id') == 0 then return { 'fenced', 'no run' } end
+  has_lapsed = not lease
 end
 
 -- For scripts that write to the whole thread: damage, then the fence; the reply to refuse with, or nil.
@@ -13,4 +20,21 @@ local function refused()
   local damage = damaged_thread() or damaged_run(p.run)
   if damage then return { 'damaged', damage } end
   return fenced()
+end
+
+-- Takes a lapsed lease again, for p.lease_ms, once all checks are passed.
+local function retake_lease()
+  if has_lapsed then redis.call('SET', lease_key, mine, 'PX', p.lease_ms) end
+end
+
+-- Gives the thread back: from now on nobody owns it.
+local function release_lease() redis.call('DEL', lease_key, owner_key) end
+
+-- For a write that may be a repetition: p.after is the number of the newest event its writer knows, absent when it does
+-- not. True: the same write, of `events` events, took effect before, as only the owner appends; 'other': it is older
+-- than what was written since; nil: it is to be done.
+local function written_before(run, events)
+  local seq = tonumber(run.seq)
+  if not p.after or seq == p.after then return nil end
+  return seq == p.after + events or 'other'
 end

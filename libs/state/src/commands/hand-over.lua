@@ -1,4 +1,4 @@
-#!lua
+#!lua flags=allow-oom
 --[[ Gives a thread back with its run still current; the attempt is not counted against the run.
   KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua)
   Reply  {'ok'}; {'fenced', reason}: nothing is written ]]
@@ -7,5 +7,5 @@ local refusal = fenced()
 if refusal then return refusal end
 local tries = tonumber(redis.call('HGET', run_key(p.run), 'tries'))
 redis.call('HSET', run_key(p.run), 'tries', math.max(tries - 1, 0))
-redis.call('DEL', lease_key)
+release_lease()
 return { 'ok' }

@@ -2,10 +2,11 @@
 --[[ Rows of a thread's feed with their messages, newest first; hidden ones are left out.
   KEYS  record, feed, log of the thread
   ARGV  number below which rows are read (0: from the newest), how many, bytes after which no further row is read, how
-        many rows are looked at, run whose rows are wanted ('' for all)
+        many rows are looked at, run whose rows are wanted ('' for all), '1' when a temporary thread that ended is read too
   Reply  {'ok', lowest number that was looked at, 1 when there are more below it, number, row, message, number, …}
          {'no_thread'} ]]
-if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], 'ended') == 1 then return { 'no_thread' } end
+if redis.call('EXISTS', KEYS[1]) == 0 then return { 'no_thread' } end
+if ARGV[6] ~= '1' and redis.call('HEXISTS', KEYS[1], 'ended') == 1 then return { 'no_thread' } end
 local before, limit, max_bytes, max_looked = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local number = tonumber(redis.call('HGET', KEYS[2], 'last') or 0)
 if before > 0 then number = math.min(number, before - 1) end

@@ -1,8 +1,9 @@
 #!lua flags=allow-oom
 --[[ Prolongs the lease of a sandbox manager.
-  KEYS[1] lease; KEYS[2] mark that it was held; ARGV[1] ms of the lease, ARGV[2] ms of the mark
+  KEYS[1] lease; KEYS[2] number of its renewals, absent once it was given up; ARGV[1] ms of the lease, ARGV[2] ms of the number
   Reply  1 when the lease had been held and was found absent, else 0 ]]
 local alive, seen = redis.call('EXISTS', KEYS[1]), redis.call('EXISTS', KEYS[2])
 redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
-redis.call('SET', KEYS[2], '1', 'PX', ARGV[2])
+redis.call('INCR', KEYS[2])
+redis.call('PEXPIRE', KEYS[2], ARGV[2])
 return alive == 0 and seen == 1 and 1 or 0

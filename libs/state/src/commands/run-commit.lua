@@ -13,9 +13,8 @@ local function commit_step(record, run)
   local text, event = take(), take()
   mark_border(run)
   add_event(run, stamped('checkpoint_id', id, event))
-  save_log(run)
-  write_checkpoint(record, p.commit, { id, minted, text }, run)
-  redis.call('HSET', run_key(run.run_id), 'tries', 0, 'open', '', 'updated_at', now_iso,
+  save_log(run, 'tries', 0, 'open', '', 'updated_at', now_iso,
     'input_committed', p.input_committed and '1' or run.input_committed, unpack(count_usage(run)))
+  write_checkpoint(record, p.commit, { id, minted, text }, run)
   return id
 end

@@ -1,15 +1,15 @@
 #!lua
 --[[ Takes a job that is ready and that nobody is at.
-  KEYS, ARGV  memory-job.lua; KEYS[5] thread record; parameters owner, lease_ms
+  KEYS, ARGV  memory-job.lua; parameters owner, lease_ms, record: key of the thread record, which workers may only read
   Reply  {'taken', epoch, said, watermark, last entry, attempts, ms since the first failure (0: none), seen}; {'later'}; {'gone'}: the thread is not there; {'damaged', key} ]]
 -- @include memory-job.lua
-local damage = damaged_job() or is_damaged(KEYS[5], 'hash') and KEYS[5]
+local damage = damaged_job() or is_damaged(p.record, 'hash') and p.record
 if damage then return { 'damaged', damage } end
 local score = redis.call('ZSCORE', due_key, p.member)
 if not score then return { 'gone' } end
 if score + p.debounce_ms > now_ms then return { 'later' } end
 
-local record = redis.call('HMGET', KEYS[5], 'next_entry', 'ended')
+local record = redis.call('HMGET', p.record, 'next_entry', 'ended')
 if not record[1] or record[2] then
   for at = 1, 3 do redis.call('ZREM', KEYS[at], p.member) end
   redis.call('DEL', jobs_key)

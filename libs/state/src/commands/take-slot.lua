@@ -19,6 +19,8 @@ for index = 1, #slots, 2 do
     redis.call('HDEL', KEYS[3], member)
   elseif tonumber(slots[index + 1]) > now_ms then
     held[member] = true
+    -- More than a whole lease is left when the clock went back: a dead pool would keep the slot for that much longer.
+    if tonumber(slots[index + 1]) > now_ms + lease_ms then redis.call('ZADD', KEYS[2], now_ms + lease_ms, member) end
     total = total + 1
     running[user_of(member)] = (running[user_of(member)] or 0) + 1
   else

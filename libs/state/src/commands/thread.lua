@@ -1,5 +1,5 @@
--- What every script on a thread shares. Nothing in here writes.
---   KEYS[1..15]  the thread's keys in the order of ThreadKeys (keys.ts)
+-- What every script on a thread shares. Nothing in here writes but `release_bytes`.
+--   KEYS[1..17]  the thread's keys in the order of ThreadKeys (keys.ts)
 --   ARGV[1]      prefix of the user's run records (hash each), completed by the run id
 --   ARGV[2]      prefix of the user's event logs (stream each), completed by the run id
 --   ARGV[3]      the thread as a member of the pending set
@@ -9,7 +9,9 @@
 -- A reply is an array that begins with its outcome; 'damaged' names a key that holds something else than it should.
 local record_key, log_key, checkpoints_key, order_key, bases_key = unpack(KEYS, 1, 5)
 local runs_key, inbox_key, lease_key, pending_key, threads_key, in_flight_key = unpack(KEYS, 6, 11)
-local usage_key, feed_key = KEYS[14], KEYS[15]
+local sandbox_key, executions_key, usage_key, feed_key, owner_key, stored_key = unpack(KEYS, 12, 17)
+-- A script's own keys, from 1.
+local function more_key(index) return KEYS[17 + index] end
 local pending_member, thread_id = ARGV[3], ARGV[4]
 local p = cjson.decode(ARGV[5])
 
@@ -21,20 +23,31 @@ end
 
 local function run_key(run_id) return ARGV[1] .. run_id end
 local function events_key(run_id) return ARGV[2] .. run_id end
+-- What the run was asked to do, as JSON; it may be large, so only who carries the run out or shows it reads it.
+local function kwargs_key(run_id) return run_key(run_id) .. ':kwargs' end
 
 -- @include types.lua
 local kinds = {
   'hash', 'hash', 'hash', 'zset', 'hash', 'zset', 'list', 'string', 'zset', 'zset', 'set', 'hash', 'set',
-  'hash', 'hash',
+  'hash', 'hash', 'string', 'string',
 }
 local function damaged_thread()
   for index, kind in ipairs(kinds) do
     if is_damaged(KEYS[index], kind) then return KEYS[index] end
   end
+  if p.erasing and is_damaged(p.erasing, 'hash') then return p.erasing end
+end
+-- Whether a thread of this id, or its user, was deleted and its files are still where they were. p.erasing: a hash, absent
+-- where threads have no files.
+local function is_being_erased(member)
+  member = member or pending_member
+  return p.erasing and (redis.call('HEXISTS', p.erasing, member) == 1
+    or redis.call('HEXISTS', p.erasing, member:match('^[^/]+')) == 1)
 end
 local function damaged_run(run_id)
   if is_damaged(run_key(run_id), 'hash') then return run_key(run_id) end
   if is_damaged(events_key(run_id), 'stream') then return events_key(run_id) end
+  if is_damaged(kwargs_key(run_id), 'string') then return kwargs_key(run_id) end
 end
 
 -- A hash as a table; nil when it is not there.
@@ -44,6 +57,26 @@ local function read_hash(key)
   local hash = {}
   for index = 1, #flat, 2 do hash[flat[index]] = flat[index + 1] end
   return hash
+end
+
+-- The record of a run without what may be large in it; nil when it is not there. Records of earlier versions hold kwargs.
+local function read_run(run_id)
+  local names = {}
+  for _, field in ipairs(redis.call('HKEYS', run_key(run_id))) do
+    if field ~= 'kwargs' and field ~= 'metadata' then names[#names + 1] = field end
+  end
+  if #names == 0 then return nil end
+  local texts, run = redis.call('HMGET', run_key(run_id), unpack(names)), {}
+  for index, name in ipairs(names) do run[name] = texts[index] end
+  return run
+end
+
+-- The run's record for a reader, and its kwargs; false when the record holds them.
+local function shown_run(run_id) return redis.call('HGETALL', run_key(run_id)), redis.call('GET', kwargs_key(run_id)) end
+
+-- Takes what a run's record counts as `stored` (admit.lua) off the user's bytes; runs of earlier versions count nothing.
+local function release_bytes(stored)
+  if stored and redis.call('DECRBY', stored_key, stored) <= 0 then redis.call('DEL', stored_key) end
 end
 
 -- An ended temporary thread is there only for the readers of its run.

@@ -1,0 +1,20 @@
+-- The size of the state that a checkpoint (a JSON text) shows: the bytes of its messages and channels. Each entry of the log
+-- is measured once per script.
+local measured = {}
+local function entry_bytes(field)
+  local bytes = measured[field]
+  if not bytes then
+    bytes = redis.call('HSTRLEN', log_key, field)
+    measured[field] = bytes
+  end
+  return bytes
+end
+
+local function state_bytes(text)
+  local checkpoint, bytes = cjson.decode(text), 0
+  for _, range in ipairs(checkpoint.ranges) do
+    for entry = range[1], range[2] do bytes = bytes + entry_bytes(string.format('%.0f', entry)) end
+  end
+  for _, entry in pairs(checkpoint.channels) do bytes = bytes + entry_bytes('c' .. entry) end
+  return bytes
+end

@@ -1,0 +1,122 @@
+import type { ServiceName } from '@caribou/contracts';
+import { type StoreKeys, storeKeys } from './keys.js';
+
+/**
+ * Which keys each service may read and write: the one table behind the users of the Redis servers that `npm start` and
+ * the compose file run. Patterns are made by `keys.ts`. Scripts run with their caller's rights: what a caller may only
+ * read is handed to a script by argument, as every key that is declared as such has to be writable.
+ */
+interface KeyAccess {
+  readonly reads: readonly string[];
+  readonly writes: readonly string[];
+}
+
+/** Stands for each id in the patterns; a "*" would be refused as one. */
+const ANY = 'ANY';
+const anyThread = { userId: ANY, threadId: ANY };
+
+type Patterns = ReturnType<typeof patternsOf>;
+
+/** Groups of keys by what they are for. A pattern that ends in "*" has all keys that begin so. */
+function patternsOf(keys: StoreKeys) {
+  const { lease, owner, record, sandbox, executions, inFlight, stored } = keys.thread(anyThread);
+  const { agents, souls } = keys.agents(ANY);
+  const memory = keys.memoryUser(ANY);
+  const account = keys.account(ANY);
+  return {
+    ownership: [lease, owner],
+    binding: [sandbox],
+    executions: [executions, `${keys.executionPrefix(anyThread)}*`],
+    threads: [`${record}*`, keys.pending, keys.threads(ANY), inFlight, stored],
+    threadRecords: [record],
+    runs: [`${keys.runPrefix(ANY)}*`],
+    events: [`${keys.eventsPrefix(ANY)}*`],
+    erasing: keys.erasing === undefined ? [] : [keys.erasing],
+    erased: [keys.erased],
+    idempotency: [`${keys.idempotency(ANY, ANY)}`],
+    conversions: [keys.conversions(anyThread)],
+    skills: [keys.skills(ANY)],
+    agents: [agents, souls, keys.profile(ANY)],
+    models: Object.values<string>({ ...keys.model({ provider: ANY, model: ANY }) }),
+    memories: Object.values<string>({ ...keys.memory({ userId: ANY, agent: ANY }) }),
+    memoryJobs: [...Object.values<string>({ ...memory }), keys.memoryJob(anyThread).jobs, keys.memoryDead(ANY)],
+    documents: [keys.document(ANY)],
+    tokens: [keys.token(ANY)],
+    locks: [keys.lock(ANY)],
+    accounts: [keys.accounts, account.record, account.sessions, keys.attempts(ANY, ANY)],
+    managers: [keys.manager(ANY), keys.managerSeen(ANY)],
+    audit: [keys.audit],
+    deadLetters: [keys.deadLetters],
+    probe: [keys.probe],
+    volume: [keys.volume],
+  };
+}
+
+function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess {
+  switch (service) {
+    case 'gateway':
+      return {
+        reads: [],
+        writes: [
+          ...[own.threads, own.runs, own.events, own.executions, own.idempotency, own.conversions].flat(),
+          ...[own.skills, own.agents, own.models, own.memories, own.memoryJobs].flat(),
+          ...[own.documents, own.locks, own.accounts, own.volume, own.erasing, own.erased, [tasks]].flat(),
+        ],
+      };
+    case 'agent-runner':
+      return {
+        reads: [own.conversions, own.skills, own.documents, own.managers].flat(),
+        writes: [
+          // The end of a run sets the deadline of its idempotency key.
+          ...[own.threads, own.runs, own.events, own.executions, own.idempotency, own.agents, own.models].flat(),
+          ...[own.memories, own.memoryJobs, own.tokens, own.deadLetters, own.erasing, [tasks]].flat(),
+        ],
+      };
+    case 'subagent-pool':
+      return {
+        reads: [own.ownership, own.runs, own.skills, own.documents, own.managers].flat(),
+        // Who gets no reply from a sandbox withdraws the execution from the journal.
+        writes: [own.executions, own.models, own.tokens, [tasks]].flat(),
+      };
+    case 'memory-worker':
+      return {
+        // A pattern for the record alone cannot be said: it takes in all keys of a thread.
+        reads: own.threadRecords,
+        writes: [own.memories, own.memoryJobs, own.models].flat(),
+      };
+    case 'sandbox-manager':
+      return {
+        reads: [own.ownership, own.skills].flat(),
+        writes: [own.binding, own.executions, own.managers, own.audit, own.volume].flat(),
+      };
+  }
+}
+
+/**
+ * Commands on the keys a user may use. Not among them: what shows or changes others' data or the server (@dangerous has
+ * FLUSHALL, CONFIG, KEYS, DEBUG, MONITOR, ACL), lists keys of everybody, or changes scripts of everybody.
+ */
+const COMMANDS = [
+  ...['+@read', '+@write', '+@connection', '+@transaction', '-@scripting', '-@dangerous'],
+  ...['-scan', '-randomkey', '-dbsize', '+eval', '+eval_ro', '+evalsha', '+evalsha_ro', '+time', '+info'],
+];
+
+/** Ids have no ":", and hashes are of hexadecimal digits, but Redis' patterns cannot say so: "*" takes in both. */
+const HASH = /\b[0-9a-f]{32}\b/g;
+const asPattern = (key: string): string => key.replaceAll(HASH, '*').replaceAll(ANY, '*');
+
+/** The rules of a service's user, for `ACL SETUSER` or redis.conf, without its password. */
+export function storeAccess(service: ServiceName, keyPrefix = 'caribou:'): readonly string[] {
+  const own = patternsOf(storeKeys(keyPrefix));
+  const { reads, writes } = accessOf(service, own, `${keyPrefix}tasks:*`);
+  return [
+    'resetkeys',
+    'resetchannels',
+    '-@all',
+    ...COMMANDS,
+    ...unique([...own.probe, ...writes]).map((pattern) => `~${pattern}`),
+    ...unique(reads).map((pattern) => `%R~${pattern}`),
+  ];
+}
+
+const unique = (keys: readonly string[]): string[] => [...new Set(keys.map(asPattern))];
