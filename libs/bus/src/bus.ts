@@ -1,17 +1,30 @@
-import type { CancelAction, DeadLetterKind, NumberedEvent, OutputPiece, WakeRole } from '@caribou/contracts';
+import type {
+  BusAccess,
+  CancelAction,
+  DeadLetterKind,
+  NatsSecurity,
+  NumberedEvent,
+  OutputPiece,
+  WakeRole,
+} from '@caribou/contracts';
 import type { Logger, ThreadKey } from '@caribou/core';
 
 /** The JetStream streams by role; names and subjects stand in @caribou/contracts. */
 export type StreamRole = 'turns' | 'subagents' | 'memory' | 'deadLetters';
 
-export interface BusOptions {
+export interface BusOptions extends NatsSecurity {
   readonly url: string;
+  /**
+   * What the service of this process may do at the server: where its replies arrive, and whether it makes streams or
+   * waits for them. Default: everything, as at a server without permissions.
+   */
+  readonly access?: BusAccess;
   /** Shown by the server's monitoring; the app's name. */
   readonly name: string;
   readonly logger: Logger;
   /**
    * Streams this process needs. They are created, with their consumer, at every (re)connect, looked at again every
-   * `checkMs`, and created again when gone.
+   * `checkMs`, and created again when gone; a service that may not make streams only looks.
    */
   readonly streams: readonly StreamRole[];
   /** A wake that is neither acked nor held by `working()` for this long is delivered again; milliseconds. Default 10 s. */
@@ -20,6 +33,8 @@ export interface BusOptions {
   readonly maxAckPending?: number;
   /** Default 5 s. */
   readonly checkMs?: number;
+  /** Copies of each stream in a cluster of NATS servers; default 1. */
+  readonly replicas?: number;
 }
 
 /** Ends a subscription; idempotent. */
@@ -48,19 +63,38 @@ export interface PullOptions {
 }
 
 export interface WakePull {
+  /**
+   * Runs work that no wake asked for in one of the slots; its failure is logged.
+   * @returns false when no slot is free or the pull is stopped: then the work is not started
+   */
+  occupy(work: () => Promise<void>): boolean;
+  /** How long no wake can be received, in milliseconds; 0 while the consumer answers. */
+  readonly failingMs: number;
   /** From now on no wake is handed over; one that still arrives is given back at once. Idempotent. */
   stop(): void;
   /** Resolves when no handler is running. */
   idle(): Promise<void>;
 }
 
+export type PublishedWake = 'stored' | 'waiting';
+
 /** The wakes of one role, both ends. Wakes of other roles are other streams: the same thread may wait in each. */
 export interface Wakes {
   /**
-   * Nudges the runners: the thread may have something to run. Succeeds also when a wake of the thread is waiting already.
-   * @throws {UnavailableError} when NATS did not confirm; the pending set in Redis still has the thread, sweepers repeat.
+   * Nudges the runners: the thread may have something to run. `waiting`: the stream has a wake of the thread already.
+   * @throws {UnavailableError} when NATS did not store it; the pending set in Redis still has the thread, sweepers repeat.
    */
-  publish(thread: ThreadKey): Promise<void>;
+  publish(thread: ThreadKey): Promise<PublishedWake>;
+  /**
+   * Publishes the thread's wake again if the stored one lies behind the position of the consumer, which then may never
+   * deliver it: after kill -9 a nats-server can have a wake whose acknowledgement the consumer remembers. A wake carries
+   * nothing, so removing one loses nothing.
+   * @returns whether there was such a wake
+   * @throws {UnavailableError}
+   */
+  replaceLost(thread: ThreadKey): Promise<boolean>;
+  /** Publishes the last wake once more if NATS did not take it. @throws {UnavailableError} when it still does not */
+  checkPublishing(): Promise<void>;
   /** Pulls wakes until stopped; goes on by itself after a lost connection, stream or consumer. */
   pull(options: PullOptions): WakePull;
   /** Whether some runner asks for wakes or holds one now. @throws {UnavailableError} */

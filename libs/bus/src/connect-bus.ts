@@ -21,10 +21,10 @@ const MAX_ACK_PENDING = 20_000;
  * says how it stands, and what needs it throws UnavailableError meanwhile.
  */
 export function connectBus(options: BusOptions): Bus {
-  const { logger, ackWaitMs = 10_000, maxAckPending = MAX_ACK_PENDING, checkMs = 5_000 } = options;
+  const { logger, ackWaitMs = 10_000, maxAckPending = MAX_ACK_PENDING, checkMs = 5_000, replicas = 1 } = options;
   const link = new NatsLink(options);
-  const specs = options.streams.map((role) => streamSpec(role, { ackWaitMs, maxAckPending }));
-  const keeper = new StreamKeeper(link, { specs, checkMs, logger });
+  const specs = options.streams.map((role) => streamSpec(role, { ackWaitMs, maxAckPending, replicas }));
+  const keeper = new StreamKeeper(link, { specs, checkMs, logger, makes: options.access?.makesStreams ?? true });
   const deadLetters = createDeadLetters(link, keeper);
   const parts = { link, keeper, deadLetters, logger };
   const wakes = {

@@ -2,6 +2,7 @@ export type {
   Bus,
   BusOptions,
   Cancels,
+  PublishedWake,
   PullOptions,
   RunEvents,
   Wake,

@@ -2,11 +2,25 @@ import { AppError, TooLargeError, UnavailableError } from '@caribou/contracts';
 import { ErrorCode, NatsError } from 'nats';
 
 /** JetStream's codes in `api_error.err_code`; the server's errors.json names them. */
-export const jetStreamCodes = { consumerNotFound: 10014, streamNotFound: 10059, tooManyPerSubject: 10077 } as const;
+export const jetStreamCodes = {
+  consumerNotFound: 10014,
+  messageNotFound: 10037,
+  streamNotFound: 10059,
+  storeFailed: 10077,
+} as const;
 
 /** The JetStream error number of a refusal, or undefined. */
 export const jetStreamCode = (error: unknown): number | undefined =>
   error instanceof NatsError ? error.api_error?.err_code : undefined;
+
+/** What the server says under `storeFailed` when the subject has its one message; the number alone also means a full stream. */
+const ONE_PER_SUBJECT = 'maximum messages per subject exceeded';
+
+/** Whether a message was refused because its subject has one already. */
+export const isOnePerSubject = (error: unknown): boolean =>
+  error instanceof NatsError &&
+  error.api_error?.err_code === jetStreamCodes.storeFailed &&
+  error.api_error.description === ONE_PER_SUBJECT;
 
 /** Nobody listens on the subject: for JetStream, the stream is not there. */
 export const isNoResponders = (error: unknown): boolean =>

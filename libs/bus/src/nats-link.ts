@@ -1,6 +1,14 @@
-import { UnavailableError } from '@caribou/contracts';
+import { type BusAccess, type NatsSecurity, UnavailableError } from '@caribou/contracts';
 import { GatheredWrites, type Logger } from '@caribou/core';
-import { connect, type ConnectionOptions, deferred, type Msg, type NatsConnection, type Subscription } from 'nats';
+import {
+  connect,
+  type ConnectionOptions,
+  createInbox,
+  deferred,
+  type Msg,
+  type NatsConnection,
+  type Subscription,
+} from 'nats';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Unsubscribe } from './bus.js';
 import { natsFailure } from './nats-errors.js';
@@ -14,10 +22,11 @@ const RECONNECT_WAIT_MS = 250;
 /** Under load what is sent within a millisecond shares a write. */
 const WRITES_PER_SECOND = 1_000;
 
-export interface LinkOptions {
+export interface LinkOptions extends NatsSecurity {
   readonly url: string;
   readonly name: string;
   readonly logger: Logger;
+  readonly access?: BusAccess;
 }
 
 interface Registered {
@@ -56,6 +65,11 @@ export class NatsLink {
     const socket = socketOf(this.current);
     if (socket !== undefined) this.writes.gather(socket);
     return this.current;
+  }
+
+  /** A subject of its own for replies, among those that this service may hear. */
+  inbox(): string {
+    return createInbox(this.options.access?.inboxPrefix);
   }
 
   /** Aborts when the link is closed. */
@@ -181,9 +195,11 @@ export class NatsLink {
   }
 
   private async watch(connection: NatsConnection): Promise<void> {
-    for await (const { type, data } of connection.status()) {
+    for await (const { type, data, permissionContext } of connection.status()) {
       if (type === 'disconnect') this.setDown();
       else if (type === 'reconnect') this.setUp(connection);
+      else if (type === 'error' && permissionContext !== undefined)
+        this.options.logger.error({ ...permissionContext }, 'nats: the server does not permit this');
       else if (type === 'error')
         this.options.logger.warn({ reason: JSON.stringify(data) }, 'nats: error from the server');
     }
@@ -219,8 +235,9 @@ export class NatsLink {
 
   private connectOptions(): ConnectionOptions {
     return {
-      ...natsTarget(this.options.url),
+      ...natsTarget(this.options.url, this.options),
       name: this.options.name,
+      ...(this.options.access === undefined ? {} : { inboxPrefix: this.options.access.inboxPrefix }),
       timeout: CONNECT_TIMEOUT_MS,
       pingInterval: PING_INTERVAL_MS,
       maxPingOut: 2,

@@ -1,5 +1,5 @@
 import { streams, type WakeRole } from '@caribou/contracts';
-import { createInbox, type Msg, nanos } from 'nats';
+import { type Msg, nanos } from 'nats';
 import type { Unsubscribe } from './bus.js';
 import { deliveryOf, type Delivery } from './delivery.js';
 import type { NatsLink } from './nats-link.js';
@@ -21,6 +21,8 @@ const NOTHING_CAME: readonly number[] = [404, 408];
 
 export interface Answers {
   onMessage(message: Delivery): void;
+  /** The server showed that the request is known. */
+  onAlive(): void;
   /** The request ended without one: ask again. */
   onNothing(): void;
   /** It was refused or got lost: consumer, stream or connection may be gone. */
@@ -32,7 +34,7 @@ export interface Answers {
  * iterator and four timers for each; here all requests share one inbox.
  */
 export class NextMessage {
-  private readonly inbox = createInbox();
+  private readonly inbox: string;
   private readonly nextSubject: string;
   private readonly unsubscribe: Unsubscribe;
   private silence: NodeJS.Timeout | undefined;
@@ -43,6 +45,7 @@ export class NextMessage {
     private readonly answers: Answers,
   ) {
     const { name, consumer } = streams[role];
+    this.inbox = link.inbox();
     this.nextSubject = `$JS.API.CONSUMER.MSG.NEXT.${name}.${consumer}`;
     this.unsubscribe = link.subscribe(this.inbox, (message) => this.hear(message));
   }
@@ -80,6 +83,7 @@ export class NextMessage {
     const code = message.headers?.code ?? 0;
     if (code === ALIVE) {
       this.silence?.refresh();
+      this.answers.onAlive();
       return;
     }
     this.over();

@@ -1,30 +1,73 @@
-import { SandboxEdit, SandboxGlob, SandboxGrep, SandboxList, SandboxReadBytes, SandboxStat } from '@caribou/contracts';
+import {
+  SandboxEdit,
+  SandboxGlob,
+  SandboxGrep,
+  SandboxList,
+  SandboxReadBytes,
+  SandboxStat,
+  SandboxWrite,
+} from '@caribou/contracts';
 import type { SandboxPort } from '@caribou/core';
 import { argsHash, onBehalfOf } from './sandbox-calls.js';
 import { type ManagerCalls, scopeFields } from './sandbox-manager-call.js';
 
-/** The part of a remote sandbox that lists, searches and edits files. Lookups change nothing and may be asked again. */
-export function remoteFiles(
+/** The part of a remote sandbox that writes, lists, searches and edits files. */
+export const remoteFiles = (
   calls: ManagerCalls,
-): Pick<SandboxPort, 'edit' | 'list' | 'glob' | 'grep' | 'readBytes' | 'stat'> {
+): Pick<SandboxPort, 'write' | 'edit' | 'list' | 'glob' | 'grep' | 'readBytes' | 'stat'> => ({
+  ...fileChanges(calls),
+  ...fileLookups(calls),
+});
+
+/** Executed once under their keys. */
+function fileChanges(calls: ManagerCalls): Pick<SandboxPort, 'write' | 'edit'> {
   return {
-    edit: (scope, { key, path, oldText, newText, replaceAll, expected }, signal) =>
-      calls.ask({
-        contract: SandboxEdit,
+    write: (scope, { key, path, content, encoding, append, expected }, signal) => {
+      const hash = argsHash({ path, content, append });
+      return calls.ask({
+        contract: SandboxWrite,
         scope,
         signal,
+        execution: { key, argsHash: hash, kind: 'write', epoch: scope.epoch },
         payload: (sandboxId) => ({
           ...scopeFields(scope),
           sandbox_id: sandboxId,
           key,
-          args_hash: argsHash({ path, oldText, newText, replaceAll }),
+          args_hash: hash,
+          path,
+          content,
+          ...(encoding === undefined ? {} : { encoding }),
+          append,
+          ...(expected === undefined ? {} : { expected }),
+        }),
+      });
+    },
+    edit: (scope, { key, path, oldText, newText, replaceAll, expected }, signal) => {
+      const hash = argsHash({ path, oldText, newText, replaceAll });
+      return calls.ask({
+        contract: SandboxEdit,
+        scope,
+        signal,
+        execution: { key, argsHash: hash, kind: 'write', epoch: scope.epoch },
+        payload: (sandboxId) => ({
+          ...scopeFields(scope),
+          sandbox_id: sandboxId,
+          key,
+          args_hash: hash,
           path,
           old_text: oldText,
           new_text: newText,
           replace_all: replaceAll,
           ...(expected === undefined ? {} : { expected }),
         }),
-      }),
+      });
+    },
+  };
+}
+
+/** They change nothing and may be asked again. */
+function fileLookups(calls: ManagerCalls): Pick<SandboxPort, 'list' | 'glob' | 'grep' | 'readBytes' | 'stat'> {
+  return {
     list: (scope, { key, path, depth, maxResults }, signal) =>
       calls.ask({
         contract: SandboxList,

@@ -26,6 +26,7 @@ const done = {
   ...{ timed_out: false, cancelled: false, duration_ms: 3 },
 };
 const boxOf = (id: string) => ({ sandbox_id: `box-${id}`, manager_id: id, driver: 'bwrap' });
+const box = (id: string) => ({ sandboxId: `box-${id}`, managerId: id });
 const forever = (): Promise<never> => new Promise(() => undefined);
 
 describe('remote sandbox', () => {
@@ -79,9 +80,13 @@ describe('remote sandbox', () => {
     bus = connectBus({ url: nats.url, name: 'runner', logger: silentLogger, streams: [] });
     await bus.whenConnected();
     sandbox = createRemoteSandbox({
-      outputs: bus,
+      bus,
       rpc: createRpcClient(bus),
-      isManagerAlive: async (id) => alive.has(id),
+      registry: {
+        isManagerAlive: async (id) => alive.has(id),
+        binding: async () => (holder === undefined ? null : { ...box(holder), driver: 'bwrap' }),
+      },
+      journal: { find: async () => ({ state: 'new' }), withdraw: async () => ({ state: 'withdrawn' }) },
       logger: silentLogger,
       lookMs: 50,
       acquireMs: 300,
@@ -146,6 +151,33 @@ describe('remote sandbox', () => {
     await manager('m1', { exec });
     expect(await sandbox.exec(scope, request, new AbortController().signal)).toMatchObject({ outcome: 'done' });
     expect(asked).toBe(3);
+  });
+
+  test.each(['another_binding', 'started_by_another', 'ended_as_unknown'])(
+    'a manager that is refused because another one has the sandbox (%s): the same key is asked of that one',
+    async (reason) => {
+      const keys: unknown[] = [];
+      await manager('m1', {
+        exec: async (data) => {
+          keys.push(data['key']);
+          holder = 'm2';
+          throw new FencedError('not here', { details: { reason } });
+        },
+      });
+      await manager('m2', { exec: (data) => (keys.push(data['key']), done) });
+      holder = 'm1';
+      expect(await sandbox.exec(scope, request, new AbortController().signal)).toMatchObject({ outcome: 'done' });
+      expect(keys).toEqual([request.key, request.key]);
+    },
+  );
+
+  test('a refusal because of the epoch ends the call', async () => {
+    await manager('m1', {
+      exec: () => {
+        throw new FencedError('not yours', { details: { reason: 'another_epoch' } });
+      },
+    });
+    await expect(sandbox.exec(scope, request, new AbortController().signal)).rejects.toThrow(FencedError);
   });
 
   test('the hash is that of what the model decided: same command same hash, another command another', async () => {
@@ -284,6 +316,23 @@ describe('remote sandbox', () => {
     expect(cancels).toEqual([
       { user_id: 'default', thread_id: 't1', epoch: 7, sandbox_id: 'box-m1', key: request.key },
     ]);
+  });
+
+  test('a command that another process had asked for is cancelled at the manager the thread is bound to', async () => {
+    const cancels: Record<string, unknown>[] = [];
+    await manager('m1', { cancel: (data) => (cancels.push(data), { cancelled: true }) });
+    const { signal } = new AbortController();
+    await sandbox.cancel(scope, request.key, signal);
+    expect(cancels).toEqual([]);
+
+    holder = 'm1';
+    await sandbox.cancel(scope, request.key, signal);
+
+    expect(cancels).toEqual([
+      { user_id: 'default', thread_id: 't1', epoch: 7, sandbox_id: 'box-m1', key: request.key },
+    ]);
+    holder = 'nobody';
+    await expect(sandbox.cancel(scope, request.key, signal)).rejects.toThrow(UnavailableError);
   });
 
   test('a manager that lost the sandbox is left for the one that holds it, and a stale epoch ends the call', async () => {

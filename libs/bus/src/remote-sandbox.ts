@@ -7,27 +7,38 @@ import {
   SandboxExec,
   SandboxRead,
   SandboxRelease,
-  SandboxWrite,
 } from '@caribou/contracts';
-import { type Clock, type Logger, type SandboxPort, type SandboxScope, systemClock } from '@caribou/core';
-import type { CommandOutputs } from './bus.js';
+import {
+  type Clock,
+  type ExecutionJournal,
+  type Logger,
+  type SandboxPort,
+  type SandboxRegistry,
+  type SandboxScope,
+  systemClock,
+} from '@caribou/core';
+import type { Bus } from './bus.js';
 import { CommandsInFlight, type KeyedJob } from './commands-in-flight.js';
+import { ExecutionOutcomes } from './execution-outcomes.js';
 import { remoteFiles } from './remote-files.js';
 import type { RpcClient } from './rpc-client.js';
-import { argsHash, onBehalfOf, toExecOutcome, toReadOutcome, toWriteOutcome } from './sandbox-calls.js';
-import { ManagerCalls, scopeFields } from './sandbox-manager-call.js';
+import { argsHash, onBehalfOf, toExecOutcome, toReadOutcome } from './sandbox-calls.js';
+import { type HeldSandbox, ManagerCalls, scopeFields } from './sandbox-manager-call.js';
 
 export interface RemoteSandboxOptions {
   readonly rpc: RpcClient;
-  /** Where managers tell what commands write. */
-  readonly outputs: Pick<CommandOutputs, 'subscribeOutput'>;
-  /** From the registry in the store. */
-  readonly isManagerAlive: (managerId: string) => Promise<boolean>;
+  /** What `rpc` calls over, and where managers publish what commands write. */
+  readonly bus: Pick<Bus, 'connected' | 'subscribeOutput'>;
+  readonly registry: Pick<SandboxRegistry, 'isManagerAlive' | 'binding'>;
+  /** What managers have executed; asked where they do not answer. */
+  readonly journal: Pick<ExecutionJournal, 'find' | 'withdraw'>;
   readonly logger: Logger;
   /** How often a waiting call looks at the manager's lease; default 2 s. */
   readonly lookMs?: number;
   /** How long one request for a sandbox is waited for; milliseconds, default 5,000. */
   readonly acquireMs?: number;
+  /** How long nobody may be reachable before a call is concluded; milliseconds, default 20,000. */
+  readonly awayMs?: number;
   readonly clock?: Clock;
 }
 
@@ -39,21 +50,26 @@ const RELEASE_TIMEOUT_MS = 5_000;
  * makes asking again safe, and what a lost manager had started answers `unknown`.
  */
 export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort {
-  const { rpc, outputs, isManagerAlive, logger, lookMs = 2_000, acquireMs = 5_000, clock = systemClock } = options;
-  const calls = new ManagerCalls({ rpc, isManagerAlive, logger, clock, lookMs, acquireMs });
+  const { rpc, bus, registry, journal, logger, clock = systemClock } = options;
+  const { lookMs = 2_000, acquireMs = 5_000, awayMs = 20_000 } = options;
+  const isManagerAlive = (managerId: string): Promise<boolean> => registry.isManagerAlive(managerId);
+  const outcomes = new ExecutionOutcomes({ journal, isManagerAlive, isConnected: () => bus.connected, logger });
+  const calls = new ManagerCalls({ rpc, isManagerAlive, logger, clock, lookMs, acquireMs, awayMs, outcomes });
   const commands = new CommandsInFlight((job) => cancelCommand({ rpc, logger, calls }, job));
   return {
     exec: async (scope, { key, command, timeoutMs, maxOutputBytes, audit, onOutput }, signal) => {
-      const stop = onOutput === undefined ? undefined : outputs.subscribeOutput({ ...scope, key }, onOutput);
+      const stop = onOutput === undefined ? undefined : bus.subscribeOutput({ ...scope, key }, onOutput);
+      const hash = argsHash({ command });
       const asked = calls.ask({
         contract: SandboxExec,
         scope,
         signal,
+        execution: { key, argsHash: hash, kind: 'exec', epoch: scope.epoch },
         payload: (sandboxId) => ({
           ...scopeFields(scope),
           sandbox_id: sandboxId,
           key,
-          args_hash: argsHash({ command }),
+          args_hash: hash,
           command,
           timeout_ms: timeoutMs,
           max_output_bytes: maxOutputBytes,
@@ -79,26 +95,11 @@ export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort 
       });
       return toReadOutcome(reply);
     },
-    write: async (scope, { key, path, content, encoding, append, expected }, signal) => {
-      const reply = await calls.ask({
-        contract: SandboxWrite,
-        scope,
-        signal,
-        payload: (sandboxId) => ({
-          ...scopeFields(scope),
-          sandbox_id: sandboxId,
-          key,
-          args_hash: argsHash({ path, content, append }),
-          path,
-          content,
-          ...(encoding === undefined ? {} : { encoding }),
-          append,
-          ...(expected === undefined ? {} : { expected }),
-        }),
-      });
-      return toWriteOutcome(reply);
-    },
     ...remoteFiles(calls),
+    cancel: async (scope, key, signal) => {
+      const bound = calls.known(scope) ?? (await registry.binding(scope));
+      if (bound !== null) await cancelAt(rpc, bound, { scope, key, signal });
+    },
     blocked: (scope, request, signal) => recordBlocked({ rpc, logger, calls }, { scope, ...request, signal }),
     binding: (scope) => {
       const sandbox = calls.known(scope);
@@ -121,14 +122,21 @@ interface Parts {
 async function cancelCommand({ rpc, logger, calls }: Parts, { scope, key }: KeyedJob): Promise<void> {
   const sandbox = calls.known(scope);
   if (sandbox === undefined) return;
-  const subject = managerSubject(sandbox.managerId, SandboxCancel);
-  const payload = { ...scopeFields(scope), sandbox_id: sandbox.sandboxId, key };
   try {
-    await rpc.call({ contract: SandboxCancel, subject }, payload, { timeoutMs: CANCEL_TIMEOUT_MS });
+    await cancelAt(rpc, sandbox, { scope, key, signal: new AbortController().signal });
   } catch (cause) {
     if (!(cause instanceof AppError)) throw cause;
     logger.warn({ error: cause, threadId: scope.threadId }, 'a running command could not be cancelled');
   }
+}
+
+type Bound = Pick<HeldSandbox, 'managerId' | 'sandboxId'>;
+
+async function cancelAt(rpc: RpcClient, { managerId, sandboxId }: Bound, job: KeyedJob): Promise<void> {
+  const { scope, key, signal } = job;
+  const subject = managerSubject(managerId, SandboxCancel);
+  const payload = { ...scopeFields(scope), sandbox_id: sandboxId, key };
+  await rpc.call({ contract: SandboxCancel, subject }, payload, { timeoutMs: CANCEL_TIMEOUT_MS, signal });
 }
 
 interface BlockedCommand extends KeyedJob {

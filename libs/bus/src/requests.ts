@@ -1,5 +1,5 @@
 import { DeadlineError, TooLargeError, UnavailableError } from '@caribou/contracts';
-import { createInbox, headers, type Msg } from 'nats';
+import { headers, type Msg } from 'nats';
 import type { Bus, RequestOptions } from './bus.js';
 import { natsFailure } from './nats-errors.js';
 import type { NatsLink } from './nats-link.js';
@@ -17,7 +17,7 @@ const NO_RESPONDERS = 503;
  * connection ends all waits, as the reply may have been lost with it.
  */
 export function createRequests(link: NatsLink): Bus['request'] {
-  const inbox = createInbox();
+  const inbox = link.inbox();
   const waiting = new Map<string, Waiting>();
   let count = 0;
   link.subscribe(`${inbox}.*`, (message) => {

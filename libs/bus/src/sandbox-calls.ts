@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type SandboxExec, type SandboxRead, type SandboxWrite } from '@caribou/contracts';
-import type { ExecOutcome, ReadOutcome, WriteOutcome } from '@caribou/core';
+import { type SandboxExec, type SandboxRead } from '@caribou/contracts';
+import type { ExecOutcome, ReadOutcome } from '@caribou/core';
 import type { z } from 'zod';
 
 /**
@@ -40,5 +40,3 @@ export function toReadOutcome(reply: z.output<(typeof SandboxRead)['reply']>): R
     ...(reply.sha256 === undefined ? {} : { sha256: reply.sha256 }),
   };
 }
-
-export const toWriteOutcome = (reply: z.output<(typeof SandboxWrite)['reply']>): WriteOutcome => reply;

@@ -1,7 +1,15 @@
-import { AppError, DeadlineError, FencedError, managerSubject, NotFoundError } from '@caribou/contracts';
-import { type RpcContract, SandboxAcquire, UnavailableError } from '@caribou/contracts';
-import type { Clock, Logger, SandboxScope } from '@caribou/core';
+import {
+  AppError,
+  DeadlineError,
+  FencedError,
+  managerSubject,
+  NotFoundError,
+  type RpcContract,
+  SandboxAcquire,
+} from '@caribou/contracts';
+import type { CalledExecution, Clock, Logger, SandboxScope } from '@caribou/core';
 import type { z } from 'zod';
+import { type ExecutionOutcomes, isAway, ManagerGone } from './execution-outcomes.js';
 import type { RpcClient } from './rpc-client.js';
 
 /** A thread's sandbox and the manager process that holds it. */
@@ -24,22 +32,23 @@ export interface ManagerCallOptions {
    * watched, and one that has died since never answers; asked again, whoever is there takes over or names the one at it.
    */
   readonly acquireMs: number;
+  /** A call that nobody could be reached for is concluded after this long, in milliseconds. */
+  readonly awayMs: number;
+  readonly outcomes: ExecutionOutcomes;
 }
 
 /** One reply is waited for this long; then the same key is asked again, which attaches to what runs. */
 const ATTACH_MS = 30_000;
 const RETRY_MS = 250;
-/** A call is given up when nobody could be reached for this long. */
-const AWAY_MS = 20_000;
 const MAX_BINDINGS = 10_000;
-
-class ManagerGone extends Error {}
 
 export interface ManagerRequest<Request extends z.ZodType, Reply extends z.ZodType> {
   readonly contract: RpcContract<Request, Reply>;
   readonly scope: SandboxScope;
   readonly payload: (sandboxId: string) => z.input<Request>;
   readonly signal: AbortSignal;
+  /** What it asks the manager to execute; absent for a request that changes nothing. */
+  readonly execution?: CalledExecution;
 }
 
 /**
@@ -62,15 +71,15 @@ export class ManagerCalls {
 
   /**
    * @throws the manager's AppError, or the signal's reason
-   * @throws {UnavailableError} when nobody can be reached for 20 s
-   * @throws {DeadlineError} after the contract's time
+   * @throws {UnavailableError}, {DeadlineError} when nobody answered and nothing was executed
+   * @throws {RunDraining} when this process could not reach NATS for `awayMs`
    */
   async ask<Request extends z.ZodType, Reply extends z.ZodType>(
     request: ManagerRequest<Request, Reply>,
   ): Promise<z.output<Reply>> {
-    const { clock } = this.options;
+    const { clock, outcomes, awayMs } = this.options;
     const deadline = clock.monotonicMs() + request.contract.timeoutMs;
-    let awaySince: number | undefined;
+    const away = new AwayTime();
     for (;;) {
       request.signal.throwIfAborted();
       const began = clock.monotonicMs();
@@ -81,25 +90,32 @@ export class ManagerCalls {
       } catch (cause) {
         request.signal.throwIfAborted();
         const now = clock.monotonicMs();
-        const tookMs = now - began;
-        const next = now >= deadline ? 'give-up' : nextStep(cause, { tookMs, wasCached: cached !== undefined });
-        if (next === 'give-up') throw cause;
+        const attempt = { now, tookMs: now - began, isLate: now >= deadline, wasCached: cached !== undefined };
+        const next = nextStep(cause, attempt);
         if (next === 'rebind') this.forget(request.scope);
-        if (next === 'wait') {
-          awaySince = awaySince === undefined || tookMs > 2 * RETRY_MS ? now : awaySince;
-          if (now - awaySince > AWAY_MS) throw cause;
-          await this.afterLoss(request.scope, cause);
-          await clock.sleep(RETRY_MS, request.signal);
-        }
+        if (next === 'rebind' || next === 'ask-again') continue;
+        const isOver = next === 'give-up' || away.lastsMs(attempt) > awayMs;
+        const known = await (isOver
+          ? outcomes.conclude(request, cause, attempt.isLate)
+          : this.afterLoss(request, cause));
+        if (known !== undefined) return known.reply;
+        await clock.sleep(RETRY_MS, request.signal);
       }
     }
   }
 
-  /** A binding is kept while its manager lives: another would only point back to it. */
-  private async afterLoss(scope: SandboxScope, cause: unknown): Promise<void> {
-    const sandbox = this.known(scope);
-    if (sandbox === undefined) return;
-    if (cause instanceof ManagerGone || !(await this.lives(sandbox.managerId))) this.forget(scope);
+  /**
+   * What the journal has of the call meanwhile. A binding is kept while its manager lives: another would only point
+   * back to it.
+   */
+  private async afterLoss<Request extends z.ZodType, Reply extends z.ZodType>(
+    request: ManagerRequest<Request, Reply>,
+    cause: unknown,
+  ): Promise<{ readonly reply: z.output<Reply> } | undefined> {
+    const sandbox = this.known(request.scope);
+    const isGone = cause instanceof ManagerGone || (sandbox !== undefined && !(await this.lives(sandbox.managerId)));
+    if (isGone) this.forget(request.scope);
+    return this.options.outcomes.recorded(request);
   }
 
   private async acquire(scope: SandboxScope, signal: AbortSignal): Promise<HeldSandbox> {
@@ -134,7 +150,8 @@ export class ManagerCalls {
     const gone = new AbortController();
     this.watch(sandbox.managerId, answered.signal).then(
       (isGone) => {
-        if (isGone) gone.abort(new ManagerGone(`sandbox-manager ${sandbox.managerId} is gone`));
+        if (isGone)
+          gone.abort(new ManagerGone('the sandbox-manager is gone', { details: { dependency: 'sandbox-manager' } }));
       },
       (cause: unknown) => gone.abort(cause),
     );
@@ -144,6 +161,10 @@ export class ManagerCalls {
         signal: AbortSignal.any([signal, gone.signal]),
         timeoutMs: Math.max(timeoutMs, 1),
       });
+    } catch (cause) {
+      if (!isOfAnotherManager(cause)) throw cause;
+      const details = { dependency: 'sandbox-manager' };
+      throw new ManagerGone('the sandbox has passed to another sandbox-manager', { cause, details });
     } finally {
       answered.abort();
     }
@@ -183,11 +204,30 @@ export const scopeFields = ({ userId, threadId, epoch }: SandboxScope) => ({
 
 const bindingKey = ({ userId, threadId, epoch }: SandboxScope): string => `${userId}/${threadId}/${epoch}`;
 
-/** What to do about a failed attempt that took `tookMs`. */
-function nextStep(
-  cause: unknown,
-  attempt: { readonly tookMs: number; readonly wasCached: boolean },
-): 'wait' | 'rebind' | 'ask-again' | 'give-up' {
+interface Attempt {
+  /** When it failed, on the monotonic clock. */
+  readonly now: number;
+  readonly tookMs: number;
+  /** The call's time has passed. */
+  readonly isLate: boolean;
+  /** Asked at the binding that was known already. */
+  readonly wasCached: boolean;
+}
+
+/** How long nobody has been reachable for a call. */
+class AwayTime {
+  private since: number | undefined;
+
+  /** Counts from the first of the attempts that failed at once, this one included. */
+  lastsMs({ now, tookMs }: Attempt): number {
+    if (this.since === undefined || tookMs > 2 * RETRY_MS) this.since = now;
+    return now - this.since;
+  }
+}
+
+/** What to do about a failed attempt. */
+function nextStep(cause: unknown, attempt: Attempt): 'wait' | 'rebind' | 'ask-again' | 'give-up' {
+  if (attempt.isLate) return 'give-up';
   if (isAway(cause)) return 'wait';
   if (isStale(cause) && attempt.wasCached) return 'rebind';
   // Named by another manager before it has made room for the thread.
@@ -195,13 +235,12 @@ function nextStep(
   return cause instanceof DeadlineError && attempt.tookMs >= ATTACH_MS ? 'ask-again' : 'give-up';
 }
 
-/** What may come back: the bus, the store, and a manager in place of one that is stopping. */
-const RETURNING: readonly unknown[] = ['nats', 'redis', 'sandbox-manager'];
+/** Why a journal refuses a manager whose sandbox another one has taken over, whoever asks. */
+const OF_ANOTHER_MANAGER: readonly unknown[] = ['another_binding', 'started_by_another', 'ended_as_unknown'];
 
-/** Nobody answered, the answerer could not reach the store, or takes nothing more: the same key may be asked again. */
-const isAway = (cause: unknown): boolean =>
-  cause instanceof ManagerGone ||
-  (cause instanceof UnavailableError && RETURNING.includes(cause.details['dependency']));
+/** The manager is not the thread's any more. This says nothing about the caller: its lease and epoch may be good. */
+const isOfAnotherManager = (cause: unknown): boolean =>
+  cause instanceof FencedError && OF_ANOTHER_MANAGER.includes(cause.details['reason']);
 
 /** The manager does not hold the sandbox any more, or the caller's epoch is over: a fresh acquire tells which. */
 const isStale = (cause: unknown): boolean => cause instanceof FencedError || cause instanceof NotFoundError;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { streams, UnavailableError } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
-import type { JetStreamManager } from 'nats';
+import type { ConsumerInfo, JetStreamManager, StreamInfo } from 'nats';
 import { jetStreamCode, jetStreamCodes, natsFailure } from './nats-errors.js';
 import type { NatsLink } from './nats-link.js';
-import type { StreamSpec } from './stream-specs.js';
+import { SPEC_VERSION, specVersionOf, type StreamSpec } from './stream-specs.js';
 
 const API_TIMEOUT_MS = 3_000;
 /**
@@ -17,17 +17,26 @@ export interface KeeperOptions {
   readonly specs: readonly StreamSpec[];
   readonly checkMs: number;
   readonly logger: Logger;
+  /** Whether this process makes and changes them; another one does otherwise, and this one says what it waits for. */
+  readonly makes: boolean;
 }
 
 /**
- * Keeps streams and consumers in being: made at every connect, looked for every `checkMs`, made again when gone. What
+ * Provisions streams and consumers: created at every connect, looked for every `checkMs`, created again when gone. What
  * was lost with a stream comes back from Redis, where the truth is.
+ *
+ * K1 Existing ones are changed only where they are of an older version, or of this version and this process has just
+ *    started. So neither two versions nor two configurations that run side by side change each other's settings back.
+ * K2 What the consumer has acknowledged is removed from the stream: after kill -9 a nats-server can have such messages
+ *    again, delivers them to nobody and refuses further ones of their subjects.
  */
 export class StreamKeeper {
   private running: Promise<void> | undefined;
   private problem: string | undefined;
   /** Streams that were in place, consumer included, in the life of this process. */
   private readonly stood = new Set<string>();
+  /** Streams that got the settings of this process. */
+  private readonly settled = new Set<string>();
 
   constructor(
     private readonly link: NatsLink,
@@ -79,19 +88,27 @@ export class StreamKeeper {
     if (problem === this.problem) return;
     this.problem = problem;
     if (problem === undefined) this.options.logger.info({}, 'nats: streams are in place');
-    else if (this.link.connected) this.options.logger.warn({ reason: problem }, 'nats: streams are not in place');
+    else if (this.link.connected)
+      this.options.logger[this.options.makes ? 'warn' : 'info']({ reason: problem }, 'nats: streams are not in place');
   }
 
   private async ensureAll(): Promise<void> {
-    const { specs, logger } = this.options;
+    const { specs, logger, makes } = this.options;
     try {
       await this.link.whileUp(async (connection) => {
         const manager = await connection.jetstreamManager({ timeout: API_TIMEOUT_MS, checkAPI: false });
         for (const spec of specs) {
-          const beforeCreation = (): Promise<void> => this.settled(spec);
-          await ensureStream({ manager, spec, logger, beforeCreation });
-          await ensureConsumer({ manager, spec, logger, beforeCreation });
+          if (!makes) {
+            await awaited(manager, spec);
+            continue;
+          }
+          const beforeCreation = (): Promise<void> => this.pauseAfterLoss(spec);
+          const making = { manager, spec, logger, beforeCreation, isStart: !this.settled.has(spec.name) };
+          const stream = await ensureStream(making);
+          const consumer = await ensureConsumer(making);
           this.stood.add(spec.name);
+          this.settled.add(spec.name);
+          await removeAcknowledged(making, stream, consumer);
         }
       });
     } catch (cause) {
@@ -99,10 +116,20 @@ export class StreamKeeper {
     }
   }
 
-  private async settled({ name }: StreamSpec): Promise<void> {
+  private async pauseAfterLoss({ name }: StreamSpec): Promise<void> {
     if (!this.stood.delete(name)) return;
     await sleep(SETTLE_MS, undefined, { signal: this.link.closed });
   }
+}
+
+/** @throws {UnavailableError} when the stream or its consumer is not there: the service that makes it is not up yet */
+async function awaited(manager: JetStreamManager, { name, consumer }: StreamSpec): Promise<void> {
+  const stream = await orMissing(manager.streams.info(name));
+  const found = consumer === undefined ? stream : await orMissing(manager.consumers.info(name, consumer.durable_name));
+  if (stream !== undefined && found !== undefined) return;
+  throw new UnavailableError(`NATS: the stream ${name} is not there yet; an agent-runner makes it`, {
+    details: { dependency: 'nats' },
+  });
 }
 
 interface Making {
@@ -110,44 +137,67 @@ interface Making {
   readonly spec: StreamSpec;
   readonly logger: Logger;
   readonly beforeCreation: () => Promise<void>;
+  /** The first look of this process that reaches the stream. */
+  readonly isStart: boolean;
 }
 
-async function ensureStream({ manager, spec, logger, beforeCreation }: Making): Promise<void> {
+/** Whether this process may change what exists (K1). */
+function mayChange({ isStart }: Making, { description }: { readonly description?: string }): boolean {
+  const version = specVersionOf(description);
+  return version < SPEC_VERSION || (version === SPEC_VERSION && isStart);
+}
+
+/** K2 */
+async function removeAcknowledged({ manager, spec, logger }: Making, stream?: StreamInfo, consumer?: ConsumerInfo) {
+  if (stream === undefined || consumer === undefined || stream.state.messages === 0) return;
+  const last = consumer.ack_floor.stream_seq;
+  if (stream.state.first_seq > last || last > stream.state.last_seq) return;
+  const { purged } = await manager.streams.purge(spec.name, { seq: last + 1 });
+  if (purged > 0) logger.warn({ stream: spec.name, count: purged }, 'nats: acknowledged messages were there, removed');
+}
+
+/** The stream as it was found, if it was. */
+async function ensureStream(making: Making): Promise<StreamInfo | undefined> {
+  const { manager, spec, logger, beforeCreation } = making;
   const found = await orMissing(manager.streams.info(spec.name));
   if (found === undefined) {
     await beforeCreation();
     await manager.streams.add(spec.stream);
     logger.info({ stream: spec.name }, 'nats: stream created');
-    return;
+    return undefined;
   }
   const differing = differences(spec.stream, found.config);
-  if (differing.length === 0) return;
+  if (differing.length === 0 || !mayChange(making, found.config)) return found;
   try {
     await manager.streams.update(spec.name, { ...found.config, ...spec.stream });
   } catch (cause) {
     throw unlike(`stream ${spec.name}`, differing, cause);
   }
   logger.info({ stream: spec.name, reason: differing.join(', ') }, 'nats: stream updated');
+  return found;
 }
 
-async function ensureConsumer({ manager, spec, logger, beforeCreation }: Making): Promise<void> {
-  if (spec.consumer === undefined) return;
+/** The consumer as it was found, if it was. */
+async function ensureConsumer(making: Making): Promise<ConsumerInfo | undefined> {
+  const { manager, spec, logger, beforeCreation } = making;
+  if (spec.consumer === undefined) return undefined;
   const { durable_name: name } = spec.consumer;
   const found = await orMissing(manager.consumers.info(spec.name, name));
   if (found === undefined) {
     await beforeCreation();
     await manager.consumers.add(spec.name, spec.consumer);
     logger.info({ stream: spec.name, consumer: name }, 'nats: consumer created');
-    return;
+    return undefined;
   }
   const differing = differences(spec.consumer, found.config);
-  if (differing.length === 0) return;
+  if (differing.length === 0 || !mayChange(making, found.config)) return found;
   try {
     await manager.consumers.update(spec.name, name, { ...found.config, ...spec.consumer });
   } catch (cause) {
     throw unlike(`consumer ${name} of stream ${spec.name}`, differing, cause);
   }
   logger.info({ stream: spec.name, consumer: name, reason: differing.join(', ') }, 'nats: consumer updated');
+  return found;
 }
 
 async function orMissing<T>(info: Promise<T>): Promise<T | undefined> {

@@ -11,6 +11,17 @@ import {
 } from 'nats';
 import type { StreamRole } from './bus.js';
 
+/**
+ * Version of what stands in this file, written into the description of each stream and consumer. Raise it with every
+ * change that a running system must take over: processes of an older version then leave streams and consumers alone.
+ */
+export const SPEC_VERSION = 1;
+const DESCRIPTION = `Caribou, specification ${SPEC_VERSION}`;
+
+/** The version a stream or consumer was made by; 0 when none is written down. */
+export const specVersionOf = (description = ''): number =>
+  Number(/^Caribou, specification (\d{1,9})$/.exec(description)?.[1] ?? 0);
+
 const DAY_MS = 86_400_000;
 const MAX_WAITING_JOBS = 1_000_000;
 const MAX_DEAD_LETTER_BYTES = 64 * 1024 * 1024;
@@ -21,16 +32,23 @@ export interface StreamSpec {
   readonly consumer: (Partial<ConsumerConfig> & { readonly durable_name: string }) | undefined;
 }
 
-export interface ConsumerLimits {
+export interface StreamSettings {
   readonly ackWaitMs: number;
   readonly maxAckPending: number;
+  /** Copies of each stream in a cluster of NATS servers. */
+  readonly replicas: number;
 }
 
 /** What a stream must look like. Only what nats-server 2.9 knows. */
-export function streamSpec(role: StreamRole, limits: ConsumerLimits): StreamSpec {
+export function streamSpec(role: StreamRole, settings: StreamSettings): StreamSpec {
   const { name, subjects, consumer } = streams[role];
-  if (role === 'deadLetters') return { name, stream: deadLetterStream(name, subjects), consumer: undefined };
-  return { name, stream: workQueue(name, subjects), consumer: puller(consumer, limits) };
+  const isQueue = role !== 'deadLetters';
+  const stream = isQueue ? workQueue(name, subjects) : deadLetterStream(name, subjects);
+  return {
+    name,
+    stream: { ...stream, description: DESCRIPTION, num_replicas: settings.replicas },
+    consumer: isQueue ? puller(consumer, settings) : undefined,
+  };
 }
 
 /** At most one waiting job per subject; the server refuses the second, which its publisher takes for success. */
@@ -56,8 +74,9 @@ const deadLetterStream = (name: string, subjects: readonly string[]): StreamSpec
 });
 
 /** Deliveries are not counted against a job: attempts stand in the run record. */
-const puller = (name: string, { ackWaitMs, maxAckPending }: ConsumerLimits): StreamSpec['consumer'] => ({
+const puller = (name: string, { ackWaitMs, maxAckPending }: StreamSettings): StreamSpec['consumer'] => ({
   durable_name: name,
+  description: DESCRIPTION,
   ack_policy: AckPolicy.Explicit,
   deliver_policy: DeliverPolicy.All,
   ack_wait: nanos(ackWaitMs),

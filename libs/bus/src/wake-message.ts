@@ -4,7 +4,9 @@ import { z } from 'zod';
 
 const VERSION = 1;
 
-const Payload = z.object({ user_id: UserId, thread_id: ThreadId, v: z.number().int().min(1) });
+const Thread = z.object({ user_id: UserId, thread_id: ThreadId });
+const Version = z.object({ v: z.number().int().min(1) });
+const Payload = Thread.extend(Version.shape);
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -13,21 +15,29 @@ export const encodeWake = ({ userId, threadId }: ThreadKey): Uint8Array =>
   encoder.encode(JSON.stringify({ user_id: userId, thread_id: threadId, v: VERSION }));
 
 export type DecodedWake =
-  | { readonly kind: 'wake'; readonly thread: ThreadKey }
-  /** Made by newer code: for a newer runner. */
-  | { readonly kind: 'newer' }
+  | { readonly kind: 'wake'; readonly thread: ThreadKey; readonly newer: boolean }
   | { readonly kind: 'malformed'; readonly reason: string };
 
-/** Reads a wake; the subject and the payload must name the same thread. */
+/**
+ * Reads a wake; the subject and the payload must name the same thread. A wake only names a thread, so one of a newer
+ * version is a wake too, for the thread of its subject: versions that run side by side publish for each other, and whether
+ * this version can run the thread is decided by the claim.
+ */
 export function decodeWake(subject: string, data: Uint8Array): DecodedWake {
-  const parsed = Payload.safeParse(jsonOrUndefined(data));
-  if (!parsed.success) return { kind: 'malformed', reason: z.prettifyError(parsed.error) };
-  if (parsed.data.v > VERSION) return { kind: 'newer' };
-  const { user_id: userId, thread_id: threadId } = parsed.data;
   const [, user, thread] = subject.split('.');
-  if (user !== userId || thread !== threadId) return { kind: 'malformed', reason: 'subject and payload differ' };
-  return { kind: 'wake', thread: { userId, threadId } };
+  const payload = jsonOrUndefined(data);
+  const version = Version.safeParse(payload);
+  const named = Thread.safeParse({ user_id: user, thread_id: thread });
+  if (version.success && version.data.v > VERSION && named.success)
+    return { kind: 'wake', thread: keyOf(named.data), newer: true };
+  const parsed = Payload.safeParse(payload);
+  if (!parsed.success) return { kind: 'malformed', reason: z.prettifyError(parsed.error) };
+  if (user !== parsed.data.user_id || thread !== parsed.data.thread_id)
+    return { kind: 'malformed', reason: 'subject and payload differ' };
+  return { kind: 'wake', thread: keyOf(parsed.data), newer: false };
 }
+
+const keyOf = ({ user_id: userId, thread_id: threadId }: z.output<typeof Thread>): ThreadKey => ({ userId, threadId });
 
 function jsonOrUndefined(data: Uint8Array): unknown {
   try {

@@ -11,8 +11,10 @@ import { decodeWake } from './wake-message.js';
 const ACK_TIMEOUT_MS = 2_000;
 const RETRY_MS = 250;
 const MAX_RETRY_MS = 5_000;
-/** A wake of newer code is offered again this much later. */
-const NEWER_DELAY_MS = 5_000;
+/** A malformed wake that the dead letters did not take is offered again this much later. */
+const MALFORMED_DELAY_MS = 5_000;
+/** Every so many wakes of a newer version there is a warning, beginning with the first. */
+const NEWER_PER_WARNING = 100;
 const MAX_LETTER_CHARS = 4_096;
 
 interface PullParts {
@@ -32,22 +34,32 @@ export class WakePuller implements WakePull {
   private readonly next: NextMessage;
   private recovering = false;
   private failures = 0;
+  private newer = 0;
+  /** Since when nothing can be received, on the monotonic clock. */
+  private failingSinceMs: number | undefined;
 
   constructor(
     role: WakeRole,
     private readonly parts: PullParts,
     private readonly options: PullOptions,
   ) {
+    this.failingSinceMs = parts.link.connected ? undefined : performance.now();
     this.next = new NextMessage(parts.link, role, {
       onMessage: (message) => {
         this.failures = 0;
+        this.recovered();
         this.take(message);
         this.ask();
       },
-      onNothing: () => this.ask(),
+      onNothing: () => {
+        this.recovered();
+        this.ask();
+      },
+      onAlive: () => this.recovered(),
       onTrouble: (reason) => void this.recover(reason),
     });
     parts.link.closed.addEventListener('abort', () => this.next.close(), { once: true });
+    parts.link.onDown(() => this.fails());
     parts.link.onUp(() => {
       this.next.forget();
       void this.recover();
@@ -63,6 +75,36 @@ export class WakePuller implements WakePull {
     while (this.running.size > 0) await Promise.all(this.running);
   }
 
+  get failingMs(): number {
+    return this.failingSinceMs === undefined ? 0 : performance.now() - this.failingSinceMs;
+  }
+
+  occupy(work: () => Promise<void>): boolean {
+    if (this.stopping.signal.aborted || this.running.size >= this.options.slots) return false;
+    this.hold(
+      work().catch((cause: unknown) => {
+        this.parts.logger.error({ error: cause }, 'work without a wake failed');
+      }),
+    );
+    return true;
+  }
+
+  private fails(): void {
+    this.failingSinceMs ??= performance.now();
+  }
+
+  private recovered(): void {
+    this.failingSinceMs = undefined;
+  }
+
+  private hold(work: Promise<void>): void {
+    this.running.add(work);
+    void work.finally(() => {
+      this.running.delete(work);
+      this.ask();
+    });
+  }
+
   private ask(): void {
     if (this.stopping.signal.aborted) this.next.close();
     else if (!this.recovering && this.parts.link.connected && this.running.size < this.options.slots) this.next.ask();
@@ -74,13 +116,17 @@ export class WakePuller implements WakePull {
     if (this.recovering) return;
     this.recovering = true;
     let problem: unknown = reason;
+    if (reason !== undefined) this.fails();
     while (!this.stopping.signal.aborted && !link.closed.aborted) {
       if (problem !== undefined) await this.pauseAfter(problem);
       if (!link.connected) break;
       try {
         await keeper.ensure();
+        // With a free slot the next answer to a request says more.
+        if (this.running.size >= this.options.slots) this.recovered();
         break;
       } catch (cause) {
+        this.fails();
         problem = cause;
       }
     }
@@ -91,28 +137,28 @@ export class WakePuller implements WakePull {
   private async pauseAfter(problem: unknown): Promise<void> {
     this.failures += 1;
     const { logger, link } = this.parts;
+    // All services start at the same time: the first look may be before the streams are made.
+    const level = this.failures === 1 ? 'info' : 'warn';
     if (link.connected)
-      logger.warn({ error: problem, attempt: this.failures }, 'nats: pulling wakes failed, trying on');
+      logger[level]({ error: problem, attempt: this.failures }, 'nats: pulling wakes failed, trying on');
     await this.pause(Math.min(RETRY_MS * 2 ** Math.min(this.failures, 6), MAX_RETRY_MS));
   }
 
-  /** Every message that arrives is handed over, given back or put away; none is dropped. */
+  /** Every message that arrives is handled, given back or dead-lettered; none is dropped. */
   private take(message: Delivery): void {
     if (this.stopping.signal.aborted || this.running.size >= this.options.slots) {
       message.nak(0);
       return;
     }
     const decoded = decodeWake(message.subject, message.data);
-    if (decoded.kind === 'newer') {
-      message.nak(NEWER_DELAY_MS);
-      return;
-    }
-    const work = decoded.kind === 'wake' ? this.handle(message, decoded.thread) : this.putAway(message, decoded.reason);
-    this.running.add(work);
-    void work.finally(() => {
-      this.running.delete(work);
-      this.ask();
-    });
+    if (decoded.kind === 'wake' && decoded.newer) this.warnOfNewer(message.subject);
+    this.hold(decoded.kind === 'wake' ? this.handle(message, decoded.thread) : this.putAway(message, decoded.reason));
+  }
+
+  private warnOfNewer(subject: string): void {
+    this.newer += 1;
+    if (this.newer % NEWER_PER_WARNING !== 1) return;
+    this.parts.logger.warn({ subject, count: this.newer }, 'nats: wakes of a newer version of Caribou are handled');
   }
 
   private async handle(
@@ -152,7 +198,7 @@ export class WakePuller implements WakePull {
       logger.warn({ subject: message.subject, reason }, 'nats: a malformed wake went to the dead letters');
     } catch (cause) {
       logger.warn({ error: cause, subject: message.subject }, 'nats: a malformed wake could not be put away yet');
-      message.nak(NEWER_DELAY_MS);
+      message.nak(MALFORMED_DELAY_MS);
     }
   }
 

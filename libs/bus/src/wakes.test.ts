@@ -1,10 +1,10 @@
 import { streams, UnavailableError, wakeSubject } from '@caribou/contracts';
 import { silentLogger } from '@caribou/core';
 import { startNats, type TestServer, waitFor } from '@caribou/testing';
-import { connect, type JetStreamManager, type NatsConnection } from 'nats';
-import { type Bus, type BusOptions, connectBus, type PullOptions, type Wake } from './index.js';
+import { connect, DiscardPolicy, type JetStreamManager, type NatsConnection, RetentionPolicy } from 'nats';
+import { type Bus, type BusOptions, connectBus, type PublishedWake, type PullOptions, type Wake } from './index.js';
 
-const publish = (bus: Bus, threadId: string): Promise<void> =>
+const publish = (bus: Bus, threadId: string): Promise<PublishedWake> =>
   bus.wakes('turns').publish({ userId: 'default', threadId });
 
 describe('wakes', () => {
@@ -185,6 +185,41 @@ describe('wakes', () => {
     expect((await manager.consumers.info('TURNS', 'runner')).config.ack_wait).toBe(4_000_000_000);
   });
 
+  test('processes of different settings that run side by side do not change them back and forth', async () => {
+    const first = await start();
+    await start({ ackWaitMs: 4_000 });
+    await first.checkStreams();
+    expect((await manager.consumers.info('TURNS', 'runner')).config.ack_wait).toBe(4_000_000_000);
+  });
+
+  test('what a newer version specified is left alone, by a process that starts too', async () => {
+    const older = await start();
+    const { config: stream } = await manager.streams.info('TURNS');
+    const { config: consumer } = await manager.consumers.info('TURNS', 'runner');
+    const description = 'Caribou, specification 1000';
+    await manager.streams.update('TURNS', { ...stream, description, max_msgs: 2_000_000 });
+    await manager.consumers.update('TURNS', 'runner', { ...consumer, description, ack_wait: 9_000_000_000 });
+
+    await older.checkStreams();
+    const { wakes } = runner(await start());
+    await publish(older, 't1');
+
+    await waitFor(() => wakes.length === 1, { what: 'the wake' });
+    expect((await manager.streams.info('TURNS')).config).toMatchObject({ description, max_msgs: 2_000_000 });
+    const found = (await manager.consumers.info('TURNS', 'runner')).config;
+    expect(found).toMatchObject({ description, ack_wait: 9_000_000_000 });
+  });
+
+  test('what an older version specified is brought up to date', async () => {
+    await manager.streams.add({
+      ...{ name: 'TURNS', subjects: ['turns.*.*'], retention: RetentionPolicy.Workqueue, discard: DiscardPolicy.New },
+      ...{ max_msgs_per_subject: 1, discard_new_per_subject: true, max_msgs: 5 },
+    });
+    await start();
+    const { config } = await manager.streams.info('TURNS');
+    expect(config).toMatchObject({ max_msgs: 1_000_000, description: 'Caribou, specification 1', num_replicas: 1 });
+  });
+
   test('kill -9 of the server is survived: wakes stored before and published after it arrive', async () => {
     const bus = await start();
     await publish(bus, 'before');
@@ -227,15 +262,36 @@ describe('wakes', () => {
     expect(letter.json()).toMatchObject({ subject: 'turns.default.$strange', payload: 'no json' });
   });
 
-  test('a wake of newer code is kept for newer code', async () => {
+  test('a wake of a newer version is handled, with a warning, and blocks no further wake of its thread', async () => {
+    const warn = jest.fn();
+    const bus = await start({ logger: { ...silentLogger, warn } });
+    const { wakes, threads } = runner(bus);
+    const newer = JSON.stringify({ tenant: 'default', v: 2 });
+    await raw.jetstream().publish(wakeSubject('turns', 'default', 't1'), newer);
+    await waitFor(() => wakes.length === 1, { what: 'the newer wake' });
+    await waitFor(async () => (await waiting()) === 0, { what: 'an empty stream' });
+    await publish(bus, 't1');
+    await waitFor(() => wakes.length === 2, { what: 'the own wake' });
+    expect(threads()).toEqual(['t1', 't1']);
+    expect(warn).toHaveBeenCalledWith(
+      { subject: 'turns.default.t1', count: 1 },
+      expect.stringMatching(/wakes of a newer version/),
+    );
+  });
+
+  test('a full stream is a refusal, not a wake that waits already', async () => {
     const bus = await start();
-    const { wakes } = runner(bus);
-    await raw
-      .jetstream()
-      .publish(wakeSubject('turns', 'default', 't1'), JSON.stringify({ user_id: 'default', thread_id: 't1', v: 2 }));
-    await publish(bus, 'good');
-    await waitFor(() => wakes.length === 1, { what: 'the good wake' });
-    await waitFor(async () => (await waiting()) === 1, { what: 'the newer wake to stay' });
+    const { config } = await manager.streams.info('TURNS');
+    await manager.streams.update('TURNS', { ...config, max_msgs: 1 });
+    expect(await bus.wakes('turns').publish({ userId: 'default', threadId: 't1' })).toBe('stored');
+    expect(await bus.wakes('turns').publish({ userId: 'default', threadId: 't1' })).toBe('waiting');
+    await expect(publish(bus, 't2')).rejects.toThrow(UnavailableError);
+    await expect(bus.wakes('turns').checkPublishing()).rejects.toThrow(UnavailableError);
+
+    await manager.streams.purge('TURNS');
+
+    await bus.wakes('turns').checkPublishing();
+    expect(await publish(bus, 't2')).toBe('waiting');
   });
 
   test('a handler that fails keeps its wake unsettled and the puller alive', async () => {

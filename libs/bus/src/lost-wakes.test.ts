@@ -1,0 +1,136 @@
+import { cp, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { streams, type WakeRole } from '@caribou/contracts';
+import { silentLogger } from '@caribou/core';
+import { startNats, type TestServer, waitFor } from '@caribou/testing';
+import { connect, type JetStreamManager, type NatsConnection } from 'nats';
+import { type Bus, connectBus } from './index.js';
+
+/** Never in a test: the keeper looks at connects only. */
+const NEVER_MS = 3_600_000;
+
+const thread = (threadId: string) => ({ userId: 'default', threadId });
+
+const roles: readonly WakeRole[] = ['turns', 'subagents', 'memory'];
+
+/**
+ * kill -9 of nats-server between the write of a consumer's state and the removal of a message that it acknowledged: the
+ * message is in the stream again, behind the position of the consumer. Built from two states of the store on disk.
+ */
+describe('a lost wake', () => {
+  let nats: TestServer;
+  let raw: NatsConnection;
+  let manager: JetStreamManager;
+  const open: Bus[] = [];
+
+  beforeEach(async () => {
+    nats = await startNats();
+    raw = await connect({ servers: nats.url, maxReconnectAttempts: -1, reconnectTimeWait: 50 });
+    manager = await raw.jetstreamManager();
+  });
+
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((bus) => bus.close(200)));
+    await raw.close();
+    await nats.stop();
+  });
+
+  const start = async (checkMs: number): Promise<Bus> => {
+    const bus = connectBus({ url: nats.url, name: 'test', logger: silentLogger, streams: roles, checkMs });
+    open.push(bus);
+    await bus.whenConnected();
+    await bus.checkStreams();
+    return bus;
+  };
+
+  /** Acknowledges all wakes but those of the thread `held`; the ids of threads by role. */
+  const pullAll = (bus: Bus) => {
+    const taken: Record<WakeRole, string[]> = { turns: [], subagents: [], memory: [] };
+    for (const role of roles) {
+      bus.wakes(role).pull({
+        slots: 4,
+        handle: async (wake) => {
+          taken[role].push(wake.threadId);
+          if (wake.threadId !== 'held') await wake.ack();
+        },
+      });
+    }
+    return taken;
+  };
+
+  const streamDir = (role: WakeRole) =>
+    join(nats.dataDir, 'jetstream', 'jetstream', '$G', 'streams', streams[role].name);
+  const messagesDir = (role: WakeRole) => join(streamDir(role), 'msgs');
+  const copyDir = (role: WakeRole) => join(nats.dataDir, 'copy', role);
+  const allStore = (count: number, what: string) =>
+    waitFor(
+      async () => {
+        const infos = await Promise.all(roles.map((role) => manager.streams.info(streams[role].name)));
+        return infos.every(({ state }) => state.messages === count);
+      },
+      { what },
+    );
+
+  /** Whether the consumer's state on disk has all wakes delivered, and as many as `held` of them unacknowledged. */
+  async function isWritten(role: WakeRole, delivered: number, held: number): Promise<boolean> {
+    const state = await readFile(join(streamDir(role), 'obs', streams[role].consumer, 'o.dat'));
+    // After two bytes of format and one of the consumer's own numbers: numbers below 128, a byte each.
+    const [floor = 0, , last = 0, unacknowledged] = state.subarray(3);
+    return unacknowledged === held && Math.max(floor, last) === delivered;
+  }
+
+  /** Leaves the wakes of 'lost' in the streams though they were acknowledged, and the server running. */
+  async function loseWakes(before: readonly string[]): Promise<void> {
+    const bus = await start(NEVER_MS);
+    for (const role of roles) for (const id of [...before, 'lost']) await bus.wakes(role).publish(thread(id));
+    await nats.kill9();
+    for (const role of roles) await cp(messagesDir(role), copyDir(role), { recursive: true });
+    await nats.restart();
+    await waitFor(() => bus.connected, { what: 'the reconnect' });
+    const taken = pullAll(bus);
+    await waitFor(() => roles.every((role) => taken[role].includes('lost')), { what: 'the wakes' });
+    await allStore(before.length, 'the acknowledgements');
+    for (const role of roles)
+      await waitFor(() => isWritten(role, before.length + 1, before.length), { what: 'the state of the consumer' });
+    await bus.close();
+    await nats.terminate();
+    for (const role of roles) {
+      await rm(messagesDir(role), { recursive: true });
+      await cp(copyDir(role), messagesDir(role), { recursive: true });
+    }
+    await nats.restart();
+    await allStore(before.length + 1, 'the wakes in the streams');
+  }
+
+  test('is removed by a look at the streams, so that the next wake of its thread arrives', async () => {
+    await loseWakes([]);
+    const { name, consumer } = streams.turns;
+    expect(await manager.consumers.info(name, consumer)).toMatchObject({ num_pending: 0, num_ack_pending: 0 });
+
+    const bus = await start(100);
+    const taken = pullAll(bus);
+    await allStore(0, 'empty streams');
+    for (const role of roles) await bus.wakes(role).publish(thread('lost'));
+
+    await waitFor(() => roles.every((role) => taken[role].length === 1), { what: 'the wakes' });
+  });
+
+  test('is replaced while an older wake is held', async () => {
+    await loseWakes(['held']);
+    const bus = await start(NEVER_MS);
+    const taken = pullAll(bus);
+    for (const role of roles) {
+      expect(await bus.wakes(role).publish(thread('lost'))).toBe('waiting');
+      expect(await bus.wakes(role).replaceLost(thread('lost'))).toBe(true);
+      expect(await bus.wakes(role).replaceLost(thread('other'))).toBe(false);
+    }
+    await waitFor(() => roles.every((role) => taken[role].includes('lost')), { what: 'the wakes' });
+  });
+
+  test('is not taken for one that the consumer has not delivered yet', async () => {
+    const bus = await start(NEVER_MS);
+    await bus.wakes('turns').publish(thread('waiting'));
+    expect(await bus.wakes('turns').replaceLost(thread('waiting'))).toBe(false);
+    expect((await manager.streams.info('TURNS')).state.last_seq).toBe(1);
+  });
+});
