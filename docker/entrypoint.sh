@@ -5,7 +5,7 @@ if [ "${1:-}" = demo-model ]; then
   shift
   exec node --enable-source-maps /app/dist/tools/demo-model/main.js "$@"
 fi
-if [ -z "${OPENAI_API_KEY:-}${OPENAI_BASE_URL:-}" ] && [ -n "${DEMO_MODEL_URL:-}" ]; then
+if [ -z "${OPENAI_API_KEY:-}${OPENAI_API_KEY_FILE:-}${OPENAI_BASE_URL:-}" ] && [ -n "${DEMO_MODEL_URL:-}" ]; then
   echo "No model is configured: this service uses the scripted demo model, which is no AI." >&2
   export OPENAI_BASE_URL="$DEMO_MODEL_URL" OPENAI_API_KEY=demo OPENAI_MODEL=caribou-demo
 fi

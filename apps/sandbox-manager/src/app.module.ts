@@ -1,6 +1,6 @@
 import { type Bus, connectBus } from '@caribou/bus';
 import type { Config } from '@caribou/config';
-import { newId } from '@caribou/contracts';
+import { busAccess, newId } from '@caribou/contracts';
 import { type Logger, systemClock } from '@caribou/core';
 import type { HealthCheck } from '@caribou/nest';
 import { createMetrics, type Metrics } from '@caribou/observability';
@@ -9,6 +9,7 @@ import {
   DEFAULT_SANDBOX_LIMITS,
   sandboxDrivers,
   sandboxIdOf,
+  SharedVolume,
   type SandboxNetwork,
   type SandboxSettings,
   SkillViews,
@@ -21,6 +22,7 @@ import {
   redisExecutionJournal,
   redisSandboxRegistry,
   redisSkills,
+  redisVolumeRegistry,
   type RedisConnection,
 } from '@caribou/state';
 import { openSkillCatalog } from '@caribou/skills';
@@ -37,6 +39,8 @@ import { sandboxEgress } from './sandbox-egress.js';
 import { SANDBOX_PARTS, SandboxHandlers, type SandboxParts } from './sandbox.handlers.js';
 import { SandboxPool } from './sandbox-pool.js';
 
+/** A lapsed manager is followed after this many times the time between two renewals: one, and what it takes. */
+const RENEWALS_AWAITED = 1.25;
 const MAX_WAITING_PER_BOX = 32;
 const MAX_RUNNING = 512;
 /** About 20 MB of lines at most. */
@@ -51,6 +55,7 @@ export interface ManagerParts extends SandboxParts {
   readonly lease: ManagerLease;
   readonly reaper: BoxReaper;
   readonly audit: AuditTrail;
+  readonly volume: SharedVolume;
   /** Ends the connections of sandboxes, where they have a network. */
   readonly closeEgress: () => void;
   readonly metrics: Metrics;
@@ -95,7 +100,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const managerId = newId();
   const { idleMs, reapMs, leftoverGraceMs } = config.sandbox;
   const clock = systemClock;
-  const redis = createRedis({ url: config.redis.url.reveal(), logger });
+  const redis = createRedis({ url: config.redis.url.reveal(), ...config.redis.security.reveal(), logger });
   const audit = new AuditTrail({ log: redisAuditLog(redis), clock, logger, maxWaiting: MAX_AUDIT_WAITING });
   const egressTrail = new EgressTrail({ managerId, trail: audit, clock, logger });
   const egress = sandboxEgress(config.sandbox.network, egressTrail);
@@ -106,34 +111,48 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const journal = redisExecutionJournal(redis);
   const ownFiles = threadFiles(settings.homeDir, commandIdentity(), skills);
   const quota = new WorkspaceQuota(ownFiles, config.sandbox.limits);
-  const drivers = sandboxDrivers(settings, clock, quota);
+  const drivers = sandboxDrivers(settings, clock, quota, (driver, reason) =>
+    logger.warn({ event: 'sandbox.probe', outcome: 'error', driver, reason }, 'a sandbox driver cannot be used'),
+  );
   const metrics = createMetrics({ service: 'sandbox-manager' });
   const pool = new SandboxPool({
     ...{ managerId, registry, drivers, clock, logger },
     sandboxIdOf: (thread) => sandboxIdOf(settings, thread),
     onReady: (durationMs) => metrics.sandboxReady(durationMs),
     ...{ maxBoxes: config.sandbox.maxBoxes, idleMs, maxWaiting: MAX_WAITING_PER_BOX },
+    graceMs: RENEWALS_AWAITED * config.clocks.managerRenewMs,
   });
+  const volume = new SharedVolume(redisVolumeRegistry(redis), settings.homeDir);
   const lease = new ManagerLease({
     ...{ managerId, registry, clock, logger },
+    mayHold: () => volume.ensure(),
     leaseMs: config.clocks.managerLeaseMs,
     renewMs: config.clocks.managerRenewMs,
     onRenewed: async (lapsed) => {
       if (lapsed) executor.endThreads(await pool.forgetForeign());
     },
+    onLapsed: () => executor.endAll(),
   });
   const reaper = new BoxReaper({
-    ...{ managerId, registry, drivers, pool, clock, logger, idleMs, reapMs },
+    ...{ managerId, registry, drivers, pool, clock, logger, reapMs },
     graceMs: Math.max(leftoverGraceMs, config.clocks.managerLeaseMs),
   });
   const executor = new Executor({ journal, registry, pool, lease, clock, logger, maxRunning: MAX_RUNNING });
   return {
-    ...{ managerId, pool, executor, drivers, lease, reaper, redis, metrics, audit },
+    ...{ managerId, pool, executor, drivers, lease, reaper, redis, metrics, audit, volume },
     closeEgress: () => egress?.close(),
-    outputs: connectBus({ url: config.nats.url.reveal(), name: 'sandbox-manager', logger, streams: [] }),
+    outputs: connectBus({
+      url: config.nats.url.reveal(),
+      ...config.nats.security.reveal(),
+      name: 'sandbox-manager',
+      access: busAccess('sandbox-manager'),
+      logger,
+      streams: [],
+    }),
     files: quota.guard(ownFiles),
     checks: [
       { name: 'redis', check: () => registry.isManagerAlive(managerId) },
+      { name: 'volume', check: () => volume.ensure() },
       { name: 'sandbox', check: () => drivers.forNewThread() },
     ],
   };

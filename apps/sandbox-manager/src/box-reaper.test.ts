@@ -39,7 +39,7 @@ describe('BoxReaper', () => {
     reaper = new BoxReaper({
       ...{ managerId: 'm1', registry, pool: manager.pool, clock, logger: silentLogger },
       drivers: chooseAmong([driver], 'auto', clock),
-      ...{ reapMs: 1000, graceMs: 30_000, idleMs: 600_000 },
+      ...{ reapMs: 1000, graceMs: 30_000 },
     });
   });
 
@@ -67,17 +67,30 @@ describe('BoxReaper', () => {
     expect(await reapAt(30_000)).toEqual(['dead/t1']);
   });
 
-  test('keeps a box that a thread is bound to until it has been idle, and counts only without a break (R2)', async () => {
+  test('removes what a dead manager left of a thread that is still bound to it, and counts only without a break (R2)', async () => {
     registry.bindings.set('default/t1', { managerId: 'dead', sandboxId: 'box-t1', driver: 'docker' });
     driver.listed.add(leftBy('dead'));
 
     await reapAt(0);
-    expect(await reapAt(599_999)).toEqual([]);
+    expect(await reapAt(29_999)).toEqual([]);
     registry.alive.add('dead');
-    await reapAt(600_000);
+    await reapAt(30_000);
     registry.alive.delete('dead');
-    expect(await reapAt(600_001)).toEqual([]);
-    expect(await reapAt(1_200_001)).toEqual(['dead/t1']);
+    expect(await reapAt(30_001)).toEqual([]);
+    expect(await reapAt(60_001)).toEqual(['dead/t1']);
+  });
+
+  test('a manager that stops removes what dead ones left, and nothing of those that live (R1, R2)', async () => {
+    registry.alive.add('m2');
+    driver.listed.add(leftBy('dead')).add(leftBy('m2', 't2'));
+
+    await reaper.removeLeftovers();
+    expect(driver.removedInstances).toEqual(['dead/t1']);
+
+    driver.listed.add(leftBy('dead', 't3'));
+    registry.away = true;
+    await reaper.removeLeftovers();
+    expect(driver.removedInstances).toEqual(['dead/t1']);
   });
 
   test('removes an own box only when the pool does not hold it (R1)', async () => {

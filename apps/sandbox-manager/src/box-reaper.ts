@@ -5,26 +5,24 @@ import type { SandboxPool } from './sandbox-pool.js';
 
 export interface BoxReaperOptions {
   readonly managerId: string;
-  readonly registry: Pick<SandboxRegistry, 'isManagerAlive' | 'binding'>;
+  readonly registry: Pick<SandboxRegistry, 'isManagerAlive'>;
   readonly drivers: Pick<SandboxDrivers, 'usable'>;
-  readonly pool: Pick<SandboxPool, 'removeIdle' | 'holds'>;
+  readonly pool: Pick<SandboxPool, 'removeForgotten' | 'removeIdle' | 'holds'>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Time between two looks, in milliseconds. */
   readonly reapMs: number;
-  /** A leftover whose thread is bound to nobody, or to another manager, goes after this long, in milliseconds. */
+  /** A leftover goes after this long, in milliseconds. */
   readonly graceMs: number;
-  /** A leftover that its thread may still come back to goes after this long, in milliseconds. */
-  readonly idleMs: number;
 }
 
 /**
- * Removes boxes that nobody needs: idle ones of this manager, and what dead managers left.
+ * Removes boxes that nobody needs: idle ones of this manager, those of deleted threads, and what dead managers left.
  *
  *  R1  a box of another manager whose lease lives is never touched; a box of this manager only when its pool does not
  *      hold it
- *  R2  a leftover whose thread's binding names its manager stays for `idleMs` (the thread takes it over on its next
- *      use); any other one for `graceMs`; counted from when this manager first saw it as a leftover without a break
+ *  R2  a leftover stays for `graceMs`, counted from when this manager first saw it as one without a break: whoever takes
+ *      its thread over makes a box of its own. A manager that stops removes leftovers at once: it may be the last one
  *  R3  what goes is the very box that was seen; one made under its sandbox id since stays
  *  R4  while registry or engine does not answer, nothing is decided and no time counts as seen
  */
@@ -45,6 +43,23 @@ export class BoxReaper {
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.loop;
+  }
+
+  /** (R2) Removes what dead managers left, without a grace. Never rejects for a registry or engine that is away. */
+  async removeLeftovers(): Promise<void> {
+    const { managerId, registry, drivers, logger } = this.options;
+    try {
+      for (const driver of await drivers.usable())
+        for (const box of await driver.list())
+          if (box.managerId !== managerId && !(await registry.isManagerAlive(box.managerId)))
+            await this.remove(box, driver);
+    } catch (error) {
+      if (!(error instanceof UnavailableError)) throw error;
+      logger.warn(
+        { event: 'sandbox.reap', outcome: 'error', error },
+        'what dead sandbox-managers left was not removed',
+      );
+    }
   }
 
   private async lookUntilStopped(): Promise<void> {
@@ -68,6 +83,7 @@ export class BoxReaper {
 
   /** One look. @throws {UnavailableError} when registry or engine is away */
   async reap(): Promise<void> {
+    await this.options.pool.removeForgotten();
     await this.options.pool.removeIdle();
     const before = this.firstSeen;
     this.firstSeen = new Map();
@@ -77,29 +93,30 @@ export class BoxReaper {
   }
 
   private async consider(box: BoxInfo, driver: SandboxDriver, before: ReadonlyMap<string, number>): Promise<void> {
-    const { clock, logger } = this.options;
-    const stayMs = await this.timeToStay(box);
-    if (stayMs === null) return;
+    const { clock, graceMs } = this.options;
+    if (!(await this.isLeftover(box))) return;
     const nowMs = clock.monotonicMs();
     const sinceMs = before.get(box.instance) ?? nowMs;
-    if (nowMs - sinceMs < stayMs) {
+    if (nowMs - sinceMs < graceMs) {
       this.firstSeen.set(box.instance, sinceMs);
       return;
     }
+    await this.remove(box, driver);
+  }
+
+  private async remove(box: BoxInfo, driver: SandboxDriver): Promise<void> {
     await driver.removeInstance(box);
     const { sandboxId, managerId, userId, threadId } = box;
-    logger.info(
+    this.options.logger.info(
       { event: 'sandbox.reap', outcome: 'ok', driver: driver.kind, sandboxId, userId, threadId, leftBy: managerId },
       'removed a sandbox that a manager had left',
     );
   }
 
-  /** (R1, R2) How long a leftover may stay, in milliseconds; null for a box that is none. */
-  private async timeToStay(box: BoxInfo): Promise<number | null> {
-    const { managerId, pool, registry, graceMs, idleMs } = this.options;
-    if (box.managerId === managerId) return pool.holds(box.sandboxId) ? null : graceMs;
-    if (await registry.isManagerAlive(box.managerId)) return null;
-    const binding = await registry.binding(box);
-    return binding?.managerId === box.managerId ? idleMs : graceMs;
+  /** (R1) */
+  private async isLeftover(box: BoxInfo): Promise<boolean> {
+    const { managerId, pool, registry } = this.options;
+    if (box.managerId === managerId) return !pool.holds(box.sandboxId);
+    return !(await registry.isManagerAlive(box.managerId));
   }
 }

@@ -1,4 +1,4 @@
-import { AppError, ConflictError, FencedError, RateLimitedError, UnavailableError } from '@caribou/contracts';
+import { AppError, FencedError, RateLimitedError, UnavailableError } from '@caribou/contracts';
 import {
   type Clock,
   type ExecutionEntry,
@@ -12,6 +12,7 @@ import {
 import { BoxGoneError } from '@caribou/sandbox';
 import type { Box } from './box.js';
 import { endedBy, type Execution, ExecutionEnded } from './execution.js';
+import { FinishedExecutions, otherArguments } from './finished-executions.js';
 import type { SandboxPool } from './sandbox-pool.js';
 
 /**
@@ -27,6 +28,7 @@ import type { SandboxPool } from './sandbox-pool.js';
  *      a caller that stops waiting ends nothing
  *  E6  what a manager that is gone had started is *unknown*, after what still ran of it has been ended
  *  E7  commands of one thread run one at a time, in the order they came
+ *  E8  what this manager has executed it does not execute again, whatever the journal has lost
  */
 
 export interface ExecutorOptions {
@@ -58,6 +60,7 @@ const runningKey = ({ userId, threadId }: SandboxThread, key: string): string =>
 
 export class Executor {
   private readonly running = new Map<string, Running>();
+  private readonly finished = new FinishedExecutions();
   private draining = false;
 
   constructor(private readonly options: ExecutorOptions) {}
@@ -122,6 +125,11 @@ export class Executor {
     }
   }
 
+  /** Ends everything, as this manager's lease has run out: another may take the sandboxes over. */
+  endAll(): void {
+    for (const { controller } of this.running.values()) controller.abort(new ExecutionEnded('loss'));
+  }
+
   /** Takes nothing more, lets what runs go on for `graceMs`, then ends it; resolves when all results are journalled, or 5 s after that. */
   async drain(graceMs: number): Promise<void> {
     this.draining = true;
@@ -146,14 +154,18 @@ export class Executor {
   private async begin<Reply>(job: Execution<Reply>, box: Box, signal: AbortSignal): Promise<Outcome<Reply>> {
     const { journal, lease } = this.options;
     this.requireTakingWork();
+    if (signal.aborted && endedBy(signal) !== 'cancel') throw leaseLost();
     const known = await this.knownReply(job, await journal.start(job.thread, this.entry(job)));
     if (known !== undefined) return { reply: known.reply, kept: true };
-    if (!lease.isHeld())
-      throw new UnavailableError('the lease of this sandbox-manager has run out', { details: { dependency: 'redis' } });
-    return { reply: await this.run(job, box, signal), kept: false };
+    const executed = this.finished.find(job);
+    if (executed !== undefined) return { ...executed, kept: false };
+    if (!lease.isHeld()) throw leaseLost();
+    const reply = await this.run(job, box, signal);
+    this.finished.add(job, reply);
+    return { reply, kept: false };
   }
 
-  /** (E1, E6) The reply that stands already; undefined when the execution may begin. */
+  /** (E1, E6, E8) The reply that is known already; undefined when the execution may begin. */
   private async knownReply<Reply>(
     job: Execution<Reply>,
     state: ExecutionState,
@@ -162,7 +174,8 @@ export class Executor {
     if (state.state === 'new' || (state.state === 'running' && state.managerId === by)) return undefined;
     if (state.state === 'mismatch') throw otherArguments(job.key);
     if (state.state === 'done') return { reply: job.parse(state.result) };
-    const lost = { startedBy: state.managerId, by, result: job.unknown(RUNS_NO_MORE) };
+    const executed = this.finished.find(job)?.reply ?? job.unknown(RUNS_NO_MORE);
+    const lost = { startedBy: state.managerId, by, result: executed };
     const { result } = await this.options.journal.markUnknown(job.thread, job.key, lost);
     return { reply: job.parse(result) };
   }
@@ -218,11 +231,17 @@ export class Executor {
         await journal.finish(job.thread, job.key, { managerId: lease.managerId, result: reply });
         return reply;
       } catch (error) {
+        if (error instanceof FencedError && (await this.isForgotten(job))) continue;
         if (!(error instanceof UnavailableError)) throw error;
         await clock.sleep(delayMs);
       }
     }
     return reply;
+  }
+
+  /** (E8) Whether the journal had lost the execution; it is entered again. */
+  private async isForgotten(job: Execution<unknown>): Promise<boolean> {
+    return (await this.options.journal.start(job.thread, this.entry(job))).state === 'new';
   }
 
   private entry({ key, argsHash, kind, epoch, sandboxId }: Execution<unknown>): ExecutionEntry {
@@ -236,5 +255,5 @@ interface Outcome<Reply> {
   readonly kept: boolean;
 }
 
-const otherArguments = (key: string): ConflictError =>
-  new ConflictError('the key was used with other arguments', { details: { key } });
+const leaseLost = (): UnavailableError =>
+  new UnavailableError('the lease of this sandbox-manager has run out', { details: { dependency: 'redis' } });

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { natsTarget } from '@caribou/bus';
+import { MANAGERS_QUEUE } from '@caribou/contracts';
 import { loadConfig } from '@caribou/config';
 import {
   liveUntilStopped,
@@ -13,16 +14,20 @@ import { createLogger } from '@caribou/observability';
 import { NestFactory } from '@nestjs/core';
 import { AppModule, connectParts } from './app.module.js';
 
+/** What it reads of config.yaml; none of it holds the key of a model. */
+const SECTIONS = ['clocks', 'nats', 'sandbox', 'skills', 'log_level'] as const;
+
 /** Time for the last audit lines when this process stops. */
 const AUDIT_CLOSE_MS = 3000;
 
 runMain(async () => {
-  const config = loadConfig();
+  const config = loadConfig(undefined, undefined, SECTIONS);
   const logger = createLogger({ service: 'sandbox-manager', level: config.logLevel });
   const parts = connectParts(config, logger);
+  await parts.volume.checkAtStart(logger);
   const app = await NestFactory.createMicroservice(AppModule.on(parts), {
     ...rpcServerOptions({
-      ...{ target: natsTarget(config.nats.url.reveal()), queue: 'sandbox-manager', logger },
+      ...{ target: natsTarget(config.nats.url.reveal(), config.nats.security.reveal()), queue: MANAGERS_QUEUE, logger },
       subjectParams: { manager_id: parts.managerId },
     }),
     logger: nestLogger(logger),
@@ -40,6 +45,7 @@ runMain(async () => {
       { name: 'executions', run: () => parts.executor.drain(config.clocks.drainMs / 2) },
       { name: 'reaper', run: () => parts.reaper.stop() },
       { name: 'sandboxes', run: () => parts.pool.close() },
+      { name: 'leftovers', run: () => parts.reaper.removeLeftovers() },
       { name: 'egress', run: () => Promise.resolve(parts.closeEgress()) },
       { name: 'lease', run: () => parts.lease.stop() },
       { name: 'nest', run: () => app.close() },

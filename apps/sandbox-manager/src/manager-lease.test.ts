@@ -13,12 +13,14 @@ describe('ManagerLease', () => {
   };
   let registry: InMemoryRegistry;
   let renewals: boolean[];
+  let lapses: number[];
   let lease: ManagerLease;
 
   beforeEach(() => {
     time.ms = 0;
     registry = new InMemoryRegistry();
     renewals = [];
+    lapses = [];
     const onRenewed = (lapsed: boolean): Promise<void> => {
       renewals.push(lapsed);
       return Promise.resolve();
@@ -30,7 +32,9 @@ describe('ManagerLease', () => {
       renewMs: 3_000,
       clock,
       logger: silentLogger,
+      mayHold: () => Promise.resolve(),
       onRenewed,
+      onLapsed: () => lapses.push(time.ms),
     });
   });
   afterEach(async () => {
@@ -62,6 +66,27 @@ describe('ManagerLease', () => {
     await until(() => renewals.length > before + 1);
 
     expect(lease.isHeld()).toBe(true);
+  });
+
+  test('is over for its holder before the lease itself is, once per lapse, also while a renewal hangs', async () => {
+    lease.start();
+    await until(() => renewals.length > 0);
+    let answer: () => void = () => undefined;
+    const late = new Promise<{ lapsed: boolean }>((resolve) => {
+      answer = () => resolve({ lapsed: false });
+    });
+    const hanging = jest.spyOn(registry, 'renewManager').mockReturnValue(late);
+    await until(() => hanging.mock.calls.length > 0);
+    time.ms = 8_999;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([lease.isHeld(), lapses]).toEqual([true, []]);
+
+    time.ms = 9_000;
+    await until(() => lapses.length > 0);
+    await new Promise((resolve) => setImmediate(resolve));
+
+    expect([lease.isHeld(), lapses]).toEqual([false, [9_000]]);
+    answer();
   });
 
   test('says when it had lapsed', async () => {

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Bus, connectBus, createRemoteSandbox, createRpcClient, natsTarget } from '@caribou/bus';
@@ -6,8 +6,9 @@ import { loadConfig } from '@caribou/config';
 import type { OutputPiece } from '@caribou/contracts';
 import { RunCancelled, type SandboxPort, silentLogger } from '@caribou/core';
 import { RpcErrorFilter, rpcServerOptions } from '@caribou/nest';
-import { createRedis, type RedisConnection, redisSandboxRegistry } from '@caribou/state';
-import { processesWith, startNats, startRedis, type TestServer, waitFor } from '@caribou/testing';
+import { erasedFiles } from '@caribou/sandbox';
+import { createRedis, type RedisConnection, redisExecutionJournal, redisSandboxRegistry } from '@caribou/state';
+import { processesWith, startNats, startProxy, startRedis, type TestServer, waitFor } from '@caribou/testing';
 import type { INestMicroservice } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { AppModule, connectParts, type ManagerParts } from './app.module.js';
@@ -32,12 +33,12 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
   let keys = 0;
   const newKey = (): string => `run:call_${(keys += 1)}`;
 
-  async function startManager(): Promise<Manager> {
-    const env = { NATS_URL: nats.url, REDIS_URL: redisServer.url, CARIBOU_HOME: home };
+  async function startManager(redisUrl = redisServer.url, clocks = {}): Promise<Manager> {
+    const env = { NATS_URL: nats.url, REDIS_URL: redisUrl, CARIBOU_HOME: home };
     const config = loadConfig(env, home);
     const own = { ...config.sandbox.limits, workspaceBytes: 8 * 1024 * 1024 };
     const sandbox = { ...config.sandbox, driver: 'bwrap', limits: own } as const;
-    const parts = connectParts({ ...config, sandbox }, silentLogger);
+    const parts = connectParts({ ...config, sandbox, clocks: { ...config.clocks, ...clocks } }, silentLogger);
     const options = { target: natsTarget(nats.url), queue: 'sandbox-manager', logger: silentLogger };
     const app = await NestFactory.createMicroservice(AppModule.on(parts), {
       ...rpcServerOptions({ ...options, subjectParams: { manager_id: parts.managerId } }),
@@ -58,6 +59,16 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
     await parts.lease.stop();
   }
 
+  async function stop(manager: Manager): Promise<void> {
+    const { app, parts } = manager;
+    managers.splice(managers.indexOf(manager), 1);
+    await parts.executor.drain(0);
+    await app.close();
+    await parts.lease.stop();
+    await parts.redis.close();
+    await parts.outputs.close();
+  }
+
   const setEpoch = (epoch: number): Promise<unknown> =>
     redis.use((client) => client.set(redis.keys.thread(scope).lease, `owner:${epoch}`, 'PX', 600_000));
 
@@ -70,21 +81,15 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
     await bus.whenConnected();
     await setEpoch(1);
     const registry = redisSandboxRegistry(redis);
-    const isManagerAlive = (id: string): Promise<boolean> => registry.isManagerAlive(id);
+    const journal = redisExecutionJournal(redis);
     remote = createRemoteSandbox({
-      ...{ rpc: createRpcClient(bus), outputs: bus, isManagerAlive, logger: silentLogger, lookMs: 100 },
+      ...{ rpc: createRpcClient(bus), bus, registry, journal, logger: silentLogger, lookMs: 100 },
     });
     await startManager();
   }, 60_000);
 
   afterAll(async () => {
-    for (const { app, parts } of managers) {
-      await parts.executor.drain(0);
-      await app.close();
-      await parts.lease.stop();
-      await parts.redis.close();
-      await parts.outputs.close();
-    }
+    for (const manager of [...managers]) await stop(manager);
     await bus.close();
     await redis.close();
     await Promise.all([nats.stop(), redisServer.stop()]);
@@ -104,6 +109,27 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
     expect(result).toMatchObject({ outcome: 'done', exitCode: 0 });
     expect(result.outcome === 'done' && result.stdout).toMatch(/^made in \/mnt\/user-data\/workspace\n\d+\n$/);
     expect(made).toMatchObject({ outcome: 'ok', text: 'made in /mnt/user-data/workspace\n' });
+  });
+
+  test('a new thread of a deleted one has a box of its own with nothing in it, under the same manager', async () => {
+    const again = { userId: 'default', threadId: 'again' };
+    const { lease, owner, sandbox } = redis.keys.thread(again);
+    const own = (epoch: number) => redis.use((client) => client.set(lease, `owner:${epoch}`, 'PX', 600_000));
+    const ran = async (epoch: number, command: string) =>
+      await remote.exec({ ...again, epoch }, { key: newKey(), command, ...limits }, going);
+    await own(1);
+    expect(await ran(1, 'echo secret > ../outputs/old; echo x > old')).toMatchObject({ outcome: 'done', exitCode: 0 });
+
+    await redis.use((client) => client.del(lease, owner, sandbox));
+    const files = erasedFiles(home);
+    const aside = await files.moveThread(again, '1');
+    await own(2);
+    const listing = await ran(2, 'ls /mnt/user-data/outputs .; echo new > mine');
+
+    expect(listing).toMatchObject({ outcome: 'done', exitCode: 0 });
+    expect(listing.outcome === 'done' && listing.stdout).not.toContain('old');
+    expect(await files.empty(aside, going)).toBe(true);
+    expect(await ran(2, 'cat mine')).toMatchObject({ outcome: 'done', stdout: 'new\n' });
   });
 
   test('a file is changed as it was read, once per key, and an unread one is not', async () => {
@@ -261,6 +287,89 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
 
     expect(await remote.exec(scope, command, going)).toMatchObject({ outcome: 'done', cancelled: true });
   });
+
+  test('a journal that lost its newest entries never makes this manager run a command or a write twice', async () => {
+    const forget = async (key: string): Promise<void> => {
+      const name = redis.keys.executionPrefix(scope) + key;
+      expect(await redis.use((client) => client.del(name))).toBe(1);
+    };
+    const [key, write, during] = [newKey(), newKey(), newKey()];
+    const once = { key, command: 'echo once >> ledger; cat ledger', ...limits };
+    const append = { key: write, path: '/mnt/user-data/workspace/ledger', content: 'written\n', append: true };
+    const first = [await remote.exec(scope, once, going), await remote.write(scope, append, going)];
+
+    await forget(key);
+    await forget(write);
+    expect([await remote.exec(scope, once, going), await remote.write(scope, append, going)]).toEqual(first);
+
+    const command = 'echo during >> ledger; until [ -e gone ]; do sleep 0.05; done; cat ledger';
+    const running = remote.exec(scope, { key: during, command, ...limits }, going);
+    const name = redis.keys.executionPrefix(scope) + during;
+    await waitFor(async () => (await redis.use((client) => client.exists(name))) === 1, { what: 'the entry' });
+    await forget(during);
+    await remote.write(scope, { ...append, key: newKey(), path: '/mnt/user-data/workspace/gone' }, going);
+    expect(await running).toMatchObject({ outcome: 'done', stdout: 'once\nwritten\nduring\n' });
+    expect(await redis.use((client) => client.hexists(name, 'result'))).toBe(1);
+  });
+
+  test('an execution that a later entry of another manager says is lost keeps the result that this one had', async () => {
+    const key = newKey();
+    const request = { key, command: 'echo mine', ...limits };
+    const first = await remote.exec(scope, request, going);
+    const name = redis.keys.executionPrefix(scope) + key;
+    await redis.use((client) => client.multi().hdel(name, 'result', 'ended_by').hset(name, 'manager', 'other').exec());
+
+    expect(await remote.exec(scope, request, going)).toEqual(first);
+  });
+
+  test('NATS away while a command ends: its caller reads the result from the journal', async () => {
+    const command = 'echo once >> cut; until [ -e reached ]; do sleep 0.05; done; cat cut';
+    const running = remote.exec(scope, { key: newKey(), command, ...limits }, going);
+    const workspace = join(home, 'users', 'default', 'threads', 'thread-1', 'user-data', 'workspace');
+    await waitFor(() => existsSync(join(workspace, 'cut')), { what: 'the command' });
+
+    await nats.kill9();
+    writeFileSync(join(workspace, 'reached'), '');
+
+    expect(await running).toMatchObject({ outcome: 'done', stdout: 'once\n' });
+    await nats.restart();
+    await bus.whenConnected();
+    const after = { key: newKey(), command: 'cat cut', ...limits };
+    expect(await remote.exec(scope, after, going)).toMatchObject({ stdout: 'once\n' });
+  }, 60_000);
+
+  test('a manager that is cut off from Redis ends what it runs before its lease is over', async () => {
+    const other = { ...scope, threadId: 'thread-2' };
+    await redis.use((client) => client.set(redis.keys.thread(other).lease, 'owner:1', 'PX', 600_000));
+    const proxy = await startProxy({ target: redisServer.port });
+    const cut = await startManager(proxy.url('redis'), { managerLeaseMs: 3_000, managerRenewMs: 500 });
+    const binding = { manager: cut.parts.managerId, sandbox: `sandbox-${process.pid}`, driver: 'bwrap' };
+    await redis.use((client) => client.hset(redis.keys.thread(other).sandbox, binding));
+    const mark = `79${process.pid}`;
+    const command = { key: newKey(), command: `echo once >> effect; sleep ${mark}`, ...limits };
+    try {
+      await cut.parts.pool.acquire(other, 1);
+      const left = new AbortController();
+      const waiting = remote.exec(other, command, left.signal);
+      await waitFor(() => processesWith(mark).length > 0, { what: 'the command' });
+      left.abort(new Error('nobody waits'));
+      await expect(waiting).rejects.toThrow('nobody waits');
+
+      proxy.refuse();
+      proxy.cut();
+
+      // Nobody else asks for the thread, so it is the manager itself that ends the command.
+      await waitFor(() => processesWith(mark).length === 0, { what: 'the end of the command' });
+      expect(await remote.exec(other, command, going)).toMatchObject({ outcome: 'unknown' });
+      const after = await remote.exec(other, { ...command, key: newKey(), command: 'cat effect' }, going);
+      expect(after).toMatchObject({ outcome: 'done', stdout: 'once\n' });
+    } finally {
+      proxy.accept();
+      await waitFor(() => cut.parts.lease.isHeld(), { what: 'the lease' });
+      await stop(cut);
+      await proxy.stop();
+    }
+  }, 60_000);
 
   test('an epoch that is not the current one does nothing', async () => {
     const stale = { ...scope, epoch: 999 };

@@ -1,4 +1,4 @@
-import type { Clock } from '@caribou/core';
+import { type Clock, systemClock } from '@caribou/core';
 import { REPLACED } from './replacement-notice.js';
 import { FakeDriver } from './testing/fake-driver.js';
 import { InMemoryRegistry } from './testing/in-memory-registry.js';
@@ -47,6 +47,20 @@ describe('SandboxPool', () => {
     expect(other.created).toEqual([{ sandboxId: 'box-t1', fresh: true, running: 0 }]);
   });
 
+  test.each([
+    ['renews its lease within the grace keeps the thread', true, 'm1'],
+    ['does not is followed by another', false, 'm2'],
+  ])('a manager whose lease had run out and who %s (P8)', async (_, renews, expected) => {
+    await testManager('m1', registry, driver).pool.acquire(thread, 1);
+    await registry.renewManager('m1');
+    registry.alive.delete('m1');
+    const clock = { ...systemClock, sleep: async () => void (renews && (await registry.renewManager('m1'))) };
+
+    const record = await testManager('m2', registry, driver.ofAnotherManager(), clock).pool.acquire(thread, 1);
+
+    expect([record.managerId, (await registry.binding(thread))?.managerId]).toEqual([expected, expected]);
+  });
+
   test('a thread that began with a driver which is not here is refused, not moved (P3)', async () => {
     await testManager('m1', registry, driver).pool.acquire(thread, 1);
     registry.alive.delete('m1');
@@ -54,6 +68,38 @@ describe('SandboxPool', () => {
 
     await expect(pool.acquire(thread, 1)).rejects.toThrow(/began in a docker sandbox/);
     expect((await registry.binding(thread))?.managerId).toBe('m1');
+  });
+
+  test('a new thread of a deleted one gets another box, though its id is the same (P7)', async () => {
+    const { pool } = testManager('m1', registry, driver);
+    await pool.acquire(thread, 1);
+    registry.bindings.delete('default/t1');
+    await Promise.all([pool.acquire(thread, 1), pool.acquire(thread, 1)]);
+
+    expect(driver.removed).toEqual(['box-t1']);
+    expect(driver.created).toHaveLength(2);
+  });
+
+  test('the id of a deleted thread that is bound to another manager by now: its box is not touched (P7)', async () => {
+    const { pool } = testManager('m1', registry, driver);
+    await pool.acquire(thread, 1);
+    registry.alive.add('m2');
+    registry.bindings.set('default/t1', { managerId: 'm2', sandboxId: 'box-t1', driver: 'docker' });
+
+    expect(await pool.acquire(thread, 1)).toMatchObject({ managerId: 'm2' });
+    expect(pool.holds('box-t1')).toBe(false);
+    expect(driver.removed).toEqual([]);
+  });
+
+  test('boxes of deleted threads go with the next look, the others stay (P7)', async () => {
+    const { pool } = testManager('m1', registry, driver);
+    await pool.acquire(thread, 1);
+    await pool.acquire({ userId: 'default', threadId: 't2' }, 1);
+    registry.bindings.delete('default/t1');
+    await pool.removeForgotten();
+
+    expect(driver.removed).toEqual(['box-t1']);
+    expect(pool.holds('box-t2')).toBe(true);
   });
 
   test('a stale epoch acquires nothing', async () => {

@@ -1,5 +1,13 @@
 import { NotFoundError, UnavailableError } from '@caribou/contracts';
-import type { Clock, Logger, SandboxDriverKind, SandboxRecord, SandboxRegistry, SandboxThread } from '@caribou/core';
+import type {
+  Clock,
+  Logger,
+  SandboxDriverKind,
+  SandboxProposal,
+  SandboxRecord,
+  SandboxRegistry,
+  SandboxThread,
+} from '@caribou/core';
 import type { SandboxDriver, SandboxDrivers } from '@caribou/sandbox';
 import type { Box } from './box.js';
 import { ExecutionLane } from './execution-lane.js';
@@ -17,6 +25,8 @@ export interface SandboxPoolOptions {
   readonly maxBoxes: number;
   /** A box unused for this long goes, in milliseconds. */
   readonly idleMs: number;
+  /** Longer than the time between two renewals of a manager's lease; milliseconds. */
+  readonly graceMs: number;
   /** Commands of one thread that may wait for the one that runs. */
   readonly maxWaiting: number;
 }
@@ -30,8 +40,11 @@ const keyOf = ({ userId, threadId }: SandboxThread): string => `${userId}/${thre
  *  P2  the first thing done to a box is to end what an earlier manager left in it
  *  P3  the driver of a thread never changes
  *  P4  a box that goes, goes with its processes; its files stay, and the next use makes it again
- *  P5  a box in use is never removed, but when this process stops
+ *  P5  a box in use is never removed, but when this process stops or its thread was deleted
  *  P6  a box that went away by itself is made again before its next use, and the next command's result says so
+ *  P7  a box whose thread has lost its binding is of a deleted thread: it goes, and a new thread of that id gets another one
+ *  P8  a manager is followed by another when it gave its lease up, or has let it run out and did not renew it for
+ *      `graceMs` after that was seen: when the store's clock jumps, leases of managers that live run out
  */
 export class SandboxPool {
   private readonly boxes = new Map<string, Box>();
@@ -49,9 +62,10 @@ export class SandboxPool {
    * @throws {UnavailableError} when no driver can be used, or the box cannot be made
    */
   async acquire(thread: SandboxThread, epoch: number): Promise<SandboxRecord> {
-    const { registry, managerId, sandboxIdOf, drivers } = this.options;
+    const { managerId, sandboxIdOf, drivers } = this.options;
+    await this.dropForgotten(thread);
     const driver = this.boxes.get(keyOf(thread))?.driver.kind ?? (await this.proposedKind(thread));
-    const record = await registry.bind(thread, { managerId, sandboxId: sandboxIdOf(thread), driver, epoch });
+    const record = await this.bind(thread, { managerId, sandboxId: sandboxIdOf(thread), driver, epoch });
     if (record.managerId === managerId) {
       const box = this.boxFor(thread, record, await drivers.ofKind(record.driver));
       await this.using(box, () => this.readyAndAlive(box));
@@ -59,6 +73,16 @@ export class SandboxPool {
       if (this.boxes.size > this.options.maxBoxes) void this.removeIdle();
     }
     return record;
+  }
+
+  /** (P8) The binding after the proposal. */
+  private async bind(thread: SandboxThread, proposal: SandboxProposal): Promise<SandboxRecord> {
+    const { registry, clock, graceMs } = this.options;
+    const { lapse, ...record } = await registry.bind(thread, proposal);
+    if (lapse === undefined) return record;
+    await clock.sleep(graceMs);
+    const { lapse: _again, ...since } = await registry.bind(thread, { ...proposal, lapse });
+    return since;
   }
 
   /** (P3) The driver to propose for a thread: one this manager can use, unless another manager holds the thread alive. */
@@ -134,7 +158,11 @@ export class SandboxPool {
     try {
       await attempt;
     } catch (error) {
-      if (box.ready === attempt) delete box.ready;
+      if (box.ready === attempt) {
+        delete box.ready;
+        const { sandboxId } = box.spec;
+        this.options.logger.warn({ event: 'sandbox.ready', outcome: 'error', sandboxId, error }, 'sandbox not ready');
+      }
       throw error;
     }
   }
@@ -202,6 +230,24 @@ export class SandboxPool {
         .filter((box, index) => index < excess || nowMs - box.lastUsedMs > idleMs)
         .map((box) => this.remove(box)),
     );
+  }
+
+  /** (P7) Also of a thread whose id was used again under another manager since, which may have a box of that name by now. */
+  private async dropForgotten(thread: SandboxThread): Promise<void> {
+    const box = this.boxes.get(keyOf(thread));
+    if (box === undefined) return;
+    const record = await this.options.registry.binding(thread);
+    if (record?.managerId === this.options.managerId || this.boxes.get(keyOf(thread)) !== box) return;
+    if (record === null) void this.remove(box);
+    else this.boxes.delete(keyOf(thread));
+  }
+
+  /** (P5, P7) Removes the boxes of threads that were deleted. @throws {UnavailableError} when the registry is away */
+  async removeForgotten(): Promise<void> {
+    for (const box of [...this.boxes.values()]) {
+      if (box.users > 0 || (await this.options.registry.binding(box.spec)) !== null) continue;
+      if (box.users === 0 && this.boxes.get(keyOf(box.spec)) === box) await this.remove(box);
+    }
   }
 
   /** Forgets the boxes whose threads are bound to another manager, without touching what that one made of them. */

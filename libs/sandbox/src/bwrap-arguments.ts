@@ -1,11 +1,14 @@
 import { DATA_DIRECTORIES, type DataDirectory, SKILLS_ROOT, VIRTUAL_ROOT } from '@caribou/core';
 import { commandEnvironment, WORKING_DIRECTORY } from './command-environment.js';
 import { EXIT_DIRECTORY, NODE_IN_BOX } from './sandbox-network.js';
+import type { CommandIdentity } from './identity.js';
 import type { SandboxLimits } from './settings.js';
 
 /** Where bwrap finds what it mounts; paths as bwrap sees them. */
 export interface BwrapSources {
   readonly data: Readonly<Record<DataDirectory, string>>;
+  /** Directories that become /tmp and /dev/shm. */
+  readonly memory: { readonly tmp: string; readonly shm: string };
   readonly skills?: string;
   /** The directory of the box's exit; without it there is no network. */
   readonly exit?: string;
@@ -26,8 +29,6 @@ export interface BwrapDescriptors {
   readonly status: number;
   readonly seccomp?: number;
 }
-
-const SHM_BYTES = 64 * 1024 * 1024;
 
 /** Host files below /etc that programs need and that tell nothing about the host; each only if it is there. */
 const ETC_FILES = [
@@ -65,9 +66,14 @@ const exitMounts = ({ exit, node }: BwrapSources): string[] =>
  * write, so that no link left there is followed when the next box is set up (CVE-2026-87766). That root and /dev are
  * read-only in the end, so a command cannot fill their memory.
  */
-export function bwrapArguments(sources: BwrapSources, descriptors: BwrapDescriptors, limits: SandboxLimits): string[] {
+export function bwrapArguments(
+  sources: BwrapSources,
+  descriptors: BwrapDescriptors,
+  { uid, gid }: CommandIdentity,
+): string[] {
   return [
     ...['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent', '--new-session'],
+    ...['--uid', String(uid), '--gid', String(gid)],
     ...['--cap-drop', 'ALL', '--hostname', 'sandbox', '--clearenv'],
     ...Object.entries(commandEnvironment(sources.exit !== undefined)).flatMap(([name, value]) => [
       '--setenv',
@@ -78,8 +84,7 @@ export function bwrapArguments(sources: BwrapSources, descriptors: BwrapDescript
     ...ETC_FILES.flatMap((path) => ['--ro-bind-try', path, path]),
     ...['--file', String(descriptors.passwd), '/etc/passwd', '--file', String(descriptors.group), '/etc/group'],
     ...['--proc', '/proc', '--dev', '/dev'],
-    ...['--perms', '1777', '--size', String(SHM_BYTES), '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
-    ...['--perms', '1777', '--size', String(limits.tmpBytes), '--tmpfs', '/tmp'],
+    ...['--bind', sources.memory.shm, '/dev/shm', '--remount-ro', '/dev', '--bind', sources.memory.tmp, '/tmp'],
     ...DATA_DIRECTORIES.flatMap((directory) => ['--bind', sources.data[directory], `${VIRTUAL_ROOT}/${directory}`]),
     ...(sources.skills === undefined ? [] : ['--ro-bind', sources.skills, SKILLS_ROOT]),
     ...exitMounts(sources),

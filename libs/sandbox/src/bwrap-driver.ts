@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError, BugError, InvalidRequestError, newId, UnavailableError } from '@caribou/contracts';
 import type { DataDirectory } from '@caribou/core';
@@ -7,6 +7,7 @@ import { launch, type LaunchPlan, type LaunchSources } from './bwrap-launch.js';
 import { explainFailure, planLaunch } from './bwrap-probe.js';
 import { BwrapRecords, instanceOf } from './bwrap-records.js';
 import { follow, killMarked, untilOver } from './bwrap-run.js';
+import { makeClosedDirectory } from './data-home.js';
 import {
   type BoxCommand,
   BoxGoneError,
@@ -65,7 +66,7 @@ export class BwrapDriver implements SandboxDriver {
   /** Runs one command under a thread that belongs to nobody. @throws {UnavailableError} when that does not go well */
   private async tryOut(plan: LaunchPlan): Promise<void> {
     const homeDir = mkdtempSync(join(this.settings.homeDir, 'probe-'));
-    chmodSync(homeDir, 0o711);
+    makeClosedDirectory(homeDir);
     // Nobody's thread has no skills.
     const { skills: _skills, ...settings } = this.settings;
     const trial = new BwrapDriver({ ...settings, homeDir });

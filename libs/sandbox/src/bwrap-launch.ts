@@ -9,6 +9,7 @@ import { inheritableDescriptors } from './bwrap-host.js';
 import type { BoxCommand } from './driver.js';
 import type { CommandIdentity } from './identity.js';
 import { NODE_IN_BOX, WITH_FORWARDER } from './sandbox-network.js';
+import { memoryPlaces, type StagingPrograms, stagingWords } from './bwrap-staging.js';
 import type { SandboxLimits } from './settings.js';
 
 /**
@@ -24,14 +25,11 @@ import type { SandboxLimits } from './settings.js';
  * directories only; no command can move them.
  */
 
-export interface Programs {
+export interface Programs extends StagingPrograms {
   readonly bwrap: string;
   readonly prlimit: string;
-  /** Only root needs these. */
+  /** Only root needs it. */
   readonly setpriv?: string;
-  readonly unshare?: string;
-  readonly mount?: string;
-  readonly mkdir?: string;
   /** Only boxes with a network need it. */
   readonly setsid?: string;
   readonly shell: string;
@@ -45,8 +43,10 @@ export interface LaunchPlan {
   readonly identity: CommandIdentity;
   /** True when this process is root. */
   readonly dropsUser: boolean;
-  /** Directory of the machine to stage mounts in, where that is needed. */
-  readonly stage?: string;
+  /** Directory of the machine to stage mounts in. */
+  readonly stage: string;
+  /** Whether root binds what boxes mount there, as the dedicated user cannot come to it by path. */
+  readonly bindsSources: boolean;
   /** The Node that runs the forwarders of boxes with a network. */
   readonly node?: string;
 }
@@ -70,17 +70,6 @@ export interface Launched {
 /** Descriptor numbers in the child. */
 const FD = { args: 3, passwd: 4, group: 5, status: 6, seccomp: 7 } as const;
 
-/** Runs as root with an empty environment; $1 mount, $2 mkdir, $3 stage, $4 how many paths follow; the rest is executed. */
-const STAGING_SCRIPT = `set -e
-mount=$1; mkdir=$2; stage=$3; left=$4; shift 4
-"$mount" -t tmpfs -o size=64k,mode=0755,nosuid,nodev,noexec caribou "$stage"
-while [ "$left" -gt 0 ]; do
-  "$mkdir" "$stage/$left"
-  "$mount" --bind "$1" "$stage/$left"
-  left=$((left - 1)); shift
-done
-exec "$@"`;
-
 /** Whether boxes have this Node among their system files. */
 export const isSystemNode = (node: string): boolean => node.startsWith('/usr/');
 
@@ -96,17 +85,15 @@ function directoriesOf({ node }: LaunchPlan, { data, skills, exit }: LaunchSourc
 
 /** Where bwrap finds what it mounts: where it is, or, staged, where the staging script binds it, counting down to 1. */
 function mountedSources(plan: LaunchPlan, sources: LaunchSources): Omit<BwrapSources, 'rootEntries'> {
-  const { stage, node } = plan;
+  const { stage, bindsSources, node } = plan;
   const directories = directoriesOf(plan, sources);
   const at = Object.fromEntries(
-    directories.map(([name, path], index) => [
-      name,
-      stage === undefined ? path : `${stage}/${directories.length - index}`,
-    ]),
+    directories.map(([name, path], index) => [name, bindsSources ? `${stage}/${directories.length - index}` : path]),
   );
   const { workspace = '', uploads = '', outputs = '', skills, exit, node: nodeDirectory } = at;
   return {
     data: { workspace, uploads, outputs },
+    memory: memoryPlaces(stage),
     ...(skills === undefined ? {} : { skills }),
     ...(exit === undefined ? {} : { exit }),
     ...(nodeDirectory === undefined || node === undefined ? {} : { node: join(nodeDirectory, basename(node)) }),
@@ -121,26 +108,17 @@ function forwarder({ programs, node }: LaunchPlan, { exit }: LaunchSources): str
   return [programs.shell, '-c', WITH_FORWARDER, 'sh', programs.setsid, isSystemNode(node) ? node : NODE_IN_BOX];
 }
 
-/** The words that lead to bwrap: staging, then the drop to the dedicated user (L2). */
+/** The words that lead to bwrap: the drop to the dedicated user (L2), and staging before it or, where root has nothing to bind, after. */
 function prefix(plan: LaunchPlan, sources: LaunchSources): string[] {
-  const { programs, identity, stage } = plan;
-  if (!plan.dropsUser) return [];
-  const { setpriv, unshare, mount, mkdir } = programs;
+  const { programs, identity, stage, limits, bindsSources } = plan;
+  const paths = bindsSources ? directoriesOf(plan, sources).map(([, path]) => path) : [];
+  const staging = stagingWords({ programs, stage, limits, paths }, !bindsSources);
+  if (!plan.dropsUser) return staging;
+  const { setpriv } = programs;
   if (setpriv === undefined) throw new BugError('root launches through setpriv');
-  const dropped = [
-    setpriv,
-    `--reuid=${identity.uid}`,
-    `--regid=${identity.gid}`,
-    '--clear-groups',
-    '--inh-caps=-all',
-    '--',
-  ];
-  if (stage === undefined) return dropped;
-  if (unshare === undefined || mount === undefined || mkdir === undefined)
-    throw new BugError('staging takes unshare, mount and mkdir');
-  const paths = directoriesOf(plan, sources).map(([, path]) => path);
-  const staging = ['/bin/sh', '-c', STAGING_SCRIPT, 'sh', mount, mkdir, stage, String(paths.length), ...paths];
-  return [unshare, '--mount', '--propagation', 'private', '--', ...staging, ...dropped];
+  const user = [`--reuid=${identity.uid}`, `--regid=${identity.gid}`, '--clear-groups', '--inh-caps=-all'];
+  const dropped = [setpriv, ...user, '--'];
+  return bindsSources ? [...staging, ...dropped] : [...dropped, ...staging];
 }
 
 type Slot = 'ignore' | 'pipe' | number;
@@ -199,7 +177,7 @@ export function launch(
       status: FD.status,
       ...(plan.seccomp === null ? {} : { seccomp: FD.seccomp }),
     },
-    plan.limits,
+    plan.identity,
   );
   const [file = '', ...words] = [
     ...prefix(plan, sources),

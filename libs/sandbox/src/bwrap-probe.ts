@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { findProgram, hostRootEntries, isReachableBy } from './bwrap-host.js';
 import { isSystemNode, type LaunchPlan, type Programs } from './bwrap-launch.js';
-import { type CommandIdentity, commandIdentity } from './identity.js';
+import { prepareHome } from './data-home.js';
+import { commandIdentity } from './identity.js';
 import { seccompFilter } from './seccomp.js';
 import type { SandboxSettings } from './settings.js';
 
@@ -29,12 +30,11 @@ function findPrograms(): Programs | string {
   if (bwrap === undefined) return 'bubblewrap is not installed (apt install bubblewrap)';
   if (prlimit === undefined) return 'prlimit is not installed (apt install util-linux)';
   if (process.getuid?.() === 0 && setpriv === undefined) return 'setpriv is not installed (apt install util-linux)';
+  if (unshare === undefined || mount === undefined || mkdir === undefined)
+    return 'unshare, mount and mkdir are needed (apt install util-linux mount coreutils)';
   return {
-    ...{ bwrap, prlimit, shell: findProgram('bash') ?? '/bin/sh' },
+    ...{ bwrap, prlimit, unshare, mount, mkdir, shell: findProgram('bash') ?? '/bin/sh' },
     ...(setpriv === undefined ? {} : { setpriv }),
-    ...(unshare === undefined ? {} : { unshare }),
-    ...(mount === undefined ? {} : { mount }),
-    ...(mkdir === undefined ? {} : { mkdir }),
     ...(setsid === undefined ? {} : { setsid }),
   };
 }
@@ -52,26 +52,11 @@ function stagePlace(sources: readonly string[]): string {
   return ['/mnt', '/media', '/srv'].find((place) => existsSync(place) && !hides(place)) ?? '/tmp';
 }
 
-/** Where mounts have to be staged for the user of commands to come to the sources, if they have to be. */
-function stageFor(sources: readonly string[], identity: CommandIdentity): string | undefined {
-  return sources.every((path) => isReachableBy(identity, path)) ? undefined : stagePlace(sources);
-}
-
-const hasStagingPrograms = ({ unshare, mount, mkdir }: Programs): boolean =>
-  unshare !== undefined && mount !== undefined && mkdir !== undefined;
-
 /** What boxes find besides the data, and every directory of the machine that is mounted into them. */
 function placesOf({ homeDir, network }: SandboxSettings) {
   const node = network === undefined ? {} : { node: realpathSync(process.execPath) };
   const nodeDirectory = node.node === undefined || isSystemNode(node.node) ? [] : [dirname(node.node)];
   return { contents: node, sources: [homeDir, ...nodeDirectory] };
-}
-
-/** Why the programs that are there do not do, or null. */
-function missingProgram(programs: Programs, stage: string | undefined, { homeDir, network }: SandboxSettings) {
-  if (network !== undefined && programs.setsid === undefined) return 'setsid is not installed (apt install util-linux)';
-  if (stage === undefined || hasStagingPrograms(programs)) return null;
-  return `the user of commands cannot reach ${homeDir}; unshare and mount (apt install util-linux) are needed`;
 }
 
 /** How commands are to be launched on this machine, or why they cannot be. */
@@ -81,25 +66,24 @@ export async function planLaunch(settings: SandboxSettings): Promise<Planned> {
   if (typeof programs === 'string') return no(programs);
   const problem = await versionProblem(programs.bwrap);
   if (problem !== null) return no(problem);
-  mkdirSync(settings.homeDir, { recursive: true });
+  prepareHome(settings.homeDir);
   const identity = commandIdentity();
   const dropsUser = process.getuid?.() === 0;
   const { contents, sources } = placesOf(settings);
-  const stage = dropsUser ? stageFor(sources, identity) : undefined;
-  const missing = missingProgram(programs, stage, settings);
-  if (missing !== null) return no(missing);
+  if (settings.network !== undefined && programs.setsid === undefined)
+    return no('setsid is not installed (apt install util-linux)');
   const plan: LaunchPlan = {
     ...{ programs, identity, dropsUser, limits: settings.limits },
     ...{ rootEntries: hostRootEntries(), seccomp: seccompFilter(process.arch) },
-    ...contents,
-    ...(stage === undefined ? {} : { stage }),
+    ...{ ...contents, stage: stagePlace(sources) },
+    bindsSources: dropsUser && !sources.every((path) => isReachableBy(identity, path)),
   };
   return { ok: true, plan, detail: describePlan(plan) };
 }
 
-function describePlan({ identity, seccomp, stage }: LaunchPlan): string {
+function describePlan({ identity, seccomp, bindsSources }: LaunchPlan): string {
   const filter = seccomp === null ? `no system call filter for ${process.arch}` : 'system call filter';
-  return [`user ${identity.uid}`, filter, ...(stage === undefined ? [] : ['staged mounts'])].join(', ');
+  return [`user ${identity.uid}`, filter, ...(bindsSources ? ['staged mounts'] : [])].join(', ');
 }
 
 /** What to do about a launch that failed, in an administrator's words. */

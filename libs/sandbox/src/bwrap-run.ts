@@ -5,6 +5,7 @@ import { isRunning, markProcess, type ProcessMark } from './bwrap-host.js';
 import type { Launched } from './bwrap-launch.js';
 import type { BoxCommand, BoxResult, EndedBy } from './driver.js';
 import { errnoOf } from './file-refused.js';
+import { withoutHostPaths } from './host-paths.js';
 import { CommandOutput } from './output-window.js';
 
 /** The kernel ends a box within milliseconds; a machine that takes longer than this is in trouble. */
@@ -58,9 +59,9 @@ export function killMarked(mark: ProcessMark): void {
 function noAnswer(killedBy: NodeJS.Signals | null, stderr: string): UnavailableError {
   const what =
     killedBy === null
-      ? `bubblewrap could not set the sandbox up: ${stderr.trim().slice(0, 300)}`
+      ? `bubblewrap could not set the sandbox up: ${withoutHostPaths(stderr.trim().slice(0, 300))}`
       : `the sandbox was ended from outside (${killedBy})`;
-  return new UnavailableError(what, { details: { dependency: 'bwrap' } });
+  return new UnavailableError(what, { cause: new Error(stderr), details: { dependency: 'bwrap' } });
 }
 
 /** Follows a launched command to its end; see SandboxDriver.exec. */

@@ -1,5 +1,6 @@
 import type { Clock, SandboxDriverKind } from '@caribou/core';
 import { chooseAmong } from './choose-driver.js';
+import { engineAway } from './docker-engine.js';
 import type { Probe, SandboxDriver } from './driver.js';
 
 function driver(kind: SandboxDriverKind, probes: Probe[]): SandboxDriver {
@@ -44,6 +45,22 @@ describe('chooseAmong', () => {
       code: 'unavailable',
       message: expect.stringContaining('docker: away'),
     });
+  });
+
+  test('keeps paths of the host for the operator: callers and models read reasons without them', async () => {
+    const reason = 'connect ENOENT /var/run/docker.sock; http://docs.docker.com/x and /mnt/user-data/workspace stay';
+    const heard: string[] = [];
+    const drivers = chooseAmong([driver('docker', [no(reason)])], 'auto', clock, (_kind, told) => heard.push(told));
+
+    await expect(drivers.forNewThread()).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /ENOENT \(a path of the host\); http:\/\/docs.docker.com\/x and \/mnt\/user-data\/workspace stay$/,
+      ),
+    });
+    expect(heard).toEqual([reason]);
+    expect(engineAway(new Error('connect EACCES /home/operator/docker.sock')).message).toBe(
+      'the docker engine: connect EACCES (a path of the host)',
+    );
   });
 
   test('says for each driver why it cannot be used', async () => {

@@ -3,6 +3,7 @@ import type { Clock, SandboxDriverKind } from '@caribou/core';
 import { BwrapDriver } from './bwrap-driver.js';
 import { DockerDriver } from './docker-driver.js';
 import type { Probe, SandboxDriver } from './driver.js';
+import { withoutHostPaths } from './host-paths.js';
 import { withinQuota } from './quota-driver.js';
 import type { SandboxSettings } from './settings.js';
 import type { WorkspaceQuota } from './workspace-quota.js';
@@ -19,6 +20,9 @@ export interface SandboxDrivers {
   usable(): Promise<readonly SandboxDriver[]>;
 }
 
+/** Hears why a driver cannot be used, in words for the operator: they may name paths of the machine. */
+export type FailedProbe = (driver: SandboxDriverKind, reason: string) => void;
+
 interface Candidate {
   readonly driver: SandboxDriver;
   probe: Promise<Probe> | undefined;
@@ -26,12 +30,18 @@ interface Candidate {
 }
 
 /** Docker when its engine answers and has the image, else bubblewrap, or only the one that the settings name. */
-export function sandboxDrivers(settings: SandboxSettings, clock: Clock, quota: WorkspaceQuota): SandboxDrivers {
+export function sandboxDrivers(
+  settings: SandboxSettings,
+  clock: Clock,
+  quota: WorkspaceQuota,
+  onFailed?: FailedProbe,
+): SandboxDrivers {
   const drivers = [new DockerDriver(settings), new BwrapDriver(settings)];
   return chooseAmong(
     drivers.map((driver) => withinQuota(driver, quota, clock)),
     settings.driver,
     clock,
+    onFailed,
   );
 }
 
@@ -40,6 +50,7 @@ export function chooseAmong(
   drivers: readonly SandboxDriver[],
   wanted: SandboxSettings['driver'],
   clock: Clock,
+  onFailed: FailedProbe = () => undefined,
 ): SandboxDrivers {
   const candidates = drivers.map((driver): Candidate => ({ driver, probe: undefined, failedAtMs: 0 }));
 
@@ -50,7 +61,9 @@ export function chooseAmong(
     }
     candidate.probe = candidate.driver.probe();
     const fresh = await candidate.probe;
-    if (!fresh.ok) candidate.failedAtMs = clock.monotonicMs();
+    if (fresh.ok) return fresh;
+    candidate.failedAtMs = clock.monotonicMs();
+    onFailed(candidate.driver.kind, fresh.reason);
     return fresh;
   }
 
@@ -61,7 +74,7 @@ export function chooseAmong(
       if (answer.ok) return candidate.driver;
       reasons.push(`${candidate.driver.kind}: ${answer.reason}`);
     }
-    throw new UnavailableError(`${nothing}: ${reasons.join('; ')}`, {
+    throw new UnavailableError(withoutHostPaths(`${nothing}: ${reasons.join('; ')}`), {
       details: { dependency: 'sandbox' },
       retryable: false,
     });

@@ -71,10 +71,23 @@ export const DENIED_SYSCALLS = {
   name_to_handle_at: [303, 264],
   open_by_handle_at: [304, 265],
   fanotify_init: [300, 262],
+  // Old calls that nothing needs.
+  sysfs: [139, -1],
+  ustat: [136, -1],
   // Memory placement.
   mbind: [237, 235],
   set_mempolicy: [238, 237],
   get_mempolicy: [239, 236],
   migrate_pages: [256, 238],
   move_pages: [279, 239],
+  set_mempolicy_home_node: [450, 450],
+} as const satisfies Readonly<Record<string, readonly [number, number]>>;
+
+/**
+ * Calls that take what has to be judged through memory, which a filter cannot read: they do not exist, and C libraries
+ * fall back to older ones (clone, openat).
+ */
+export const UNSUPPORTED_SYSCALLS = {
+  clone3: [435, 435],
+  openat2: [437, 437],
 } as const satisfies Readonly<Record<string, readonly [number, number]>>;

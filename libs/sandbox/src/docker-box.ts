@@ -6,6 +6,7 @@ import { commandEnvironment, WORKING_DIRECTORY } from './command-environment.js'
 import type { BoxInfo, BoxSpec } from './driver.js';
 import { processBounds } from './gvisor.js';
 import { KEEPER } from './identity.js';
+import { seccompProfile } from './oci-seccomp.js';
 import { EXIT_DIRECTORY, forwarderCommand } from './sandbox-network.js';
 import type { SandboxSettings } from './settings.js';
 import type { SkillsMount } from './skill-views.js';
@@ -64,8 +65,19 @@ type BoxSettings = SandboxSettings & {
   readonly mountedSkills?: SkillsMount;
 };
 
+/** The image has these labels where compose has built it; a box is no container of its project. */
+const NOT_OF_COMPOSE = {
+  'com.docker.compose.project': '',
+  'com.docker.compose.service': '',
+  'com.docker.compose.version': '',
+};
+
+const PROFILE = seccompProfile(process.arch);
+const SECCOMP = PROFILE === null ? null : JSON.stringify(PROFILE);
+
 /**
- * Everything the engine is told about a box. The default seccomp profile holds because no other is named; a log driver
+ * Everything the engine is told about a box. For an architecture that our profile of system calls does not know, the
+ * engine's default holds; a log driver
  * would fill the engine's disk with whatever a command prints; without `Init` the children of a fork bomb stay zombies
  * and use up the process limit for good.
  */
@@ -91,7 +103,7 @@ export function containerOptions(settings: BoxSettings, files: ThreadFiles, box:
       NetworkMode: 'none',
       IpcMode: 'private',
       CapDrop: ['ALL'],
-      SecurityOpt: ['no-new-privileges:true'],
+      SecurityOpt: ['no-new-privileges:true', ...(SECCOMP === null ? [] : [`seccomp=${SECCOMP}`])],
       ReadonlyRootfs: true,
       Tmpfs: { '/tmp': `rw,exec,nosuid,nodev,size=${limits.tmpBytes},mode=1777` },
       Memory: limits.memoryBytes,
@@ -113,6 +125,7 @@ export function containerOptions(settings: BoxSettings, files: ThreadFiles, box:
   return {
     ...options,
     Labels: {
+      ...NOT_OF_COMPOSE,
       [LABEL.mark]: '1',
       [LABEL.home]: settings.home,
       [LABEL.manager]: box.managerId,

@@ -10,6 +10,7 @@ import {
   missingForDocker,
   skillsBelow,
 } from '@caribou/testing';
+import Docker from 'dockerode';
 import { DockerDriver } from './docker-driver.js';
 import { commandIdentity } from './identity.js';
 import { DEFAULT_SANDBOX_LIMITS, type SandboxSettings } from './settings.js';
@@ -109,6 +110,19 @@ if (reason === null) {
       await expect(run('echo no')).rejects.toMatchObject({ name: 'BoxGoneError', code: 'unavailable' });
       await driver.create(box, { fresh: false });
       expect(await run('echo yes')).toMatchObject({ stdout: 'yes\n' });
+    });
+
+    test('takes an image by its id, and no other one for a digest', async () => {
+      const id = (await new Docker().getImage(IMAGE).inspect()).Id;
+      const probeOf = (image: string) => new DockerDriver({ ...settingsOf(home), image }).probe();
+
+      expect(await probeOf(id)).toMatchObject({ ok: true });
+      expect(await probeOf(id.slice(0, 20))).toEqual({
+        ok: false,
+        reason: expect.stringContaining('not a whole digest'),
+      });
+      for (const other of [`sha256:${'0'.repeat(64)}`, `caribou-sandbox-test@sha256:${'0'.repeat(64)}`])
+        expect(await probeOf(other)).toMatchObject({ ok: false, reason: expect.stringContaining(other) });
     });
 
     test('says what is missing when there is no such image or no engine', async () => {

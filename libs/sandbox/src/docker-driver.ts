@@ -1,10 +1,12 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { InvalidRequestError, newId, UnavailableError } from '@caribou/contracts';
 import type Docker from 'dockerode';
 import type { ContainerInspectInfo } from 'dockerode';
+import { makeClosedDirectory, prepareHome } from './data-home.js';
 import { containerOptions, homeLabel, LABEL, toBoxInfo } from './docker-box.js';
-import { engineAway, openEngine, unlessStatus, withinTime } from './docker-engine.js';
+import { engineMessage, openEngine, unlessStatus, withinTime } from './docker-engine.js';
+import { pinProblem } from './image-pin.js';
 import { runInContainer } from './docker-run.js';
 import {
   type BoxCommand,
@@ -66,12 +68,13 @@ export class DockerDriver implements SandboxDriver {
     try {
       await withinTime(this.docker.ping(), PING_TIMEOUT_MS);
     } catch (error) {
-      return { ok: false, reason: `no docker engine answers (${engineAway(error).message})` };
+      return { ok: false, reason: `no docker engine answers (the docker engine: ${engineMessage(error)})` };
     }
     try {
-      if ((await unlessStatus(this.docker.getImage(image).inspect(), [404])) === null) {
-        return { ok: false, reason: `the docker engine has no image ${image}` };
-      }
+      const found = await unlessStatus(this.docker.getImage(image).inspect(), [404]);
+      if (found === null) return { ok: false, reason: `the docker engine has no image ${image}` };
+      const problem = pinProblem(image, found);
+      if (problem !== null) return { ok: false, reason: problem };
       await this.tryOut();
       return { ok: true, detail: `docker: image ${image}, user ${this.identity.uid}` };
     } catch (error) {
@@ -83,9 +86,9 @@ export class DockerDriver implements SandboxDriver {
   /** Runs one command under a thread that belongs to nobody, and sees that engine and manager mean the same directory. */
   private async tryOut(): Promise<void> {
     const { homeDir, hostHomeDir } = this.settings;
-    mkdirSync(homeDir, { recursive: true });
+    prepareHome(homeDir);
     const trialHome = mkdtempSync(join(homeDir, 'probe-'));
-    chmodSync(trialHome, 0o711);
+    makeClosedDirectory(trialHome);
     const seenByEngine = hostHomeDir === undefined ? {} : { hostHomeDir: join(hostHomeDir, basename(trialHome)) };
     // Nobody's thread has no skills.
     const { skills: _skills, ...settings } = this.settings;

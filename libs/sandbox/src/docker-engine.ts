@@ -1,5 +1,6 @@
 import { UnavailableError } from '@caribou/contracts';
 import Docker from 'dockerode';
+import { withoutHostPaths } from './host-paths.js';
 
 /** The engine answers within this time or counts as away, in milliseconds. */
 export const ENGINE_TIMEOUT_MS = 20_000;
@@ -15,11 +16,15 @@ export function engineStatus(error: unknown): number | undefined {
     : undefined;
 }
 
-const messageOf = (error: unknown): string =>
+/** The engine's own words, which may name its socket and directories. */
+export const engineMessage = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error);
 
 export const engineAway = (error: unknown): UnavailableError =>
-  new UnavailableError(`the docker engine: ${messageOf(error)}`, { cause: error, details: { dependency: 'docker' } });
+  new UnavailableError(`the docker engine: ${withoutHostPaths(engineMessage(error))}`, {
+    cause: error,
+    details: { dependency: 'docker' },
+  });
 
 /** The answer of a call, or UnavailableError after `timeoutMs`; the call itself may still take place. */
 export async function withinTime<T>(call: Promise<T>, timeoutMs = ENGINE_TIMEOUT_MS): Promise<T> {

@@ -15,6 +15,7 @@ import { copyFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { dirname, join } from 'node:path';
 import type { BoxSpec } from './driver.js';
+import { makeClosedDirectory } from './data-home.js';
 import { errnoOf } from './file-refused.js';
 import type { CommandIdentity } from './identity.js';
 import { EXIT_SOCKET, FORWARDER, type SandboxNetwork } from './sandbox-network.js';
@@ -99,9 +100,9 @@ export class ExitSockets {
     const directory = join(this.folder, box.sandboxId, box.managerId);
     rmSync(directory, { recursive: true, force: true });
     const isRoot = process.getuid?.() === 0;
-    // Root's boxes reach the directory as another user; its own name is not to be guessed.
-    for (const path of [this.folder, dirname(directory)]) makeDirectory(path, isRoot ? 0o711 : 0o700);
-    makeDirectory(directory, 0o755);
+    for (const path of [this.folder, dirname(directory)]) makeClosedDirectory(path);
+    mkdirSync(directory);
+    chmodSync(directory, 0o755);
     await copyFile(join(__dirname, 'box-forwarder.js'), join(directory, FORWARDER));
     chmodSync(join(directory, FORWARDER), 0o444);
     const descriptor = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
@@ -128,11 +129,6 @@ export class ExitSockets {
     chownSync(directory, this.user.uid, this.user.gid);
     chmodSync(directory, 0o500);
   }
-}
-
-function makeDirectory(path: string, mode: number): void {
-  mkdirSync(path, { recursive: true });
-  chmodSync(path, mode);
 }
 
 /** Removes it, and the one above when that is empty now. */

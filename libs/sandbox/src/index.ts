@@ -12,6 +12,7 @@ export {
   type Probe,
   type SandboxDriver,
 } from './driver.js';
+export { type ErasedFiles, erasedFiles } from './erased-files.js';
 export { fileHash, sha256Of } from './file-hash.js';
 export { type FileRefusal, FileRefusedError, QuotaExceededError } from './file-refused.js';
 export {
@@ -33,5 +34,6 @@ export { SkillViews } from './skill-views.js';
 export { type ThreadFiles, threadFiles } from './thread-files.js';
 export type { FileEntry, StagedFile } from './upload-intake.js';
 export { readUpTo } from './replace-text.js';
+export { SharedVolume } from './shared-volume.js';
 export { type UserFiles, userFiles } from './user-files.js';
 export { WorkspaceQuota } from './workspace-quota.js';

@@ -1,4 +1,6 @@
 import { DENIED_SYSCALLS } from './denied-syscalls.js';
+import { JUDGED_SYSCALLS } from './judged-syscalls.js';
+import { seccompProfile } from './oci-seccomp.js';
 import { seccompFilter } from './seccomp.js';
 
 const ALLOW = 0x7fff0000;
@@ -57,6 +59,22 @@ describe.each(machines)('seccompFilter for $name', ({ name, arch, column, clone,
     expect(answer(435)).toBe(ENOSYS);
   });
 
+  test('denies modes with set-id bits to whatever makes a file or changes its mode, and openat2 altogether', () => {
+    for (const { name: call, numbers, conditions } of JUDGED_SYSCALLS) {
+      const [mode, flags] = [...conditions].reverse();
+      if (mode === undefined || !('anyBitOf' in mode) || mode.anyBitOf !== 0o6000 || numbers[column] < 0) continue;
+      const given = (bits: number, openFlags: number): number[] =>
+        Array.from({ length: 4 }, (_, at) => (at === mode.argument ? bits : at === flags?.argument ? openFlags : 0));
+      for (const creating of [0o100, 0o20200000]) {
+        for (const bits of [0o4755, 0o2755, 0o6000])
+          expect([call, answer(numbers[column], ...given(bits, creating))]).toEqual([call, EPERM]);
+        expect([call, answer(numbers[column], ...given(0o1777, creating))]).toEqual([call, ALLOW]);
+      }
+      if (flags !== undefined) expect(answer(numbers[column], ...given(0o7777, 0))).toBe(ALLOW);
+    }
+    expect(answer(437)).toBe(ENOSYS);
+  });
+
   test('denies input pushed into a terminal and sockets of odd families', () => {
     expect(answer(ioctl, 0, 0x5412)).toBe(EPERM);
     expect(answer(ioctl, 0, 0x541c)).toBe(EPERM);
@@ -77,5 +95,46 @@ describe('seccompFilter', () => {
 
   test('answers null for an architecture it does not know', () => {
     expect(seccompFilter('riscv64')).toBeNull();
+  });
+});
+
+describe('seccompProfile', () => {
+  /** Whether a profile's rule holds for arguments, as libseccomp compares them. */
+  const matches = (args: readonly { index: number; value: number; valueTwo?: number; op: string }[], given: number[]) =>
+    args.every(({ index, value, valueTwo, op }) => {
+      const argument = given[index] ?? 0;
+      if (op === 'SCMP_CMP_GT') return argument > value;
+      return op === 'SCMP_CMP_EQ' ? argument === value : (argument & value) >>> 0 === valueTwo;
+    });
+
+  test.each(machines)('answers as the filter does, for each judged call of $name', ({ name, arch, column }) => {
+    const filter = seccompFilter(name) ?? Buffer.alloc(0);
+    const rules = seccompProfile(name)?.syscalls ?? [];
+    const samples = [
+      0, 1, 2, 3, 16, 17, 40, 0o100, 0o755, 0o1777, 0o2755, 0o4755, 0x5412, 0x541c, 0o20200002, 0x10000000,
+    ];
+    const pairs = samples.flatMap((first) => samples.map((second) => [first, second]));
+    const differing = JUDGED_SYSCALLS.filter(({ numbers }) => numbers[column] >= 0).flatMap(({ name: call, numbers }) =>
+      pairs
+        .flatMap(([first = 0, second = 0]) => [
+          [first, second, 0, 0],
+          [0, first, second, 0],
+          [0, 0, first, second],
+        ])
+        .filter((args) => {
+          const rule = rules.find(({ names, args: wanted }) => names.includes(call) && matches(wanted ?? [], args));
+          const expected = rule === undefined ? ALLOW : 0x50000 | rule.errnoRet;
+          return answerOf(filter, { arch, nr: numbers[column], args }) !== expected;
+        })
+        .map((args) => [call, args]),
+    );
+    expect(differing).toEqual([]);
+  });
+
+  test('names every denied call, and no architecture but the machine’s', () => {
+    const profile = seccompProfile('x64');
+    expect(profile?.architectures).toEqual(['SCMP_ARCH_X86_64']);
+    expect(profile?.syscalls[0]).toMatchObject({ names: Object.keys(DENIED_SYSCALLS), errnoRet: 1 });
+    expect(seccompProfile('riscv64')).toBeNull();
   });
 });

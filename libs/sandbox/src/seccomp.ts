@@ -1,9 +1,10 @@
-import { DENIED_SYSCALLS } from './denied-syscalls.js';
+import { DENIED_SYSCALLS, UNSUPPORTED_SYSCALLS } from './denied-syscalls.js';
+import { type Condition, ENOSYS, EPERM, JUDGED_SYSCALLS, type JudgedSyscall } from './judged-syscalls.js';
 
 /**
- * A seccomp filter in classic BPF, as bwrap's --seccomp takes it: denied calls fail with EPERM, new namespaces by clone
- * and input pushed into a terminal as well; sockets other than local, IP and netlink do not exist. Everything else is
- * allowed: the filter narrows what the namespaces leave, it does not list what programs need.
+ * A seccomp filter in classic BPF, as bwrap's --seccomp takes it: what DENIED_SYSCALLS lists fails with EPERM, and what
+ * JUDGED_SYSCALLS lists for the arguments it names. Everything else is allowed: the filter narrows what the namespaces
+ * leave, it does not list what programs need.
  */
 
 interface Architecture {
@@ -11,32 +12,15 @@ interface Architecture {
   readonly audit: number;
   /** Place in the pairs of DENIED_SYSCALLS. */
   readonly column: 0 | 1;
-  readonly clone: number;
-  readonly ioctl: number;
-  readonly socket: number;
 }
 
 const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
-  x64: { audit: 0xc000003e, column: 0, clone: 56, ioctl: 16, socket: 41 },
-  arm64: { audit: 0xc00000b7, column: 1, clone: 220, ioctl: 29, socket: 198 },
+  x64: { audit: 0xc000003e, column: 0 },
+  arm64: { audit: 0xc00000b7, column: 1 },
 };
-/** The same number on both architectures. */
-const CLONE3 = 435;
 /** On x86_64, numbers from here on are the x32 ABI: the same calls under other numbers. */
 const X32_BIT = 0x40000000;
 
-/** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
-const CLONE_NEW_ANY = 0x7e020000;
-const TIOCSTI = 0x5412;
-const TIOCLINUX = 0x541c;
-const AF_UNIX = 1;
-const AF_INET = 2;
-const AF_INET6 = 10;
-const AF_NETLINK = 16;
-
-const EPERM = 1;
-const ENOSYS = 38;
-const EAFNOSUPPORT = 97;
 const ALLOW = 0x7fff0000;
 const KILL_PROCESS = 0x80000000;
 const failWith = (errno: number): number => 0x00050000 | errno;
@@ -65,37 +49,39 @@ const answer = (k: number): Instruction => ({ code: RET, jt: 0, jf: 0, k });
 /** When the test holds, the following `length` instructions run; else they are skipped. */
 const when = (code: number, k: number, length: number): Instruction => ({ code, jt: 0, jf: length, k });
 
-/** Runs `body` for the call `nr`; `body` must answer on every path. */
+/** Runs `body` for the call `nr`. */
 const onCall = (nr: number, body: readonly Instruction[]): Instruction[] => [when(JEQ, nr, body.length), ...body];
 
-const failWhen = (test: { code: number; k: number }, errno: number): Instruction[] => [
-  when(test.code, test.k, 1),
-  answer(failWith(errno)),
-];
+const failOn = (nr: number, errno: number): Instruction[] => onCall(nr, [answer(failWith(errno))]);
 
-function program({ audit, column, clone, ioctl, socket }: Architecture): readonly Instruction[] {
-  const denied = Object.values(DENIED_SYSCALLS).map((numbers) => numbers[column]);
+/** Runs `then` when the condition holds, else goes on behind it. */
+function onCondition(condition: Condition, then: readonly Instruction[]): Instruction[] {
+  const value = load(argument(condition.argument));
+  if ('anyBitOf' in condition) return [value, when(JSET, condition.anyBitOf, then.length), ...then];
+  if ('equals' in condition) return [value, when(JEQ, condition.equals, then.length), ...then];
+  const { noneOf } = condition;
+  const skips = noneOf.map((k, at) => ({ code: JEQ, jt: noneOf.length - 1 - at + then.length, jf: 0, k }));
+  return [value, ...skips, ...then];
+}
+
+const denyWhen = ({ conditions, errno }: JudgedSyscall): Instruction[] =>
+  conditions.reduceRight((then, condition) => onCondition(condition, then), [answer(failWith(errno))]);
+
+/** A call that the rule does not deny is looked at further, by its number again. */
+const judge = (rule: JudgedSyscall, nr: number): Instruction[] => onCall(nr, [...denyWhen(rule), load(NR)]);
+
+function program({ audit, column }: Architecture): readonly Instruction[] {
+  const numbers = (calls: Readonly<Record<string, readonly [number, number]>>): number[] =>
+    Object.values(calls).flatMap((both) => (both[column] < 0 ? [] : [both[column]]));
   return [
     load(ARCH),
     { code: JEQ, jt: 1, jf: 0, k: audit },
     answer(KILL_PROCESS),
     load(NR),
-    ...(column === 0 ? failWhen({ code: JGE, k: X32_BIT }, ENOSYS) : []),
-    ...denied.filter((nr) => nr >= 0).flatMap((nr) => failWhen({ code: JEQ, k: nr }, EPERM)),
-    // clone3 takes its flags through memory, which a filter cannot read; C libraries fall back to clone on ENOSYS.
-    ...failWhen({ code: JEQ, k: CLONE3 }, ENOSYS),
-    ...onCall(clone, [load(argument(0)), ...failWhen({ code: JSET, k: CLONE_NEW_ANY }, EPERM), answer(ALLOW)]),
-    ...onCall(ioctl, [
-      load(argument(1)),
-      ...failWhen({ code: JEQ, k: TIOCSTI }, EPERM),
-      ...failWhen({ code: JEQ, k: TIOCLINUX }, EPERM),
-      answer(ALLOW),
-    ]),
-    ...onCall(socket, [
-      load(argument(0)),
-      ...[AF_UNIX, AF_INET, AF_INET6, AF_NETLINK].flatMap((family) => [when(JEQ, family, 1), answer(ALLOW)]),
-      answer(failWith(EAFNOSUPPORT)),
-    ]),
+    ...(column === 0 ? [when(JGE, X32_BIT, 1), answer(failWith(ENOSYS))] : []),
+    ...numbers(DENIED_SYSCALLS).flatMap((nr) => failOn(nr, EPERM)),
+    ...numbers(UNSUPPORTED_SYSCALLS).flatMap((nr) => failOn(nr, ENOSYS)),
+    ...JUDGED_SYSCALLS.flatMap((rule) => (rule.numbers[column] < 0 ? [] : judge(rule, rule.numbers[column]))),
     answer(ALLOW),
   ];
 }

@@ -84,7 +84,8 @@ describe(skillFiles, () => {
     expect([root, join(root, 'scripts'), join(root, 'scripts/run.sh'), join(root, 'SKILL.md')].map(modeOf)).toEqual([
       ...['755', '755', '755', '644'],
     ]);
-    expect([skills(), skills('installed'), join(home, 'users', USER)].map(modeOf)).toEqual(['711', '711', '711']);
+    const closed = process.getuid?.() === 0 ? '710' : '700';
+    expect([skills(), skills('installed'), join(home, 'users', USER)].map(modeOf)).toEqual([closed, closed, closed]);
   });
 
   test('a staging that is closed leaves nothing, and a file is written once', async () => {

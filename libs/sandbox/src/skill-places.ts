@@ -1,7 +1,9 @@
-import { chmod, mkdir } from 'node:fs/promises';
+import { chmod, chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { UserId } from '@caribou/contracts';
+import { closedDirectory } from './data-home.js';
 import { errnoOf } from './file-refused.js';
+import { type CommandIdentity, commandIdentity } from './identity.js';
 
 /**
  * Where the skills of users lie on the data volume, below `users/<user>/skills`:
@@ -14,7 +16,6 @@ import { errnoOf } from './file-refused.js';
  */
 export type SkillPlace = 'staging' | 'installed' | 'views';
 
-const SEARCHABLE_MODE = 0o711;
 export const PUBLIC_DIRECTORY_MODE = 0o755;
 export const DATA_MODE = 0o644;
 export const PROGRAM_MODE = 0o755;
@@ -23,21 +24,23 @@ export const PROGRAM_MODE = 0o755;
 export const skillPlace = (homeDir: string, userId: string, place: SkillPlace): string =>
   join(homeDir, 'users', UserId.parse(userId), 'skills', place);
 
-/** Makes the place and what is above it; whoever knows a name in it may go there, nobody else may list it. */
+/** Makes the place and what is above it, closed to the machine's other users. */
 export async function prepareSkillPlace(homeDir: string, userId: string, place: SkillPlace): Promise<string> {
   const path = skillPlace(homeDir, userId, place);
+  const { owner, mode } = closedDirectory(commandIdentity());
   let above = homeDir;
   for (const name of ['users', UserId.parse(userId), 'skills', place]) {
     above = join(above, name);
-    await makeDirectory(above, SEARCHABLE_MODE);
+    await makeDirectory(above, mode, owner);
   }
   return path;
 }
 
 /** One that is there already keeps its mode. */
-export async function makeDirectory(path: string, mode: number): Promise<void> {
+export async function makeDirectory(path: string, mode: number, owner?: CommandIdentity): Promise<void> {
   try {
     await mkdir(path, { mode });
+    if (owner !== undefined && process.getuid?.() === 0) await chown(path, owner.uid, owner.gid);
     await chmod(path, mode);
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw error;

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, rename, unlink } from 'node:fs/promises';
+import { type FileHandle, lstat, open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DATA_DIRECTORIES, type DataDirectory, type SandboxThread } from '@caribou/core';
+import { closedDirectory, prepareHome } from './data-home.js';
 import { below, giveTo, openDirectory } from './descriptor-walk.js';
 import { errnoOf, FileRefusedError, toFileRefused } from './file-refused.js';
 import type { CommandIdentity } from './identity.js';
@@ -35,7 +36,6 @@ import {
 
 /** Largest file that an append may grow, in bytes. */
 export const MAX_FILE_BYTES = 512 * 1024 * 1024;
-const SEARCHABLE_MODE = 0o711;
 const PRIVATE_MODE = 0o700;
 
 export interface ThreadFiles {
@@ -109,11 +109,10 @@ async function appendTo(handle: FileHandle, content: Uint8Array, path: string): 
   await handle.appendFile(content);
 }
 
-/** Makes the platform's directories above a thread's data, searchable by the user of commands but not listable. */
+/** Makes the platform's directories above a thread's data, closed to others, and the data's own. */
 async function prepareThread(homeDir: string, names: readonly string[], owner: CommandIdentity): Promise<void> {
-  await mkdir(homeDir, { recursive: true, mode: DIRECTORY_MODE });
-  const root = { uid: process.getuid?.() ?? owner.uid, gid: process.getgid?.() ?? owner.gid };
-  const above = await openDirectory(homeDir, names, { owner: root, mode: SEARCHABLE_MODE });
+  prepareHome(homeDir);
+  const above = await openDirectory(homeDir, names, closedDirectory(owner));
   await above.close();
   const data = await openDirectory(join(homeDir, ...names), ['user-data'], { owner, mode: PRIVATE_MODE });
   await data.close();

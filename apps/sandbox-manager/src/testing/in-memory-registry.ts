@@ -1,8 +1,10 @@
 import { ConflictError, FencedError, UnavailableError } from '@caribou/contracts';
 import type {
+  CalledExecution,
   ExecutionEntry,
   ExecutionJournal,
   ExecutionState,
+  SandboxBinding,
   SandboxProposal,
   SandboxRecord,
   SandboxRegistry,
@@ -23,7 +25,7 @@ export class InMemoryRegistry implements SandboxRegistry, ExecutionJournal {
   readonly entries = new Map<string, Entry>();
   readonly starts: string[] = [];
   away = false;
-  private readonly seen = new Set<string>();
+  private readonly renewals = new Map<string, number>();
 
   private async reach(): Promise<void> {
     await Promise.resolve();
@@ -32,8 +34,9 @@ export class InMemoryRegistry implements SandboxRegistry, ExecutionJournal {
 
   async renewManager(managerId: string): Promise<{ lapsed: boolean }> {
     await this.reach();
-    const lapsed = this.seen.has(managerId) && !this.alive.has(managerId);
-    this.seen.add(managerId);
+    const renewals = this.renewals.get(managerId) ?? 0;
+    const lapsed = renewals > 0 && !this.alive.has(managerId);
+    this.renewals.set(managerId, renewals + 1);
     this.alive.add(managerId);
     return { lapsed };
   }
@@ -41,6 +44,7 @@ export class InMemoryRegistry implements SandboxRegistry, ExecutionJournal {
   async releaseManager(managerId: string): Promise<void> {
     await this.reach();
     this.alive.delete(managerId);
+    this.renewals.delete(managerId);
   }
 
   async isManagerAlive(managerId: string): Promise<boolean> {
@@ -53,12 +57,15 @@ export class InMemoryRegistry implements SandboxRegistry, ExecutionJournal {
     return this.bindings.get(keyOf(thread)) ?? null;
   }
 
-  async bind(thread: SandboxThread, { epoch, ...proposal }: SandboxProposal): Promise<SandboxRecord> {
+  async bind(thread: SandboxThread, { epoch, lapse, ...proposal }: SandboxProposal): Promise<SandboxBinding> {
     await this.reach();
     this.requireEpoch(thread, epoch);
     const existing = this.bindings.get(keyOf(thread));
     if (existing !== undefined && (existing.managerId === proposal.managerId || this.alive.has(existing.managerId)))
       return existing;
+    const renewals = existing === undefined ? undefined : this.renewals.get(existing.managerId);
+    const lapsed = renewals === undefined ? undefined : `${existing?.managerId}:${renewals}`;
+    if (existing !== undefined && lapsed !== undefined && lapsed !== lapse) return { ...existing, lapse: lapsed };
     if (existing !== undefined && existing.driver !== proposal.driver) throw new ConflictError('another driver');
     this.bindings.set(keyOf(thread), proposal);
     return proposal;
@@ -111,6 +118,29 @@ export class InMemoryRegistry implements SandboxRegistry, ExecutionJournal {
       throw new FencedError('not bound');
     known.result ??= { value: lost.result };
     return { result: known.result.value };
+  }
+
+  async find(thread: SandboxThread, { key, argsHash }: CalledExecution): Promise<ExecutionState> {
+    await this.reach();
+    const known = this.entries.get(`${keyOf(thread)}/${key}`);
+    if (known === undefined) return { state: 'new' };
+    if (known.argsHash !== argsHash) return { state: 'mismatch' };
+    return known.result === undefined
+      ? { state: 'running', managerId: known.managerId }
+      : { state: 'done', result: known.result.value };
+  }
+
+  async withdraw(
+    thread: SandboxThread,
+    call: CalledExecution,
+    value: unknown,
+  ): ReturnType<ExecutionJournal['withdraw']> {
+    const known = await this.find(thread, call);
+    this.requireEpoch(thread, call.epoch);
+    if (known.state !== 'new') return known;
+    const entry = { ...call, managerId: '', sandboxId: '', result: { value } };
+    this.entries.set(`${keyOf(thread)}/${call.key}`, entry);
+    return { state: 'withdrawn' };
   }
 
   private requireEpoch(thread: SandboxThread, epoch: number): void {

@@ -29,7 +29,7 @@ export function testManager(
     ...{ managerId, registry, clock, logger: silentLogger },
     drivers: chooseAmong([driver], 'auto', clock),
     sandboxIdOf: ({ threadId }) => `box-${threadId}`,
-    ...{ maxBoxes: 2, idleMs: 60_000, maxWaiting: 3 },
+    ...{ maxBoxes: 2, idleMs: 60_000, maxWaiting: 3, graceMs: 20 },
   });
   const executor = new Executor({
     journal: registry,

@@ -1,0 +1,42 @@
+import { ConflictError } from '@caribou/contracts';
+import { LRUCache } from 'lru-cache';
+import type { Execution } from './execution.js';
+
+const MAX_ENTRIES = 10_000;
+const MAX_BYTES = 64 * 1024 * 1024;
+const TTL_MS = 3_600_000;
+
+interface Finished {
+  readonly argsHash: string;
+  readonly reply: unknown;
+}
+
+/**
+ * What this process has executed and what came of it: a store that lost its newest writes asks for it again. The newest
+ * 10,000 of the last hour are kept, within 64 MiB.
+ */
+export class FinishedExecutions {
+  private readonly finished = new LRUCache<string, Finished>({
+    max: MAX_ENTRIES,
+    maxSize: MAX_BYTES,
+    ttl: TTL_MS,
+    sizeCalculation: ({ reply }) => 1 + Buffer.byteLength(JSON.stringify(reply)),
+  });
+
+  add<Reply>(execution: Execution<Reply>, reply: Reply): void {
+    this.finished.set(nameOf(execution), { argsHash: execution.argsHash, reply });
+  }
+
+  /** @throws {ConflictError} when the key was executed with other arguments */
+  find<Reply>(execution: Execution<Reply>): { readonly reply: Reply } | undefined {
+    const known = this.finished.get(nameOf(execution));
+    if (known === undefined) return undefined;
+    if (known.argsHash !== execution.argsHash) throw otherArguments(execution.key);
+    return { reply: execution.parse(known.reply) };
+  }
+}
+
+export const otherArguments = (key: string): ConflictError =>
+  new ConflictError('the key was used with other arguments', { details: { key } });
+
+const nameOf = ({ thread: { userId, threadId }, key }: Execution<unknown>): string => `${userId}/${threadId}/${key}`;
