@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { RateLimitedError } from '@caribou/contracts';
 import { type ConversionJob } from './conversion-job.js';
+import { FairGate } from './fair-gate.js';
 import { type DocumentSource, runConversion } from './run-conversion.js';
 import type { ConversionKind } from './kinds.js';
 import { DEFAULT_DOCUMENT_LIMITS, type DocumentLimits } from './limits.js';
@@ -10,12 +10,14 @@ export interface ConverterSettings {
   readonly program?: string;
   /** Processes at once. Default 2. */
   readonly maxAtOnce?: number;
-  /** Conversions that wait for a process. Default 32. */
+  /** Conversions that wait for a process, of each owner; of all eight times that. Default 32. */
   readonly maxWaiting?: number;
 }
 
 export interface ConversionOptions {
   readonly kind: ConversionKind;
+  /** Whose: owners take turns, and one never has all processes. Absent: nobody in particular. */
+  readonly owner?: string;
   /** Of a page: what its links are relative to. */
   readonly url?: string;
   /** What differs from `DEFAULT_DOCUMENT_LIMITS`. */
@@ -37,48 +39,15 @@ export interface DocumentConverter {
   toMarkdown(file: DocumentSource, options: ConversionOptions): Promise<string>;
 }
 
-/** A fair gate: `maxAtOnce` inside, `maxWaiting` before it. The callback leaves. */
-function gate(maxAtOnce: number, maxWaiting: number) {
-  const waiting: (() => void)[] = [];
-  let inside = 0;
-  return {
-    enter: async (signal: AbortSignal | undefined) => {
-      if (inside < maxAtOnce) {
-        inside++;
-        return;
-      }
-      if (waiting.length >= maxWaiting) throw new RateLimitedError('too many documents wait for conversion');
-      await new Promise<void>((enter, reject) => {
-        const admitted = () => {
-          signal?.removeEventListener('abort', abandoned);
-          enter();
-        };
-        const abandoned = () => {
-          waiting.splice(waiting.indexOf(admitted), 1);
-          reject(signal?.reason);
-        };
-        waiting.push(admitted);
-        signal?.addEventListener('abort', abandoned, { once: true });
-      });
-    },
-    leave: () => {
-      const next = waiting.shift();
-      if (next === undefined) inside--;
-      else next();
-    },
-  };
-}
-
 /** The door to conversion; one per service process, as it bounds how many run at once. */
 export function documentConverter(settings: ConverterSettings = {}): DocumentConverter {
   const program = settings.program ?? join(__dirname, 'conversion-process.js');
-  const { enter, leave } = gate(settings.maxAtOnce ?? 2, settings.maxWaiting ?? 32);
+  const gate = new FairGate({ maxAtOnce: settings.maxAtOnce ?? 2, maxWaiting: settings.maxWaiting ?? 32 });
   return {
-    toMarkdown: async (file, { kind, url, limits, signal }) => {
-      signal?.throwIfAborted();
+    toMarkdown: async (file, { kind, owner, url, limits, signal }) => {
       const all = { ...DEFAULT_DOCUMENT_LIMITS, ...limits };
       const job: ConversionJob = { kind, limits: all, ...(url === undefined ? {} : { url }) };
-      await enter(signal);
+      const leave = await gate.enter({ owner, signal });
       try {
         return await runConversion(file, { job, program, signal });
       } finally {
