@@ -5,18 +5,30 @@ import { DeltaQueue } from './delta-queue.js';
 import { EventDecoder } from './event-decoder.js';
 import { type ChunkReading, ChunkReader } from './from-provider.js';
 import { isRecord } from './narrow.js';
-import { failure, type FailureReason, parseJson, refusalFailure } from './provider-error.js';
+import { failure, type FailureReason, refusalFailure } from './provider-error.js';
+import { parseJson, type ProviderText } from './provider-text.js';
 
 export interface AnswerOptions {
   /** The model's configured name, for errors. */
   readonly model: string;
+  /** Reads what the provider writes about a failure inside the stream. */
+  readonly textOf: ProviderText;
   readonly firstByteMs: number;
   readonly chunkMs: number;
-  readonly maxBytes: number;
+  readonly limits: AnswerLimits;
   readonly signal: AbortSignal;
   /** Sends the request and resolves with the body of a 2xx answer; its signal closes the connection. */
   readonly request: (signal: AbortSignal) => Promise<IncomingMessage>;
   readonly onEnded: (end: AnswerEnd) => void;
+}
+
+export interface AnswerLimits {
+  /** Characters of text, reasoning and arguments; an answer is ended there as one that reached the model's own limit. */
+  readonly chars: number;
+  /** Bytes of one event; more fails the answer. */
+  readonly eventBytes: number;
+  /** Bytes of all events; more fails the answer. */
+  readonly wireBytes: number;
 }
 
 export interface AnswerEnd {
@@ -31,11 +43,11 @@ const TAIL_MS = 1_000;
 /**
  * One streamed answer, from the request to its end.
  *
- * A1 Exactly one ending: whole (a finish reason was seen), failed, aborted, or left by the reader; all but the
- *    first close the connection at once.
+ * A1 Exactly one ending: whole (a finish reason was seen), ended at `limits.chars` (what came is handed on, with the
+ *    finish reason `length`), failed, aborted, or left by the reader; all but the first close the connection at once.
  * A2 Both clocks run on arrival, not on reading: a slow reader is not a silent provider. Comments, which servers
  *    send to keep connections open, do not feed them.
- * A3 What is queued is bounded by `maxBytes`, the bound on the whole answer.
+ * A3 What is queued is bounded by `limits`, the bounds on the whole answer.
  */
 export class AnswerStream {
   readonly #options: AnswerOptions;
@@ -48,6 +60,7 @@ export class AnswerStream {
   #hasBegun = false;
   #isClosed = false;
   #bytes = 0;
+  #chars = 0;
 
   /** Sends the request. */
   static start(options: AnswerOptions): AsyncIterableIterator<ModelDelta> {
@@ -79,8 +92,10 @@ export class AnswerStream {
     const events = new EventDecoder(this.#onEvent);
     body.on('data', (part: Buffer) => {
       this.#bytes += part.length;
-      if (this.#bytes > this.#options.maxBytes) this.#failAs('too_large', `limit ${this.#options.maxBytes} bytes`);
       if (!this.#isClosed) events.write(part);
+      const { wireBytes, eventBytes } = this.#options.limits;
+      if (this.#bytes > wireBytes) this.#failAs('too_large', `limit ${wireBytes} bytes`);
+      else if (events.unfinishedChars > eventBytes) this.#failAs('too_large', `limit ${eventBytes} bytes an event`);
     });
     body.once('end', () => {
       if (!this.#isClosed) events.end();
@@ -107,9 +122,21 @@ export class AnswerStream {
   };
 
   #take(reading: ChunkReading): void {
-    if (reading.kind === 'delta') this.#queue.push(reading.delta);
+    if (reading.kind === 'delta') this.#pass(reading.delta);
     else if (reading.kind === 'malformed') this.#failAs('malformed');
     else if (reading.kind === 'error') this.#fail(this.#streamError(reading.error));
+  }
+
+  #pass(delta: ModelDelta): void {
+    this.#chars += charsOf(delta);
+    const { chars } = this.#options.limits;
+    if (this.#chars <= chars) {
+      this.#queue.push(delta);
+      return;
+    }
+    this.#queue.push({ finishReason: 'length', responseMetadata: { answer_limit_chars: chars } });
+    this.#queue.finish();
+    this.#close({ outcome: 'ok' });
   }
 
   /** An error object where a chunk should be; some servers put the HTTP status into its code. */
@@ -117,7 +144,13 @@ export class AnswerStream {
     const code = isRecord(error) ? Number(error['status'] ?? error['code']) : Number.NaN;
     const status = Number.isInteger(code) && code >= 400 && code <= 599 ? code : 0;
     return refusalFailure(
-      { model: this.#options.model, status, headers: {}, body: JSON.stringify({ error }) },
+      {
+        model: this.#options.model,
+        textOf: this.#options.textOf,
+        status,
+        headers: {},
+        body: JSON.stringify({ error }),
+      },
       Date.now(),
     );
   }
@@ -182,3 +215,6 @@ export class AnswerStream {
     this.#options.onEnded({ ...end, bytes: this.#bytes });
   }
 }
+
+const charsOf = ({ content = '', reasoning = '', toolCallChunks = [] }: ModelDelta): number =>
+  toolCallChunks.reduce((sum, { args }) => sum + args.length, content.length + reasoning.length);

@@ -126,6 +126,16 @@ describe('the fields of a request', () => {
     expect(buildRequest(base, call({ toolChoice: 'auto' }))).not.toHaveProperty('tool_choice');
   });
 
+  test('hold what the call asks for in the place of the configuration, up to the configured length', () => {
+    const chosen = call({ temperature: 0.2, maxTokens: 300 });
+    expect(buildRequest({ ...base, temperature: 1, body: { temperature: 2 } }, chosen)).toMatchObject({
+      temperature: 0.2,
+      max_tokens: 300,
+    });
+    expect(buildRequest({ ...base, maxTokens: 100 }, chosen)).toMatchObject({ max_tokens: 100 });
+    expect(buildRequest({ ...base, body: { max_tokens: 200 } }, chosen)).toMatchObject({ max_tokens: 200 });
+  });
+
   test("hold temperature, further body fields and max_tokens, under its new name at OpenAI's own endpoint", () => {
     const config = { ...base, maxTokens: 9, temperature: 0, body: { top_p: 1, model: 'forged', stream: false } };
     expect(buildRequest(config, call())).toMatchObject({

@@ -15,13 +15,18 @@ export interface ProviderRequest {
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The request for a call: configured fields first, then the thinking switch, which overrides them as DeerFlow's
+ * The request for a call: configured fields first, then those of the call, then the thinking switch, which overrides them as DeerFlow's
  * model factory does (`models/factory.py`).
  *
  * @throws {InvalidRequestError} when thinking is asked of a model that does not support it but has the switch.
  */
 export function buildRequest(model: ModelConfig, call: ModelCall): ProviderRequest {
-  const merged: Fields = { ...settings(model), ...model.body, ...thinking(model, call.thinkingEnabled ?? false) };
+  const merged: Fields = {
+    ...settings(model),
+    ...model.body,
+    ...chosen(model, call),
+    ...thinking(model, call.thinkingEnabled ?? false),
+  };
   const effort = call.reasoningEffort ?? merged['reasoning_effort'];
   const { reasoning_effort: _replaced, ...fields } = merged;
   return {
@@ -37,10 +42,23 @@ export function buildRequest(model: ModelConfig, call: ModelCall): ProviderReque
 }
 
 /** OpenAI's own endpoint renamed max_tokens; others know the old name only. */
-function settings({ maxTokens, temperature, baseUrl }: ModelConfig): Fields {
-  const maxField = new URL(baseUrl).hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens';
+const maxFieldOf = ({ baseUrl }: ModelConfig): string =>
+  new URL(baseUrl).hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens';
+
+/** What the call asks for in the place of what is configured. */
+function chosen(model: ModelConfig, { temperature, maxTokens }: ModelCall): Fields {
+  const field = maxFieldOf(model);
+  const configured = [model.maxTokens, model.body[field]].filter((value) => typeof value === 'number');
   return {
-    ...(maxTokens === undefined ? {} : { [maxField]: maxTokens }),
+    ...(maxTokens === undefined ? {} : { [field]: Math.min(maxTokens, ...configured) }),
+    ...(temperature === undefined ? {} : { temperature }),
+  };
+}
+
+function settings(model: ModelConfig): Fields {
+  const { maxTokens, temperature } = model;
+  return {
+    ...(maxTokens === undefined ? {} : { [maxFieldOf(model)]: maxTokens }),
     ...(temperature === undefined ? {} : { temperature }),
   };
 }

@@ -9,16 +9,24 @@ export class EventDecoder {
   readonly #text = new StringDecoder('utf8');
   readonly #parser: { feed(text: string): void };
   #unfinished: string[] = [];
+  #unfinishedChars = 0;
 
   constructor(onEvent: (event: EventSourceMessage) => void) {
     this.#parser = createParser({ onEvent });
+  }
+
+  /** Length of the line that has begun and not ended. */
+  get unfinishedChars(): number {
+    return this.#unfinishedChars;
   }
 
   write(bytes: Buffer): void {
     const text = this.#text.write(bytes);
     const lines = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r')) + 1;
     if (lines > 0) this.#parser.feed(this.#take() + text.slice(0, lines));
-    if (lines < text.length) this.#unfinished.push(text.slice(lines));
+    if (lines >= text.length) return;
+    this.#unfinished.push(text.slice(lines));
+    this.#unfinishedChars += text.length - lines;
   }
 
   /** The last event counts although the blank line after it is missing. */
@@ -29,6 +37,7 @@ export class EventDecoder {
   #take(): string {
     const text = this.#unfinished.join('');
     this.#unfinished = [];
+    this.#unfinishedChars = 0;
     return text;
   }
 }

@@ -17,7 +17,7 @@ export interface Transport {
 /** No connection stood within the connect clock. */
 export class NoConnection extends Error {}
 
-/** The endpoint answered with another status than 2xx. The body may hold the key: it is for classifying only. */
+/** The endpoint answered with another status than 2xx. The body may hold the key: nothing of it is told before that is hidden. */
 export class Refusal extends Error {
   constructor(
     readonly status: number,

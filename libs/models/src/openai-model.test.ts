@@ -212,6 +212,8 @@ describe('a failed answer', () => {
       const error = await failureOf(model(url).stream(call, { signal: never }));
       expect(error.details).toMatchObject({ reason, providerStatus: status, model: 'm' });
       expect(error.retryable).toBe(retryable);
+      const [, wrote = ''] = /"message":"([^"]*)"/.exec(JSON.stringify(body)) ?? [];
+      expect(error.details['providerText']).toContain(wrote.replace(KEY, '[redacted]'));
       expect(`${error.stack ?? ''}${JSON.stringify(error)}${String(error.cause)}`).not.toContain(KEY);
     },
   );
@@ -257,7 +259,8 @@ describe('a failed answer', () => {
       const url = await serve((response) => void response.writeHead(200, START).end(delta({ content: 'a' }) + body));
       const error = await failureOf(model(url).stream(call, { signal: never }));
       expect(error.details['reason']).toBe(reason);
-      expect(error.message).not.toContain(KEY);
+      expect(`${error.message}${JSON.stringify(error.details)}`).not.toContain(KEY);
+      expect(error.details['providerText']).toMatch(/^(x \[redacted\]|Overloaded|no)$/);
     }
   });
 
@@ -271,6 +274,33 @@ describe('a failed answer', () => {
       const error = await failureOf(model(await serve(answer)).stream(call, { signal: never }));
       expect(error.details['reason']).toBe(reason);
     }
+  });
+
+  test('a long answer in many small frames comes whole', async () => {
+    const frames = 70_000;
+    const frame = delta({ content: 'word', padding: 'x'.repeat(160) });
+    const url = await serve(
+      (response) => void response.writeHead(200, START).end(frame.repeat(frames) + delta({}, 'stop')),
+    );
+    const deltas = await read(model(url).stream(call, { signal: never }));
+    expect(frame.length * frames).toBeGreaterThan(16 * 1024 * 1024);
+    expect(deltas.map(({ content = '' }) => content).join('')).toHaveLength(4 * frames);
+  });
+
+  test('an answer past the limit of what it may say ends there, as one that was cut by its length', async () => {
+    const piece = 'x'.repeat(1024 * 1024);
+    const pieces = [{ content: piece }, { reasoning_content: piece }, { content: piece }, { content: piece }];
+    const url = await serve((response) => {
+      response
+        .writeHead(200, START)
+        .end([...pieces, { content: 'more' }].map((one) => delta(one)).join('') + delta({}, 'stop'));
+    });
+    const deltas = await read(model(url).stream(call, { signal: never }));
+    expect(deltas).toHaveLength(5);
+    expect(deltas.at(-1)).toEqual({
+      finishReason: 'length',
+      responseMetadata: { answer_limit_chars: 4 * 1024 * 1024 },
+    });
   });
 
   test('no server at the address is a broken connection', async () => {

@@ -7,6 +7,7 @@ import { AnswerStream } from './answer-stream.js';
 import { buildRequest, type ProviderRequest } from './build-request.js';
 import { createTransport, NoConnection, Refusal, type Transport } from './http-transport.js';
 import { failure, refusalFailure } from './provider-error.js';
+import { type ProviderText, providerTextOf } from './provider-text.js';
 
 export type ModelClocks = Pick<ClocksConfig, 'modelConnectMs' | 'modelFirstByteMs' | 'modelChunkMs'>;
 
@@ -15,13 +16,17 @@ export interface ModelOptions {
   readonly logger: Logger;
 }
 
-/** Bound on the bytes of one answer as they come over the wire. */
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+/**
+ * Bounds of one answer. What it says (text, reasoning, arguments) is ended at the first; a token of four characters comes
+ * in a frame of some 270 bytes, so the bytes on the wire have a bound far above it, and so has one event.
+ */
+const LIMITS = { chars: 4 * 1024 * 1024, eventBytes: 16 * 1024 * 1024, wireBytes: 1024 * 1024 * 1024 };
 
 /** A model at an OpenAI-compatible chat completions endpoint. Failed calls are not repeated here. */
 export function createOpenAiModel(config: ModelConfig, { clocks, logger }: ModelOptions): ModelPort {
   const transport = createTransport({ connectMs: clocks.modelConnectMs });
   const client = createClient(config, transport, clocks);
+  const textOf = providerTextOf(config);
   return {
     name: config.name,
     endpoint: { provider: providerOf(config.baseUrl), model: config.model },
@@ -35,11 +40,12 @@ export function createOpenAiModel(config: ModelConfig, { clocks, logger }: Model
         const startedMs = performance.now();
         return AnswerStream.start({
           model: config.name,
+          textOf,
           firstByteMs: clocks.modelFirstByteMs,
           chunkMs: clocks.modelChunkMs,
-          maxBytes: MAX_ANSWER_BYTES,
+          limits: LIMITS,
           signal,
-          request: (connection) => send(client, { body, transport, model: config.name, signal: connection }),
+          request: (connection) => send(client, { body, transport, model: config.name, textOf, signal: connection }),
           onEnded: (end) => {
             const durationMs = Math.round(performance.now() - startedMs);
             logger.debug({ event: 'model_call.end', model: config.name, durationMs, ...end }, 'model call ended');
@@ -79,16 +85,17 @@ interface Sending {
   readonly body: ProviderRequest;
   readonly transport: Transport;
   readonly model: string;
+  readonly textOf: ProviderText;
   readonly signal: AbortSignal;
 }
 
 /** @throws {ModelError} for every way in which no 2xx answer comes. */
-async function send(client: OpenAI, { body, transport, model, signal }: Sending): Promise<IncomingMessage> {
+async function send(client: OpenAI, { body, transport, model, textOf, signal }: Sending): Promise<IncomingMessage> {
   const response = await client
     .post('/chat/completions', { body, signal })
     .asResponse()
     .catch((error: unknown) => {
-      throw requestFailure(error, model);
+      throw requestFailure(error, model, textOf);
     });
   const message = transport.bodyOf(response);
   if (message === undefined) throw failure('malformed', { model });
@@ -100,10 +107,10 @@ async function send(client: OpenAI, { body, transport, model, signal }: Sending)
 }
 
 /** The SDK wraps what its fetch throws; a text like "timed out" in it makes it forget the cause. */
-function requestFailure(error: unknown, model: string): ModelError {
+function requestFailure(error: unknown, model: string, textOf: ProviderText): ModelError {
   if (error instanceof APIConnectionTimeoutError) return failure('connect_timeout', { model });
   const cause = error instanceof APIConnectionError ? error.cause : error;
-  if (cause instanceof Refusal) return refusalFailure({ model, ...pickRefusal(cause) }, Date.now());
+  if (cause instanceof Refusal) return refusalFailure({ model, textOf, ...pickRefusal(cause) }, Date.now());
   if (cause instanceof NoConnection) return failure('connect_timeout', { model, note: cause.message });
   return failure('connection', { model, cause });
 }

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ModelError } from '@caribou/contracts';
 import { isRecord } from './narrow.js';
+import { parseJson, type ProviderText } from './provider-text.js';
 
 /** Why a model call failed. `details.reason` of every ModelError that the adapter throws. */
 export type FailureReason =
@@ -58,14 +59,19 @@ export interface FailureFacts {
   /** The provider's own word for the error, when it is a short identifier. */
   readonly code?: string;
   readonly retryAfterMs?: number;
+  /** What the provider wrote, without secrets: for the operator's log. */
+  readonly text?: string;
   /** Text for people beside the reason, free of anything the provider wrote. */
   readonly note?: string;
   readonly cause?: unknown;
 }
 
-/** The ModelError of a reason: its message holds no text of the provider but status and short identifiers. */
+/**
+ * The ModelError of a reason: its message holds no text of the provider but status and short identifiers. What it wrote is
+ * in `details.providerText`.
+ */
 export function failure(reason: FailureReason, facts: FailureFacts): ModelError {
-  const { model, status, code, retryAfterMs, note, cause } = facts;
+  const { model, status, code, retryAfterMs, text, note, cause } = facts;
   const hints = [
     ...(status === undefined ? [] : [`HTTP ${status}`]),
     ...(code === undefined ? [] : [`code ${code}`]),
@@ -79,6 +85,7 @@ export function failure(reason: FailureReason, facts: FailureFacts): ModelError 
       ...(status === undefined ? {} : { providerStatus: status }),
       ...(code === undefined ? {} : { providerCode: code }),
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      ...(text === undefined ? {} : { providerText: text }),
     },
     ...(cause === undefined ? {} : { cause }),
   });
@@ -90,17 +97,20 @@ interface Refused {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
+  readonly textOf: ProviderText;
 }
 
 /** The error of a refusal: an HTTP status, or an error object inside a stream. */
-export function refusalFailure({ model, status, headers, body }: Refused, nowMs: number): ModelError {
+export function refusalFailure({ model, status, headers, body, textOf }: Refused, nowMs: number): ModelError {
   const code = codeOf(body);
   const retryAfterMs = retryAfter(headers, nowMs);
+  const text = textOf(body);
   return failure(reasonOf(status, body), {
     model,
     ...(status === 0 ? {} : { status }),
     ...(code === undefined ? {} : { code }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(text === undefined ? {} : { text }),
   });
 }
 
@@ -154,15 +164,6 @@ function codeOf(body: string): string | undefined {
       (value): value is string =>
         typeof value === 'string' && value.length <= 48 && /^([a-z]+([_.-][a-z]+)*|\d{1,6})$/i.test(value),
     );
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }
 
 const MAX_RETRY_AFTER_MS = 86_400_000;

@@ -1,6 +1,6 @@
 import type { ToolCallChunk } from '@caribou/contracts';
 import { isRecord, textIn } from './narrow.js';
-import { parseJson } from './provider-error.js';
+import { parseJson } from './provider-text.js';
 
 interface Slot {
   readonly index: number;
