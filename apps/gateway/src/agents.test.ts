@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { loadConfig } from '@caribou/config';
 import type { ChainReply } from '@caribou/contracts';
 import { silentLogger } from '@caribou/core';
-import { startNats, startRedis, type TestServer } from '@caribou/testing';
+import { startNats, startRedis, type TestServer, temporaryFolder } from '@caribou/testing';
 import { type OpenGateway, openGateway } from './open-gateway.js';
+
+const emptyFolder = temporaryFolder();
 
 const CONFIG = `models:
   - name: reading
@@ -28,7 +30,7 @@ describe('the chain over HTTP', () => {
     const file = join(nats.dataDir, 'config.yaml');
     writeFileSync(file, CONFIG);
     const env = { NATS_URL: nats.url, REDIS_URL: redis.url, CARIBOU_CONFIG: file };
-    gateway = await openGateway(loadConfig(env, '/nowhere'), silentLogger);
+    gateway = await openGateway(loadConfig(env, emptyFolder), silentLogger);
   });
   afterAll(async () => {
     for (const step of gateway.stop) await step.run();

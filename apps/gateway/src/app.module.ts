@@ -10,6 +10,7 @@ import { SignInController } from './auth/sign-in.controller.js';
 import { SignInService } from './auth/sign-in.service.js';
 import { BranchesController } from './branches/branches.controller.js';
 import { BranchesService } from './branches/branches.service.js';
+import { UsersController } from './erasure/users.controller.js';
 import { FeaturesController } from './features/features.controller.js';
 import { MemoryController } from './memory/memory.controller.js';
 import { MemoryEdits } from './memory/memory-edits.js';
@@ -21,7 +22,9 @@ import { ModelsController } from './models/models.controller.js';
 import { type GatewayParts, partsAsProviders } from './parts.js';
 import { ReplaysController } from './replays/replays.controller.js';
 import { ReplaysService } from './replays/replays.service.js';
+import { TurnDurations } from './messages/turn-durations.js';
 import { RunAgents } from './runs/run-agents.js';
+import { RunInputs } from './runs/run-inputs.js';
 import { RunsController } from './runs/runs.controller.js';
 import { RunsService } from './runs/runs.service.js';
 import { StatelessRunsController } from './runs/stateless-runs.controller.js';
@@ -65,6 +68,7 @@ export class AppModule {
         SkillsController,
         McpController,
         SignInController,
+        UsersController,
         ModelsController,
         SuggestionsController,
         FeaturesController,
@@ -80,6 +84,8 @@ export class AppModule {
         ReplaysService,
         RunsService,
         RunAgents,
+        RunInputs,
+        TurnDurations,
         AgentsService,
         AssistantCatalog,
         TasksService,

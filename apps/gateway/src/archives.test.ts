@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { loadConfig } from '@caribou/config';
 import { silentLogger } from '@caribou/core';
-import { startNats, startRedis, type TestServer, zipFile } from '@caribou/testing';
+import { startNats, startRedis, type TestServer, zipFile, temporaryFolder } from '@caribou/testing';
 import { ZipFile } from 'yazl';
 import { type OpenGateway, openGateway } from './open-gateway.js';
+
+const emptyFolder = temporaryFolder();
 
 jest.setTimeout(60_000);
 
@@ -33,7 +35,7 @@ beforeAll(async () => {
     ...silentLogger,
     error: (fields: object, message: string) => faults.push(`${message} ${JSON.stringify(fields)}`),
   };
-  gateway = await openGateway(loadConfig(env, '/nowhere'), logger);
+  gateway = await openGateway(loadConfig(env, emptyFolder), logger);
   mkdirSync(outputs(), { recursive: true });
   write(
     'x.skill',

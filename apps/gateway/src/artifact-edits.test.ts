@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '@caribou/config';
 import { silentLogger } from '@caribou/core';
-import { startNats, startRedis, type TestServer } from '@caribou/testing';
+import { startNats, startRedis, type TestServer, temporaryFolder } from '@caribou/testing';
 import { type OpenGateway, openGateway } from './open-gateway.js';
+
+const emptyFolder = temporaryFolder();
 
 const MIB = 1024 * 1024;
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -40,7 +42,7 @@ describe('texts that people edit', () => {
       ...{ NATS_URL: nats.url, REDIS_URL: redis.url, CARIBOU_HOME: home },
       ...{ OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1', CARIBOU_API_KEYS: 'alice-key-1:alice,bob-key-123:bob' },
     };
-    gateways = await Promise.all([1, 2].map(() => openGateway(loadConfig(env, '/nowhere'), silentLogger)));
+    gateways = await Promise.all([1, 2].map(() => openGateway(loadConfig(env, emptyFolder), silentLogger)));
     await Promise.all(gateways.map(({ app }) => app.init()));
     const form = '--b\r\nContent-Disposition: form-data; name="files"; filename="a"\r\n\r\nx\r\n--b--\r\n';
     for (const key of ['alice-key-1', 'bob-key-123']) {

@@ -1,7 +1,9 @@
 import { loadConfig } from '@caribou/config';
 import { silentLogger } from '@caribou/core';
-import { startNats, startRedis, type TestServer } from '@caribou/testing';
+import { startNats, startRedis, type TestServer, temporaryFolder } from '@caribou/testing';
 import { type OpenGateway, openGateway } from './open-gateway.js';
+
+const emptyFolder = temporaryFolder();
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 const CHECKPOINT = '01a2008c-ecf5-73c0-87a0-5a76eb8c5b3f';
@@ -48,7 +50,7 @@ describe('what clients do wrong', () => {
       ...silentLogger,
       error: (fields: object, message: string) => faults.push(`${message} ${JSON.stringify(fields)}`),
     };
-    gateway = await openGateway(loadConfig(env, '/nowhere'), logger);
+    gateway = await openGateway(loadConfig(env, emptyFolder), logger);
     threadId = (await inject('POST', '/api/threads', {})).json<{ thread_id: string }>().thread_id;
   }, 30_000);
 
@@ -130,13 +132,13 @@ describe('what clients do wrong', () => {
     [
       'a message of the model',
       422,
-      'human or system',
+      'written by the server only',
       () => inject('POST', runs(), run({ input: { messages: [{ type: 'ai', content: 'x' }] } })),
     ],
     [
       'a tool message',
       422,
-      'human or system',
+      'must answer an open call',
       () => inject('POST', runs(), run({ input: { messages: [{ role: 'tool', content: 'x', tool_call_id: 'y' }] } })),
     ],
     [
@@ -197,7 +199,7 @@ describe('what clients do wrong', () => {
       () => inject('POST', '/api/runs', run({ config: { configurable: { thread_id: 'a.b' } } })),
     ],
     ['an URL that is none', 400, 'url', () => inject('GET', '/api/threads/%zz')],
-    ['a path there is not', 404, 'nothing', () => inject('GET', '/api/nothing')],
+    ['a path there is not', 404, 'does not know this path', () => inject('GET', '/api/nothing')],
     [
       'a message id with control characters',
       422,

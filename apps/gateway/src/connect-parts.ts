@@ -1,38 +1,43 @@
 import { modelGateLimits, taskLimits } from '@caribou/agent';
 import { connectBus } from '@caribou/bus';
 import { type Config, extensionsFile } from '@caribou/config';
-import { UnavailableError } from '@caribou/contracts';
-import { type Logger, type ModelCatalog, systemClock } from '@caribou/core';
+import { busAccess } from '@caribou/contracts';
+import { type Logger, type ModelCatalog, systemClock, type ThreadStore } from '@caribou/core';
 import { documentConverter } from '@caribou/documents';
 import { gatedModel } from '@caribou/middleware';
 import { createModelCatalog } from '@caribou/models';
 import type { StopStep } from '@caribou/nest';
 import { createMetrics, createTracing } from '@caribou/observability';
 import {
-  checkRedis,
   createRedis,
+  MemoryWatch,
   type RedisConnection,
   redisAgents,
   redisAccounts,
   redisAttempts,
   redisConversions,
+  redisErasures,
   redisEventLog,
   redisLocks,
-  type RedisFinding,
   redisModelGate,
   redisSkills,
   redisSharedDocuments,
   redisTaskStore,
   redisMemoryStore,
   redisThreadStore,
+  redisVolumeRegistry,
+  requireDurableRedis,
   taskPart,
 } from '@caribou/state';
-import { skillFiles, userFiles } from '@caribou/sandbox';
+import { erasedFiles, SharedVolume, skillFiles, userFiles } from '@caribou/sandbox';
 import { openSkillCatalog } from '@caribou/skills';
 import { chainCatalog } from './agents/chain-catalog.js';
 import { scryptPasswords } from './auth/passwords.js';
+import { erasing } from './erasure/erasing.js';
+import { Erasures } from './erasure/erasures.js';
 import type { GatewayParts, SkillParts } from './parts.js';
 import type { GatewaySettings } from './ports.js';
+import { filesOnVolume } from './uploads/files-on-volume.js';
 
 /** The settings of the gateway from the configuration. */
 export const settingsOf = ({
@@ -85,10 +90,13 @@ const TRACES_CLOSE_MS = 2_000;
 export async function connectParts(config: Config, logger: Logger): Promise<ConnectedParts> {
   const { clocks, quotas, runner } = config;
   const tracing = await createTracing({ service: 'gateway', endpoint: config.otlpEndpoint?.reveal(), logger });
-  const redis = createRedis({ url: config.redis.url.reveal(), logger });
+  const redis = createRedis({ url: config.redis.url.reveal(), ...config.redis.security.reveal(), logger });
   const bus = connectBus({
     url: config.nats.url.reveal(),
+    ...config.nats.security.reveal(),
+    replicas: config.nats.replicas,
     name: 'gateway',
+    access: busAccess('gateway'),
     logger,
     streams: ['turns'],
     ackWaitMs: clocks.ackWaitMs,
@@ -100,17 +108,30 @@ export async function connectParts(config: Config, logger: Logger): Promise<Conn
     eventsTtlMs: clocks.eventsTtlMs,
     maxQueuedRuns: quotas.maxQueuedRunsPerThread,
     maxInFlightRuns: quotas.maxRunsPerUser,
+    maxThreads: quotas.maxThreadsPerUser,
+    maxStateBytes: quotas.maxStateBytes,
+    maxStoredBytes: quotas.maxRunBytesPerUser,
     idempotencyTtlMs: clocks.idempotencyTtlMs,
   });
+  const volume = new SharedVolume(redisVolumeRegistry(redis), config.homeDir);
+  const memory = new MemoryWatch(redis, { maxShare: quotas.maxStoreShare, logger });
+  const tasks = redisTaskStore(taskPart(redis), taskLimits(config.chain.subagents));
+  const memories = redisMemoryStore(redis);
+  const erasures = new Erasures({
+    ...{ store: redisErasures(redis), files: erasedFiles(config.homeDir), threads: store, tasks, memories, logger },
+    ...{ sweepMs: clocks.sweepMs, ensureVolume: () => volume.ensure() },
+  });
+  const files = filesOnVolume(userFiles(config.homeDir, config.sandbox.limits), () => volume.ensure());
   return {
-    store,
-    tasks: redisTaskStore(taskPart(redis), taskLimits(config.chain.subagents)),
+    ...erasing(erasures, { store: withRoom(store, memory), files }),
+    erasures,
+    tasks,
     log: redisEventLog(redis),
     bus,
-    files: userFiles(config.homeDir, config.sandbox.limits),
+    volume,
     conversions: redisConversions(redis),
     locks: redisLocks(redis),
-    memories: redisMemoryStore(redis),
+    memories,
     agents: redisAgents(redis),
     converter: documentConverter({ maxAtOnce: config.uploads.convertAtOnce }),
     models: gated(models, config, { redis, logger }),
@@ -124,14 +145,28 @@ export async function connectParts(config: Config, logger: Logger): Promise<Conn
     metrics: createMetrics({ service: 'gateway' }),
     tracing,
     logger,
-    checkStore: () => checkStore(redis, logger),
+    checkStore: async () => {
+      await requireDurableRedis(redis, logger);
+      await volume.checkAtStart(logger);
+      await memory.lookNow();
+    },
     stop: [
       { name: 'traces', run: () => tracing.close(TRACES_CLOSE_MS) },
       { name: 'bus', run: () => bus.close() },
+      { name: 'memory watch', run: () => Promise.resolve(memory.stop()) },
       { name: 'redis', run: () => redis.close() },
     ],
   };
 }
+
+/** Admits runs only while Redis has room for what they will write. */
+const withRoom = (store: ThreadStore, memory: MemoryWatch): ThreadStore => ({
+  ...store,
+  admit: (request) => {
+    memory.assertRoom();
+    return store.admit(request);
+  },
+});
 
 /** Calls of the gateway count among those of the runners, and towards the same circuit. */
 function gated(
@@ -150,16 +185,4 @@ function skillParts(config: Config, redis: RedisConnection, logger: Logger): Ski
     catalog: openSkillCatalog(config, { store, clock: systemClock, logger }),
     files: skillFiles(config.homeDir, config.sandbox.limits),
   };
-}
-
-/** A Redis that is away is no reason not to start: `/ready` says so until it is back. */
-async function checkStore(redis: RedisConnection, logger: Logger): Promise<void> {
-  const findings = await checkRedis(redis).catch((error: unknown): readonly RedisFinding[] => {
-    if (!(error instanceof UnavailableError)) throw error;
-    return [{ level: 'warning', message: error.message }];
-  });
-  for (const { level, message } of findings) {
-    if (level === 'error') throw new UnavailableError(message, { details: { dependency: 'redis' } });
-    logger.warn({ event: 'redis.check', reason: message }, 'redis');
-  }
 }

@@ -1,10 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '@caribou/config';
-import type { AgentReply } from '@caribou/contracts';
+import { type AgentReply, NO_MODEL_SETTINGS } from '@caribou/contracts';
 import { silentLogger } from '@caribou/core';
-import { startNats, startRedis, type TestServer } from '@caribou/testing';
+import { startNats, startRedis, type TestServer, temporaryFolder } from '@caribou/testing';
 import { type OpenGateway, openGateway } from './open-gateway.js';
+
+const emptyFolder = temporaryFolder();
 
 const CONFIG = `models:
   - {name: m1, api_key: unused}
@@ -29,7 +31,7 @@ beforeAll(async () => {
     const keys = `${KEYS.alice}:alice,${KEYS.bob}:bob`;
     const env = { NATS_URL: nats.url, REDIS_URL: redis.url, CARIBOU_CONFIG: file, CARIBOU_API_KEYS: keys };
     const error = (fields: object, message: string) => faults.push(`${message} ${JSON.stringify(fields)}`);
-    return openGateway(loadConfig(env, '/nowhere'), { ...silentLogger, error });
+    return openGateway(loadConfig(env, emptyFolder), { ...silentLogger, error });
   };
   gateway = await open('on.yaml', CONFIG);
   fewer = await open('fewer.yaml', 'models: [{name: m1, api_key: unused}]\n');
@@ -71,6 +73,9 @@ describe('custom agents over HTTP', () => {
       model: 'seeing',
       tool_groups: ['shop', 'web'],
       skills: [],
+      model_settings: { temperature: 0.2, max_tokens: 300 },
+      thinking_enabled: false,
+      reasoning_effort: 'low',
       soul: 'You rhyme.',
     };
     const made = await make('Poet', given);
@@ -95,7 +100,14 @@ describe('custom agents over HTTP', () => {
   });
 
   test('what is left out, or null, is the default', async () => {
-    const nothing = { description: null, model: null, tool_groups: null, skills: null, soul: null };
+    const nothing = {
+      description: null,
+      model: null,
+      tool_groups: null,
+      skills: null,
+      soul: null,
+      ...NO_MODEL_SETTINGS,
+    };
     for (const [name, more] of [
       ['plain', {}],
       ['plain-2', nothing],
@@ -122,6 +134,9 @@ describe('custom agents over HTTP', () => {
       { name: 'x', tool_groups: ['gone'] },
       'tool_groups: there is no group "gone"; groups: bash, file:read, file:write',
     ],
+    [{ name: 'x', model_settings: { temperature: 3 } }, 'model_settings.temperature: '],
+    [{ name: 'x', model_settings: { top_p: 1 } }, 'top_p'],
+    [{ name: 'x', reasoning_effort: 'huge' }, 'reasoning_effort: '],
     [{ name: 'x', skills: ['No Skill'] }, 'skills.0: must be lower-case'],
     [{ name: 'x', soul: 'x'.repeat(32_001) }, 'soul: must have at most 32000 characters'],
     [{ name: 'x', description: 'x'.repeat(1_001) }, 'description: must have at most 1000 characters'],
@@ -136,8 +151,14 @@ describe('custom agents over HTTP', () => {
   test('a change keeps what it does not name, and two editors lose nothing of each other silently', async () => {
     const { body: made } = await make('edited', { soul: 'A', model: 'm1', skills: ['deep-research'] });
     const put = (body: object) => ask<AgentReply>('PUT', '/agents/edited', body);
-    const changes = [{ soul: 'B' }, { description: 'C' }, { model: null }, { tool_groups: ['web'] }];
-    expect((await Promise.all(changes.map(put))).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    const changes = [
+      { soul: 'B' },
+      { description: 'C' },
+      { model_settings: { temperature: 0 } },
+      { model: null },
+      { tool_groups: ['web'] },
+    ];
+    expect((await Promise.all(changes.map(put))).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
     const { body: now } = await ask<AgentReply>('GET', '/agents/edited');
     expect(now).toMatchObject({
       soul: 'B',
@@ -145,6 +166,7 @@ describe('custom agents over HTTP', () => {
       model: null,
       tool_groups: ['web'],
       skills: ['deep-research'],
+      model_settings: { temperature: 0, max_tokens: null },
     });
 
     expect(await put({ soul: 'old', version: made.version })).toMatchObject({

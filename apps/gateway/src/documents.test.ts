@@ -8,8 +8,10 @@ import { InvalidRequestError, RateLimitedError, type UploadedFile } from '@carib
 import { silentLogger } from '@caribou/core';
 import type { DocumentConverter } from '@caribou/documents';
 import { createRedis, type RedisConnection, redisConversions } from '@caribou/state';
-import { startNats, startRedis, type TestServer, waitFor } from '@caribou/testing';
+import { startNats, startRedis, type TestServer, waitFor, temporaryFolder } from '@caribou/testing';
 import { type OpenGateway, openGateway } from './open-gateway.js';
+
+const emptyFolder = temporaryFolder();
 
 jest.setTimeout(60_000);
 
@@ -56,7 +58,7 @@ async function gatewayWith(settings: string): Promise<OpenGateway> {
     ...silentLogger,
     error: (fields: object, message: string) => faults.push(`${message} ${JSON.stringify(fields)}`),
   };
-  return openGateway(loadConfig(env, '/nowhere'), logger, { converter });
+  return openGateway(loadConfig(env, emptyFolder), logger, { converter });
 }
 
 beforeAll(async () => {

@@ -14,8 +14,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '@caribou/config';
 import { silentLogger } from '@caribou/core';
-import { startNats, startRedis, type TestServer, waitFor } from '@caribou/testing';
+import { startNats, startRedis, type TestServer, waitFor, temporaryFolder } from '@caribou/testing';
 import { type OpenGateway, openGateway } from './open-gateway.js';
+
+const emptyFolder = temporaryFolder();
 
 interface Part {
   readonly name: string;
@@ -76,7 +78,7 @@ describe('files of threads', () => {
       ...silentLogger,
       error: (fields: object, message: string) => faults.push(`${message} ${JSON.stringify(fields)}`),
     };
-    gateway = await openGateway(loadConfig(env, '/nowhere'), logger);
+    gateway = await openGateway(loadConfig(env, emptyFolder), logger);
     await gateway.app.listen(0, '127.0.0.1');
     port = Number(new URL(await gateway.app.getUrl()).port);
   }, 30_000);

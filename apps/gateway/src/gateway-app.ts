@@ -1,5 +1,5 @@
 import cors from '@fastify/cors';
-import type { AuthConfig, HttpConfig } from '@caribou/config';
+import type { AuthConfig, HttpConfig, QuotasConfig } from '@caribou/config';
 import { memoryRoutes } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
 import { nestLogger } from '@caribou/nest';
@@ -15,11 +15,16 @@ import {
 } from 'fastify';
 import { originRule } from './auth/origins.js';
 import type { People } from './auth/person-guard.js';
+import { knownPrincipal } from './auth/principal.js';
 import { addRequestGuard } from './auth/request-guard.js';
 import { takeSignInBodies } from './auth/sign-in-bodies.js';
 import { addAccessLog } from './http/access-log.js';
 import { answerFor, ErrorFilter } from './http/error.filter.js';
-import { parseJsonBody } from './http/json-body.js';
+import { takeJsonBodies } from './http/json-body.js';
+import { LargeAnswers } from './http/large-answers.js';
+import { addRequestBudget, RequestBudget } from './http/request-budget.js';
+import { addSafeHeaders } from './http/safe-headers.js';
+import { isLarge, slicedJson } from './http/sliced-json.js';
 import { withoutBareNumbers } from './memory/python-json.js';
 import { takeMultipartUploads } from './uploads/multipart.js';
 
@@ -30,6 +35,7 @@ const PREFLIGHT_SECONDS = 600;
 export interface GatewayAppOptions {
   readonly module: Type | DynamicModule;
   readonly http: HttpConfig;
+  readonly quotas: Pick<QuotasConfig, 'requestsPerSecond' | 'requestBurst'>;
   readonly trustedProxies: AuthConfig['trustedProxies'];
   /** Absent: people do not sign in. */
   readonly people?: People;
@@ -55,11 +61,23 @@ export async function createGatewayApp(given: GatewayAppOptions): Promise<NestFa
     bodyParser: false,
     logger: nestLogger(logger),
   });
-  takeJsonOnly(server, http.bodyLimitBytes);
+  const budget = new RequestBudget(given.quotas);
+  takeJsonBodies(server, {
+    limitBytes: http.bodyLimitBytes,
+    prepare: (request, text) => (maybePython(request) ? withoutBareNumbers(text) : text),
+    charge: (request, bytes) => {
+      const principal = knownPrincipal(request);
+      if (principal !== undefined) budget.chargeBody(principal.userId, bytes);
+    },
+  });
   takeSignInBodies(server);
   addAccessLog(server, logger);
+  addSafeHeaders(server);
   await server.register(cors, corsOptions(http));
   addRequestGuard(server, http, people);
+  addRequestBudget(server, budget);
+  new LargeAnswers().addTo(server);
+  writeLargeJsonInSlices(server);
   await takeMultipartUploads(server);
   app.useGlobalFilters(new ErrorFilter(logger));
   await app.init();
@@ -67,15 +85,13 @@ export async function createGatewayApp(given: GatewayAppOptions): Promise<NestFa
   return app;
 }
 
-function takeJsonOnly(server: FastifyInstance, bodyLimit: number): void {
-  server.removeAllContentTypeParsers();
-  const options = { parseAs: 'string', bodyLimit } as const;
-  server.addContentTypeParser<string>(/^application\/([\w.-]+\+)?json(;|$)/, options, (request, text, done) => {
-    try {
-      done(null, parseJsonBody(maybePython(request) ? withoutBareNumbers(text) : text));
-    } catch (error) {
-      done(error instanceof Error ? error : new Error('unreadable body', { cause: error }));
-    }
+/** A large answer is written as text before it is sent, so that nobody waits for it. */
+function writeLargeJsonInSlices(server: FastifyInstance): void {
+  server.addHook('preSerialization', async (_request, reply, payload: unknown) => {
+    if (!isLarge(payload)) return payload;
+    const text = await slicedJson(payload);
+    void reply.serializer(() => text);
+    return payload;
   });
 }
 

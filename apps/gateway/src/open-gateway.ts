@@ -26,13 +26,16 @@ export async function openGateway(
   const watch = config.auth.enabled
     ? new SessionWatch(parts.signIn.accounts, config.clocks.heartbeatMs, logger)
     : undefined;
+  parts.erasures.start();
   const app = await createGatewayApp({
     module: AppModule.on(parts),
     http: config.http,
+    quotas: config.quotas,
     trustedProxies: config.auth.trustedProxies,
     ...(watch === undefined ? {} : { people: { accounts: parts.signIn.accounts, watch } }),
     logger,
   });
   const stopWatch = { name: 'sessions', run: async () => watch?.stop() };
-  return { app, stop: [stopWatch, { name: 'http', run: () => app.close() }, ...parts.stop] };
+  const stopErasures = { name: 'erasures', run: () => parts.erasures.stop() };
+  return { app, stop: [stopWatch, stopErasures, { name: 'http', run: () => app.close() }, ...parts.stop] };
 }

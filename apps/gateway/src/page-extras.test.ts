@@ -88,13 +88,29 @@ describe('GET /models', () => {
 test('what is not here says that it is off, or that there is none', async () => {
   const { thread_id: thread } = (await post('/threads', {})).json<{ thread_id: string }>();
   const answers = await Promise.all(
-    ['/channels/providers', '/scheduled-tasks', `/threads/${thread}/scheduled-tasks`, `/threads/${thread}/mcp-tasks`]
+    [
+      '/channels/providers',
+      '/channels/connections',
+      '/scheduled-tasks',
+      `/threads/${thread}/scheduled-tasks`,
+      `/threads/${thread}/mcp-tasks`,
+    ]
       .concat(`/threads/${thread}/goal`, '/features')
       .map(async (path) => (await get(path)).json<unknown>()),
   );
 
-  expect(answers.slice(0, 5)).toEqual([{ enabled: false, providers: [] }, [], [], [], { goal: null }]);
-  expect(answers[5]).toMatchObject({ browser_control: { enabled: false }, mcp_tasks: { enabled: false } });
+  const none = [{ enabled: false, providers: [] }, { connections: [] }, [], [], [], { goal: null }];
+  expect(answers.slice(0, 6)).toEqual(none);
+  const { run_id: run } = (await post(`/threads/${thread}/runs`, { assistant_id: 'lead_agent', input: {} })).json<{
+    run_id: string;
+  }>();
+  const changes = (id: string) => get(`/threads/${thread}/runs/${id}/workspace-changes?include_files=true`);
+  expect((await changes(run)).json<unknown>()).toEqual({ available: false });
+  expect((await changes(newId())).statusCode).toBe(404);
+  expect((await post(`/threads/${thread}/compact`, {})).json()).toEqual({
+    detail: expect.stringMatching(/^this server does not know this path/) as string,
+  });
+  expect(answers[6]).toMatchObject({ browser_control: { enabled: false }, mcp_tasks: { enabled: false } });
 });
 
 describe('POST /threads/:thread_id/suggestions', () => {

@@ -10,12 +10,16 @@ import {
   newId,
   type ReplayReply,
   type RunReply,
+  type StateReply,
+  type ThreadState,
 } from '@caribou/contracts';
 import { applyUpdate, type RunStore, silentLogger } from '@caribou/core';
 import { userFiles } from '@caribou/sandbox';
 import { createRedis, type RedisConnection, redisRunStore } from '@caribou/state';
-import { ai, startNats, startRedis, type TestServer } from '@caribou/testing';
+import { ai, startNats, startRedis, type TestServer, temporaryFolder } from '@caribou/testing';
 import { type OpenGateway, openGateway } from './open-gateway.js';
+
+const emptyFolder = temporaryFolder();
 
 let servers: TestServer[];
 let redis: RedisConnection;
@@ -33,7 +37,7 @@ beforeAll(async () => {
     ...{ NATS_URL: nats.url, REDIS_URL: store.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' },
     ...{ CARIBOU_API_KEYS: 'alice-key-1:alice,bob-key-123:bob', CARIBOU_HOME: home },
   };
-  gateway = await openGateway(loadConfig(env, '/nowhere'), silentLogger);
+  gateway = await openGateway(loadConfig(env, emptyFolder), silentLogger);
 }, 30_000);
 afterAll(async () => {
   for (const step of gateway.stop) await step.run();
@@ -109,6 +113,28 @@ describe('messages', () => {
     const ofRun = await ask<FeedPageReply>(`/${threadId}/runs/${first}/messages`);
     expect(wordsOf(ofRun.body)).toEqual(['K2', 'about K2']);
     expect((await ask(`/${threadId}/messages`)).body).toEqual((await page(threadId)).data);
+  });
+
+  test("a run's last answer says how long its turn took, on every page and in the history", async () => {
+    const threadId = await newThread();
+    await turn(threadId, 'K2');
+    await turn(threadId, 'Eiger');
+    await ask(`/${threadId}/runs`, { assistant_id: 'lead_agent', input: said('Rigi') });
+    const durations = ({ data }: FeedPageReply): unknown[] =>
+      data.map(({ content: { additional_kwargs: marks } }) => marks['turn_duration']);
+
+    expect(durations(await page(threadId))).toEqual([undefined, 1, undefined, 1]);
+    expect(durations(await page(threadId, '?limit=1&before_seq=3'))).toEqual([1]);
+    expect(durations(await page(threadId, '?limit=2&before_seq=4'))).toEqual([1, undefined]);
+    const [newest] = (await ask<StateReply[]>(`/${threadId}/history`, { limit: 1 })).body;
+    const { messages } = newest?.values as ThreadState;
+    expect(messages.map(({ additional_kwargs: marks }) => marks['turn_duration'])).toEqual([
+      undefined,
+      1,
+      undefined,
+      1,
+    ]);
+    await answer(threadId, 'about Rigi');
   });
 
   test('bad cursors are refused, and what is not yours is not there', async () => {

@@ -17,8 +17,9 @@ import type {
 } from '@caribou/core';
 import type { DocumentConverter } from '@caribou/documents';
 import type { Metrics, Tracing } from '@caribou/observability';
-import type { SkillFiles, UserFiles } from '@caribou/sandbox';
+import type { SharedVolume, SkillFiles, UserFiles } from '@caribou/sandbox';
 import type { Provider } from '@nestjs/common';
+import type { Erasures } from './erasure/erasures.js';
 import type { ChainCatalog } from './agents/chain-catalog.js';
 import type { Passwords } from './auth/passwords.js';
 import {
@@ -30,6 +31,7 @@ import {
   CONVERSIONS,
   CONVERTER,
   DOCUMENTS,
+  ERASURES,
   EVENT_LOG,
   EXTENSIONS_FILE,
   type GatewayBus,
@@ -48,6 +50,7 @@ import {
   THREAD_STORE,
   TRACING,
   USER_FILES,
+  VOLUME,
 } from './ports.js';
 
 /** What skills stand on. */
@@ -70,8 +73,11 @@ export interface GatewayParts {
   readonly log: RunEventLog;
   readonly bus: GatewayBus;
   readonly files: UserFiles;
+  /** Where they lie. */
+  readonly volume: Pick<SharedVolume, 'ensureIfPresent'>;
   readonly conversions: ConversionStore;
   readonly locks: Locks;
+  readonly erasures: Erasures;
   readonly memories: MemoryStore;
   readonly agents: AgentStore;
   readonly converter: DocumentConverter;
@@ -96,7 +102,9 @@ export const partsAsProviders = (parts: GatewayParts): Provider[] => [
   { provide: EVENT_LOG, useValue: parts.log },
   { provide: BUS, useValue: parts.bus },
   { provide: USER_FILES, useValue: parts.files },
+  { provide: VOLUME, useValue: parts.volume },
   { provide: CONVERSIONS, useValue: parts.conversions },
+  { provide: ERASURES, useValue: parts.erasures },
   { provide: LOCKS, useValue: parts.locks },
   { provide: MEMORIES, useValue: parts.memories },
   { provide: AGENTS, useValue: parts.agents },

@@ -3,9 +3,11 @@ import { loadConfig } from '@caribou/config';
 import type { AiMessage, NumberedEvent, RunEvent, RunStatus } from '@caribou/contracts';
 import { applyUpdate, type RunLease, type RunStore, silentLogger, type ThreadHead } from '@caribou/core';
 import { createRedis, redisRunStore } from '@caribou/state';
-import { startNats, startRedis, type TestServer, waitFor } from '@caribou/testing';
+import { startNats, startRedis, type TestServer, waitFor, temporaryFolder } from '@caribou/testing';
 import type { AddressInfo } from 'node:net';
 import { type OpenGateway, openGateway } from './open-gateway.js';
+
+const emptyFolder = temporaryFolder();
 
 interface Frame {
   readonly event: string;
@@ -44,26 +46,27 @@ describe('run streams', () => {
   const stops: (() => Promise<unknown>)[] = [];
   const gateways: { readonly gateway: OpenGateway; readonly url: string }[] = [];
   let runs: RunStore;
+  let redis: ReturnType<typeof createRedis>;
   let publish: (runId: string, events: readonly NumberedEvent[]) => void;
 
   beforeAll(async () => {
-    const [nats, redis] = await Promise.all([startNats(), startRedis()]);
-    servers.push(nats, redis);
-    const env = { NATS_URL: nats.url, REDIS_URL: redis.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' };
+    const [nats, store] = await Promise.all([startNats(), startRedis()]);
+    servers.push(nats, store);
+    const env = { NATS_URL: nats.url, REDIS_URL: store.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' };
     for (let count = 0; count < 2; count += 1) {
-      const gateway = await openGateway(loadConfig(env, '/nowhere'), silentLogger);
+      const gateway = await openGateway(loadConfig(env, emptyFolder), silentLogger);
       await gateway.app.listen(0, '127.0.0.1');
       const { port } = gateway.app.getHttpServer().address() as AddressInfo;
       gateways.push({ gateway, url: `http://127.0.0.1:${port}/api` });
     }
-    const connection = createRedis({ url: redis.url });
+    redis = createRedis({ url: store.url });
     const bus = connectBus({ url: nats.url, name: 'runner', logger: silentLogger, streams: [] });
     await bus.whenConnected();
-    runs = redisRunStore(connection);
+    runs = redisRunStore(redis);
     publish = (runId, events) => bus.publishEvents(runId, events);
     stops.push(
       () => bus.close(),
-      () => connection.close(),
+      () => redis.close(),
     );
   }, 30_000);
 
@@ -211,6 +214,27 @@ describe('run streams', () => {
 
     const chunks = framesOf(await response.text()).filter(({ event }) => event === 'messages');
     expect(chunks.map(({ data }) => (data as [{ content: string }])[0].content)).toEqual(['lost', 'told']);
+  });
+
+  test('a client that returns after the events expired, or after Redis lost the newest, gets a gap', async () => {
+    const threadId = await newThread();
+    const runId = runIdOf(await post(`${at(0)}/threads/${threadId}/runs`, body({ stream_mode: ['messages-tuple'] })));
+    const runner = await Runner.claim(threadId);
+    for (const piece of ['one ', 'two ', 'three']) await runner.delta('a1', piece);
+    const resume = async (id: string): Promise<Frame[]> => {
+      const headers = { 'last-event-id': id };
+      const url = `${at(0)}/threads/${threadId}/runs/${runId}/stream?stream_mode=messages-tuple`;
+      return framesOf(await (await fetch(url, { headers })).text());
+    };
+
+    expect(await resume('9')).toMatchObject([{ event: 'gap', data: { latest_available_event_id: '5' } }]);
+    await runner.finish('success', answerOf('a1', 'one two three'));
+    await redis.use((client) => client.unlink(redis.keys.runEvents('default', runId)));
+
+    expect(await resume('3')).toMatchObject([
+      { event: 'gap', data: { requested_event_id: '3', latest_available_event_id: '7', run_id: runId } },
+    ]);
+    expect(await resume('7')).toMatchObject([{ event: 'end', id: '7' }]);
   });
 
   test('wait answers headers at once, newlines meanwhile, and the final values', async () => {

@@ -125,6 +125,19 @@ describe('sign-in', () => {
     expect((await ask('POST', 'v1/auth/logout')).status).toBe(200);
   });
 
+  test('a GET that ends a run with its connection needs the token or a page of ours, as another site may open it', async () => {
+    const { cookie = '', 'x-csrf-token': token = '' } = await ann();
+    const unknown = '5d4c2c1a-0000-4000-8000-00000000000f';
+    const url = (query: string) => `langgraph/threads/${unknown}/runs/${unknown}/join?${query}`;
+    const asked = async (headers: Record<string, string>, query = 'cancel_on_disconnect=true') =>
+      codeOf(await ask('GET', url(query), { headers: { cookie, ...headers } }))[0];
+    for (const foreign of [{}, { 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }])
+      expect(await asked(foreign)).toBe(403);
+    for (const own of [{ 'x-csrf-token': token }, { 'sec-fetch-site': 'same-origin' }])
+      expect(await asked(own)).toBe(404);
+    expect(await asked({ 'sec-fetch-site': 'cross-site' }, '')).toBe(404);
+  });
+
   test('a login sets the two cookies of the contract, and a wrong one tells nothing', async () => {
     const good = await signIn('ann@EXAMPLE.org', ANN.password);
     expect(good.body).toEqual({ expires_in: 2_592_000, needs_setup: false });

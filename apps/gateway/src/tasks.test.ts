@@ -1,7 +1,7 @@
 import { loadConfig } from '@caribou/config';
-import { newId, type RunRecord, taskIds, type TaskSpec } from '@caribou/contracts';
+import { type Message, newId, type RunRecord, type SubagentStep, taskIds, type TaskSpec } from '@caribou/contracts';
 import { applyUpdate, silentLogger } from '@caribou/core';
-import { admission, ai, human, startNats, startRedis, type TestServer } from '@caribou/testing';
+import { admission, ai, human, startNats, startRedis, type TestServer, temporaryFolder } from '@caribou/testing';
 import {
   createRedis,
   type RedisConnection,
@@ -11,6 +11,8 @@ import {
   taskPart,
 } from '@caribou/state';
 import { type OpenGateway, openGateway } from './open-gateway.js';
+
+const emptyFolder = temporaryFolder();
 
 const LIMITS = { maxPending: 100, maxPendingPerUser: 100, keptMs: 60_000 };
 
@@ -24,7 +26,7 @@ describe('tasks over REST', () => {
     const [nats, store] = servers;
     const env = { NATS_URL: nats?.url, REDIS_URL: store?.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' };
     const keys = 'alice-key-1:alice,bob-key-123:bob';
-    gateway = await openGateway(loadConfig({ ...env, CARIBOU_API_KEYS: keys }, '/nowhere'), silentLogger);
+    gateway = await openGateway(loadConfig({ ...env, CARIBOU_API_KEYS: keys }, emptyFolder), silentLogger);
     redis = createRedis({ url: store?.url ?? '' });
   }, 30_000);
   afterAll(async () => {
@@ -65,12 +67,16 @@ describe('tasks over REST', () => {
   }
 
   /** What a pool does with a task. */
-  async function carryOut(parent: RunRecord, call: string): Promise<void> {
+  async function carryOut(
+    parent: RunRecord,
+    call: string,
+    messages: readonly Message[] = [human('do it'), ai('done it')],
+  ): Promise<void> {
     const runs = redisRunStore(taskPart(redis), { eventsTtlMs: LIMITS.keptMs });
     const { threadId } = taskIds(parent.run_id, call);
     const claimed = await runs.claim({ userId: 'alice', threadId }, newId());
     if (claimed.kind !== 'run') throw new Error(claimed.kind);
-    const state = applyUpdate(claimed.head.state, { messages: [human('do it'), ai('done it')] });
+    const state = applyUpdate(claimed.head.state, { messages });
     const calls = [{ caller: 'lead_agent' as const, model: 'm1', inputTokens: 11, outputTokens: 1 }];
     const step = { head: claimed.head, state, next: [], source: 'loop' as const, step: 1, events: [] };
     await runs.finish(claimed.lease, {
@@ -79,6 +85,42 @@ describe('tasks over REST', () => {
       commit: { ...step, usage: { turns: 1, calls } },
     });
   }
+
+  test('the stored steps of a subagent are events of the run, in pages', async () => {
+    const run = await parentRun(newId());
+    await handOver(run, 'call_a');
+    const calls = [{ id: 'c', name: 'bash', args: { command: 'x'.repeat(9_000) }, type: 'tool_call' as const }];
+    const result = {
+      ...{ type: 'tool' as const, id: newId(), tool_call_id: 'c', name: 'bash', status: 'success' as const },
+      ...{ content: 'out '.repeat(3_000), additional_kwargs: {}, response_metadata: {} },
+    };
+    await carryOut(run, 'call_a', [human('do it'), { ...ai('Looking.'), tool_calls: calls }, result, ai('done it')]);
+    await handOver(run, 'call_b');
+    await carryOut(run, 'call_b');
+
+    const path = `/threads/${run.thread_id}/runs/${run.run_id}/events`;
+    const of = async (query: string) => (await ask(`${path}?${query}`)).body as SubagentStep[];
+    const steps = await of('event_types=subagent.step&task_id=call_a&limit=2');
+    expect(steps.map(({ seq, content }) => [seq, content.message_index, content.kind])).toEqual([
+      [1, 1, 'ai'],
+      [2, 2, 'tool'],
+    ]);
+    expect(steps[0]).toMatchObject({ event_type: 'subagent.step', metadata: { task_id: 'call_a' } });
+    expect(steps[0]?.content).toMatchObject({ text: 'Looking.', tool_calls: [{ name: 'bash', args_truncated: true }] });
+    expect(steps[1]?.content).toMatchObject({ tool_name: 'bash', tool_call_id: 'c', truncated: true });
+    expect(steps[1]?.content.text).toHaveLength(8_192);
+    const rest = await of('event_types=subagent.step&task_id=call_a&limit=2&after_seq=2');
+    expect(rest).toMatchObject([{ seq: 3, content: { text: 'done it', truncated: false, tool_calls: [] } }]);
+    const all = await of('event_types=subagent.start,subagent.step,subagent.end');
+    expect(all.map(({ seq, content }) => [seq, content.task_id])).toEqual([
+      ...[1, 2, 3].map((seq) => [seq, 'call_a']),
+      [4, 'call_b'],
+    ]);
+    expect(await of('event_types=llm.ai.response')).toEqual([]);
+    expect(await of('task_id=nobody')).toEqual([]);
+    expect((await ask(path, { key: 'bob-key-123' })).status).toBe(404);
+    expect((await ask(`${path}?limit=0`)).status).toBe(422);
+  });
 
   test('the tasks of a run, and the steps of one', async () => {
     const run = await parentRun(newId());

@@ -1,10 +1,12 @@
 import { loadConfig } from '@caribou/config';
 import { type AiMessage, newId } from '@caribou/contracts';
 import { applyUpdate, silentLogger } from '@caribou/core';
-import { admission, ai, human, startNats, startRedis, type TestServer } from '@caribou/testing';
+import { admission, ai, human, startNats, startRedis, type TestServer, temporaryFolder } from '@caribou/testing';
 import { createRedis, redisRunStore, redisThreadStore } from '@caribou/state';
 import { type OpenGateway, openGateway } from './open-gateway.js';
 import { contextUsage } from './threads/token-usage.service.js';
+
+const emptyFolder = temporaryFolder();
 
 const answer = (tokens: number, more: Partial<AiMessage> = {}): AiMessage => ({
   ...ai('hi'),
@@ -57,7 +59,7 @@ describe('GET /threads/:thread_id/token-usage', () => {
     const [nats, redis] = servers;
     const env = { NATS_URL: nats?.url, REDIS_URL: redis?.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' };
     const keys = 'alice-key-1:alice,bob-key-123:bob';
-    gateway = await openGateway(loadConfig({ ...env, CARIBOU_API_KEYS: keys }, '/nowhere'), silentLogger);
+    gateway = await openGateway(loadConfig({ ...env, CARIBOU_API_KEYS: keys }, emptyFolder), silentLogger);
   }, 30_000);
   afterAll(async () => {
     for (const step of gateway.stop) await step.run();

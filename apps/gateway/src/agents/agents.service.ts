@@ -9,6 +9,7 @@ import {
   isReservedAgent,
   MAX_AGENTS,
   type NewAgent,
+  NO_MODEL_SETTINGS,
   NotFoundError,
 } from '@caribou/contracts';
 import { agentFault, type AgentStore, type AgentWrite, type MemoryStore, type StoredAgent } from '@caribou/core';
@@ -116,7 +117,10 @@ export class AgentsService {
   }
 }
 
-const NO_SETTINGS = { description: '', model: null, tool_groups: null, skills: null, soul: '' };
+const NO_SETTINGS = {
+  ...{ description: '', model: null, tool_groups: null, skills: null, soul: '' },
+  ...NO_MODEL_SETTINGS,
+};
 
 type Given = Omit<AgentChanges, 'version'>;
 

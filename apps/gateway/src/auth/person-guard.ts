@@ -48,9 +48,22 @@ export function byPerson({ people, mayCall, byKey }: PersonGuard): Authenticate 
     const token = accessToken(request);
     if (token === undefined) throw new SignInRefusal(401, 'not_authenticated', 'sign in first');
     await enter(people, entry, token);
-    if (!safeMethods.has(request.method) && !withoutCsrfToken.has(route)) checkCsrf(request, token);
+    if (needsCsrfToken(request, route)) checkCsrf(request, token);
   };
 }
+
+/** A request that changes something, also a GET that ends a run when its connection does. */
+function needsCsrfToken(request: FastifyRequest, route: string): boolean {
+  if (!safeMethods.has(request.method)) return !withoutCsrfToken.has(route);
+  return cancelsOnDisconnect(request) && !isFromOwnPage(request);
+}
+
+const cancelsOnDisconnect = ({ query }: FastifyRequest): boolean =>
+  typeof query === 'object' && query !== null && 'cancel_on_disconnect' in query;
+
+/** Browsers alone write these headers: an Origin has been checked by now. */
+const isFromOwnPage = ({ headers }: FastifyRequest): boolean =>
+  headers.origin !== undefined || headers['sec-fetch-site'] === 'same-origin';
 
 async function enter({ accounts, watch }: People, { request, reply }: Entry, token: string): Promise<void> {
   const key = sessionKeyOf(token);

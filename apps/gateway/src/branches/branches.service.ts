@@ -33,15 +33,20 @@ export class BranchesService {
    * @throws {NotFoundError} when people see no such answer in the thread
    * @throws {ConflictError} while a run is in flight, or when the turn's end is not kept any more
    */
-  async branch(thread: ThreadKey, messageId: string, title: string | undefined): Promise<BranchReply> {
+  async branch(
+    thread: ThreadKey,
+    messageId: string,
+    { title, onCopied }: { readonly title: string | undefined; readonly onCopied: (bytes: number) => void },
+  ): Promise<BranchReply> {
     const row = await this.store.feedRow(thread, messageId);
     if (row?.message.type !== 'ai') throw new NotFoundError('there is no answer with this id');
     const cut = await this.cutAfter(thread, row);
     const branch = { userId: thread.userId, threadId: newId() };
-    await this.store.copyThread(thread, branch.threadId, {
+    const { copiedBytes } = await this.store.copyThread(thread, branch.threadId, {
       metadata: await this.metadataOf(thread, messageId, cut),
       ...(cut.lastSeq === undefined ? {} : { at: { checkpointId: cut.checkpointId, lastSeq: cut.lastSeq } }),
     });
+    onCopied(copiedBytes);
     if (title !== undefined) await this.store.updateState(branch, { title });
     return {
       thread_id: branch.threadId,

@@ -11,7 +11,7 @@ type OfThread = RouteInput<typeof featureRoutes.goal>;
 @Controller(API_ROOTS)
 export class FeaturesController {
   constructor(
-    @Inject(THREAD_STORE) private readonly threads: Pick<ThreadStore, 'getThread'>,
+    @Inject(THREAD_STORE) private readonly threads: Pick<ThreadStore, 'getThread' | 'getRun'>,
     @Inject(SETTINGS) private readonly settings: GatewaySettings,
   ) {}
 
@@ -27,6 +27,21 @@ export class FeaturesController {
   @Route(featureRoutes.channels)
   channels() {
     return { enabled: false, providers: [] };
+  }
+
+  @Route(featureRoutes.channelConnections)
+  channelConnections() {
+    return { connections: [] };
+  }
+
+  /** @throws {NotFoundError} for an unknown run */
+  @Route(featureRoutes.workspaceChanges)
+  async workspaceChanges(
+    @Caller() { userId }: Principal,
+    @Input() { params }: RouteInput<typeof featureRoutes.workspaceChanges>,
+  ) {
+    await this.threads.getRun({ userId, threadId: params.thread_id }, params.run_id);
+    return { available: false };
   }
 
   @Route(featureRoutes.scheduledTasks)

@@ -15,6 +15,7 @@ export function addAccessLog(server: FastifyInstance, logger: Logger): void {
           method: request.method,
           route: request.routeOptions.url ?? 'unknown',
           status,
+          clientAddress: request.ip,
           userId: knownPrincipal(request)?.userId,
           requestId: request.id,
           durationMs: Math.round(performance.now() - startedAt),

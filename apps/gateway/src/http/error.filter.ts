@@ -10,6 +10,8 @@ interface Answer {
   /** Pages tell this refusal apart by it. */
   readonly reason?: string;
   readonly retryAfterMs?: number;
+  /** Further fields of the body, for programs. */
+  readonly shown?: Readonly<Record<string, unknown>>;
 }
 
 const MAX_DETAIL_CHARS = 1_000;
@@ -34,7 +36,7 @@ export class ErrorFilter implements ExceptionFilter {
       void reply.header('retry-after', Math.max(1, Math.ceil(answer.retryAfterMs / 1_000)));
     const text = answer.detail.slice(0, MAX_DETAIL_CHARS);
     const detail = answer.reason === undefined ? text : { code: answer.reason, message: text };
-    void reply.status(answer.status).send({ detail });
+    void reply.status(answer.status).send({ detail, ...answer.shown });
   }
 }
 
@@ -56,14 +58,18 @@ function appAnswer(error: AppError): Answer {
   const told = error.details['retryAfterMs'];
   const retryAfterMs = typeof told === 'number' ? told : RETRY_AFTER_MS[error.code];
   const detail = error.message;
-  return { status: error.status, detail, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  const shown = isRecord(error.details['shown']) ? { shown: error.details['shown'] } : {};
+  return { status: error.status, detail, ...shown, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
 
 /** Fastify's and Nest's own refusals: unknown path, body too large, wrong content type, a URL that is none. */
 function clientAnswer(status: number, message: string): Answer {
   if (status >= 500) return INTERNAL;
   const words: Partial<Record<number, string>> = {
-    404: 'there is nothing at this path',
+    404: 'this server does not know this path: what was asked for is not a part of it, or the address is misspelled',
     413: 'the body is larger than the limit',
     415: 'the content type must be application/json',
   };

@@ -1,17 +1,77 @@
-import { InvalidRequestError } from '@caribou/contracts';
+import type { Readable } from 'node:stream';
+import { InvalidRequestError, TooLargeError } from '@caribou/contracts';
+import { BadRequestException } from '@nestjs/common';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { discardRest } from './discard-rest.js';
+import { JsonGauge } from './json-gauge.js';
 
-/** Levels of nesting a body may have: more is no message, and costs a stack frame each wherever JSON is written. */
-const MAX_DEPTH = 100;
+export interface JsonBodies {
+  readonly limitBytes: number;
+  /** What a text is changed by before it is parsed. */
+  readonly prepare: (request: FastifyRequest, text: string) => string;
+  /** Called with how much was read of each body, also of one that is refused. */
+  readonly charge: (request: FastifyRequest, bytes: number) => void;
+}
+
+/** Takes bodies of JSON alone. Each is judged while it arrives; one that passes a bound is not read to its end. */
+export function takeJsonBodies(server: FastifyInstance, bodies: JsonBodies): void {
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser(
+    /^application\/([\w.-]+\+)?json(;|$)/,
+    async (request: FastifyRequest, payload: Readable): Promise<unknown> => {
+      try {
+        const limitBytes = request.routeOptions.bodyLimit ?? bodies.limitBytes;
+        if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes);
+        const body = await readJudged(payload, limitBytes, (bytes) => bodies.charge(request, bytes));
+        return parseJsonBody(bodies.prepare(request, body.toString('utf8')));
+      } catch (error) {
+        discardRest(request, bodies.limitBytes);
+        throw error;
+      }
+    },
+  );
+}
+
+/** The whole body; what is refused leaves the stream open, so that the answer reaches its sender. */
+function readJudged(payload: Readable, limitBytes: number, charge: (bytes: number) => void): Promise<Buffer> {
+  const gauge = new JsonGauge();
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  return new Promise((resolve, reject) => {
+    const settle = (act: () => void): void => {
+      payload.off('data', take).off('end', end).off('error', fail).off('close', left);
+      charge(bytes);
+      act();
+    };
+    const take = (chunk: Uint8Array): void => {
+      bytes += chunk.byteLength;
+      try {
+        if (bytes > limitBytes) throw tooLarge(limitBytes);
+        gauge.push(chunk);
+        chunks.push(chunk);
+      } catch (error) {
+        settle(() => reject(error instanceof Error ? error : new Error('unreadable body', { cause: error })));
+      }
+    };
+    const end = (): void => settle(() => resolve(Buffer.concat(chunks)));
+    const fail = (error: Error): void =>
+      settle(() => reject(new BadRequestException('the body is not whole', { cause: error })));
+    const left = (): void => settle(() => reject(new BadRequestException('the body is not whole')));
+    payload.on('data', take).on('end', end).on('error', fail).on('close', left);
+  });
+}
+
+const tooLarge = (limitBytes: number): TooLargeError =>
+  new TooLargeError(`body: is larger than the limit of ${limitBytes} bytes`, { details: { limitBytes } });
 
 /**
- * The JSON of a request body; nothing for an empty one. A key `__proto__` is left out wherever it stands: copied
+ * The JSON of a request body; nothing for an empty one. A key `__proto__` is left out at every depth: copied
  * with an assignment it would change an object's prototype.
  *
- * @throws {InvalidRequestError} when it is no JSON, or nested deeper than `MAX_DEPTH`
+ * @throws {InvalidRequestError} when it is not valid JSON
  */
-export function parseJsonBody(text: string): unknown {
+function parseJsonBody(text: string): unknown {
   if (text.trim() === '') return undefined;
-  if (depthOf(text) > MAX_DEPTH) throw new InvalidRequestError(`the body is nested deeper than ${MAX_DEPTH} levels`);
   try {
     return mayHoldProto(text) ? JSON.parse(text, withoutProto) : JSON.parse(text);
   } catch (error) {
@@ -24,30 +84,3 @@ export function parseJsonBody(text: string): unknown {
 const mayHoldProto = (text: string): boolean => text.includes('__proto__') || /\\u00[567]/i.test(text);
 
 const withoutProto = (key: string, value: unknown): unknown => (key === '__proto__' ? undefined : value);
-
-const enum Char {
-  Quote = 34,
-  OpenBracket = 91,
-  Backslash = 92,
-  CloseBracket = 93,
-  OpenBrace = 123,
-  CloseBrace = 125,
-}
-
-/** The deepest nesting of brackets outside strings; stops counting past the limit. */
-function depthOf(text: string): number {
-  let depth = 0;
-  let deepest = 0;
-  let inString = false;
-  for (let index = 0; index < text.length; index += 1) {
-    const char = text.charCodeAt(index);
-    if (inString) {
-      if (char === Char.Backslash) index += 1;
-      else if (char === Char.Quote) inString = false;
-    } else if (char === Char.Quote) inString = true;
-    else if (char === Char.OpenBrace || char === Char.OpenBracket) deepest = Math.max(deepest, ++depth);
-    else if (char === Char.CloseBrace || char === Char.CloseBracket) depth -= 1;
-    if (deepest > MAX_DEPTH) break;
-  }
-  return deepest;
-}

@@ -1,11 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type {
-  FactCategory,
-  MemoryConfigReply,
-  MemoryDocument,
-  MemoryFact,
-  MemoryHistoryReply,
-  MemoryStatusReply,
+import {
+  type FactCategory,
+  type MemoryConfigReply,
+  type MemoryDocument,
+  type MemoryFact,
+  type MemoryHistoryReply,
+  type MemoryStatusReply,
+  NEVER_UPDATED,
 } from '@caribou/contracts';
 import type { MemoryScope, MemoryStore } from '@caribou/core';
 import { type GatewaySettings, MEMORIES, SETTINGS } from '../ports.js';
@@ -18,8 +19,10 @@ export class MemoryService {
     @Inject(SETTINGS) private readonly settings: Pick<GatewaySettings, 'memory'>,
   ) {}
 
+  /** A memory that was never written is as old as the question: pages show its age. */
   async get(scope: MemoryScope): Promise<MemoryDocument> {
-    return (await this.store.read(scope)).document;
+    const { document } = await this.store.read(scope);
+    return document.lastUpdated === NEVER_UPDATED ? { ...document, lastUpdated: new Date().toISOString() } : document;
   }
 
   async facts(

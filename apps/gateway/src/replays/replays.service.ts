@@ -5,6 +5,7 @@ import {
   type HumanMessage,
   NotFoundError,
   type ReplayReply,
+  type RunInputMessage,
   type RunRecord,
   type SystemMessage,
 } from '@caribou/contracts';
@@ -73,7 +74,7 @@ export class ReplaysService {
     if ((await this.store.getThread(thread)).status === 'busy') throw noReplay('a run is in flight');
     if (runId === null) throw noReplay('it was written beside any run');
     const run = await this.runOf(thread, runId);
-    const input = run.kwargs.input?.messages ?? [];
+    const input = (run.kwargs.input?.messages ?? []).filter(isNoAnswer);
     if (!input.some(isPersons)) throw noReplay('its run went on from an earlier one');
     return { run, input, base: run.fork_checkpoint_id ?? run.base_checkpoint_id ?? BEFORE_FIRST_CHECKPOINT };
   }
@@ -99,6 +100,9 @@ export class ReplaysService {
 }
 
 const isPersons = (message: Input[number]): boolean => message.type === 'human';
+
+/** An answer to a call belongs to the turn before: there, the model is told that the call has none. */
+const isNoAnswer = (message: RunInputMessage): message is HumanMessage | SystemMessage => message.type !== 'tool';
 
 const noReplay = (reason: string, cause?: unknown): ConflictError =>
   new ConflictError(`this message cannot be made anew: ${reason}`, { cause });

@@ -1,15 +1,18 @@
-import type { RunRecord, RunReply } from '@caribou/contracts';
+import type { RunRecord, RunReply, RunSummary } from '@caribou/contracts';
 import { stableId } from '../projections/stable-id.js';
 
 /** A run as clients see it: without its owner and what only the loop needs. */
-export function runJson(run: RunRecord): RunReply {
+export const runJson = (run: RunRecord): RunReply => ({ ...summaryJson(run), kwargs: kwargsJson(run) });
+
+/** A run as lists show it: of what it was asked to do, which may be large, only what it runs on. */
+export function summaryJson(run: RunSummary): RunReply {
   return {
     run_id: run.run_id,
     thread_id: run.thread_id,
     assistant_id: stableId(run.assistant_id),
     status: run.status,
     metadata: run.metadata,
-    kwargs: kwargsJson(run),
+    kwargs: { config: { configurable: configurableOf(run) } },
     multitask_strategy: run.multitask_strategy,
     created_at: run.created_at,
     updated_at: run.updated_at,
@@ -25,13 +28,18 @@ export function runJson(run: RunRecord): RunReply {
   };
 }
 
-function kwargsJson({ kwargs, run_id, thread_id, assistant_id }: RunRecord): Record<string, unknown> {
+const configurableOf = ({ run_id, thread_id, assistant_id }: RunSummary) => ({
+  ...{ run_id, thread_id, graph_id: assistant_id, assistant_id: stableId(assistant_id) },
+});
+
+function kwargsJson(run: RunRecord): Record<string, unknown> {
+  const { kwargs } = run;
   const { input, context, recursion_limit, stream_mode, stream_subgraphs, on_disconnect, temporary } = kwargs;
   return {
     input,
     config: {
       recursion_limit,
-      configurable: { run_id, thread_id, graph_id: assistant_id, assistant_id: stableId(assistant_id) },
+      configurable: configurableOf(run),
     },
     context,
     stream_mode,

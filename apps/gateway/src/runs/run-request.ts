@@ -5,13 +5,14 @@ import {
   newId,
   RunContextInput,
   type RunContextValues,
-  type RunCreate,
   type RunKwargs,
+  startCheckpointOf,
 } from '@caribou/contracts';
 import type { AdmitRequest } from '@caribou/core';
 import { namedAssistant } from '../assistants/assistant-catalog.js';
 import { parse } from '../http/parse-input.js';
 import type { GatewaySettings } from '../ports.js';
+import type { ResolvedRun } from './run-inputs.js';
 
 export interface RunPlace {
   readonly userId: string;
@@ -31,9 +32,9 @@ type Limits = Pick<GatewaySettings, 'models' | 'maxTurns' | 'maxTurnsCap'>;
  * @throws {NotFoundError} for what can be no assistant
  * @throws {InvalidRequestError} for an unknown model, or settings of the wrong type
  */
-export function admitRequest(body: RunCreate, place: RunPlace, limits: Limits): AdmitRequest {
+export function admitRequest(body: ResolvedRun, place: RunPlace, limits: Limits): AdmitRequest {
   const assistant = namedAssistant(body.assistant_id);
-  const checkpointId = body.checkpoint_id ?? body.checkpoint?.checkpoint_id ?? undefined;
+  const checkpointId = startCheckpointOf(body);
   return {
     userId: place.userId,
     threadId: place.threadId,
@@ -53,10 +54,10 @@ interface KwargsFrom extends Limits {
   readonly agentName: string | undefined;
 }
 
-function kwargsOf(body: RunCreate, { temporary }: RunPlace, limits: KwargsFrom): RunKwargs {
+function kwargsOf(body: ResolvedRun, { temporary }: RunPlace, limits: KwargsFrom): RunKwargs {
   const modes = body.stream_mode ?? [];
   return {
-    input: body.input ?? null,
+    input: body.input,
     context: contextOf(body, limits),
     recursion_limit: clampRecursionLimit(body.config?.recursion_limit, {
       fallback: limits.maxTurns,
@@ -71,7 +72,7 @@ function kwargsOf(body: RunCreate, { temporary }: RunPlace, limits: KwargsFrom):
   };
 }
 
-function contextOf(body: RunCreate, { models, agentName }: KwargsFrom): RunContextValues {
+function contextOf(body: ResolvedRun, { models, agentName }: KwargsFrom): RunContextValues {
   const named = agentName === undefined ? {} : { agent_name: agentName };
   const context = { ...named, ...parse(RunContextInput, { ...body.config?.configurable, ...body.context }, 'context') };
   const { model_name: name } = context;

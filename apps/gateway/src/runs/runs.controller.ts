@@ -5,7 +5,7 @@ import type { Principal } from '../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
 import { linksOf, RunWatcher } from '../streams/run-watcher.js';
 import { selected } from '../threads/thread-json.js';
-import { runJson } from './run-json.js';
+import { runJson, summaryJson } from './run-json.js';
 import { RunsService } from './runs.service.js';
 import { lastEventId, startHeaders } from './start-headers.js';
 
@@ -67,9 +67,10 @@ export class RunsController {
   }
 
   @Route(runRoutes.list)
-  async list(@Caller() caller: Principal, @Input() input: Of<'list'>) {
+  async list(@Caller() caller: Principal, @Input() input: Of<'list'>, @Res({ passthrough: true }) reply: FastifyReply) {
     const runs = await this.runs.list(keyOf(caller, input), input.query);
-    return runs.map((run) => selected(runJson(run), input.query.select));
+    if (runs.length > 0) void reply.header('x-pagination-next', input.query.offset + runs.length);
+    return runs.map((run) => selected(summaryJson(run), input.query.select));
   }
 
   @Route(runRoutes.get)

@@ -8,6 +8,7 @@ import {
   type RouteInput,
   type RunCreate,
   type RunRecord,
+  type RunSummary,
   type runRoutes,
   UnavailableError,
 } from '@caribou/contracts';
@@ -17,7 +18,12 @@ import { parse } from '../http/parse-input.js';
 import { BUS, type GatewayBus, type GatewaySettings, LOGGER, SETTINGS, THREAD_STORE, TRACING } from '../ports.js';
 import { idempotencyOf } from './idempotency.js';
 import { RunAgents } from './run-agents.js';
+import { RunInputs } from './run-inputs.js';
 import { admitRequest, type RunPlace } from './run-request.js';
+import { StoreDeadline } from './store-deadline.js';
+
+/** All store calls of a request that starts a run, so that it is answered within 5 s while Redis is away. */
+const STORE_MS = 4_500;
 
 /** What of a request counts besides its body. */
 export interface StartHeaders {
@@ -37,6 +43,7 @@ export class RunsService {
     @Inject(LOGGER) private readonly logger: Logger,
     @Inject(TRACING) private readonly tracing: Tracing,
     private readonly agents: RunAgents,
+    private readonly inputs: RunInputs,
   ) {}
 
   /**
@@ -49,24 +56,31 @@ export class RunsService {
   async start(key: ThreadKey, body: RunCreate, headers: StartHeaders): Promise<RunRecord> {
     const place: RunPlace = { ...key, temporary: false, ifNotExists: 'reject' };
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: key.threadId, body: headers.rawBody });
-    return this.admit(await this.requestOf(body, place), idempotency, headers);
+    const deadline = new StoreDeadline(STORE_MS);
+    return this.admit(await this.requestOf(body, place, deadline), { idempotency, headers, deadline });
   }
 
   /** Admits a run on a thread of its own, or on the one its configurable names. */
   async startAlone(userId: string, body: RunCreate, headers: StartHeaders): Promise<RunRecord> {
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: null, body: headers.rawBody });
-    return this.admit(await this.requestOf(body, placeAlone(userId, body)), idempotency, headers);
+    const deadline = new StoreDeadline(STORE_MS);
+    return this.admit(await this.requestOf(body, placeAlone(userId, body), deadline), {
+      idempotency,
+      headers,
+      deadline,
+    });
   }
 
   /** Admits several, all of them checked before the first is stored; what was stored is stopped when a later one is refused. */
   async startBatch(userId: string, bodies: readonly RunCreate[], headers: StartHeaders): Promise<readonly RunRecord[]> {
     const requests: AdmitRequest[] = [];
-    for (const body of bodies) requests.push(await this.requestOf(body, placeAlone(userId, body)));
+    for (const body of bodies)
+      requests.push(await this.requestOf(body, placeAlone(userId, body), new StoreDeadline(STORE_MS)));
     const runs: RunRecord[] = [];
     try {
       for (const [part, request] of requests.entries()) {
         const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: null, body: headers.rawBody, part });
-        runs.push(await this.admit(request, idempotency, headers));
+        runs.push(await this.admit(request, { idempotency, headers, deadline: new StoreDeadline(STORE_MS) }));
       }
     } catch (error) {
       const cancels = runs.map((run) => this.cancel({ userId, threadId: run.thread_id }, run.run_id, 'rollback'));
@@ -80,7 +94,7 @@ export class RunsService {
     return this.store.getRun(key, runId);
   }
 
-  async list(key: ThreadKey, query: RouteInput<typeof runRoutes.list>['query']): Promise<readonly RunRecord[]> {
+  async list(key: ThreadKey, query: RouteInput<typeof runRoutes.list>['query']): Promise<readonly RunSummary[]> {
     const { limit, offset, status } = query;
     return await this.store.listRuns(key, { limit, offset, ...(status === undefined ? {} : { status }) });
   }
@@ -90,7 +104,7 @@ export class RunsService {
   }
 
   /** Asks for a run's end: durable first, then told to its owner. A finished run is left as it is. */
-  async cancel(key: ThreadKey, runId: string, action: CancelAction): Promise<RunRecord> {
+  async cancel(key: ThreadKey, runId: string, action: CancelAction): Promise<RunSummary> {
     const result = await this.store.requestCancel(key, runId, action);
     this.publishEnds(result.ended);
     if (result.broadcast) this.bus.publishCancel(runId, action);
@@ -107,23 +121,20 @@ export class RunsService {
     }
   }
 
-  private async requestOf(body: RunCreate, place: RunPlace): Promise<AdmitRequest> {
-    const request = admitRequest(body, place, this.settings);
-    await this.agents.check(body, request);
+  private async requestOf(body: RunCreate, place: RunPlace, deadline: StoreDeadline): Promise<AdmitRequest> {
+    const resolved = await deadline.within(() => this.inputs.resolve(place, body));
+    const request = admitRequest(resolved, place, this.settings);
+    await deadline.within(() => this.agents.check(body, request));
     return request;
   }
 
   /** Admits within a span of the caller's trace; the run is carried out as a part of it, by whichever runner. */
-  private async admit(
-    request: AdmitRequest,
-    idempotency: AdmitRequest['idempotency'],
-    headers: StartHeaders,
-  ): Promise<RunRecord> {
+  private async admit(request: AdmitRequest, { idempotency, headers, deadline }: Admission): Promise<RunRecord> {
     const span = this.tracing.start('run.admit', { kind: 'server', parent: headers.traceparent });
     try {
       const { traceparent } = span;
       const named = { ...request, traceparent, ...(idempotency === undefined ? {} : { idempotency }) };
-      const { run, repeated } = await this.admitAndTell(named);
+      const { run, repeated } = await this.admitAndTell(named, deadline);
       const { run_id, thread_id } = run;
       span.end({ fields: { 'caribou.run_id': run_id, 'caribou.thread_id': thread_id, 'caribou.repeated': repeated } });
       return run;
@@ -133,8 +144,8 @@ export class RunsService {
     }
   }
 
-  private async admitAndTell(request: AdmitRequest): Promise<AdmitResult> {
-    const result = await this.admitOnce(request);
+  private async admitAndTell(request: AdmitRequest, deadline: StoreDeadline): Promise<AdmitResult> {
+    const result = await this.admitOnce(request, deadline);
     this.publishEnds(result.ended);
     const action = request.multitaskStrategy === 'rollback' ? 'rollback' : 'interrupt';
     for (const runId of result.cancelled) this.bus.publishCancel(runId, action);
@@ -142,17 +153,20 @@ export class RunsService {
     return result;
   }
 
-  /** Admits; when the reply was lost, looks whether the run was stored, as 503 must mean that it was not. */
-  private async admitOnce(request: AdmitRequest): Promise<AdmitResult> {
+  /**
+   * Admits; when the reply was lost, looks whether the run was stored. When that cannot be found out either, the error
+   * names the run: a Redis that stalls may store it later.
+   */
+  private async admitOnce(request: AdmitRequest, deadline: StoreDeadline): Promise<AdmitResult> {
     try {
-      return await this.store.admit(request);
+      return await deadline.within(() => this.store.admit(request));
     } catch (error) {
-      if (!(error instanceof UnavailableError)) throw error;
+      if (!(error instanceof UnavailableError) || error.details['noEffect'] === true) throw error;
       try {
-        const run = await this.store.getRun(request, request.runId);
+        const run = await deadline.within(() => this.store.getRun(request, request.runId));
         return { run, repeated: false, cancelled: [], ended: [] };
       } catch {
-        throw error;
+        throw mayBeStored(request, error);
       }
     }
   }
@@ -172,6 +186,18 @@ export class RunsService {
     }
   }
 }
+
+interface Admission {
+  readonly idempotency: AdmitRequest['idempotency'];
+  readonly headers: StartHeaders;
+  readonly deadline: StoreDeadline;
+}
+
+const mayBeStored = ({ runId, threadId }: AdmitRequest, cause: UnavailableError): UnavailableError =>
+  new UnavailableError(`the store did not answer; run ${runId} on thread ${threadId} may have been stored`, {
+    cause,
+    details: { ...cause.details, shown: { run_id: runId, thread_id: threadId } },
+  });
 
 /** Where a stateless run goes: its own thread, unless its configurable names one of the caller's. */
 function placeAlone(userId: string, body: RunCreate): RunPlace {

@@ -2,7 +2,7 @@ import {
   type CheckpointView,
   type NumberedEvent,
   NotFoundError,
-  type RunRecord,
+  type RunSummary,
   type RunStatus,
   shownToClients,
 } from '@caribou/contracts';
@@ -18,7 +18,7 @@ export interface RunOutcome {
 }
 
 export interface WaitOptions {
-  readonly run: RunRecord;
+  readonly run: RunSummary;
   readonly checkMs: number;
   readonly signal: AbortSignal;
 }
@@ -32,6 +32,7 @@ export async function runOutcome(ports: FollowPorts, options: WaitOptions): Prom
       const item = await follower.next();
       if (item.kind === 'over') return seen.withoutEnd(item.run);
       if (item.kind === 'trimmed') follower.skipTo(item.firstKept);
+      else if (item.kind === 'rewound') follower.startOver();
       else if (seen.take(item.events)) return seen.outcome;
     }
   } finally {
@@ -44,7 +45,7 @@ class OutcomeSeen {
   private error: RunOutcome['error'] = null;
   private checkpointId: string | null = null;
 
-  constructor(run: RunRecord) {
+  constructor(run: RunSummary) {
     this.status = run.status;
   }
 
@@ -65,7 +66,7 @@ class OutcomeSeen {
     return false;
   }
 
-  withoutEnd(run: RunRecord | null): RunOutcome {
+  withoutEnd(run: RunSummary | null): RunOutcome {
     if (run === null)
       return { ...this.outcome, error: { name: 'RunGone', message: 'the run is no longer there' }, status: 'error' };
     return { ...this.outcome, status: run.status, error: run.error };
@@ -104,7 +105,7 @@ export async function finalValues(
 async function lastView(
   { store }: FinalPorts,
   key: ThreadKey,
-  last: { readonly run: RunRecord; readonly checkpointId: string | null },
+  last: { readonly run: RunSummary; readonly checkpointId: string | null },
 ): Promise<CheckpointView | null> {
   try {
     if (last.checkpointId !== null) return await store.checkpoint(key, last.checkpointId);

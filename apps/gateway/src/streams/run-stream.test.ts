@@ -39,6 +39,7 @@ const run: RunRecord = {
   dropped_message_ids: [],
   traceparent: null,
   started_at: null,
+  last_seq: 0,
 };
 
 const start = (attempt = 1, dropped: readonly string[] = [], checkpoint: string | null = null): RunEvent => ({
@@ -136,8 +137,13 @@ async function watch({ events, modes = ['values', 'messages-tuple'], from, recor
         Promise.resolve(id === 'gone' ? null : JSON.stringify({ messages: [], title: id })),
     },
   };
-  await streamRun(ports, { run: record, modes, from: parsePosition(from), checkMs: 5 }, writer);
-  return { frames: framesOf(text), ended };
+  let gaps = 0;
+  await streamRun(
+    { ...ports, onGap: () => (gaps += 1) },
+    { run: record, modes, from: parsePosition(from), checkMs: 5 },
+    writer,
+  );
+  return { frames: framesOf(text), ended, gaps };
 }
 
 const labels = (frames: readonly Seen[]): string[] => frames.map(({ event, id }) => `${event} ${id ?? '-'}`);
@@ -228,11 +234,41 @@ describe('streamRun', () => {
   });
 
   test('a finished run whose events are gone still ends, with its error if it had one', async () => {
-    const finished: RunRecord = { ...run, status: 'error', error: { name: 'ModelError', message: 'nope' } };
+    const finished: RunRecord = {
+      ...run,
+      last_seq: 9,
+      status: 'error',
+      error: { name: 'ModelError', message: 'nope' },
+    };
     const { frames } = await watch({ events: [], record: finished });
 
-    expect(labels(frames)).toEqual(['metadata 1', 'error 2', 'end 3']);
+    expect(frames.map(({ event, id }) => [event, id])).toEqual([
+      ['metadata', '0.1'],
+      ['error', undefined],
+      ['end', '9'],
+    ]);
     expect(frames[1]?.data).toEqual({ error: 'ModelError', name: 'ModelError', message: 'nope' });
+  });
+
+  test('a position inside a log that has expired is answered by a gap, and the position it names by the end', async () => {
+    const record: RunRecord = { ...run, status: 'success', last_seq: 9 };
+    for (const from of ['3', '7.2', '8.1']) {
+      const { frames, gaps } = await watch({ events: [], record, from });
+      expect(frames).toMatchObject([
+        { event: 'gap', data: { requested_event_id: from, latest_available_event_id: '9' } },
+      ]);
+      expect(gaps).toBe(1);
+    }
+    for (const from of ['8', '9.1', '9'])
+      expect(labels((await watch({ events: [], record, from })).frames)).toEqual(['end 9']);
+  });
+
+  test('a position beyond the log, which lost its newest events, is answered by a gap', async () => {
+    for (const modes of [['values'], ['messages-tuple']] as const) {
+      const record: RunRecord = { ...run, last_seq: 2 };
+      const { frames } = await watch({ events: log([start(), delta('a', 'x')]), record, from: '5', modes });
+      expect(frames).toMatchObject([{ event: 'gap', data: { latest_available_event_id: '2' } }]);
+    }
   });
 
   test('a run that ended in the queue is metadata and end', async () => {

@@ -21,7 +21,7 @@ import type { ValuesCache } from './values-cache.js';
  * S4 A reader that does not keep up gets the log at its own pace; nothing is queued for it but one write.
  * S5 `end` is written once, last, and only for a run that is over; every other ending breaks the connection.
  * S6 A trimmed log answers a stream from the start with `metadata`, the newest `values` and the rest, and a
- *    position inside the lost part with `gap`.
+ *    position inside the lost part with `gap`. So does a log that has expired, and one that lost its newest events.
  */
 export interface RunStreamRequest {
   readonly run: RunRecord;
@@ -100,6 +100,9 @@ class RunStream {
   }
 
   async run(): Promise<void> {
+    const { run, from } = this.request;
+    // The log was longer when the client read it.
+    if (run.last_seq > 0 && from.seq > run.last_seq) return await this.showGap({ firstKept: 1, lastSeq: run.last_seq });
     for (;;) {
       const item = await this.wiring.follower.next();
       switch (item.kind) {
@@ -112,6 +115,9 @@ class RunStream {
         case 'trimmed':
           if (await this.passTrim(item)) return;
           break;
+        case 'rewound':
+          await this.showGap(item);
+          return;
         case 'over':
           await this.endWithoutLog(item.run);
           return;
@@ -162,10 +168,14 @@ class RunStream {
     return text === null ? null : `${frame.before}${text}${frame.after}`;
   }
 
+  /** Number of the first event of which the client may not have everything. */
+  private get needed(): number {
+    return this.sent.place === WHOLE ? this.sent.seq + 1 : this.sent.seq;
+  }
+
   /** Goes on after a part of the log that is gone; true when the client must be told of a gap and the stream is over. */
   private async passTrim(trim: Trim): Promise<boolean> {
-    const needed = this.sent.place === WHOLE ? this.sent.seq + 1 : this.sent.seq;
-    if (needed >= trim.firstKept) this.wiring.follower.skipTo(trim.firstKept);
+    if (this.needed >= trim.firstKept) this.wiring.follower.skipTo(trim.firstKept);
     else if (this.sent.seq === 0) await this.catchUp(trim.firstKept);
     else {
       await this.showGap(trim);
@@ -196,7 +206,8 @@ class RunStream {
     this.wiring.follower.skipTo(firstKept);
   }
 
-  private async showGap({ firstKept, lastSeq }: Trim): Promise<void> {
+  /** Says what is left of the log; a client reloads the thread's state and follows the run after `latest_available_event_id`. */
+  private async showGap({ firstKept, lastSeq }: Omit<Trim, 'kind'>): Promise<void> {
     const gap = {
       code: 'stream_replay_gap',
       run_id: this.request.run.run_id,
@@ -210,17 +221,24 @@ class RunStream {
     await this.pen.end();
   }
 
-  /** The run is over and its log is gone: the gateway ends the stream itself. */
+  /**
+   * The run is over and its log has expired: the gateway ends the stream itself. A client that resumes and lacks more
+   * than the `end` gets the gap.
+   */
   private async endWithoutLog(run: RunRecord | null): Promise<void> {
-    let seq = this.sent.seq;
-    const nextId = (): string => String(++seq);
-    if (this.sent === START) await this.sayWhich(nextId());
+    if (this.sent.seq > 0 && run !== null && this.needed < run.last_seq) {
+      await this.showGap({ firstKept: run.last_seq, lastSeq: run.last_seq });
+      return;
+    }
+    // The ids continue what the client has, and never pass the last number that the log had.
+    const last = Math.max(this.sent.seq, run?.last_seq ?? 0);
+    if (this.sent === START) await this.sayWhich('0.1');
     const failure = run === null ? { name: 'RunGone', message: 'the run is no longer there' } : run.error;
     if (failure !== null) {
       const { name, message } = failure;
-      await this.pen.put('error', JSON.stringify({ error: name, name, message }), nextId());
+      await this.pen.put('error', JSON.stringify({ error: name, name, message }), null);
     }
-    await this.pen.put('end', 'null', nextId());
+    await this.pen.put('end', 'null', String(last));
     await this.pen.end();
   }
 }

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
-import { AppError, type RunRecord, type StreamMode } from '@caribou/contracts';
+import { AppError, type RunRecord, type RunSummary, type StreamMode } from '@caribou/contracts';
 import type { Logger, RunEventLog, ThreadStore } from '@caribou/core';
 import type { Metrics } from '@caribou/observability';
 import type { FastifyReply } from 'fastify';
@@ -14,6 +14,7 @@ import {
   THREAD_STORE,
 } from '../ports.js';
 import { parsePosition } from '../projections/position.js';
+import { slicedJson } from '../http/sliced-json.js';
 import { RunsService } from '../runs/runs.service.js';
 import { ResponseGone, ResponseWriter } from './response-writer.js';
 import { finalValues, runOutcome, type RunOutcome } from './run-outcome.js';
@@ -94,12 +95,12 @@ export class RunWatcher implements OnModuleDestroy {
     await this.answer(watch, { headers, beat: '\n', beatMs: NEWLINE_MS }, async (writer) => {
       const options = { run, checkMs: this.settings.heartbeatMs, signal: writer.signal };
       const outcome = await runOutcome(this.ports, options);
-      writer.end(JSON.stringify(await finalValues(this.ports, outcome, options)));
+      writer.end(await slicedJson(await finalValues(this.ports, outcome, options)));
     });
   }
 
   /** How the run ended, or null when it had not within `timeoutMs`. */
-  async untilOver(run: RunRecord, timeoutMs: number): Promise<RunOutcome | null> {
+  async untilOver(run: RunSummary, timeoutMs: number): Promise<RunOutcome | null> {
     const signal = AbortSignal.timeout(timeoutMs);
     try {
       return await runOutcome(this.ports, { run, checkMs: Math.min(this.settings.heartbeatMs, 1_000), signal });
@@ -123,6 +124,10 @@ export class RunWatcher implements OnModuleDestroy {
     const { reply } = watch;
     reply.hijack();
     const headers = { ...headersOf(reply), ...options.headers };
+    if (reply.request.method === 'HEAD') {
+      reply.raw.writeHead(200, headers).end();
+      return;
+    }
     const writer = new ResponseWriter(reply.raw, { ...options, headers, stallMs: STALL_MS });
     this.registry.add(writer);
     try {

@@ -1,6 +1,8 @@
+import { setImmediate } from 'node:timers/promises';
 import { type Message, NotFoundError, shownToClients, type ThreadState } from '@caribou/contracts';
 import type { ThreadKey, ThreadStore } from '@caribou/core';
 import { LRUCache } from 'lru-cache';
+import { LARGE_BYTES, slicedJson } from '../http/sliced-json.js';
 
 const MAX_BYTES = 128 * 1024 * 1024;
 const MAX_ENTRY_BYTES = 32 * 1024 * 1024;
@@ -36,7 +38,7 @@ export class ValuesCache {
   private async load(thread: ThreadKey, checkpointId: string, key: string): Promise<string | null> {
     try {
       const { state } = await this.store.checkpoint(thread, checkpointId);
-      const text = this.serialise(state);
+      const text = await this.serialise(state);
       this.texts.set(key, text, { size: Buffer.byteLength(text) });
       return text;
     } catch (error) {
@@ -45,11 +47,21 @@ export class ValuesCache {
     }
   }
 
-  private serialise(state: ThreadState): string {
+  /** A large state is written with turns of the event loop between its messages. */
+  private async serialise(state: ThreadState): Promise<string> {
     const { messages, ...channels } = shownToClients(state);
-    const rest = JSON.stringify(channels).slice(1);
-    const list = messages.map((message) => this.serialiseMessage(message)).join(',');
-    return `{"messages":[${list}]${rest === '}' ? '' : ','}${rest}`;
+    const rest = (await slicedJson(channels)).slice(1);
+    const texts: string[] = [];
+    let sinceTurn = 0;
+    for (const message of messages) {
+      const text = this.serialiseMessage(message);
+      texts.push(text);
+      sinceTurn += text.length;
+      if (sinceTurn < LARGE_BYTES) continue;
+      sinceTurn = 0;
+      await setImmediate();
+    }
+    return `{"messages":[${texts.join(',')}]${rest === '}' ? '' : ','}${rest}`;
   }
 
   private serialiseMessage(message: Message): string {

@@ -2,8 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { createRpcClient } from '@caribou/bus';
 import { SandboxProbe, UnavailableError } from '@caribou/contracts';
 import type { ThreadStore } from '@caribou/core';
-import { type HealthCheck, missingOf } from '@caribou/nest';
-import { BUS, type GatewayBus, type GatewaySettings, SETTINGS, THREAD_STORE } from '../ports.js';
+import type { SharedVolume } from '@caribou/sandbox';
+import { type HealthCheck, type Readiness, readinessOf } from '@caribou/nest';
+import { BUS, type GatewayBus, type GatewaySettings, SETTINGS, THREAD_STORE, VOLUME } from '../ports.js';
 
 /** Whether a turn would run now. */
 @Injectable()
@@ -11,22 +12,27 @@ export class ReadinessCheck {
   private readonly checks: readonly HealthCheck[];
 
   constructor(
-    @Inject(THREAD_STORE) store: Pick<ThreadStore, 'ping'>,
+    @Inject(THREAD_STORE) store: Pick<ThreadStore, 'ping' | 'checkDurable'>,
     @Inject(BUS) bus: Pick<GatewayBus, 'checkStreams' | 'wakes' | 'request'>,
+    @Inject(VOLUME) volume: Pick<SharedVolume, 'ensureIfPresent'>,
     @Inject(SETTINGS) { problems }: Pick<GatewaySettings, 'problems'>,
   ) {
     this.checks = [
       { name: 'redis', check: () => store.ping() },
+      { name: 'durability', check: () => store.checkDurable(), optional: true },
+      { name: 'volume', check: () => volume.ensureIfPresent() },
       { name: 'nats', check: () => bus.checkStreams() },
+      // Runners then claim runs from Redis, which takes seconds.
+      { name: 'dispatch', check: () => bus.wakes('turns').checkPublishing(), optional: true },
       { name: 'model', check: () => modelCheck(problems) },
       { name: 'agent-runner', check: () => runnerCheck(bus) },
       { name: 'sandbox', check: () => createRpcClient(bus).call({ contract: SandboxProbe }, {}) },
     ];
   }
 
-  /** What is missing, by name and in words; empty when a turn would run. */
-  missing(): Promise<Readonly<Record<string, string>>> {
-    return missingOf(this.checks);
+  /** What is missing for a turn to run, and what is worse than it should be, by name and reason. */
+  now(): Promise<Readiness> {
+    return readinessOf(this.checks);
   }
 }
 

@@ -1,8 +1,10 @@
-import { Controller, Header, Inject, Res } from '@nestjs/common';
-import { systemRoutes } from '@caribou/contracts';
+import { Controller, Header, Inject, Req, Res } from '@nestjs/common';
+import { ForbiddenError, systemRoutes } from '@caribou/contracts';
+import type { Readiness } from '@caribou/nest';
 import type { Metrics } from '@caribou/observability';
-import type { FastifyReply } from 'fastify';
-import { API_ROOTS, Route } from '../http/route.decorators.js';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { knownPrincipal, type Principal } from '../auth/principal.js';
+import { API_ROOTS, Caller, Route } from '../http/route.decorators.js';
 import { METRICS } from '../ports.js';
 import { docsPage } from './docs-page.js';
 import { openApiDocument } from './openapi.js';
@@ -40,7 +42,8 @@ export class SystemController {
 
   @Route(systemRoutes.docs)
   @Header('content-type', 'text/html; charset=utf-8')
-  @Header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
+  @Header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+  @Header('x-frame-options', 'DENY')
   docs() {
     return docsPage(this.described());
   }
@@ -51,14 +54,15 @@ export class SystemController {
   }
 
   @Route(systemRoutes.ready)
-  async ready(@Res() reply: FastifyReply) {
-    const missing = await this.readiness.missing();
-    const ready = Object.keys(missing).length === 0;
-    await reply.status(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready', missing });
+  async ready(@Req() request: FastifyRequest, @Res() reply: FastifyReply) {
+    const readiness = await this.readiness.now();
+    const shown = knownPrincipal(request)?.admin === true ? readiness : withoutReasons(readiness);
+    await reply.status(readiness.status === 'ready' ? 200 : 503).send(shown);
   }
 
   @Route(systemRoutes.metrics)
-  async figures(@Res() reply: FastifyReply) {
+  async figures(@Caller() caller: Principal, @Res() reply: FastifyReply) {
+    if (!caller.admin) throw new ForbiddenError('metrics are for administrators');
     await reply.type(this.metrics.contentType).send(await this.metrics.text());
   }
 
@@ -66,3 +70,13 @@ export class SystemController {
     return (this.document ??= openApiDocument(VERSION));
   }
 }
+
+/** For strangers: reasons may name hosts and paths of the installation. */
+const withoutReasons = ({ status, missing, degraded }: Readiness): Readiness => ({
+  status,
+  missing: namesOf(missing),
+  degraded: namesOf(degraded),
+});
+
+const namesOf = (reasons: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.keys(reasons).map((name) => [name, 'not available; administrators are told the reason']));

@@ -1,7 +1,15 @@
-import { NotFoundError, type DelegatedTaskDetailReply, type DelegatedTaskReply } from '@caribou/contracts';
+import {
+  type DelegatedTaskDetailReply,
+  type DelegatedTaskReply,
+  NotFoundError,
+  type RouteInput,
+  type SubagentStep,
+  type taskRoutes,
+} from '@caribou/contracts';
 import type { TaskStore, ThreadKey, ThreadStore } from '@caribou/core';
 import { Inject, Injectable } from '@nestjs/common';
 import { TASK_STORE, THREAD_STORE } from '../ports.js';
+import { stepsJson } from './step-json.js';
 import { resultOf, taskJson } from './task-json.js';
 
 /** Work that runs handed to subagents, for one owner at a time. */
@@ -9,7 +17,7 @@ import { resultOf, taskJson } from './task-json.js';
 export class TasksService {
   constructor(
     @Inject(THREAD_STORE) private readonly threads: Pick<ThreadStore, 'getRun'>,
-    @Inject(TASK_STORE) private readonly tasks: Pick<TaskStore, 'tasksOf' | 'find' | 'head'>,
+    @Inject(TASK_STORE) private readonly tasks: Pick<TaskStore, 'tasksOf' | 'find' | 'head' | 'steps'>,
   ) {}
 
   /** @throws {NotFoundError} for an unknown run */
@@ -29,4 +37,27 @@ export class TasksService {
     const head = await this.tasks.head(run);
     return { ...task, result: resultOf(run, head), messages: [...(head?.state.messages ?? [])] };
   }
+
+  /** @throws {NotFoundError} for an unknown run */
+  async steps(
+    thread: ThreadKey,
+    runId: string,
+    { event_types: types, task_id: taskId, limit, after_seq: after }: StepQuery,
+  ): Promise<readonly SubagentStep[]> {
+    await this.threads.getRun(thread, runId);
+    if (types?.includes('subagent.step') === false) return [];
+    const tasks = (await this.tasks.tasksOf(thread)).flatMap((run) => {
+      const task = taskJson(run);
+      return task?.run_id === runId && (taskId ?? task.task_id) === task.task_id ? [{ run, taskId: task.task_id }] : [];
+    });
+    const steps: SubagentStep[] = [];
+    for (const task of tasks) {
+      if (steps.length >= after + limit) break;
+      const rows = (await this.tasks.steps(task.run)) ?? [];
+      steps.push(...stepsJson(rows, { ...task, threadId: thread.threadId, runId, before: steps.length }));
+    }
+    return steps.slice(after, after + limit);
+  }
 }
+
+type StepQuery = RouteInput<typeof taskRoutes.events>['query'];

@@ -49,6 +49,12 @@ export const FRESH_STATE: StateReply = {
   parent_checkpoint: null,
 };
 
+/** A history of one entry, the newest: its reader sees no branches, so that runs it starts follow the head. */
+export const onlyHeadJson = (threadId: string, view: CheckpointView): StateReply => ({
+  ...stateJson(threadId, view),
+  checkpoint: { ...checkpointJson(threadId, view.checkpointId), follows_head: true },
+});
+
 /** A checkpoint as LangGraph's ThreadState. */
 export function stateJson(threadId: string, view: CheckpointView): StateReply {
   return {

@@ -1,7 +1,8 @@
-import { Controller, Res } from '@nestjs/common';
+import { Controller, Req, Res } from '@nestjs/common';
 import { type RouteInput, threadRoutes } from '@caribou/contracts';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '../auth/principal.js';
+import { addStoreWork } from '../http/request-budget.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
 import { ThreadsService } from './threads.service.js';
 import { TokenUsageService } from './token-usage.service.js';
@@ -59,8 +60,10 @@ export class ThreadsController {
   }
 
   @Route(threadRoutes.copy)
-  copy(@Caller() caller: Principal, @Input() input: Of<'copy'>) {
-    return this.threads.copy(keyOf(caller, input));
+  async copy(@Caller() caller: Principal, @Input() input: Of<'copy'>, @Req() request: FastifyRequest) {
+    const { thread, bytes } = await this.threads.copy(keyOf(caller, input));
+    addStoreWork(request, bytes);
+    return thread;
   }
 
   @Route(threadRoutes.tokenUsage)
@@ -84,12 +87,21 @@ export class ThreadsController {
   }
 
   @Route(threadRoutes.updateState)
-  update(@Caller() caller: Principal, @Input() input: Of<'updateState'>) {
-    return this.threads.update(keyOf(caller, input), input.body);
+  async update(@Caller() caller: Principal, @Input() input: Of<'updateState'>, @Req() request: FastifyRequest) {
+    const { reply, bytes } = await this.threads.update(keyOf(caller, input), input.body);
+    addStoreWork(request, bytes);
+    return reply;
   }
 
   @Route(threadRoutes.history)
-  history(@Caller() caller: Principal, @Input() input: Of<'history'>) {
-    return this.threads.history(keyOf(caller, input), input.body);
+  async history(
+    @Caller() caller: Principal,
+    @Input() input: Of<'history'>,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    const states = await this.threads.history(keyOf(caller, input), input.body);
+    const last = states.at(-1);
+    if (last?.parent_checkpoint) void reply.header('x-pagination-next', last.checkpoint?.checkpoint_id);
+    return states;
   }
 }

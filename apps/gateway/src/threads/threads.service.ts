@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import {
+  type CheckpointView,
   ConflictError,
   newId,
   type RouteInput,
@@ -8,9 +9,12 @@ import {
   type threadRoutes,
   type ThreadReply,
 } from '@caribou/contracts';
-import type { TaskStore, ThreadKey, ThreadSearch, ThreadStore } from '@caribou/core';
-import { TASK_STORE, THREAD_STORE } from '../ports.js';
-import { checkpointJson, FRESH_STATE, selected, stateJson, threadJson } from './thread-json.js';
+import type { ThreadKey, ThreadSearch, ThreadStore } from '@caribou/core';
+import type { Erasures } from '../erasure/erasures.js';
+import { jsonChars } from '../http/sliced-json.js';
+import { ERASURES, THREAD_STORE } from '../ports.js';
+import { TurnDurations, withDuration } from '../messages/turn-durations.js';
+import { checkpointJson, FRESH_STATE, onlyHeadJson, selected, stateJson, threadJson } from './thread-json.js';
 
 type Routes = typeof threadRoutes;
 type Body<Name extends keyof Routes> = RouteInput<Routes[Name]>['body'];
@@ -23,7 +27,8 @@ const SILENT_KEYS = ['deerflow_pinned'];
 export class ThreadsService {
   constructor(
     @Inject(THREAD_STORE) private readonly store: ThreadStore,
-    @Inject(TASK_STORE) private readonly tasks: Pick<TaskStore, 'forgetTasksOf'>,
+    @Inject(ERASURES) private readonly erasures: Erasures,
+    private readonly durations: TurnDurations,
   ) {}
 
   /** @throws {ConflictError} when the id is taken and the caller said `if_exists: raise` */
@@ -68,12 +73,13 @@ export class ThreadsService {
   }
 
   async remove(key: ThreadKey): Promise<void> {
-    await this.store.deleteThread(key);
-    await this.tasks.forgetTasksOf(key);
+    await this.erasures.deleteThread(key);
   }
 
-  async copy(key: ThreadKey): Promise<ThreadReply> {
-    return threadJson(await this.store.copyThread(key, newId()));
+  /** The new thread, and the size of the state that it has. */
+  async copy(key: ThreadKey): Promise<{ readonly thread: ThreadReply; readonly bytes: number }> {
+    const copied = await this.store.copyThread(key, newId());
+    return { thread: threadJson(copied), bytes: copied.copiedBytes };
   }
 
   async state(key: ThreadKey, checkpointId?: string | null): Promise<StateReply> {
@@ -91,18 +97,32 @@ export class ThreadsService {
       ...(before === null || before === undefined ? {} : { before }),
       ...(metadata === null || metadata === undefined ? {} : { metadata }),
     });
-    return views.map((view) => stateJson(key.threadId, view));
+    const isOnlyHead = limit === 1 && !before && !metadata;
+    if (!isOnlyHead) return views.map((view) => stateJson(key.threadId, view));
+    const [head] = views;
+    if (head === undefined) return [];
+    const durations = await this.durations.ofMessages(key, head.state.messages);
+    return [onlyHeadJson(key.threadId, withDurations(head, durations))];
   }
 
-  /** @throws {ConflictError} while a run is in flight */
-  async update(key: ThreadKey, body: Body<'updateState'>): Promise<StateUpdateReply> {
+  /** The new checkpoint, and the size of its state. @throws {ConflictError} while a run is in flight */
+  async update(
+    key: ThreadKey,
+    body: Body<'updateState'>,
+  ): Promise<{ readonly reply: StateUpdateReply; readonly bytes: number }> {
     const checkpointId = body.checkpoint_id ?? body.checkpoint?.checkpoint_id ?? undefined;
     const view = await this.store.updateState(key, body.values, {
       ...(checkpointId === undefined ? {} : { checkpointId }),
       ...(body.as_node === null || body.as_node === undefined ? {} : { asNode: body.as_node }),
     });
-    return { checkpoint: checkpointJson(key.threadId, view.checkpointId), checkpoint_id: view.checkpointId };
+    const reply = { checkpoint: checkpointJson(key.threadId, view.checkpointId), checkpoint_id: view.checkpointId };
+    return { reply, bytes: jsonChars(view.state) };
   }
+}
+
+function withDurations(view: CheckpointView, durations: ReadonlyMap<string, number>): CheckpointView {
+  const messages = view.state.messages.map((message) => withDuration(message, durations));
+  return { ...view, state: { ...view.state, messages } };
 }
 
 function filterOf(

@@ -49,7 +49,9 @@ async function markdownOf({ files, converter }: ConversionPorts, job: Conversion
     if (!isSameVersion({ sizeBytes: size, modifiedMs: mtimeMs }, record.source)) {
       throw new ConflictError('the file was changed before it was converted');
     }
-    return await converter.toMarkdown(handle.createReadStream({ autoClose: false }), { kind, signal });
+    return await converter.toMarkdown(handle.createReadStream({ autoClose: false }), {
+      ...{ kind, signal, owner: file.userId },
+    });
   } finally {
     await handle.close();
   }

@@ -80,6 +80,13 @@ export class DocumentConversions implements OnModuleDestroy {
   }
 
   /** A document goes away: its Markdown, if it is still as we made it, goes with it. */
+  async note(thread: ThreadKey, files: readonly FileEntry[]): Promise<void> {
+    await this.store.noteUploads(
+      thread,
+      files.map(({ name }) => name),
+    );
+  }
+
   async forget(file: UploadKey): Promise<void> {
     if (documentKindOf(file.filename) === null) return;
     await this.removeCompanion(file, await this.store.forget(file));

@@ -3,7 +3,8 @@ import { fileRoutes, type RouteInput } from '@caribou/contracts';
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
-import { discardRest, fileParts } from './multipart.js';
+import { discardRest } from '../http/discard-rest.js';
+import { fileParts } from './multipart.js';
 import { UploadsService } from './uploads.service.js';
 
 type Of<Name extends keyof typeof fileRoutes> = RouteInput<(typeof fileRoutes)[Name]>;

@@ -80,6 +80,7 @@ export class UploadsService {
     });
     const entries = published.files.map(({ entry }) => entry);
     await this.conversions.begin(key, entries);
+    await this.conversions.note(key, entries);
     return this.replyTo(key, published);
   }
 

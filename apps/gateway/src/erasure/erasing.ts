@@ -1,0 +1,44 @@
+import { BeingErasedError, type ThreadKey, type ThreadStore } from '@caribou/core';
+import type { UserFiles } from '@caribou/sandbox';
+import type { Erasures } from './erasures.js';
+
+interface Parts {
+  readonly store: ThreadStore;
+  readonly files: UserFiles;
+}
+
+/**
+ * Store and files as all of the gateway but the erasures see them: whoever uses the id of a thread whose deletion was
+ * interrupted carries it to the end first, so that no old file is ever seen.
+ */
+export function erasing(erasures: Pick<Erasures, 'settle'>, { store, files }: Parts): Parts {
+  const settled = async <T>(thread: ThreadKey, act: () => Promise<T>): Promise<T> => {
+    await erasures.settle(thread);
+    return act();
+  };
+  const again = async <T>(thread: ThreadKey, act: () => Promise<T>): Promise<T> => {
+    try {
+      return await act();
+    } catch (error) {
+      if (!(error instanceof BeingErasedError)) throw error;
+      return settled(thread, act);
+    }
+  };
+  return {
+    store: {
+      ...store,
+      createThread: (thread, metadata) => again(thread, () => store.createThread(thread, metadata)),
+      admit: (request) => again(request, () => store.admit(request)),
+    },
+    files: {
+      openIntake: (thread) => settled(thread, () => files.openIntake(thread)),
+      list: (thread, directory, maxFiles) => settled(thread, () => files.list(thread, directory, maxFiles)),
+      copyAll: (thread, to) => settled(thread, () => files.copyAll(thread, to)),
+      open: (thread, path) => settled(thread, () => files.open(thread, path)),
+      replaceText: (thread, path, replacement) => settled(thread, () => files.replaceText(thread, path, replacement)),
+      remove: (thread, path) => settled(thread, () => files.remove(thread, path)),
+      removeUnchanged: (thread, directory, entry) =>
+        settled(thread, () => files.removeUnchanged(thread, directory, entry)),
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import { ConflictError, ForbiddenError, type RouteInput, userRoutes } from '@caribou/contracts';
+import { Controller, Inject } from '@nestjs/common';
+import type { Principal } from '../auth/principal.js';
+import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
+import { ERASURES } from '../ports.js';
+import type { Erasures } from './erasures.js';
+
+/** Erasing users; `me` is no other user's id here. */
+@Controller(API_ROOTS)
+export class UsersController {
+  constructor(@Inject(ERASURES) private readonly erasures: Erasures) {}
+
+  @Route(userRoutes.eraseMe)
+  eraseMe(@Caller() caller: Principal): Promise<void> {
+    return this.eraseUnlessLast(caller, caller.userId);
+  }
+
+  @Route(userRoutes.erase)
+  async erase(@Caller() caller: Principal, @Input() { params }: RouteInput<typeof userRoutes.erase>): Promise<void> {
+    if (!caller.admin) throw new ForbiddenError('only administrators may erase other users');
+    await this.eraseUnlessLast(caller, params.user_id);
+  }
+
+  /** Whoever erases himself as an administrator could leave an installation without one. */
+  private async eraseUnlessLast(caller: Principal, userId: string): Promise<void> {
+    if (caller.admin && caller.session !== undefined && caller.userId === userId)
+      throw new ConflictError('an administrator is erased by another one');
+    await this.erasures.eraseUser(userId);
+  }
+}

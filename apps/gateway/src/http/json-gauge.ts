@@ -1,0 +1,174 @@
+import { FREE_JSON_LIMITS, InvalidRequestError, TooLargeError } from '@caribou/contracts';
+
+/** Levels of nesting a body may have: deeper ones cost a stack frame each wherever JSON is written. */
+const MAX_DEPTH = 100;
+/** Members of objects and items of arrays in one body: parsing and checking a text costs by their number. */
+const MAX_VALUES = 50_000;
+const { maxBytes: MAX_FIELD_BYTES, maxKeys: MAX_FIELD_KEYS } = FREE_JSON_LIMITS;
+
+/** Names of the fields of free JSON, wherever a body has them but in the content of a message. */
+const boundedFields = new Set(['metadata', 'context', 'configurable', 'additional_kwargs', 'response_metadata']);
+const MAX_NAME_BYTES = 64;
+const NAMED_LEVELS = 8;
+
+const enum Byte {
+  Tab = 9,
+  Newline = 10,
+  Return = 13,
+  Space = 32,
+  Quote = 34,
+  Comma = 44,
+  Colon = 58,
+  OpenBracket = 91,
+  Backslash = 92,
+  CloseBracket = 93,
+  OpenBrace = 123,
+  CloseBrace = 125,
+}
+
+interface Field {
+  readonly path: string;
+  /** Depth of the object that has the field. */
+  readonly depth: number;
+  readonly from: number;
+  keys: number;
+}
+
+/**
+ * Judges the text of a JSON body by its bytes as they arrive, before parsing is paid for: depth, number of values, and
+ * bytes and keys of each field of free JSON. Linear in the bytes, constant in memory. It does not check the grammar: what
+ * is no JSON is refused by the parser, which stops at the first fault.
+ */
+export class JsonGauge {
+  private depth = 0;
+  private values = 0;
+  private offset = 0;
+  private inString = false;
+  private escaped = false;
+  private awaitsName = false;
+  /** Bytes of the name that is being read; undefined: none, or one that is of no interest. */
+  private name: number[] | undefined;
+  /** Per level: whether it is an object, and the name of its current member. */
+  private readonly isObject: boolean[] = [];
+  private readonly names: string[] = [];
+  private field: Field | undefined;
+
+  /** @throws {InvalidRequestError} over a bound of depth or number @throws {TooLargeError} over a bound of bytes */
+  push(chunk: Uint8Array): void {
+    for (const byte of chunk) {
+      this.offset += 1;
+      if (this.inString) this.readString(byte);
+      else this.readToken(byte);
+    }
+    this.checkBytes();
+  }
+
+  private readString(byte: number): void {
+    if (this.escaped) this.escaped = false;
+    else if (byte === Byte.Backslash) this.escaped = true;
+    else if (byte === Byte.Quote) {
+      this.inString = false;
+      if (this.name !== undefined) this.endName(this.name);
+      return;
+    }
+    if (this.name !== undefined && this.name.length <= MAX_NAME_BYTES) this.name.push(byte);
+  }
+
+  private readToken(byte: number): void {
+    switch (byte) {
+      case Byte.Quote:
+        this.inString = true;
+        if (this.awaitsName) this.beginName();
+        break;
+      case Byte.OpenBrace:
+      case Byte.OpenBracket:
+        this.open(byte === Byte.OpenBrace);
+        break;
+      case Byte.CloseBrace:
+      case Byte.CloseBracket:
+        this.close();
+        break;
+      case Byte.Comma:
+        this.next();
+        break;
+    }
+  }
+
+  private open(isObject: boolean): void {
+    this.depth += 1;
+    if (this.depth > MAX_DEPTH)
+      throw new InvalidRequestError(`${this.at()}: the body is nested deeper than ${MAX_DEPTH} levels`);
+    this.isObject[this.depth] = isObject;
+    this.names[this.depth] = '';
+    this.awaitsName = isObject;
+    this.count();
+  }
+
+  private close(): void {
+    this.depth -= 1;
+    this.awaitsName = false;
+    if (this.field !== undefined && this.depth < this.field.depth) this.endField();
+  }
+
+  private next(): void {
+    this.awaitsName = this.isObject[this.depth] === true;
+    if (this.depth === this.field?.depth) this.endField();
+    this.count();
+  }
+
+  private count(): void {
+    this.values += 1;
+    if (this.values > MAX_VALUES)
+      throw new InvalidRequestError(`${this.at()}: the body holds more than ${MAX_VALUES} values`);
+  }
+
+  private beginName(): void {
+    this.awaitsName = false;
+    this.name = this.depth <= NAMED_LEVELS && this.field === undefined ? [] : undefined;
+    if (this.field === undefined) return;
+    this.field.keys += 1;
+    if (this.field.keys > MAX_FIELD_KEYS)
+      throw new InvalidRequestError(`${this.field.path}: holds more than ${MAX_FIELD_KEYS} keys`);
+    this.checkBytes();
+  }
+
+  private endName(bytes: readonly number[]): void {
+    this.name = undefined;
+    const name = nameOf(bytes);
+    this.names[this.depth] = name;
+    if (!boundedFields.has(name) || this.names.slice(1, this.depth).includes('content')) return;
+    this.field = { path: this.at(), depth: this.depth, from: this.offset, keys: 0 };
+  }
+
+  private endField(): void {
+    this.checkBytes();
+    this.field = undefined;
+  }
+
+  private checkBytes(): void {
+    if (this.field !== undefined && this.offset - this.field.from > MAX_FIELD_BYTES)
+      throw new TooLargeError(`${this.field.path}: is larger than ${MAX_FIELD_BYTES} bytes`, {
+        details: { limitBytes: MAX_FIELD_BYTES },
+      });
+  }
+
+  /** Names of the members on the way to the current place. */
+  private at(): string {
+    const path = this.names.slice(1, Math.min(this.depth, NAMED_LEVELS) + 1).filter((name) => name !== '');
+    return path.length === 0 ? 'body' : path.join('.');
+  }
+}
+
+/** A member's name, with its escapes resolved; '' for one that is longer than any of interest. */
+function nameOf(bytes: readonly number[]): string {
+  if (bytes.length > MAX_NAME_BYTES) return '';
+  const text = Buffer.from(bytes).toString('utf8');
+  if (!text.includes('\\')) return text;
+  try {
+    const name: unknown = JSON.parse(`"${text}"`);
+    return typeof name === 'string' ? name : '';
+  } catch (error) {
+    if (error instanceof SyntaxError) return '';
+    throw error;
+  }
+}

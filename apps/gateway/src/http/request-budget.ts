@@ -1,0 +1,103 @@
+import { RateLimitedError } from '@caribou/contracts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { knownPrincipal } from '../auth/principal.js';
+
+/** Bytes of a body, and of an answer, that cost as much as a request: a large one is paid for like many small ones. */
+const BODY_BYTES = 16 * 1024;
+const ANSWER_BYTES = 64 * 1024;
+/** Users remembered; the one unseen for longest is forgotten first, which gives it a full bucket. */
+const MAX_USERS = 10_000;
+/** No debt takes longer than this to pay off. */
+const MAX_DEBT_SECONDS = 60;
+
+export interface RequestRate {
+  readonly requestsPerSecond: number;
+  readonly requestBurst: number;
+}
+
+interface Bucket {
+  level: number;
+  atMs: number;
+}
+
+/**
+ * A token bucket per user, of this gateway alone: it costs no round trip, and a gateway protects its own event loop. What
+ * a request turns out to cost beyond one token is taken afterwards and may leave a debt.
+ */
+export class RequestBudget {
+  private readonly buckets = new Map<string, Bucket>();
+
+  constructor(
+    private readonly rate: RequestRate,
+    private readonly nowMs: () => number = () => performance.now(),
+  ) {}
+
+  /** Takes one request. @throws {RateLimitedError} when the user's bucket is empty */
+  take(userId: string): void {
+    const { requestsPerSecond } = this.rate;
+    const bucket = this.refilled(userId);
+    if (bucket.level < 1) {
+      const retryAfterMs = Math.ceil(((1 - bucket.level) / requestsPerSecond) * 1_000);
+      throw new RateLimitedError(
+        `more than ${requestsPerSecond} requests per second, large bodies and answers counting as several`,
+        { details: { retryAfterMs, limit: requestsPerSecond } },
+      );
+    }
+    bucket.level -= 1;
+  }
+
+  chargeBody(userId: string, bytes: number): void {
+    this.charge(userId, bytes / BODY_BYTES);
+  }
+
+  chargeAnswer(userId: string, bytes: number): void {
+    this.charge(userId, bytes / ANSWER_BYTES);
+  }
+
+  private charge(userId: string, tokens: number): void {
+    const bucket = this.refilled(userId);
+    const lowest = -this.rate.requestsPerSecond * MAX_DEBT_SECONDS;
+    bucket.level = Math.max(bucket.level - Math.floor(tokens), lowest);
+  }
+
+  private refilled(userId: string): Bucket {
+    const { requestsPerSecond, requestBurst } = this.rate;
+    const nowMs = this.nowMs();
+    const known = this.buckets.get(userId) ?? { level: requestBurst, atMs: nowMs };
+    known.level = Math.min(requestBurst, known.level + ((nowMs - known.atMs) / 1_000) * requestsPerSecond);
+    known.atMs = nowMs;
+    this.buckets.delete(userId);
+    this.buckets.set(userId, known);
+    if (this.buckets.size > MAX_USERS) this.forgetOldest();
+    return known;
+  }
+
+  private forgetOldest(): void {
+    const [oldest] = this.buckets.keys();
+    if (oldest !== undefined) this.buckets.delete(oldest);
+  }
+}
+
+/** Bytes that requests had read or copied in the store, beside what they answer. */
+const storeWork = new WeakMap<FastifyRequest['raw'], number>();
+
+/** Counts bytes of the store towards the cost of a request whose answer does not show them. */
+export function addStoreWork({ raw }: FastifyRequest, bytes: number): void {
+  storeWork.set(raw, (storeWork.get(raw) ?? 0) + bytes);
+}
+
+/** Takes each request of a known user from his budget before its body is read, and charges for the answer afterwards. */
+export function addRequestBudget(server: FastifyInstance, budget: RequestBudget): void {
+  server.addHook('onRequest', async (request) => {
+    const principal = knownPrincipal(request);
+    if (principal !== undefined) budget.take(principal.userId);
+  });
+  server.addHook('onSend', async (request, _reply, payload) => {
+    const principal = knownPrincipal(request);
+    if (principal !== undefined) {
+      const answered = typeof payload === 'string' ? payload.length : 0;
+      budget.chargeAnswer(principal.userId, answered + (storeWork.get(request.raw) ?? 0));
+    }
+    return payload;
+  });
+}

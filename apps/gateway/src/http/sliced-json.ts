@@ -1,0 +1,75 @@
+import { setImmediate } from 'node:timers/promises';
+
+/** Characters of JSON from which an answer is written in slices, with a turn of the event loop between them. */
+export const LARGE_BYTES = 256 * 1024;
+
+/** Rough cost of a value beside its strings. */
+const VALUE_CHARS = 8;
+
+/**
+ * The JSON of `value`, as JSON.stringify writes it, without holding the event loop for longer than one slice. A worker
+ * thread would not do: copying the objects into it costs as much, on the same loop.
+ */
+export async function slicedJson(value: unknown): Promise<string> {
+  const pieces: string[] = [];
+  let sinceTurn = 0;
+  const put = async (piece: string): Promise<void> => {
+    pieces.push(piece);
+    sinceTurn += piece.length;
+    if (sinceTurn < LARGE_BYTES) return;
+    sinceTurn = 0;
+    await setImmediate();
+  };
+  await write(value, put);
+  return pieces.join('');
+}
+
+/** Whether the JSON is longer than a slice. Stops looking when it is. */
+export const isLarge = (value: unknown): boolean => charsLeft(value, LARGE_BYTES) < 0;
+
+type Put = (piece: string) => Promise<void>;
+
+async function write(value: unknown, put: Put): Promise<void> {
+  if (typeof value !== 'object' || value === null || hasToJson(value) || !isLarge(value))
+    await put(JSON.stringify(value) ?? 'null');
+  else if (Array.isArray(value)) await writeItems(value, put);
+  else await writeMembers(value, put);
+}
+
+const hasToJson = (value: object): boolean => 'toJSON' in value && typeof value.toJSON === 'function';
+
+async function writeItems(items: readonly unknown[], put: Put): Promise<void> {
+  let before = '[';
+  for (const item of items) {
+    await put(before);
+    await write(item, put);
+    before = ',';
+  }
+  await put(items.length === 0 ? '[]' : ']');
+}
+
+async function writeMembers(value: object, put: Put): Promise<void> {
+  let before = '{';
+  for (const [name, member] of Object.entries(value)) {
+    if (member === undefined || typeof member === 'function' || typeof member === 'symbol') continue;
+    await put(`${before}${JSON.stringify(name)}:`);
+    await write(member, put);
+    before = ',';
+  }
+  await put(before === '{' ? '{}' : '}');
+}
+
+/** About how many characters the JSON of a value has. */
+export const jsonChars = (value: unknown): number => -charsLeft(value, 0, true);
+
+/** What is left of `budget` after the value, negative when it is not enough. */
+function charsLeft(value: unknown, budget: number, whole = false): number {
+  if (typeof value === 'string') return budget - value.length;
+  let left = budget - VALUE_CHARS;
+  if (typeof value !== 'object' || value === null) return left;
+  for (const [name, member] of Object.entries(value)) {
+    if (left < 0 && !whole) return left;
+    left = charsLeft(member, left - name.length, whole);
+  }
+  return left;
+}

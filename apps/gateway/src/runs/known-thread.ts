@@ -1,0 +1,71 @@
+import { type Message, NotFoundError, type ThreadState } from '@caribou/contracts';
+import type { ThreadKey, ThreadStore } from '@caribou/core';
+
+/** Newest checkpoints that a client may have its values from. */
+const MAX_CHECKPOINTS = 20;
+/** Pages of the newest messages that a client may have kept after they were summarized. */
+const MAX_PAGES = 5;
+const PAGE_ROWS = 200;
+
+const EMPTY: ThreadState = { messages: [] };
+
+export type KnownThreadStore = Pick<ThreadStore, 'head' | 'checkpoint' | 'history' | 'feed'>;
+
+/** What a thread holds and held lately. Each part is read when it is first asked for; an unknown thread holds nothing. */
+export class KnownThread {
+  private base: Promise<ThreadState> | undefined;
+  private earlier: Promise<readonly ThreadState[]> | undefined;
+  private shown: Promise<readonly Message[]> | undefined;
+
+  constructor(
+    private readonly store: KnownThreadStore,
+    private readonly key: ThreadKey,
+    private readonly checkpointId: string | undefined,
+  ) {}
+
+  /** The state that the run will go on from, as far as that is known by now. */
+  baseState(): Promise<ThreadState> {
+    return (this.base ??= orWhenUnknown(EMPTY, async () => {
+      const { store, key, checkpointId } = this;
+      const view = checkpointId === undefined ? await store.head(key) : await store.checkpoint(key, checkpointId);
+      return view?.state ?? EMPTY;
+    }));
+  }
+
+  /** States of the newest checkpoints. */
+  earlierStates(): Promise<readonly ThreadState[]> {
+    return (this.earlier ??= orWhenUnknown([], async () => {
+      const views = await this.store.history(this.key, { limit: MAX_CHECKPOINTS });
+      return views.map(({ state }) => state);
+    }));
+  }
+
+  /** Messages that the base does not hold, but earlier states or the thread's page do. */
+  async earlierMessages(): Promise<readonly Message[]> {
+    const [states, shown] = await Promise.all([this.earlierStates(), this.shownMessages()]);
+    return [...new Set(states.flatMap(({ messages }) => messages)), ...shown];
+  }
+
+  private shownMessages(): Promise<readonly Message[]> {
+    return (this.shown ??= orWhenUnknown([], async () => {
+      const messages: Message[] = [];
+      let before: number | null | undefined;
+      for (let page = 0; page < MAX_PAGES && before !== null; page += 1) {
+        const options = { limit: PAGE_ROWS, ...(before === undefined ? {} : { before }) };
+        const { rows, nextBefore } = await this.store.feed(this.key, options);
+        messages.push(...rows.map(({ message }) => message));
+        before = nextBefore;
+      }
+      return messages;
+    }));
+  }
+}
+
+async function orWhenUnknown<Value>(fallback: Value, read: () => Promise<Value>): Promise<Value> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof NotFoundError) return fallback;
+    throw error;
+  }
+}
