@@ -29,8 +29,21 @@ describe('health server', () => {
     await serve(checks, async (url) => {
       const response = await fetch(`${url}/ready`);
       expect(response.status).toBe(503);
-      expect(await response.json()).toEqual({ status: 'not ready', missing: { redis: 'connection refused' } });
+      expect(await response.json()).toEqual({
+        status: 'not ready',
+        missing: { redis: 'connection refused' },
+        degraded: {},
+      });
       expect((await fetch(`${url}/health`)).status).toBe(200);
+    });
+  });
+
+  test('an optional check that fails is reported and leaves the service ready', async () => {
+    const checks = [{ name: 'durability', optional: true, check: () => Promise.reject(new Error('no AOF')) }];
+    await serve(checks, async (url) => {
+      const response = await fetch(`${url}/ready`);
+      expect(response.status).toBe(200);
+      expect(await response.json()).toEqual({ status: 'ready', missing: {}, degraded: { durability: 'no AOF' } });
     });
   });
 

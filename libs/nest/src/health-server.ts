@@ -6,6 +6,8 @@ export interface HealthCheck {
   readonly name: string;
   /** Rejects with what is missing, in words. */
   readonly check: () => Promise<unknown>;
+  /** The service does its work without it, but not as well as it should: reported, and no reason to be unready. */
+  readonly optional?: boolean;
 }
 
 export interface HealthServerOptions {
@@ -42,9 +44,8 @@ export async function startHealthServer({
   const answer = async (url: string, response: ServerResponse): Promise<void> => {
     if (url === '/health') send(response, 200, { status: 'healthy' });
     else if (url === '/ready') {
-      const missing = await missingOf(checks);
-      const ready = Object.keys(missing).length === 0;
-      send(response, ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', missing });
+      const readiness = await readinessOf(checks);
+      send(response, readiness.status === 'ready' ? 200 : 503, readiness);
     } else if (url === '/metrics') {
       response.writeHead(200, { 'content-type': metrics.contentType }).end(await metrics.text());
     } else send(response, 404, { detail: 'not found' });
@@ -63,10 +64,25 @@ export async function startHealthServer({
   };
 }
 
-/** What is missing, by the name of its check; empty when all passed within their time. */
-export async function missingOf(checks: readonly HealthCheck[]): Promise<Record<string, string>> {
-  const results = await Promise.all(checks.map(async (one) => [one.name, await reasonOf(one)] as const));
-  return Object.fromEntries(results.flatMap(([name, reason]) => (reason === undefined ? [] : [[name, reason]])));
+export interface Readiness {
+  readonly status: 'ready' | 'not ready';
+  /** Why not, by the name of the check. */
+  readonly missing: Readonly<Record<string, string>>;
+  /** What failed of the optional checks. */
+  readonly degraded: Readonly<Record<string, string>>;
+}
+
+/** The outcome of all checks; one that does not answer in time has failed. */
+export async function readinessOf(checks: readonly HealthCheck[]): Promise<Readiness> {
+  const results = await Promise.all(checks.map(async (one) => ({ ...one, reason: await reasonOf(one) })));
+  const failed = (optional: boolean): Record<string, string> =>
+    Object.fromEntries(
+      results.flatMap(({ name, reason, optional: isOptional = false }) =>
+        reason === undefined || isOptional !== optional ? [] : [[name, reason]],
+      ),
+    );
+  const missing = failed(false);
+  return { status: Object.keys(missing).length === 0 ? 'ready' : 'not ready', missing, degraded: failed(true) };
 }
 
 async function reasonOf({ check }: HealthCheck): Promise<string | undefined> {

@@ -1,6 +1,7 @@
 export {
   type HealthCheck,
-  missingOf,
+  type Readiness,
+  readinessOf,
   startHealthServer,
 } from './health-server.js';
 export { nestLogger } from './nest-logger.js';

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { connectBus, createRpcClient, natsTarget, type Bus, type RpcClient } from '@caribou/bus';
 import { AppError, ConflictError, DeadlineError, rpc, TooLargeError, UnavailableError } from '@caribou/contracts';
 import { type Logger, silentLogger } from '@caribou/core';
-import { startNats, type TestServer, waitFor } from '@caribou/testing';
+import { makeCertificates, startNats, type TestServer, waitFor } from '@caribou/testing';
 import { Controller, type INestMicroservice, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { MessagePattern, Payload } from '@nestjs/microservices';
@@ -163,4 +163,32 @@ describe('rpc between the bus client and a Nest microservice', () => {
     await nats.restart();
     expect(await waitFor(() => call({ do: 'echo' }), { what: 'a reply' })).toEqual({ text: 'echo 1' });
   });
+});
+
+describe('rpc over TLS', () => {
+  test('the microservice and its caller show their certificates to a server that asks for them', async () => {
+    const certificates = await makeCertificates();
+    const { ca, caFile, client: own, server } = certificates;
+    const nats = await startNats({
+      config: ({ listen }) =>
+        `listen: "${listen}"\ntls { cert_file: "${server.certFile}", key_file: "${server.keyFile}", ca_file: "${caFile}", verify: true, timeout: 20 }\n`,
+    });
+    const tls = { ca, cert: own.cert, key: own.key };
+    const target = natsTarget(nats.url, { tls });
+    const options = { target, queue: 'act', logger: silentLogger, subjectParams: { owner: 'o-1' } };
+    const app = await NestFactory.createMicroservice(ActModule, {
+      ...rpcServerOptions(options),
+      logger: nestLogger(silentLogger),
+    });
+    await app.listen();
+    const bus = connectBus({ url: nats.url, tls, name: 'caller', logger: silentLogger, streams: [] });
+    await bus.whenConnected(AbortSignal.timeout(30_000));
+
+    expect(await createRpcClient(bus).call({ contract: Act }, { do: 'echo' })).toEqual({ text: 'echo 1' });
+
+    await bus.close(200);
+    await app.close();
+    await nats.stop();
+    await certificates.remove();
+  }, 60_000);
 });

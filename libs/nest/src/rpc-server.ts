@@ -13,6 +13,8 @@ export interface RpcServerOptions {
     readonly user?: string;
     readonly pass?: string;
     readonly token?: string;
+    readonly authenticator?: (nonce?: string) => unknown;
+    readonly tls?: object;
   };
   /** Handlers of the same subject in several processes share its requests. */
   readonly queue: string;

@@ -17,6 +17,7 @@ export const logFields = [
   'requestId',
   'traceId',
   'userId',
+  'clientAddress',
   'method',
   'route',
   'status',

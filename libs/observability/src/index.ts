@@ -3,3 +3,4 @@ export { createMetrics, type Metrics } from './metrics.js';
 export { childOf, newTrace, parseTraceparent, toTraceparent } from './trace.js';
 export type { TraceSpan, Tracing } from './trace-span.js';
 export { createTracing, silentTracing } from './tracing.js';
+export { redactText } from './redact.js';

@@ -110,6 +110,8 @@ export interface FakeSandbox extends SandboxPort {
   readonly executed: readonly string[];
   /** Commands that were put on record as blocked, with the rules. */
   readonly blockedCommands: readonly { readonly command: string; readonly rules: readonly string[] }[];
+  /** Keys that were cancelled from outside of their call. */
+  readonly cancelled: readonly string[];
   /** How often it was released. */
   readonly released: readonly SandboxScope[];
 }
@@ -121,6 +123,7 @@ export function fakeSandbox(
   const files = new Map<string, string>();
   const executed: string[] = [];
   const released: SandboxScope[] = [];
+  const cancelled: string[] = [];
   const blockedCommands: { command: string; rules: readonly string[] }[] = [];
   const results = new Map<string, ExecOutcome>();
   const written = new Set<string>();
@@ -129,6 +132,7 @@ export function fakeSandbox(
     files,
     executed,
     released,
+    cancelled,
     blockedCommands,
     exec(_scope, { key, command }, signal) {
       signal.throwIfAborted();
@@ -159,6 +163,10 @@ export function fakeSandbox(
     ...fakeFiles(files, written),
     blocked(_scope, { command, rules }) {
       blockedCommands.push({ command, rules });
+      return Promise.resolve();
+    },
+    cancel(_scope, key) {
+      cancelled.push(key);
       return Promise.resolve();
     },
     binding: () => (acquired ? { sandbox_id: 'box-1', driver: 'bwrap' } : undefined),

@@ -14,6 +14,7 @@ export {
   textsOf,
   thread,
 } from './conformance/store-fixture.js';
+export { makeCertificates, type TestCertificates } from './certificates.js';
 export { processesInContainers, processesWith } from './box-processes.js';
 export { missingForGvisor } from './gvisor.js';
 export { deltaTexts } from './delta-texts.js';
@@ -35,6 +36,7 @@ export { callTool, type McpFixture, mcpFixture, toolsByName } from './mcp-fixtur
 export { mcpProgram, startMcpServer } from './mcp-server.js';
 export { startNats } from './nats.js';
 export { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from './otlp-receiver.js';
+export { freePort } from './ports.js';
 export { startProxy, type TestProxy } from './proxy.js';
 export { randomConversation } from './random-conversation.js';
 export { startRedis } from './redis.js';
@@ -65,3 +67,4 @@ export { json, redirectTo, type Site, type SiteRoute, startSite } from './site.j
 export { startTokenServer, type TokenServer } from './token-server.js';
 export { transcriptFaults } from './transcript-validator.js';
 export { waitFor } from './wait-for.js';
+export { temporaryFolder } from './temporary-folder.js';

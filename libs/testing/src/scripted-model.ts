@@ -106,10 +106,13 @@ export const modelFailure = (details: {
   readonly reason: string;
   readonly providerStatus?: number;
   readonly retryAfterMs?: number;
+  readonly providerText?: string;
 }): ModelError =>
   new ModelError(`the model failed: ${details.reason}`, {
     retryable:
-      details.providerStatus === undefined || [408, 409, 425, 429, 500, 502, 503, 504].includes(details.providerStatus),
+      details.providerStatus === undefined ||
+      details.providerStatus >= 500 ||
+      [408, 409, 425, 429].includes(details.providerStatus),
     details,
   });
 

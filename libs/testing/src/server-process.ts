@@ -13,6 +13,8 @@ export interface TestServer {
   readonly dataDir: string;
   /** SIGKILL; the data directory stays. Resolves when the process is gone. */
   kill9(): Promise<void>;
+  /** SIGTERM, which lets it write its state; the data directory stays. Resolves when the process is gone. */
+  terminate(): Promise<void>;
   /** Starts it again on the same port and data directory, killing it first if it runs. */
   restart(): Promise<void>;
   pause(): void;
@@ -51,6 +53,11 @@ export async function startServer(spec: ServerSpec): Promise<TestServer> {
     port,
     dataDir,
     kill9,
+    terminate: async () => {
+      const running = child;
+      child = undefined;
+      if (running !== undefined) await ended(running, 'SIGTERM');
+    },
     restart: async () => {
       await kill9();
       await start();
@@ -87,9 +94,11 @@ async function launch(
 }
 
 /** Sends SIGKILL and waits for the exit. */
-export async function killed(child: ChildProcess): Promise<void> {
+export const killed = (child: ChildProcess): Promise<void> => ended(child, 'SIGKILL');
+
+async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const exit = once(child, 'exit');
-  child.kill('SIGKILL');
+  child.kill(signal);
   await exit;
 }

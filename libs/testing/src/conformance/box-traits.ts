@@ -8,6 +8,8 @@ export interface BoxTraits {
   readonly systemAttempts: readonly string[];
   /** Looks at the kernel's log that must fail. */
   readonly kernelLogAttempts: readonly string[];
+  /** Whether commands' system calls are judged by a filter; else a kernel of the box's own answers them. */
+  readonly filtersSystemCalls: boolean;
   /** Whether the machine sees a FIFO that a command makes among the files of its thread. */
   readonly showsFifos: boolean;
   /** Files that are many here: more than any list gives, and made by one command within its time. */
@@ -31,6 +33,7 @@ export const ON_MACHINE_KERNEL: BoxTraits = {
   confinement: [...noCapabilities('CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'), 'NoNewPrivs:1', 'Seccomp:2'],
   systemAttempts: ['unshare -U true', ...anywhere, 'mknod /tmp/n b 8 0'],
   kernelLogAttempts: ['dmesg'],
+  filtersSystemCalls: true,
   showsFifos: true,
   manyFiles: 10_000,
 };
@@ -42,12 +45,14 @@ const deviceBehindNode = 'rm -f /tmp/n; mknod /tmp/n b 8 0; head -c 1 /tmp/n';
  * Boxes with gVisor's kernel. That kernel is what a machine's filter of system calls holds back, so there is none of the
  * machine's around a process inside; its status has no line for ambient capabilities and new privileges, of which there
  * are none. A command may make a user namespace; what it then tries on the box fails as before. The log is one that gVisor
- * makes up. A FIFO is kept in gVisor's memory only.
+ * makes up. It has rings (io_uring) of its own, and applies no profile to what an engine executes in a box that runs: modes
+ * with set-id bits reach the files, which the closed directories above them make useless. A FIFO is kept in gVisor's memory only.
  */
 export const ON_GVISOR: BoxTraits = {
   confinement: [...noCapabilities('CapInh', 'CapPrm', 'CapEff', 'CapBnd'), 'Seccomp:0'],
   systemAttempts: [...anywhere, deviceBehindNode].flatMap((attempt) => [attempt, `unshare -U sh -c '${attempt}'`]),
   kernelLogAttempts: ['dmesg | head -n 1 | grep -v gVisor', `dmesg | grep -F ${release()}`],
+  filtersSystemCalls: false,
   showsFifos: false,
   manyFiles: 2_000,
 };

@@ -23,6 +23,7 @@ import {
 import {
   createRedis,
   type RedisConnection,
+  redisErasures,
   redisEventLog,
   redisRunStore,
   redisThreadStore,
@@ -55,6 +56,8 @@ export interface StoreFixture {
   finish(claimed: Pick<ClaimedRun, 'lease'>, request?: Partial<FinishRequest>): Promise<FinishResult>;
   /** A whole run: admitted, claimed, one commit with the update, success. */
   turn(thread: ThreadKey, update: StateUpdate): Promise<{ readonly run: RunRecord; readonly head: ThreadHead }>;
+  /** What a gateway does once it has moved and removed the files of a deleted thread. */
+  filesGone(thread: ThreadKey): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -130,6 +133,13 @@ export function openStores(url: string, options: StoreOptions = {}): StoreFixtur
       const { head } = await step(claimed, update);
       await finish(claimed);
       return { run, head };
+    },
+    filesGone: async (key) => {
+      const erasures = redisErasures(redis);
+      const erasure = await erasures.pending(key);
+      if (erasure === null) throw new Error('the files of the thread are forgotten');
+      await erasures.moved(erasure, 'aside');
+      await erasures.dropped('aside');
     },
     close: () => redis.close(),
   };
