@@ -1,6 +1,7 @@
 import { modelGateLimits } from '@caribou/agent';
 import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
 import type { Config } from '@caribou/config';
+import { busAccess } from '@caribou/contracts';
 import { type Logger, type SandboxPort, systemClock } from '@caribou/core';
 import type { Extensions } from '@caribou/extensions';
 import type { McpTools } from '@caribou/mcp';
@@ -9,10 +10,10 @@ import { createModelCatalog } from '@caribou/models';
 import { createMetrics, type Metrics, type Tracing } from '@caribou/observability';
 import { RunExecutor, RunRegistry, Sweeper, TurnWorker } from '@caribou/runs';
 import {
-  checkRedis,
   createRedis,
   redisAgents,
   redisConversions,
+  redisExecutionJournal,
   type RedisConnection,
   redisMemoryStore,
   redisModelGate,
@@ -28,6 +29,9 @@ import { memoryNudge } from './memory-nudge.js';
 
 /** The shortest debounce time of memory that a configuration can set. */
 const NUDGE_MS = 1_000;
+
+/** Time for a renewal to be written after it was due. */
+const RENEWAL_MS = 500;
 
 /** What the agent-runner stands on; app.module.ts is the only place that builds adapters. */
 export interface RunnerParts {
@@ -67,10 +71,13 @@ export interface RunnerExtras {
 export function connectParts(config: Config, logger: Logger, { extensions, tracing }: RunnerExtras): RunnerParts {
   const { clocks, runner } = config;
   const metrics = createMetrics({ service: 'agent-runner' });
-  const redis = createRedis({ url: config.redis.url.reveal(), logger });
+  const redis = createRedis({ url: config.redis.url.reveal(), ...config.redis.security.reveal(), logger });
   const bus = connectBus({
     url: config.nats.url.reveal(),
+    ...config.nats.security.reveal(),
+    replicas: config.nats.replicas,
     name: 'agent-runner',
+    access: busAccess('agent-runner'),
     logger,
     streams: ['turns', 'subagents', 'memory', 'deadLetters'],
     ackWaitMs: clocks.ackWaitMs,
@@ -103,9 +110,9 @@ export function connectParts(config: Config, logger: Logger, { extensions, traci
       },
       config,
     ),
+    sandbox,
     afterCancel: afterCancel(config, subagents.endTasks),
     onRemembered: memoryNudge({ wakes: bus.wakes('memory'), clock: systemClock, logger, everyMs: NUDGE_MS }),
-    deadLetter: (id, entry) => bus.deadLetter('run', id, entry),
     clock: systemClock,
     logger,
     clocks,
@@ -114,7 +121,12 @@ export function connectParts(config: Config, logger: Logger, { extensions, traci
   });
   bus.subscribeCancels((runId) => registry.nudge(runId));
   const wakes = bus.wakes('turns');
-  const { slots } = runner;
+  const worker = new TurnWorker({
+    ...{ wakes, store, executor, registry, metrics, logger },
+    slots: runner.slots,
+    takeoverSlots: runner.takeoverSlots ?? runner.slots,
+    busyNakMs: clocks.busyNakMs,
+  });
   return {
     bus,
     redis,
@@ -126,17 +138,12 @@ export function connectParts(config: Config, logger: Logger, { extensions, traci
       { name: 'nats', check: () => bus.checkStreams() },
       { name: 'model', check: () => modelProblem(config) },
     ],
-    worker: new TurnWorker({
-      wakes,
-      store,
-      executor,
-      registry,
-      metrics,
-      logger,
-      slots,
-      busyNakMs: clocks.busyNakMs,
+    worker,
+    sweeper: new Sweeper({
+      ...{ store, wakes, worker, clock: systemClock, logger, sweepMs: clocks.sweepMs },
+      graceMs: clocks.renewMs + RENEWAL_MS,
+      deadLetter: (id, entry) => bus.deadLetter('run', id, entry),
     }),
-    sweeper: new Sweeper({ store, wakes, clock: systemClock, logger, sweepMs: clocks.sweepMs }),
   };
 }
 
@@ -152,19 +159,12 @@ function remoteSandbox({ redis, bus, config, logger }: SandboxParts): SandboxPor
   const registry = redisSandboxRegistry(redis);
   return createRemoteSandbox({
     rpc: createRpcClient(bus),
-    outputs: bus,
-    isManagerAlive: (managerId) => registry.isManagerAlive(managerId),
+    bus,
+    registry,
+    journal: redisExecutionJournal(redis),
     logger,
     lookMs: config.clocks.managerCheckMs,
   });
-}
-
-/** Checks that Redis can be trusted with state. @throws Error in words of the operator when it must not be used */
-export async function checkStore(redis: RedisConnection, logger: Logger): Promise<void> {
-  for (const { level, message } of await checkRedis(redis)) {
-    if (level === 'error') throw new Error(message);
-    logger.warn({ event: 'redis.settings', reason: message }, message);
-  }
 }
 
 const modelProblem = ({ problems }: Config): Promise<void> =>

@@ -4,7 +4,8 @@ import { loadExtensions } from '@caribou/extensions';
 import { liveUntilStopped, nestLogger, runMain, startHealthServer } from '@caribou/nest';
 import { createLogger, createTracing } from '@caribou/observability';
 import { NestFactory } from '@nestjs/core';
-import { AppModule, checkStore, connectParts } from './app.module.js';
+import { requireDurableRedis } from '@caribou/state';
+import { AppModule, connectParts } from './app.module.js';
 import { prepareMemories } from './lead-agent/memory-for-prompt.js';
 
 /** Time for the last spans when this process stops. */
@@ -18,7 +19,7 @@ runMain(async () => {
   const endpoint = config.otlpEndpoint?.reveal();
   const tracing = await createTracing({ service: 'agent-runner', endpoint, logger });
   const parts = connectParts(config, logger, { extensions, tracing });
-  await checkStore(parts.redis, logger);
+  await requireDurableRedis(parts.redis, logger);
   await prepareMemories(config.chain.memory);
   const app = await NestFactory.createApplicationContext(AppModule.on(parts), { logger: nestLogger(logger) });
   const health = await startHealthServer({ port: config.healthPort, checks: parts.checks, metrics: parts.metrics });

@@ -4,7 +4,7 @@ import { memoryNudge } from './memory-nudge.js';
 
 const thread = (threadId: string): ThreadKey => ({ userId: 'u', threadId });
 
-function fixture(publish: () => Promise<void> = () => Promise.resolve()) {
+function fixture(publish: () => Promise<'stored'> = () => Promise.resolve('stored')) {
   const published: string[] = [];
   let ms = 0;
   const nudge = memoryNudge({

@@ -1,6 +1,7 @@
 import { modelGateLimits } from '@caribou/agent';
 import { type Bus, connectBus, type Wake } from '@caribou/bus';
 import type { Config } from '@caribou/config';
+import { busAccess } from '@caribou/contracts';
 import { type Logger, type ModelCatalog, systemClock } from '@caribou/core';
 import { gatedModel } from '@caribou/middleware';
 import { createModelCatalog } from '@caribou/models';
@@ -38,10 +39,13 @@ const NUDGES_AT_ONCE = 8;
 /** Connects to Redis and NATS in the background, both for ever, and puts the worker together. */
 export function connectParts(config: Config, logger: Logger): MemoryParts {
   const metrics = createMetrics({ service: 'memory-worker' });
-  const redis = createRedis({ url: config.redis.url.reveal(), logger });
+  const redis = createRedis({ url: config.redis.url.reveal(), ...config.redis.security.reveal(), logger });
   const bus = connectBus({
     url: config.nats.url.reveal(),
+    ...config.nats.security.reveal(),
+    replicas: config.nats.replicas,
     name: 'memory-worker',
+    access: busAccess('memory-worker'),
     logger,
     streams: ['memory', 'deadLetters'],
     ackWaitMs: config.clocks.ackWaitMs,

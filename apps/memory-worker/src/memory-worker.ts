@@ -83,18 +83,19 @@ export class MemoryWorker {
     let taken = 0;
     for (const key of found) {
       if (this.stopping.signal.aborted) break;
+      const sentMs = this.options.clock.monotonicMs();
       const job = await jobs.take(key, this.ownerId);
       if (job === null) continue;
       taken += 1;
-      this.begin(job);
+      this.begin(job, sentMs);
     }
     if (found.length > 0) return { ms: taken > 0 ? 0 : CONTENDED_MS * (0.5 + random()), idle: false };
     const restMs = nextInMs === null ? idleMs : lookMs;
     return { ms: Math.min(nextInMs ?? idleMs * 2, restMs * (0.5 + random())), idle: nextInMs === null };
   }
 
-  private begin(job: MemoryJob): void {
-    const reading = this.readOne(job).finally(() => {
+  private begin(job: MemoryJob, takenMs: number): void {
+    const reading = this.readOne(job, takenMs).finally(() => {
       this.running.delete(reading);
       this.wake();
     });
@@ -102,9 +103,9 @@ export class MemoryWorker {
   }
 
   /** A defect costs its thread a lease time, and never the worker. */
-  private async readOne(job: MemoryJob): Promise<void> {
+  private async readOne(job: MemoryJob, takenMs: number): Promise<void> {
     try {
-      await this.options.reading.read(job, this.cutting.signal);
+      await this.options.reading.read(job, this.cutting.signal, takenMs);
     } catch (error) {
       const { userId, threadId } = job.lease;
       this.options.logger.error({ event: 'memory.read', outcome: 'error', userId, threadId, error }, 'reading broke');

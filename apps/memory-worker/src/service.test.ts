@@ -1,19 +1,29 @@
-import { streams } from '@caribou/contracts';
+import { type Bus, connectBus } from '@caribou/bus';
+import { busAccess, streams } from '@caribou/contracts';
+import { silentLogger } from '@caribou/core';
 import { startNats, startRedis, startService, type TestServer, type TestService, waitFor } from '@caribou/testing';
 import { connect } from 'nats';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The processes that own a stream beside the turns': what is true of one is true of the other. */
+/** The processes that pull from a stream beside the turns': what is true of one is true of the other. */
 const services = [
   { app: 'memory-worker', stream: streams.memory },
   { app: 'subagent-pool', stream: streams.subagents },
 ];
 
+const runnerOf = (nats: TestServer): Bus =>
+  connectBus({
+    ...{ url: nats.url, name: 'agent-runner', access: busAccess('agent-runner'), logger: silentLogger },
+    ...{ streams: ['turns', 'subagents', 'memory', 'deadLetters'] as const, checkMs: 200 },
+  });
+
 describe.each(services)('$app as a process', ({ app, stream }) => {
   let nats: TestServer;
   let redis: TestServer;
   let service: TestService;
+  /** Makes the streams, as an agent-runner does. */
+  let runner: Bus;
 
   const start = (): Promise<TestService> =>
     startService({
@@ -36,23 +46,27 @@ describe.each(services)('$app as a process', ({ app, stream }) => {
     nats = await startNats();
     await writeFile(join(nats.dataDir, 'config.yaml'), 'clocks:\n  sweep_ms: 200\n');
     service = await start();
+    runner = runnerOf(nats);
   });
 
   afterEach(async () => {
+    await runner.close();
     await service.kill9();
     await nats.stop();
   });
 
-  test('becomes ready with its stream in place, and makes it again when it is deleted', async () => {
+  test('becomes ready when a runner has made its stream, and again when that made a deleted one again', async () => {
     await waitFor(async () => (await service.ready()).ok, { what: 'readiness' });
     const raw = await connect({ servers: nats.url });
     const manager = await raw.jetstreamManager();
     expect((await manager.consumers.info(stream.name, stream.consumer)).config.max_deliver).toBe(-1);
+    await runner.close();
     await manager.streams.delete(stream.name);
-    await waitFor(async () => (await manager.consumers.info(stream.name, stream.consumer)).name, {
-      what: 'the stream',
-    });
+    await waitFor(async () => !(await service.ready()).ok, { what: 'the loss' });
+    await expect(manager.streams.info(stream.name)).rejects.toThrow('not found');
     await raw.close();
+    runner = runnerOf(nats);
+    await waitFor(async () => (await service.ready()).ok, { what: 'readiness' });
     expect((await get('/health')).status).toBe(200);
     expect(await (await get('/metrics')).text()).toContain('process_resident_memory_bytes');
   });

@@ -47,8 +47,16 @@ export class ThreadReading {
     private readonly options: ReadingOptions,
   ) {}
 
-  /** Reads under the job's lease until it ends; `stop` gives it back. Never rejects for a failure of the reading. */
-  async read(job: MemoryJob, stop: AbortSignal): Promise<ReadingOutcome> {
+  /**
+   * Reads under the job's lease until it ends; `stop` gives it back. Never rejects for a failure of the reading.
+   *
+   * @param takenMs when the request that took the lease was sent, by the monotonic clock; default now
+   */
+  async read(
+    job: MemoryJob,
+    stop: AbortSignal,
+    takenMs: number = this.ports.clock.monotonicMs(),
+  ): Promise<ReadingOutcome> {
     const { jobs, clock, clocks, metrics, logger: root } = this.ports;
     const { userId, threadId, epoch } = job.lease;
     const logger = root.child({ userId, threadId, epoch });
@@ -57,7 +65,7 @@ export class ThreadReading {
       await jobs.renew(job.lease);
       return { cancel: null };
     };
-    const keeper = new LeaseKeeper({ renew, clocks, clock, logger });
+    const keeper = new LeaseKeeper({ renew, takenMs, clocks, clock, logger });
     try {
       const outcome = await this.held(job, { keeper, stop, logger });
       const durationMs = Math.round(clock.monotonicMs() - startedMs);

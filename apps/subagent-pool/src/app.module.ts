@@ -1,7 +1,7 @@
 import { modelGateLimits, taskLimits } from '@caribou/agent';
 import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
 import type { Config } from '@caribou/config';
-import { BugError, taskIds } from '@caribou/contracts';
+import { BugError, busAccess, taskIds } from '@caribou/contracts';
 import { type Logger, type SandboxPort, systemClock } from '@caribou/core';
 import type { Extensions } from '@caribou/extensions';
 import type { McpTools } from '@caribou/mcp';
@@ -11,6 +11,7 @@ import { createMetrics, type Metrics, type Tracing } from '@caribou/observabilit
 import { RunExecutor, RunRegistry, Sweeper } from '@caribou/runs';
 import {
   createRedis,
+  redisExecutionJournal,
   type RedisConnection,
   redisModelGate,
   redisRunStore,
@@ -27,6 +28,9 @@ import { HeldTasks } from './held-tasks.js';
 import { slottedStore } from './slotted-store.js';
 import { subagentLoop } from './subagent-loop.js';
 import { TaskWorker } from './task-worker.js';
+
+/** Time for a renewal to be written after it was due. */
+const RENEWAL_MS = 500;
 
 /** What the subagent-pool stands on; app.module.ts is the only place that builds adapters. */
 export interface PoolParts {
@@ -65,10 +69,13 @@ export function connectParts(config: Config, logger: Logger, { extensions, traci
   const { clocks } = config;
   const { subagents } = config.chain;
   const metrics = createMetrics({ service: 'subagent-pool' });
-  const redis = createRedis({ url: config.redis.url.reveal(), logger });
+  const redis = createRedis({ url: config.redis.url.reveal(), ...config.redis.security.reveal(), logger });
   const bus = connectBus({
     url: config.nats.url.reveal(),
+    ...config.nats.security.reveal(),
+    replicas: config.nats.replicas,
     name: 'subagent-pool',
+    access: busAccess('subagent-pool'),
     logger,
     streams: ['subagents', 'deadLetters'],
     ackWaitMs: clocks.ackWaitMs,
@@ -102,7 +109,7 @@ export function connectParts(config: Config, logger: Logger, { extensions, traci
       },
       config,
     ),
-    deadLetter: (id, entry) => bus.deadLetter('run', id, entry),
+    sandbox,
     clock: systemClock,
     logger,
     clocks,
@@ -114,6 +121,12 @@ export function connectParts(config: Config, logger: Logger, { extensions, traci
     for (const call of held.callsOf(runId)) registry.nudge(taskIds(runId, call).runId);
   });
   const wakes = bus.wakes('subagents');
+  const worker = new TaskWorker({
+    ...{ wakes, slots, held, executor, registry, clock: systemClock, logger },
+    ownSlots: subagents.slots,
+    limits: { maxRunning: subagents.max_running, maxRunningPerUser: subagents.max_running_per_user },
+    busyMs: clocks.busyNakMs,
+  });
   return {
     bus,
     redis,
@@ -123,13 +136,12 @@ export function connectParts(config: Config, logger: Logger, { extensions, traci
       { name: 'redis', check: () => inner.ping() },
       { name: 'nats', check: () => bus.checkStreams() },
     ],
-    worker: new TaskWorker({
-      ...{ wakes, slots, held, executor, registry, clock: systemClock, logger },
-      ownSlots: subagents.slots,
-      limits: { maxRunning: subagents.max_running, maxRunningPerUser: subagents.max_running_per_user },
-      busyMs: clocks.busyNakMs,
+    worker,
+    sweeper: new Sweeper({
+      ...{ store: inner, wakes, worker, clock: systemClock, logger, sweepMs: clocks.sweepMs },
+      graceMs: clocks.renewMs + RENEWAL_MS,
+      deadLetter: (id, entry) => bus.deadLetter('run', id, entry),
     }),
-    sweeper: new Sweeper({ store: inner, wakes, clock: systemClock, logger, sweepMs: clocks.sweepMs }),
   };
 }
 
@@ -146,8 +158,9 @@ function parentsSandbox({ redis, bus, held, config, logger }: SandboxParts): San
   const registry = redisSandboxRegistry(redis);
   const sandbox = createRemoteSandbox({
     rpc: createRpcClient(bus),
-    outputs: bus,
-    isManagerAlive: (managerId) => registry.isManagerAlive(managerId),
+    bus,
+    registry,
+    journal: redisExecutionJournal(redis),
     logger,
     lookMs: config.clocks.managerCheckMs,
   });

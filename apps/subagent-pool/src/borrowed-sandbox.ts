@@ -49,6 +49,7 @@ export function borrowedSandbox(parts: BorrowedSandboxParts): SandboxPort {
     readBytes: lent((...call) => sandbox.readBytes(...call)),
     stat: lent((...call) => sandbox.stat(...call)),
     blocked: lent((...call) => sandbox.blocked(...call)),
+    cancel: lent((...call) => sandbox.cancel(...call)),
     binding: () => undefined,
     release: async ({ userId, threadId }) => {
       const ending = [...underWay].filter(

@@ -144,8 +144,7 @@ describe('a renewal', () => {
   test('fails once the lease is lost, though the slot is there', async () => {
     const slot = await slotted();
     const { lease } = await claimed(slot);
-    const { part } = fixture;
-    await part.use((client) => client.del(part.keys.thread(slot).lease));
+    await fixture.runs.handOver(lease);
 
     await expect(store.renew(lease)).rejects.toThrow(FencedError);
   });

@@ -40,7 +40,7 @@ export interface SubagentPorts {
   readonly custom: readonly AgentMiddleware[];
 }
 
-export type SubagentConfig = Pick<Config, 'title' | 'commandRules' | 'chain' | 'tools'>;
+export type SubagentConfig = Pick<Config, 'title' | 'commandRules' | 'chain' | 'tools' | 'sandbox'>;
 
 /**
  * A subagent at work on one task: prompt and limits of its kind, tools that its parent has and its kind may use.
@@ -55,7 +55,10 @@ export function subagentLoop(
   const quiet: ModelCatalog = { names: models.names, get: (name) => gatedModel(models.get(name), gate) };
   const customTools = custom.flatMap((middleware) => middleware.tools ?? []);
   // Schemas are made once: a task must not pay for them.
-  const allTools = [false, true].map((vision) => leadTools({ sandbox }, { vision, clarification: false }));
+  const { commandTimeoutMs } = config.sandbox.limits;
+  const allTools = [false, true].map((vision) =>
+    leadTools({ sandbox }, { vision, clarification: false, commandTimeoutMs }),
+  );
   return async ({ host, run, claimed, head, position }) => {
     const { kwargs, llm_call_count: turnsTaken } = claimed.run;
     const spec = taskSpecOf(claimed.run);

@@ -45,11 +45,12 @@ function working({ next = [], handle = done, slots: given, limits = LIMITS }: Gi
     wakes: {
       publish: (key) => {
         steps.push(`publish ${(key as TaskSlot).token}`);
-        return Promise.resolve();
+        return Promise.resolve('stored');
       },
       pull: (options) => {
         pulled = options;
         return {
+          ...{ occupy: () => false, failingMs: 0 },
           stop: () => void steps.push('stop'),
           idle: () => {
             steps.push('idle');

@@ -1,7 +1,7 @@
 import type { Wake, WakePull, Wakes } from '@caribou/bus';
 import { FencedError, UnavailableError } from '@caribou/contracts';
 import type { Clock, Logger, SlotLimits, TaskSlot, TaskSlots } from '@caribou/core';
-import type { RunExecutor, RunRegistry } from '@caribou/runs';
+import type { DirectWorker, RunExecutor, RunRegistry } from '@caribou/runs';
 import type { HeldTasks } from './held-tasks.js';
 
 export interface TaskWorkerOptions {
@@ -29,7 +29,7 @@ export interface TaskWorkerOptions {
  * T2 Whoever frees a slot asks for the next task himself; so as long as tasks wait, no slot is idle for want of a wake.
  * T3 What a crash leaves behind is found by the sweep of any pool.
  */
-export class TaskWorker {
+export class TaskWorker implements DirectWorker {
   private pull: WakePull | undefined;
   private draining = false;
 
@@ -38,6 +38,15 @@ export class TaskWorker {
   start(): void {
     const { wakes, ownSlots: slots } = this.options;
     this.pull = wakes.pull({ slots, handle: (wake) => this.handle(wake) });
+  }
+
+  get failingMs(): number {
+    return this.pull?.failingMs ?? 0;
+  }
+
+  /** Begins with the task whose turn it is, whichever a sweep has found. */
+  take(): boolean {
+    return !this.draining && this.pull !== undefined && this.pull.occupy(() => this.workOnAll());
   }
 
   /** Takes no new task, lets those that run reach their border within `graceMs`, hands them over. */
@@ -50,6 +59,11 @@ export class TaskWorker {
 
   private async handle(wake: Wake): Promise<void> {
     await wake.ack();
+    await this.workOnAll();
+  }
+
+  /** Works on one task after the other, as long as it is the turn of one. */
+  private async workOnAll(): Promise<void> {
     try {
       while (!this.draining && (await this.workOnNext()));
     } catch (error) {

@@ -1,4 +1,4 @@
-import { textOf } from '@caribou/contracts';
+import { DeadlineError, textOf, TooLargeError, UnavailableError } from '@caribou/contracts';
 import { RunCancelled, RunDraining, type ToolContext } from '@caribou/core';
 import {
   callTool,
@@ -90,6 +90,25 @@ describe('a call that may have an effect', () => {
     expect((await broken).content).toMatch(UNKNOWN);
     expect((await callTool(source, 's_wait', {}, context)).content).toMatch(UNKNOWN);
     expect(server.calls).toEqual(['act', 'wait']);
+  });
+
+  test.each([
+    new DeadlineError('s did not answer within 300 ms'),
+    new UnavailableError('s does not answer as it should', { details: { dependency: 'egress' } }),
+    new TooLargeError('the answer of s is larger than 100 bytes'),
+  ])('to a server written over REST has an unknown outcome when its connection fails by $name', async (failure) => {
+    await start({ act: plain });
+    mcp.writeFile({});
+    await mcp.writeDocument({ servers: { s: { type: 'http', url: server.url } } });
+    const failing: typeof fetch = async (url, init) => {
+      const response = await fetch(url, init);
+      if (typeof init?.body === 'string' && init.body.includes('tools/call')) throw failure;
+      return response;
+    };
+    const source = mcp.process({}, { apiFetch: failing });
+
+    expect((await callTool(source, 's_act', {}, await mcp.context())).content).toMatch(UNKNOWN);
+    expect(server.calls).toEqual(['act']);
   });
 
   test('goes to a new session when the server forgot the old one, as nothing was carried out', async () => {

@@ -1,8 +1,9 @@
-import { AppError, FencedError } from '@caribou/contracts';
+import { AppError, DeadlineError, FencedError, TooLargeError, UnavailableError } from '@caribou/contracts';
 import {
   type AnyTool,
   callOnce,
   RunCancelled,
+  RunDraining,
   type SandboxPort,
   type ToolContext,
   type ToolJournal,
@@ -73,7 +74,7 @@ async function called({ name, server: offered, tool }: Offer, call: Call): Promi
     const result = await inSession(server, call, ask);
     return await toOutcome(result, { tool: name, context, files });
   } catch (error) {
-    if (error instanceof FencedError) throw error;
+    if (error instanceof FencedError || error instanceof RunDraining) throw error;
     if (context.run.signal.aborted) throw context.run.signal.reason;
     return outcomeOf(error, server);
   } finally {
@@ -120,7 +121,7 @@ function outcomeOf(error: unknown, server: McpServer): ToolOutcome {
   const told = toldFailure(error, server.hiddenValues);
   if (error instanceof NotReached)
     return failed(`The MCP server '${name}' cannot be reached, nothing was called: ${told}`);
-  if (error instanceof AppError) return failed(told);
+  if (error instanceof AppError && !isOfTransport(error)) return failed(told);
   switch (failureKind(error)) {
     case 'answered':
       return failed(told);
@@ -135,6 +136,12 @@ function outcomeOf(error: unknown, server: McpServer): ToolOutcome {
       );
   }
 }
+
+/** Thrown by `safeFetch` once a request was under way: the server may have carried it out. */
+const isOfTransport = (error: AppError): boolean =>
+  error instanceof DeadlineError ||
+  error instanceof TooLargeError ||
+  (error instanceof UnavailableError && error.details['dependency'] === 'egress');
 
 const failed = (text: string): ToolOutcome => ({ content: `Error: ${text}`, isError: true });
 

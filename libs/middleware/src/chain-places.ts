@@ -41,7 +41,7 @@ export const places: readonly Place[] = [
     reason:
       'outside retries and all that reads a request: every attempt sends words that cannot pass for the framework',
     absent: (options) => unless(options.inputSanitization?.enabled, 'input_sanitization.enabled is false'),
-    make: () => [inputSanitization()],
+    make: (_, { inputSanitization: options }) => [inputSanitization(options)],
   },
   {
     name: 'tool-output-budget',

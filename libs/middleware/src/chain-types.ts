@@ -2,6 +2,7 @@ import type { AgentMiddleware, ConversionStore, ModelGate, ModelPort, SandboxPor
 import type { CommandPolicy } from './command-audit.js';
 import type { ClarificationOptions } from './clarification.js';
 import type { DeferredToolOptions } from './deferred-tool-filter.js';
+import type { InputSanitizationOptions } from './input-sanitization.js';
 import type { LlmErrorOptions } from './llm-error.js';
 import type { LoopDetectionOptions } from './loop-detection.js';
 import type { MemoryOptions } from './memory.js';
@@ -15,7 +16,7 @@ import type { TitleOptions } from './title.js';
 export interface ChainPorts {
   readonly sandbox: SandboxPort;
   /** What is known of the Markdown of uploaded documents; without it none is named to the agent. */
-  readonly conversions?: Pick<ConversionStore, 'read'>;
+  readonly conversions?: Pick<ConversionStore, 'read' | 'uploadsSince'>;
   /** The model of the run. */
   readonly model: ModelPort;
   /** Limits and circuit breakers that all processes share; without it there are none. */
@@ -38,7 +39,7 @@ export interface ChainOptions {
     readonly model?: ModelPort;
   };
   readonly title?: TitleOptions;
-  readonly inputSanitization?: Switch;
+  readonly inputSanitization?: Switch & InputSanitizationOptions;
   readonly toolOutput?: Switch & { readonly limits?: Partial<ToolOutputLimits> };
   readonly readBeforeWrite?: Switch;
   readonly tokenUsage?: Switch;

@@ -53,6 +53,14 @@ describe(lengthFinish, () => {
     expect(run.decisions).toEqual(['length-finish: capped']);
   });
 
+  test('an answer that was ended at a limit of ours says which', async () => {
+    const metadata = { finish_reason: 'length', answer_limit_chars: 4_000 };
+    const { changed } = await finished(answer('length', { content: '', response_metadata: metadata }));
+
+    expect(changed?.content).toContain('limit of 4000 characters');
+    expect(changed?.additional_kwargs).toMatchObject({ model_length_termination: { limit_chars: 4_000 } });
+  });
+
   test('an answer of which only thoughts came gets a visible note', async () => {
     const { changed } = await finished(answer('length', { content: '<think>so much to think' }));
 

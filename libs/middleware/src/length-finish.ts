@@ -5,6 +5,9 @@ import { callNamesOf, finishReasonOf, isVisible, lastAnswer, terminationOf, with
 /** What providers call the end of an answer by its length. */
 const LENGTH_REASONS: ReadonlySet<string> = new Set(['length', 'max_tokens', 'max_output_tokens', 'model_length']);
 
+/** For an answer that the adapter ended, at a limit of ours. */
+const noteOfLimit = (chars: number): string =>
+  `The answer reached the limit of ${chars} characters for one answer before it was complete. Send a message to go on.`;
 const NOTE = 'The answer reached the longest output of the model before it was complete. Send a message to go on.';
 const CUT_CALL =
   'The answer reached the longest output of the model, and this call was cut off. Write less at once: for a long file, begin it with a part and append the others with further calls.';
@@ -31,14 +34,20 @@ export function lengthFinish(): AgentMiddleware {
 
 function recorded(answer: AiMessage, reason: string): AiMessage {
   const { whole, cut } = splitCalls(answer);
-  const termination = terminationOf(
-    reason,
-    cut.map(({ name }) => name),
-  );
+  const limit = answer.response_metadata['answer_limit_chars'];
+  const termination = {
+    ...terminationOf(
+      reason,
+      cut.map(({ name }) => name),
+    ),
+    ...(typeof limit === 'number' ? { limit_chars: limit } : {}),
+  };
   return {
     ...answer,
     content:
-      isVisible(answer.content) || callNamesOf(answer).length > 0 ? answer.content : withNote(answer.content, NOTE),
+      isVisible(answer.content) || callNamesOf(answer).length > 0
+        ? answer.content
+        : withNote(answer.content, typeof limit === 'number' ? noteOfLimit(limit) : NOTE),
     tool_calls: whole,
     invalid_tool_calls: cut,
     additional_kwargs: { ...answer.additional_kwargs, model_length_termination: termination },

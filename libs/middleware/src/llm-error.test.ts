@@ -1,5 +1,5 @@
 import { type AiMessage, ModelError } from '@caribou/contracts';
-import { type ModelRequest, RunCancelled } from '@caribou/core';
+import { type ModelRequest, RunCancelled, silentLogger } from '@caribou/core';
 import { type FakeRun, fakeRun, modelFailure } from '@caribou/testing';
 import fc from 'fast-check';
 import { llmError, type LlmErrorOptions, nextDelayMs } from './llm-error.js';
@@ -60,11 +60,28 @@ describe(llmError, () => {
     expect(run.sleepsMs).toEqual([2000, 3500]);
   });
 
-  test.each([408, 409, 425, 429, 500, 502, 503, 504])('status %d is tried three times', async (providerStatus) => {
-    const failure = modelFailure({ reason: 'server', providerStatus });
+  test('what the provider wrote is logged, and shown to the person by a setting only', async () => {
+    const providerText = "Unsupported value: 'temperature'";
+    const failure = modelFailure({ reason: 'bad_request', providerStatus: 400, providerText });
+    const warn = jest.fn();
+    const run = fakeRun({ logger: { ...silentLogger, warn } });
 
-    expect((await attempt([failure, failure, failure, failure])).calls()).toBe(3);
+    const { message: hidden } = await attempt([failure], {}, run);
+    const { message: shown } = await attempt([failure], { showProviderText: true });
+
+    expect(JSON.stringify(hidden)).not.toContain('temperature');
+    expect(warn.mock.calls).toMatchObject([[{ err: { details: { providerText } } }, 'model call failed']]);
+    expect(shown?.content).toMatch(/^The model provider did not accept .*\n\nThe provider wrote: Unsupported value/s);
   });
+
+  test.each([408, 409, 425, 429, 500, 502, 503, 504, 507, 520, 522, 524, 529])(
+    'status %d is tried three times',
+    async (providerStatus) => {
+      const failure = modelFailure({ reason: 'server', providerStatus });
+
+      expect((await attempt([failure, failure, failure, failure])).calls()).toBe(3);
+    },
+  );
 
   test.each([
     ['quota', { reason: 'quota', providerStatus: 429 }],
@@ -72,6 +89,7 @@ describe(llmError, () => {
     ['request', { reason: 'bad_request', providerStatus: 400 }],
     ['request', { reason: 'not_found', providerStatus: 404 }],
     ['request', { reason: 'server', providerStatus: 501 }],
+    ['too_large', { reason: 'too_large' }],
     ['too_long', { reason: 'context_length', providerStatus: 413 }],
     ['not_configured', { reason: 'not_configured' }],
   ])('%s is not tried again', async (reason, details) => {

@@ -23,6 +23,8 @@ export interface LlmErrorOptions {
   readonly maxRetryAfterMs?: number;
   /** In [0, 1): the source of the jitter. */
   readonly random?: () => number;
+  /** Whether the person reads what the provider wrote about the failure. */
+  readonly showProviderText?: boolean;
   /** The gate before the model, and the endpoint it is asked for; without it every attempt is made. */
   readonly gated?: GatedEndpoint;
 }
@@ -32,7 +34,7 @@ export interface GatedEndpoint {
   readonly endpoint: ModelEndpoint;
 }
 
-type Backoff = Required<Omit<LlmErrorOptions, 'gated'>>;
+type Backoff = Required<Omit<LlmErrorOptions, 'gated' | 'showProviderText'>>;
 
 const DEFAULTS: Backoff = {
   maxAttempts: 3,
@@ -51,7 +53,7 @@ const DEFAULTS: Backoff = {
  * Each attempt passes the gate on its own, so a wait for the next one holds no slot. The circuit counts a call once,
  * when its last attempt fails; its probe is a single attempt.
  */
-export function llmError({ gated, ...options }: LlmErrorOptions = {}): AgentMiddleware {
+export function llmError({ gated, showProviderText = false, ...options }: LlmErrorOptions = {}): AgentMiddleware {
   const backoff = { ...DEFAULTS, ...options };
   return {
     name: 'llm-error',
@@ -64,7 +66,7 @@ export function llmError({ gated, ...options }: LlmErrorOptions = {}): AgentMidd
         const { reason } = failure;
         run.logger.warn({ attempt, maxAttempts, reason, err: error }, 'model call failed');
         run.decided('llm-error', attempt < maxAttempts ? 'retry' : 'fallback', { attempt, reason });
-        if (attempt >= maxAttempts) return fallbackMessage(error, failure, run);
+        if (attempt >= maxAttempts) return fallbackMessage(error, { run, reason, showProviderText });
         delayMs = nextDelayMs(delayMs, failure.slow === true ? slower(backoff) : backoff);
         await waitForRetry(run, { failure, attempt, maxAttempts, waitMs: waitOf(failure, delayMs, backoff) });
       }
@@ -163,11 +165,19 @@ async function waitForRetry(run: RunContext, { failure, attempt, maxAttempts, wa
   await run.clock.sleep(waitMs, run.signal);
 }
 
-function fallbackMessage(error: ModelError, { reason }: Failure, run: RunContext): AiMessage {
+interface Fallback {
+  readonly run: RunContext;
+  readonly reason: Failure['reason'];
+  readonly showProviderText: boolean;
+}
+
+function fallbackMessage(error: ModelError, { run, reason, showProviderText }: Fallback): AiMessage {
+  const { providerText } = error.details;
+  const shown = showProviderText && typeof providerText === 'string' ? `\n\nThe provider wrote: ${providerText}` : '';
   return {
     type: 'ai',
     id: newId(),
-    content: fallbackText[reason],
+    content: fallbackText[reason] + shown,
     additional_kwargs: {
       deerflow_error_fallback: true,
       error_type: error.name,

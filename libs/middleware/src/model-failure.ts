@@ -11,6 +11,7 @@ export type FailureReason =
   | 'not_configured'
   | 'circuit_open'
   | 'no_slot'
+  | 'too_large'
   | 'request';
 
 export interface Failure {
@@ -25,7 +26,14 @@ export interface Failure {
   readonly retryAfterMs?: number;
 }
 
-const RETRIED_STATUSES: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 502, 503, 504]);
+/** Below 500: the request was too early, too slow or one of too many. */
+const RETRIED_STATUSES: ReadonlySet<number> = new Set([408, 409, 425, 429]);
+/** Refusals of this very request, which another attempt would meet again: not implemented, HTTP version. */
+const LASTING_STATUSES: ReadonlySet<number> = new Set([501, 505]);
+
+/** Whether a status is one that passes; servers and proxies have more of their own from 500 on, such as 520 to 524 and 529. */
+const passesSoon = (status: number): boolean =>
+  RETRIED_STATUSES.has(status) || (status >= 500 && !LASTING_STATUSES.has(status));
 
 /** Verdicts by `details.reason`, of the model adapter or of the gate before it. */
 const verdicts: Readonly<Record<string, Failure>> = {
@@ -35,6 +43,7 @@ const verdicts: Readonly<Record<string, Failure>> = {
   context_length: { reason: 'too_long', attempts: 1, counts: false },
   circuit_open: { reason: 'circuit_open', attempts: 1, counts: false },
   no_slot: { reason: 'no_slot', attempts: 1, counts: false },
+  too_large: { reason: 'too_large', attempts: 1, counts: false },
   rate_limited: { reason: 'busy', attempts: 'all', counts: true },
   burst: { reason: 'busy', attempts: 2, counts: false, slow: true },
   first_byte_timeout: { reason: 'silent', attempts: 2, counts: true },
@@ -51,7 +60,7 @@ const REFUSED: Failure = { reason: 'request', attempts: 1, counts: false };
 export function judgeFailure(error: ModelError): Failure {
   const { reason, providerStatus, retryAfterMs } = error.details;
   const known = typeof reason === 'string' ? verdicts[reason] : undefined;
-  const passes = error.retryable && (typeof providerStatus !== 'number' || RETRIED_STATUSES.has(providerStatus));
+  const passes = error.retryable && (typeof providerStatus !== 'number' || passesSoon(providerStatus));
   const verdict = known ?? (passes ? TRANSIENT : REFUSED);
   return typeof retryAfterMs === 'number' ? { ...verdict, retryAfterMs } : verdict;
 }
@@ -63,7 +72,7 @@ export function failureDetail(error: ModelError): string {
   return typeof providerStatus === 'number' ? `${word} (HTTP ${providerStatus})` : word;
 }
 
-/** What the person reads in the place of the answer. Nothing of the provider's own text: it may hold keys or prompts. */
+/** What the person reads in the place of the answer. What the provider wrote comes after it, by a setting only. */
 export const fallbackText: Readonly<Record<FailureReason, string>> = {
   quota:
     'The model provider refused the request because the account is out of quota. Please check billing and try again.',
@@ -76,6 +85,8 @@ export const fallbackText: Readonly<Record<FailureReason, string>> = {
   circuit_open:
     'The model has failed several times in a row, so it is not called for a short while. Please try again in a minute.',
   no_slot: 'Too many model calls are under way at the moment. Please try again shortly.',
+  too_large:
+    'The model sent more data for one answer than is allowed (1 GiB in all, 16 MiB in one piece). Please ask for less at once.',
   request: 'The model provider did not accept the request. Please change the request or the model and try again.',
 };
 

@@ -101,6 +101,11 @@ describe(titleWithoutAnswer, () => {
 });
 
 describe(titleFromWords, () => {
+  test('control characters are no part of a title', () => {
+    const words = 'x\u0000\u0007 \u001b[31m\ntitle\u202e';
+    expect([titleFromWords(words, 60), cleanTitle(words, 60)]).toEqual(['x [31m title', 'x [31m title']);
+  });
+
   test('long words are cut at 50 characters, or fewer, and marked', () => {
     expect(titleFromWords('x'.repeat(60), 60)).toBe(`${'x'.repeat(50)}...`);
     expect(titleFromWords('x'.repeat(60), 20)).toBe(`${'x'.repeat(20)}...`);

@@ -1,4 +1,4 @@
-import { textOf, type ThreadState } from '@caribou/contracts';
+import { oneLine, textOf, type ThreadState } from '@caribou/contracts';
 import { type AgentMiddleware, isFromPerson, type ModelCall, type ModelPort, wordsOf } from '@caribou/core';
 import { askModel, withoutThinking } from './ask-model.js';
 
@@ -65,7 +65,7 @@ function firstExchange(state: ThreadState): Exchange | undefined {
 
 /** The beginning of the person's words on one line, with `...` where it was cut. */
 export function titleFromWords(words: string, maxChars: number): string {
-  const line = words.replace(/\s+/g, ' ').trim();
+  const line = oneLine(words);
   if (line === '') return NEW_CONVERSATION;
   const limit = Math.min(maxChars, FALLBACK_CHARS);
   const chars = Array.from(line);
@@ -83,7 +83,7 @@ const titlePrompt = ({ person, assistant }: Exchange, maxWords: number): string 
 
 /** A model's answer as a title: thinking and quotes off, one line, at most `maxChars` characters. */
 export function cleanTitle(answer: string, maxChars: number): string {
-  const visible = withoutThinking(answer).replace(/\s+/g, ' ');
+  const visible = oneLine(withoutThinking(answer));
   const bare = visible.replace(/^["'“”‘’«»]+|["'“”‘’«»]+$/gu, '').trim();
   return Array.from(bare).slice(0, maxChars).join('').trimEnd();
 }

@@ -72,7 +72,7 @@ describe(tokenUsage, () => {
 
   test('the tokens of an answer are one log line; an answer without a count is none', async () => {
     const lines: unknown[] = [];
-    const logger = { ...silentLogger, debug: (fields: unknown) => void lines.push(fields) };
+    const logger = { ...silentLogger, info: (fields: unknown) => void lines.push(fields) };
     const logged = fakeRun({ logger });
     const { usage_metadata: _none, ...uncounted } = answer('b');
 

@@ -61,7 +61,7 @@ function logUsage(message: AiMessage, run: RunContext): void {
   if (used === undefined) return;
   const { input_tokens: inputTokens, output_tokens: outputTokens, total_tokens: totalTokens } = used;
   const model = message.response_metadata['model_name'];
-  run.logger.debug({ event: 'model.usage', model, inputTokens, outputTokens, totalTokens }, `${totalTokens} tokens`);
+  run.logger.info({ event: 'model.usage', model, inputTokens, outputTokens, totalTokens }, `${totalTokens} tokens`);
 }
 
 /**

@@ -1,4 +1,11 @@
-import { FencedError, type HumanMessage, type Message, textOf, UnavailableError } from '@caribou/contracts';
+import {
+  FencedError,
+  type HumanMessage,
+  type Message,
+  textOf,
+  type ThreadState,
+  UnavailableError,
+} from '@caribou/contracts';
 import { applyUpdate, type ConversionRecord, type SandboxPort } from '@caribou/core';
 import { type FakeSandbox, fakeRun, fakeSandbox, humanMessage } from '@caribou/testing';
 import fc from 'fast-check';
@@ -28,10 +35,22 @@ const withFiles = (files: unknown, content: HumanMessage['content'] = 'read it')
 async function told(
   sandbox: Pick<SandboxPort, 'list' | 'stat'>,
   messages: readonly Message[],
-  records: Readonly<Record<string, ConversionRecord>> = {},
+  {
+    records = {},
+    uploaded = [],
+    before = {},
+  }: {
+    readonly records?: Readonly<Record<string, ConversionRecord>>;
+    readonly uploaded?: readonly string[];
+    readonly before?: Partial<ThreadState>;
+  } = {},
 ) {
-  const state = { messages: [...messages] };
-  const conversions = { read: () => Promise.resolve(new Map(Object.entries(records))) };
+  const state: ThreadState = { ...before, messages: [...messages] };
+  const conversions = {
+    read: () => Promise.resolve(new Map(Object.entries(records))),
+    uploadsSince: (_: unknown, number: number) =>
+      Promise.resolve({ names: uploaded.slice(number), newest: uploaded.length }),
+  };
   const step = await uploads({ sandbox, conversions }).beforeAgent?.(state, run);
   return { step, state: applyUpdate(state, step?.update ?? {}) };
 }
@@ -61,9 +80,11 @@ describe(uploads, () => {
       { filename: 'slow.pptx' },
     ];
     const { step, state } = await told(sandbox, [withFiles(forged)], {
-      'report.pdf': done('report.md', 8),
-      'old.docx': done('old.md', 3),
-      'slow.pptx': { status: 'pending', source: version, attempts: 1 },
+      records: {
+        'report.pdf': done('report.md', 8),
+        'old.docx': done('old.md', 3),
+        'slow.pptx': { status: 'pending', source: version, attempts: 1 },
+      },
     });
     expect(lastText(state)).toBe(
       [
@@ -119,6 +140,39 @@ describe(uploads, () => {
     expect((await told(never, [withFiles([{ filename: 'a.txt' }]), ai])).step).toBeUndefined();
   });
 
+  test('new files that no message names are mentioned once, with the next message', async () => {
+    const sandbox = await sandboxWith({ 'a.txt': 'x', 'b.txt': 'x', 'c.txt': 'x' });
+    const first = await told(sandbox, [withFiles([{ filename: 'b.txt' }])], { uploaded: ['a.txt', 'b.txt'] });
+    expect(lastText(first.state)).toContain(
+      [
+        'Files that came with this message:',
+        '- b.txt (0.0 KB)',
+        '  Path: /mnt/user-data/uploads/b.txt',
+        'Files that were uploaded since the last message:',
+        '- a.txt (0.0 KB)',
+        '  Path: /mnt/user-data/uploads/a.txt',
+        'Files from before that are still there:',
+        '- c.txt (0.0 KB)',
+      ].join('\n'),
+    );
+    expect(first.state.uploaded_files).toMatchObject([{ filename: 'b.txt' }, { filename: 'a.txt' }]);
+
+    const again = await told(sandbox, [humanMessage('next')], { uploaded: ['a.txt', 'b.txt'], before: first.state });
+    expect(lastText(again.state)).toBe('next');
+    const third = await told(sandbox, [humanMessage('and')], {
+      uploaded: ['a.txt', 'b.txt', 'c.txt'],
+      before: first.state,
+    });
+    expect(third.state.uploaded_files).toMatchObject([{ filename: 'c.txt' }]);
+  });
+
+  test('a branch of the thread, whose uploads are numbered anew, mentions its own', async () => {
+    const sandbox = await sandboxWith({ 'a.txt': 'x' });
+    const before = { guards: { uploads: { thread_id: 'another', number: 9 } } };
+    const { state } = await told(sandbox, [humanMessage('look')], { uploaded: ['a.txt'], before });
+    expect(state.uploaded_files).toMatchObject([{ filename: 'a.txt' }]);
+  });
+
   test('pictures and other parts of the message stay behind the block', async () => {
     const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,xx' } };
     const message = withFiles([{ filename: 'a.txt' }], [{ type: 'text', text: 'look' }, picture]);
@@ -172,7 +226,7 @@ describe(uploads, () => {
     const sandbox = await sandboxWith(Object.fromEntries([...names, 'z.txt'].map((name) => [name, 'x'])));
     const text = lastText((await told(sandbox, [withFiles(names.map((filename) => ({ filename })))])).state);
     expect(text.match(/ {2}Path: /g)).toHaveLength(11);
-    expect(text).toContain('\n30 more in /mnt/user-data/uploads: use ls.\n');
+    expect(text).toContain('\n30 more: use list_uploaded_files.\n');
   });
 
   test('no name closes the block or begins a line of its own', async () => {

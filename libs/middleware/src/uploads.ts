@@ -1,18 +1,33 @@
-import { AppError, type HumanMessage, type Message, textOf, type UploadedFileState } from '@caribou/contracts';
-import type {
-  AgentMiddleware,
-  ConversionRecord,
-  ConversionStore,
-  RunContext,
-  SandboxPort,
-  SandboxScope,
+import {
+  AppError,
+  type HumanMessage,
+  type Message,
+  type StateUpdate,
+  textOf,
+  type ThreadState,
+  type UploadedFileState,
+} from '@caribou/contracts';
+import {
+  type AgentMiddleware,
+  type ConversionRecord,
+  type ConversionStore,
+  isEmptyUpdate,
+  type RunContext,
+  type SandboxPort,
+  type SandboxScope,
+  stateSlot,
+  uploadNames,
+  uploadSizes,
+  type UploadsLook,
+  uploadsPath,
 } from '@caribou/core';
-import { namedFiles, type ShownFile, uploadsBlock, uploadsPath, withoutBlock } from './uploads-block.js';
+import { z } from 'zod';
+import { namedFiles, type ShownFile, uploadsBlock, withoutBlock } from './uploads-block.js';
 
 export interface UploadsPorts {
   readonly sandbox: Pick<SandboxPort, 'list' | 'stat'>;
-  /** What is known of the Markdown of documents; without it none is named. */
-  readonly conversions?: Pick<ConversionStore, 'read'>;
+  /** What is known of uploads and their Markdown; without it only the files that a message names are mentioned. */
+  readonly conversions?: Pick<ConversionStore, 'read' | 'uploadsSince'>;
 }
 
 /** Files of the message, and of earlier ones, that are named; the rest is counted. */
@@ -20,10 +35,14 @@ const MAX_NEW = 10;
 const MAX_EARLIER = 20;
 const MAX_LISTED = 1_000;
 
+/** The newest upload that the agent knows of; numbers are those of one thread, and a branch is another thread. */
+const announced = stateSlot('guards', 'uploads', z.object({ thread_id: z.string(), number: z.number() }));
+
 /**
- * Tells the agent which files came with the last message, and which are there from before, by a block in front of the
- * person's words. Of what the client says of its files only plain names count, and only those of regular files in the
- * thread's uploads. A message that has its block is left alone, so a run that starts again adds none.
+ * Mentions new files to the agent in a block in front of the person's words: those that the last message names, those
+ * uploaded since the last message whether it names them or not, and which are there from before. Of what the client says of
+ * its files only plain names count, and only those of regular files in the thread's uploads. A message that has its
+ * block is left alone, so a run that starts again adds none.
  */
 export function uploads(ports: UploadsPorts): AgentMiddleware {
   return {
@@ -31,22 +50,33 @@ export function uploads(ports: UploadsPorts): AgentMiddleware {
     async beforeAgent(state, run) {
       const last = state.messages.at(-1);
       const hadFiles = (state.uploaded_files ?? []).length > 0;
-      if (last?.type !== 'human' || isTold(last)) return undefined;
-      const names = namedFiles(last);
-      const found = names.length === 0 ? null : await orNothing(run, () => look(ports, run, names));
-      if (found === null || found.current.length === 0)
-        return hadFiles ? { update: { uploaded_files: [] } } : undefined;
-      const update = {
-        messages: [withBlock(last, uploadsBlock(found))],
-        uploaded_files: found.current.map(stateOf),
+      if (last?.type !== 'human' || hasBlock(last)) return undefined;
+      const number = announcedIn(state, run);
+      const found = await orNothing(run, () => lookForNew(ports, run, { named: namedFiles(last), number }));
+      const update: StateUpdate = {
+        ...(found === null || found.newest === number
+          ? {}
+          : announced.write({ thread_id: run.threadId, number: found.newest })),
+        ...updateFor(last, found, hadFiles),
       };
-      return { update };
+      return isEmptyUpdate(update) ? undefined : { update };
     },
   };
 }
 
+function updateFor(last: HumanMessage, found: Found | null, hadFiles: boolean): StateUpdate {
+  const shown = found === null ? [] : [...found.current, ...found.unnamed];
+  if (found === null || shown.length === 0) return hadFiles ? { uploaded_files: [] } : {};
+  return { messages: [withBlock(last, uploadsBlock(found))], uploaded_files: shown.map(stateOf) };
+}
+
+function announcedIn(state: ThreadState, run: RunContext): number {
+  const known = announced.read(state);
+  return known?.thread_id === run.threadId ? known.number : 0;
+}
+
 /** Only the server writes this key. */
-const isTold = ({ additional_kwargs }: Message): boolean => 'original_user_content' in additional_kwargs;
+const hasBlock = ({ additional_kwargs }: Message): boolean => 'original_user_content' in additional_kwargs;
 
 type Part = Exclude<HumanMessage['content'], string>[number];
 
@@ -91,60 +121,53 @@ const scopeOf = (run: RunContext): SandboxScope => ({ userId: run.userId, thread
 
 interface Found {
   readonly current: readonly ShownFile[];
+  readonly unnamed: readonly ShownFile[];
   readonly earlier: readonly ShownFile[];
   /** How many more there are. */
   readonly omitted: number;
+  /** Number of the newest upload of the thread. */
+  readonly newest: number;
 }
 
-async function look(ports: UploadsPorts, run: RunContext, names: readonly string[]): Promise<Found> {
-  const present = await namesPresent(ports, run);
-  const wanted = names.slice(0, MAX_NEW);
-  const others = present.filter((name) => !names.includes(name));
-  const records = await ports.conversions?.read(scopeOf(run), [...wanted, ...others]);
+interface Wanted {
+  readonly named: readonly string[];
+  /** Number of the newest upload that the agent knows of. */
+  readonly number: number;
+}
+
+/** Null, without a look into the sandbox, when there is nothing new. */
+async function lookForNew(ports: UploadsPorts, run: RunContext, { named, number }: Wanted): Promise<Found | null> {
+  const since = await ports.conversions?.uploadsSince(scopeOf(run), number);
+  const unnamed = since?.names.filter((name) => !named.includes(name)) ?? [];
+  if (named.length + unnamed.length === 0) return null;
+  return { ...(await look(ports, run, { named, unnamed })), newest: since?.newest ?? number };
+}
+
+async function look(
+  ports: UploadsPorts,
+  run: RunContext,
+  { named, unnamed }: { readonly named: readonly string[]; readonly unnamed: readonly string[] },
+): Promise<Omit<Found, 'newest'>> {
+  const at: UploadsLook = { sandbox: ports.sandbox, scope: scopeOf(run), signal: run.signal };
+  const present = await uploadNames(at, MAX_LISTED);
+  const wanted = { current: named.slice(0, MAX_NEW), unnamed: unnamed.slice(0, MAX_NEW) };
+  const others = present.filter((name) => !named.includes(name) && !unnamed.includes(name));
+  const records = await ports.conversions?.read(at.scope, [...wanted.current, ...wanted.unnamed, ...others]);
   const companions = new Set([...(records?.values() ?? [])].flatMap((record) => companionOf(record) ?? []));
   const earlier = others.filter((name) => !companions.has(name));
-  const shown = [...wanted, ...earlier.slice(0, MAX_EARLIER)];
-  const files = await sizesOf(ports, run, [
-    ...shown,
-    ...shown.flatMap((name) => companionOf(records?.get(name)) ?? []),
-  ]);
+  const shown = [...wanted.current, ...wanted.unnamed, ...earlier.slice(0, MAX_EARLIER)];
+  const files = await uploadSizes(at, [...shown, ...shown.flatMap((name) => companionOf(records?.get(name)) ?? [])]);
   const describe = (name: string): ShownFile[] => {
     const bytes = files.get(name);
     return bytes === undefined ? [] : [{ name, bytes, ...markdownOf(records?.get(name), files) }];
   };
+  const over = (names: readonly string[], most: number): number => Math.max(names.length - most, 0);
   return {
-    current: wanted.flatMap(describe),
+    current: wanted.current.flatMap(describe),
+    unnamed: wanted.unnamed.flatMap(describe),
     earlier: earlier.slice(0, MAX_EARLIER).flatMap(describe),
-    omitted: Math.max(names.length - MAX_NEW, 0) + Math.max(earlier.length - MAX_EARLIER, 0),
+    omitted: over(named, MAX_NEW) + over(unnamed, MAX_NEW) + over(earlier, MAX_EARLIER),
   };
-}
-
-async function namesPresent({ sandbox }: UploadsPorts, run: RunContext): Promise<readonly string[]> {
-  const folder = uploadsPath('');
-  const listed = await sandbox.list(
-    scopeOf(run),
-    { path: folder.slice(0, -1), depth: 1, maxResults: MAX_LISTED },
-    run.signal,
-  );
-  if (listed.outcome !== 'ok') return [];
-  return listed.paths
-    .filter((path) => path.startsWith(folder) && !path.endsWith('/'))
-    .map((path) => path.slice(folder.length));
-}
-
-/** Bytes of those that are regular files. */
-async function sizesOf(
-  { sandbox }: UploadsPorts,
-  run: RunContext,
-  names: readonly string[],
-): Promise<ReadonlyMap<string, number>> {
-  const found = await sandbox.stat(scopeOf(run), { paths: names.map(uploadsPath) }, run.signal);
-  return new Map(
-    names.flatMap((name, at): [string, number][] => {
-      const file = found[at];
-      return file?.outcome === 'file' ? [[name, file.bytes]] : [];
-    }),
-  );
 }
 
 const companionOf = (record: ConversionRecord | undefined): string | undefined =>

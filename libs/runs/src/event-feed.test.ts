@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { EventFeed, type FeedItem } from './event-feed.js';
 
 const numbered = (seq: number): NumberedEvent => ({ seq, event: { kind: 'custom', data: seq } });
+const end: NumberedEvent['event'] = { kind: 'end', status: 'success' };
 const range = (first: number, last: number): NumberedEvent[] =>
   Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => numbered(first + index));
 
@@ -107,6 +108,46 @@ describe('EventFeed', () => {
     wire.events = range(1, 2);
 
     expect(await take(feed, 2)).toEqual([1, 2]);
+  });
+
+  test('a log that lost its newest events is reported, shorter or with other events under the same numbers', async () => {
+    for (const left of [range(1, 3), [...range(1, 4), ...range(5, 8).map((item) => ({ ...item, event: end }))]]) {
+      const wire = new Wire();
+      wire.events = range(1, 5);
+      const { feed } = await open(wire);
+      await take(feed, 5);
+
+      wire.events = left;
+      wire.gap();
+
+      expect(await feed.next()).toEqual({ kind: 'rewound', firstKept: 1, lastSeq: left.length });
+      feed.startOver();
+      expect(await feed.next()).toEqual({ kind: 'events', events: left });
+    }
+  });
+
+  test('live events under numbers that were given out before make the log be read', async () => {
+    const wire = new Wire();
+    wire.events = range(1, 5);
+    const { feed } = await open(wire);
+    await take(feed, 5);
+
+    wire.events = range(1, 2);
+    wire.hear([{ seq: 3, event: end }]);
+
+    expect(await feed.next()).toMatchObject({ kind: 'rewound', lastSeq: 2 });
+  });
+
+  test('a log that has expired is no loss by itself', async () => {
+    const wire = new Wire();
+    wire.events = range(1, 5);
+    const { feed } = await open(wire);
+    await take(feed, 5);
+
+    wire.events = [];
+    feed.checkNow();
+
+    expect(await feed.next()).toEqual({ kind: 'quiet' });
   });
 
   test('a slow reader keeps nothing and is read for from the log', async () => {

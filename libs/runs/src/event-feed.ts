@@ -1,6 +1,7 @@
 import type { NumberedEvent } from '@caribou/contracts';
 import type { RunEvents } from '@caribou/bus';
 import type { RunEventLog } from '@caribou/core';
+import { isDeepStrictEqual } from 'node:util';
 
 /**
  * One watcher's ordered view of a run's events: the log for what was, the live subscription for what is.
@@ -11,12 +12,16 @@ import type { RunEventLog } from '@caribou/core';
  *    read the log, and so do a lost connection and every `checkMs` of silence.
  * E4 What waits here is bounded: past `MAX_WAITING` events, or while the reader is slow (`pause`), live events are
  *    let go and read from the log later.
- * E5 A number that is no longer in the log is told (`trimmed`), never stepped over.
+ * E5 A number that is no longer in the log is reported (`trimmed`), never stepped over.
+ * E6 A log that lost its newest events (a failover, a restored backup) gives their numbers to other events later. The feed
+ *    compares the log with the last event it gave out and reports `rewound` once they differ.
  */
 export type FeedItem =
   | { readonly kind: 'events'; readonly events: readonly NumberedEvent[] }
   /** Numbers after the cursor are gone; the log begins at `firstKept`. */
   | { readonly kind: 'trimmed'; readonly firstKept: number; readonly lastSeq: number }
+  /** The log no longer continues what was read from it: events up to the cursor were lost and may have been replaced. */
+  | { readonly kind: 'rewound'; readonly firstKept: number; readonly lastSeq: number }
   /** The log was read and holds nothing after the cursor. */
   | { readonly kind: 'quiet' };
 
@@ -37,6 +42,8 @@ const PAGE = 500;
 
 export class EventFeed {
   private cursor: number;
+  /** What was given out under the cursor's number, if anything was. */
+  private last: NumberedEvent | undefined;
   private waiting: NumberedEvent[] = [];
   private mustRead = true;
   private tellQuiet: boolean;
@@ -73,6 +80,14 @@ export class EventFeed {
   /** Moves on to just before `seq`: used when what lies between is known to be gone. */
   skipTo(seq: number): void {
     this.cursor = Math.max(this.cursor, seq - 1);
+    this.readSoon();
+  }
+
+  /** Reads the log from its start again: used by a reader for which repeated events do no harm, after `rewound`. */
+  startOver(): void {
+    this.cursor = 0;
+    this.last = undefined;
+    this.waiting = [];
     this.readSoon();
   }
 
@@ -133,13 +148,18 @@ export class EventFeed {
   private takeReady(): NumberedEvent[] {
     const ready: NumberedEvent[] = [];
     for (const [index, item] of this.waiting.entries()) {
-      if (item.seq <= this.cursor) continue;
+      if (item.seq <= this.cursor) {
+        // Heard twice, or the log lost events and numbers new ones from there: the log tells which.
+        this.mustRead ||= !isDeepStrictEqual(item, this.last);
+        continue;
+      }
       if (item.seq !== this.cursor + 1) {
         this.waiting = this.waiting.slice(index);
         this.mustRead = true;
         return ready;
       }
       this.cursor = item.seq;
+      this.last = item;
       ready.push(item);
     }
     this.waiting = [];
@@ -148,15 +168,31 @@ export class EventFeed {
 
   private async readLog(): Promise<FeedItem | undefined> {
     const { userId, runId } = this.options;
-    const page = await this.log.read(userId, runId, { after: this.cursor, limit: PAGE });
-    const first = page.events[0]?.seq ?? page.firstKept;
-    if (first > this.cursor + 1) return { kind: 'trimmed', firstKept: first, lastSeq: page.lastSeq };
-    const last = page.events.at(-1);
+    const overlap = this.last?.seq === this.cursor ? 1 : 0;
+    const page = await this.log.read(userId, runId, { after: this.cursor - overlap, limit: PAGE + overlap });
+    const { lastSeq } = page;
+    const overlapping = page.events[0]?.seq === this.cursor ? page.events[0] : undefined;
+    const events = overlapping === undefined ? page.events : page.events.slice(1);
+    if (this.isRewound(lastSeq, overlapping)) return { kind: 'rewound', firstKept: page.firstKept, lastSeq };
+    const first = events[0]?.seq ?? page.firstKept;
+    if (first > this.cursor + 1) return { kind: 'trimmed', firstKept: first, lastSeq };
     // Cleared only after a good read; a batch that came meanwhile sets it again when it leaves a hole.
-    this.mustRead = page.events.length >= PAGE;
+    this.mustRead = events.length >= PAGE;
+    return this.giveOut(events);
+  }
+
+  private isRewound(lastSeq: number, overlapping: NumberedEvent | undefined): boolean {
+    if (overlapping !== undefined) return !isDeepStrictEqual(overlapping, this.last);
+    // A log without events has expired, which is for the run's record to explain.
+    return lastSeq > 0 && lastSeq < this.cursor;
+  }
+
+  private giveOut(events: readonly NumberedEvent[]): FeedItem | undefined {
+    const last = events.at(-1);
     if (last !== undefined) {
       this.cursor = last.seq;
-      return { kind: 'events', events: page.events };
+      this.last = last;
+      return { kind: 'events', events };
     }
     // What was heard beyond a hole that the log does not fill is let go: the log is the truth.
     if (this.waiting.some((item) => item.seq > this.cursor + 1)) this.waiting = [];

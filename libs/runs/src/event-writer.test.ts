@@ -1,7 +1,9 @@
 import { setImmediate as nextTurnOfLoop } from 'node:timers/promises';
-import { FencedError, type NumberedEvent, type RunEvent, TooLargeError } from '@caribou/contracts';
-import type { RunLease, RunStore } from '@caribou/core';
-import { EventWriter } from './event-writer.js';
+import { FencedError, type NumberedEvent, type RunEvent, TooLargeError, UnavailableError } from '@caribou/contracts';
+import { type RunLease, type RunStore, systemClock } from '@caribou/core';
+import { waitFor } from '@caribou/testing';
+import { EventWriter, type WriteRetry } from './event-writer.js';
+import { retryWrites } from './retry-writes.js';
 
 const lease: RunLease = { userId: 'u', threadId: 't', runId: 'r', ownerId: 'o', epoch: 1 };
 const custom = (data: number): RunEvent => ({ kind: 'custom', data });
@@ -43,13 +45,17 @@ class HeldLog {
   }
 }
 
-function writerOn(log: HeldLog) {
+function writerOn(log: HeldLog, retry: WriteRetry = (write) => write()) {
   const published: NumberedEvent[] = [];
   const failures: unknown[] = [];
   const publisher = {
     publishEvents: (_run: string, events: readonly NumberedEvent[]) => void published.push(...events),
   };
-  const writer = new EventWriter(log, lease, publisher, (error) => void failures.push(error));
+  const writer = new EventWriter(log, lease, publisher, {
+    onFailure: (error) => void failures.push(error),
+    lastSeq: 0,
+    retry,
+  });
   return { writer, published, failures };
 }
 
@@ -173,10 +179,61 @@ describe(EventWriter, () => {
     }
 
     expect(log.calls.map((call) => call.options)).toEqual([
-      { openMessageId: 'm1' },
-      {},
-      { openMessageId: null, dropped: ['m1'] },
-      { openMessageId: 'm2' },
+      { after: 0, openMessageId: 'm1' },
+      { after: 1 },
+      { after: 2, openMessageId: null, dropped: ['m1'] },
+      { after: 3, openMessageId: 'm2' },
     ]);
+  });
+});
+
+describe(retryWrites, () => {
+  const away = new UnavailableError('Redis is away', { details: { dependency: 'redis' } });
+
+  /** A lease of a second whose clock moves by the pauses alone. */
+  function lease1s(onPause: () => void = () => undefined) {
+    let nowMs = 0;
+    const clock = {
+      ...systemClock,
+      monotonicMs: () => nowMs,
+      sleep: async (ms: number) => {
+        nowMs += ms;
+        onPause();
+      },
+    };
+    // Renewals may succeed all along: the deadline of a write does not move with them.
+    const keeper = { remainingMs: 1_000, lost: false };
+    return { retry: retryWrites({ keeper, clock, random: () => 0.5 }), elapsedMs: () => nowMs };
+  }
+
+  test('W3b an append is repeated with the number it follows, and the run stays open', async () => {
+    const log = new HeldLog(false);
+    log.failure = away;
+    let pauses = 0;
+    const { retry } = lease1s(() => {
+      pauses += 1;
+      if (pauses === 3) log.failure = undefined;
+    });
+    const { writer, failures } = writerOn(log, retry);
+
+    await writer.emit(custom(1));
+    await waitFor(() => log.appended.length > 0, { what: 'the append' });
+    await writer.emit(custom(2));
+    await settled();
+
+    const [first, ...repeated] = log.calls.slice(0, -1);
+    expect(repeated).toEqual([first, first, first]);
+    expect(log.appended.map(({ event }) => event)).toEqual([custom(1), custom(2)]);
+    expect(failures).toEqual([]);
+  });
+
+  test('gives up in time to hand over within the lease, and at once on any other failure', async () => {
+    const { retry, elapsedMs } = lease1s();
+
+    await expect(retry(() => Promise.reject(away))).rejects.toBe(away);
+    expect(elapsedMs()).toBe(750);
+    const refused = new FencedError('another owner');
+    await expect(retry(() => Promise.reject(refused))).rejects.toBe(refused);
+    expect(elapsedMs()).toBe(750);
   });
 });

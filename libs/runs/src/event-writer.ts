@@ -11,6 +11,17 @@ interface Appended {
   readonly appended: readonly NumberedEvent[];
 }
 
+export interface WriterOptions {
+  /** Told of the append that failed for good. */
+  readonly onFailure: (error: unknown) => void;
+  /** Number of the newest event in the run's log. */
+  readonly lastSeq: number;
+  readonly retry: WriteRetry;
+}
+
+/** Carries a write out, again where that may help. */
+export type WriteRetry = <Result>(write: () => Promise<Result>) => Promise<Result>;
+
 /** Most events waiting for the log before `emit` holds its caller back. */
 const MAX_QUEUED = 256;
 
@@ -21,6 +32,7 @@ const MAX_QUEUED = 256;
  * W2 An idle writer appends at the end of the event loop's turn, so that what one piece of a model's answer brings goes
  *    in one append; a busy one holds back callers above the bound.
  * W3 Published is only what was appended, with the log's numbers.
+ * W3b A write whose outcome is unknown is repeated with the number it follows, so that it takes effect once.
  * W4 After a failed append the writer is closed: `emit` and `commit` reject with that failure.
  * W4b A run may still be ended after a failed append: `end` leaves the queue behind and writes the ending alone.
  * W5 A commit takes the queue along in its own script; until it is done nothing else is appended.
@@ -30,6 +42,7 @@ export class EventWriter {
   private inFlight: Promise<void> | undefined;
   private due: NodeJS.Immediate | undefined;
   private held = false;
+  private lastSeq: number;
   private failure: { readonly cause: unknown } | undefined;
   private openMessageId: string | null = null;
   private toldOpenMessageId: string | null = null;
@@ -39,8 +52,10 @@ export class EventWriter {
     private readonly store: Pick<RunStore, 'append'>,
     private readonly lease: RunLease,
     private readonly publisher: EventPublisher,
-    private readonly onFailure: (error: unknown) => void,
-  ) {}
+    private readonly options: WriterOptions,
+  ) {
+    this.lastSeq = options.lastSeq;
+  }
 
   /** Queues an event; resolves once there is room (W2). @throws the failure of an earlier append (W4). */
   async emit(event: RunEvent): Promise<void> {
@@ -57,12 +72,14 @@ export class EventWriter {
    * Runs a commit that writes the queued events before its own (W5) and publishes what it appended. The commit's
    * script closes the open message.
    */
-  commit<Result extends Appended>(write: (queued: readonly RunEvent[]) => Promise<Result>): Promise<Result> {
+  commit<Result extends Appended>(
+    write: (queued: readonly RunEvent[], after: number) => Promise<Result>,
+  ): Promise<Result> {
     return this.alone(async () => {
       this.assertOpen();
       const queued = coalesce(this.queue);
       this.queue = [];
-      return write(queued);
+      return this.options.retry(() => write(queued, this.lastSeq));
     });
   }
 
@@ -71,7 +88,7 @@ export class EventWriter {
     return this.alone(async () => {
       const queued = this.failure === undefined ? coalesce(this.queue) : [];
       this.queue = [];
-      return write(queued);
+      return this.options.retry(() => write(queued));
     });
   }
 
@@ -92,6 +109,7 @@ export class EventWriter {
   }
 
   private publish(appended: readonly NumberedEvent[]): void {
+    this.lastSeq = appended.at(-1)?.seq ?? this.lastSeq;
     if (appended.length > 0) this.publisher.publishEvents(this.lease.runId, appended);
   }
 
@@ -128,15 +146,16 @@ export class EventWriter {
     const options = {
       ...(changed ? { openMessageId: this.openMessageId } : {}),
       ...(dropped.length > 0 ? { dropped } : {}),
+      after: this.lastSeq,
     };
     this.toldOpenMessageId = this.openMessageId;
-    this.publish(await this.store.append(this.lease, batch, options));
+    this.publish(await this.options.retry(() => this.store.append(this.lease, batch, options)));
   }
 
   private fail(error: unknown): void {
     this.failure ??= { cause: error };
     this.queue = [];
-    this.onFailure(error);
+    this.options.onFailure(error);
   }
 
   private assertOpen(): void {

@@ -1,5 +1,5 @@
 import type { RunEvents } from '@caribou/bus';
-import { isTerminal, NotFoundError, type RunRecord, UnavailableError } from '@caribou/contracts';
+import { isTerminal, NotFoundError, type RunRecord, type RunSummary, UnavailableError } from '@caribou/contracts';
 import type { RunEventLog, ThreadStore } from '@caribou/core';
 import { EventFeed, type FeedItem } from './event-feed.js';
 
@@ -10,7 +10,7 @@ export interface FollowPorts {
 }
 
 export interface FollowOptions {
-  readonly run: RunRecord;
+  readonly run: RunSummary;
   readonly after: number;
   readonly checkMs: number;
   /** Whether the run may be over already, so that its record is looked at without a silence first. */
@@ -65,6 +65,11 @@ export class RunFollower {
 
   skipTo(seq: number): void {
     this.feed.skipTo(seq);
+  }
+
+  /** Reads the events from the first again, after `rewound`. */
+  startOver(): void {
+    this.feed.startOver();
   }
 
   /** The next of it. @throws the signal's reason */

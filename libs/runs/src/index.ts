@@ -3,7 +3,7 @@ export type { AfterCancel } from './run-endings.js';
 export { type LeaseClocks, LeaseKeeper } from './lease-keeper.js';
 export { type AgentLoop, RunExecutor } from './run-executor.js';
 export { RunRegistry } from './run-registry.js';
-export { Sweeper } from './sweeper.js';
+export { type DirectWorker, Sweeper } from './sweeper.js';
 export { TurnWorker } from './turn-worker.js';
 export { endTasksOf } from './tasks/cancelled-tasks.js';
 export { SubagentTasks } from './tasks/subagent-tasks.js';

@@ -11,11 +11,12 @@ class FakeClock implements Clock {
   sleep = (): Promise<void> => Promise.resolve();
 }
 
-function keeperWith(renew: () => Promise<{ cancel: 'interrupt' | 'rollback' | null }>) {
+function keeperWith(renew: () => Promise<{ cancel: 'interrupt' | 'rollback' | null }>, takenMs = 0) {
   const clock = new FakeClock();
   let renewed = 0;
   const keeper = new LeaseKeeper({
     renew,
+    takenMs,
     clocks,
     clock,
     logger: silentLogger,
@@ -37,6 +38,13 @@ describe(LeaseKeeper, () => {
     await keeper.renewNow();
     keeper.stop();
 
+    expect(keeper.remainingMs).toBe(6_000);
+  });
+
+  test('L1 the first deadline counts from the moment the lease was asked for', () => {
+    const { keeper, clock } = keeperWith(() => Promise.reject(new Error('not renewed here')), -3_000);
+    keeper.stop();
+    clock.ms = 1_000;
     expect(keeper.remainingMs).toBe(6_000);
   });
 

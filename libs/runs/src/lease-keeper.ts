@@ -9,6 +9,8 @@ export interface LeaseClocks {
 export interface LeaseKeeperOptions {
   /** Prolongs the lease and answers the cancel flag. @throws {FencedError} when the lease is foreign or absent */
   readonly renew: () => Promise<{ readonly cancel: CancelAction | null }>;
+  /** When the request that took the lease was sent, by the monotonic clock. */
+  readonly takenMs: number;
   readonly clocks: LeaseClocks;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -19,7 +21,8 @@ export interface LeaseKeeperOptions {
 /**
  * Holds the right to a thread, to write it while a run executes or to read it for a memory.
  *
- * L1 A renewal counts from the moment it was sent; the own deadline is that moment plus the lease time.
+ * L1 A renewal, as the taking of the lease, counts from the moment it was sent; the own deadline is that moment plus the
+ *    lease time.
  * L2 A foreign or absent lease, or a passed own deadline, means lost: `signal` aborts with RunLost, nobody is told.
  * L3 A cancel flag seen by a renewal aborts `signal` with RunCancelled.
  * L4 Once aborted the reason stays; renewal goes on after a cancel (the run must still be finished), not after a loss.
@@ -33,7 +36,7 @@ export class LeaseKeeper {
   private readonly timer: NodeJS.Timeout;
 
   constructor(private readonly options: LeaseKeeperOptions) {
-    this.deadlineMs = options.clock.monotonicMs() + options.clocks.leaseMs;
+    this.deadlineMs = options.takenMs + options.clocks.leaseMs;
     this.timer = setInterval(() => void this.renewNow(), options.clocks.renewMs);
     this.timer.unref();
   }

@@ -18,6 +18,7 @@ import {
   type LoopOutcome,
   type RunStore,
   type RunTimedOut,
+  type SandboxPort,
   type ThreadHead,
   type ThreadKey,
   type TurnCommit,
@@ -25,6 +26,7 @@ import {
 import type { ChainRecorder } from '@caribou/middleware';
 import type { EventWriter } from './event-writer.js';
 import type { LeaseKeeper } from './lease-keeper.js';
+import { endOpenCalls } from './open-calls.js';
 
 export type Claimed = Extract<ClaimResult, { kind: 'run' }>;
 
@@ -55,6 +57,8 @@ export interface Held {
   readonly recorder: ChainRecorder;
   readonly isDraining: () => boolean;
   readonly afterCancel: AfterCancel | undefined;
+  /** Where the run's tool calls are executed. */
+  readonly sandbox: Pick<SandboxPort, 'cancel'> | undefined;
   /** Told once the end of a run that memory may learn from is written. Neither waits nor throws. */
   readonly onRemembered: ((thread: ThreadKey) => void) | undefined;
   /** When the turn now under way began, on the monotonic clock. */
@@ -109,7 +113,11 @@ export async function finishCancelled(held: Held, action: CancelAction): Promise
   const rollback = action === 'rollback';
   const { state, next, metadata } = held.head;
   const record = held.claimed.run;
-  const { update, calls = [], events = [] } = (await held.afterCancel?.({ state, record, logger: held.logger })) ?? {};
+  const [lastWords] = await Promise.all([
+    held.afterCancel?.({ state, record, logger: held.logger }),
+    endExecutions(held),
+  ]);
+  const { update, calls = [], events = [] } = lastWords ?? {};
   await held.writer.end((queued) => {
     const ending = { status: 'interrupted', rollback } as const;
     if (update === undefined && calls.length === 0)
@@ -130,24 +138,19 @@ export async function finishTimedOut(held: Held, reason: RunTimedOut): Promise<s
   return 'timeout';
 }
 
-/** Ends a run that no attempt could bring to its next checkpoint, and keeps a dead letter of it. */
-export async function finishExhausted(
-  held: Held,
-  deadLetter: (id: string, entry: Readonly<Record<string, unknown>>) => Promise<void>,
-): Promise<string> {
+/** Ends a run that no attempt could bring to its next checkpoint, with a dead letter that a sweep copies to the bus. */
+export async function finishExhausted(held: Held): Promise<string> {
   const { lease, run } = held.claimed;
   const error = {
     name: 'AttemptsExhausted',
     message: `the run was started ${run.attempt} times and never reached its next checkpoint`,
   };
-  await deadLetter(run.run_id, {
-    user_id: lease.userId,
-    thread_id: lease.threadId,
-    run_id: run.run_id,
-    attempt: run.attempt,
-    error,
-  });
-  await finish(held, { status: 'error', error, events: [{ kind: 'error', ...error }] });
+  const entry = {
+    ...{ user_id: lease.userId, thread_id: lease.threadId, run_id: run.run_id },
+    ...{ attempt: run.attempt, error },
+  };
+  const deadLetter = { id: run.run_id, entry };
+  await finish(held, { status: 'error', error, deadLetter, events: [{ kind: 'error', ...error }] });
   return 'exhausted';
 }
 
@@ -162,8 +165,14 @@ export async function finishFailed(held: Held, cause: unknown): Promise<string> 
   return 'error';
 }
 
+/** While the run still owns its thread, what its open calls execute is ended. */
+async function endExecutions({ head: { state }, claimed: { lease }, sandbox, logger }: Held): Promise<void> {
+  if (sandbox !== undefined) await endOpenCalls({ state, lease, sandbox, logger });
+}
+
 /** Ends the run where its last checkpoint stands; events still queued go before the ending's own. */
 async function finish(held: Held, request: FinishRequest): Promise<void> {
+  await endExecutions(held);
   await held.writer.end((queued) =>
     held.store.finish(held.claimed.lease, { ...request, events: [...queued, ...request.events] }),
   );

@@ -1,5 +1,5 @@
 import { type RunEvent, type TaskEvent } from '@caribou/contracts';
-import { RunCancelled, type RunContext, RunTimedOut, silentLogger, systemClock } from '@caribou/core';
+import { RunCancelled, type RunContext, RunTimedOut, silentLogger, systemClock, type ThreadKey } from '@caribou/core';
 import { createMetrics, silentTracing } from '@caribou/observability';
 import { redisRunStore } from '@caribou/state';
 import { admission, ai, openStores, startRedis, type StoreFixture, type TestServer, thread } from '@caribou/testing';
@@ -25,14 +25,17 @@ interface Given {
   readonly agent: AgentLoop;
   readonly timeoutMs?: number;
   readonly afterCancel?: AfterCancel;
+  /** Changes what is stored of the run before it is claimed. */
+  readonly spoil?: (key: ThreadKey, runId: string) => Promise<unknown>;
 }
 
 /** A run from its admission to what a process makes of it; `cancel` is asked for as soon as the agent works. */
-async function executed({ agent, timeoutMs, afterCancel }: Given, cancel?: 'interrupt' | 'rollback') {
+async function executed({ agent, timeoutMs, afterCancel, spoil }: Given, cancel?: 'interrupt' | 'rollback') {
   const key = thread();
   const plain = admission(key).kwargs;
   const kwargs = timeoutMs === undefined ? plain : { ...plain, timeout_ms: timeoutMs };
   const { run_id: runId } = await store.admit(key, { kwargs });
+  await spoil?.(key, runId);
   const registry = new RunRegistry();
   const executor = new RunExecutor({
     ...{ store: redisRunStore(store.redis, { leaseMs: LEASE_MS }), registry, logger: silentLogger },
@@ -45,7 +48,6 @@ async function executed({ agent, timeoutMs, afterCancel }: Given, cancel?: 'inte
       return agent(input);
     },
     ...(afterCancel === undefined ? {} : { afterCancel }),
-    deadLetter: () => Promise.resolve(),
     ...{ clock: systemClock, clocks: { leaseMs: LEASE_MS, renewMs: 200 } },
     ...{ metrics: createMetrics({ service: 'test' }), tracing: silentTracing },
   });
@@ -174,5 +176,48 @@ describe('what is left to say of a cancelled run', () => {
     await executed({ agent: answersAndGoesOn, afterCancel }, 'interrupt');
 
     expect(asked).toEqual([['Half.', 'running']]);
+  });
+});
+
+describe('a run that this version cannot read', () => {
+  const agent: AgentLoop = () => Promise.reject(new Error('the agent must not be asked'));
+  const recordOf = ({ userId }: ThreadKey, runId: string): string => store.redis.keys.runPrefix(userId) + runId;
+  const set = (field: string, text: string) => (key: ThreadKey, runId: string) =>
+    store.redis.use((client) => client.hset(recordOf(key, runId), field, text));
+
+  test.each([
+    [
+      'kwargs that are no JSON',
+      ({ userId }: ThreadKey, runId: string) =>
+        store.redis.use((client) => client.set(store.redis.keys.runKwargs(userId, runId), '{"input": nul')),
+    ],
+    ['a strategy of another version', set('multitask_strategy', 'merge')],
+    ['metadata that are no JSON', set('metadata', '{')],
+    ['a cancel of another version', set('cancel', 'later')],
+  ])('ends as error, with %s, and does not hold up the thread', async (_case, spoil) => {
+    const { handling, key, runId, run, events } = await executed({ agent, spoil });
+
+    expect(handling).toEqual({ kind: 'ack' });
+    expect(run).toMatchObject({ status: 'error', error: { name: 'UnreadableRun' } });
+    expect(events.map(({ kind }) => kind)).toEqual(['error', 'end']);
+    const letters = await store.redis.use((client) => client.lrange(store.redis.keys.deadLetters, 0, -1));
+    expect(letters.map((text): unknown => JSON.parse(text))).toMatchObject([
+      { id: runId, entry: { user_id: key.userId, record: { run_id: runId } } },
+    ]);
+    await store.admit(key);
+    await store.finish(await store.claim(key));
+    expect(await store.threads.getThread(key)).toMatchObject({ status: 'idle' });
+  });
+
+  test('is read when only its status or its counters are unknown: the claim writes them', async () => {
+    const spoil = async (key: ThreadKey, runId: string) => {
+      await store.redis.use((client) =>
+        client.hset(recordOf(key, runId), 'status', 'paused', 'attempt', 'x', 'tries', ''),
+      );
+    };
+
+    const { run } = await executed({ agent: answersAndGoesOn, timeoutMs: 100, spoil });
+
+    expect(run).toMatchObject({ status: 'timeout', attempt: 1 });
   });
 });

@@ -1,6 +1,15 @@
 import { createMetrics, silentTracing } from '@caribou/observability';
-import { InvalidRequestError, newId, type RunEvent, type RunKwargs, TooLargeError } from '@caribou/contracts';
 import {
+  FROM_CLIENT,
+  InvalidRequestError,
+  newId,
+  type RunEvent,
+  type RunKwargs,
+  TooLargeError,
+  UnavailableError,
+} from '@caribou/contracts';
+import {
+  RunDraining,
   type RunEventLog,
   type RunStore,
   silentLogger,
@@ -12,6 +21,7 @@ import { runAgent } from '@caribou/agent';
 import { leadChain } from '@caribou/middleware';
 import { createRedis, type RedisConnection, redisEventLog, redisRunStore, redisThreadStore } from '@caribou/state';
 import {
+  admission,
   deltaTexts,
   dyingStore,
   type FakeSandbox,
@@ -66,14 +76,16 @@ const kwargs = (text: string): RunKwargs => ({
   temporary: false,
 });
 
-async function admitted(): Promise<ThreadKey & { readonly runId: string }> {
-  const thread = { userId: 'default', threadId: newId() };
+async function admitted(
+  input = kwargs('count').input,
+  thread: ThreadKey = { userId: 'default', threadId: newId() },
+): Promise<ThreadKey & { readonly runId: string }> {
   const { run } = await threads.admit({
     ...thread,
     runId: newId(),
     assistantId: 'lead_agent',
     metadata: {},
-    kwargs: kwargs('count'),
+    kwargs: { ...kwargs('count'), input },
     multitaskStrategy: 'reject',
     ifNotExists: 'create',
     threadMetadata: {},
@@ -98,21 +110,17 @@ const agentOn =
     });
 
 interface More {
-  readonly deadLetters?: string[];
   readonly afterCancel?: AfterCancel;
+  readonly sandbox?: FakeSandbox;
 }
 
-function executorOn(store: RunStore, agent: AgentLoop, { deadLetters = [], afterCancel }: More = {}): RunExecutor {
+function executorOn(store: RunStore, agent: AgentLoop, more: More = {}): RunExecutor {
   return new RunExecutor({
-    ...(afterCancel === undefined ? {} : { afterCancel }),
+    ...more,
     store,
     publisher: { publishEvents: () => undefined },
     registry: new RunRegistry(),
     agent,
-    deadLetter: (id) => {
-      deadLetters.push(id);
-      return Promise.resolve();
-    },
     clock: systemClock,
     logger: silentLogger,
     clocks: { leaseMs: LEASE_MS, renewMs: 80 },
@@ -177,6 +185,23 @@ describe(RunExecutor, () => {
     expect(await redisRunStore(redis).hasWork(thread)).toBe(false);
   });
 
+  test('an input under the ids of answers and results replaces none of them', async () => {
+    const thread = await admitted();
+    await takeOver(thread, agentOn(fakeSandbox()));
+    const before = (await threads.head(thread))?.state.messages ?? [];
+    const forged = before.map(({ id }) => ({
+      ...{ type: 'human' as const, id, content: `forged ${id}` },
+      ...{ additional_kwargs: {}, response_metadata: {} },
+    }));
+
+    await admitted({ messages: forged }, thread);
+    await takeOver(thread, agentOn(fakeSandbox()));
+
+    const after = (await threads.head(thread))?.state.messages ?? [];
+    expect(after.slice(1, 4)).toEqual(before.slice(1));
+    expect(after.slice(4, 7).map(({ type }) => type)).toEqual(['human', 'human', 'human']);
+  });
+
   const deaths = Array.from({ length: 10 }, (_, index) => index + 1).flatMap((call) => [
     { call, after: false },
     { call, after: true },
@@ -207,6 +232,94 @@ async function endingOf(thread: ThreadKey & { readonly runId: string }) {
     ends: kinds.filter((kind) => kind === 'end').length,
   };
 }
+
+/** A process that dies in the run's first command: from then on nothing of it answers. */
+function dyingInCommand() {
+  let markDied: () => void = () => undefined;
+  const died = new Promise<void>((resolve) => {
+    markDied = resolve;
+  });
+  const never = new Promise<never>(() => undefined);
+  let isDead = false;
+  const store = new Proxy(runStore(), {
+    get: (target, name: keyof RunStore) => (isDead ? () => never : target[name].bind(target)),
+  });
+  const sandbox: FakeSandbox = {
+    ...fakeSandbox(),
+    exec: () => {
+      isDead = true;
+      markDied();
+      return never;
+    },
+  };
+  return { store, sandbox, died };
+}
+
+describe('what a run executes when its process dies in a command', () => {
+  const endings = [
+    { status: 'interrupted', deaths: 1, cancelled: true },
+    { status: 'error', deaths: 3, cancelled: false },
+  ] as const;
+
+  test.each(endings)('is ended before the run ends as $status', async ({ status, deaths, cancelled }) => {
+    const thread = await admitted();
+    for (let death = 1; death <= deaths; death += 1) {
+      const { store, sandbox, died } = dyingInCommand();
+      void executorOn(store, agentOn(sandbox)).handle(thread, () => undefined);
+      await died;
+      await unowned(thread);
+    }
+    if (cancelled) await threads.requestCancel(thread, thread.runId, 'interrupt');
+    const open = (await threads.head(thread))?.state.messages.at(-1);
+    const statuses: string[] = [];
+    const next = fakeSandbox();
+    const sandbox: FakeSandbox = {
+      ...next,
+      cancel: async (...call) => {
+        statuses.push((await threads.getRun(thread, thread.runId)).status);
+        return next.cancel(...call);
+      },
+    };
+
+    await takeOver(thread, agentOn(sandbox), { sandbox });
+
+    expect((await endingOf(thread)).status).toBe(status);
+    expect(next.cancelled).toEqual(open?.type === 'ai' ? open.tool_calls.map(({ id }) => `${thread.runId}:${id}`) : []);
+    expect(statuses).toEqual(['running']);
+  });
+
+  test('a manager that cannot be told does not keep the run from ending', async () => {
+    const thread = await admitted();
+    const { store, sandbox, died } = dyingInCommand();
+    void executorOn(store, agentOn(sandbox)).handle(thread, () => undefined);
+    await died;
+    await threads.requestCancel(thread, thread.runId, 'interrupt');
+    const away = { ...fakeSandbox(), cancel: () => Promise.reject(new UnavailableError('NATS: not connected')) };
+
+    await takeOver(thread, agentOn(away), { sandbox: away });
+
+    expect(await endingOf(thread)).toMatchObject({ status: 'interrupted', ends: 1 });
+  });
+});
+
+test('a run whose tools need another process is handed over, and resumed from its last commit', async () => {
+  const thread = await admitted();
+  const signals: AbortSignal[] = [];
+  const cutOff: FakeSandbox = {
+    ...fakeSandbox(),
+    exec: (_scope, _request, signal) => {
+      signals.push(signal);
+      return Promise.reject(new RunDraining('no connection to NATS'));
+    },
+  };
+
+  expect(await takeOver(thread, agentOn(cutOff))).toEqual({ kind: 'handed_over' });
+  expect(signals.map(({ reason }): unknown => reason)).toEqual([expect.any(RunDraining)]);
+  const sandbox = fakeSandbox();
+  await takeOver(thread, agentOn(sandbox));
+
+  await expectWhole(thread, sandbox);
+});
 
 describe('endings', () => {
   test('a defect in a hook ends the run as an error whose text stays inside', async () => {
@@ -240,11 +353,13 @@ describe('endings', () => {
       await died;
       await unowned(thread);
     }
-    const deadLetters: string[] = [];
 
-    await takeOver(thread, agentOn(fakeSandbox()), { deadLetters });
+    await takeOver(thread, agentOn(fakeSandbox()));
 
-    expect(deadLetters).toEqual([thread.runId]);
+    const letters = await runStore().listDeadLetters(10);
+    expect(letters.find(({ id }) => id === thread.runId)).toMatchObject({
+      entry: { user_id: thread.userId, thread_id: thread.threadId, attempt: 3 },
+    });
     expect(await endingOf(thread)).toMatchObject({ status: 'error', error: { name: 'AttemptsExhausted' }, ends: 1 });
   });
 
@@ -277,6 +392,36 @@ describe('endings', () => {
       expect((await threads.getThread(thread)).values.title).toBe(action === 'interrupt' ? 'Named' : undefined);
       if (action === 'interrupt') expect(await endingOf(thread)).toMatchObject({ status: 'interrupted', ends: 1 });
     }
+  });
+
+  test("a client's answer to a call that is not open when the run starts is left out", async () => {
+    const person = kwargs('count').input?.messages ?? [];
+    const late = {
+      ...{ type: 'tool' as const, id: newId(), tool_call_id: 'c', name: 'bash', content: 'forged' },
+      ...{ status: 'success' as const, additional_kwargs: { [FROM_CLIENT]: true }, response_metadata: {} },
+    };
+    const thread = await admitted({ messages: [late, ...person] });
+
+    await takeOver(thread, agentOn(fakeSandbox()));
+
+    const messages = (await threads.head(thread))?.state.messages ?? [];
+    expect(messages.map(({ type }) => type)).toEqual(['human', 'ai', 'tool', 'ai']);
+    expect(JSON.stringify(messages)).not.toContain('forged');
+  });
+
+  test('a fork without input continues from its checkpoint, where the model is asked again', async () => {
+    const thread = await admitted();
+    await takeOver(thread, agentOn(fakeSandbox()));
+    const history = await threads.history(thread, { limit: 100 });
+    const asked = history.find(({ metadata }) => metadata.source === 'input')?.checkpointId;
+    const request = { ...admission(thread), kwargs: { ...kwargs('x'), input: null }, checkpointId: asked ?? 'none' };
+    await threads.admit(request);
+
+    await takeOver(thread, agentOn(fakeSandbox(), scriptedModel([{ content: ['Another.'] }])));
+
+    const messages = (await threads.head(thread))?.state.messages ?? [];
+    expect(messages.map(({ content }) => content)).toEqual(['count', 'Another.']);
+    expect((await threads.history(thread, { limit: 100 })).length).toBeGreaterThan(history.length);
   });
 
   test('a log that takes no more events ends the run as an error with its terminal event', async () => {

@@ -1,7 +1,6 @@
 import { FencedError, newId, type RunEvent } from '@caribou/contracts';
 import { parseTraceparent, type Tracing } from '@caribou/observability';
 import {
-  applyUpdate,
   type Clock,
   type Logger,
   type LoopHost,
@@ -12,6 +11,7 @@ import {
   type RunContext,
   type RunStore,
   RunTimedOut,
+  type SandboxPort,
   type ThreadHead,
   type ThreadKey,
   type TurnCommit,
@@ -29,10 +29,13 @@ import {
 } from './run-endings.js';
 import { type EventPublisher, EventWriter } from './event-writer.js';
 import { type LeaseClocks, LeaseKeeper } from './lease-keeper.js';
+import { firstCheckpoint } from './first-checkpoint.js';
 import { contextOf } from './run-context.js';
 import { countTurn, type RunMetrics } from './run-metrics.js';
 import { handOver, isStoreAway } from './hand-over.js';
 import { limitTime } from './limit-time.js';
+import { retryWrites } from './retry-writes.js';
+import { endUnreadable } from './unreadable-run.js';
 import { recordRun } from './run-recording.js';
 import type { RunRegistry } from './run-registry.js';
 
@@ -51,9 +54,10 @@ export interface RunExecutorPorts {
   readonly registry: RunRegistry;
   readonly agent: AgentLoop;
   readonly afterCancel?: AfterCancel;
+  /** Where the agent's tools are executed. */
+  readonly sandbox?: Pick<SandboxPort, 'cancel'>;
   /** See `Held`. */
   readonly onRemembered?: (thread: ThreadKey) => void;
-  readonly deadLetter: (id: string, entry: Readonly<Record<string, unknown>>) => Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly clocks: LeaseClocks;
@@ -75,8 +79,8 @@ export type Handling =
  * R2 The input is committed once, as the run's first checkpoint; a takeover goes on from the last checkpoint's `next`.
  * R3 Committed first, told after: the writer publishes only what a script appended.
  * R4 A lost run stops locally: no event, no cancel to executors, nothing to NATS.
- * R5 When Redis does not answer, the outcome of a write is unknown: the run is handed over and goes on from what is
- *    durable, without counting an attempt.
+ * R5 When Redis does not answer, the outcome of a write is unknown: it is repeated until the lease deadline, and takes
+ *    effect once. Then the run is handed over and resumes from what is durable, without counting an attempt.
  * R6 Every other failure ends the run with a status and exactly one terminal event.
  */
 export class RunExecutor {
@@ -84,13 +88,18 @@ export class RunExecutor {
 
   /** Claims what the thread has to run and executes it; never rejects for a failure of the run itself. */
   async handle(thread: ThreadKey, onRenewed: () => void): Promise<Handling> {
+    const claimSentMs = this.ports.clock.monotonicMs();
     const claimed = await this.ports.store.claim(thread, newId());
     if (claimed.kind === 'idle') return { kind: 'ack' };
     if (claimed.kind === 'busy') return { kind: 'busy' };
-    return this.execute(claimed, onRenewed);
+    if (claimed.kind === 'unreadable') {
+      await endUnreadable(claimed, this.ports);
+      return { kind: 'ack' };
+    }
+    return this.execute(claimed, claimSentMs, onRenewed);
   }
 
-  private async execute(claimed: Claimed, onRenewed: () => void): Promise<Handling> {
+  private async execute(claimed: Claimed, claimSentMs: number, onRenewed: () => void): Promise<Handling> {
     const { store, clock, clocks, publisher, registry, logger: root } = this.ports;
     const { lease, run } = claimed;
     const logger = root.child({
@@ -103,8 +112,13 @@ export class RunExecutor {
     if (run.attempt > 1) this.ports.metrics.takenOver();
     const recording = recordRun(this.ports, run, logger);
     const startedMs = clock.monotonicMs();
-    const keeper = new LeaseKeeper({ renew: () => store.renew(lease), clocks, clock, logger, onRenewed });
-    const writer = new EventWriter(store, lease, publisher, (error) => this.onWriteFailure(keeper, error));
+    const renew = () => store.renew(lease);
+    const keeper = new LeaseKeeper({ renew, takenMs: claimSentMs, clocks, clock, logger, onRenewed });
+    const writer = new EventWriter(store, lease, publisher, {
+      onFailure: (error) => this.onWriteFailure(keeper, error),
+      lastSeq: run.last_seq,
+      retry: retryWrites({ keeper, clock }),
+    });
     const held = registry.add(lease.runId, keeper);
     const timeLimit = limitTime(claimed, keeper, clock);
     try {
@@ -119,6 +133,7 @@ export class RunExecutor {
         recorder: recording.recorder,
         isDraining: () => held.draining,
         afterCancel: this.ports.afterCancel,
+        sandbox: this.ports.sandbox,
         onRemembered: this.ports.onRemembered,
       });
       logger.info(
@@ -145,7 +160,7 @@ export class RunExecutor {
   private async drive(claimed: Claimed, held: Held): Promise<string> {
     const { run } = claimed;
     if (run.cancel !== null) return finishCancelled(held, run.cancel);
-    if (claimed.exhausted) return finishExhausted(held, this.ports.deadLetter);
+    if (claimed.exhausted) return finishExhausted(held);
     try {
       const outcome = await this.loop(claimed, held);
       if (outcome.kind === 'yielded') {
@@ -162,6 +177,8 @@ export class RunExecutor {
       if (reason instanceof RunTimedOut) return finishTimedOut(held, reason);
       if (reason instanceof RunCancelled) return finishCancelled(held, reason.action);
       if (reason instanceof RunDraining) {
+        // Thrown by one call, it ends the others of its step too.
+        held.keeper.fail(reason);
         await handOver({ ...held, clock: this.ports.clock });
         return 'handed_over';
       }
@@ -188,8 +205,8 @@ export class RunExecutor {
   /** Tells the attempt's start and makes sure that the input is committed (R2); answers where the loop goes on. */
   private async enter(claimed: Claimed, held: Held, start: RunEvent): Promise<LoopPosition> {
     const { run, head } = claimed;
-    const input = run.kwargs.input;
-    if (run.input_committed || input === null) {
+    const { input } = run.kwargs;
+    if (run.input_committed || (input === null && run.fork_checkpoint_id === null)) {
       await held.writer.emit(start);
       return head.metadata?.source === 'input' && run.input_committed ? 'start' : (head.next[0] ?? 'end');
     }
@@ -197,29 +214,27 @@ export class RunExecutor {
       run.fork_checkpoint_id === null
         ? undefined
         : await this.ports.store.loadCheckpoint(claimed.lease, run.fork_checkpoint_id);
-    const base = forkedFrom ?? head;
-    const { head: committed } = await held.writer.commit((queued) =>
+    const { position, ...first } = firstCheckpoint(forkedFrom ?? head, input);
+    const { head: committed } = await held.writer.commit((queued, after) =>
       this.ports.store.commit(claimed.lease, {
         head,
+        after,
         ...(forkedFrom === undefined ? {} : { forkedFrom }),
-        state: applyUpdate(base.state, input),
-        next: ['model_request'],
-        source: 'input',
-        step: (base.metadata?.step ?? -1) + 1,
+        ...first,
         events: [...queued, start],
         inputCommitted: true,
       }),
     );
     held.head = committed;
-    return 'start';
+    return position;
   }
 
   private async commitTurn(claimed: Claimed, held: Held, turn: TurnCommit): Promise<'continue' | 'yield'> {
     const { keeper, writer } = held;
     keeper.signal.throwIfAborted();
     const sentMs = this.ports.clock.monotonicMs();
-    const result = await writer.commit((queued) =>
-      this.ports.store.commit(claimed.lease, commitRequest(held, turn, queued)),
+    const result = await writer.commit((queued, after) =>
+      this.ports.store.commit(claimed.lease, { ...commitRequest(held, turn, queued), after }),
     );
     held.head = result.head;
     this.count(held, turn, sentMs);

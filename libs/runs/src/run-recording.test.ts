@@ -13,7 +13,12 @@ const run: RunRecord = {
   ...{ total_input_tokens: 0, total_output_tokens: 0, total_tokens: 0, llm_call_count: 0 },
   ...{ lead_agent_tokens: 0, subagent_tokens: 0, middleware_tokens: 0 },
   ...{ base_checkpoint_id: null, fork_checkpoint_id: null, input_committed: true, cancel: null },
-  ...{ dropped_message_ids: [], started_at: null, traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` },
+  ...{
+    dropped_message_ids: [],
+    started_at: null,
+    last_seq: 0,
+    traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
+  },
 };
 
 /** A clock that moves on by 1.5 ms whenever it is asked. */

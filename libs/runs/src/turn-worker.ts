@@ -1,26 +1,35 @@
 import type { Wake, WakePull, Wakes } from '@caribou/bus';
 import { UnavailableError } from '@caribou/contracts';
-import type { Logger, RunStore } from '@caribou/core';
+import type { Logger, RunStore, ThreadKey, UnownedThread } from '@caribou/core';
 import type { Metrics } from '@caribou/observability';
 import type { RunExecutor } from './run-executor.js';
 import type { RunRegistry } from './run-registry.js';
+import type { DirectWorker } from './sweeper.js';
 
 export interface TurnWorkerOptions {
-  readonly wakes: Wakes;
+  readonly wakes: Pick<Wakes, 'pull' | 'publish'>;
   readonly store: Pick<RunStore, 'hasWork'>;
-  readonly executor: RunExecutor;
-  readonly registry: RunRegistry;
+  readonly executor: Pick<RunExecutor, 'handle'>;
+  readonly registry: Pick<RunRegistry, 'drain'>;
   readonly metrics: Pick<Metrics, 'redelivered'>;
   readonly logger: Logger;
-  /** Wakes held at once. */
+  /** Runs at once. */
   readonly slots: number;
+  /** Runs beyond `slots` that are taken over while all slots are in use. */
+  readonly takeoverSlots: number;
   /** Delay before the wake of a thread that another runner owns comes again. */
   readonly busyNakMs: number;
 }
 
-/** Turns wakes into runs: one wake, one claim, one run; what else the thread has goes on with a new wake. */
-export class TurnWorker {
+/**
+ * Turns wakes into runs: one wake, one claim, one run; what else the thread has goes on with a new wake. A sweep may
+ * also have a thread claimed without a wake.
+ */
+export class TurnWorker implements DirectWorker {
   private pull: WakePull | undefined;
+  /** Work in takeover slots. */
+  private readonly takeovers = new Set<Promise<void>>();
+  private draining = false;
 
   constructor(private readonly options: TurnWorkerOptions) {}
 
@@ -28,11 +37,47 @@ export class TurnWorker {
     this.pull = this.options.wakes.pull({ slots: this.options.slots, handle: (wake) => this.handle(wake) });
   }
 
+  get failingMs(): number {
+    return this.pull?.failingMs ?? 0;
+  }
+
+  take(thread: UnownedThread): boolean {
+    if (this.draining || this.pull === undefined) return false;
+    const work = (): Promise<void> => this.runDirectly(thread);
+    return this.pull.occupy(work) || (thread.interrupted && this.takeOver(work));
+  }
+
   /** Takes no new wake, lets running turns reach their border within `graceMs`, hands them over. */
   async drain(graceMs: number): Promise<void> {
+    this.draining = true;
     this.pull?.stop();
     await this.options.registry.drain(graceMs);
     await this.pull?.idle();
+    await Promise.all(this.takeovers);
+  }
+
+  private takeOver(work: () => Promise<void>): boolean {
+    if (this.takeovers.size >= this.options.takeoverSlots) return false;
+    const running = work()
+      .catch((error: unknown) => {
+        this.options.logger.error({ event: 'turn.take_over', outcome: 'error', error }, 'a takeover failed');
+      })
+      .finally(() => this.takeovers.delete(running));
+    this.takeovers.add(running);
+    return true;
+  }
+
+  /** Runs what the thread has without a wake, and wakes it for what is left. */
+  private async runDirectly(thread: ThreadKey): Promise<void> {
+    const { executor, logger } = this.options;
+    const { userId, threadId } = thread;
+    try {
+      const handling = await executor.handle(thread, () => undefined);
+      if (handling.kind === 'ack' || handling.kind === 'handed_over') await this.wakeIfWork(thread);
+    } catch (error) {
+      if (!(error instanceof UnavailableError)) throw error;
+      logger.warn({ event: 'turn.claim', outcome: 'error', userId, threadId, error }, 'a sweep looks at it again');
+    }
   }
 
   private async handle(wake: Wake): Promise<void> {
@@ -46,7 +91,8 @@ export class TurnWorker {
     } catch (error) {
       if (!(error instanceof UnavailableError)) throw error;
       logger.warn({ event: 'turn.claim', outcome: 'error', error }, 'thread not claimed, the wake goes back');
-      wake.nak(busyNakMs);
+      // Many threads come back at once when Redis does: not all in the same moment.
+      wake.nak(busyNakMs * (0.5 + Math.random()));
     }
   }
 
@@ -56,6 +102,10 @@ export class TurnWorker {
    */
   private async settle(wake: Wake): Promise<void> {
     await wake.ack();
-    if (await this.options.store.hasWork(wake)) await this.options.wakes.publish(wake);
+    await this.wakeIfWork(wake);
+  }
+
+  private async wakeIfWork(thread: ThreadKey): Promise<void> {
+    if (await this.options.store.hasWork(thread)) await this.options.wakes.publish(thread);
   }
 }

@@ -1,3 +1,4 @@
+import { NO_MODEL_SETTINGS } from '@caribou/contracts';
 import type { AgentStore, AnyTool, StoredAgent } from '@caribou/core';
 import { BUILT_IN_GROUPS } from '@caribou/config';
 import { fakeRun, fakeSandbox, memoryAgents } from '@caribou/testing';
@@ -34,7 +35,15 @@ describe(setupAgentTool, () => {
   test('the same call of a takeover writes nothing, whatever was written since', async () => {
     await setup(SOUL);
     const { version = 0 } = (await poet()) ?? {};
-    const edited = { ...SOUL, name: 'poet', soul: 'Edited.', model: null, tool_groups: null, skills: null };
+    const edited = {
+      ...SOUL,
+      name: 'poet',
+      soul: 'Edited.',
+      model: null,
+      tool_groups: null,
+      skills: null,
+      ...NO_MODEL_SETTINGS,
+    };
     await agents.write('default', { agent: edited, madeIn: 't1', expected: version });
 
     expect(await setup(SOUL)).toMatchObject({ update: { created_agent_name: 'poet' } });

@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { cutMiddle } from './cut-text.js';
 import { DESCRIPTION_HINT, failed, scopeOf } from './sandbox-request.js';
 
-const TIMEOUT_MS = 600_000;
+const DEFAULT_TIMEOUT_MS = 600_000;
 /** Most bytes taken from the executor: one reply of the bus. */
 const MAX_OUTPUT_BYTES = 256 * 1024;
 const MAX_OUTPUT_CHARS = 20_000;
@@ -25,22 +25,26 @@ const Input = z.object({
     .describe('The command, run by bash in /mnt/user-data/workspace. Use absolute paths for files.'),
 });
 
-/** Runs a command in the thread's sandbox. A command that fails is a normal answer: its exit code is part of it. */
-export function bashTool(sandbox: SandboxPort): AnyTool {
+/**
+ * Runs a command in the thread's sandbox, for at most `timeoutMs`. A command that fails is a normal answer: its exit code
+ * is part of it.
+ */
+export function bashTool(sandbox: SandboxPort, timeoutMs = DEFAULT_TIMEOUT_MS): AnyTool {
+  const limit = `${timeoutMs / 1_000} seconds`;
   return defineTool({
     name: 'bash',
     group: 'bash',
     description:
       'Run a bash command in the sandbox. Returns its output, its error output and, when it failed, its exit code. ' +
-      'Long output is shortened in the middle. Standard input is empty; the time limit is 600 seconds.',
+      `Long output is shortened in the middle. Standard input is empty; the time limit is ${limit}.`,
     input: Input,
     async run({ command }, context) {
       const request = {
-        ...{ key: context.key, command, timeoutMs: TIMEOUT_MS, maxOutputBytes: MAX_OUTPUT_BYTES },
+        ...{ key: context.key, command, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES },
         onOutput: (piece: OutputPiece) => void tell(piece, context),
         ...(context.audit === undefined ? {} : { audit: context.audit }),
       };
-      return outcomeOf(await sandbox.exec(scopeOf(context), request, context.run.signal));
+      return outcomeOf(await sandbox.exec(scopeOf(context), request, context.run.signal), limit);
     },
   });
 }
@@ -54,15 +58,15 @@ async function tell(piece: OutputPiece, { run, toolCallId }: ToolContext): Promi
   }
 }
 
-function outcomeOf(done: ExecOutcome): ToolOutcome {
+function outcomeOf(done: ExecOutcome, limit: string): ToolOutcome {
   if (done.outcome === 'unknown') {
     return failed(
-      `The command was started, but its outcome is not known (${done.reason}). It may have run completely, partly or ` +
-        'not at all. Check its effects before running it again.',
+      `The outcome of the command is not known (${done.reason}). It may have run completely, partly or not at all. ` +
+        'Check its effects before running it again.',
     );
   }
   const output = cutMiddle(outputText(done), MAX_OUTPUT_CHARS);
-  if (done.timedOut) return failed(withOutput('Command timed out after 600 seconds and was stopped.', output));
+  if (done.timedOut) return failed(withOutput(`Command timed out after ${limit} and was stopped.`, output));
   if (done.cancelled) return failed(withOutput('Command was cancelled.', output));
   return { content: output === '' ? '(no output)' : output };
 }

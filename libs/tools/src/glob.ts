@@ -1,4 +1,4 @@
-import { type AnyTool, defineTool, type SandboxPort } from '@caribou/core';
+import { type AnyTool, defineTool, defuseFrameworkTags, type SandboxPort } from '@caribou/core';
 import { z } from 'zod';
 import { directoryPath, lookupAnswer, lookupRefusal } from './lookup-answer.js';
 import { DESCRIPTION_HINT, failed, scopeOf } from './sandbox-request.js';
@@ -34,7 +34,7 @@ export function globTool(sandbox: SandboxPort): AnyTool {
       const request = { key: context.key, path, pattern, includeDirectories: include_dirs, maxResults };
       const found = await sandbox.glob(scopeOf(context), request, context.run.signal);
       if (found.outcome === 'refused') return failed(lookupRefusal(found.reason, path));
-      const lines = found.paths.map((entry, index) => `${index + 1}. ${entry}`);
+      const lines = found.paths.map((entry, index) => `${index + 1}. ${defuseFrameworkTags(entry)}`);
       const { truncated, incomplete } = found;
       return { content: lookupAnswer({ what: 'paths', root: path, lines, truncated, incomplete }) };
     },

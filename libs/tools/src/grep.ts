@@ -1,4 +1,4 @@
-import { type AnyTool, defineTool, type SandboxPort } from '@caribou/core';
+import { type AnyTool, defineTool, defuseFrameworkTags, type SandboxPort } from '@caribou/core';
 import { z } from 'zod';
 import { directoryPath, lookupAnswer, lookupRefusal } from './lookup-answer.js';
 import { DESCRIPTION_HINT, failed, scopeOf } from './sandbox-request.js';
@@ -34,7 +34,7 @@ export function grepTool(sandbox: SandboxPort): AnyTool {
       const found = await sandbox.grep(scopeOf(context), request, context.run.signal);
       if (found.outcome === 'refused') return failed(lookupRefusal(found.reason, path));
       if (found.outcome === 'invalid_pattern') return failed(`Invalid regex pattern: ${found.message}`);
-      const lines = found.matches.map((match) => `${match.path}:${match.line}: ${match.text}`);
+      const lines = found.matches.map((match) => `${defuseFrameworkTags(match.path)}:${match.line}: ${match.text}`);
       const { truncated, incomplete } = found;
       return { content: lookupAnswer({ what: 'matches', root: path, lines, truncated, incomplete }) };
     },

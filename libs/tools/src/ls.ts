@@ -1,4 +1,4 @@
-import { type AnyTool, defineTool, type SandboxPort } from '@caribou/core';
+import { type AnyTool, defineTool, defuseFrameworkTags, type SandboxPort } from '@caribou/core';
 import { z } from 'zod';
 import { cutTail } from './cut-text.js';
 import { directoryPath, lookupRefusal } from './lookup-answer.js';
@@ -31,7 +31,7 @@ export function lsTool(sandbox: SandboxPort): AnyTool {
 
 function shown(paths: readonly string[], isPart: boolean): string {
   if (paths.length === 0) return '(empty)';
-  const text = paths.join('\n');
+  const text = defuseFrameworkTags(paths.join('\n'));
   if (!isPart && text.length <= MAX_CHARS) return text;
   const room = MAX_CHARS - SHORTENED.length;
   if (text.length <= room) return text + SHORTENED;

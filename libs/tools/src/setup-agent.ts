@@ -1,4 +1,4 @@
-import { AgentDescription, AgentSoul, type CustomAgent, MAX_AGENTS } from '@caribou/contracts';
+import { AgentDescription, AgentSoul, type CustomAgent, MAX_AGENTS, NO_MODEL_SETTINGS } from '@caribou/contracts';
 import { type AgentStore, type AnyTool, defineTool, type ToolOutcome } from '@caribou/core';
 import { z } from 'zod';
 import { failed } from './sandbox-request.js';
@@ -44,11 +44,12 @@ export function setupAgentTool(agents: Pick<AgentStore, 'read' | 'write'>): AnyT
   });
 }
 
-const settingsOf = (name: string): Pick<CustomAgent, 'name' | 'model' | 'tool_groups' | 'skills'> => ({
+const settingsOf = (name: string): Omit<CustomAgent, 'soul' | 'description'> => ({
   name,
   model: null,
   tool_groups: null,
   skills: null,
+  ...NO_MODEL_SETTINGS,
 });
 
 const taken = (name: string): string =>

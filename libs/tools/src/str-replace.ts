@@ -54,7 +54,7 @@ function answer(edited: EditOutcome, { path }: Edit): ToolOutcome {
       return failed(edited.message ?? refused(edited.reason, path));
     case 'unknown':
       return failed(
-        `Changing '${path}' was started, but its outcome is not known (${edited.reason}). ` +
+        `The outcome of changing '${path}' is not known (${edited.reason}). ` +
           'Read the file before you change it again.',
       );
   }

@@ -77,7 +77,19 @@ describe(bashTool, () => {
     });
   });
 
-  test('an unknown outcome says that the command was started', async () => {
+  test('names the configured time limit, to the model beforehand and when it has passed', async () => {
+    const late = fakeSandbox(() => ({ timedOut: true, exitCode: 137 }));
+    const asked = jest.spyOn(late, 'exec');
+    const tools = leadTools({ sandbox: late }, { vision: false, commandTimeoutMs: 10_000 });
+    const tool = tools.find(({ name }) => name === 'bash');
+    if (tool === undefined) throw new Error('there is no bash');
+
+    expect(tool.description).toMatch(/the time limit is 10 seconds/);
+    expect((await invoke(tool, { command: 'x' })).content).toMatch(/timed out after 10 seconds/);
+    expect(asked.mock.calls[0]?.[1]).toMatchObject({ timeoutMs: 10_000 });
+  });
+
+  test('an unknown outcome says that the command may have run', async () => {
     const unknown: SandboxPort = {
       ...fakeSandbox(),
       exec: () => Promise.resolve({ outcome: 'unknown', reason: 'the manager went away' }),
@@ -86,7 +98,9 @@ describe(bashTool, () => {
     const { content, isError } = await invoke(bashTool(unknown), { command: 'x' });
 
     expect(isError).toBe(true);
-    expect(content).toMatch(/^Error: The command was started, but its outcome is not known \(the manager went away\)/);
+    expect(content).toMatch(
+      /^Error: The outcome of the command is not known \(the manager went away\). It may have run/,
+    );
   });
 
   test('the sandbox gets key, scope and limits', async () => {
@@ -194,10 +208,10 @@ describe(writeFileTool, () => {
     });
   });
 
-  test('an unknown outcome says that writing was started', async () => {
+  test('an unknown outcome says so', async () => {
     expect(
       (await invoke(answering({ outcome: 'unknown', reason: 'lost' }), { path: '/f', content: '' })).content,
-    ).toMatch(/^Error: Writing '\/f' was started, but its outcome is not known \(lost\)/);
+    ).toMatch(/^Error: The outcome of writing '\/f' is not known \(lost\)/);
   });
 });
 
@@ -206,7 +220,9 @@ describe(leadTools, () => {
 
   test('the model is told of them in this order', () => {
     expect(tools.map((tool) => tool.name)).toEqual([
-      ...['ls', 'glob', 'grep', 'read_file', 'write_file', 'str_replace', 'bash', 'present_files'],
+      ...['ls', 'glob', 'grep', 'read_file', 'write_file', 'str_replace', 'bash'],
+      'list_uploaded_files',
+      'present_files',
       'ask_clarification',
     ]);
   });
@@ -215,6 +231,30 @@ describe(leadTools, () => {
     const offered = leadTools({ sandbox: fakeSandbox() }, { vision: false, clarification: false });
 
     expect(offered.map(({ name }) => name)).toEqual(tools.map(({ name }) => name).slice(0, -1));
+  });
+
+  test('uploaded files are listed with their sizes, and no name can begin a line of its own', async () => {
+    const sandbox = fakeSandbox();
+    const listed = tools.find(({ name }) => name === 'list_uploaded_files');
+    const run = (): Promise<unknown> =>
+      leadTools({ sandbox })
+        .find(({ name }) => name === listed?.name)
+        ?.invoke({}, context()) ?? Promise.reject(new Error('no tool'));
+    expect(await run()).toEqual({ content: 'No files were uploaded.' });
+
+    for (const name of ['b.txt', '<system>.txt', 'a\nb.txt']) {
+      const path = `/mnt/user-data/uploads/${name}`;
+      await sandbox.write(
+        { userId: 'u', threadId: 't', epoch: 1 },
+        { key: name, path, content: 'x'.repeat(2_048), append: false },
+        new AbortController().signal,
+      );
+    }
+    expect(await run()).toEqual({
+      content: ['&lt;system&gt;.txt', 'a?b.txt', 'b.txt']
+        .map((name) => `/mnt/user-data/uploads/${name} (2.0 KB)`)
+        .join('\n'),
+    });
   });
 
   test('a question may be a form', () => {

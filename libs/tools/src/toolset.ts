@@ -3,6 +3,7 @@ import { askClarificationTool } from './ask-clarification.js';
 import { bashTool } from './bash.js';
 import { globTool } from './glob.js';
 import { grepTool } from './grep.js';
+import { listUploadedFilesTool } from './list-uploaded-files.js';
 import { lsTool } from './ls.js';
 import { presentFilesTool } from './present-files.js';
 import { readFileTool } from './read-file.js';
@@ -19,12 +20,14 @@ export interface ToolOptions {
   readonly vision: boolean;
   /** The agent may ask the person; true when absent. */
   readonly clarification?: boolean;
+  /** Longest run of one command; 10 minutes when absent. */
+  readonly commandTimeoutMs?: number;
 }
 
 /** The lead agent's tools in the order the model is told of them. */
 export function leadTools(
   { sandbox }: ToolPorts,
-  { vision, clarification = true }: ToolOptions = { vision: false },
+  { vision, clarification = true, commandTimeoutMs }: ToolOptions = { vision: false },
 ): readonly AnyTool[] {
   return [
     lsTool(sandbox),
@@ -33,7 +36,8 @@ export function leadTools(
     readFileTool(sandbox),
     writeFileTool(sandbox),
     strReplaceTool(sandbox),
-    bashTool(sandbox),
+    bashTool(sandbox, commandTimeoutMs),
+    listUploadedFilesTool(sandbox),
     presentFilesTool(sandbox),
     ...(clarification ? [askClarificationTool()] : []),
     ...(vision ? [viewImageTool(sandbox)] : []),

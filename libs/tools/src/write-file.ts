@@ -38,7 +38,7 @@ export function writeFileTool(sandbox: SandboxPort): AnyTool {
       if (written.outcome === 'refused' && written.reason === 'changed') return failed(changedText(path, context));
       if (written.outcome === 'refused') return failed(written.message ?? refused(written.reason, path));
       return failed(
-        `Writing '${path}' was started, but its outcome is not known (${written.reason}). ` +
+        `The outcome of writing '${path}' is not known (${written.reason}). ` +
           'Read the file before you write it again.',
       );
     },

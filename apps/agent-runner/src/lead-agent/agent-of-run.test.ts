@@ -1,8 +1,8 @@
-import type { RunContextValues } from '@caribou/contracts';
-import type { AgentStore, Logger, ModelCatalog } from '@caribou/core';
+import { NO_MODEL_SETTINGS, type RunContextValues } from '@caribou/contracts';
+import type { AgentStore, Logger, ModelCatalog, ModelPort } from '@caribou/core';
 import { fakeRun, memoryAgents, scriptedModel } from '@caribou/testing';
 import { silentLogger } from '@caribou/core';
-import { agentFacts, agentOfRun, agentTools, modelOf } from './agent-of-run.js';
+import { agentFacts, agentOfRun, agentTools, inTermsOf, modelOf, withSettings } from './agent-of-run.js';
 
 const POET = {
   name: 'poet',
@@ -10,6 +10,7 @@ const POET = {
   model: 'm2',
   tool_groups: ['web'],
   skills: ['chart'],
+  ...NO_MODEL_SETTINGS,
   soul: 'You rhyme.',
 };
 const models: ModelCatalog = {
@@ -81,5 +82,41 @@ describe(modelOf, () => {
     const warn = jest.fn();
     expect(await nameOf({ agent_name: 'old' }, { ...silentLogger, warn })).toBe('m1');
     expect(warn).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe('the settings of an agent for its model', () => {
+  const MODEL = scriptedModel([{ content: ['a'] }, { content: ['b'] }]);
+  const call = { system: '', messages: [], tools: [] };
+  async function sentBy(model: ModelPort): Promise<unknown> {
+    for await (const _delta of model.stream(call, { signal: new AbortController().signal })) continue;
+    return MODEL.calls.at(-1);
+  }
+
+  test('its temperature and length go with every call, and nothing where none were chosen', async () => {
+    const settings = { temperature: 0.2, max_tokens: 300 };
+    const agent = { ...POET, name: 'cool', model_settings: settings, thinking_enabled: false, reasoning_effort: null };
+    await agents.write('default', { agent, madeIn: null, expected: 0 });
+
+    expect(await sentBy(withSettings(MODEL, await of({ agent_name: 'cool' })))).toMatchObject({
+      temperature: 0.2,
+      maxTokens: 300,
+    });
+    expect(withSettings(MODEL, await of({ agent_name: 'poet' }))).toBe(MODEL);
+    expect(withSettings(MODEL, await of({}))).toBe(MODEL);
+  });
+
+  test('what was chosen for its thinking comes before what the page sends with every run', async () => {
+    const agent = { ...POET, name: 'quick', thinking_enabled: false, reasoning_effort: 'low' as const };
+    await agents.write('default', { agent, madeIn: null, expected: 0 });
+    const sent = { thinking_enabled: true, reasoning_effort: 'high' as const };
+    const contextOf = async (context: RunContextValues) => inTermsOf(runOf(context), await of(context), MODEL).context;
+
+    expect(await contextOf({ agent_name: 'quick', ...sent })).toMatchObject({
+      thinking_enabled: false,
+      reasoning_effort: 'low',
+    });
+    expect(await contextOf({ agent_name: 'poet', ...sent })).toMatchObject(sent);
+    expect(await contextOf(sent)).toEqual(sent);
   });
 });

@@ -49,6 +49,39 @@ export function modelOf({ context, logger }: RunContext, { custom }: AgentOfRun,
   return models.get(undefined);
 }
 
+/** The model with the agent's own temperature and length of answers; calls of middlewares go without them. */
+export function withSettings(model: ModelPort, { custom }: AgentOfRun): ModelPort {
+  const { temperature, max_tokens: maxTokens } = custom?.model_settings ?? { temperature: null, max_tokens: null };
+  if (temperature === null && maxTokens === null) return model;
+  const settings = { ...(temperature === null ? {} : { temperature }), ...(maxTokens === null ? {} : { maxTokens }) };
+  return {
+    name: model.name,
+    endpoint: model.endpoint,
+    supportsVision: model.supportsVision,
+    supportsThinking: model.supportsThinking,
+    ...(model.maxInputTokens === undefined ? {} : { maxInputTokens: model.maxInputTokens }),
+    stream: (call, options) => model.stream({ ...call, ...settings }, options),
+  };
+}
+
+/**
+ * The run in the terms of its agent: subagents get the same model, and whether and how long it thinks is the agent's where
+ * that was chosen. Pages send these two with every run, by their mode: what was chosen for one agent comes first.
+ */
+export function inTermsOf(run: RunContext, { custom }: AgentOfRun, { name }: ModelPort): RunContext {
+  if (custom === null) return run;
+  const { thinking_enabled: thinking, reasoning_effort: effort } = custom;
+  return {
+    ...run,
+    context: {
+      ...run.context,
+      model_name: name,
+      ...(thinking === null ? {} : { thinking_enabled: thinking }),
+      ...(effort === null ? {} : { reasoning_effort: effort }),
+    },
+  };
+}
+
 export interface AgentToolParts {
   readonly agents: AgentStore;
   readonly known: KnownToAgents;

@@ -30,14 +30,14 @@ import {
 import { deferredToolsSection, gatedModel, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
 import type { AfterCancel, AgentLoop } from '@caribou/runs';
 import { leadTools, taskTool } from '@caribou/tools';
-import { agentFacts, type AgentOfRun, agentOfRun, agentTools, modelOf } from './agent-of-run.js';
+import { agentFacts, agentOfRun, agentTools, inTermsOf, modelOf, withSettings } from './agent-of-run.js';
 import { memoryForPrompt } from './memory-for-prompt.js';
 
 export interface LeadAgentPorts {
   readonly models: ModelCatalog;
   readonly gate: ModelGate;
   readonly sandbox: SandboxPort;
-  readonly conversions: Pick<ConversionStore, 'read'>;
+  readonly conversions: Pick<ConversionStore, 'read' | 'uploadsSince'>;
   readonly subagents: SubagentPort;
   readonly skills: SkillCatalog;
   /** Tools beside the built-in ones. */
@@ -48,7 +48,10 @@ export interface LeadAgentPorts {
   readonly custom: readonly AgentMiddleware[];
 }
 
-export type LeadAgentConfig = Pick<Config, 'runner' | 'title' | 'commandRules' | 'chain' | 'tools' | 'agentsApi'>;
+export type LeadAgentConfig = Pick<
+  Config,
+  'runner' | 'title' | 'commandRules' | 'chain' | 'tools' | 'agentsApi' | 'sandbox'
+>;
 
 /**
  * The lead agent, as itself or as the custom agent that the run names: tools, chain and prompt put together per run from
@@ -62,15 +65,15 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
   const { models, gate, sandbox, conversions, subagents, sources, memories, agents, custom } = ports;
   // The loop's own calls pass the gate in the chain; those that middlewares make on their own pass it here.
   const quiet: ModelCatalog = { names: models.names, get: (name) => gatedModel(models.get(name), gate) };
-  const toolsFor = toolSets(sandbox);
+  const toolsFor = toolSets(sandbox, config.sandbox.limits.commandTimeoutMs);
   const memoryOf = memoryForPrompt(memories, config.chain.memory);
   const known = { models: models.names, toolGroups: config.tools.groupNames };
   const customTools = custom.flatMap((middleware) => middleware.tools ?? []);
   return async ({ host, run: given, claimed, head, position }) => {
     const { kwargs, llm_call_count: turnsTaken } = claimed.run;
     const [agent, allSkills] = await Promise.all([agentOfRun(agents, given), ports.skills.skillsOf(given.userId)]);
-    const model = modelOf(given, agent, models);
-    const run = withModel(given, agent, model);
+    const model = withSettings(modelOf(given, agent, models), agent);
+    const run = inTermsOf(given, agent, model);
     const switches = switchesOf(run.context, config.chain, model);
     tellIgnored(run, model);
     const skills = skillsOfAgent(allSkills, agent.skillNames);
@@ -111,21 +114,17 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
 }
 
 /** Tools by what decides about them. Schemas are made once: a run must not pay for them. */
-function toolSets(sandbox: SandboxPort): (switches: RunSwitches) => readonly AnyTool[] {
+function toolSets(sandbox: SandboxPort, commandTimeoutMs: number): (switches: RunSwitches) => readonly AnyTool[] {
   const made = new Map<string, readonly AnyTool[]>();
   return ({ vision, clarification }) => {
     const key = JSON.stringify([vision, clarification]);
     const known = made.get(key);
     if (known !== undefined) return known;
-    const tools = leadTools({ sandbox }, { vision, clarification });
+    const tools = leadTools({ sandbox }, { vision, clarification, commandTimeoutMs });
     made.set(key, tools);
     return tools;
   };
 }
-
-/** The run under the name of its model where that is the agent's: subagents are given the same. */
-const withModel = (run: RunContext, { custom }: AgentOfRun, { name }: ModelPort): RunContext =>
-  custom === null ? run : { ...run, context: { ...run.context, model_name: name } };
 
 const namesOf = (tools: readonly AnyTool[]): readonly string[] => tools.map(({ name }) => name);
 

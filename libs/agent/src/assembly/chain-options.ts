@@ -40,7 +40,7 @@ export function chainOptions(config: ChainSettings, { switches, models, tools }:
   const { chain, title, commandRules } = config;
   const { enabled: filesOutput, ...limits } = chain.tool_output;
   return {
-    inputSanitization: chain.input_sanitization,
+    inputSanitization: { ...chain.input_sanitization, trustSystem: chain.client_messages.trust_system },
     toolOutput: { enabled: filesOutput, limits: camelKeys(limits) },
     readBeforeWrite: chain.read_before_write,
     tokenUsage: chain.token_usage,

@@ -6,10 +6,14 @@ const call = {
   retry_base_delay_ms: 3,
   retry_cap_delay_ms: 4,
   burst_retry_base_delay_ms: 5,
+  show_provider_error: true,
 };
 
 test('every key of llm_call and circuit_breaker reaches the retries or the gate', () => {
-  expect(retryOptions(call)).toEqual({ maxAttempts: 2, baseDelayMs: 3, maxDelayMs: 4, burstBaseDelayMs: 5 });
+  expect(retryOptions(call)).toEqual({
+    ...{ maxAttempts: 2, baseDelayMs: 3, maxDelayMs: 4, burstBaseDelayMs: 5 },
+    showProviderText: true,
+  });
   expect(
     modelGateLimits({ llm_call: call, circuit_breaker: { failure_threshold: 6, recovery_timeout_sec: 7 } }),
   ).toEqual({ maxConcurrentCalls: 1, failureThreshold: 6, recoveryMs: 7_000 });

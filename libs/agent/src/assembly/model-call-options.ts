@@ -9,6 +9,7 @@ export const retryOptions = (call: ChainConfig['llm_call']): RetryOptions => ({
   baseDelayMs: call.retry_base_delay_ms,
   maxDelayMs: call.retry_cap_delay_ms,
   burstBaseDelayMs: call.burst_retry_base_delay_ms,
+  showProviderText: call.show_provider_error,
 });
 
 /** Limits of the gate before all models of an installation. */

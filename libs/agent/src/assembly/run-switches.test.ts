@@ -2,7 +2,7 @@ import type { RunContextValues } from '@caribou/contracts';
 import { switchesOf } from './run-switches.js';
 
 const config = {
-  subagents: { max_concurrent: 3, max_total_per_run: 6 },
+  subagents: { enabled: true, max_concurrent: 3, max_total_per_run: 6 },
   clarification: { enabled: true },
 };
 const of = (context: RunContextValues, over: Partial<typeof config> = {}) =>
@@ -23,6 +23,11 @@ describe(switchesOf, () => {
 
   test('a request switches plan mode and subagents on', () => {
     expect(of({ is_plan_mode: true, subagent_enabled: true })).toMatchObject({ planMode: true, subagents: true });
+  });
+
+  test('a configuration without subagents has none, whatever a request asks', () => {
+    const subagents = { ...config.subagents, enabled: false };
+    expect(of({ subagent_enabled: true }, { subagents }).subagents).toBe(false);
   });
 
   test.each([

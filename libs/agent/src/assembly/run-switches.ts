@@ -19,7 +19,7 @@ export interface RunSwitches {
 
 export function switchesOf(
   context: RunContextValues,
-  config: Pick<ChainConfig, 'clarification'> & { readonly subagents: SubagentLimits },
+  config: Pick<ChainConfig, 'clarification'> & { readonly subagents: SubagentLimits & { readonly enabled: boolean } },
   model: Pick<ModelPort, 'supportsVision'>,
 ): RunSwitches {
   const { subagents, clarification } = config;
@@ -27,7 +27,7 @@ export function switchesOf(
   return {
     vision: model.supportsVision,
     planMode: context.is_plan_mode ?? false,
-    subagents: context.subagent_enabled ?? false,
+    subagents: subagents.enabled && (context.subagent_enabled ?? false),
     maxConcurrentSubagents: limits.concurrent,
     maxTotalSubagents: limits.total,
     clarification: clarification.enabled && context.non_interactive !== true,

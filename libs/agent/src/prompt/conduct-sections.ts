@@ -9,7 +9,7 @@ export function workingDirectory(facts: PromptFacts): string | undefined {
   if (!hasFiles(facts)) return undefined;
   return lines(
     '- `/mnt/user-data/workspace`: your working directory, for drafts and intermediate files.',
-    "- `/mnt/user-data/uploads`: the person's files, named in the message they came with; a document has its text as Markdown (`.md`) beside it.",
+    "- `/mnt/user-data/uploads`: the person's files, named in the first message after their upload; a document has its text as Markdown (`.md`) beside it.",
     '- `/mnt/user-data/outputs`: finished results for the person.',
     'Files stay between the turns of this conversation. Always use these absolute paths.',
     has(facts, 'str_replace') &&

@@ -1,5 +1,6 @@
 import { isTerminal, type RunRecord, type ThreadState, type ToolCall } from '@caribou/contracts';
 import type { CallUsage, Logger, RunEventLog, TaskOutcome } from '@caribou/core';
+import { openCalls } from '../open-calls.js';
 import type { LastWords } from '../run-endings.js';
 import { endEventOf, outcomeOf } from './task-outcome.js';
 import { NOTHING_TOLD, toldOf } from './told-events.js';
@@ -31,7 +32,7 @@ export async function endTasksOf(
 ): Promise<Pick<LastWords, 'calls' | 'events'>> {
   const { user_id: userId, run_id: parentRunId } = run.record;
   const found = await Promise.all(
-    openTaskCalls(run.state).map(async ({ id: toolCallId }) => {
+    taskCalls(run.state).map(async ({ id: toolCallId }) => {
       const record = await ports.store.find({ userId, parentRunId, toolCallId });
       return record === null ? [] : [{ toolCallId, record }];
     }),
@@ -50,6 +51,8 @@ export async function endTasksOf(
   };
 }
 
+const taskCalls = (state: ThreadState): readonly ToolCall[] => openCalls(state).filter(({ name }) => name === 'task');
+
 async function endTask(ports: CancelledTaskPorts, record: RunRecord, logger: Logger): Promise<TaskOutcome> {
   if (isTerminal(record.status)) return readOutcome(ports, record);
   await tellToEnd(ports, record);
@@ -61,17 +64,6 @@ async function endTask(ports: CancelledTaskPorts, record: RunRecord, logger: Log
     logger.warn({ event: 'task.cancel', taskId: record.run_id, error }, 'a task did not end in time with its run');
     return outcomeOf({ ...record, status: 'interrupted' }, null);
   }
-}
-
-/** The `task` calls of the last answer that have no result yet. */
-function openTaskCalls({ messages }: ThreadState): readonly ToolCall[] {
-  const at = messages.findLastIndex((message) => message.type === 'ai');
-  const asking = messages[at];
-  if (asking?.type !== 'ai') return [];
-  const answered = new Set(
-    messages.slice(at + 1).flatMap((message) => (message.type === 'tool' ? [message.tool_call_id] : [])),
-  );
-  return asking.tool_calls.filter(({ id, name }) => name === 'task' && !answered.has(id));
 }
 
 function callOf({ usage, modelName = 'unknown' }: TaskOutcome): readonly CallUsage[] {

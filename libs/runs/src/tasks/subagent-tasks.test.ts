@@ -43,7 +43,7 @@ function runner(over: Partial<SubagentTaskOptions> = {}, context: Partial<RunCon
     wakes: {
       publish: (key) => {
         woken.push(key);
-        return Promise.resolve();
+        return Promise.resolve('stored');
       },
     },
     ...{ clock: systemClock, maxQueueMs: 60_000, checkMs: 5 },

@@ -1,4 +1,4 @@
-import type { AiMessage, RunEvent } from '@caribou/contracts';
+import type { AiMessage, RunEvent, ToolMessage } from '@caribou/contracts';
 import { ai, human } from '@caribou/testing';
 import { TaskProgress } from './task-progress.js';
 
@@ -7,7 +7,7 @@ const spent = (input: number, output: number): Partial<AiMessage> => ({
 });
 const answer = (id: string, over: Partial<AiMessage> = {}): AiMessage => ({ ...ai(`says ${id}`, id), ...over });
 const message = (said: AiMessage): RunEvent => ({ kind: 'message', node: 'model_request', step: 1, message: said });
-const hook = (...messages: AiMessage[]): RunEvent => ({
+const hook = (...messages: (AiMessage | ToolMessage)[]): RunEvent => ({
   ...{ kind: 'task.end', task_id: 't', node: 'x.after_model', step: 1, update: { messages }, error: null },
 });
 const committed: RunEvent = {
@@ -49,7 +49,26 @@ describe(TaskProgress, () => {
     expect(stepsOf(message(answer('a')), hook(answer('a')), committed)).toHaveLength(1);
   });
 
-  test('what people and tools say, what is removed and other events are no answers', () => {
+  test('results of tools are steps too, counted with the answers and without usage of their own', () => {
+    const result = (id: string): ToolMessage => ({
+      ...{ type: 'tool', id, tool_call_id: `call-${id}`, name: 'bash', content: 'out', status: 'success' },
+      ...{ additional_kwargs: {}, response_metadata: {} },
+    });
+    const steps = stepsOf(
+      ...[message(answer('a', spent(10, 1))), committed],
+      ...[hook(result('x'), result('y')), committed],
+      ...[message(answer('b', spent(10, 1))), committed],
+    );
+
+    expect(steps.map(({ message: { id }, index, usage }) => [id, index, usage?.total_tokens])).toEqual([
+      ['a', 1, 11],
+      ['x', 2, 11],
+      ['y', 3, 11],
+      ['b', 4, 22],
+    ]);
+  });
+
+  test('what people say, what is removed and other events are no steps', () => {
     const events: RunEvent[] = [
       { kind: 'message.delta', node: 'model_request', step: 1, message_id: 'a', content: 'x' },
       {

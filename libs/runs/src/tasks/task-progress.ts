@@ -1,24 +1,26 @@
-import type { AiMessage, Message, RemoveMessage, RunEvent, TokenCounts } from '@caribou/contracts';
+import type { AiMessage, Message, RemoveMessage, RunEvent, TokenCounts, ToolMessage } from '@caribou/contracts';
 
-/** One answer of a subagent's model as watchers are told of it. */
+type StepMessage = AiMessage | ToolMessage;
+
+/** One step of a subagent as watchers read it: an answer of its model, or a tool's result. */
 export interface TaskStep {
-  readonly message: AiMessage;
-  /** 1-based. */
+  readonly message: StepMessage;
+  /** 1-based, over answers and results. */
   readonly index: number;
-  /** Of this and all answers before it; null while no provider told. */
+  /** Of all answers up to this step; null while no provider reported any. */
   readonly usage: TokenCounts | null;
 }
 
 /**
- * What a task's events come to: the answers of its model, each as it stands once it is committed. A hook may replace
- * an answer in the step it was made in; what a later step does to it is not told again.
+ * The steps in a task's events: answers of its model and results of its tools, each as it is once it is committed. A hook
+ * may replace a message in the step it was made in; what a later step does to it is not reported again.
  */
 export class TaskProgress {
   private readonly told = new Set<string>();
-  private open = new Map<string, AiMessage>();
+  private open = new Map<string, StepMessage>();
   private spent: TokenCounts | null = null;
 
-  /** The answers that an event made final. */
+  /** The steps that an event made final. */
   take(event: RunEvent): readonly TaskStep[] {
     if (event.kind === 'message') this.add([event.message]);
     else if (event.kind === 'task.end') this.add(event.update?.messages ?? []);
@@ -28,20 +30,23 @@ export class TaskProgress {
 
   private add(messages: readonly (Message | RemoveMessage)[]): void {
     for (const message of messages) {
-      if (message.type === 'ai' && !this.told.has(message.id)) this.open.set(message.id, message);
+      if (isStep(message) && !this.told.has(message.id)) this.open.set(message.id, message);
     }
   }
 
   private flush(): readonly TaskStep[] {
     const steps = [...this.open.values()].map((message) => {
       this.told.add(message.id);
-      this.spent = plus(this.spent, message);
+      if (message.type === 'ai') this.spent = plus(this.spent, message);
       return { message, index: this.told.size, usage: this.spent };
     });
     this.open = new Map();
     return steps;
   }
 }
+
+const isStep = (message: Message | RemoveMessage): message is StepMessage =>
+  message.type === 'ai' || message.type === 'tool';
 
 function plus(sum: TokenCounts | null, { usage_metadata: usage }: AiMessage): TokenCounts | null {
   if (usage === undefined) return sum;

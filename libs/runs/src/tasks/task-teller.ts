@@ -1,8 +1,11 @@
-import type { RunEvent, RunRecord, TaskEvent } from '@caribou/contracts';
+import { type RunEvent, type RunRecord, type TaskEvent, textOf } from '@caribou/contracts';
 import type { TaskOutcome } from '@caribou/core';
 import { endEventOf, taskSpecOf } from './task-outcome.js';
 import { TaskProgress, type TaskStep } from './task-progress.js';
 import type { Told } from './told-events.js';
+
+/** Characters of a tool's result that watchers get: the run's log is bounded, and the task keeps all of it. */
+const MAX_RESULT_CHARS = 8_192;
 
 export interface Watchers {
   /** What they know already. */
@@ -45,6 +48,13 @@ export class TaskTeller {
   private async tellStep({ message, index, usage }: TaskStep): Promise<void> {
     if (index <= this.watchers.told.steps) return;
     const counts = { message_index: index, total_messages: index };
-    await this.watchers.tell({ type: 'task_running', ...this.about, message, ...counts, usage });
+    await this.watchers.tell({ type: 'task_running', ...this.about, message: shortened(message), ...counts, usage });
   }
+}
+
+function shortened(message: TaskStep['message']): TaskStep['message'] {
+  if (message.type === 'ai') return message;
+  const { artifact: _artifact, ...result } = message;
+  const text = textOf(message.content);
+  return text.length <= MAX_RESULT_CHARS ? result : { ...result, content: `${text.slice(0, MAX_RESULT_CHARS)}…` };
 }

@@ -71,8 +71,9 @@ async function followToEnd(
     for (;;) {
       const item = await follower.next();
       if (item.kind === 'over') return;
-      if (item.kind === 'trimmed') {
-        follower.skipTo(item.firstKept);
+      if (item.kind === 'trimmed' || item.kind === 'rewound') {
+        if (item.kind === 'trimmed') follower.skipTo(item.firstKept);
+        else follower.startOver();
         continue;
       }
       for (const { event } of item.events) {

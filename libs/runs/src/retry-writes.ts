@@ -1,0 +1,40 @@
+import type { Clock } from '@caribou/core';
+import type { WriteRetry } from './event-writer.js';
+import { isStoreAway } from './hand-over.js';
+import type { LeaseKeeper } from './lease-keeper.js';
+
+const FIRST_PAUSE_MS = 50;
+const MAX_PAUSE_MS = 1_000;
+/** More than the pauses of the longest lease. */
+const MAX_ATTEMPTS = 1_000;
+/** Part of the time left that is spent on repeating; the rest is for handing the run over. */
+const RETRY_SHARE = 0.75;
+
+export interface RetryOptions {
+  readonly keeper: Pick<LeaseKeeper, 'remainingMs' | 'lost'>;
+  readonly clock: Clock;
+  /** 0 ≤ value < 1; keeps the writers of many runs apart. */
+  readonly random?: () => number;
+}
+
+/**
+ * Repeats a write while the store is away, for most of the time that the lease had left when the store was first seen
+ * away: a stall costs a pause then, and no model call is made again.
+ */
+export function retryWrites({ keeper, clock, random = Math.random }: RetryOptions): WriteRetry {
+  return async (write) => {
+    let deadlineMs = Number.POSITIVE_INFINITY;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await write();
+      } catch (error) {
+        if (!isStoreAway(error) || keeper.lost || attempt >= MAX_ATTEMPTS) throw error;
+        const nowMs = clock.monotonicMs();
+        deadlineMs = Math.min(deadlineMs, nowMs + RETRY_SHARE * keeper.remainingMs);
+        if (nowMs >= deadlineMs) throw error;
+        const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(attempt, 10), MAX_PAUSE_MS) * (0.5 + random());
+        await clock.sleep(Math.min(pauseMs, deadlineMs - nowMs));
+      }
+    }
+  };
+}

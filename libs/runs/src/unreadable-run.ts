@@ -1,0 +1,29 @@
+import type { ClaimResult, Logger, RunStore } from '@caribou/core';
+import type { EventPublisher } from './event-writer.js';
+
+export type UnreadableRun = Extract<ClaimResult, { kind: 'unreadable' }>;
+
+export interface UnreadablePorts {
+  readonly store: Pick<RunStore, 'finish'>;
+  readonly publisher: EventPublisher;
+  readonly metrics: { runEnded(outcome: string): void };
+  readonly logger: Logger;
+}
+
+/**
+ * Ends a run of which this version cannot read what is stored, so that later runs of its thread go on. What was there is
+ * in the dead letter.
+ *
+ * @throws {FencedError} when another owner has the thread; UnavailableError when Redis is away
+ */
+export async function endUnreadable({ lease, reason, record }: UnreadableRun, ports: UnreadablePorts): Promise<void> {
+  const { store, publisher, metrics, logger } = ports;
+  const error = { name: 'UnreadableRun', message: 'what is stored of this run could not be read' };
+  const entry = { user_id: lease.userId, thread_id: lease.threadId, run_id: lease.runId, error, record };
+  logger.error({ event: 'run.unreadable', outcome: 'error', runId: lease.runId, error: reason }, error.message);
+  const events = [{ kind: 'error', ...error } as const];
+  const deadLetter = { id: lease.runId, entry };
+  const { appended } = await store.finish(lease, { status: 'error', error, events, unreadable: true, deadLetter });
+  publisher.publishEvents(lease.runId, appended);
+  metrics.runEnded('unreadable');
+}
