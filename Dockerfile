@@ -1,10 +1,12 @@
 # One image for the five services and the demo model; the argument chooses: `docker run IMAGE gateway`.
-FROM node:22-bookworm-slim AS build
+ARG NODE_IMAGE=node:22-bookworm-slim
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --ignore-scripts
 COPY .swcrc ./
 COPY tools/build tools/build
+COPY tools/access tools/access
 COPY tools/demo-model tools/demo-model
 COPY libs libs
 COPY apps apps
@@ -12,7 +14,7 @@ COPY skills skills
 # The compilers are needed for the build alone.
 RUN node tools/build/product.mjs && rm -rf node_modules/@swc node_modules/esbuild node_modules/@esbuild
 
-FROM node:22-bookworm-slim
+FROM ${NODE_IMAGE}
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=build /app/package.json ./

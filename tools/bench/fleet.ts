@@ -18,6 +18,10 @@ export interface FleetOptions {
   readonly pools?: number;
   /** Lines of config.yaml. */
   readonly config?: string;
+  /** More variables of the services. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** No quota of requests and threads, as one user sends the load of many; default true. */
+  readonly unlimited?: boolean;
   /** Default: bwrap. */
   readonly sandboxDriver?: 'bwrap' | 'docker';
 }
@@ -72,6 +76,10 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
   }
 }
 
+/** For loads that one user sends in the place of many. */
+const UNLIMITED =
+  'quotas:\n  requests_per_second: 1000000\n  request_burst: 1000000\n  max_threads_per_user: 1000000\n';
+
 async function startAll(around: Surroundings, options: FleetOptions): Promise<Omit<Fleet, 'stop'>> {
   const [redis, nats, model] = await Promise.all([startRedis(around), startNats(around), startModel(around)]);
   const modelUrl = `http://127.0.0.1:${model.port}/v1`;
@@ -86,7 +94,7 @@ async function startAll(around: Surroundings, options: FleetOptions): Promise<Om
   const slots = options.runnerSlots === undefined ? '' : `runner:\n  slots: ${options.runnerSlots}\n`;
   await writeFile(
     configPath,
-    `sandbox:\n  driver: ${options.sandboxDriver ?? 'bwrap'}\n${slots}${/^memory:/m.test(config) ? '' : LATE_MEMORY}${config}`,
+    `sandbox:\n  driver: ${options.sandboxDriver ?? 'bwrap'}\n${slots}${options.unlimited === false ? '' : UNLIMITED}${/^memory:/m.test(config) ? '' : LATE_MEMORY}${config}`,
   );
   const redisUrl = `redis://127.0.0.1:${redis.port}`;
   const natsUrl = `nats://127.0.0.1:${nats.port}`;
@@ -101,6 +109,7 @@ async function startAll(around: Surroundings, options: FleetOptions): Promise<Om
     HOST: '127.0.0.1',
     PORT: '0',
     ...(process.env.DOCKER_HOST === undefined ? {} : { DOCKER_HOST: process.env.DOCKER_HOST }),
+    ...options.env,
   };
   const plans = SERVICES.map((name) => servicePlan(name, env, options.profileDir));
   for (let pool = 2; pool <= (options.pools ?? 1); pool += 1)

@@ -10,7 +10,7 @@ import {
   type SandboxDriver,
   type SandboxSettings,
 } from '@caribou/sandbox';
-import { createRedis, redisSandboxRegistry } from '@caribou/state';
+import { createRedis, redisExecutionJournal, redisSandboxRegistry } from '@caribou/state';
 import type { Fleet } from './fleet.js';
 import { timed } from './long-thread.js';
 import { inTurn, median, quantile } from './sample.js';
@@ -141,8 +141,7 @@ async function withManager<Result>(fleet: Fleet, measure: (calls: ManagerCalls) 
     await bus.whenConnected();
     const sandbox = createRemoteSandbox({
       rpc,
-      outputs: bus,
-      isManagerAlive: (managerId) => registry.isManagerAlive(managerId),
+      ...{ bus, registry, journal: redisExecutionJournal(redis) },
       logger: silentLogger,
     });
     return await measure({

@@ -1,5 +1,14 @@
-import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  closeSync,
+  copyFileSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -40,6 +49,22 @@ describe('start of a bundle', () => {
     const kept = readFileSync(join(folder, String(caches()[0])));
     expect(start(3_000)).toBe('up app-1.js true\n');
     expect(readFileSync(join(folder, String(caches()[0])))).toEqual(kept);
+  });
+
+  test('programs that a service starts inherit nothing that was left open to it', () => {
+    const lists = "require('node:child_process').execFileSync('ls', ['/proc/self/fd'], { encoding: 'utf8' })";
+    writeFileSync(join(folder, 'app-1.js'), `console.log(JSON.stringify(${lists}.trim().split('\\n')));`);
+    const leaked = openSync(join(folder, 'other.cjs'), 'r');
+    const stdio = Array.from({ length: 61 }, (_, fd) => (fd < 3 ? 'pipe' : fd === 60 ? leaked : 'ignore'));
+
+    // A shell in between, as Node itself marks the lowest descriptors that it inherits.
+    const { stdout } = spawnSync('sh', ['-c', 'exec "$0" "$@"', process.execPath, join(folder, 'app.js')], {
+      ...{ encoding: 'utf8', stdio },
+    });
+    closeSync(leaked);
+
+    // The fourth is the folder that ls reads.
+    expect(JSON.parse(stdout)).toEqual(['0', '1', '2', '3']);
   });
 
   test('code that V8 refuses is made anew', () => {

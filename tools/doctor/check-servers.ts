@@ -10,16 +10,21 @@ const CONNECT_MS = 5_000;
 /** A reply of the bus with its frame. */
 const LEAST_PAYLOAD_BYTES = 1024 * 1024;
 
-const isSet = (env: Surroundings['env'], name: string): boolean => (env[name]?.trim() ?? '') !== '';
+/** By itself, or by a file that holds it. */
+const isSet = (env: Surroundings['env'], name: string): boolean =>
+  [name, `${name}_FILE`].some((variable) => (env[variable]?.trim() ?? '') !== '');
 
 /** NATS: the one that NATS_URL names, else the program that `npm start` runs. */
 export async function checkNats(config: Config, surroundings: Surroundings): Promise<readonly Finding[]> {
   if (!isSet(surroundings.env, 'NATS_URL')) return [privateServer('nats', 'nats-server', 'NATS_URL', surroundings)];
   const url = config.nats.url.reveal();
-  const fix = 'check NATS_URL, user and password, and that nats-server runs there';
+  const fix = 'check NATS_URL, user and password, certificates (docs/access.md), and that nats-server runs there';
   const greeting = await natsGreeting(url, CONNECT_MS);
   if (greeting === 'no answer') return [fail('nats', 'no nats-server answers where NATS_URL says', fix)];
-  const bus = connectBus({ url, name: 'caribou-doctor', logger: silentLogger, streams: [] });
+  const bus = connectBus({
+    ...{ url, ...config.nats.security.reveal(), name: 'caribou-doctor' },
+    ...{ logger: silentLogger, streams: [] },
+  });
   try {
     await bus.whenConnected(AbortSignal.timeout(CONNECT_MS));
     return greeting === 'not asked' ? [ok('nats', 'connected')] : greeted(greeting);
@@ -48,7 +53,11 @@ function greeted({ version, jetstream, max_payload: maxPayload }: Greeting): rea
 /** Redis: the one that REDIS_URL names and its settings, else the program that `npm start` runs. */
 export async function checkRedisServer(config: Config, surroundings: Surroundings): Promise<readonly Finding[]> {
   if (!isSet(surroundings.env, 'REDIS_URL')) return [privateServer('redis', 'redis-server', 'REDIS_URL', surroundings)];
-  const redis = createRedis({ url: config.redis.url.reveal(), commandTimeoutMs: CONNECT_MS });
+  const redis = createRedis({
+    url: config.redis.url.reveal(),
+    ...config.redis.security.reveal(),
+    commandTimeoutMs: CONNECT_MS,
+  });
   try {
     const found = await checkRedis(redis);
     const fix = 'set it in redis.conf, or by CONFIG SET';
@@ -57,7 +66,7 @@ export async function checkRedisServer(config: Config, surroundings: Surrounding
       ...found.map(({ level, message }) => (level === 'error' ? fail : warn)('redis', message, fix)),
     ];
   } catch (error) {
-    const fix = 'check REDIS_URL, user and password, and that redis-server runs there';
+    const fix = 'check REDIS_URL, user and password, certificates (docs/access.md), and that redis-server runs there';
     return [fail('redis', `no connection to what REDIS_URL names (${reasonOf(error)})`, fix)];
   } finally {
     await redis.close();

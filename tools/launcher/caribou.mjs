@@ -6,8 +6,10 @@ import { freePort, isPortFree } from './free-port.mjs';
 import { installPackages } from './packages.mjs';
 import { readProductConfig, tellWarnings } from './product-config.mjs';
 import { searchPath } from './programs.mjs';
-import { repository } from './repository.mjs';
-import { startServers } from './start-servers.mjs';
+import { inRepository } from './repository.mjs';
+import { runScript } from './run-script.mjs';
+import { serviceEnvironment } from './service-environment.mjs';
+import { installServers, startServers } from './start-servers.mjs';
 import { demoModelPlan, servicePlan, services } from './services.mjs';
 import { readSettings } from './settings.mjs';
 import { LauncherError, say, step, warn } from './terminal.mjs';
@@ -50,22 +52,25 @@ export async function runCaribou(signal) {
 
 /** @param {Start} start */
 async function bringUp({ settings, fleet, signal }) {
-  const [servers, build] = await together(signal, [
-    (inner) => startServers({ settings, fleet, signal: inner }),
+  const [build] = await together(signal, [
     (inner) => prepareCode(inner),
+    async (inner) => {
+      await installServers(settings, inner);
+      return '';
+    },
   ]);
   say(build);
-  const env = serviceEnvironment(settings, servers);
-  const { config, model, modelEnv } = await chooseModel({ settings, fleet, signal }, env);
+  const servers = await startServers({ settings, fleet, signal });
+  const { config, model, modelEnv } = await chooseModel({ settings, fleet, signal });
   tellWarnings(config);
-  const { host } = config.http;
-  const port = config.http.port === 0 ? await freePort() : config.http.port;
+  const { host, locked } = config;
+  const port = config.port === 0 ? await freePort() : config.port;
   if (!(await isPortFree(port, host))) throw new LauncherError(`Port ${port} is taken. Set PORT to another one.`);
   const url = urlOf(host, port);
-  const running = await startServices({ settings, fleet, signal }, { ...env, ...modelEnv, PORT: String(port) });
+  const env = { ...process.env, ...modelEnv, PORT: String(port) };
+  const running = await startServices({ settings, fleet, signal }, env);
   await tellReadiness(url, signal);
-  const locked = config.http.apiKeys.length > 0 || config.auth.enabled;
-  const facts = { url, model, home: settings.home, locked, servers: servers.shown };
+  const facts = { url, model, home: settings.home, locked, servers };
   process.stdout.write(`${banner({ ...facts, services: running })}\n`);
 }
 
@@ -75,12 +80,12 @@ async function bringUp({ settings, fleet, signal }) {
  * @param {Start} start
  * @param {NodeJS.ProcessEnv} env
  */
-async function startServices({ fleet, signal }, env) {
+async function startServices({ settings, fleet, signal }, env) {
   /** @type {Map<string, number>} */
   const healthPorts = new Map();
   const starts = services.map((name) => (/** @type {AbortSignal} */ inner) => {
     const plan = servicePlan(name, (healthPort) => healthPorts.set(name, healthPort));
-    return fleet.start(plan, { role: 'service', env, signal: inner });
+    return fleet.start(plan, { role: 'service', env: serviceEnvironment(name, { settings, env }), signal: inner });
   });
   await step(`services: ${services.join(', ')}`, () => together(signal, starts));
   return services.map((name) => `${name.padEnd(17)}health on 127.0.0.1:${healthPorts.get(name)}`);
@@ -89,47 +94,28 @@ async function startServices({ fleet, signal }, env) {
 /** npm's packages, then the build: the first needs nothing, the second the first. @param {AbortSignal} signal */
 async function prepareCode(signal) {
   await installPackages({ dev: false, signal });
-  const { buildProduct } = await import('../build/product.mjs');
-  return await buildProduct(repository);
+  return await runScript([inRepository('tools', 'build', 'product.mjs')], { signal });
 }
 
 /**
  * The model of the configuration, or the demo model when none is configured.
  *
  * @param {Start} start
- * @param {NodeJS.ProcessEnv} env
  */
-async function chooseModel({ fleet, signal }, env) {
-  const config = await readProductConfig(env);
+async function chooseModel({ settings, fleet, signal }) {
+  const { env: own } = process;
+  const config = await readProductConfig(serviceEnvironment('gateway', { settings, env: own }), signal);
   const first = config.models[0];
-  if (first !== undefined)
-    return { config, model: `${first.name} (${first.model} at ${new URL(first.baseUrl).host})`, modelEnv: {} };
+  if (first !== undefined) return { config, model: `${first.name} (${first.model} at ${first.host})`, modelEnv: {} };
   const demo = await demoModelPlan();
+  const env = serviceEnvironment('demo-model', { settings, env: own });
   await step('demo model', () =>
     together(signal, [(inner) => fleet.start(demo.plan, { role: 'service', env, signal: inner })]),
   );
   return {
-    config: await readProductConfig({ ...env, ...demo.env }),
+    config: await readProductConfig(serviceEnvironment('gateway', { settings, env: { ...own, ...demo.env } }), signal),
     model: 'the scripted DEMO model, not an AI. Set OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL) for a real one',
     modelEnv: demo.env,
-  };
-}
-
-/**
- * @param {import('./settings.mjs').LauncherSettings} settings
- * @param {{ natsUrl: string, redisUrl: string }} servers
- * @returns {NodeJS.ProcessEnv}
- */
-function serviceEnvironment(settings, { natsUrl, redisUrl }) {
-  return {
-    ...process.env,
-    NODE_ENV: process.env['NODE_ENV'] ?? 'production',
-    PATH: searchPath(settings.unpacked),
-    CARIBOU_HOME: settings.home,
-    CARIBOU_HEALTH_PORT: '0',
-    NATS_URL: natsUrl,
-    REDIS_URL: redisUrl,
-    REDIS_FSYNC: settings.redisFsync,
   };
 }
 

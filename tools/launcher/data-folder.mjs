@@ -1,4 +1,4 @@
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LauncherError, warn } from './terminal.mjs';
@@ -20,6 +20,7 @@ import { LauncherError, warn } from './terminal.mjs';
  */
 export async function claimDataFolder(folder) {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  chmodSync(folder, 0o700);
   const lock = join(folder, 'launcher.lock');
   const pids = join(folder, 'pids.json');
   takeLock(lock, folder);

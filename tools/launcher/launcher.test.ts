@@ -1,5 +1,5 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -37,6 +37,33 @@ describe('claimDataFolder', () => {
 
     expect(stdout).toContain('claimed');
   });
+
+  test('what an earlier start left open to others is closed before a password is written into it', async () => {
+    const folders = ['.', 'nats', 'redis', 'access', 'access/nats', 'access/redis', 'access/gateway'];
+    const files = ['access/nats/nats.conf', 'access/redis/redis.conf', 'access/gateway/nats.url'];
+    for (const name of folders) {
+      mkdirSync(join(folder, name), { recursive: true });
+      chmodSync(join(folder, name), 0o755);
+    }
+    for (const name of files) writeFileSync(join(folder, name), 'old', { mode: 0o644 });
+    const settings = JSON.stringify({
+      own: folder,
+      access: join(folder, 'access'),
+      redisFsync: 'everysec',
+      redisMaxMemory: '1gb',
+    });
+
+    await runModule(
+      `${claim(folder)} claimed.release(); import { build } from '../build/build.mjs';
+       import { repository } from './repository.mjs'; await build(repository);
+       import { makeAccess } from './servers.mjs'; await makeAccess(${settings}, AbortSignal.timeout(60_000));`,
+    );
+
+    const modesOf = (names: readonly string[]) => names.map((name) => statSync(join(folder, name)).mode & 0o777);
+    expect(modesOf(folders)).toEqual(folders.map(() => 0o700));
+    expect(modesOf(files)).toEqual(files.map(() => 0o600));
+    expect(readFileSync(join(folder, 'access/redis/redis.conf'), 'utf8')).toContain('user sandbox-manager on #');
+  }, 90_000);
 
   test('a process that a killed launcher left behind is ended, a stranger with its pid is not', async () => {
     const left = spawn('sleep', ['1000']);

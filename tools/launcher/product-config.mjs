@@ -1,12 +1,13 @@
-import { pathToFileURL } from 'node:url';
-import { inRepository, repository } from './repository.mjs';
-import { LauncherError, say, warn } from './terminal.mjs';
+import { inRepository } from './repository.mjs';
+import { runScript } from './run-script.mjs';
+import { say, warn } from './terminal.mjs';
 
 /**
  * @typedef {object} ProductConfig the part of libs/config's Config that the launcher shows
- * @property {{ host: string, port: number, apiKeys: unknown[] }} http
- * @property {{ enabled: boolean }} auth
- * @property {{ name: string, model: string, baseUrl: string }[]} models
+ * @property {string} host
+ * @property {number} port
+ * @property {boolean} locked whether the API asks who calls
+ * @property {{ name: string, model: string, host: string }[]} models
  * @property {string[]} warnings
  * @property {string[]} notices
  * @property {string[]} problems
@@ -16,17 +17,15 @@ import { LauncherError, say, warn } from './terminal.mjs';
  * Reads the configuration with the product's own reader, so that a mistake is told once and before any service starts.
  *
  * @param {NodeJS.ProcessEnv} env
+ * @param {AbortSignal} signal
  * @returns {Promise<ProductConfig>}
  * @throws {LauncherError} naming every fault
  */
-export async function readProductConfig(env) {
-  /** @type {{ default: { loadConfig(env: NodeJS.ProcessEnv, cwd: string): ProductConfig } }} */
-  const config = await import(pathToFileURL(inRepository('dist', 'libs', 'config', 'src', 'index.js')).href);
-  try {
-    return config.default.loadConfig(env, repository);
-  } catch (error) {
-    throw new LauncherError(error instanceof Error ? error.message : String(error), { cause: error });
-  }
+export async function readProductConfig(env, signal) {
+  const output = await runScript([inRepository('tools', 'launcher', 'config-facts.cjs')], { env, signal });
+  /** @type {ProductConfig} */
+  const config = JSON.parse(output);
+  return config;
 }
 
 /** @param {ProductConfig} config */

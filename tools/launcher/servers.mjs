@@ -1,47 +1,71 @@
-import { randomBytes } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from './free-port.mjs';
+import { inRepository } from './repository.mjs';
+import { runScript } from './run-script.mjs';
 import { answersWith, waitUntil } from './wait-until.mjs';
 
 const readyTimeoutMs = 60_000;
 
 /**
- * Plans for private servers: on 127.0.0.1 at a free port, with a password that is made anew for each start and stands
- * only in a file that no other user may read.
+ * Plans for private servers: on 127.0.0.1 at a free port, with a user for each service, who may do what that service does
+ * and nothing else. Their passwords are made anew for each start and stand only in files that no other user may read.
  *
  * @typedef {object} ServerPlan
- * @property {string} url with user and password; never printed
  * @property {string} where what may be printed
  * @property {Pick<import('./managed-process.mjs').ProcessPlan, 'name' | 'file' | 'args' | 'untilReady' | 'readyTimeoutMs' | 'quiet' | 'ipc'>} process
+ *
+ * @typedef {object} Access
+ * @property {string} folder of the configurations and addresses, see tools/access/main.ts
+ * @property {number} natsPort
+ * @property {number} redisPort
  */
 
 /**
- * A nats-server with JetStream in files under `folder`. Messages may have 8 MB; the RPC guard of libs/bus stays below.
+ * Makes the users and writes the servers' configurations; needs the build.
  *
- * @param {{ program: string, folder: string }} options
- * @returns {Promise<ServerPlan>}
+ * @param {import('./settings.mjs').LauncherSettings} settings
+ * @param {AbortSignal} signal
+ * @returns {Promise<Access>}
  */
-export async function natsServer({ program, folder }) {
-  const port = await freePort();
-  const password = randomBytes(24).toString('hex');
-  const settings = join(folder, 'nats.conf');
-  const store = join(folder, 'nats');
-  mkdirSync(store, { recursive: true, mode: 0o700 });
-  const lines = [
-    `listen: "127.0.0.1:${port}"`,
-    'max_payload: 8MB',
-    `authorization { user: "caribou", password: "${password}" }`,
-    `jetstream { store_dir: ${JSON.stringify(store)} }`,
-  ];
-  writeFileSync(settings, `${lines.join('\n')}\n`, { mode: 0o600 });
+export async function makeAccess({ own, access, redisFsync, redisMaxMemory }, signal) {
+  const [natsPort, redisPort] = [await freePort(), await freePort()];
+  rmSync(access, { recursive: true, force: true });
+  for (const folder of [join(own, 'nats'), join(own, 'redis'), access]) makePrivateFolder(folder);
+  const options = {
+    out: access,
+    'nats-listen': `127.0.0.1:${natsPort}`,
+    'nats-store': join(own, 'nats'),
+    'redis-listen': `127.0.0.1:${redisPort}`,
+    'redis-store': join(own, 'redis'),
+    'redis-fsync': redisFsync,
+    'redis-max-memory': redisMaxMemory,
+  };
+  const args = Object.entries(options).map(([name, value]) => `--${name}=${value}`);
+  await runScript([inRepository('dist', 'tools', 'access', 'main.js'), ...args], { signal });
+  return { folder: access, natsPort, redisPort };
+}
+
+/** One that was there may be open to others. @param {string} path */
+function makePrivateFolder(path) {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  chmodSync(path, 0o700);
+}
+
+/**
+ * A nats-server with JetStream in files. Messages may have 8 MB; the RPC guard of libs/bus stays below.
+ *
+ * @param {string} program
+ * @param {Access} access
+ * @returns {ServerPlan}
+ */
+export function natsServer(program, { folder, natsPort: port }) {
   return {
-    url: `nats://caribou:${password}@127.0.0.1:${port}`,
-    where: `nats-server on 127.0.0.1:${port}, streams in ${store}`,
+    where: `nats-server on 127.0.0.1:${port}`,
     process: {
       name: 'nats-server',
       file: program,
-      args: ['-c', settings],
+      args: ['-c', join(folder, 'nats', 'nats.conf')],
       quiet: true,
       ipc: false,
       readyTimeoutMs,
@@ -51,40 +75,25 @@ export async function natsServer({ program, folder }) {
 }
 
 /**
- * A redis-server with an append-only file under `folder` that refuses writes instead of dropping data when it is full.
+ * A redis-server with an append-only file that refuses writes instead of dropping data when it is full.
  *
- * @param {{ program: string, folder: string, fsync: string }} options fsync: everysec or always
- * @returns {Promise<ServerPlan>}
+ * @param {string} program
+ * @param {Access} access
+ * @returns {ServerPlan}
  */
-export async function redisServer({ program, folder, fsync }) {
-  const port = await freePort();
-  const password = randomBytes(24).toString('hex');
-  const settings = join(folder, 'redis.conf');
-  const store = join(folder, 'redis');
-  mkdirSync(store, { recursive: true, mode: 0o700 });
-  const lines = [
-    'bind 127.0.0.1',
-    `port ${port}`,
-    `requirepass ${password}`,
-    `dir ${JSON.stringify(store)}`,
-    'appendonly yes',
-    `appendfsync ${fsync}`,
-    'save ""',
-    'maxmemory-policy noeviction',
-  ];
-  writeFileSync(settings, `${lines.join('\n')}\n`, { mode: 0o600 });
+export function redisServer(program, { folder, redisPort: port }) {
+  const password = readFileSync(join(folder, 'redis', 'health.password'), 'utf8');
+  const request = `AUTH health ${password}\r\nPING\r\n`;
   return {
-    url: `redis://:${password}@127.0.0.1:${port}`,
-    where: `redis-server on 127.0.0.1:${port}, append-only file (${fsync}) in ${store}`,
+    where: `redis-server on 127.0.0.1:${port}`,
     process: {
       name: 'redis-server',
       file: program,
-      args: [settings],
+      args: [join(folder, 'redis', 'redis.conf')],
       quiet: true,
       ipc: false,
       readyTimeoutMs,
-      untilReady: (_child, signal) =>
-        waitUntil(() => answersWith({ port, request: `AUTH ${password}\r\nPING\r\n`, expected: '+PONG' }), signal),
+      untilReady: (_child, signal) => waitUntil(() => answersWith({ port, request, expected: '+PONG' }), signal),
     },
   };
 }

@@ -11,8 +11,10 @@ import { inRepository, repository } from './repository.mjs';
  * @property {string | undefined} alias what is to be said of DEER_FLOW_HOME, which the services do not see any more
  * @property {string} own the launcher's part of it: files of NATS and Redis, lock, unpacked programs
  * @property {string} unpacked
- * @property {string | undefined} natsUrl a server of the operator's own
- * @property {string | undefined} redisUrl a server of the operator's own
+ * @property {string} access passwords of the private servers' users, and the servers' configurations
+ * @property {boolean} ownNats whether NATS_URL (or its file) names a server of the operator's own
+ * @property {boolean} ownRedis the same of REDIS_URL
+ * @property {string} redisMaxMemory as redis.conf takes it, such as 2gb
  * @property {string} redisFsync everysec or always
  */
 
@@ -28,8 +30,10 @@ export function readSettings() {
     alias: own === undefined && theirs !== undefined ? 'DEER_FLOW_HOME: read as CARIBOU_HOME' : undefined,
     own: servers,
     unpacked: join(servers, 'programs'),
-    natsUrl: value('NATS_URL'),
-    redisUrl: value('REDIS_URL'),
+    access: join(servers, 'access'),
+    redisMaxMemory: value('REDIS_MAXMEMORY') ?? '2gb',
+    ownNats: (value('NATS_URL') ?? value('NATS_URL_FILE')) !== undefined,
+    ownRedis: (value('REDIS_URL') ?? value('REDIS_URL_FILE')) !== undefined,
     redisFsync: value('REDIS_FSYNC') === 'always' ? 'always' : 'everysec',
   };
 }

@@ -1,33 +1,25 @@
 import { findProgram, libraryEnvironment, searchPath } from './programs.mjs';
-import { natsServer, redisServer } from './servers.mjs';
+import { makeAccess, natsServer, redisServer } from './servers.mjs';
 import { installPrograms } from './system-packages.mjs';
 import { LauncherError, step, warn } from './terminal.mjs';
 import { together } from './together.mjs';
 
 /**
- * @typedef {object} Servers
- * @property {string} natsUrl may hold a password
- * @property {string} redisUrl may hold a password
- * @property {string[]} shown what may be printed
- */
-
-/**
- * The operator's own servers where NATS_URL and REDIS_URL name them, private ones otherwise; what they need is installed.
+ * Private servers where NATS_URL and REDIS_URL name none of the operator's own. Needs the programs and the build.
  *
  * @param {{ settings: import('./settings.mjs').LauncherSettings, fleet: import('./fleet.mjs').Fleet, signal: AbortSignal }} start
- * @returns {Promise<Servers>}
- * @throws {LauncherError} when a server cannot be installed or does not start
+ * @returns {Promise<string[]>} what may be printed of the servers
+ * @throws {LauncherError} when a server does not start
  */
 export async function startServers({ settings, fleet, signal }) {
-  await installNeeded(settings, signal);
-  const { unpacked, own: folder, redisFsync: fsync } = settings;
+  const { unpacked, own, redisFsync, ownNats, ownRedis } = settings;
   const path = searchPath(unpacked);
   const env = { PATH: path, ...libraryEnvironment(unpacked) };
-  const [nats, redis] = await Promise.all([
-    settings.natsUrl ?? natsServer({ program: findProgram('nats-server', path) ?? 'nats-server', folder }),
-    settings.redisUrl ?? redisServer({ program: findProgram('redis-server', path) ?? 'redis-server', folder, fsync }),
-  ]);
-  const plans = [nats, redis].filter((server) => typeof server !== 'string');
+  const access = ownNats && ownRedis ? undefined : await makeAccess(settings, signal);
+  const program = (/** @type {string} */ name) => findProgram(name, path) ?? name;
+  const nats = ownNats || access === undefined ? undefined : natsServer(program('nats-server'), access);
+  const redis = ownRedis || access === undefined ? undefined : redisServer(program('redis-server'), access);
+  const plans = [nats, redis].filter((plan) => plan !== undefined);
   if (plans.length > 0) {
     const names = plans.map((plan) => plan.process.name).join(', ');
     const starts = plans.map(
@@ -35,22 +27,26 @@ export async function startServers({ settings, fleet, signal }) {
     );
     await step(`servers: ${names}`, () => together(signal, starts));
   }
-  return {
-    natsUrl: typeof nats === 'string' ? nats : nats.url,
-    redisUrl: typeof redis === 'string' ? redis : redis.url,
-    shown: [
-      typeof nats === 'string' ? 'NATS as NATS_URL says' : nats.where,
-      typeof redis === 'string' ? 'Redis as REDIS_URL says' : redis.where,
-    ],
-  };
+  return [
+    nats === undefined ? 'NATS as NATS_URL says' : `${nats.where}, streams in ${own}/nats`,
+    redis === undefined
+      ? 'Redis as REDIS_URL says'
+      : `${redis.where}, append-only file (${redisFsync}) in ${own}/redis`,
+  ];
 }
 
-/** @param {import('./settings.mjs').LauncherSettings} settings @param {AbortSignal} signal */
-async function installNeeded({ natsUrl, redisUrl, unpacked }, signal) {
+/**
+ * Installs the programs that are missing.
+ *
+ * @param {import('./settings.mjs').LauncherSettings} settings
+ * @param {AbortSignal} signal
+ * @throws {LauncherError} when a server is needed and cannot be installed
+ */
+export async function installServers({ ownNats, ownRedis, unpacked }, signal) {
   /** @type {import('./system-packages.mjs').Program[]} */
   const needed = [];
-  if (natsUrl === undefined) needed.push('nats-server');
-  if (redisUrl === undefined) needed.push('redis-server');
+  if (!ownNats) needed.push('nats-server');
+  if (!ownRedis) needed.push('redis-server');
   const missing = await installPrograms({ programs: [...needed, 'bwrap', 'setpriv'], unpacked, signal });
   const lacking = needed.filter((name) => missing.includes(name));
   if (lacking.length > 0) {

@@ -1,0 +1,47 @@
+import { busAccess, REPLY_WITHIN_MS, type ServiceName, serviceNames } from '@caribou/contracts';
+import { ADMIN, type Passwords } from './passwords.js';
+
+export interface NatsServerSettings {
+  /** Address and port, such as `127.0.0.1:4222`. */
+  readonly listen: string;
+  /** Folder of the streams. */
+  readonly storeDir: string;
+  /** Address and port of the monitoring pages, if there shall be some. */
+  readonly monitoring?: string;
+  readonly maxPayloadBytes?: number;
+}
+
+/** The bus carries file contents; the guard of libs/bus stays below. */
+const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
+/** Long enough for a client whose machine is busy. */
+const LOGIN_SECONDS = 10;
+
+/** The configuration of a nats-server with a user per service, who may do what `busAccess` says, and one who may do all. */
+export function natsConfig(settings: NatsServerSettings, passwords: Passwords): string {
+  const lines = [
+    `listen: ${quoted(settings.listen)}`,
+    ...(settings.monitoring === undefined ? [] : [`http: ${quoted(settings.monitoring)}`]),
+    `max_payload: ${settings.maxPayloadBytes ?? MAX_PAYLOAD_BYTES}`,
+    `jetstream { store_dir: ${quoted(settings.storeDir)} }`,
+    'authorization {',
+    `  timeout: ${LOGIN_SECONDS}`,
+    '  users = [',
+    `    { user: ${quoted(ADMIN)}, password: ${quoted(passwords[ADMIN])} }`,
+    ...serviceNames.map((service) => `    ${userOf(service, passwords[service])}`),
+    '  ]',
+    '}',
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function userOf(service: ServiceName, password: string): string {
+  const { publish, subscribe, replies } = busAccess(service);
+  const permissions = [
+    `publish: ${JSON.stringify(publish)}`,
+    `subscribe: ${JSON.stringify(subscribe)}`,
+    ...(replies ? [`allow_responses: { max: 1, expires: "${REPLY_WITHIN_MS / 1000}s" }`] : []),
+  ];
+  return `{ user: ${quoted(service)}, password: ${quoted(password)}, permissions: { ${permissions.join(', ')} } }`;
+}
+
+const quoted = (text: string): string => JSON.stringify(text);
