@@ -1,0 +1,86 @@
+import type { Message } from '@caribou/contracts';
+import type { Stack } from '../stack.js';
+import { linesOf } from '../threads-on-disk.js';
+import { type Effect, type FrameMark, type RunHistory, textOf, type ThreadHistory } from './history.js';
+import { type FollowedRun, markOf, type WantedEffect } from './journal.js';
+import type { PatientClient } from './patient-client.js';
+import { reportOf } from './turns.js';
+
+const AT_ONCE = 6;
+const REPLAY_MS = 60_000;
+
+export interface GatherPorts {
+  readonly stack: Stack;
+  readonly client: PatientClient;
+  /** Words of the calls that the MCP server got. */
+  readonly paid: readonly string[];
+}
+
+/** What the API, the disk and the MCP server say in the end of the runs that were accepted. */
+export async function gather(runs: readonly FollowedRun[], ports: GatherPorts): Promise<readonly ThreadHistory[]> {
+  const byThread = new Map<string, FollowedRun[]>();
+  for (const run of runs) byThread.set(run.threadId, [...(byThread.get(run.threadId) ?? []), run]);
+  const waiting = [...byThread];
+  const found: ThreadHistory[] = [];
+  const work = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+      found.push(await threadHistory(next[0], next[1], ports));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return found;
+}
+
+async function threadHistory(
+  threadId: string,
+  followed: readonly FollowedRun[],
+  ports: GatherPorts,
+): Promise<ThreadHistory> {
+  const runs: RunHistory[] = [];
+  for (const run of followed) runs.push(await runHistory(run, ports.client));
+  const messages = await messagesOf(threadId, ports.client);
+  const wanted = followed.flatMap((run) => run.wanted.map((effect) => effectOf(effect, run, messages ?? [], ports)));
+  return { threadId, runs, messages, effects: wanted };
+}
+
+async function messagesOf(threadId: string, client: PatientClient): Promise<readonly Message[] | undefined> {
+  const { status, body } = await client.ask('the state', async (api) => {
+    const answer = await api.call<{ values: { messages?: Message[] } }>('GET', `/threads/${threadId}/state`);
+    if (![200, 404].includes(answer.status)) throw new Error(`answered ${answer.status}`);
+    return answer;
+  });
+  return status === 404 ? undefined : (body.values.messages ?? []);
+}
+
+async function runHistory(run: FollowedRun, client: PatientClient): Promise<RunHistory> {
+  const path = `/threads/${run.threadId}/runs/${run.runId}`;
+  const { threadId, runId, kind, script, may, acceptedAtMs, segments, stuck, attempts } = run;
+  const seen = { threadId, runId, kind, script, may, acceptedAtMs, segments, stuck, attempts };
+  const status = await client.ask('the run', async (api) => {
+    const answer = await api.call<{ status: string }>('GET', path);
+    if (![200, 404].includes(answer.status)) throw new Error(`answered ${answer.status}`);
+    return answer.status === 404 ? 'gone' : answer.body.status;
+  });
+  if (status === 'gone' || stuck) return { ...seen, status, replay: undefined };
+  const replay = await client.ask<readonly FrameMark[]>('the replay', async (api) => {
+    const stream = await api.stream('GET', `${path}/stream`, undefined, { 'last-event-id': '-1' });
+    return (await stream.end(REPLAY_MS)).map(markOf);
+  });
+  return { ...seen, status, replay };
+}
+
+function effectOf(
+  effect: WantedEffect,
+  { threadId, script }: FollowedRun,
+  messages: readonly Message[],
+  { stack, paid }: GatherPorts,
+): Effect {
+  const lines = effect.where === 'mcp' ? paid : linesOf(stack, threadId, effect.where);
+  const results = messages.slice(messages.findIndex((message) => textOf(message).includes(script)) + 1);
+  const next = results.findIndex(({ type }) => type === 'human');
+  const own = results.slice(0, next < 0 ? undefined : next).filter((message) => message.type === 'tool');
+  const reported =
+    effect.where === 'notes'
+      ? own.some(({ name, status }) => name === 'write_file' && status === 'success')
+      : own.some(({ content }) => JSON.stringify(content).includes(reportOf(effect)));
+  return { ...effect, count: lines.filter((line) => line === effect.word).length, reported };
+}

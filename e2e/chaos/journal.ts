@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import type { Frame } from '../client.js';
+import type { Effect, FrameMark, History, RunHistory, Segment } from './history.js';
+
+/** An effect that a script asks for, and the text by which a result reports it. */
+export type WantedEffect = Pick<Effect, 'where' | 'word'>;
+
+/** A run that is being followed; becomes a `RunHistory` when everything is at rest. */
+export interface FollowedRun extends Pick<RunHistory, 'threadId' | 'runId' | 'kind' | 'script' | 'acceptedAtMs'> {
+  may: readonly string[];
+  readonly wanted: readonly WantedEffect[];
+  readonly segments: Segment[];
+  stuck: boolean;
+  over: boolean;
+  attempts: number;
+}
+
+export const markOf = ({ id, event, data }: Frame): FrameMark => ({
+  id,
+  event,
+  digest: createHash('sha256')
+    .update(JSON.stringify(data) ?? '')
+    .digest('base64')
+    .slice(0, 12),
+});
+
+const MAX_INCIDENTS = 200;
+
+/** All that happens in a run of chaos, as it happens. */
+export class Journal {
+  readonly runs: FollowedRun[] = [];
+  readonly incidents: History['incidents'][number][] = [];
+  readonly remembered: { readonly threadId: string; readonly word: string }[] = [];
+  /** The longest time in which nothing was accepted and no frame came, in ms. */
+  longestGapMs = 0;
+  private lastProgressMs = performance.now();
+
+  accepted(run: Omit<FollowedRun, 'segments' | 'stuck' | 'over' | 'attempts' | 'acceptedAtMs'>): FollowedRun {
+    const followed = { ...run, segments: [], stuck: false, over: false, attempts: 1, acceptedAtMs: performance.now() };
+    this.runs.push(followed);
+    this.progress();
+    return followed;
+  }
+
+  progress(): void {
+    const nowMs = performance.now();
+    this.longestGapMs = Math.max(this.longestGapMs, nowMs - this.lastProgressMs);
+    this.lastProgressMs = nowMs;
+  }
+
+  incident(what: string, where: { readonly threadId?: string; readonly runId?: string } = {}): void {
+    if (this.incidents.length < MAX_INCIDENTS) this.incidents.push({ what, ...where });
+  }
+
+  get terminal(): number {
+    return this.runs.filter(({ over }) => over).length;
+  }
+
+  get takeovers(): number {
+    return this.runs.reduce((sum, { attempts }) => sum + attempts - 1, 0);
+  }
+}

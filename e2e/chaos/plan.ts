@@ -1,0 +1,86 @@
+import type { AppName } from '../stack.js';
+import { Random } from './random.js';
+
+/** What can happen to a process: SIGKILL and a restart, SIGSTOP and SIGCONT, SIGTERM and a restart. */
+export type ProcessFault = 'kill' | 'pause' | 'restart';
+/** What can happen to a link: its connections break and new ones are refused; or nothing passes either way. */
+export type LinkFault = 'cut' | 'silence';
+export type ServerName = 'nats' | 'redis';
+
+export type Fault = { readonly atMs: number; readonly forMs: number } & (
+  | { readonly kind: ProcessFault; readonly app: AppName; readonly index: number }
+  | { readonly kind: 'kill' | 'pause'; readonly server: ServerName }
+  | { readonly kind: LinkFault; readonly app: AppName; readonly index: number; readonly server: ServerName }
+);
+
+/** Processes of each service. */
+export type FleetSize = Readonly<Record<AppName, number>>;
+
+const SERVERS: readonly ServerName[] = ['nats', 'redis'];
+/** Long enough for every lease of the fast clocks to end, and short enough for none to. */
+const [SHORTEST_MS, LONGEST_MS] = [300, 4_500];
+/** Runners hold most of the state that matters, so they are hit most. */
+const APPS: FleetSize = {
+  'agent-runner': 4,
+  'subagent-pool': 2,
+  'sandbox-manager': 3,
+  gateway: 2,
+  'memory-worker': 1,
+};
+
+/** The faults of a run in order of time: the same seed, duration and fleet always give the same ones. */
+export function planFaults(seed: number, durationMs: number, fleet: FleetSize, meanPauseMs: number): readonly Fault[] {
+  const random = new Random(seed, 'faults');
+  const faults: Fault[] = [];
+  let atMs = meanPauseMs / 2;
+  while (atMs < durationMs) {
+    faults.push(faultAt(random, Math.round(atMs), fleet));
+    atMs += meanPauseMs * (0.4 + 1.2 * random.next());
+  }
+  return faults;
+}
+
+function faultAt(random: Random, atMs: number, fleet: FleetSize): Fault {
+  const when = { atMs, forMs: random.between(SHORTEST_MS, LONGEST_MS) };
+  const kind = random.weighted({ kill: 40, pause: 14, restart: 8, cut: 12, silence: 8, server: 18 });
+  if (kind === 'server') return { ...when, kind: random.chance(0.7) ? 'kill' : 'pause', server: random.pick(SERVERS) };
+  const app = random.weighted(APPS);
+  const target = { app, index: random.between(0, fleet[app] - 1) };
+  if (kind === 'cut' || kind === 'silence') return { ...when, kind, ...target, server: random.pick(SERVERS) };
+  return { ...when, kind, ...target };
+}
+
+export const TURN_KINDS = {
+  plain: 14,
+  tools: 22,
+  subagents: 10,
+  question: 7,
+  cancel: 10,
+  upload: 7,
+  memory: 6,
+  mcp: 10,
+  stateless: 5,
+  enqueue: 4,
+  interrupt: 4,
+  rollback: 3,
+  reject: 2,
+} as const;
+export type TurnKind = keyof typeof TURN_KINDS;
+
+export interface PlannedTurn {
+  readonly kind: TurnKind;
+  /** Unlike that of any other turn of the run. */
+  readonly word: string;
+  /** For the choices within the turn. */
+  readonly seed: number;
+}
+
+/** The turns of the n-th thread of a lane. */
+export function planThread(seed: number, lane: number, thread: number): readonly PlannedTurn[] {
+  const random = new Random(seed, `lane ${lane} thread ${thread}`);
+  return Array.from({ length: random.between(2, 5) }, (_, turn) => ({
+    kind: random.weighted(TURN_KINDS),
+    word: `w${lane}x${thread}x${turn}z`,
+    seed: random.between(0, 2 ** 31),
+  }));
+}

@@ -1,0 +1,93 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LEAD_AGENT, streams } from '@caribou/contracts';
+import { silentLogger } from '@caribou/core';
+import { createRedis, type RedisConnection, redisMemoryStore } from '@caribou/state';
+import { connect } from 'nats';
+import type { Stack } from '../stack.js';
+import type { Remembered } from './history.js';
+import type { Journal } from './journal.js';
+
+const USER = 'default';
+const MAX_LINES = 40;
+const QUEUES = [streams.turns, streams.subagents, streams.memory];
+/** Keys that hold something only while work is under way; the deadline of the rest says that they will go. */
+const WHILE_WORKING =
+  /:lease$|^caribou:(tasks:)?(pending|slots|slots:tokens)$|:in-flight$|:memory:(due|running)$|:inbox$/;
+const WITH_DEADLINE = /:(execution|events):/;
+
+/** Waits until nothing of the work is left, and answers what still is when the time is over. */
+export async function remainsAfter(stack: Stack, journal: Journal, settleMs: number): Promise<readonly string[]> {
+  const deadlineMs = performance.now() + settleMs;
+  for (;;) {
+    const left = [...(await leftInRedis(stack, journal)), ...(await leftInNats(stack))].slice(0, MAX_LINES);
+    if (left.length === 0 || performance.now() > deadlineMs) return left;
+    await sleep(500);
+  }
+}
+
+async function withRedis<T>(stack: Stack, look: (redis: RedisConnection) => Promise<T>): Promise<T> {
+  const redis = createRedis({ url: stack.redis.url, logger: silentLogger });
+  try {
+    return await look(redis);
+  } finally {
+    await redis.close();
+  }
+}
+
+async function leftInRedis(stack: Stack, { runs }: Journal): Promise<readonly string[]> {
+  const alone = new Set(runs.filter(({ kind }) => kind === 'stateless').map(({ threadId }) => threadId));
+  return await withRedis(stack, (redis) =>
+    redis.use(async (client) => {
+      const keys = await client.keys('caribou:*');
+      const left = keys.filter((key) => WHILE_WORKING.test(key)).map((key) => `key ${key}`);
+      const bounded = keys.filter((key) => WITH_DEADLINE.test(key) || key.split(':').some((part) => alone.has(part)));
+      for (const key of bounded) if ((await client.pttl(key)) === -1) left.push(`key without a deadline ${key}`);
+      return left;
+    }),
+  );
+}
+
+async function leftInNats({ nats }: Stack): Promise<readonly string[]> {
+  const { username, password, host } = new URL(nats.url);
+  const connection = await connect({ servers: host, user: username, pass: password, timeout: 10_000 });
+  try {
+    const manager = await connection.jetstreamManager();
+    const left = await Promise.all(
+      QUEUES.map(async ({ name }) => {
+        const { state } = await manager.streams.info(name);
+        return state.messages === 0 ? [] : [`${state.messages} wakes in ${name}`];
+      }),
+    );
+    return left.flat();
+  } finally {
+    await connection.close();
+  }
+}
+
+/** How often each fact that was asked for is remembered. */
+export async function rememberedIn(stack: Stack, { remembered }: Journal): Promise<readonly Remembered[]> {
+  const facts = await withRedis(stack, async (redis) => {
+    const { document } = await redisMemoryStore(redis).read({ userId: USER, agent: LEAD_AGENT });
+    return document.facts.map(({ content }) => content);
+  });
+  return remembered.map(({ threadId, word }) => ({
+    threadId,
+    word,
+    count: facts.filter((fact) => fact.includes(word)).length,
+  }));
+}
+
+/** Living processes that work on the stack's files, a line each. */
+export function processesOf({ homeDir }: Stack): readonly string[] {
+  return readdirSync('/proc').flatMap((pid) => {
+    if (!/^\d+$/.test(pid)) return [];
+    try {
+      const isDead = /^\S+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+      const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+      return !isDead && line.includes(homeDir) ? [`process ${pid}: ${line.slice(0, 200)}`] : [];
+    } catch {
+      return []; // It ended while we looked.
+    }
+  });
+}

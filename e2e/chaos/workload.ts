@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import type { TestService } from '@caribou/testing';
+import type { Journal } from './journal.js';
+import { PatientClient } from './patient-client.js';
+import { planThread } from './plan.js';
+import { Random } from './random.js';
+import { start, TAKE, type TurnTools } from './turns.js';
+
+/** The memory of one user has room for 500 facts. */
+const MOST_REMEMBERED = 300;
+/** Threads that take one more turn after all faults. */
+const MOST_AFTER = 40;
+
+export interface WorkloadOptions {
+  readonly seed: number;
+  readonly lanes: number;
+  readonly journal: Journal;
+  readonly gateways: () => readonly TestService[];
+  readonly patienceMs: number;
+  /** No new turn begins when it says so. */
+  readonly isOver: () => boolean;
+}
+
+function toolsOf({ gateways, journal, patienceMs }: WorkloadOptions, random: Random): TurnTools {
+  return { random, journal, client: new PatientClient({ gateways, random, journal, patienceMs }) };
+}
+
+/** People who talk, each on one thread after the other, until it is over. */
+export async function workload(options: WorkloadOptions): Promise<void> {
+  await Promise.all(Array.from({ length: options.lanes }, (_, lane) => talk(lane, options)));
+}
+
+async function talk(lane: number, options: WorkloadOptions): Promise<void> {
+  const { seed, journal, isOver } = options;
+  for (let thread = 0; !isOver(); thread += 1) {
+    const threadId = randomUUID();
+    try {
+      await createThread(threadId, toolsOf(options, new Random(seed, `thread ${lane} ${thread}`)));
+      for (const turn of planThread(seed, lane, thread)) {
+        if (isOver()) return;
+        const isTooMuch = turn.kind === 'memory' && journal.remembered.length >= MOST_REMEMBERED;
+        const planned = isTooMuch ? ({ ...turn, kind: 'plain' } as const) : turn;
+        await TAKE[planned.kind](threadId, planned, toolsOf(options, new Random(turn.seed)));
+        if (journal.runs.some((run) => run.threadId === threadId && run.stuck)) break;
+      }
+    } catch (error) {
+      journal.incident(`${String(error)}: ${String(error instanceof Error ? error.cause : '')}`, { threadId });
+    }
+  }
+}
+
+async function createThread(threadId: string, { client }: TurnTools): Promise<void> {
+  await client.ask('a thread', async (api) => {
+    const { status } = await api.call('POST', '/threads', { thread_id: threadId, if_exists: 'do_nothing' });
+    if (status !== 200) throw new Error(`answered ${status}`);
+    return status;
+  });
+}
+
+/** One more turn on the newest threads when nothing fails any more: no thread may be stuck. */
+export async function turnsAfter(options: WorkloadOptions): Promise<void> {
+  const { seed, journal } = options;
+  const threads = [...new Set(journal.runs.filter(({ kind }) => kind !== 'stateless').map(({ threadId }) => threadId))];
+  await Promise.all(
+    threads.slice(-MOST_AFTER).map(async (threadId, index) => {
+      const tools = toolsOf(options, new Random(seed, `after ${index}`));
+      try {
+        const run = await start(threadId, { kind: 'after', script: `after${index}z\n#say Still here.` }, tools);
+        if (run === undefined) journal.incident('a turn after all faults was refused', { threadId });
+        else await tools.client.follow(run);
+      } catch (error) {
+        journal.incident(`a turn after all faults: ${String(error)}`, { threadId });
+      }
+    }),
+  );
+}
