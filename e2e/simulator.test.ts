@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+
+interface Simulated {
+  readonly failed: readonly number[];
+  readonly digest: string;
+  readonly kills: number;
+  readonly takeovers: number;
+  readonly killPoints: number;
+}
+
+/** The simulator as `npm run simulate` starts it, and its last line. */
+async function simulated(
+  ...args: readonly string[]
+): Promise<{ readonly output: string; readonly summary: Simulated }> {
+  const program = join(__dirname, '..', 'dist', 'tools', 'simulator', 'main.js');
+  const output = await new Promise<string>((resolve) => {
+    const options = { timeout: 170_000, maxBuffer: 64 * 1024 * 1024 };
+    execFile(process.execPath, [program, ...args], options, (_failure, stdout, stderr) => resolve(stdout + stderr));
+  });
+  const [, json] = /^simulated: (.*)$/m.exec(output) ?? [];
+  if (json === undefined) throw new Error(`the simulator did not end:\n${output.slice(-4_000)}`);
+  return { output, summary: JSON.parse(json) as Simulated };
+}
+
+describe('npm run simulate', () => {
+  test('no history breaks a promise, and equal seeds give equal histories', async () => {
+    const first = await simulated('--seeds', '40');
+    const second = await simulated('--seeds', '40');
+
+    if (first.summary.failed.length > 0) throw new Error(first.output);
+    expect(second.summary.digest).toBe(first.summary.digest);
+    expect(first.summary.kills).toBeGreaterThan(10);
+    expect(first.summary.takeovers).toBeGreaterThan(10);
+    expect(first.summary.killPoints).toBeGreaterThan(40);
+  }, 360_000);
+
+  test('an installation that forgets what it executed is found out', async () => {
+    const { output, summary } = await simulated('--seeds', '40', '--faults', 'kill', '--sabotage');
+
+    expect(summary.failed.length).toBeGreaterThan(0);
+    expect(output).toMatch(/the effect [0-9a-f-]{36} of a (command|call) happened 2 times/);
+    expect(output).toContain(`npm run simulate -- --seed ${summary.failed[0]} `);
+  }, 180_000);
+});

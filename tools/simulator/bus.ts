@@ -1,0 +1,136 @@
+import type { Bus } from '@caribou/bus';
+import { DeadlineError, toWireError, UnavailableError } from '@caribou/contracts';
+import type { Faults } from './faults.js';
+import type { Network } from './network.js';
+import type { Scheduler, SimProcess } from './scheduler.js';
+
+type Handler = (payload: unknown) => Promise<unknown>;
+
+interface Responder {
+  readonly process: SimProcess;
+  readonly handle: Handler;
+}
+
+export interface BusParts {
+  readonly scheduler: Scheduler;
+  readonly faults: Faults;
+  readonly network: Network;
+}
+
+/**
+ * Connections to NATS as the processes see them: requests with one responder, and broadcasts that may be lost. The wakes
+ * are a `WakeQueue`.
+ */
+export class SimBus {
+  private readonly handlers = new Map<string, readonly Responder[]>();
+  private cancels: { readonly process: SimProcess; readonly listener: (runId: string) => void }[] = [];
+  private readonly cuts = new Map<SimProcess, { readonly fromMs: number; readonly untilMs: number }>();
+
+  constructor(private readonly parts: BusParts) {}
+
+  /** Takes the connection of the process away until then. */
+  cut(process: SimProcess, untilMs: number): void {
+    this.cuts.set(process, { fromMs: this.parts.scheduler.nowMs, untilMs });
+  }
+
+  serve(process: SimProcess, subject: string, handle: Handler): void {
+    this.handlers.set(subject, [
+      ...(this.handlers.get(subject) ?? []).filter((known) => known.process.alive),
+      { process, handle },
+    ]);
+  }
+
+  publishCancel(process: SimProcess, runId: string): void {
+    for (const { process: to, listener } of this.cancels) {
+      if (this.isCut(process) || this.isCut(to) || this.parts.faults.fate('bus') !== 'ok') continue;
+      this.parts.scheduler.after(1, to, 'cancel heard', () => void listener(runId));
+    }
+  }
+
+  onCancel(process: SimProcess, listener: (runId: string) => void): void {
+    this.cancels = [...this.cancels.filter((known) => known.process.alive), { process, listener }];
+  }
+
+  /** One request and its first reply, in Nest's packets. */
+  requestOf(process: SimProcess): Bus['request'] {
+    return (subject, payload, { timeoutMs, signal }) =>
+      new Promise((resolve, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+        if (signal?.aborted === true) reject(signal.reason);
+        const late = (): void => reject(new DeadlineError(`no reply to ${subject} within ${timeoutMs} ms`));
+        this.parts.scheduler.after(timeoutMs, process, 'request timed out', late);
+        this.ask(process, subject, payload).then(resolve, reject);
+      });
+  }
+
+  private async ask(process: SimProcess, subject: string, payload: Uint8Array): Promise<Uint8Array> {
+    this.assertConnected(process);
+    const { scheduler, network } = this.parts;
+    const known = this.handlers.get(subject) ?? [];
+    const responders = known.filter((responder) => responder.process.alive && !this.isCut(responder.process));
+    if (responders.length === 0) {
+      await scheduler.sleep(1, process, 'no responders');
+      throw busAway();
+    }
+    const responder = scheduler.random.pick(responders);
+    const operation = subject.replace(/\.[0-9a-f-]{36}/, '');
+    const { data } = JSON.parse(new TextDecoder().decode(payload)) as { data: unknown };
+    return new Promise((resolve, reject) => {
+      const execute = (): Promise<void> => {
+        this.answer(responder, { operation, data }, (reply) =>
+          scheduler.after(0.1, process, `${operation} replied`, () => resolve(reply)),
+        );
+        return Promise.resolve();
+      };
+      network.request({ process, operation, kind: 'bus', execute, away: busAway }).catch(reject);
+    });
+  }
+
+  private answer(
+    { process, handle }: Responder,
+    { operation, data }: { readonly operation: string; readonly data: unknown },
+    reply: (packet: Uint8Array) => void,
+  ): void {
+    if (!process.alive || this.isCut(process)) return;
+    const send = (packet: Uint8Array): void => {
+      const execute = (): Promise<void> => Promise.resolve(reply(packet));
+      // A reply that is lost is lost in silence.
+      this.parts.network
+        .request({ process, operation: `${operation} reply`, kind: 'bus', execute, away: busAway })
+        .catch(() => undefined);
+    };
+    this.parts.scheduler.enter(process, () => void packetOf(handle(data)).then(send));
+  }
+
+  /** @throws {UnavailableError} */
+  assertConnected(process: SimProcess): void {
+    if (this.isCut(process)) throw busAway();
+  }
+
+  /** How long the process has had no connection; 0 while it has one. */
+  cutForMs(process: SimProcess): number {
+    const cut = this.cuts.get(process);
+    const { nowMs } = this.parts.scheduler;
+    return cut === undefined || cut.untilMs <= nowMs ? 0 : Math.max(0.001, nowMs - cut.fromMs);
+  }
+
+  /** Whether the process has no connection. */
+  isCut(process: SimProcess): boolean {
+    return this.cutForMs(process) > 0;
+  }
+}
+
+/** What a Nest handler answers. */
+async function packetOf(handled: Promise<unknown>): Promise<Uint8Array> {
+  let packet: unknown;
+  try {
+    packet = { response: await handled };
+  } catch (error) {
+    packet = { err: toWireError(error) };
+  }
+  return new TextEncoder().encode(JSON.stringify(packet));
+}
+
+/** What a caller gets whose connection is away, or breaks while it waits. */
+export const busAway = (): UnavailableError =>
+  new UnavailableError('NATS: not connected', { details: { dependency: 'nats' } });

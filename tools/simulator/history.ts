@@ -1,0 +1,105 @@
+import type { NumberedEvent } from '@caribou/contracts';
+import type { RunLease } from '@caribou/core';
+import type { Executed } from './network.js';
+
+/** What the checker saw while a history ran, in the order in which the store executed it. */
+export class History {
+  readonly violations: string[] = [];
+  /** Runs that the store accepted, by thread, in order. */
+  readonly accepted = new Map<string, string>();
+  readonly ended = new Set<string>();
+  /** Runs of which nothing has to stay. */
+  readonly rolledBack = new Set<string>();
+  private readonly firstClaims = new Map<string, string[]>();
+  private readonly epochs = new Map<string, number>();
+  private readonly live = new Map<string, string>();
+  takeovers = 0;
+
+  /** A command was executed. */
+  readonly executed = ({ operation, args, reply }: Executed): void => {
+    if (!Array.isArray(reply)) return;
+    const [outcome, ...rest] = reply as readonly unknown[];
+    if (operation === 'threads.admit' && outcome === 'ok') this.admitted(args[0] as AdmitArgs, rest);
+    if (operation === 'threads.requestCancel' && outcome === 'ok') {
+      if (args[2] === 'rollback') this.rolledBack.add(String(args[1]));
+      this.endedBefore(rest[2]);
+    }
+    if (operation === 'runs.claim' && outcome === 'run') this.claimed(String(field(args[0], 'threadId')), rest);
+    if (OWNED.has(operation) && outcome === 'ok') this.written(operation, args[0] as RunLease);
+  };
+
+  /** Events went to watchers. */
+  published(runId: string, events: readonly NumberedEvent[]): void {
+    for (const { seq, event } of events) {
+      const key = `${runId}/${seq}`;
+      const text = canonical(event);
+      const known = this.live.get(key);
+      if (known !== undefined && known !== text)
+        this.violations.push(`event ${seq} of run ${runId} was published twice`);
+      this.live.set(key, text);
+    }
+  }
+
+  /** What watchers were sent as an event of the run; undefined when nothing was. */
+  publishedAs(runId: string, seq: number): string | undefined {
+    return this.live.get(`${runId}/${seq}`);
+  }
+
+  /** Runs of a thread in the order in which they were first claimed. */
+  claimsOf(threadId: string): readonly string[] {
+    return this.firstClaims.get(threadId) ?? [];
+  }
+
+  private admitted(request: AdmitArgs, [, cancelled, ended]: readonly unknown[]): void {
+    this.accepted.set(request.runId, request.threadId);
+    this.endedBefore(ended);
+    if (request.multitaskStrategy !== 'rollback') return;
+    for (const runId of cancelled as readonly string[]) this.rolledBack.add(runId);
+    for (const pair of ended as readonly (readonly unknown[])[]) this.rolledBack.add(String(pair[0]));
+  }
+
+  /** Queued runs that ended without an owner: pairs of id and the number of the last event. */
+  private endedBefore(pairs: unknown): void {
+    for (const pair of pairs as readonly (readonly unknown[])[]) this.ended.add(String(pair[0]));
+  }
+
+  private claimed(threadId: string, [epoch, flat]: readonly unknown[]): void {
+    const record = flat as readonly string[];
+    const runId = record[record.indexOf('run_id') + 1] ?? '';
+    const claims = this.firstClaims.get(threadId) ?? [];
+    if (claims.includes(runId)) this.takeovers += 1;
+    else claims.push(runId);
+    this.firstClaims.set(threadId, claims);
+    const before = this.epochs.get(threadId) ?? 0;
+    if (Number(epoch) <= before) this.violations.push(`thread ${threadId}: epoch ${String(epoch)} after ${before}`);
+    this.epochs.set(threadId, Number(epoch));
+  }
+
+  private written(operation: string, { threadId, epoch, runId }: RunLease): void {
+    const newest = this.epochs.get(threadId);
+    if (newest !== undefined && epoch !== newest)
+      this.violations.push(`thread ${threadId}: ${operation} under epoch ${epoch} while ${newest} is the newest`);
+    if (operation === 'runs.finish') {
+      if (this.ended.has(runId)) this.violations.push(`run ${runId} ended twice`);
+      this.ended.add(runId);
+    }
+  }
+}
+
+interface AdmitArgs {
+  readonly runId: string;
+  readonly threadId: string;
+  readonly multitaskStrategy: string;
+}
+
+const OWNED = new Set(['runs.renew', 'runs.append', 'runs.commit', 'runs.finish', 'runs.handOver']);
+
+/** Equal for equal values, whatever the order of their fields. */
+export const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_key, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : inner,
+  );
+
+const field = (value: unknown, name: string): unknown => (value as Readonly<Record<string, unknown>>)[name];

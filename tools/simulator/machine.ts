@@ -1,0 +1,97 @@
+import type { BoxCommand, BoxInfo, BoxResult, BoxSpec, Probe, SandboxDriver } from '@caribou/sandbox';
+import type { Scheduler, SimProcess } from './scheduler.js';
+
+interface RunningCommand {
+  readonly token: string;
+  readonly sandboxId: string;
+  end(result: BoxResult): void;
+}
+
+/** Effects by the token that their one tool call carries. */
+export class Ledger {
+  private readonly counts = new Map<string, number>();
+  readonly violations: string[] = [];
+  /** A failover may lose what the store knew of a call, and nobody else knows it. */
+  readonly repeatedCalls: string[] = [];
+
+  constructor(private readonly scheduler: Scheduler) {}
+
+  /** The effect happened: of a command in a sandbox, or of a call to something that knows no sandbox. */
+  add(token: string, of: 'command' | 'call'): void {
+    const count = this.countOf(token) + 1;
+    this.counts.set(token, count);
+    this.scheduler.note(`EFFECT ${token} (${count})`);
+    if (count === 1) return;
+    const violation = `the effect ${token} of a ${of} happened ${count} times`;
+    if (of === 'command') this.violations.push(violation);
+    else this.repeatedCalls.push(violation);
+  }
+
+  countOf(token: string): number {
+    return this.counts.get(token) ?? 0;
+  }
+}
+
+/** The machine below all managers: its boxes and commands outlive them. */
+export class Machine {
+  private readonly running = new Set<RunningCommand>();
+
+  constructor(
+    private readonly scheduler: Scheduler,
+    private readonly ledger: Ledger,
+  ) {}
+
+  /** The driver of one manager. */
+  driverOf(process: SimProcess): SandboxDriver {
+    const { scheduler } = this;
+    return {
+      kind: 'docker',
+      probe: (): Promise<Probe> => Promise.resolve({ ok: true, detail: 'simulated' }),
+      create: async ({ sandboxId }, { fresh }) => {
+        await scheduler.sleep(scheduler.random.between(5, 400), process, 'box made');
+        if (fresh) this.endAll(sandboxId);
+      },
+      exec: (box, command, signal) => this.exec(process, { box, command, signal }),
+      remove: ({ sandboxId }) => Promise.resolve(this.endAll(sandboxId)),
+      isAlive: () => Promise.resolve(true),
+      list: (): Promise<readonly BoxInfo[]> => Promise.resolve([]),
+      removeInstance: () => Promise.resolve(),
+    };
+  }
+
+  private async exec(
+    process: SimProcess,
+    { box, command, signal }: { readonly box: BoxSpec; readonly command: BoxCommand; readonly signal: AbortSignal },
+  ): Promise<BoxResult> {
+    const { scheduler, ledger, running } = this;
+    const [, token = '', ms = '0'] = command.command.split(' ');
+    await scheduler.sleep(scheduler.random.between(0.5, 20), process, 'command starts');
+    if (signal.aborted) return resultOf('cancel', '');
+    if ([...running].some((other) => other.sandboxId === box.sandboxId)) {
+      ledger.violations.push(`two commands at once in ${box.sandboxId}`);
+    }
+    ledger.add(token, 'command');
+    return new Promise((resolve) => {
+      const entry: RunningCommand = {
+        token,
+        sandboxId: box.sandboxId,
+        end: (result) => {
+          // A command ends by itself whether or not its manager lives; only a living one hears of it.
+          if (running.delete(entry)) scheduler.after(0.5, process, 'command ended', () => resolve(result));
+        },
+      };
+      running.add(entry);
+      scheduler.after(Number(ms), undefined, `command ${token} ends`, () => entry.end(resultOf('exit', token)));
+      signal.addEventListener('abort', () => entry.end(resultOf('cancel', '')), { once: true });
+    });
+  }
+
+  private endAll(sandboxId: string): void {
+    for (const entry of this.running) if (entry.sandboxId === sandboxId) entry.end(resultOf('cancel', ''));
+  }
+}
+
+const resultOf = (endedBy: BoxResult['endedBy'], stdout: string): BoxResult => ({
+  ...{ exitCode: endedBy === 'exit' ? 0 : 137, stdout, stderr: '' },
+  ...{ truncatedBytes: 0, endedBy, durationMs: 1 },
+});

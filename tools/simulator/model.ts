@@ -1,0 +1,64 @@
+import type { Message } from '@caribou/contracts';
+import type { ModelDelta, ModelPort } from '@caribou/core';
+import type { Faults } from './faults.js';
+import type { Scheduler, SimProcess } from './scheduler.js';
+
+/** The tool calls of each answer of a run, as its message tells the model; after the last one comes plain text. */
+export interface Plan {
+  readonly turns: readonly (readonly PlannedCall[])[];
+}
+
+export interface PlannedCall {
+  readonly tool: 'bash' | 'effect';
+  readonly ms: number;
+}
+
+export interface ModelParts {
+  readonly scheduler: Scheduler;
+  readonly faults: Faults;
+  readonly kill: (process: SimProcess) => void;
+}
+
+/** A model that does what the newest message of the user says; each call of each answer has a token of its own. */
+export function planModel(process: SimProcess, { scheduler, faults, kill }: ModelParts): ModelPort {
+  const { random } = scheduler;
+  async function pause(signal: AbortSignal, ms: number): Promise<void> {
+    if (faults.killsAt(process.role, 'model:delta')) kill(process);
+    await scheduler.sleep(ms, process, 'model');
+    signal.throwIfAborted();
+  }
+  return {
+    name: 'plan',
+    endpoint: { provider: 'simulator', model: 'plan' },
+    supportsVision: false,
+    supportsThinking: false,
+    async *stream({ messages }, { signal }): AsyncGenerator<ModelDelta> {
+      const calls = plannedCalls(messages);
+      await pause(signal, random.between(20, 2_000));
+      yield { content: 'I ' };
+      await pause(signal, random.between(1, 200));
+      yield { content: calls.length > 0 ? 'look.' : 'am done.' };
+      for (const [index, { tool, ms }] of calls.entries()) {
+        const token = random.uuid();
+        const args = tool === 'bash' ? { description: 'effect', command: `effect ${token} ${ms}` } : { token };
+        const chunk = { name: tool, args: JSON.stringify(args), id: `call_${index}`, index };
+        yield { toolCallChunks: [{ ...chunk, type: 'tool_call_chunk' }] };
+      }
+      await pause(signal, random.between(1, 50));
+      yield { finishReason: calls.length > 0 ? 'tool_calls' : 'stop' };
+    },
+  };
+}
+
+function plannedCalls(messages: readonly Message[]): readonly PlannedCall[] {
+  const at = messages.findLastIndex(({ type, content }) => type === 'human' && textOf(content).includes('"turns"'));
+  const asked = messages[at];
+  if (asked === undefined) return [];
+  const text = textOf(asked.content);
+  const plan = JSON.parse(text.slice(text.indexOf('{"turns"'), text.lastIndexOf('}') + 1)) as Plan;
+  const taken = messages.slice(at + 1).filter(({ type }) => type === 'ai').length;
+  return plan.turns[taken] ?? [];
+}
+
+const textOf = (content: Message['content']): string =>
+  typeof content === 'string' ? content : JSON.stringify(content);

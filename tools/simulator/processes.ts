@@ -1,0 +1,192 @@
+import { runAgent } from '@caribou/agent';
+import { createRemoteSandbox, createRpcClient } from '@caribou/bus';
+import { managerSubject, newId, SandboxAcquire, SandboxCancel, SandboxExec, SandboxRelease } from '@caribou/contracts';
+import { type AnyTool, defineTool, type Logger, onceOnly, systemClock } from '@caribou/core';
+import { leadChain } from '@caribou/middleware';
+import { createMetrics, silentTracing } from '@caribou/observability';
+import { RunExecutor, RunRegistry, Sweeper, TurnWorker } from '@caribou/runs';
+import {
+  RedisConnection,
+  redisExecutionJournal,
+  redisRunStore,
+  redisSandboxRegistry,
+  redisThreadStore,
+  redisToolJournal,
+} from '@caribou/state';
+import { leadTools } from '@caribou/tools';
+import { z } from 'zod';
+import { Executor } from '../../apps/sandbox-manager/src/executor.js';
+import { ManagerLease } from '../../apps/sandbox-manager/src/manager-lease.js';
+import { SandboxHandlers } from '../../apps/sandbox-manager/src/sandbox.handlers.js';
+import { SandboxPool } from '../../apps/sandbox-manager/src/sandbox-pool.js';
+import type { SimBus } from './bus.js';
+import type { History } from './history.js';
+import type { Ledger, Machine } from './machine.js';
+import { type ModelParts, planModel } from './model.js';
+import { named, type Network } from './network.js';
+import type { SimProcess } from './scheduler.js';
+import type { WakeQueue } from './wake-queue.js';
+
+/** What processes find around them. */
+export interface Surroundings extends ModelParts {
+  readonly network: Network;
+  readonly bus: SimBus;
+  readonly wakes: WakeQueue;
+  readonly ledger: Ledger;
+  readonly machine: Machine;
+  readonly history: History;
+  readonly loggerOf: (process: SimProcess) => Logger;
+}
+
+const LEASE_MS = 10_000;
+const RENEW_MS = 3_000;
+const SWEEP_MS = 10_000;
+/** Longer than any history, so that logs can be read at its end. */
+export const EVENTS_TTL_MS = 30 * 24 * 3_600_000;
+const KEY_PREFIX = 'caribou:';
+
+const metrics = createMetrics({ service: 'simulator' });
+
+/** The store as the process reaches it. */
+const storeOf = (world: Surroundings, process: SimProcess): RedisConnection =>
+  new RedisConnection(world.network.link(process), KEY_PREFIX);
+
+/** Starts an agent-runner: worker, executor and sweeper of the product. */
+export function startRunner(world: Surroundings, process: SimProcess): void {
+  const { bus, scheduler } = world;
+  const logger = world.loggerOf(process);
+  const redis = storeOf(world, process);
+  const store = named('runs', redisRunStore(redis, { leaseMs: LEASE_MS, eventsTtlMs: EVENTS_TTL_MS }));
+  const managers = named('managers', redisSandboxRegistry(redis));
+  const request = bus.requestOf(process);
+  const sandbox = createRemoteSandbox({
+    rpc: createRpcClient({ request }),
+    bus: {
+      subscribeOutput: () => () => undefined,
+      get connected() {
+        return !bus.isCut(process);
+      },
+    },
+    ...{ registry: managers, journal: named('journal', redisExecutionJournal(redis)), logger },
+  });
+  const model = planModel(process, world);
+  const chain = leadChain({ sandbox, model });
+  const calls = named('calls', redisToolJournal(redis));
+  const tools = [...leadTools({ sandbox }), ...onceOnly([effectTool(world, process)], calls)];
+  const registry = new RunRegistry();
+  const executor = new RunExecutor({
+    ...{ store, registry, sandbox, logger, metrics, clock: systemClock, tracing: silentTracing },
+    publisher: { publishEvents: (runId, events) => world.history.published(runId, events) },
+    agent: ({ host, run, head, position }) =>
+      runAgent({
+        ...{ chain, tools, model, host, run, position, systemPrompt: 'simulated' },
+        options: { maxTurns: 25 },
+        state: head.state,
+        step: head.metadata?.step ?? 0,
+      }),
+    clocks: { leaseMs: LEASE_MS, renewMs: RENEW_MS },
+  });
+  bus.onCancel(process, (runId) => registry.nudge(runId));
+  const wakes = world.wakes.of(process);
+  const worker = new TurnWorker({
+    ...{ wakes, store, executor, registry, metrics, logger },
+    ...{ slots: 2, takeoverSlots: 2, busyNakMs: 2_000 },
+  });
+  worker.start();
+  new Sweeper({
+    ...{ store, wakes, worker, clock: systemClock, logger, sweepMs: SWEEP_MS, graceMs: RENEW_MS + 500 },
+    deadLetter: () => Promise.resolve(),
+    random: () => scheduler.random.next(),
+  }).start();
+}
+
+/** A tool with an effect elsewhere, as an MCP server or an operator's tool has. */
+function effectTool({ scheduler, faults, ledger, kill }: Surroundings, process: SimProcess): AnyTool {
+  return defineTool({
+    name: 'effect',
+    group: 'effect',
+    description: 'Has an effect.',
+    input: z.object({ token: z.string() }),
+    async run({ token }) {
+      if (faults.killsAt(process.role, 'effect:before')) kill(process);
+      await new Promise<void>((resolve) => {
+        scheduler.after(scheduler.random.between(1, 500), undefined, `effect ${token}`, () => {
+          ledger.add(token, 'call');
+          if (process.alive && faults.killsAt(process.role, 'effect:executed')) kill(process);
+          scheduler.after(scheduler.random.between(1, 500), process, 'effect answered', resolve);
+        });
+      });
+      return { content: token };
+    },
+  });
+}
+
+/** Starts a sandbox-manager: lease, pool, executor and handlers of the product over a simulated machine. */
+export function startManager(world: Surroundings, process: SimProcess): void {
+  const { bus, machine } = world;
+  const logger = world.loggerOf(process);
+  const managerId = newId();
+  const redis = storeOf(world, process);
+  const registry = named('managers', redisSandboxRegistry(redis));
+  const journal = named('journal', redisExecutionJournal(redis));
+  const clock = systemClock;
+  const driver = machine.driverOf(process);
+  const only = () => Promise.resolve(driver);
+  const pool = new SandboxPool({
+    ...{ managerId, registry, clock, logger },
+    drivers: { forNewThread: only, ofKind: only, usable: () => Promise.resolve([driver]) },
+    sandboxIdOf: ({ threadId }) => `box-${threadId}`,
+    ...{ maxBoxes: 10, idleMs: 3_600_000, maxWaiting: 32, graceMs: 1.25 * RENEW_MS },
+  });
+  const lease = new ManagerLease({
+    ...{ managerId, registry, clock, logger, leaseMs: LEASE_MS, renewMs: RENEW_MS },
+    mayHold: () => Promise.resolve(),
+    onRenewed: async (lapsed) => {
+      if (lapsed) executor.endThreads(await pool.forgetForeign());
+    },
+    onLapsed: () => executor.endAll(),
+  });
+  const executor = new Executor({ journal, registry, pool, lease, clock, logger, maxRunning: 512 });
+  const handlers = new SandboxHandlers({
+    ...{ pool, executor, drivers: { forNewThread: only } },
+    files: noFiles,
+    outputs: { publishOutput: () => undefined },
+  });
+  bus.serve(process, SandboxAcquire.name, (payload) => handlers.acquire(payload));
+  const own = (contract: { readonly name: string }): string => managerSubject(managerId, contract);
+  bus.serve(process, own(SandboxExec), async (payload) => handlers.exec(payload));
+  bus.serve(process, own(SandboxCancel), (payload) => handlers.cancel(payload));
+  bus.serve(process, own(SandboxRelease), async (payload) => handlers.release(payload));
+  lease.start();
+}
+
+/** No simulated tool opens files. */
+const noFiles = new Proxy({} as ConstructorParameters<typeof SandboxHandlers>[0]['files'], {
+  get: () => () => Promise.reject(new Error('the simulator has no files')),
+});
+
+/** The gateway's way to the store and the bus. */
+export function gatewayPorts(world: Surroundings, process: SimProcess) {
+  const redis = storeOf(world, process);
+  const threads = named('threads', redisThreadStore(redis, { leaseMs: LEASE_MS, eventsTtlMs: EVENTS_TTL_MS }));
+  return { threads, wakes: world.wakes.of(process) };
+}
+
+/** A logger that notes in the trace what the product warns of. */
+export function tracingLogger(note: (line: string) => void, onError: (event: string, error: unknown) => void): Logger {
+  const line = (fields: Readonly<Record<string, unknown>>, message: string): string => {
+    const error: unknown = fields['error'] ?? fields['err'] ?? fields['reason'];
+    return `log ${message}${error instanceof Error ? `: ${error.name}: ${error.message}` : ''}`;
+  };
+  const logger: Logger = {
+    debug: () => undefined,
+    info: () => undefined,
+    warn: (fields, message) => note(line(fields, message)),
+    error: (fields, message) => {
+      note(line(fields, message));
+      onError(message, fields['error'] ?? fields['err']);
+    },
+    child: () => logger,
+  };
+  return logger;
+}

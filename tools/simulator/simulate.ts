@@ -1,0 +1,86 @@
+import type { FaultKind } from './faults.js';
+import { violationsOf } from './invariants.js';
+import type { VirtualRedis } from './virtual-redis.js';
+import { Workload } from './workload.js';
+import { World } from './world.js';
+
+/** What is left when the last run has ended is over after this: the longest wait is the one for an ack. */
+const REST_MS = 12_000;
+const MAX_HEALTHY_MS = 20 * 60_000;
+const FORGOTTEN_MS = 3 * 60_000;
+const MAX_STEPS = 60_000;
+
+export interface HistoryReport {
+  readonly seed: number;
+  readonly violations: readonly string[];
+  /** Equal for equal histories. */
+  readonly digest: string;
+  readonly steps: number;
+  readonly faults: readonly FaultKind[];
+  readonly kills: number;
+  readonly takeovers: number;
+  readonly points: ReadonlySet<string>;
+  readonly killedAt: ReadonlySet<string>;
+  readonly trace: readonly string[];
+}
+
+export interface SimulateOptions {
+  readonly allowed: readonly FaultKind[];
+  readonly tracing: boolean;
+  readonly sabotage: boolean;
+}
+
+/** Runs the history of a seed from its first request until everything is at rest, and checks it. */
+export async function simulate(seed: number, redis: VirtualRedis, options: SimulateOptions): Promise<HistoryReport> {
+  await redis.reset();
+  const world = new World(seed, redis, options);
+  const workload = new Workload(world);
+  world.scheduler.note(`seed ${seed}: ${[...world.faults.on].join(', ')}`);
+  world.start();
+  workload.start();
+  await world.scheduler.settle();
+  const unfinished = await untilAtRest(world, workload);
+  const violations = [...unfinished, ...(await violationsOf(world, workload, redis))];
+  const { scheduler, faults, kills, history } = world;
+  return {
+    ...{ seed, violations, kills, digest: scheduler.digest, steps: scheduler.steps, trace: scheduler.lines },
+    ...{ faults: [...faults.on], takeovers: history.takeovers, points: faults.seenAt, killedAt: faults.killedAt },
+  };
+}
+
+/** Faults for a while, then none; over when nothing is left to be done. */
+async function untilAtRest(world: World, workload: Workload): Promise<readonly string[]> {
+  const { scheduler, history } = world;
+  const faultyUntilMs = scheduler.nowMs + world.random.between(15_000, 80_000);
+  const isDone = (): boolean =>
+    workload.open === 0 && [...history.accepted.keys()].every((runId) => history.ended.has(runId));
+  const since: Since = { healthyMs: Infinity, doneMs: Infinity };
+  while (scheduler.steps < MAX_STEPS) {
+    if (!(await scheduler.step())) return ['nothing is left that could happen'];
+    const done = isDone();
+    if (since.healthyMs === Infinity && (done || scheduler.nowMs > faultyUntilMs)) {
+      world.heal();
+      since.healthyMs = Math.max(scheduler.nowMs, world.calmFromMs);
+    }
+    since.doneMs = done ? Math.min(since.doneMs, scheduler.nowMs) : Infinity;
+    const ending = endOf(world, since);
+    if (ending !== undefined) return ending;
+  }
+  return [`not at rest after ${MAX_STEPS} steps`];
+}
+
+interface Since {
+  healthyMs: number;
+  doneMs: number;
+}
+
+/** What the end of the history shows; undefined while it goes on. */
+function endOf(
+  { scheduler: { nowMs }, faults, calmFromMs }: World,
+  { healthyMs, doneMs }: Since,
+): readonly string[] | undefined {
+  if (nowMs > Math.max(doneMs, calmFromMs) + REST_MS) return [];
+  // A failover may forget runs, which then never end.
+  if (faults.on.has('failover')) return nowMs > healthyMs + FORGOTTEN_MS ? [] : undefined;
+  return nowMs > healthyMs + MAX_HEALTHY_MS ? ['not at rest 20 minutes after the last fault'] : undefined;
+}

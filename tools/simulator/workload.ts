@@ -1,0 +1,103 @@
+import { AppError, type CancelAction, type RunKwargs } from '@caribou/contracts';
+import type { AdmitRequest, ThreadKey } from '@caribou/core';
+import type { Plan, PlannedCall } from './model.js';
+import { gatewayPorts } from './processes.js';
+import type { Random } from './random.js';
+import type { SimProcess } from './scheduler.js';
+import type { World } from './world.js';
+
+const USER = 'default';
+/** A client asks again when it has no answer after this long. */
+const ASK_AGAIN_MS = 8_000;
+
+/** What clients do in one history. */
+export class Workload {
+  readonly threads: readonly ThreadKey[];
+  /** Requests without an answer yet. */
+  open = 0;
+
+  constructor(private readonly world: World) {
+    const { random } = world;
+    this.threads = Array.from({ length: random.whole(1, 2) }, () => ({ userId: USER, threadId: random.uuid() }));
+  }
+
+  /** Sends the runs, and some cancels, over the first half minute. */
+  start(): void {
+    const { random } = this.world;
+    const runs = random.whole(1, 4);
+    for (let count = 0; count < runs; count += 1) {
+      const thread = random.pick(this.threads);
+      const request = admission(random, thread);
+      const atMs = random.between(0, 15_000);
+      this.insist(atMs, 'admit', (gateway) => this.admit(gateway, request));
+      if (!random.chance(0.2)) continue;
+      const action = random.pick<CancelAction>(['interrupt', 'rollback']);
+      this.insist(atMs + random.between(500, 20_000), 'cancel', (gateway) => this.cancel(gateway, request, action));
+    }
+  }
+
+  /** Asks some gateway, and another one when there is no answer. */
+  private insist(afterMs: number, what: string, ask: (gateway: SimProcess) => Promise<void>): void {
+    const { scheduler } = this.world;
+    this.open += 1;
+    let answered = false;
+    const attempt = (): void => {
+      if (answered) return;
+      scheduler.after(ASK_AGAIN_MS + this.world.downForMs, undefined, `${what} again?`, attempt);
+      const gateway = this.world.any('gateway');
+      if (gateway === undefined) return;
+      const done = (): void => {
+        if (!answered) this.open -= 1;
+        answered = true;
+      };
+      scheduler.enter(gateway, () => void ask(gateway).then(done, (error: unknown) => this.refused(what, error, done)));
+    };
+    scheduler.after(afterMs, undefined, what, attempt);
+  }
+
+  /** A refusal is an answer; of a failure nobody knows what it did, so it is asked again. */
+  private refused(what: string, error: unknown, done: () => void): void {
+    if (error instanceof AppError && error.code !== 'unavailable' && error.code !== 'internal') done();
+    else if (!(error instanceof AppError) || error.code === 'internal') this.world.defect(what, error);
+  }
+
+  private async admit(gateway: SimProcess, request: AdmitRequest): Promise<void> {
+    const { threads, wakes } = gatewayPorts(this.world, gateway);
+    const { cancelled } = await threads.admit(request);
+    for (const runId of cancelled) this.world.bus.publishCancel(gateway, runId);
+    await wakes.publish(request).catch(() => undefined);
+  }
+
+  private async cancel(gateway: SimProcess, run: AdmitRequest, action: CancelAction): Promise<void> {
+    const { threads } = gatewayPorts(this.world, gateway);
+    const { broadcast } = await threads.requestCancel(run, run.runId, action);
+    if (broadcast) this.world.bus.publishCancel(gateway, run.runId);
+  }
+}
+
+function admission(random: Random, thread: ThreadKey): AdmitRequest {
+  const runId = random.uuid();
+  return {
+    ...thread,
+    ...{ runId, assistantId: 'lead_agent', metadata: {}, kwargs: kwargsOf(random), ifNotExists: 'create' },
+    multitaskStrategy: random.chance(0.8) ? 'enqueue' : random.pick(['interrupt', 'rollback', 'reject']),
+    threadMetadata: {},
+    idempotency: { key: runId, bodyHash: runId },
+  };
+}
+
+function kwargsOf(random: Random): RunKwargs {
+  const plan: Plan = { turns: Array.from({ length: random.whole(0, 3) }, () => callsOf(random)) };
+  const message = { type: 'human' as const, id: random.uuid(), content: JSON.stringify(plan) };
+  return {
+    input: { messages: [{ ...message, additional_kwargs: {}, response_metadata: {} }] },
+    ...{ context: {}, recursion_limit: 25, stream_mode: ['values'], stream_subgraphs: false },
+    ...{ on_disconnect: 'continue', temporary: false },
+  };
+}
+
+const callsOf = (random: Random): readonly PlannedCall[] =>
+  Array.from({ length: random.whole(1, 2) }, () => ({
+    tool: random.pick(['bash', 'effect'] as const),
+    ms: Math.round(random.chance(0.2) ? random.between(4_000, 20_000) : random.between(1, 2_000)),
+  }));

@@ -1,0 +1,183 @@
+import type { Logger } from '@caribou/core';
+import { SimBus } from './bus.js';
+import { type FaultKind, Faults } from './faults.js';
+import { History } from './history.js';
+import { Ledger, Machine } from './machine.js';
+import { Network } from './network.js';
+import { startManager, startRunner, tracingLogger } from './processes.js';
+import { Random } from './random.js';
+import { Scheduler, SimProcess } from './scheduler.js';
+import type { VirtualRedis } from './virtual-redis.js';
+import { WakeQueue } from './wake-queue.js';
+
+export type Role = 'runner' | 'manager' | 'gateway';
+
+const FLEET: readonly Role[] = ['runner', 'runner', 'manager', 'manager', 'gateway'];
+/** Mean time between two looks for a fault that comes by itself. */
+const FAULT_EVERY_MS = 4_000;
+const HOUR_MS = 3_600_000;
+
+export interface WorldOptions {
+  readonly allowed: readonly FaultKind[];
+  readonly tracing: boolean;
+  /** Forgets what was executed whenever a process dies: a fault of the product that the checker must find. */
+  readonly sabotage: boolean;
+}
+
+/** One installation in one history: its processes, what lies between them, and what goes wrong. */
+export class World {
+  readonly random: Random;
+  readonly scheduler: Scheduler;
+  readonly faults: Faults;
+  readonly network: Network;
+  readonly bus: SimBus;
+  readonly wakes: WakeQueue;
+  readonly ledger: Ledger;
+  readonly machine: Machine;
+  readonly history = new History();
+  /** Failures that no fault explains. */
+  readonly defects: string[] = [];
+  kills = 0;
+  /** When the last pause, cut or outage is over. */
+  calmFromMs = 0;
+  private downUntilMs = 0;
+  private processes: SimProcess[] = [];
+  private started = 0;
+
+  constructor(
+    seed: number,
+    private readonly redis: VirtualRedis,
+    private readonly options: WorldOptions,
+  ) {
+    this.random = new Random(seed);
+    this.scheduler = new Scheduler(this.random, options.tracing);
+    this.faults = new Faults(this.random, options.allowed);
+    const { scheduler, faults } = this;
+    this.network = new Network({ scheduler, faults, redis, kill: this.kill, onExecuted: this.history.executed });
+    const { network } = this;
+    this.bus = new SimBus({ scheduler, faults, network });
+    const onDefect = (where: string, error: unknown): void => this.defect(where, error);
+    this.wakes = new WakeQueue({ scheduler, faults, network, bus: this.bus, onDefect });
+    this.ledger = new Ledger(scheduler);
+    this.machine = new Machine(scheduler, this.ledger);
+  }
+
+  /** Starts the fleet, and the faults that come by themselves. */
+  start(): void {
+    for (const role of FLEET) this.startProcess(role);
+    this.awaitFault();
+  }
+
+  /** What is left of an outage. */
+  get downForMs(): number {
+    return Math.max(0, this.downUntilMs - this.scheduler.nowMs);
+  }
+
+  /** From now on nothing goes wrong, and what was away comes back. */
+  heal(): void {
+    this.faults.stop();
+    this.scheduler.note('HEALED');
+  }
+
+  /** A living process of the role, if there is one. */
+  any(role: Role): SimProcess | undefined {
+    const living = this.processes.filter((process) => process.alive && process.role === role);
+    return living.length === 0 ? undefined : this.random.pick(living);
+  }
+
+  /** kill -9; another process of its role starts later. */
+  readonly kill = (process: SimProcess): void => {
+    if (!process.alive) return;
+    this.end(process);
+    const role = process.role as Role;
+    this.scheduler.after(this.random.between(100, 20_000), undefined, `${role} starts`, () => {
+      // The end of an outage starts all of them.
+      if (this.downForMs === 0) this.startProcess(role);
+    });
+  };
+
+  defect(where: string, error: unknown): void {
+    this.defects.push(`${where}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  }
+
+  loggerOf(process: SimProcess): Logger {
+    return tracingLogger(
+      (line) => this.scheduler.note(`${process.name} ${line}`),
+      (event, error) => {
+        if (event === 'run failed by a defect') this.defect(event, error);
+      },
+    );
+  }
+
+  private end(process: SimProcess): void {
+    this.kills += 1;
+    this.scheduler.note(`KILL ${process.name}`);
+    process.alive = false;
+    this.processes = this.processes.filter((other) => other !== process);
+    if (this.options.sabotage) this.scheduler.after(0, undefined, 'SABOTAGE', () => this.redis.forget('execution'));
+  }
+
+  private startProcess(role: Role): void {
+    this.started += 1;
+    const process = new SimProcess(role, `${role}-${this.started}`);
+    this.processes.push(process);
+    this.scheduler.enter(process, () => {
+      if (role === 'runner') startRunner(this, process);
+      if (role === 'manager') startManager(this, process);
+    });
+  }
+
+  private awaitFault(): void {
+    const waitMs = this.downForMs + this.random.between(0, 2 * FAULT_EVERY_MS);
+    this.scheduler.after(waitMs, undefined, 'fault?', async () => {
+      await this.fault();
+      this.awaitFault();
+    });
+  }
+
+  private async fault(): Promise<void> {
+    const { faults, random, scheduler } = this;
+    if (this.processes.length === 0) return;
+    if (faults.strikes('jump', 0.3)) {
+      const jumpMs = random.pick([-1, 1]) * random.between(1_000, 90_000);
+      scheduler.wallOffsetMs += jumpMs;
+      scheduler.note(`JUMP of the wall clock by ${Math.round(jumpMs)} ms`);
+    }
+    if (faults.strikes('pause', 0.3)) {
+      const process = random.pick(this.processes);
+      process.pausedUntilMs = this.endOfFault(random.between(500, 40_000));
+      scheduler.note(`PAUSE ${process.name}`);
+    }
+    if (faults.strikes('store', 0.1)) this.network.takeStoreAway(this.endOfFault(random.between(200, 12_000)));
+    if (faults.strikes('bus', 0.2))
+      this.bus.cut(random.pick(this.processes), this.endOfFault(random.between(200, 12_000)));
+    if (faults.strikes('bus', 0.05)) this.wakes.loseAll();
+    if (faults.strikes('bus', 0.05)) this.wakes.strand();
+    if (faults.strikes('failover', 0.5)) await this.failOver();
+    if (faults.strikes('kill', 0.1)) this.kill(random.pick(this.processes));
+    else if (faults.strikes('outage', 0.1)) this.endAll();
+  }
+
+  private endOfFault(afterMs: number): number {
+    const endMs = this.scheduler.nowMs + afterMs;
+    this.calmFromMs = Math.max(this.calmFromMs, endMs);
+    return endMs;
+  }
+
+  private async failOver(): Promise<void> {
+    const lost = this.random.whole(1, 6);
+    this.scheduler.note(`FAILOVER, ${lost} commands lost`);
+    await this.redis.loseLast(lost);
+  }
+
+  /** The whole installation is down, for up to three days. */
+  private endAll(): void {
+    const forMs = this.random.between(60_000, 72 * HOUR_MS);
+    this.scheduler.note(`OUTAGE of ${Math.round(forMs / 1000)} s`);
+    for (const process of this.processes) this.end(process);
+    this.downUntilMs = this.endOfFault(forMs);
+    this.scheduler.after(forMs, undefined, 'the installation starts', () => {
+      for (const role of FLEET) this.startProcess(role);
+    });
+  }
+}
