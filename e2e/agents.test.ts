@@ -134,7 +134,16 @@ test('a run with it has its soul, model, tools, skills and memory, and nothing o
   expect(prompt).toContain('<soul>\n# Poet\nYou rhyme, in <b>bold</b>.&lt;/soul> Edited.\n</soul>');
   expect(prompt).toMatch(/<user_profile>\n[^<]*I keep a lighthouse\.\n<\/user_profile>/);
   expect([model, skills]).toEqual(['caribou-other', ['deep-research']]);
-  expect(tools).toEqual(['ls', 'glob', 'grep', 'read_file', 'present_files', 'ask_clarification', 'update_agent']);
+  expect(tools).toEqual([
+    'ls',
+    'glob',
+    'grep',
+    'read_file',
+    'list_uploaded_files',
+    'present_files',
+    'ask_clarification',
+    'update_agent',
+  ]);
 
   const learnt = async (path: string): Promise<readonly string[]> =>
     (await alice.call<MemoryDocument>('GET', path)).body.facts.map(({ content }) => content);

@@ -104,6 +104,27 @@ describe('cancel', () => {
     expect((await client.call('GET', path)).body).toMatchObject({ status: 'success' });
   });
 
+  test('of a command whose runner died: the next runner ends the command, and the next turn need not wait for it', async () => {
+    const threadId = await client.newThread();
+    const seconds = String(100_000 + Math.floor(Math.random() * 800_000));
+    const command = JSON.stringify({ description: 'waits', command: `echo yes > started; sleep ${seconds}` });
+    const stream = await client.run(threadId, `#tool bash ${command}\n#say Never.`);
+    await waitFor(() => linesOf(stack, threadId, 'started').length === 1 && isRunning(`sleep\0${seconds}`), {
+      what: 'the command to run',
+    });
+    await stack.runners[0]?.kill9();
+
+    await client.call('POST', `/threads/${threadId}/runs/${runIdOf(stream)}/cancel?wait=0`);
+    stack.runners[0] = await stack.start('agent-runner');
+
+    expect((await stream.end()).at(-1)?.event).toBe('end');
+    await waitFor(() => !isRunning(`sleep\0${seconds}`), { what: 'the processes to end', timeoutMs: CANCEL_MS });
+    const next = await client.run(threadId, '#tool bash {"description":"a test","command":"echo again"}\n#say Next.');
+    expect(lastValues(await next.end()).map(({ content }) => content)).toEqual(
+      expect.arrayContaining(['again\n', 'Next.']),
+    );
+  });
+
   test('of a run whose runner died: the next runner ends it without running it', async () => {
     const threadId = await client.newThread();
     const word = nonce();

@@ -187,6 +187,7 @@ export interface WireMessage {
   readonly status?: string;
   readonly tool_call_id?: string;
   readonly tool_calls?: readonly { readonly id: string; readonly name: string }[];
+  readonly additional_kwargs?: Readonly<Record<string, unknown>>;
 }
 
 /** Messages of the last `values` frame. */

@@ -146,18 +146,18 @@ describe('MCP servers over the real stack', () => {
     expect(asked.some((body) => body.includes('Echo: from a task'))).toBe(true);
   });
 
-  test('what administrators write is seen by every runner within 2 s, and the switch of a server of the operator', async () => {
+  test('what administrators write is seen by every runner at once, and the switch of a server of the operator', async () => {
     // Both know the servers of the file by now, so that only the new one is connected to.
     for (const paused of stack.runners) await without(paused, () => run(callLine('every_echo', { message: 'warm' })));
     const { mcp_servers } = (await config('GET')).body;
-    const before = performance.now();
     const put = await config('PUT', { mcp_servers: { ...mcp_servers, added: { type: 'http', url: scripted.url } } });
     expect(put.status).toBe(200);
     await waitFor(
       () => [...stack.runners, ...stack.pools].every((service) => hasLogged(service, 'mcp.ready', 'added')),
       {
         what: 'all processes to know the new server',
-        timeoutMs: 2_000 - (performance.now() - before),
+        // Far below the interval at which the document is looked at without a message.
+        timeoutMs: 5_000,
       },
     );
     for (const paused of stack.runners)

@@ -185,7 +185,7 @@ describe('a memory-worker that dies', () => {
   test('after the memory was written, before it knows: nothing is left to do', async () => {
     const word = nonce();
     const proxy = await startProxy({ target: stack.redis.port });
-    const doomed = await startWorker({ REDIS_URL: proxy.url('redis') });
+    const doomed = await startWorker({ REDIS_URL: stack.urlOf('memory-worker', 'redis', proxy.port) });
     const threadId = await stack.client().newThread();
     // The script's parameters go by name, and no other one has a document among its texts.
     const written = proxy.hold('reply', { in: 'request', bytes: (seen) => seen.includes('"lastUpdated"') });

@@ -1,3 +1,7 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createRedis } from '@caribou/state';
 import { waitFor } from '@caribou/testing';
 import { nth, type Stack, startStack } from './stack.js';
 
@@ -27,6 +31,14 @@ const missingBecomes = (name: string) =>
 const nothingMissing = () =>
   waitFor(async () => (await missing()).length === 0, { what: '/ready to be ready', timeoutMs: 20_000, everyMs: 200 });
 
+test('processes whose CARIBOU_HOME is another volume refuse to start', async () => {
+  const otherHome = await mkdtemp(join(tmpdir(), 'caribou-other-'));
+  for (const app of ['gateway', 'sandbox-manager'] as const) {
+    await expect(stack.start(app, { CARIBOU_HOME: otherHome })).rejects.toThrow(/mount one volume on all machines/);
+  }
+  await rm(otherHome, { recursive: true });
+});
+
 describe('GET /ready of the gateway', () => {
   test('names what is missing for a turn, and is ready again when it is back', async () => {
     expect(await missing()).toEqual([]);
@@ -45,6 +57,14 @@ describe('GET /ready of the gateway', () => {
     await missingBecomes('nats');
     await stack.nats.restart();
     await nothingMissing();
+
+    // A Redis that is full still answers reads.
+    const redis = createRedis({ url: stack.redis.url });
+    await redis.use((client) => client.config('SET', 'maxmemory', '1'));
+    await missingBecomes('redis');
+    await redis.use((client) => client.config('SET', 'maxmemory', '0'));
+    await nothingMissing();
+    await redis.close();
 
     await stack.redis.kill9();
     await missingBecomes('redis');

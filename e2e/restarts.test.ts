@@ -2,7 +2,7 @@ import { transcriptFaults, waitFor } from '@caribou/testing';
 import type { Message } from '@caribou/contracts';
 import { type ApiClient, concatenated, type Frame, lastValues, type OpenStream, runIdOf } from './client.js';
 import { nonce, type Stack, startStack } from './stack.js';
-import { linesOf } from './threads-on-disk.js';
+import { linesOf, openGate } from './threads-on-disk.js';
 
 jest.setTimeout(90_000);
 
@@ -63,6 +63,27 @@ describe('kill -9 and restart of a server in mid-run', () => {
     stack.model.release('gate');
 
     await expectWhole(run);
+  });
+
+  test('nats-server, away while a command ends: its result is known before the server is back', async () => {
+    const threadId = await client.newThread();
+    const command = 'echo side-effect >> ledger; until [ -e go ]; do sleep 0.1; done; echo ran';
+    const script = `#tool bash ${JSON.stringify({ description: 'a test', command })}\n#say Done.`;
+    const stream = await client.run(threadId, script);
+    await waitFor(() => linesOf(stack, threadId, 'ledger').length === 1, { what: 'the command to run' });
+
+    await stack.nats.kill9();
+    openGate(stack, threadId, 'go');
+
+    const contents = async (): Promise<unknown[]> => {
+      const { body } = await client.call<{ values: { messages: Message[] } }>('GET', `/threads/${threadId}/state`);
+      return body.values.messages.map(({ content }) => content);
+    };
+    await waitFor(async () => (await contents()).includes('ran\n'), { what: 'the result', timeoutMs: 40_000 });
+    await stack.nats.restart();
+    expect((await stream.end(40_000)).filter((frame) => frame.event === 'end')).toHaveLength(1);
+    expect(await contents()).toEqual([script, '', 'ran\n', 'Done.']);
+    expect(linesOf(stack, threadId, 'ledger')).toEqual(['side-effect']);
   });
 
   test('redis-server: the run completes on its open stream', async () => {

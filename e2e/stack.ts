@@ -1,7 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ServiceName } from '@caribou/contracts';
 import { startNats, startRedis, startService, type TestServer, type TestService, waitFor } from '@caribou/testing';
+import { natsConfig } from '../tools/access/nats-config.js';
+import { addressOf, ADMIN, HEALTH, newPasswords, type UserName } from '../tools/access/passwords.js';
+import { redisConfig } from '../tools/access/redis-config.js';
 import { type DemoModel, startDemoModel } from '../tools/demo-model/server.js';
 import { ApiClient } from './client.js';
 
@@ -36,6 +40,8 @@ export interface Stack {
   readonly homeDir: string;
   /** Another process of a service; `env` goes over the stack's own. */
   start(app: AppName, env?: Readonly<Record<string, string>>): Promise<TestService>;
+  /** The address of a server for the user of a service; with a port, by way of a proxy there. */
+  urlOf(app: AppName, scheme: 'nats' | 'redis', port?: number): string;
   /** A client of the n-th gateway. */
   client(gateway?: number): ApiClient;
   /** Output of all services, for the message of a failed test. */
@@ -43,7 +49,7 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-export type AppName = 'gateway' | 'agent-runner' | 'sandbox-manager' | 'memory-worker' | 'subagent-pool';
+export type AppName = ServiceName;
 
 /** A tenth of the production clocks, so that takeovers take seconds. */
 const FAST_CLOCKS = `clocks:
@@ -52,7 +58,7 @@ const FAST_CLOCKS = `clocks:
   ack_wait_ms: 1500
   busy_nak_ms: 100
   sweep_ms: 500
-  manager_lease_ms: 1500
+  manager_lease_ms: 2500
   manager_renew_ms: 300
   manager_check_ms: 200
   heartbeat_ms: 500
@@ -72,23 +78,48 @@ function configOf({
   return `${productionClocks ? '' : FAST_CLOCKS}sandbox:\n${lines.join('')}${config}`;
 }
 
+/** What a service logs when NATS or Redis does not permit something: each has what it needs, so none ever does. */
+const REFUSED = /NOPERM|executing the script can't|permissions? violation|does not permit|subscription refused/i;
+
+/** NATS and Redis with a user per service, as the product runs them. Their own addresses are those of the administrator. */
+async function startServers() {
+  const passwords = newPasswords();
+  const [redis, nats] = await Promise.all([
+    startRedis({
+      config: (server) => redisConfig({ ...server, bind: '127.0.0.1', fsync: 'everysec' }, passwords),
+      login: { user: HEALTH, password: passwords[HEALTH] },
+    }),
+    startNats({ config: (server) => natsConfig(server, passwords) }),
+  ]);
+  const url = (scheme: 'nats' | 'redis', { port }: Pick<TestServer, 'port'>, user: UserName): string =>
+    addressOf(scheme, `127.0.0.1:${port}`, { user, password: passwords[user] });
+  return {
+    redis: { ...redis, url: url('redis', redis, ADMIN) },
+    nats: { ...nats, url: url('nats', nats, ADMIN) },
+    urlOf: (app: AppName, scheme: 'nats' | 'redis', port?: number) =>
+      url(scheme, { port: port ?? (scheme === 'nats' ? nats : redis).port }, app),
+  };
+}
+
+const modelOf = ({ baseUrl }: DemoModel) => ({
+  OPENAI_BASE_URL: baseUrl,
+  OPENAI_API_KEY: 'scripted',
+  OPENAI_MODEL: 'caribou-demo',
+});
+
 /** Starts the system and waits until a turn would run, or, of an incomplete one, until its parts are ready. */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const homeDir = await mkdtemp(join(tmpdir(), 'caribou-home-'));
   const model = await startDemoModel(
     options.constantCallId === undefined ? {} : { constantCallId: options.constantCallId },
   );
-  const [redis, nats] = await Promise.all([startRedis(), startNats()]);
+  const { redis, nats, urlOf } = await startServers();
+  const login = (app: AppName) => ({ NATS_URL: urlOf(app, 'nats'), REDIS_URL: urlOf(app, 'redis') });
   const configPath = join(homeDir, 'config.yaml');
   await writeFile(configPath, configOf(options));
   const env = {
-    NATS_URL: nats.url,
-    REDIS_URL: redis.url,
     CARIBOU_HOME: join(homeDir, 'data'),
     CARIBOU_CONFIG: configPath,
-    OPENAI_BASE_URL: model.baseUrl,
-    OPENAI_API_KEY: 'scripted',
-    OPENAI_MODEL: 'caribou-demo',
     LOG_LEVEL: 'info',
     HOST: '127.0.0.1',
     PORT: '0',
@@ -98,7 +129,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const start = async (app: AppName, more: Readonly<Record<string, string>> = {}): Promise<TestService> => {
     const service = await startService({
       entry: `dist/services/${app}.js`,
-      env: { ...env, ...more },
+      env: { ...env, ...login(app), ...(app === 'sandbox-manager' ? {} : modelOf(model)), ...more },
       readyTimeoutMs: 60_000,
     });
     all.push(service);
@@ -128,12 +159,15 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     pools,
     homeDir,
     start,
+    urlOf,
     client: (index = 0) => clientOf(nth(gateways, index)),
     output: () => all.map((service) => service.output()).join('\n----\n'),
     stop: async () => {
       await Promise.all(all.map((service) => service.kill9()));
+      const output = all.map((service) => service.output()).join('\n');
       await Promise.all([redis.stop(), nats.stop(), model.close()]);
       await rm(homeDir, { recursive: true, force: true, maxRetries: 3 });
+      expect(output.split('\n').filter((line) => REFUSED.test(line))).toEqual([]);
     },
   };
 }

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { serviceNames } from '@caribou/contracts';
 import { waitFor } from '@caribou/testing';
 import { startDemoModel } from '../tools/demo-model/server.js';
 import { ApiClient, concatenated, lastValues, type WireMessage } from './client.js';
@@ -14,6 +15,8 @@ const repository = join(__dirname, '..');
 interface Started {
   readonly url: string;
   readonly output: () => string;
+  /** Of the launcher. */
+  readonly pid: number;
   /** Process ids of everything the launcher has started. */
   readonly children: readonly number[];
   /** Ctrl-C; resolves with the exit code. */
@@ -64,6 +67,7 @@ async function start(env: Readonly<Record<string, string>>): Promise<Started> {
   return {
     url: found,
     output: () => text,
+    pid: child.pid ?? 0,
     children: record.map(({ pid }) => pid),
     interrupt: async () => {
       child.kill('SIGINT');
@@ -81,6 +85,15 @@ function requestOfReadme(): { readonly path: string; readonly body: unknown } {
   if (path === undefined || body === undefined) throw new Error('the README has no request');
   return { path, body: JSON.parse(body) };
 }
+
+const KEYS = 'key-of-the-api:alice';
+
+/** The processes that a process has started and that still run. */
+const childrenOf = (pid: number): readonly number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+
+const residentMb = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
 const isRunning = (pid: number): boolean => existsSync(`/proc/${pid}`);
 
@@ -123,8 +136,42 @@ describe('npm start', () => {
     expect(caribou.output()).toContain('the scripted DEMO model, not an AI');
     expect(messages.at(-1)?.content).toContain('scripted demo model');
     expect(caribou.children).toHaveLength(8);
+    expect(new Set(childrenOf(caribou.pid))).toEqual(new Set(caribou.children));
+    expect(residentMb(caribou.pid)).toBeLessThan(120);
     expect(await caribou.interrupt()).toBe(0);
     expect(caribou.children.filter(isRunning)).toEqual([]);
+  }, 180_000);
+
+  test('each service has a password of its own, in a file, and sandboxes are started without the key of a model', async () => {
+    const secrets = {
+      OPENAI_API_KEY: 'sk-of-the-model',
+      OPENAI_BASE_URL: 'http://127.0.0.1:9/v1',
+      CARIBOU_API_KEYS: KEYS,
+    };
+    const caribou = await start({ ...secrets, SOME_PROVIDER_KEY: 'sk-of-a-provider' });
+    const environments = new Map(
+      caribou.children.flatMap((pid) => {
+        const app = /dist\/services\/([\w-]+)\.js/.exec(readFileSync(`/proc/${pid}/cmdline`, 'utf8'))?.[1];
+        return app === undefined ? [] : [[app, readFileSync(`/proc/${pid}/environ`, 'utf8')] as const];
+      }),
+    );
+    expect([...environments.keys()].sort()).toEqual([...serviceNames].sort());
+    const holding = (text: string): readonly string[] =>
+      [...environments].filter(([, environment]) => environment.includes(text)).map(([app]) => app);
+    expect([...holding('sk-of-the-model')].sort()).toEqual([
+      'agent-runner',
+      'gateway',
+      'memory-worker',
+      'subagent-pool',
+    ]);
+    expect(holding('sk-of-a-provider')).not.toContain('sandbox-manager');
+    expect(holding(KEYS)).toEqual(['gateway']);
+    expect(holding('nats://')).toEqual([]);
+    const files = serviceNames.map((app) => join(home, 'servers', 'access', app, 'redis.url'));
+    expect(new Set(files.map((file) => readFileSync(file, 'utf8'))).size).toBe(serviceNames.length);
+    expect(files.map((file) => statSync(file).mode & 0o777)).toEqual(files.map(() => 0o600));
+    expect(caribou.output()).not.toMatch(/NOPERM|does not permit|subscription refused/);
+    expect(await caribou.interrupt()).toBe(0);
   }, 180_000);
 
   test('the address and key of another OpenAI-compatible server are all it needs', async () => {

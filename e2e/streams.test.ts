@@ -126,7 +126,7 @@ describe('kill -9 of a gateway', () => {
 
   test('between record and publish: the run starts all the same', async () => {
     const proxy = await startProxy({ target: stack.nats.port });
-    const doomed = await stack.start('gateway', { NATS_URL: proxy.url('nats') });
+    const doomed = await stack.start('gateway', { NATS_URL: stack.urlOf('gateway', 'nats', proxy.port) });
     const threadId = await first.newThread();
     const publish = proxy.hold('request', { bytes: (seen) => seen.includes(`turns.default.${threadId}`) });
 

@@ -1,3 +1,4 @@
+import type { TaskEvent } from '@caribou/contracts';
 import { processesWith, waitFor } from '@caribou/testing';
 import type { ApiClient } from './client.js';
 import { nonce, type Stack, startStack } from './stack.js';
@@ -6,6 +7,8 @@ import { atOnce, endOf, requestsOfTasks, taskLine, turnOf, WITH_SUBAGENTS } from
 jest.setTimeout(120_000);
 
 const TIMEOUT_S = 8;
+
+const isToolResult = (event: TaskEvent): boolean => event.type === 'task_running' && event.message.type === 'tool';
 
 /** Kinds of subagents, each with one limit that is soon met. */
 const CONFIG = `llm_call:
@@ -55,7 +58,8 @@ test('time-out: what the task was at is ended, it is told as timed out, and what
   expect(requestsOfTasks(stack, word).filter(({ closedByClient }) => closedByClient)).toHaveLength(1);
   expect(results).toHaveLength(2);
   for (const { tool_call_id: id, content, status, additional_kwargs: marks } of results) {
-    expect(events.filter(({ task_id: of }) => of === id)).toEqual([
+    const ofTask = events.filter((event) => event.task_id === id && !isToolResult(event));
+    expect(ofTask).toEqual([
       { ...ABOUT, type: 'task_started', description: 'some work' },
       expect.objectContaining({ type: 'task_running', message_index: 1 }),
       { ...ABOUT, type: 'task_timed_out', error, usage: FIRST },

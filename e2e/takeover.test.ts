@@ -1,3 +1,5 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Message } from '@caribou/contracts';
 import { startProxy, type TestProxy, type TestService, transcriptFaults, waitFor } from '@caribou/testing';
 import {
@@ -34,7 +36,10 @@ beforeEach(async () => {
     startProxy({ target: stack.redis.port }),
     startProxy({ target: stack.nats.port }),
   ]);
-  victim = await stack.start('agent-runner', { REDIS_URL: redisProxy.url('redis'), NATS_URL: natsProxy.url('nats') });
+  victim = await stack.start('agent-runner', {
+    REDIS_URL: stack.urlOf('agent-runner', 'redis', redisProxy.port),
+    NATS_URL: stack.urlOf('agent-runner', 'nats', natsProxy.port),
+  });
   rescuer = undefined;
 });
 
@@ -190,6 +195,30 @@ describe('kill -9 of the runner', () => {
       texts: ['#say The answer.', 'The answer.', '#say Again.', 'Again.'],
       attempt: 1,
     });
+  });
+});
+
+describe('two runners whose one slot is in use', () => {
+  test('the run of the one that dies is taken over by the other, which has no free slot', async () => {
+    await victim.kill9();
+    const config = join(stack.homeDir, 'one-slot.yaml');
+    const stacks = await readFile(join(stack.homeDir, 'config.yaml'), 'utf8');
+    await writeFile(config, `${stacks}runner:\n  slots: 1\n`);
+    victim = await stack.start('agent-runner', { CARIBOU_CONFIG: config });
+    const first = await client.run(await client.newThread(), `${nonce()}\n#hold first before times=1\n#say One.`);
+    await heldAt('first');
+    rescuer = await stack.start('agent-runner', { CARIBOU_CONFIG: config });
+    const second = await client.run(await client.newThread(), `${nonce()}\n#hold second before times=1\n#say Two.`);
+    await heldAt('second');
+
+    await victim.kill9();
+
+    const frames = await first.end(60_000);
+    expect(lastAttempt(frames)).toBe(2);
+    expect(lastValues(frames).at(-1)?.content).toBe('One.');
+    expect(stack.model.holding().map((hold) => hold.name)).toEqual(['second']);
+    stack.model.release('second');
+    expect(lastAttempt(await second.end(60_000))).toBe(1);
   });
 });
 

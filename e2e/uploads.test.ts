@@ -38,7 +38,10 @@ describe('uploads', () => {
     const command =
       'cd /mnt/user-data && wc -c < uploads/large.bin && rev uploads/facts.txt > outputs/report.txt && rm uploads/large.bin && cat uploads/facts.txt';
     const stream = await client.run(threadId, `${nonce()}\n${tool(command)}\n#say Done.`);
-    const answer = lastValues(await stream.end()).find(({ type }) => type === 'tool');
+    const messages = lastValues(await stream.end());
+    const person = messages.find(({ type }) => type === 'human');
+    expect(person?.content).toEqual(expect.stringContaining('Path: /mnt/user-data/uploads/facts.txt'));
+    const answer = messages.find(({ type }) => type === 'tool');
     expect(answer?.content).toEqual(expect.stringContaining('3000000'));
     expect(answer?.content).toEqual(expect.stringContaining('caribou cross rivers'));
 

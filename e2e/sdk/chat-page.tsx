@@ -7,7 +7,7 @@ export interface ChatMessage {
   readonly id?: string;
   readonly type: string;
   readonly content: string | readonly { readonly type: string; readonly text?: string }[];
-  readonly tool_calls?: readonly { readonly name: string }[];
+  readonly tool_calls?: readonly { readonly id?: string; readonly name: string }[];
 }
 
 /** What both lines of the hook give back, as far as the page uses it; the two type packages do not unite. */
@@ -18,6 +18,9 @@ interface Chat {
   readonly error: unknown;
   submit(values: Json | null, options?: Json): unknown;
   stop(): unknown;
+  getMessagesMetadata(
+    message: ChatMessage,
+  ): { readonly firstSeenState?: { readonly parent_checkpoint?: object | null } } | undefined;
 }
 
 type UseStream = (options: Json) => Chat;
@@ -39,7 +42,10 @@ export interface ChatPageProps {
   readonly threadId?: string;
   readonly onThreadId?: (threadId: string) => void;
   /** What is sent for a text; default: a human message as a string. */
-  readonly toSubmit?: (text: string) => { readonly values: Json; readonly options: Json };
+  readonly toSubmit?: (
+    text: string,
+    messages: readonly ChatMessage[],
+  ) => { readonly values: Json; readonly options: Json };
 }
 
 /** A small chat page: what a person would see of the hook. */
@@ -53,9 +59,19 @@ export function ChatPage({ useStream, options, threadId: opened, onThreadId, toS
   const chat = useStream({ assistantId: 'lead_agent', ...options, threadId, onThreadId: learn });
   const send = (event: FormEvent): void => {
     event.preventDefault();
-    const { values, options: submitOptions } = toSubmit(text);
+    const { values, options: submitOptions } = toSubmit(text, chat.messages);
     void chat.submit(values, submitOptions);
   };
+  /** As LangChain's chat pages branch: the checkpoint before the last message of a type, once the history has it. */
+  const before = (type: string): object | null | undefined => {
+    const message = chat.messages.findLast((one) => one.type === type);
+    return message === undefined ? undefined : chat.getMessagesMetadata(message)?.firstSeenState?.parent_checkpoint;
+  };
+  const branch = (type: string, values: Json | null) => ({
+    type: 'button' as const,
+    disabled: before(type) === undefined,
+    onClick: () => void chat.submit(values, { checkpoint: before(type) }),
+  });
   return (
     <main>
       <h1>{chat.values.title ?? 'Untitled'}</h1>
@@ -74,6 +90,8 @@ export function ChatPage({ useStream, options, threadId: opened, onThreadId, toS
         <button type="button" onClick={() => void chat.stop()}>
           Stop
         </button>
+        <button {...branch('human', plainSubmit(text).values)}>Edit</button>
+        <button {...branch('ai', null)}>Regenerate</button>
       </form>
     </main>
   );

@@ -50,9 +50,10 @@ export function describeRuns(use: UseSdk): void {
       const second = runIdIn(await runToEnd(use(), threadId, '#say Two.'));
 
       expect((await client.runs.list(threadId)).map(({ run_id }) => run_id)).toEqual([second, first]);
-      expect(await client.runs.list(threadId, { limit: 1, offset: 1 })).toEqual([
-        await client.runs.get(threadId, first),
-      ]);
+      // A list leaves out what only the record of one run shows: its input and the rest of its request.
+      const { kwargs, ...listed } = { kwargs: null, ...(await client.runs.get(threadId, first)) };
+      expect(kwargs).toMatchObject({ input: { messages: [{ content: '#say One.' }] } });
+      expect(await client.runs.list(threadId, { limit: 1, offset: 1 })).toMatchObject([listed]);
       expect(await client.runs.get(threadId, first)).toMatchObject({
         thread_id: threadId,
         status: 'success',

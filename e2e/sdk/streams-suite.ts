@@ -77,7 +77,10 @@ export function describeStreams(use: UseSdk): void {
       expectToolCall(chunks, first);
       expect(updatedIds(parts)).toEqual([first?.id, tool?.id, last?.id]);
       expect((await client.threads.getState(threadId)).values.messages).toEqual(messages);
-      expect((await client.threads.getHistory(threadId, { limit: 1 }))[0]?.values.messages).toEqual(messages);
+      expect((await client.threads.getHistory(threadId, { limit: 2 }))[0]?.values.messages).toEqual(messages);
+      const [alone] = await client.threads.getHistory(threadId, { limit: 1 });
+      const timed = { ...last?.additional_kwargs, turn_duration: expect.any(Number) };
+      expect(alone?.values.messages).toEqual([...messages.slice(0, -1), { ...last, additional_kwargs: timed }]);
     });
 
     test('every frame has an id of its own and no delta comes after the values that hold its message', async () => {

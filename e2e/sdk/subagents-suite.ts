@@ -64,7 +64,7 @@ export function describeSubagents(use: UseSdk): void {
       const ids = asking?.tool_calls.map(({ id }) => id) ?? [];
       expect(ids).toHaveLength(TASKS);
       const events = taskEvents(parts);
-      const kinds = ['task_started', 'task_running', 'task_running', 'task_completed'];
+      const kinds = ['task_started', 'task_running', 'task_running', 'task_running', 'task_completed'];
       expect(Object.fromEntries(kindsByTask(events))).toEqual(Object.fromEntries(ids.map((id) => [id, kinds])));
       ids.forEach((id, index) => expectEvents(events, id, nth(['a', 'b', 'c'], index)));
       expectResults(parts, ids);
@@ -88,8 +88,8 @@ export function describeSubagents(use: UseSdk): void {
       const leaving = new AbortController();
       const first = read(client.runs.stream(threadId, ASSISTANT, { ...payload, signal: leaving.signal }));
       const runId = await runIdOf(first);
-      await waitFor(() => taskEvents(first.parts).filter(({ type }) => type === 'task_running').length === 2, {
-        what: 'the first answers of both',
+      await waitFor(() => taskEvents(first.parts).filter(({ type }) => type === 'task_running').length === 4, {
+        what: 'the first answers of both and the results they asked for',
       });
       leaving.abort();
       await first.end.catch(() => undefined);
@@ -100,10 +100,10 @@ export function describeSubagents(use: UseSdk): void {
 
       const all = await collect(client.runs.joinStream(threadId, runId, { lastEventId: '-1' }));
       const told = [...taskEvents(first.parts), ...taskEvents(second.parts)];
-      expect(taskEvents(first.parts)).toHaveLength(4);
+      expect(taskEvents(first.parts)).toHaveLength(6);
       expect(told).toEqual(taskEvents(all));
       for (const kinds of kindsByTask(told).values())
-        expect(kinds).toEqual(['task_started', 'task_running', 'task_running', 'task_completed']);
+        expect(kinds).toEqual(['task_started', 'task_running', 'task_running', 'task_running', 'task_completed']);
       for (const [index, { event, id }] of all.entries()) {
         if (event !== 'custom') continue;
         const rest = await collect(client.runs.joinStream(threadId, runId, { lastEventId: id }));
@@ -135,6 +135,7 @@ export function describeSubagents(use: UseSdk): void {
         'task_started',
         'task_running',
         'task_running',
+        'task_running',
         'task_completed',
       ]);
       expect(messagesIn<ToolMessage>(parts, 'tool').map(({ content }) => content)).toEqual([
@@ -144,7 +145,7 @@ export function describeSubagents(use: UseSdk): void {
   });
 }
 
-/** The four events of a task, as DeerFlow's clients read them. */
+/** The five events of a task, as DeerFlow's clients read them. */
 function expectEvents(events: readonly TaskEvent[], id: string, name: string): void {
   const about = { task_id: id, model_name: 'caribou-demo' };
   const call = { name: 'bash', args: { description: 'look', command: `echo ${name}` }, type: 'tool_call' };
@@ -164,8 +165,12 @@ function expectEvents(events: readonly TaskEvent[], id: string, name: string): v
       ...{ message_index: 1, total_messages: 1, usage: SPENT_FIRST },
     },
     {
+      ...{ type: 'task_running', ...about, message: expect.objectContaining({ type: 'tool', content: `${name}\n` }) },
+      ...{ message_index: 2, total_messages: 2, usage: SPENT_FIRST },
+    },
+    {
       ...{ type: 'task_running', ...about, message: message(`Result ${name}.`, [], second) },
-      ...{ message_index: 2, total_messages: 2, usage: SPENT },
+      ...{ message_index: 3, total_messages: 3, usage: SPENT },
     },
     { type: 'task_completed', ...about, result: `Result ${name}.`, usage: SPENT },
   ]);

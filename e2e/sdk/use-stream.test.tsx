@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto';
 import { type ApiClient, type WireMessage } from '../client.js';
 import { type Stack, startStack } from '../stack.js';
 import { newGate } from './calls.js';
-import { ChatPage, type ChatPageProps, HOOK_LINES, type HookLine } from './chat-page.js';
+import { type ChatMessage, ChatPage, type ChatPageProps, HOOK_LINES, type HookLine } from './chat-page.js';
 import { deerFlowOptions, deerFlowSubmit } from './deer-flow-page.js';
 import { PageNetwork } from './page-network.js';
 import type { Json } from './sdk-client.js';
@@ -203,6 +203,70 @@ describe.each(HOOK_LINES)('useStream of @langchain/langgraph-sdk $version', (lin
     expect(page.window.sessionStorage.getItem(`lg:stream:${threadId}`)).toBeNull();
   });
 
+  test("two tabs of DeerFlow's page write one conversation, whichever saw the newest turn", async () => {
+    const threadId = randomUUID();
+    const tab = () =>
+      open(line, deerFlowOptions([]), { threadId, toSubmit: (text) => deerFlowSubmit(text, { threadId, files: [] }) });
+    await api.call('POST', '/threads', { thread_id: threadId });
+    const first = tab();
+    send('#say First.');
+    await settled(['#say First.', 'First.']);
+    await api.call('POST', `/threads/${threadId}/runs/wait`, {
+      assistant_id: 'lead_agent',
+      input: { messages: [{ role: 'user', content: '#say From the other tab.' }] },
+    });
+
+    send('#say Third.');
+    await eventually(() => expect(texts().at(-1)).toBe('Third.'));
+    await settles();
+    first.view.unmount();
+
+    const { messages } = await stateOf(threadId);
+    expect(messages.filter(({ type }) => type === 'ai').map(({ content }) => content)).toEqual([
+      'First.',
+      'From the other tab.',
+      'Third.',
+    ]);
+    const { body: runs } = await api.call<unknown[]>('GET', `/threads/${threadId}/runs`);
+    expect(runs).toHaveLength(3);
+  });
+
+  test('an edited message and a new answer fork from the checkpoint before them', async () => {
+    const { threadId } = open(line, { fetchStateHistory: true });
+    send('#say First.');
+    await settled(['#say First.', 'First.']);
+    send('#say Second.');
+    await settled(['#say First.', 'First.', '#say Second.', 'Second.']);
+
+    fireEvent.change(screen.getByLabelText('message'), { target: { value: '#say Edited.' } });
+    await clickWhenEnabled('Edit');
+    await settled(['#say First.', 'First.', '#say Edited.', 'Edited.']);
+    const answer = (await stateOf(threadId())).messages.at(-1)?.id;
+    await clickWhenEnabled('Regenerate');
+    await eventually(() => expect(items().at(-1)?.dataset['id']).not.toBe(answer));
+    await settled(['#say First.', 'First.', '#say Edited.', 'Edited.']);
+
+    expect((await stateOf(threadId())).messages.map(({ content }) => content)).toEqual(texts());
+  });
+
+  test('a page that answers the open call of a stopped turn goes on with it', async () => {
+    const { threadId } = open(line, { reconnectOnMount: true }, { toSubmit: answeringOpenCalls });
+    send('#tool bash {"description":"wait","command":"sleep 60"}');
+    await eventually(() => expect(texts()).toContain('[bash]'));
+    fireEvent.click(screen.getByText('Stop'));
+    await settles();
+    await waitForRun(threadId(), 'interrupted');
+
+    send('#say After the stop.');
+    await eventually(() => expect(texts().at(-1)).toBe('After the stop.'));
+    await settles();
+
+    expect(screen.queryByRole('alert')).toBeNull();
+    const { messages } = await stateOf(threadId());
+    expect(messages.map(({ type }) => type)).toEqual(['human', 'ai', 'tool', 'human', 'ai']);
+    expect(messages[2]).toMatchObject({ name: 'bash', additional_kwargs: { deerflow_from_client: true } });
+  });
+
   test("DeerFlow's page: its own thread id, parts, files, context and modes", async () => {
     const threadId = randomUUID();
     const files = [{ filename: 'a.txt', size: 17, path: '/mnt/user-data/uploads/a.txt', status: 'uploaded' }];
@@ -235,6 +299,21 @@ describe.each(HOOK_LINES)('useStream of @langchain/langgraph-sdk $version', (lin
     expect(screen.queryByRole('alert')).toBeNull();
   });
 });
+
+/** As agent-chat-ui submits: a result for each call that the page shows without one, then the message. */
+const answeringOpenCalls = (text: string, shownMessages: readonly ChatMessage[]) => {
+  const calls = shownMessages.at(-1)?.tool_calls ?? [];
+  const results = calls.map(({ id, name }) => ({
+    ...{ type: 'tool', id: `do-not-render-${randomUUID()}`, tool_call_id: id, name },
+    content: 'Successfully handled tool call.',
+  }));
+  return { values: { messages: [...results, { type: 'human', content: text }] }, options: {} };
+};
+
+async function clickWhenEnabled(name: string): Promise<void> {
+  await eventually(() => expect(screen.getByText<HTMLButtonElement>(name).disabled).toBe(false));
+  fireEvent.click(screen.getByText(name));
+}
 
 async function settled(expected: readonly string[]): Promise<void> {
   await shows(expected);
