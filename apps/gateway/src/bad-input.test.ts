@@ -121,6 +121,23 @@ describe('what clients do wrong', () => {
       'larger',
       () => inject('POST', runs(), run({ metadata: { a: 'x'.repeat(21 * 1024 * 1024) } })),
     ],
+    ...['', '/wait', '/stream'].map((way): [string, number, string, () => ReturnType<typeof inject>] => [
+      `the deletion of a named thread with its run: runs${way}`,
+      422,
+      'on_completion',
+      () => inject('POST', `${runs()}${way}`, run({ on_completion: 'delete' })),
+    ]),
+    [
+      'the same of one that configurable names',
+      422,
+      'on_completion',
+      () =>
+        inject(
+          'POST',
+          '/api/runs',
+          run({ on_completion: 'delete', config: { configurable: { thread_id: threadId } } }),
+        ),
+    ],
     ['an unknown stream mode', 422, 'stream_mode', () => inject('POST', runs(), run({ stream_mode: ['nope'] }))],
     [
       'an unknown strategy',

@@ -1,4 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { type IncomingMessage, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '@caribou/config';
@@ -58,6 +61,14 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
+/** The first gateway's server, listening. */
+async function listening(): Promise<Server> {
+  const { app } = open[0] ?? (await start());
+  const server: Server = app.getHttpServer();
+  if (!server.listening) await app.listen(0, '127.0.0.1');
+  return server;
+}
+
 type User = keyof typeof KEYS;
 async function ask(
   method: 'GET' | 'POST' | 'PUT' | 'DELETE',
@@ -110,6 +121,18 @@ const asideEntries = (): string[] => {
   return readdirSync(aside).flatMap((name) => readdirSync(join(aside, name)));
 };
 
+const COOKIE = 'csrf_token=';
+/** Makes an account and signs in; the headers of its session. */
+async function person(path: string, email: string) {
+  const payload = { email, password: 'correct horse' };
+  const reply = await open[0]?.app.inject({ method: 'POST', url: `/api/v1/auth/${path}`, payload });
+  const cookies = [reply?.headers['set-cookie'] ?? []].flat().map((line) => line.slice(0, line.indexOf(';')));
+  const token = cookies.find((cookie) => cookie.startsWith(COOKIE))?.slice(COOKIE.length) ?? '';
+  return { id: reply?.json<{ id: string }>().id ?? '', headers: { cookie: cookies.join('; '), 'x-csrf-token': token } };
+}
+const as = async (method: 'GET' | 'DELETE', url: string, headers: Record<string, string>) =>
+  (await open[0]?.app.inject({ method, url: `/api${url}`, headers }))?.statusCode;
+
 describe('DELETE of a thread', () => {
   test('its files, uploads, keys and memory jobs are gone, and a new thread of its id sees nothing', async () => {
     await usedThread('gone');
@@ -121,6 +144,25 @@ describe('DELETE of a thread', () => {
     await expectUnseen('gone');
     expect((await upload('gone', 'new.txt', 'new')).status).toBe(200);
     expect(await statusOf('gone', 'uploads/new.txt')).toBe(200);
+  });
+
+  test('an upload during which its thread is deleted is refused, and nothing stays of it', async () => {
+    await usedThread('raced');
+    const { port } = (await listening()).address() as AddressInfo;
+    const [before, after = ''] = partOf('late.txt', 'TEXT').split('TEXT');
+    const headers = { 'x-api-key': KEYS.alice, 'content-type': FORM };
+    const sending = request({ port, method: 'POST', path: '/api/threads/raced/uploads', headers });
+    sending.write(`${before}${'x'.repeat(200_000)}`);
+    const uploads = join(threadDir('raced'), 'user-data', 'uploads');
+    const isReceiving = () => existsSync(uploads) && readdirSync(uploads).some((name) => name.startsWith('.upload-'));
+    await waitFor(isReceiving, { what: 'the upload to begin' });
+    expect((await ask('DELETE', '/threads/raced')).status).toBe(204);
+    const answered = once(sending, 'response') as Promise<[IncomingMessage]>;
+    sending.end(after);
+    const [reply] = await answered;
+    reply.resume();
+    expect([reply.statusCode, await keysWith('raced')]).toEqual([409, []]);
+    await expectUnseen('raced');
   });
 
   test('a temporary thread loses its files when its run ends', async () => {
@@ -215,24 +257,45 @@ describe('DELETE of a user', () => {
   });
 
   test('a person goes with account and sessions; an administrator not by himself', async () => {
-    const person = async (path: string, email: string) => {
-      const payload = { email, password: 'correct horse' };
-      const reply = await open[0]?.app.inject({ method: 'POST', url: `/api/v1/auth/${path}`, payload });
-      const cookies = [reply?.headers['set-cookie'] ?? []].flat().map((line) => line.slice(0, line.indexOf(';')));
-      const token = cookies.find((cookie) => cookie.startsWith('csrf_token='))?.slice('csrf_token='.length) ?? '';
-      return {
-        id: reply?.json<{ id: string }>().id ?? '',
-        headers: { cookie: cookies.join('; '), 'x-csrf-token': token },
-      };
-    };
-    const as = async (method: 'GET' | 'DELETE', url: string, headers: Record<string, string>) =>
-      (await open[0]?.app.inject({ method, url: `/api${url}`, headers }))?.statusCode;
     const admin = await person('initialize', 'root@example.org');
     const guest = await person('register', 'guest@example.org');
     expect(await as('DELETE', '/users/me', admin.headers)).toBe(409);
     expect(await as('DELETE', `/users/${guest.id}`, admin.headers)).toBe(204);
     expect(await as('GET', '/v1/auth/me', guest.headers)).toBe(401);
     expect(await keysWith(guest.id)).toEqual([]);
-    expect((await person('register', 'guest@example.org')).id).not.toBe(guest.id);
+    const again = await person('register', 'guest@example.org');
+    expect(again.id).not.toBe(guest.id);
+
+    await redis.use((client) => client.hset(redis.keys.account(again.id).record, 'admin', '1'));
+    const replies = await Promise.all([
+      as('DELETE', `/users/${again.id}`, admin.headers),
+      as('DELETE', `/users/${admin.id}`, again.headers),
+    ]);
+    expect(replies.filter((status) => status === 204)).toHaveLength(1);
+    expect([401, 403]).toContain(replies.find((status) => status !== 204));
+    const left = await Promise.all([admin, again].map(({ headers }) => as('GET', '/v1/auth/me', headers)));
+    expect([left.includes(200), left.includes(401)]).toEqual([true, true]);
+  });
+
+  test('an administrator whose own erasure has begun, or is over, erases nobody', async () => {
+    const store = redisErasures(redis);
+    const account = (id: string) => redis.keys.account(id).record;
+    for (const id of ['ann', 'ben']) await redis.use((client) => client.hset(account(id), 'admin', '1'));
+    await store.beginUser('ben', 'ann');
+    await expect(store.beginUser('ann', 'ben')).rejects.toMatchObject({ code: 'forbidden' });
+    await store.closeAccount('ben');
+    await expect(store.beginUser('ann', 'ben')).rejects.toMatchObject({ code: 'forbidden' });
+    expect(await store.pending({ userId: 'ann', threadId: 't' })).toBeNull();
+    const ben = await store.pending({ userId: 'ben', threadId: 't' });
+    if (ben !== null) await store.moved(ben, `ben.${ben.token}`);
+    await store.closeAccount('ann');
+  });
+
+  test('what was uploaded for threads that were never made goes with him, and what is known of it', async () => {
+    expect((await upload('never-made', 'secret.txt', 'secret', 'bob')).status).toBe(200);
+    expect(await keysWith('never-made')).toHaveLength(1);
+    expect((await ask('DELETE', '/users/me', { user: 'bob' })).status).toBe(204);
+    expect([await keysWith('bob'), existsSync(join(home, 'data', 'users', 'bob'))]).toEqual([[], false]);
+    expect(await statusOf('never-made', 'uploads/secret.txt', 'bob')).toBe(404);
   });
 });

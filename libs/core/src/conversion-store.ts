@@ -67,6 +67,8 @@ export interface ConversionStore {
   forget(file: UploadKey): Promise<ConversionRecord | null>;
   /** Gives uploaded files the next numbers of their thread, in this order. */
   noteUploads(thread: ThreadKey, filenames: readonly string[]): Promise<void>;
+  /** Drops what was noted and begun of uploads to a thread that was deleted meanwhile. */
+  withdrawUploads(thread: ThreadKey, filenames: readonly string[]): Promise<void>;
   /** The files that were uploaded after `number` and not removed since, oldest first, and the newest number given. */
   uploadsSince(thread: ThreadKey, number: number): Promise<UploadsSince>;
 }

@@ -20,17 +20,28 @@ export interface ErasureStore {
   pending(thread: ThreadKey): Promise<Erasure | null>;
   /** Some of those that wait, at most `limit`, at random. */
   waiting(limit: number): Promise<readonly Erasure[]>;
-  /** The files were moved aside, as `aside`: the id may be used again. Idempotent; a later deletion stays. */
+  /**
+   * The files were moved aside, as `aside`: the id may be used again, and what uploads noted since the deletion began is
+   * gone. Idempotent; a later deletion stays.
+   */
   moved(erasure: Erasure, aside: string): Promise<void>;
   /** What was moved aside and is due to be removed, at most `limit`. */
   due(limit: number): Promise<readonly string[]>;
   /** Its content is removed: it is due again, to be dropped, in `forMs`. */
   emptied(aside: string, forMs: number): Promise<void>;
   dropped(aside: string): Promise<void>;
-  /** Begins to erase a user: he can make neither threads nor runs until it is over. @throws {ConflictError} while a run is in flight */
-  beginUser(userId: string): Promise<Erasure>;
+  /**
+   * Begins to erase a user: he can make neither threads nor runs until it is over.
+   *
+   * @param administrator the person who asks, where his right is that of an account: of two who erase each other one is left
+   * @throws {ConflictError} while a run is in flight
+   * @throws {ForbiddenError} when the administrator is gone or being erased himself
+   */
+  beginUser(userId: string, administrator?: string): Promise<Erasure>;
   /** All ids of the user's threads. */
   threadsOf(userId: string): Promise<readonly string[]>;
+  /** Removes what is known of uploads to these threads, which need not be there. Idempotent. */
+  forgetUploads(userId: string, threadIds: readonly string[]): Promise<void>;
   /** Removes the user's account and ends its sessions. Idempotent. */
   closeAccount(userId: string): Promise<void>;
   /** Removes agents, profile, skills and counters of a user whose threads are gone. Idempotent. */

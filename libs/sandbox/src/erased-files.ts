@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { chmod, lstat, mkdir, open, opendir, rename, rmdir, unlink, type FileHandle } from 'node:fs/promises';
 import { constants } from 'node:fs';
 import { join } from 'node:path';
-import { UserId } from '@caribou/contracts';
+import { ThreadId, UserId } from '@caribou/contracts';
 import type { SandboxThread } from '@caribou/core';
 import { closedDirectory, prepareHome } from './data-home.js';
 import { below, openDirectory } from './descriptor-walk.js';
@@ -25,6 +25,8 @@ export interface ErasedFiles {
   moveThread(thread: SandboxThread, token: string): Promise<string>;
   /** The same for all files of a user, skills included. */
   moveUser(userId: string, token: string): Promise<string>;
+  /** The ids of threads, made or not, whose files a user had when they were moved aside; in lists of at most a thousand. */
+  threadsIn(aside: string): AsyncIterable<readonly string[]>;
   /** Removes what was moved aside; whether nothing is left but the marker. Stops early at the signal. Idempotent. */
   empty(aside: string, signal: AbortSignal): Promise<boolean>;
   /** Removes the marker of what is empty, if it is as old as that; whether it is gone. Idempotent. */
@@ -34,6 +36,7 @@ export interface ErasedFiles {
 /** No user has this id. */
 const ASIDE = '.erased';
 const MARKER = 'moved';
+const MAX_LISTED = 1_000;
 const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 /** Of a directory that its owner has closed to himself. */
 const OWNER_BITS = 0o700;
@@ -52,6 +55,7 @@ export function erasedFiles(homeDir: string): ErasedFiles {
   return {
     moveThread: (thread, token) => move(threadNames(thread), `${thread.userId}.${thread.threadId}.${token}`),
     moveUser: (userId, token) => move(['users', UserId.parse(userId)], `${userId}.${token}`),
+    threadsIn: (aside) => threadsIn(join(place(aside), 'threads')),
     empty: (aside, signal) => emptied(place(aside), signal),
     drop: async (aside, ageMs) => {
       const made = await unless('ENOENT', lstat(join(place(aside), MARKER)));
@@ -76,6 +80,19 @@ async function moveAside(from: string, to: string): Promise<void> {
   }
   const made = await open(marker, 'w', 0o600);
   await made.close();
+}
+
+async function* threadsIn(directory: string): AsyncGenerator<readonly string[]> {
+  const entries = await unless('ENOENT', opendir(directory));
+  if (entries === undefined) return;
+  let ids: string[] = [];
+  for await (const { name } of entries) {
+    if (ThreadId.safeParse(name).success) ids.push(name);
+    if (ids.length < MAX_LISTED) continue;
+    yield ids;
+    ids = [];
+  }
+  yield ids;
 }
 
 /** (E2) */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, link, lstat, open, opendir, rename, unlink } from 'node:fs/promises';
+import { type FileHandle, link, lstat, open, opendir, rename, stat, unlink } from 'node:fs/promises';
 import type { SandboxThread } from '@caribou/core';
 import { below, giveTo } from './descriptor-walk.js';
 import { errnoOf, FileRefusedError, toFileRefused } from './file-refused.js';
@@ -44,6 +44,8 @@ export interface UploadIntake {
    * @throws {FileRefusedError} `too_large` over `maxBytes`, `no_space` on a full disk
    */
   receive(source: AsyncIterable<Uint8Array>, maxBytes: number): Promise<StagedFile>;
+  /** Whether what it publishes is still in the thread's uploads: not once the thread was deleted. */
+  isInPlace(): Promise<boolean>;
   /** Removes what was received and not published. */
   close(): Promise<void>;
 }
@@ -136,14 +138,21 @@ export interface IntakeParts {
   readonly quota?: WorkspaceQuota;
 }
 
-/** An intake into the uploads of a thread, whose directories it makes; close it whatever happens. */
+export interface IntakeOptions {
+  /** Default true: makes the thread's directories. False for what belongs to a file that is there: refused without them. */
+  readonly makes?: boolean;
+}
+
+/** An intake into the uploads of a thread; close it whatever happens. */
 export async function openUploadIntake(
   { files, owner, quota }: IntakeParts,
   thread: SandboxThread,
+  { makes = true }: IntakeOptions = {},
 ): Promise<UploadIntake> {
-  await files.prepare(thread).catch((error: unknown) => {
-    throw toFileRefused(error, 'uploads');
-  });
+  if (makes)
+    await files.prepare(thread).catch((error: unknown) => {
+      throw toFileRefused(error, 'uploads');
+    });
   const directory = await files.openDataDirectory(thread, 'uploads');
   const parts = new Set<Part>();
   const discard = async (part: Part): Promise<void> => {
@@ -175,6 +184,16 @@ export async function openUploadIntake(
       } catch (error) {
         throw toFileRefused(error, 'uploads');
       }
+    },
+    async isInPlace() {
+      const [ours, there] = await Promise.all([
+        directory.stat(),
+        stat(files.hostPath(thread, 'uploads')).catch((error: unknown) => {
+          if (errnoOf(error) !== 'ENOENT') throw error;
+          return null;
+        }),
+      ]);
+      return there !== null && there.dev === ours.dev && there.ino === ours.ino;
     },
     async close() {
       for (const part of parts) await discard(part);

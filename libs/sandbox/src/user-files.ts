@@ -5,14 +5,14 @@ import { type CopiedFiles, copyFiles } from './copy-files.js';
 import { commandIdentity } from './identity.js';
 import { removeUnchanged } from './remove-unchanged.js';
 import { threadFiles } from './thread-files.js';
-import { type FileEntry, openUploadIntake, type UploadIntake } from './upload-intake.js';
+import { type FileEntry, type IntakeOptions, openUploadIntake, type UploadIntake } from './upload-intake.js';
 import { replaceText, type TextReplacement } from './replace-text.js';
 import { type QuotaLimits, WorkspaceQuota } from './workspace-quota.js';
 
 /** What a user may do with the files of his threads from outside a sandbox. Paths are virtual. */
 export interface UserFiles {
-  /** An intake into the thread's uploads, which it makes; close it whatever happens. @throws {FileRefusedError} */
-  openIntake(thread: SandboxThread): Promise<UploadIntake>;
+  /** An intake into the thread's uploads, which it makes by default; close it whatever happens. @throws {FileRefusedError} */
+  openIntake(thread: SandboxThread, options?: IntakeOptions): Promise<UploadIntake>;
   /** Regular files of a directory by name, at most `maxFiles`. */
   list(thread: SandboxThread, directory: DataDirectory, maxFiles: number): Promise<FileList>;
   /** Copies all regular files of a thread to another one, which has none; links stay behind. @throws {FileRefusedError} */
@@ -33,7 +33,8 @@ export function userFiles(homeDir: string, limits?: QuotaLimits): UserFiles {
   const files = threadFiles(homeDir, owner);
   const quota = limits === undefined ? undefined : new WorkspaceQuota(files, limits);
   return {
-    openIntake: (thread) => openUploadIntake({ files, owner, ...(quota === undefined ? {} : { quota }) }, thread),
+    openIntake: (thread, options) =>
+      openUploadIntake({ files, owner, ...(quota === undefined ? {} : { quota }) }, thread, options),
     list: (thread, directory, maxFiles) => listFiles(files, { thread, directory }, maxFiles),
     copyAll: (thread, to) => copyFiles({ files, owner, ...(quota === undefined ? {} : { quota }) }, thread, to),
     open: (thread, path) => files.openFile(thread, path),

@@ -9,6 +9,7 @@ const scripts = {
   forget: loadScript('forget-conversion'),
   note: loadScript('note-uploads'),
   since: loadScript('uploads-since'),
+  withdraw: loadScript('withdraw-uploads'),
 };
 
 /** What is known of uploads and their conversion: a hash per thread, gone with the thread. */
@@ -43,6 +44,9 @@ export function redisConversions(redis: RedisConnection): ConversionStore {
     },
     noteUploads: async (thread, filenames) => {
       if (filenames.length > 0) await redis.run(scripts.note, [keyOf(thread)], filenames);
+    },
+    withdrawUploads: async (thread, filenames) => {
+      if (filenames.length > 0) await redis.run(scripts.withdraw, [keyOf(thread)], filenames);
     },
     uploadsSince: async (thread, number) => {
       const reply = await redis.run(scripts.since, [keyOf(thread)], [number]);

@@ -1,4 +1,4 @@
-import { BugError, ConflictError } from '@caribou/contracts';
+import { BugError, ConflictError, ForbiddenError } from '@caribou/contracts';
 import type { Erasure, ErasureStore, ThreadKey } from '@caribou/core';
 import type { RedisConnection } from './connection.js';
 import { pendingMember } from './keys.js';
@@ -40,7 +40,9 @@ export function redisErasures(redis: RedisConnection): ErasureStore {
       return texts.flatMap((text, at) => (at % 2 === 0 ? [erasureOf(text, texts[at + 1] ?? '')] : []));
     },
     moved: async (erasure, aside) => {
-      await redis.run(scripts.moved, [erasing, erased], [memberOf(erasure), erasure.token, aside]);
+      const { userId, threadId } = erasure;
+      const conversions = threadId === undefined ? [] : [redis.keys.conversions({ userId, threadId })];
+      await redis.run(scripts.moved, [erasing, erased, ...conversions], [memberOf(erasure), erasure.token, aside]);
     },
     due: async (limit) => (await redis.run(scripts.due, [erased], [limit])) as string[],
     emptied: async (aside, forMs) => {
@@ -49,13 +51,20 @@ export function redisErasures(redis: RedisConnection): ErasureStore {
     dropped: async (aside) => {
       await redis.use((client) => client.zrem(erased, aside));
     },
-    beginUser: async (userId) => {
+    beginUser: async (userId, administrator) => {
       const { inFlight } = redis.keys.thread({ userId, threadId: userId });
-      const token = await redis.run(scripts.begin, [erasing, inFlight], [userId]);
-      if (typeof token !== 'string') throw new ConflictError('runs of this user are in flight: cancel them first');
+      const asks = administrator === undefined ? [] : [administrator];
+      const keys = [erasing, inFlight, ...asks.map((id) => redis.keys.account(id).record)];
+      const [outcome, token = ''] = (await redis.run(scripts.begin, keys, [userId, ...asks])) as string[];
+      if (outcome === 'no_admin') throw new ForbiddenError('this administrator is being erased');
+      if (outcome === 'busy') throw new ConflictError('runs of this user are in flight: cancel them first');
       return { userId, token };
     },
     threadsOf: (userId) => redis.use((client) => client.zrange(redis.keys.threads(userId), 0, -1)),
+    forgetUploads: async (userId, threadIds) => {
+      const keys = threadIds.map((threadId) => redis.keys.conversions({ userId, threadId }));
+      if (keys.length > 0) await redis.use((client) => client.unlink(...keys));
+    },
     closeAccount: async (userId) => {
       await redis.run(scripts.forget, [accounts, ...accountKeys(userId)], [userId]);
     },

@@ -31,7 +31,7 @@ export function erasing(erasures: Pick<Erasures, 'settle'>, { store, files }: Pa
       admit: (request) => again(request, () => store.admit(request)),
     },
     files: {
-      openIntake: (thread) => settled(thread, () => files.openIntake(thread)),
+      openIntake: (thread, options) => settled(thread, () => files.openIntake(thread, options)),
       list: (thread, directory, maxFiles) => settled(thread, () => files.list(thread, directory, maxFiles)),
       copyAll: (thread, to) => settled(thread, () => files.copyAll(thread, to)),
       open: (thread, path) => settled(thread, () => files.open(thread, path)),

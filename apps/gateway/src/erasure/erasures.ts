@@ -73,10 +73,12 @@ export class Erasures {
   /**
    * Erases everything of a user but lines of the audit. What a death interrupts is taken up by the next look of a gateway.
    *
+   * @param administrator who asks, if it is a person with the right of an account
    * @throws {ConflictError} while runs of his are in flight: nothing is erased
+   * @throws {ForbiddenError} when the administrator is gone or being erased: nothing is erased
    */
-  async eraseUser(userId: string): Promise<void> {
-    await this.finishUser(await this.ports.store.beginUser(userId));
+  async eraseUser(userId: string, administrator?: string): Promise<void> {
+    await this.finishUser(await this.ports.store.beginUser(userId, administrator));
   }
 
   /** One look at what waits. */
@@ -118,6 +120,7 @@ export class Erasures {
     }
     await memories.eraseUser(userId);
     const aside = await files.moveUser(userId, token);
+    for await (const threadIds of files.threadsIn(aside)) await store.forgetUploads(userId, threadIds);
     await store.forgetUser(userId);
     await store.moved(erasure, aside);
   }

@@ -25,6 +25,7 @@ export class UsersController {
   private async eraseUnlessLast(caller: Principal, userId: string): Promise<void> {
     if (caller.admin && caller.session !== undefined && caller.userId === userId)
       throw new ConflictError('an administrator is erased by another one');
-    await this.erasures.eraseUser(userId);
+    const isPerson = caller.session !== undefined && caller.userId !== userId;
+    await this.erasures.eraseUser(userId, isPerson ? caller.userId : undefined);
   }
 }

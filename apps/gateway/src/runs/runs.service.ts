@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import {
   type CancelAction,
   ConfigurableThread,
+  InvalidRequestError,
   isTerminal,
   newId,
   NotFoundError,
@@ -54,6 +55,7 @@ export class RunsService {
    * @throws {RateLimitedError} over a quota
    */
   async start(key: ThreadKey, body: RunCreate, headers: StartHeaders): Promise<RunRecord> {
+    refuseToDelete(body);
     const place: RunPlace = { ...key, temporary: false, ifNotExists: 'reject' };
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: key.threadId, body: headers.rawBody });
     const deadline = new StoreDeadline(STORE_MS);
@@ -199,6 +201,15 @@ const mayBeStored = ({ runId, threadId }: AdmitRequest, cause: UnavailableError)
     details: { ...cause.details, shown: { run_id: runId, thread_id: threadId } },
   });
 
+/** A thread that somebody named is theirs to delete: whoever asks for it here must not believe that it will be gone. */
+function refuseToDelete(body: Pick<RunCreate, 'on_completion'>): void {
+  if (body.on_completion !== 'delete') return;
+  throw new InvalidRequestError(
+    'on_completion: only the thread of a stateless run can be deleted with its run; delete this one by DELETE',
+    { details: { field: 'on_completion' } },
+  );
+}
+
 /** Where a stateless run goes: its own thread, unless its configurable names one of the caller's. */
 function placeAlone(userId: string, body: RunCreate): RunPlace {
   const named = parse(
@@ -206,7 +217,9 @@ function placeAlone(userId: string, body: RunCreate): RunPlace {
     { thread_id: body.config?.configurable?.['thread_id'] ?? undefined },
     'config.configurable',
   );
-  if (named.thread_id !== undefined)
+  if (named.thread_id !== undefined) {
+    refuseToDelete(body);
     return { userId, threadId: named.thread_id, temporary: false, ifNotExists: 'create' };
+  }
   return { userId, threadId: newId(), temporary: body.on_completion !== 'keep', ifNotExists: 'create' };
 }

@@ -63,7 +63,7 @@ async function* whole(text: string): AsyncGenerator<Uint8Array> {
 
 async function publish({ files, store }: ConversionPorts, job: ConversionJob, markdown: string): Promise<void> {
   const { file, lease, record } = job;
-  const intake = await files.openIntake(file);
+  const intake = await files.openIntake(file, { makes: false });
   try {
     const staged = await intake.receive(whole(markdown), MAX_MARKDOWN_BYTES);
     let held = true;

@@ -79,7 +79,6 @@ export class DocumentConversions implements OnModuleDestroy {
     return new Map((await Promise.all(tended)).flat());
   }
 
-  /** A document goes away: its Markdown, if it is still as we made it, goes with it. */
   async note(thread: ThreadKey, files: readonly FileEntry[]): Promise<void> {
     await this.store.noteUploads(
       thread,
@@ -87,6 +86,15 @@ export class DocumentConversions implements OnModuleDestroy {
     );
   }
 
+  /** What `begin` and `note` have entered is dropped: the thread was deleted. */
+  async withdraw(thread: ThreadKey, files: readonly FileEntry[]): Promise<void> {
+    await this.store.withdrawUploads(
+      thread,
+      files.map(({ name }) => name),
+    );
+  }
+
+  /** A document goes away: its Markdown, if it is still as we made it, goes with it. */
   async forget(file: UploadKey): Promise<void> {
     if (documentKindOf(file.filename) === null) return;
     await this.removeCompanion(file, await this.store.forget(file));

@@ -7,7 +7,7 @@ export function filesOnVolume(files: UserFiles, ensure: () => Promise<void>): Us
     return await act();
   };
   return {
-    openIntake: (thread) => ensured(() => files.openIntake(thread)),
+    openIntake: (thread, options) => ensured(() => files.openIntake(thread, options)),
     list: (thread, directory, maxFiles) => ensured(() => files.list(thread, directory, maxFiles)),
     copyAll: (thread, to) => ensured(() => files.copyAll(thread, to)),
     open: (thread, path) => ensured(() => files.open(thread, path)),

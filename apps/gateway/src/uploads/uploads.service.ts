@@ -1,5 +1,5 @@
 import { BadRequestException, Inject, Injectable } from '@nestjs/common';
-import { TooLargeError, type UploadListReply, type UploadReply } from '@caribou/contracts';
+import { ConflictError, TooLargeError, type UploadListReply, type UploadReply } from '@caribou/contracts';
 import { parseVirtualPath, type ThreadKey } from '@caribou/core';
 import { type FileEntry, FileRefusedError, type StagedFile, type UserFiles } from '@caribou/sandbox';
 import { answeringRefusals } from '../http/file-answer.js';
@@ -68,20 +68,30 @@ export class UploadsService {
    *
    * @throws {TooLargeError} over a limit, as soon as it is passed
    * @throws {BadRequestException} without a file
+   * @throws {ConflictError} when the thread was deleted meanwhile
    */
   async upload(key: ThreadKey, parts: AsyncIterable<FilePart>): Promise<UploadReply> {
     const published = await answeringRefusals('uploads', async () => {
       const intake = await this.files.openIntake(key);
       try {
-        return await publish(await this.receive(intake, parts));
+        const files = await publish(await this.receive(intake, parts));
+        await this.enter(key, intake, files);
+        return files;
       } finally {
         await intake.close();
       }
     });
-    const entries = published.files.map(({ entry }) => entry);
+    return this.replyTo(key, published);
+  }
+
+  /** A thread that was deleted while its files came in keeps nothing of them. @throws {ConflictError} */
+  private async enter(key: ThreadKey, intake: Intake, { files }: Published): Promise<void> {
+    const entries = files.map(({ entry }) => entry);
     await this.conversions.begin(key, entries);
     await this.conversions.note(key, entries);
-    return this.replyTo(key, published);
+    if (await intake.isInPlace()) return;
+    await this.conversions.withdraw(key, entries);
+    throw new ConflictError('the thread was deleted while the files were received');
   }
 
   private async replyTo(key: ThreadKey, { files, skipped }: Published): Promise<UploadReply> {

@@ -69,7 +69,10 @@ const runFields = z.object({
   on_disconnect: z.enum(['cancel', 'continue']).nullish(),
   multitask_strategy: MultitaskStrategy.nullish(),
   if_not_exists: z.enum(['create', 'reject']).nullish(),
-  on_completion: z.enum(['delete', 'keep']).nullish().describe('Of a stateless run: whether its thread stays'),
+  on_completion: z
+    .enum(['delete', 'keep'])
+    .nullish()
+    .describe('Of a stateless run: whether its thread stays; on a thread that has a name, delete is refused'),
   checkpoint: CheckpointRef.nullish(),
   checkpoint_id: CheckpointId.nullish(),
   config: RunConfig.nullish(),
