@@ -102,14 +102,28 @@ DOCKERFILE
   docker build -q -t "$nats_image" "$work/nats" >/dev/null
 }
 
+# As the published image does, it runs as redis (999), whose the data folder is made, and not as root.
 make_redis() {
   mkdir -p "$work/redis"
+  cat >"$work/redis/entrypoint.sh" <<'ENTRYPOINT'
+#!/bin/sh
+set -e
+if [ "$1" = redis-server ] && [ "$(id -u)" = 0 ]; then
+  find . ! -user redis -exec chown redis {} +
+  exec setpriv --reuid=redis --regid=redis --clear-groups "$@"
+fi
+exec "$@"
+ENTRYPOINT
+  chmod 755 "$work/redis/entrypoint.sh"
   cat >"$work/redis/Dockerfile" <<DOCKERFILE
 FROM $debian_image
-RUN apt-get update -q && apt-get install -y -q --no-install-recommends redis-server && rm -rf /var/lib/apt/lists/* \
+RUN groupadd --gid 1000 redis && useradd --uid 999 --gid redis --no-create-home --shell /usr/sbin/nologin redis \
+ && apt-get update -q && apt-get install -y -q --no-install-recommends redis-server && rm -rf /var/lib/apt/lists/* \
  && redis-server --version
+COPY entrypoint.sh /usr/local/bin/entrypoint.sh
 WORKDIR /data
 EXPOSE 6379
+ENTRYPOINT ["entrypoint.sh"]
 CMD ["redis-server"]
 DOCKERFILE
   docker build -q -t "$redis_image" "$work/redis" >/dev/null
