@@ -1,6 +1,7 @@
-import type { NumberedEvent } from '@caribou/contracts';
+import type { NumberedEvent, RunEvent } from '@caribou/contracts';
 import type { RunLease } from '@caribou/core';
 import type { Executed } from './network.js';
+import { OWNED } from './sabotage.js';
 
 /** What the checker saw while a history ran, in the order in which the store executed it. */
 export class History {
@@ -12,7 +13,7 @@ export class History {
   readonly rolledBack = new Set<string>();
   private readonly firstClaims = new Map<string, string[]>();
   private readonly epochs = new Map<string, number>();
-  private readonly live = new Map<string, string>();
+  private readonly live = new Map<string, RunEvent>();
   takeovers = 0;
 
   /** A command was executed. */
@@ -32,16 +33,15 @@ export class History {
   published(runId: string, events: readonly NumberedEvent[]): void {
     for (const { seq, event } of events) {
       const key = `${runId}/${seq}`;
-      const text = canonical(event);
       const known = this.live.get(key);
-      if (known !== undefined && known !== text)
+      if (known !== undefined && known !== event && canonical(known) !== canonical(event))
         this.violations.push(`event ${seq} of run ${runId} was published twice`);
-      this.live.set(key, text);
+      this.live.set(key, event);
     }
   }
 
   /** What watchers were sent as an event of the run; undefined when nothing was. */
-  publishedAs(runId: string, seq: number): string | undefined {
+  publishedAs(runId: string, seq: number): RunEvent | undefined {
     return this.live.get(`${runId}/${seq}`);
   }
 
@@ -91,8 +91,6 @@ interface AdmitArgs {
   readonly threadId: string;
   readonly multitaskStrategy: string;
 }
-
-const OWNED = new Set(['runs.renew', 'runs.append', 'runs.commit', 'runs.finish', 'runs.handOver']);
 
 /** Equal for equal values, whatever the order of their fields. */
 export const canonical = (value: unknown): string =>

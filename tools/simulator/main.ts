@@ -1,88 +1,77 @@
-import { parseArgs } from 'node:util';
-import { FAULT_KINDS, type FaultKind } from './faults.js';
-import { type HistoryReport, simulate } from './simulate.js';
-import { installVirtualGlobals } from './virtual-globals.js';
-import { VirtualRedis } from './virtual-redis.js';
+import { createHash } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { type Options, readOptions } from './options.js';
+import { SeedPool } from './seed-pool.js';
+import type { HistoryReport } from './simulate.js';
 
-const USAGE = `npm run simulate -- [--seeds N] [--seed S] [--faults ${FAULT_KINDS.join(',')}] [--trace] [--sabotage]`;
 const MAX_SHOWN = 20;
-
-interface Arguments {
-  readonly first: number;
-  readonly count: number;
-  readonly allowed: readonly FaultKind[];
-  readonly tracing: boolean;
-  /** See `World`. */
-  readonly sabotage: boolean;
-}
-
-function readArguments(): Arguments {
-  const { values } = parseArgs({
-    options: {
-      seeds: { type: 'string', default: '1' },
-      seed: { type: 'string', default: '1' },
-      faults: { type: 'string', default: FAULT_KINDS.join(',') },
-      trace: { type: 'boolean', default: false },
-      sabotage: { type: 'boolean', default: false },
-    },
-  });
-  const allowed = values.faults.split(',').map((name) => {
-    const kind = FAULT_KINDS.find((known) => known === name);
-    if (kind === undefined) throw new Error(`--faults: '${name}' is none of ${FAULT_KINDS.join(', ')}`);
-    return kind;
-  });
-  const [first, count] = [Number(values.seed), Number(values.seeds)];
-  if (!Number.isInteger(first) || !Number.isInteger(count) || count < 1) throw new Error(USAGE);
-  return { first, count, allowed, tracing: values.trace, sabotage: values.sabotage };
-}
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-function show({ seed, violations, faults, trace }: HistoryReport, options: Arguments): void {
+function show({ seed, violations, faults, trace }: HistoryReport, options: Options): void {
   for (const line of trace) say(line);
   if (violations.length === 0) return;
   say(`seed ${seed} (${faults.join(', ')}):`);
   for (const violation of violations.slice(0, MAX_SHOWN)) say(`  ${violation}`);
-  const sabotage = options.sabotage ? ' --sabotage' : '';
+  const sabotage = options.sabotage === undefined ? '' : ` --sabotage ${options.sabotage}`;
   say(`  npm run simulate -- --seed ${seed} --faults ${options.allowed.join(',')}${sabotage} --trace`);
 }
 
-async function main(): Promise<number> {
-  const options = readArguments();
-  installVirtualGlobals();
-  const redis = await VirtualRedis.start();
-  const began = performance.now();
-  const points = new Set<string>();
-  const killedAt = new Set<string>();
-  const totals = { steps: 0, kills: 0, takeovers: 0 };
-  const failed: number[] = [];
-  const digests: string[] = [];
-  try {
-    for (let seed = options.first; seed < options.first + options.count; seed += 1) {
-      const report = await simulate(seed, redis, options);
-      show(report, options);
-      if (report.violations.length > 0) failed.push(seed);
-      for (const point of report.points) points.add(point);
-      for (const point of report.killedAt) killedAt.add(point);
-      totals.steps += report.steps;
-      totals.kills += report.kills;
-      totals.takeovers += report.takeovers;
-      digests.push(report.digest);
-    }
-  } finally {
-    redis.stop();
+/** What all histories of a command came to. */
+class Totals {
+  private readonly points = new Set<string>();
+  private readonly killedAt = new Set<string>();
+  private readonly counts = { steps: 0, kills: 0, takeovers: 0 };
+  private readonly digest = createHash('sha256');
+  readonly failed: number[] = [];
+
+  add({ seed, violations, points, killedAt, steps, kills, takeovers, digest }: HistoryReport): void {
+    if (violations.length > 0) this.failed.push(seed);
+    for (const point of points) this.points.add(point);
+    for (const point of killedAt) this.killedAt.add(point);
+    this.counts.steps += steps;
+    this.counts.kills += kills;
+    this.counts.takeovers += takeovers;
+    this.digest.update(digest);
   }
-  const seconds = (performance.now() - began) / 1000;
-  const summary = {
-    ...{ seeds: options.count, seedsPerMinute: Math.round((60 * options.count) / seconds), ...totals },
-    ...{ killPoints: points.size, killedAt: killedAt.size, failed, digest: digests.join('').slice(-64) },
-  };
-  say(`simulated: ${JSON.stringify(summary)}`);
-  return failed.length === 0 ? 0 : 1;
+
+  summary(seeds: number, seconds: number): object {
+    return {
+      ...{ seeds, seconds: Math.round(10 * seconds) / 10, seedsPerMinute: Math.round((60 * seeds) / seconds) },
+      ...{ ...this.counts, killPoints: this.points.size, killedAt: this.killedAt.size },
+      ...{ failed: this.failed, digest: this.digest.digest('hex') },
+    };
+  }
 }
 
-main().then(
-  (code) => (process.exitCode = code),
+async function main(args: readonly string[]): Promise<number> {
+  const options = readOptions(args);
+  const began = performance.now();
+  const pool = new SeedPool(options.workers ?? availableParallelism(), options, args);
+  const totals = new Totals();
+  try {
+    for await (const report of pool.reports()) {
+      show(report, options);
+      totals.add(report);
+    }
+  } finally {
+    pool.close();
+  }
+  say(`simulated: ${JSON.stringify(totals.summary(options.count, (performance.now() - began) / 1000))}`);
+  return totals.failed.length === 0 ? 0 : 1;
+}
+
+/** The same program simulates, as a child of itself: only then the product is loaded. */
+async function work(args: readonly string[]): Promise<number> {
+  const { serveSeeds } = await import('./seed-worker.js');
+  await serveSeeds(readOptions(args));
+  return 0;
+}
+
+const [, , role, ...rest] = process.argv;
+const ended = role === '--worker' ? work(rest) : main(process.argv.slice(2));
+ended.then(
+  (code) => (process.exitCode ??= code),
   (error: unknown) => {
     process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
     process.exitCode = 1;

@@ -1,6 +1,7 @@
 import { UnavailableError } from '@caribou/contracts';
 import type { RedisLink } from '@caribou/state';
 import { type Fate, type Faults } from './faults.js';
+import { answerInstead, type Sabotage, spoil } from './sabotage.js';
 import { context, type Scheduler, type SimProcess } from './scheduler.js';
 import type { VirtualRedis } from './virtual-redis.js';
 
@@ -13,12 +14,15 @@ export interface Executed {
   readonly operation: string;
   readonly args: readonly unknown[];
   readonly reply: unknown;
+  /** When, by the clock of the store. */
+  readonly wallMs: number;
 }
 
 export interface NetworkParts {
   readonly scheduler: Scheduler;
   readonly faults: Faults;
   readonly redis: VirtualRedis;
+  readonly sabotage: Sabotage | undefined;
   readonly kill: (process: SimProcess) => void;
   readonly onExecuted: (executed: Executed) => void;
 }
@@ -45,13 +49,18 @@ export class Network {
 
   /** The store as one process reaches it. */
   link(process: SimProcess): RedisLink {
-    const { scheduler, redis, onExecuted } = this.parts;
+    const { scheduler, redis, sabotage, onExecuted } = this.parts;
     return {
       use: (command) => {
         const { operation = 'command', args = [] } = context.getStore() ?? {};
         const execute = async () => {
-          const reply = await redis.execute(scheduler.wallMs, command);
-          onExecuted({ process, operation, args, reply });
+          const { wallMs } = scheduler;
+          const refusal = await answerInstead(sabotage, redis, { operation, args, wallMs });
+          // The reply of a script that refuses is the same for all callers.
+          if (refusal !== undefined) return refusal as Awaited<ReturnType<typeof command>>;
+          const reply = await redis.execute(wallMs, command);
+          await spoil(sabotage, redis, { operation, args, wallMs });
+          onExecuted({ process, operation, args, reply, wallMs });
           return reply;
         };
         return this.request({ process, operation, kind: 'store', execute, away: storeAway });

@@ -16,6 +16,7 @@ import {
 import { leadTools } from '@caribou/tools';
 import { z } from 'zod';
 import { Executor } from '../../apps/sandbox-manager/src/executor.js';
+import { FinishedExecutions } from '../../apps/sandbox-manager/src/finished-executions.js';
 import { ManagerLease } from '../../apps/sandbox-manager/src/manager-lease.js';
 import { SandboxHandlers } from '../../apps/sandbox-manager/src/sandbox.handlers.js';
 import { SandboxPool } from '../../apps/sandbox-manager/src/sandbox-pool.js';
@@ -24,7 +25,9 @@ import type { History } from './history.js';
 import type { Ledger, Machine } from './machine.js';
 import { type ModelParts, planModel } from './model.js';
 import { named, type Network } from './network.js';
+import type { Sabotage } from './sabotage.js';
 import type { SimProcess } from './scheduler.js';
+import { KEY_PREFIX } from './virtual-redis.js';
 import type { WakeQueue } from './wake-queue.js';
 
 /** What processes find around them. */
@@ -35,15 +38,17 @@ export interface Surroundings extends ModelParts {
   readonly ledger: Ledger;
   readonly machine: Machine;
   readonly history: History;
+  readonly options: { readonly sabotage: Sabotage | undefined };
   readonly loggerOf: (process: SimProcess) => Logger;
 }
 
 const LEASE_MS = 10_000;
 const RENEW_MS = 3_000;
 const SWEEP_MS = 10_000;
+/** More executions than a history has. */
+const MAX_REMEMBERED = 200;
 /** Longer than any history, so that logs can be read at its end. */
 export const EVENTS_TTL_MS = 30 * 24 * 3_600_000;
-const KEY_PREFIX = 'caribou:';
 
 const metrics = createMetrics({ service: 'simulator' });
 
@@ -146,7 +151,8 @@ export function startManager(world: Surroundings, process: SimProcess): void {
     },
     onLapsed: () => executor.endAll(),
   });
-  const executor = new Executor({ journal, registry, pool, lease, clock, logger, maxRunning: 512 });
+  const finished = world.options.sabotage === 'memory' ? NO_MEMORY : new FinishedExecutions(MAX_REMEMBERED);
+  const executor = new Executor({ journal, registry, pool, lease, finished, clock, logger, maxRunning: 512 });
   const handlers = new SandboxHandlers({
     ...{ pool, executor, drivers: { forNewThread: only } },
     files: noFiles,
@@ -159,6 +165,9 @@ export function startManager(world: Surroundings, process: SimProcess): void {
   bus.serve(process, own(SandboxRelease), async (payload) => handlers.release(payload));
   lease.start();
 }
+
+/** A manager that remembers nothing of what it executed. */
+const NO_MEMORY = { add: () => undefined, find: () => undefined };
 
 /** No simulated tool opens files. */
 const noFiles = new Proxy({} as ConstructorParameters<typeof SandboxHandlers>[0]['files'], {

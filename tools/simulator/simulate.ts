@@ -2,7 +2,7 @@ import type { FaultKind } from './faults.js';
 import { violationsOf } from './invariants.js';
 import type { VirtualRedis } from './virtual-redis.js';
 import { Workload } from './workload.js';
-import { World } from './world.js';
+import { World, type WorldOptions } from './world.js';
 
 /** What is left when the last run has ended is over after this: the longest wait is the one for an ack. */
 const REST_MS = 12_000;
@@ -19,19 +19,13 @@ export interface HistoryReport {
   readonly faults: readonly FaultKind[];
   readonly kills: number;
   readonly takeovers: number;
-  readonly points: ReadonlySet<string>;
-  readonly killedAt: ReadonlySet<string>;
+  readonly points: readonly string[];
+  readonly killedAt: readonly string[];
   readonly trace: readonly string[];
 }
 
-export interface SimulateOptions {
-  readonly allowed: readonly FaultKind[];
-  readonly tracing: boolean;
-  readonly sabotage: boolean;
-}
-
 /** Runs the history of a seed from its first request until everything is at rest, and checks it. */
-export async function simulate(seed: number, redis: VirtualRedis, options: SimulateOptions): Promise<HistoryReport> {
+export async function simulate(seed: number, redis: VirtualRedis, options: WorldOptions): Promise<HistoryReport> {
   await redis.reset();
   const world = new World(seed, redis, options);
   const workload = new Workload(world);
@@ -44,7 +38,12 @@ export async function simulate(seed: number, redis: VirtualRedis, options: Simul
   const { scheduler, faults, kills, history } = world;
   return {
     ...{ seed, violations, kills, digest: scheduler.digest, steps: scheduler.steps, trace: scheduler.lines },
-    ...{ faults: [...faults.on], takeovers: history.takeovers, points: faults.seenAt, killedAt: faults.killedAt },
+    ...{
+      faults: [...faults.on],
+      takeovers: history.takeovers,
+      points: [...faults.seenAt],
+      killedAt: [...faults.killedAt],
+    },
   };
 }
 

@@ -74,6 +74,12 @@ export function installVirtualGlobals(): void {
     clearTimeout: (handle: unknown) => clear(handle, real.clearTimeout),
     clearInterval: (handle: unknown) => clear(handle, real.clearInterval),
   });
+  const realTimeout = AbortSignal.timeout.bind(AbortSignal);
+  AbortSignal.timeout = (ms) => {
+    const controller = new AbortController();
+    const late = (): void => controller.abort(new DOMException('the time is up', 'TimeoutError'));
+    return timer(late, ms, false) === undefined ? realTimeout(ms) : controller.signal;
+  };
   Date.now = () => {
     const current = context.getStore();
     return current === undefined ? realNow() : Math.floor(current.scheduler.wallMs);

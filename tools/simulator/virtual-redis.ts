@@ -3,8 +3,11 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { RedisConnection, type RedisLink } from '@caribou/state';
 import { Redis } from 'ioredis';
 
+/** Begins all keys of the product. */
+export const KEY_PREFIX = 'caribou:';
 const NOW = 'simulator:now';
 const EXPIRY = 'simulator:expiry';
 
@@ -54,6 +57,8 @@ export type Command = (client: Redis) => Promise<unknown>;
 
 /** A real redis-server that runs the product's scripts by the scheduler's clock. */
 export class VirtualRedis {
+  /** The store as the checker reads it. */
+  readonly checker: RedisConnection;
   private readonly client: Redis;
   private readonly asSeen: Redis;
   /** The script with its prelude, by the hash of the script as the product knows it. */
@@ -76,6 +81,8 @@ export class VirtualRedis {
         return typeof value === 'function' ? (value.bind(client) as unknown) : value;
       },
     });
+    const use: RedisLink['use'] = (command) => command(this.asSeen);
+    this.checker = new RedisConnection({ use, close: () => Promise.resolve() }, KEY_PREFIX);
   }
 
   /** Starts a server on a socket of its own. @throws {Error} when it does not answer within 10 s */
@@ -105,9 +112,14 @@ export class VirtualRedis {
     return this.at(atMs, command);
   }
 
-  /** What lies in the store, by a client of the checker. */
-  async look<Reply>(command: (client: Redis) => Promise<Reply>): Promise<Reply> {
-    return command(this.asSeen);
+  /** Runs a command that belongs to no process at a time of the wall clock. */
+  async peek<Reply>(atMs: number, command: (client: Redis) => Promise<Reply>): Promise<Reply> {
+    return this.at(atMs, command);
+  }
+
+  /** Lets every key with the word in it expire then. */
+  async expireAll(word: string, atMs: number): Promise<void> {
+    for (const key of await this.client.keys(`*${word}*`)) await this.client.zadd(EXPIRY, String(atMs), key);
   }
 
   /** Becomes a replica that the last `count` commands never reached. */

@@ -6,6 +6,7 @@ import { Ledger, Machine } from './machine.js';
 import { Network } from './network.js';
 import { startManager, startRunner, tracingLogger } from './processes.js';
 import { Random } from './random.js';
+import type { Sabotage } from './sabotage.js';
 import { Scheduler, SimProcess } from './scheduler.js';
 import type { VirtualRedis } from './virtual-redis.js';
 import { WakeQueue } from './wake-queue.js';
@@ -20,8 +21,7 @@ const HOUR_MS = 3_600_000;
 export interface WorldOptions {
   readonly allowed: readonly FaultKind[];
   readonly tracing: boolean;
-  /** Forgets what was executed whenever a process dies: a fault of the product that the checker must find. */
-  readonly sabotage: boolean;
+  readonly sabotage: Sabotage | undefined;
 }
 
 /** One installation in one history: its processes, what lies between them, and what goes wrong. */
@@ -47,13 +47,15 @@ export class World {
   constructor(
     seed: number,
     private readonly redis: VirtualRedis,
-    private readonly options: WorldOptions,
+    readonly options: WorldOptions,
   ) {
     this.random = new Random(seed);
     this.scheduler = new Scheduler(this.random, options.tracing);
     this.faults = new Faults(this.random, options.allowed);
     const { scheduler, faults } = this;
-    this.network = new Network({ scheduler, faults, redis, kill: this.kill, onExecuted: this.history.executed });
+    const { sabotage } = options;
+    const onExecuted = this.history.executed;
+    this.network = new Network({ scheduler, faults, redis, sabotage, kill: this.kill, onExecuted });
     const { network } = this;
     this.bus = new SimBus({ scheduler, faults, network });
     const onDefect = (where: string, error: unknown): void => this.defect(where, error);
@@ -114,7 +116,8 @@ export class World {
     this.scheduler.note(`KILL ${process.name}`);
     process.alive = false;
     this.processes = this.processes.filter((other) => other !== process);
-    if (this.options.sabotage) this.scheduler.after(0, undefined, 'SABOTAGE', () => this.redis.forget('execution'));
+    if (this.options.sabotage === 'journal')
+      this.scheduler.after(0, undefined, 'SABOTAGE', () => this.redis.forget('execution'));
   }
 
   private startProcess(role: Role): void {

@@ -33,6 +33,7 @@ import { AuditTrail } from './audit-trail.js';
 import { BoxReaper } from './box-reaper.js';
 import { EgressTrail } from './egress-trail.js';
 import { Executor } from './executor.js';
+import { FinishedExecutions } from './finished-executions.js';
 import { ManagerLease } from './manager-lease.js';
 import { mountedSkills } from './mounted-skills.js';
 import { sandboxEgress } from './sandbox-egress.js';
@@ -137,7 +138,11 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     ...{ managerId, registry, drivers, pool, clock, logger, reapMs },
     graceMs: Math.max(leftoverGraceMs, config.clocks.managerLeaseMs),
   });
-  const executor = new Executor({ journal, registry, pool, lease, clock, logger, maxRunning: MAX_RUNNING });
+  const executor = new Executor({
+    ...{ journal, registry, pool, lease, clock, logger },
+    finished: new FinishedExecutions(),
+    maxRunning: MAX_RUNNING,
+  });
   return {
     ...{ managerId, pool, executor, drivers, lease, reaper, redis, metrics, audit, volume },
     closeEgress: () => egress?.close(),

@@ -12,7 +12,7 @@ import {
 import { BoxGoneError } from '@caribou/sandbox';
 import type { Box } from './box.js';
 import { endedBy, type Execution, ExecutionEnded } from './execution.js';
-import { FinishedExecutions, otherArguments } from './finished-executions.js';
+import { type FinishedExecutions, otherArguments } from './finished-executions.js';
 import type { SandboxPool } from './sandbox-pool.js';
 
 /**
@@ -35,6 +35,8 @@ export interface ExecutorOptions {
   readonly journal: ExecutionJournal;
   readonly registry: SandboxRegistry;
   readonly pool: SandboxPool;
+  /** What this process has executed (E8). */
+  readonly finished: Pick<FinishedExecutions, 'add' | 'find'>;
   readonly lease: { readonly managerId: string; isHeld(): boolean };
   readonly clock: Clock;
   readonly logger: Logger;
@@ -60,7 +62,6 @@ const runningKey = ({ userId, threadId }: SandboxThread, key: string): string =>
 
 export class Executor {
   private readonly running = new Map<string, Running>();
-  private readonly finished = new FinishedExecutions();
   private draining = false;
 
   constructor(private readonly options: ExecutorOptions) {}
@@ -157,11 +158,11 @@ export class Executor {
     if (signal.aborted && endedBy(signal) !== 'cancel') throw leaseLost();
     const known = await this.knownReply(job, await journal.start(job.thread, this.entry(job)));
     if (known !== undefined) return { reply: known.reply, kept: true };
-    const executed = this.finished.find(job);
+    const executed = this.options.finished.find(job);
     if (executed !== undefined) return { ...executed, kept: false };
     if (!lease.isHeld()) throw leaseLost();
     const reply = await this.run(job, box, signal);
-    this.finished.add(job, reply);
+    this.options.finished.add(job, reply);
     return { reply, kept: false };
   }
 
@@ -174,7 +175,7 @@ export class Executor {
     if (state.state === 'new' || (state.state === 'running' && state.managerId === by)) return undefined;
     if (state.state === 'mismatch') throw otherArguments(job.key);
     if (state.state === 'done') return { reply: job.parse(state.result) };
-    const executed = this.finished.find(job)?.reply ?? job.unknown(RUNS_NO_MORE);
+    const executed = this.options.finished.find(job)?.reply ?? job.unknown(RUNS_NO_MORE);
     const lost = { startedBy: state.managerId, by, result: executed };
     const { result } = await this.options.journal.markUnknown(job.thread, job.key, lost);
     return { reply: job.parse(result) };

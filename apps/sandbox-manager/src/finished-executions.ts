@@ -13,15 +13,19 @@ interface Finished {
 
 /**
  * What this process has executed and what came of it: a store that lost its newest writes asks for it again. The newest
- * 10,000 of the last hour are kept, within 64 MiB.
+ * 10,000 (`maxEntries`) of the last hour are kept, within 64 MiB.
  */
 export class FinishedExecutions {
-  private readonly finished = new LRUCache<string, Finished>({
-    max: MAX_ENTRIES,
-    maxSize: MAX_BYTES,
-    ttl: TTL_MS,
-    sizeCalculation: ({ reply }) => 1 + Buffer.byteLength(JSON.stringify(reply)),
-  });
+  private readonly finished: LRUCache<string, Finished>;
+
+  constructor(maxEntries = MAX_ENTRIES) {
+    this.finished = new LRUCache({
+      max: maxEntries,
+      maxSize: MAX_BYTES,
+      ttl: TTL_MS,
+      sizeCalculation: ({ reply }) => 1 + Buffer.byteLength(JSON.stringify(reply)),
+    });
+  }
 
   add<Reply>(execution: Execution<Reply>, reply: Reply): void {
     this.finished.set(nameOf(execution), { argsHash: execution.argsHash, reply });

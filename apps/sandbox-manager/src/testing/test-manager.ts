@@ -2,6 +2,7 @@ import { type Clock, silentLogger, systemClock } from '@caribou/core';
 import { chooseAmong } from '@caribou/sandbox';
 import type { Execution } from '../execution.js';
 import { Executor } from '../executor.js';
+import { FinishedExecutions } from '../finished-executions.js';
 import { execution } from '../sandbox-commands.js';
 import { SandboxPool } from '../sandbox-pool.js';
 import type { FakeDriver } from './fake-driver.js';
@@ -38,6 +39,7 @@ export function testManager(
     lease,
     clock,
     logger: silentLogger,
+    finished: new FinishedExecutions(),
     maxRunning: 20,
   });
   return { managerId, pool, executor, lease };
