@@ -18,6 +18,7 @@ const run = (over: Partial<RunHistory> = {}): RunHistory => ({
   segments: [{ after: '-1', frames: LOG }],
   stuck: false,
   attempts: 1,
+  errors: [],
   status: 'success',
   replay: LOG,
   ...over,

@@ -49,7 +49,10 @@ const ofRun = (run: RunHistory, rule: string, what: string, seen: unknown): Viol
 /** Every accepted run ends, in a way that what was done with it allows, and says so once. */
 function endings(run: RunHistory): readonly Violation[] {
   const found: Violation[] = [];
-  const last = run.segments.map(({ after, frames }) => ({ after, frames: frames.slice(-3) }));
+  const last = {
+    segments: run.segments.map(({ after, frames }) => ({ after, frames: frames.slice(-3) })),
+    errors: run.errors,
+  };
   if (!TERMINAL.includes(run.status)) found.push(ofRun(run, 'terminal', `status is ${run.status}`, last));
   else if (!run.may.includes(run.status) && !(run.status === 'error' && run.attempts >= MOST_ATTEMPTS))
     found.push(ofRun(run, 'status', `ended as ${run.status}, may be ${run.may.join(' or ')}`, last));

@@ -53,8 +53,8 @@ async function messagesOf(threadId: string, client: PatientClient): Promise<read
 
 async function runHistory(run: FollowedRun, client: PatientClient): Promise<RunHistory> {
   const path = `/threads/${run.threadId}/runs/${run.runId}`;
-  const { threadId, runId, kind, script, may, acceptedAtMs, segments, stuck, attempts } = run;
-  const seen = { threadId, runId, kind, script, may, acceptedAtMs, segments, stuck, attempts };
+  const { threadId, runId, kind, script, may, acceptedAtMs, segments, stuck, attempts, errors } = run;
+  const seen = { threadId, runId, kind, script, may, acceptedAtMs, segments, stuck, attempts, errors };
   const status = await client.ask('the run', async (api) => {
     const answer = await api.call<{ status: string }>('GET', path);
     if (![200, 404].includes(answer.status)) throw new Error(`answered ${answer.status}`);

@@ -38,6 +38,8 @@ export interface RunHistory {
   /** The end that its stream should have had was not seen in time. */
   readonly stuck: boolean;
   readonly attempts: number;
+  /** Data of the `error` frames that its streams delivered. */
+  readonly errors: readonly string[];
   /** Status at the end of everything, or `gone`. */
   readonly status: string;
   /** Its stream from the beginning, read at the end; undefined when the run is gone. */

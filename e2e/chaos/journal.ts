@@ -13,6 +13,7 @@ export interface FollowedRun extends Pick<RunHistory, 'threadId' | 'runId' | 'ki
   stuck: boolean;
   over: boolean;
   attempts: number;
+  readonly errors: string[];
 }
 
 export const markOf = ({ id, event, data }: Frame): FrameMark => ({
@@ -35,8 +36,13 @@ export class Journal {
   longestGapMs = 0;
   private lastProgressMs = performance.now();
 
-  accepted(run: Omit<FollowedRun, 'segments' | 'stuck' | 'over' | 'attempts' | 'acceptedAtMs'>): FollowedRun {
-    const followed = { ...run, segments: [], stuck: false, over: false, attempts: 1, acceptedAtMs: performance.now() };
+  accepted(
+    run: Omit<FollowedRun, 'segments' | 'stuck' | 'over' | 'attempts' | 'errors' | 'acceptedAtMs'>,
+  ): FollowedRun {
+    const followed: FollowedRun = {
+      ...{ ...run, segments: [], stuck: false, over: false, attempts: 1, errors: [] },
+      acceptedAtMs: performance.now(),
+    };
     this.runs.push(followed);
     this.progress();
     return followed;

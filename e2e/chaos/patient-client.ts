@@ -49,6 +49,7 @@ export class PatientClient {
       run.segments.push({ after, frames: stream.frames.map(markOf) });
       after = stream.lastId ?? after;
       run.attempts = Math.max(run.attempts, ...stream.frames.map(attemptOf));
+      run.errors.push(...stream.frames.flatMap(({ event, data }) => (event === 'error' ? [JSON.stringify(data)] : [])));
       run.over = stream.frames.some(({ event }) => event === 'end' || event === 'gap');
     }
     run.stuck = !run.over;

@@ -1,4 +1,4 @@
-import { FencedError, newId, type RunEvent } from '@caribou/contracts';
+import { FencedError, newId } from '@caribou/contracts';
 import { parseTraceparent, type Tracing } from '@caribou/observability';
 import {
   type Clock,
@@ -22,14 +22,13 @@ import {
   commitRequest,
   type Held,
   finishCancelled,
-  finishExhausted,
   finishFailed,
   finishOutcome,
   finishTimedOut,
 } from './run-endings.js';
 import { type EventPublisher, EventWriter } from './event-writer.js';
 import { type LeaseClocks, LeaseKeeper } from './lease-keeper.js';
-import { firstCheckpoint } from './first-checkpoint.js';
+import { endUnstarted, enterRun } from './run-entry.js';
 import { contextOf } from './run-context.js';
 import { countTurn, type RunMetrics } from './run-metrics.js';
 import { handOver, isStoreAway } from './hand-over.js';
@@ -158,9 +157,7 @@ export class RunExecutor {
 
   /** From claim to the finish script. Rejects only when the run is lost or Redis is away. */
   private async drive(claimed: Claimed, held: Held): Promise<string> {
-    const { run } = claimed;
-    if (run.cancel !== null) return finishCancelled(held, run.cancel);
-    if (claimed.exhausted) return finishExhausted(held);
+    if (claimed.run.cancel !== null || claimed.exhausted) return endUnstarted(claimed, held);
     try {
       const outcome = await this.loop(claimed, held);
       if (outcome.kind === 'yielded') {
@@ -187,46 +184,10 @@ export class RunExecutor {
   }
 
   private async loop(claimed: Claimed, held: Held): Promise<LoopOutcome> {
-    const { run } = claimed;
-    const start: RunEvent = {
-      kind: 'run.start',
-      run_id: run.run_id,
-      thread_id: run.thread_id,
-      attempt: run.attempt,
-      dropped_message_ids: run.dropped_message_ids,
-      checkpoint_id: run.attempt > 1 ? claimed.head.checkpointId : null,
-    };
-    const position = await this.enter(claimed, held, start);
+    const position = await enterRun(claimed, held, this.ports.store);
     const context = contextOf(this.ports, claimed, held);
     const host: LoopHost = { commit: (turn) => this.commitTurn(claimed, held, turn) };
     return this.ports.agent({ host, run: context, claimed, head: held.head, position });
-  }
-
-  /** Tells the attempt's start and makes sure that the input is committed (R2); answers where the loop goes on. */
-  private async enter(claimed: Claimed, held: Held, start: RunEvent): Promise<LoopPosition> {
-    const { run, head } = claimed;
-    const { input } = run.kwargs;
-    if (run.input_committed || (input === null && run.fork_checkpoint_id === null)) {
-      await held.writer.emit(start);
-      return head.metadata?.source === 'input' && run.input_committed ? 'start' : (head.next[0] ?? 'end');
-    }
-    const forkedFrom =
-      run.fork_checkpoint_id === null
-        ? undefined
-        : await this.ports.store.loadCheckpoint(claimed.lease, run.fork_checkpoint_id);
-    const { position, ...first } = firstCheckpoint(forkedFrom ?? head, input);
-    const { head: committed } = await held.writer.commit((queued, after) =>
-      this.ports.store.commit(claimed.lease, {
-        head,
-        after,
-        ...(forkedFrom === undefined ? {} : { forkedFrom }),
-        ...first,
-        events: [...queued, start],
-        inputCommitted: true,
-      }),
-    );
-    held.head = committed;
-    return position;
   }
 
   private async commitTurn(claimed: Claimed, held: Held, turn: TurnCommit): Promise<'continue' | 'yield'> {
