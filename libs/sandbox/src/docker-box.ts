@@ -26,7 +26,7 @@ const digest = (text: string): string => createHash('sha256').update(text).diges
 
 export const homeLabel = (settings: SandboxSettings): string => digest(settings.hostHomeDir ?? settings.homeDir);
 
-/** Ends a while after it is told to, so that whoever told it is done by then; see stopSeconds(). */
+/** Ends a while after it is told to, so that whoever told it is done by then; see EndingTimes. */
 const END_WHEN_TOLD = "trap 'sleep 0.5; exit' TERM";
 
 /** PID 1's command: it waits, and its keeper reaps. Any shell and any sleep know these words. */

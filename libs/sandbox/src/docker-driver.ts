@@ -19,7 +19,7 @@ import {
   type SandboxDriver,
 } from './driver.js';
 import { ExitSockets } from './exit-sockets.js';
-import { lostExitCode, processesOfCommand, stopSeconds } from './gvisor.js';
+import { endingTimes, lostExitCode, processesOfCommand } from './gvisor.js';
 import { commandIdentity, KEEPER } from './identity.js';
 import { NO_EXIT } from './sandbox-network.js';
 import type { SandboxSettings } from './settings.js';
@@ -163,7 +163,7 @@ export class DockerDriver implements SandboxDriver {
       identity: this.identity,
       hasNetwork: this.exits !== undefined,
       processes: processesOfCommand(this.settings),
-      stopSeconds: stopSeconds(this.settings),
+      ending: endingTimes(this.settings),
       lostExitCode: lostExitCode(this.settings),
     };
     return runInContainer(engine, this.container(box), { ...command, timeoutMs }, { signal, ceilingBytes });
@@ -188,11 +188,11 @@ export class DockerDriver implements SandboxDriver {
 
   private async removeContainer(idOrName: string): Promise<void> {
     const container = this.docker.getContainer(idOrName);
-    const t = stopSeconds(this.settings);
+    const { stopSeconds, outsideMs } = endingTimes(this.settings);
     // Where the box does not end by itself, the removal kills it, and tells what keeps it from that.
-    if (t > 0) await withinTime(container.stop({ t })).catch(() => undefined);
+    if (stopSeconds > 0) await withinTime(container.stop({ t: stopSeconds }), outsideMs).catch(() => undefined);
     // 404: gone already; 409: being removed by someone else.
-    await unlessStatus(container.remove({ force: true, v: true }), [404, 409]);
+    await unlessStatus(container.remove({ force: true, v: true }), [404, 409], outsideMs);
   }
 
   async isAlive(box: BoxSpec): Promise<boolean> {

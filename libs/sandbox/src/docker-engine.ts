@@ -40,9 +40,13 @@ export async function withinTime<T>(call: Promise<T>, timeoutMs = ENGINE_TIMEOUT
 }
 
 /** The answer of a call, `null` when the engine refuses it with one of `statuses`; any other failure is UnavailableError. */
-export async function unlessStatus<T>(call: Promise<T>, statuses: readonly number[]): Promise<T | null> {
+export async function unlessStatus<T>(
+  call: Promise<T>,
+  statuses: readonly number[],
+  timeoutMs = ENGINE_TIMEOUT_MS,
+): Promise<T | null> {
   try {
-    return await withinTime(call);
+    return await withinTime(call, timeoutMs);
   } catch (error) {
     if (statuses.includes(engineStatus(error) ?? 0)) return null;
     if (error instanceof UnavailableError) throw error;

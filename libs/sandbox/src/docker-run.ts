@@ -5,12 +5,11 @@ import type { Container, Exec } from 'dockerode';
 import { WORKING_DIRECTORY } from './command-environment.js';
 import { engineAway, engineStatus, unlessStatus, withinTime } from './docker-engine.js';
 import { type BoxCommand, BoxGoneError, type BoxResult, type EndedBy } from './driver.js';
+import type { EndingTimes } from './gvisor.js';
 import type { CommandIdentity } from './identity.js';
 import { CommandOutput } from './output-window.js';
 import { AWAIT_FORWARDER } from './sandbox-network.js';
 
-/** A kill from inside that has not worked by then is followed by one from outside. */
-const INSIDE_KILL_MS = 2000;
 /** What a command has written arrives within this time after the end of its box. */
 const LAST_OUTPUT_MS = 2000;
 /** The engine sees the end of a box that a command has taken with it within this time. */
@@ -46,8 +45,7 @@ interface Engine {
   readonly hasNetwork: boolean;
   /** How many processes a command may have, where its shell has to see to it. */
   readonly processes: number | undefined;
-  /** How long a box that is started anew may take to end. */
-  readonly stopSeconds: number;
+  readonly ending: EndingTimes;
   /** What a command ends with when its box is lost, where that can be told from others. */
   readonly lostExitCode: number | undefined;
 }
@@ -70,11 +68,17 @@ type Killed = 'killed' | 'restarted';
 const LOST = '\n[the sandbox was started anew: what was in /tmp is gone]\n';
 
 /** @throws Error unless every process of the command user is found ended */
-async function killInside(engine: Engine, container: Container, isOver: Promise<unknown>): Promise<void> {
+async function killInside(
+  engine: Engine,
+  container: Container,
+  { isOver, givenUp }: { readonly isOver: Promise<unknown>; readonly givenUp: AbortSignal },
+): Promise<void> {
   const exec = await startExec(engine, container, ['/bin/sh', '-c', SWEEP]);
+  if (givenUp.aborted) return;
   const stream = await exec.start({ hijack: true, stdin: false });
   stream.resume();
-  await finished(stream);
+  // The engine may never end the stream of a box that is lost.
+  await finished(stream, { signal: givenUp }).finally(() => stream.destroy());
   // The engine may still count a box as running whose kernel is gone; the exec alone tells.
   const { ExitCode } = await exec.inspect();
   if (ExitCode !== 0) throw new Error(`the kill ended with ${ExitCode}`);
@@ -86,12 +90,15 @@ async function killInside(engine: Engine, container: Container, isOver: Promise<
  * `isOver` does not come true in time, by restarting the container, which needs no free process. Tells by which.
  */
 export async function killAll(engine: Engine, container: Container, isOver: Promise<unknown>): Promise<Killed> {
+  const givenUp = new AbortController();
+  const { insideMs, stopSeconds, outsideMs } = engine.ending;
   try {
-    await withinTime(killInside(engine, container, isOver), INSIDE_KILL_MS);
+    await withinTime(killInside(engine, container, { isOver, givenUp: givenUp.signal }), insideMs);
     return 'killed';
   } catch {
     // Whatever kept the inside from working (a full process table, a paused box), the outside does not depend on it.
-    await withinTime(container.restart({ t: engine.stopSeconds })).catch((error: unknown) => {
+    givenUp.abort();
+    await withinTime(container.restart({ t: stopSeconds }), outsideMs).catch((error: unknown) => {
       if (engineStatus(error) !== 404) throw engineAway(error);
     });
     return 'restarted';
