@@ -1,5 +1,13 @@
 import { type RunEvent, type TaskEvent } from '@caribou/contracts';
-import { RunCancelled, type RunContext, RunTimedOut, silentLogger, systemClock, type ThreadKey } from '@caribou/core';
+import {
+  type Clock,
+  RunCancelled,
+  type RunContext,
+  RunTimedOut,
+  silentLogger,
+  systemClock,
+  type ThreadKey,
+} from '@caribou/core';
 import { createMetrics, silentTracing } from '@caribou/observability';
 import { redisRunStore } from '@caribou/state';
 import { admission, ai, openStores, startRedis, type StoreFixture, type TestServer, thread } from '@caribou/testing';
@@ -7,7 +15,9 @@ import type { AfterCancel } from './run-endings.js';
 import { type AgentLoop, type Handling, RunExecutor } from './run-executor.js';
 import { RunRegistry } from './run-registry.js';
 
-const LEASE_MS = 2_000;
+const LEASE_MS = 30_000;
+/** Over when a test says so: see `clockTo`. */
+const LIMIT_MS = 3_600_000;
 
 let server: TestServer;
 let store: StoreFixture;
@@ -23,17 +33,30 @@ afterAll(() => server.stop());
 
 interface Given {
   readonly agent: AgentLoop;
-  readonly timeoutMs?: number;
+  /** Limits the run's time, which is over when `limit` is aborted. */
+  readonly limit?: AbortSignal;
   readonly afterCancel?: AfterCancel;
   /** Changes what is stored of the run before it is claimed. */
   readonly spoil?: (key: ThreadKey, runId: string) => Promise<unknown>;
 }
 
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+/** A clock on which the time of a run is over when `limit` is aborted. */
+const clockTo = (limit: AbortSignal): Clock => ({
+  ...systemClock,
+  sleep: (ms, signal) => (ms > LEASE_MS ? aborted(limit) : systemClock.sleep(ms, signal)),
+});
+
 /** A run from its admission to what a process makes of it; `cancel` is asked for as soon as the agent works. */
-async function executed({ agent, timeoutMs, afterCancel, spoil }: Given, cancel?: 'interrupt' | 'rollback') {
+async function executed({ agent, limit, afterCancel, spoil }: Given, cancel?: 'interrupt' | 'rollback') {
   const key = thread();
   const plain = admission(key).kwargs;
-  const kwargs = timeoutMs === undefined ? plain : { ...plain, timeout_ms: timeoutMs };
+  const kwargs = limit === undefined ? plain : { ...plain, timeout_ms: LIMIT_MS };
   const { run_id: runId } = await store.admit(key, { kwargs });
   await spoil?.(key, runId);
   const registry = new RunRegistry();
@@ -48,7 +71,7 @@ async function executed({ agent, timeoutMs, afterCancel, spoil }: Given, cancel?
       return agent(input);
     },
     ...(afterCancel === undefined ? {} : { afterCancel }),
-    ...{ clock: systemClock, clocks: { leaseMs: LEASE_MS, renewMs: 200 } },
+    ...{ clock: limit === undefined ? systemClock : clockTo(limit), clocks: { leaseMs: LEASE_MS, renewMs: 200 } },
     ...{ metrics: createMetrics({ service: 'test' }), tracing: silentTracing },
   });
   const handling: Handling = await executor.handle(key, () => undefined);
@@ -67,21 +90,32 @@ const untilStopped = (run: RunContext): Promise<never> =>
     if (run.signal.aborted) stop();
   });
 
-/** Commits one answer and works on. */
-const answersAndGoesOn: AgentLoop = async ({ host, run, head }) => {
-  const messages = [...head.state.messages, ai('Half.')];
-  await host.commit({
-    ...{ state: { ...head.state, messages }, next: ['model_request'], events: [], step: 1 },
-    usage: { turns: 1, calls: [{ caller: 'lead_agent', model: 'm', inputTokens: 5, outputTokens: 1 }] },
-  });
-  return untilStopped(run);
-};
+/** Commits one answer, which `committed` is told, and works on. */
+const answering =
+  (committed: () => void = () => undefined): AgentLoop =>
+  async ({ host, run, head }) => {
+    const messages = [...head.state.messages, ai('Half.')];
+    await host.commit({
+      ...{ state: { ...head.state, messages }, next: ['model_request'], events: [], step: 1 },
+      usage: { turns: 1, calls: [{ caller: 'lead_agent', model: 'm', inputTokens: 5, outputTokens: 1 }] },
+    });
+    committed();
+    return untilStopped(run);
+  };
+
+const answersAndGoesOn = answering();
+
+/** An agent that answers and goes on past the limit of its run. */
+function answersAndIsLate(): Required<Pick<Given, 'agent' | 'limit'>> {
+  const limit = new AbortController();
+  return { agent: answering(() => limit.abort()), limit: limit.signal };
+}
 
 describe('a run that takes longer than it may', () => {
   test('ends as timeout where its last checkpoint stands, with one terminal event', async () => {
-    const { handling, run, events, key } = await executed({ agent: answersAndGoesOn, timeoutMs: 100 });
+    const { handling, run, events, key } = await executed(answersAndIsLate());
 
-    const message = 'Execution timed out after 0 seconds';
+    const message = 'Execution timed out after 3600 seconds';
     expect(handling).toEqual({ kind: 'ack' });
     expect(run).toMatchObject({ status: 'timeout', stop_reason: 'timed_out', error: { name: 'TimedOut', message } });
     expect(run).toMatchObject({ total_tokens: 6, llm_call_count: 1 });
@@ -96,13 +130,16 @@ describe('a run that takes longer than it may', () => {
 
   test('stops its work as a cancel does: tools end what they run', async () => {
     const reasons: unknown[] = [];
+    const limit = new AbortController();
     await executed({
-      timeoutMs: 50,
-      agent: async ({ run }) =>
-        untilStopped(run).catch((error: unknown) => {
+      limit: limit.signal,
+      agent: async ({ run }) => {
+        limit.abort();
+        return untilStopped(run).catch((error: unknown) => {
           reasons.push(error);
           throw error;
-        }),
+        });
+      },
     });
 
     expect(reasons).toEqual([expect.any(RunTimedOut)]);
@@ -113,7 +150,7 @@ describe('a run that takes longer than it may', () => {
     const ends: AgentLoop = ({ head }) =>
       Promise.resolve({ kind: 'finished', last: { state: head.state, next: [], events: [], step: 1 } });
 
-    const { run } = await executed({ agent: ends, timeoutMs: 60_000 });
+    const { run } = await executed({ agent: ends, limit: new AbortController().signal });
 
     expect(run).toMatchObject({ status: 'success', stop_reason: null });
   });
@@ -216,7 +253,7 @@ describe('a run that this version cannot read', () => {
       );
     };
 
-    const { run } = await executed({ agent: answersAndGoesOn, timeoutMs: 100, spoil });
+    const { run } = await executed({ ...answersAndIsLate(), spoil });
 
     expect(run).toMatchObject({ status: 'timeout', attempt: 1 });
   });

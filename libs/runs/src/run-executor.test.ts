@@ -39,7 +39,8 @@ import type { AfterCancel } from './run-endings.js';
 import { type AgentLoop, type Handling, RunExecutor } from './run-executor.js';
 import { RunRegistry } from './run-registry.js';
 
-const LEASE_MS = 250;
+/** Lapses in no test by itself: see `lapse`. */
+const LEASE_MS = 30_000;
 
 let server: TestServer;
 let redis: RedisConnection;
@@ -123,7 +124,7 @@ function executorOn(store: RunStore, agent: AgentLoop, more: More = {}): RunExec
     agent,
     clock: systemClock,
     logger: silentLogger,
-    clocks: { leaseMs: LEASE_MS, renewMs: 80 },
+    clocks: { leaseMs: LEASE_MS, renewMs: LEASE_MS / 3 },
     metrics: createMetrics({ service: 'test' }),
     tracing: silentTracing,
   });
@@ -131,21 +132,28 @@ function executorOn(store: RunStore, agent: AgentLoop, more: More = {}): RunExec
 
 const runStore = (): RunStore => redisRunStore(redis, { leaseMs: LEASE_MS, maxAttempts: 2 });
 
-/** What a fresh process does with the thread's wake: again and again until it is its turn. */
+/** Ends the lease of a dead owner as its time does. */
+const lapse = (thread: ThreadKey) => redis.use((client) => client.del(redis.keys.thread(thread).lease));
+
+/** What a fresh process makes of the thread's wake once the lease of a dead owner has lapsed. */
 async function takeOver(thread: ThreadKey, agent: AgentLoop, more: More = {}): Promise<Handling> {
   const executor = executorOn(runStore(), agent, more);
   for (;;) {
     const handling = await executor.handle(thread, () => undefined);
     if (handling.kind !== 'busy') return handling;
-    await systemClock.sleep(20);
+    // A write of the dead owner that was still on its way may have taken the lease again.
+    await lapse(thread);
   }
 }
 
-/** The lease of a dead owner has lapsed. */
-const unowned = (thread: ThreadKey) =>
-  waitFor(async () => (await runStore().listUnowned(100)).some(({ threadId }) => threadId === thread.threadId), {
-    what: 'the lease to lapse',
-  });
+/** The lease of a dead owner lapses, and the store says so. */
+async function unowned(thread: ThreadKey): Promise<void> {
+  const isListed = async (): Promise<boolean> => {
+    await lapse(thread);
+    return (await runStore().listUnowned(100)).some(({ threadId }) => threadId === thread.threadId);
+  };
+  await waitFor(isListed, { what: 'the thread among those without an owner' });
+}
 
 async function eventsOf(runId: string): Promise<readonly RunEvent[]> {
   const { events } = await log.read('default', runId, { after: 0, limit: 1000 });
