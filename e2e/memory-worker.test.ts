@@ -113,11 +113,9 @@ describe('what people say is remembered', () => {
       for (let turn = 0; talking; turn += 1) await say(threadId, `loud ${turn}`);
     });
     await say(quiet, `Remember: ${word}`);
-    const saidMs = performance.now();
     await learnt(word);
     expect(talking).toBe(true);
     expect((await memories.status(USER)).due).toBeGreaterThan(0);
-    expect(performance.now() - saidMs).toBeLessThan(20_000);
     talking = false;
     await Promise.all(talk);
   });

@@ -226,7 +226,7 @@ describe(redisMemoryJobs, () => {
   });
 
   test('a renewed lease holds longer, and one that lapsed is free to be taken', async () => {
-    const short = redisMemoryJobs(stores.redis, { debounceMs: 0, leaseMs: 300 });
+    const short = redisMemoryJobs(stores.redis, { debounceMs: 0, leaseMs: 10_000 });
     const key = thread();
     await say(key, 'one');
     const job = await take(key, 'w1', short);

@@ -90,14 +90,14 @@ describe('slots', () => {
   });
 
   test('of a process that died are free when their lease runs out, those of a living one are kept', async () => {
-    const [one, two] = [gateOf({ leaseMs: 300 }), gateOf({ leaseMs: 300 })];
+    const [one, two] = [gateOf({ leaseMs: 1_500 }), gateOf({ leaseMs: 1_500 })];
     await admitted(one);
     const living = await admitted(two);
     await connections[0]?.close();
 
     const taken = await admitted(two);
 
-    const impatient = redisModelGate(connect(), { ...BASE, slotWaitMs: 700, leaseMs: 300 });
+    const impatient = redisModelGate(connect(), { ...BASE, slotWaitMs: 2_500, leaseMs: 1_500 });
     expect(await enter(impatient)).toEqual({ kind: 'refused', reason: 'no_slot' });
     await Promise.all([living.leave('answered'), taken.leave('answered')]);
     expect((await enter(impatient)).kind).toBe('admitted');
