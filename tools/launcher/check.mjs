@@ -4,7 +4,7 @@ import { inRepository, repository } from './repository.mjs';
 import { runCommand } from './run-command.mjs';
 import { say, seconds } from './terminal.mjs';
 
-/** The gates of the repository, `npm run check`. The slowest stand first, two run at a time. */
+/** The gates of the repository, `npm run check` and part of `npm test`. The slowest come first. */
 
 const node = process.execPath;
 const folders = ['apps', 'libs', 'tools', 'e2e'].filter((folder) => existsSync(inRepository(folder)));
@@ -36,25 +36,33 @@ const checks = [
   { name: 'format', args: [bin('@biomejs', 'biome', 'bin', 'biome'), 'format', '.'] },
 ];
 
+/** By itself a check ends within minutes on any machine; beside the tests it only gets what they leave. */
+const timeoutMs = 5 * 60_000;
+const besideTestsTimeoutMs = 20 * 60_000;
+
 /**
- * Runs every check, two at a time, prints the output of those that fail, and gives their names.
+ * Runs every check, prints the output of those that fail, and gives their names. Two at a time; `besideTests` one at a
+ * time and at low priority, so that they use the processor time in which the tests wait.
  *
+ * @param {{ besideTests?: boolean, signal?: AbortSignal }} [options] `signal` ends the check that runs, the others do not begin
  * @returns {Promise<{ passed: string[], failed: string[] }>}
  */
-export async function runChecks() {
+export async function runChecks({ besideTests = false, signal = new AbortController().signal } = {}) {
   const waiting = [...checks];
   /** @type {{ passed: string[], failed: string[] }} */
   const result = { passed: [], failed: [] };
+  const [program, first] = besideTests ? ['nice', ['-n', '10', node]] : [node, []];
+  const limits = { cwd: repository, timeoutMs: besideTests ? besideTestsTimeoutMs : timeoutMs, signal };
   const worker = async () => {
-    for (let check = waiting.shift(); check !== undefined; check = waiting.shift()) {
+    for (let check = waiting.shift(); check !== undefined && !signal.aborted; check = waiting.shift()) {
       const began = Date.now();
-      const { code, output } = await runCommand(node, check.args, { cwd: repository, timeoutMs: 300_000 });
+      const { code, output } = await runCommand(program, [...first, ...check.args], limits);
       (code === 0 ? result.passed : result.failed).push(check.name);
       say(`check ${check.name}: ${code === 0 ? 'ok' : `FAILED (exit ${code})`}, ${seconds(Date.now() - began)}`);
       if (code !== 0) process.stdout.write(`${output.trimEnd()}\n`);
     }
   };
-  await Promise.all([worker(), worker()]);
+  await Promise.all(besideTests ? [worker()] : [worker(), worker()]);
   return result;
 }
 

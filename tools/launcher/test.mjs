@@ -12,13 +12,13 @@ import { LauncherError, say, step, warn } from './terminal.mjs';
 import { together } from './together.mjs';
 
 /**
- * `npm test`: installs what is missing, runs the checks, builds, runs every test, and ends with one line
+ * `npm test`: installs what is missing, builds, runs every test with the checks beside them, and ends with one line
  * `N passed, N failed`. With arguments (`npm test -- --selectProjects unit libs/state`) it hands them to jest and
  * leaves the checks out.
  */
 
-/** An upper bound for a machine under load. */
-const jestTimeoutMs = 40 * 60_000;
+/** An upper bound for a machine under load: twice what all tests take on two processors. */
+const jestTimeoutMs = 25 * 60_000;
 const results = inRepository('.test-results');
 const unpacked = inRepository('.caribou', 'servers', 'programs');
 
@@ -46,15 +46,17 @@ async function install() {
 
 /**
  * @param {string[]} args
+ * @param {AbortSignal} signal
  * @returns {Promise<import('./jest-summary.mjs').Counts>}
  */
-async function runJest(args) {
+async function runJest(args, signal) {
   const report = `${results}/jest.json`;
   rmSync(report, { force: true });
   const jest = inRepository('node_modules', 'jest', 'bin', 'jest.js');
   const { code } = await runCommand(process.execPath, [jest, ...pathsFirst(args), '--json', `--outputFile=${report}`], {
     cwd: repository,
     timeoutMs: jestTimeoutMs,
+    signal,
     env: { ...process.env, PATH: searchPath(unpacked), NX_DAEMON: 'false' },
     onError: (text) => process.stdout.write(text),
   });
@@ -66,30 +68,38 @@ async function runJest(args) {
 /** jest takes everything after `--selectProjects` for the name of a project. @param {string[]} args */
 const pathsFirst = (args) => [...args].sort((a, b) => Number(b.includes('/')) - Number(a.includes('/')));
 
-/** @param {string[]} jestArgs @returns {Promise<import('./jest-summary.mjs').Counts>} */
-async function testAll(jestArgs) {
-  requireNode();
-  await install();
-  mkdirSync(results, { recursive: true });
-  const checks = jestArgs.length === 0 ? await step('checks', runChecks) : { passed: [], failed: [] };
+/** @param {string[]} args @param {AbortSignal} signal @returns {Promise<import('./jest-summary.mjs').Counts>} */
+async function buildAndTest(args, signal) {
   const { buildProduct } = await import('../build/product.mjs');
   await step('build', () => buildProduct(repository));
   const engine = await useDockerEngine(`${results}/dockerd.log`);
   say(`Docker engine: ${engine.state}`);
   try {
-    const tests = await step('tests', () => runJest(jestArgs));
-    say(
-      `tests: ${closingLine(tests)}, ${tests.skipped} skipped; checks: ${checks.passed.length} passed, ${checks.failed.length} failed`,
-    );
-    if (checks.failed.length > 0) say(`failed checks: ${checks.failed.join(', ')}`);
-    return {
-      passed: tests.passed + checks.passed.length,
-      failed: tests.failed + checks.failed.length,
-      skipped: tests.skipped,
-    };
+    return await step('tests', () => runJest(args, signal));
   } finally {
     await engine.stop();
   }
+}
+
+/** @param {string[]} jestArgs @returns {Promise<import('./jest-summary.mjs').Counts>} */
+async function testAll(jestArgs) {
+  requireNode();
+  await install();
+  mkdirSync(results, { recursive: true });
+  const isPart = jestArgs.length > 0;
+  const [checks, tests] = await together(new AbortController().signal, [
+    async (signal) => (isPart ? { passed: [], failed: [] } : await runChecks({ besideTests: true, signal })),
+    (signal) => buildAndTest(jestArgs, signal),
+  ]);
+  say(
+    `tests: ${closingLine(tests)}, ${tests.skipped} skipped; checks: ${checks.passed.length} passed, ${checks.failed.length} failed`,
+  );
+  if (checks.failed.length > 0) say(`failed checks: ${checks.failed.join(', ')}`);
+  return {
+    passed: tests.passed + checks.passed.length,
+    failed: tests.failed + checks.failed.length,
+    skipped: tests.skipped,
+  };
 }
 
 let counts = { passed: 0, failed: 1, skipped: 0 };
