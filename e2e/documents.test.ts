@@ -5,6 +5,7 @@ import {
   docxParts,
   pdfFile,
   pptxParts,
+  sampleDocument,
   type TestService,
   waitFor,
   wordParagraph,
@@ -49,7 +50,7 @@ async function converted(threadId: string, gateway = 0): Promise<ReadonlyMap<str
   await waitFor(
     async () => {
       files = await listed(threadId, gateway);
-      const documents = files.filter(({ filename }) => /\.(pdf|docx|pptx|xlsx)$/.test(filename));
+      const documents = files.filter(({ filename }) => /\.(pdf|docx?|pptx?|xlsx?)$/.test(filename));
       return (
         documents.length > 0 &&
         documents.every(({ conversion }) => conversion !== undefined && conversion !== 'pending')
@@ -80,7 +81,7 @@ function conversionOf({ pid }: TestService): number | undefined {
 }
 
 describe('documents', () => {
-  test('PDF, Word, PowerPoint and Excel files are read by the agent: text, headings and tables', async () => {
+  test('PDF, Word, PowerPoint and Excel files, old and new, are read by the agent: text, headings and tables', async () => {
     const threadId = await client.newThread();
     const rows =
       '<row r="1"><c r="A1" t="inlineStr"><is><t>Herd</t></is></c><c r="B1" t="inlineStr"><is><t>Head</t></is></c></row>' +
@@ -99,6 +100,9 @@ describe('documents', () => {
       'migration.docx': await zipFile(docxParts(body)),
       'tundra.pptx': await zipFile(pptxParts()),
       'herds.xlsx': await zipFile(xlsxParts(rows)),
+      'old.doc': sampleDocument('migration.doc'),
+      'slides.ppt': sampleDocument('tundra.ppt'),
+      'sheets.xls': sampleDocument('herds.xls'),
     });
     const files = await converted(threadId);
     const expected: readonly (readonly [string, readonly string[]])[] = [
@@ -106,6 +110,9 @@ describe('documents', () => {
       ['migration.docx', ['# Migration', 'They walk far.', '| Year | Distance |', '| 2025 | 1350 km |']],
       ['tundra.pptx', ['## Slide 1: Herd & tundra', '- North', '| Year | Head |', '> Speak slowly']],
       ['herds.xlsx', ['## Calves', '| Herd | Head |', '| Porcupine | 218000 |']],
+      ['old.doc', ['# Migration of the 驯鹿 herd', '- South\n', '| Year | Distance |']],
+      ['slides.ppt', ['## Slide 1: Herd & tundra 驯鹿', '  - Far north', '| Year | Head |', '> Speak slowly']],
+      ['sheets.xls', ['## Herds', '| Réno 驯鹿 🦌 | 218000.5 |  | 2024-01-01 |', '## Rivers ü', '| Юкон |']],
     ];
     const calls = expected.map(([name]) => {
       const path = files.get(name)?.markdown_virtual_path;

@@ -38,7 +38,10 @@ const vendorDoors = [
   { packages: ['@modelcontextprotocol/'], doors: ['libs/mcp'] },
   { packages: ['cookie'], doors: ['apps'] },
   { packages: ['undici'], doors: ['libs/egress'] },
-  { packages: ['unpdf', 'mammoth', 'turndown', 'linkedom', '@mozilla/readability'], doors: ['libs/documents'] },
+  {
+    packages: ['unpdf', 'mammoth', '@e965/xlsx', 'turndown', 'linkedom', '@mozilla/readability'],
+    doors: ['libs/documents'],
+  },
   { packages: ['htmlparser2'], doors: ['libs/web'] },
   { packages: ['gpt-tokenizer', 'jsonrepair'], doors: ['libs/memory'] },
   { packages: ['yaml'], doors: ['libs/config', 'libs/skills'] },

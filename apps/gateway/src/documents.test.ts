@@ -141,6 +141,11 @@ describe('documents among uploads', () => {
     expect(Object.keys(content())).toEqual(['c.txt']);
   });
 
+  test.each(['a.doc', 'a.xls', 'a.ppt'])('%s gets Markdown as the formats of today do', async (name) => {
+    expect(await upload(patient, { [name]: 'facts' })).toMatchObject([{ conversion: 'done', markdown_file: 'a.md' }]);
+    expect(content()).toEqual({ [name]: 'facts', 'a.md': '# facts' });
+  });
+
   test('no file is ever replaced by Markdown, not one of the same request either', async () => {
     const files = await upload(patient, { 'a.pdf': 'one', 'a.md': 'mine', 'a.docx': 'two' });
     const names = new Set(files.flatMap(({ markdown_file }) => markdown_file ?? []));

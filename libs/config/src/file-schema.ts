@@ -153,7 +153,7 @@ export const UploadsFile = z
     auto_convert_documents: z
       .boolean()
       .default(true)
-      .describe('Make Markdown of PDF, DOCX, PPTX, XLSX, HTML and CSV, beside the file'),
+      .describe('Make Markdown of PDF, DOC, DOCX, PPT, PPTX, XLS, XLSX, HTML and CSV, beside the file'),
     convert_wait_ms: integer(5_000, 0, 60_000).describe('Longest wait of an upload for its Markdown; it goes on after'),
     convert_at_once: integer(2, 1, 32).describe('Conversions of one gateway at once, each a process of up to 1.5 GB'),
   })

@@ -24,7 +24,10 @@ async function standardInput(maxBytes: number): Promise<Buffer> {
 /** Whatever a parser throws over a broken file is the file's fault, told in the parser's words. */
 function asAppError(error: unknown, kind: string): AppError {
   if (error instanceof AppError) return error;
-  const reason = (error instanceof Error ? error.message : String(error)).slice(0, MAX_REASON_CHARS);
+  const said = error instanceof Error ? error.message : String(error);
+  // Node's words for a number read outside a buffer say nothing about the file.
+  const reason =
+    error instanceof RangeError ? 'something in it lies outside the file' : said.slice(0, MAX_REASON_CHARS);
   return new InvalidRequestError(`the file could not be read as ${kind}: ${reason}`, { cause: error });
 }
 

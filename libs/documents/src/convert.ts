@@ -2,14 +2,18 @@ import { TooLargeError } from '@caribou/contracts';
 import type { ConversionJob } from './conversion-job.js';
 import type { ConversionKind } from './kinds.js';
 import type { DocumentLimits } from './limits.js';
+import { kindOfContent } from './office-content.js';
 
 type Converter = (file: Buffer, limits: DocumentLimits, url?: string) => string | Promise<string>;
 
 /** Each loads its parsers when it is called: a process converts one file. */
 const converters: Readonly<Record<ConversionKind, () => Promise<Converter>>> = {
   pdf: async () => (await import('./pdf.js')).pdfToMarkdown,
+  doc: async () => (await import('./legacy/doc.js')).docToMarkdown,
   docx: async () => (await import('./docx.js')).docxToMarkdown,
+  ppt: async () => (await import('./legacy/ppt.js')).pptToMarkdown,
   pptx: async () => (await import('./pptx.js')).pptxToMarkdown,
+  xls: async () => (await import('./legacy/xls.js')).xlsToMarkdown,
   xlsx: async () => (await import('./xlsx.js')).xlsxToMarkdown,
   html: async () => (await import('./html.js')).htmlToMarkdown,
   csv: async () => (await import('./csv.js')).csvToMarkdown,
@@ -27,7 +31,7 @@ function capped(markdown: string, maxBytes: number): string {
 export async function convert(file: Buffer, { kind, limits, url }: ConversionJob): Promise<string> {
   if (file.length > limits.maxInputBytes)
     throw new TooLargeError(`the file is larger than ${limits.maxInputBytes} bytes`);
-  const toMarkdown = await converters[kind]();
+  const toMarkdown = await converters[kindOfContent(file, kind, limits)]();
   const markdown = await toMarkdown(file, limits, url);
   return `${capped(markdown.trim(), limits.maxOutputBytes)}\n`;
 }

@@ -4,6 +4,9 @@ describe('documentKindOf', () => {
   test.each([
     ['a.PDF', 'pdf'],
     ['x.tar.docx', 'docx'],
+    ['old.DOC', 'doc'],
+    ['old.xls', 'xls'],
+    ['old.ppt', 'ppt'],
     ['page.htm', 'html'],
     ['pdf', null],
     ['a.zip', null],

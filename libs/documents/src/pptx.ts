@@ -1,10 +1,10 @@
 import type { DocumentLimits } from './limits.js';
 import { markdownTable } from './markdown-table.js';
 import { type OfficeFile, officeFile } from './office-parts.js';
+import { slideLines, slideMarkdown } from './slide-markdown.js';
 import { descendant, descendants, type XmlElement } from './xml.js';
 
 const PRESENTATION = 'ppt/presentation.xml';
-const MAX_LEVEL = 8;
 
 /** Runs, fields and line breaks of a paragraph. */
 function paragraphText(paragraph: XmlElement): string {
@@ -25,13 +25,11 @@ const isTitle = (shape: XmlElement) => ['title', 'ctrTitle'].includes(placeholde
 /** Content placeholders are bullets by their level, other shapes plain paragraphs. */
 function shapeText(shape: XmlElement): string {
   const bullets = ['body', 'obj'].includes(placeholderOf(shape) ?? '');
-  const lines = [...descendants(shape, 'p')].flatMap((paragraph) => {
-    const text = paragraphText(paragraph);
-    if (text === '') return [];
-    const level = Number(descendant(paragraph, 'pPr')?.attributes.lvl ?? 0);
-    return bullets ? [`${'  '.repeat(Math.min(Math.max(level, 0) || 0, MAX_LEVEL))}- ${text}`] : [text];
-  });
-  return lines.join(bullets ? '\n' : '\n\n');
+  const lines = [...descendants(shape, 'p')].map((paragraph) => ({
+    text: paragraphText(paragraph),
+    level: Number(descendant(paragraph, 'pPr')?.attributes.lvl ?? 0),
+  }));
+  return slideLines(lines, bullets);
 }
 
 function tableText(frame: XmlElement, limits: DocumentLimits): string {
@@ -40,14 +38,12 @@ function tableText(frame: XmlElement, limits: DocumentLimits): string {
   return markdownTable(rows, limits);
 }
 
-function notesText(file: OfficeFile, slide: string): string {
+function notesOf(file: OfficeFile, slide: string): readonly string[] {
   const notes = [...file.links(slide).values()].find(({ type }) => type === 'notesSlide');
-  if (notes === undefined || file.bytes(notes.target) === undefined) return '';
-  const lines = [...descendants(file.tree(notes.target), 'sp')]
+  if (notes === undefined || file.bytes(notes.target) === undefined) return [];
+  return [...descendants(file.tree(notes.target), 'sp')]
     .filter((shape) => placeholderOf(shape) === 'body')
-    .flatMap((shape) => [...descendants(shape, 'p')].map(paragraphText))
-    .filter((line) => line !== '');
-  return lines.length === 0 ? '' : ['**Notes:**', ...lines].map((line) => `> ${line}`).join('\n>\n');
+    .flatMap((shape) => [...descendants(shape, 'p')].map(paragraphText));
 }
 
 function slideText(
@@ -59,13 +55,11 @@ function slideText(
   const title = shapes
     .filter(isTitle)
     .flatMap((shape) => [...descendants(shape, 'p')].map(paragraphText))
-    .join(' ')
-    .trim();
-  const heading = `## Slide ${number}${title === '' ? '' : `: ${title}`}`;
+    .join(' ');
   const body = shapes
     .filter((shape) => !isTitle(shape))
     .map((shape) => (shape.name === 'sp' ? shapeText(shape) : tableText(shape, limits)));
-  return [heading, ...body, notesText(file, slide)].filter((block) => block !== '').join('\n\n');
+  return slideMarkdown({ number, title, body, notes: notesOf(file, slide) });
 }
 
 /** Slides in their order: title, bullets, tables, notes. @throws TooLargeError, InvalidRequestError */

@@ -11,7 +11,7 @@ const MAX_SERIAL = 2_958_466;
 const builtInDate = (id: number) => (id >= 14 && id <= 22) || (id >= 45 && id <= 47);
 
 /** Whether a format code shows a date or time: it has such a letter outside quotes, escapes and brackets. */
-const showsDate = (code: string) => /[dmyhs]/i.test(code.replace(/"[^"]*"|\\.|_.|\[[^\]]*\]/g, ''));
+export const showsDate = (code: string) => /[dmyhs]/i.test(code.replace(/"[^"]*"|\\.|_.|\[[^\]]*\]/g, ''));
 
 /** Which cell styles (by index) show dates. */
 export function dateStyles(styles: XmlElement): ReadonlySet<number> {

@@ -59,6 +59,7 @@ export {
   xlsxParts,
   zipFile,
 } from './sample-documents.js';
+export { compoundFileOf, pptRecord, sampleDocument, slidesFile } from './legacy-documents.js';
 export { openTasks, silentBus, type TaskFixture } from './conformance/task-fixture.js';
 export { callOfTask, sampleTask, taskRecord } from './sample-task.js';
 export { type ScriptedMcp, type ScriptedTool, startScriptedMcp, textResult } from './scripted-mcp.js';

@@ -45,6 +45,9 @@ const active: Readonly<Record<string, string>> = {
 const kept: Readonly<Record<string, string>> = {
   zip: 'application/zip',
   gz: 'application/gzip',
+  doc: 'application/msword',
+  ppt: 'application/vnd.ms-powerpoint',
+  xls: 'application/vnd.ms-excel',
   docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
   pptx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',

@@ -52,7 +52,7 @@ const upload = route({
   path: '/threads/:thread_id/uploads',
   summary:
     'Put files into the uploads of a thread, which need not exist yet; a file of the same name is replaced. ' +
-    'PDF, DOCX, PPTX, XLSX, HTML and CSV get a Markdown file beside them, large ones after the answer.',
+    'PDF, DOC, DOCX, PPT, PPTX, XLS, XLSX, HTML and CSV get a Markdown file beside them, large ones after the answer.',
   params: ThreadPath,
   consumes: 'multipart/form-data',
   body: z.object({ files: z.array(z.string().meta({ format: 'binary' })) }).optional(),

@@ -1,0 +1,110 @@
+import type { DocumentLimits } from '../limits.js';
+import { markdownTable } from '../markdown-table.js';
+import { compoundFile } from './compound-file.js';
+import { wordFormats } from './word-formats.js';
+import { type WordParagraph, wordParagraphs } from './word-paragraphs.js';
+import { wordText } from './word-text.js';
+
+/**
+ * Word 97 to 2003. A reader of our own: the one in use on npm (`word-extractor`) gives no headings, lists or tables, shows
+ * text that was deleted or hidden, never returns from two sectors that name each other, and has had no release since 2021.
+ */
+
+const MAX_HEADING = 6;
+const MAX_LEVEL = 8;
+
+/** Texts after the main one, and what stands above them. */
+const appendices = [
+  ['footnotes', '**Footnotes:**'],
+  ['endnotes', '**Endnotes:**'],
+  ['boxes', '**Text boxes:**'],
+] as const;
+
+interface Block {
+  readonly text: string;
+  /** Items follow each other without an empty line. */
+  readonly isItem: boolean;
+}
+
+function blockOf({ text, format: { heading, listLevel } }: WordParagraph): Block {
+  if (heading !== null) {
+    return { text: `${'#'.repeat(Math.min(heading, MAX_HEADING))} ${text.replace(/\s+/g, ' ')}`, isItem: false };
+  }
+  if (listLevel === null) return { text, isItem: false };
+  const indent = '  '.repeat(Math.min(listLevel, MAX_LEVEL));
+  return { text: `${indent}- ${text.replaceAll('\n', `\n${indent}  `)}`, isItem: true };
+}
+
+/** Rows as their cells come, one row and one column more than shown, so that the table can say so. */
+class OpenTable {
+  #rows: string[][] = [];
+  #row: string[] = [];
+  #cell: string[] = [];
+
+  constructor(private readonly limits: DocumentLimits) {}
+
+  add({ text, endsCell, format }: WordParagraph): void {
+    if (format.endsRow) {
+      if (this.#row.length > 0 && this.#rows.length <= this.limits.maxRows) this.#rows.push(this.#row);
+      [this.#row, this.#cell] = [[], []];
+      return;
+    }
+    if (text !== '') this.#cell.push(text);
+    if (!endsCell) return;
+    if (this.#row.length <= this.limits.maxColumns) this.#row.push(this.#cell.join('\n'));
+    this.#cell = [];
+  }
+
+  /** The table so far, empty for none; the next one begins. */
+  take(): string {
+    // A row without its end is one that a broken file lost.
+    if (this.#row.length > 0) this.#rows.push(this.#row);
+    const table = markdownTable(this.#rows, this.limits);
+    [this.#rows, this.#row, this.#cell] = [[], [], []];
+    return table;
+  }
+}
+
+function* blocksOf(paragraphs: Iterable<WordParagraph>, limits: DocumentLimits): Generator<Block> {
+  const table = new OpenTable(limits);
+  for (const paragraph of paragraphs) {
+    if (paragraph.format.inTable || paragraph.endsCell) {
+      table.add(paragraph);
+      continue;
+    }
+    yield { text: table.take(), isItem: false };
+    if (paragraph.text !== '') yield blockOf(paragraph);
+  }
+  yield { text: table.take(), isItem: false };
+}
+
+function joined(blocks: Iterable<Block>): string {
+  const texts: string[] = [];
+  let afterItem = false;
+  for (const { text, isItem } of blocks) {
+    if (text === '') continue;
+    if (texts.length > 0) texts.push(afterItem && isItem ? '\n' : '\n\n');
+    texts.push(text);
+    afterItem = isItem;
+  }
+  return texts.join('');
+}
+
+/**
+ * Headings, lists, tables, links; then notes and text boxes. Headers, comments, pictures and macros are not read.
+ *
+ * @throws InvalidRequestError when it is encrypted or older than Word 97, Error when it is broken
+ */
+export function docToMarkdown(bytes: Buffer, limits: DocumentLimits): string {
+  const text = wordText(compoundFile(bytes, limits));
+  const formats = wordFormats(text);
+  // More is cut from the Markdown in any case.
+  const maxChars = limits.maxOutputBytes;
+  const main = joined(blocksOf(wordParagraphs(text, formats, { part: 'main', maxChars }), limits));
+  const cut = text.length('main') > maxChars ? `*Left out: text after ${maxChars} characters.*` : '';
+  const others = appendices.map(([part, heading]) => {
+    const paragraphs = [...wordParagraphs(text, formats, { part, maxChars })].filter((one) => one.text !== '');
+    return paragraphs.length === 0 ? '' : `${heading}\n\n${paragraphs.map((one) => `- ${one.text}`).join('\n')}`;
+  });
+  return [main, cut, ...others].filter((block) => block !== '').join('\n\n');
+}

@@ -1,0 +1,199 @@
+import type { DocumentLimits } from '../limits.js';
+import { markdownTable } from '../markdown-table.js';
+import { slideLines, slideMarkdown } from '../slide-markdown.js';
+import { compoundFile } from './compound-file.js';
+import { type Presentation, type PptRecord, presentation, RecordReader } from './ppt-records.js';
+import { type PptText, pptTexts } from './ppt-text.js';
+
+/**
+ * PowerPoint 97 to 2003. A reader of our own: no package on npm that is kept up reads the format (`ppt` is of 2014 and
+ * gives the texts without their slides), and what is needed of it is small: records, which slides there are, their texts.
+ */
+
+const SLIDE_LIST = 0x0ff0;
+const SLIDE_ENTRY = 0x03f3;
+const SLIDES = 0;
+const NOTES = 2;
+const NOTES_ATOM = 0x03f1;
+const DRAWING = 0x040c;
+const GROUP = 0xf003;
+const SHAPE = 0xf004;
+const SHAPE_TEXT = 0xf00d;
+const SHAPE_DATA = 0xf011;
+const SHAPE_IN_GROUP = 0xf00f;
+const MORE_PROPERTIES = 0xf122;
+const TABLE_PROPERTIES = 0x039f;
+const PLACEHOLDER = 0x0bc3;
+const OUTLINE_REFERENCE = 0x0f9e;
+/** Placeholders of date, number, footer and header: what they show is not the slide's own. */
+const FURNITURE = [7, 8, 9, 10];
+const TITLE_PLACEHOLDERS = [13, 15, 17];
+const NOTES_PLACEHOLDER = 12;
+
+interface ListedSlide {
+  readonly persistNumber: number;
+  readonly slideId: number;
+  /** Texts of its placeholders, which its shapes name by number. */
+  readonly texts: readonly PptText[];
+}
+
+interface Shape {
+  readonly placeholder: number;
+  readonly text: PptText;
+  /** Upper left corner, in units of the group that it is in. */
+  readonly x: number;
+  readonly y: number;
+}
+
+class PptReader {
+  readonly #reader: RecordReader;
+  readonly #presentation: Presentation;
+
+  constructor(
+    file: Buffer,
+    private readonly limits: DocumentLimits,
+  ) {
+    this.#reader = new RecordReader(limits);
+    this.#presentation = presentation(compoundFile(file, limits), this.#reader);
+  }
+
+  /** The slides of a list in their order, one more than are shown. */
+  listed(which: number): readonly ListedSlide[] {
+    const open: { head: Buffer; records: PptRecord[] }[] = [];
+    const { body } = this.#presentation.root;
+    const list = [...this.#reader.each(body)].find(({ type, instance }) => type === SLIDE_LIST && instance === which);
+    for (const record of this.#reader.each(list?.body ?? Buffer.alloc(0))) {
+      if (record.type === SLIDE_ENTRY) {
+        if (open.length > this.limits.maxPages) break;
+        open.push({ head: record.body, records: [] });
+      } else open.at(-1)?.records.push(record);
+    }
+    return open.map(({ head, records }) => ({
+      persistNumber: head.readUInt32LE(0),
+      slideId: head.readUInt32LE(12),
+      texts: pptTexts(records),
+    }));
+  }
+
+  /** The lines of the notes pages by the slide that they belong to. */
+  notes(): ReadonlyMap<number, readonly string[]> {
+    const notes = new Map<number, readonly string[]>();
+    for (const listed of this.listed(NOTES)) {
+      const page = this.#presentation.persisted(listed.persistNumber);
+      const atom = page === undefined ? undefined : this.#reader.child(page.body, NOTES_ATOM);
+      if (page === undefined || atom === undefined || atom.body.length < 4) continue;
+      const shapes = this.#shapesOf(page, listed).filter(({ placeholder }) => placeholder === NOTES_PLACEHOLDER);
+      const lines = shapes.flatMap(({ text }) => this.#shown(text).map((line) => line.text));
+      notes.set(atom.body.readUInt32LE(0), lines);
+    }
+    return notes;
+  }
+
+  slide(listed: ListedSlide, number: number, notes: readonly string[]): string {
+    const page = this.#presentation.persisted(listed.persistNumber);
+    const titles: string[] = [];
+    const body: string[] = [];
+    for (const drawn of page === undefined ? [] : this.#drawnOn(page)) {
+      if (this.#isTable(drawn)) {
+        body.push(this.#table(drawn, listed));
+        continue;
+      }
+      for (const { placeholder, text } of this.#shapesOf(drawn, listed)) {
+        if (FURNITURE.includes(placeholder)) continue;
+        const lines = this.#shown(text);
+        const isTitle = text.use === 'title' || TITLE_PLACEHOLDERS.includes(placeholder);
+        if (isTitle) titles.push(...lines.map((line) => line.text));
+        else body.push(slideLines(lines, text.bullets));
+      }
+    }
+    return slideMarkdown({ number, title: titles.join(' '), body, notes });
+  }
+
+  #shown(text: PptText): PptText['lines'] {
+    for (const line of text.lines) this.#reader.show(line.text);
+    return text.lines;
+  }
+
+  /** Shapes and groups of a slide. */
+  *#drawnOn(page: PptRecord): Generator<PptRecord> {
+    for (const drawing of this.#reader.below(page.body, [DRAWING])) {
+      for (const whole of this.#reader.below(drawing.body, [GROUP])) yield* this.#reader.each(whole.body);
+    }
+  }
+
+  /** A table is a group of shapes; its first shape, which has no text, says so. */
+  #isTable({ type, body }: PptRecord): boolean {
+    if (type !== GROUP) return false;
+    const first = this.#reader.child(body, SHAPE);
+    const properties = first === undefined ? undefined : this.#reader.child(first.body, MORE_PROPERTIES);
+    if (properties === undefined) return false;
+    const { instance: count, body: list } = properties;
+    for (let at = 0; at < count * 6 && at + 6 <= list.length; at += 6) {
+      if ((list.readUInt16LE(at) & 0x3fff) === TABLE_PROPERTIES) return (list.readUInt32LE(at + 2) & 1) === 1;
+    }
+    return false;
+  }
+
+  /** Cells by their corners: those of the same height are a row, and each corner that occurs is a column. */
+  #table(group: PptRecord, listed: ListedSlide): string {
+    const cells = this.#shapesOf(group, listed);
+    const ordered = (values: readonly number[]) => [...new Set(values)].sort((a, b) => a - b);
+    const columns = new Map(ordered(cells.map(({ x }) => x)).map((x, column) => [x, column]));
+    const rows = new Map(ordered(cells.map(({ y }) => y)).map((y): [number, string[]] => [y, []]));
+    for (const { x, y, text } of cells) {
+      const column = columns.get(x) ?? 0;
+      const row = rows.get(y);
+      if (row === undefined || column > this.limits.maxColumns) continue;
+      while (row.length < column) row.push('');
+      row[column] = this.#shown(text)
+        .map((line) => line.text)
+        .join('\n');
+    }
+    return markdownTable([...rows.values()], this.limits);
+  }
+
+  /** The shapes with a text in a shape, a group or a page. */
+  #shapesOf(drawn: PptRecord, listed: ListedSlide): readonly Shape[] {
+    const shapes = drawn.type === SHAPE ? [drawn] : [...this.#reader.below(drawn.body, [SHAPE])];
+    return shapes.flatMap(({ body }) => {
+      const parts = [...this.#reader.each(body)];
+      const part = (type: number) => parts.find((one) => one.type === type)?.body;
+      const box = part(SHAPE_TEXT);
+      if (box === undefined) return [];
+      const anchor = part(SHAPE_IN_GROUP);
+      const [x, y] =
+        anchor === undefined || anchor.length < 8 ? [0, 0] : [anchor.readInt32LE(0), anchor.readInt32LE(4)];
+      const placeholder = this.#placeholderOf(part(SHAPE_DATA));
+      return this.#textsOf(box, listed).map((text) => ({ placeholder, text, x, y }));
+    });
+  }
+
+  #placeholderOf(data: Buffer | undefined): number {
+    const atom = data === undefined ? undefined : this.#reader.child(data, PLACEHOLDER);
+    return atom === undefined || atom.body.length < 5 ? 0 : atom.body.readUInt8(4);
+  }
+
+  /** A shape's own text, or the one of the slide's list that it names. */
+  #textsOf(box: Buffer, { texts }: ListedSlide): readonly PptText[] {
+    const records = [...this.#reader.each(box)];
+    const reference = records.find(({ type }) => type === OUTLINE_REFERENCE)?.body;
+    const named = reference === undefined || reference.length < 4 ? undefined : texts[reference.readUInt32LE(0)];
+    return named === undefined ? pptTexts(records) : [named];
+  }
+}
+
+/**
+ * Slides in their order: title, bullets, tables, notes, as of a PPTX. Pictures and macros are not read.
+ *
+ * @throws TooLargeError, InvalidRequestError when it is encrypted, Error when it is broken
+ */
+export function pptToMarkdown(bytes: Buffer, limits: DocumentLimits): string {
+  const reader = new PptReader(bytes, limits);
+  const slides = reader.listed(SLIDES);
+  const notes = reader.notes();
+  const texts = slides
+    .slice(0, limits.maxPages)
+    .map((slide, index) => reader.slide(slide, index + 1, notes.get(slide.slideId) ?? []));
+  if (slides.length > limits.maxPages) texts.push(`*Left out: slides after ${limits.maxPages}.*`);
+  return texts.join('\n\n');
+}
