@@ -1,4 +1,4 @@
-const { readFileSync } = require('node:fs');
+const { readdirSync, readFileSync } = require('node:fs');
 const { join } = require('node:path');
 
 /** One jest for the whole repository; the real servers of the integration tests are started per test file by @caribou/testing. */
@@ -16,18 +16,23 @@ const swcForJsx = {
 };
 
 /**
- * What @caribou/testing hands on is loaded when a test first uses it: all of it together loads all other libs, which costs
- * each test file over a second.
+ * What the libs hand on is loaded when a test first uses it: a test file needs little of each lib, and loading all of it
+ * costs more than most tests take.
  */
-const testingIndex = '/libs/testing/src/index\\.ts$';
-const handedOn = readFileSync(join(__dirname, 'libs/testing/src/index.ts'), 'utf8').matchAll(/ from '([^']+)'/g);
-const swcForTesting = { ...swc, module: { ...swc.module, lazy: [...handedOn].map(([, path]) => path) } };
+const libIndex = '/libs/[^/]+/src/index\\.ts$';
+const handedOn = readdirSync(join(__dirname, 'libs')).flatMap((lib) =>
+  Array.from(
+    readFileSync(join(__dirname, 'libs', lib, 'src/index.ts'), 'utf8').matchAll(/ from '([^']+)'/g),
+    ([, path]) => path,
+  ),
+);
+const swcForIndexes = { ...swc, module: { ...swc.module, lazy: [...new Set(handedOn)] } };
 
 const shared = {
   testEnvironment: 'node',
   transform: {
     '^.+\\.tsx$': ['@swc/jest', { ...swcForJsx, swcrc: false }],
-    [testingIndex]: ['@swc/jest', { ...swcForTesting, swcrc: false }],
+    [libIndex]: ['@swc/jest', { ...swcForIndexes, swcrc: false }],
     '^.+\\.ts$': ['@swc/jest', { ...swc, swcrc: false }],
     // Custom middlewares are ES modules.
     '/examples/.+\\.mjs$': ['@swc/jest', { module: swc.module, swcrc: false }],
