@@ -45,7 +45,7 @@ export interface UploadIntake {
    */
   receive(source: AsyncIterable<Uint8Array>, maxBytes: number): Promise<StagedFile>;
   /** Whether what it publishes is still in the thread's uploads: not once the thread was deleted. */
-  isInPlace(): Promise<boolean>;
+  isCurrent(): Promise<boolean>;
   /** Removes what was received and not published. */
   close(): Promise<void>;
 }
@@ -185,7 +185,7 @@ export async function openUploadIntake(
         throw toFileRefused(error, 'uploads');
       }
     },
-    async isInPlace() {
+    async isCurrent() {
       const [ours, there] = await Promise.all([
         directory.stat(),
         stat(files.hostPath(thread, 'uploads')).catch((error: unknown) => {

@@ -89,7 +89,7 @@ export class UploadsService {
     const entries = files.map(({ entry }) => entry);
     await this.conversions.begin(key, entries);
     await this.conversions.note(key, entries);
-    if (await intake.isInPlace()) return;
+    if (await intake.isCurrent()) return;
     await this.conversions.withdraw(key, entries);
     throw new ConflictError('the thread was deleted while the files were received');
   }

@@ -50,7 +50,8 @@ describe('RunCreate', () => {
     ]) {
       expect(messageOf(message)).toMatchObject(expected);
     }
-    expect(messageOf({ role: 'system', content: 'x' })).toMatchObject({ type: 'system' });
+    for (const role of ['system', 'developer'])
+      expect(messageOf({ role, content: 'x' })).toMatchObject({ type: 'system', content: 'x' });
   });
 
   test('an id is kept or minted, and content comes back the way it was sent', () => {
