@@ -12,6 +12,7 @@ import {
 } from '@caribou/testing';
 import Docker from 'dockerode';
 import { DockerDriver } from './docker-driver.js';
+import type { Probe } from './driver.js';
 import { commandIdentity } from './identity.js';
 import { DEFAULT_SANDBOX_LIMITS, type SandboxSettings } from './settings.js';
 import { threadFiles } from './thread-files.js';
@@ -34,9 +35,13 @@ const settingsOf = (homeDir: string): SandboxSettings => ({
   skills: skillsBelow(homeDir),
 });
 
+let probed: Promise<Probe> | undefined;
+
 async function ready(homeDir: string): Promise<DockerDriver> {
   const driver = new DockerDriver(settingsOf(homeDir));
-  const probe = await driver.probe();
+  // It tries engine, image and home, which are of one kind in all suites: once is enough.
+  probed ??= driver.probe();
+  const probe = await probed;
   if (!probe.ok) throw new Error(probe.reason);
   return driver;
 }

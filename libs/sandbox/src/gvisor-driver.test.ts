@@ -14,6 +14,7 @@ import {
   skillsBelow,
 } from '@caribou/testing';
 import { DockerDriver } from './docker-driver.js';
+import type { Probe } from './driver.js';
 import { commandIdentity } from './identity.js';
 import { DEFAULT_SANDBOX_LIMITS } from './settings.js';
 import { threadFiles } from './thread-files.js';
@@ -29,6 +30,8 @@ const limits = {
   outputCeilingBytes: 2 * MiB,
 };
 
+let probed: Promise<Probe> | undefined;
+
 async function ready(homeDir: string): Promise<DockerDriver> {
   const settings = {
     driver: 'docker',
@@ -39,7 +42,9 @@ async function ready(homeDir: string): Promise<DockerDriver> {
     skills: skillsBelow(homeDir),
   } as const;
   const driver = new DockerDriver(settings);
-  const probe = await driver.probe();
+  // It tries engine, image and home, which are of one kind in all suites: once is enough.
+  probed ??= driver.probe();
+  const probe = await probed;
   if (!probe.ok) throw new Error(probe.reason);
   return driver;
 }

@@ -12,8 +12,6 @@ export interface BoxTraits {
   readonly filtersSystemCalls: boolean;
   /** Whether the machine sees a FIFO that a command makes among the files of its thread. */
   readonly showsFifos: boolean;
-  /** Files that are many here: more than any list gives, and made by one command within its time. */
-  readonly manyFiles: number;
 }
 
 const noCapabilities = (...sets: string[]): string[] => sets.map((set) => `${set}:0000000000000000`);
@@ -35,7 +33,6 @@ export const ON_MACHINE_KERNEL: BoxTraits = {
   kernelLogAttempts: ['dmesg'],
   filtersSystemCalls: true,
   showsFifos: true,
-  manyFiles: 10_000,
 };
 
 /** A device of the machine that a node in the box's own memory names; gVisor lets one be made, and knows no such device. */
@@ -54,5 +51,4 @@ export const ON_GVISOR: BoxTraits = {
   kernelLogAttempts: ['dmesg | head -n 1 | grep -v gVisor', `dmesg | grep -F ${release()}`],
   filtersSystemCalls: false,
   showsFifos: false,
-  manyFiles: 2_000,
 };
