@@ -25,7 +25,7 @@ async function standardInput(maxBytes: number): Promise<Buffer> {
 function asAppError(error: unknown, kind: string): AppError {
   if (error instanceof AppError) return error;
   const said = error instanceof Error ? error.message : String(error);
-  // Node's words for a number read outside a buffer say nothing about the file.
+  // Node's message for a number read outside a buffer say nothing about the file.
   const reason =
     error instanceof RangeError ? 'something in it lies outside the file' : said.slice(0, MAX_REASON_CHARS);
   return new InvalidRequestError(`the file could not be read as ${kind}: ${reason}`, { cause: error });

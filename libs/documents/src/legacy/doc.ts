@@ -7,7 +7,7 @@ import { wordText } from './word-text.js';
 
 /**
  * Word 97 to 2003. A reader of our own: the one in use on npm (`word-extractor`) gives no headings, lists or tables, shows
- * text that was deleted or hidden, never returns from two sectors that name each other, and has had no release since 2021.
+ * text that was deleted or hidden, never returns from two sectors that name each other, and has had no release for years.
  */
 
 const MAX_HEADING = 6;

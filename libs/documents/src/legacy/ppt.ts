@@ -6,7 +6,7 @@ import { type Presentation, type PptRecord, presentation, RecordReader } from '.
 import { type PptText, pptTexts } from './ppt-text.js';
 
 /**
- * PowerPoint 97 to 2003. A reader of our own: no package on npm that is kept up reads the format (`ppt` is of 2014 and
+ * PowerPoint 97 to 2003. A reader of our own: no package on npm that is maintained reads the format (`ppt` is of 2014 and
  * gives the texts without their slides), and what is needed of it is small: records, which slides there are, their texts.
  */
 
@@ -158,13 +158,13 @@ class PptReader {
     return shapes.flatMap(({ body }) => {
       const parts = [...this.#reader.each(body)];
       const part = (type: number) => parts.find((one) => one.type === type)?.body;
-      const box = part(SHAPE_TEXT);
-      if (box === undefined) return [];
+      const content = part(SHAPE_TEXT);
+      if (content === undefined) return [];
       const anchor = part(SHAPE_IN_GROUP);
       const [x, y] =
         anchor === undefined || anchor.length < 8 ? [0, 0] : [anchor.readInt32LE(0), anchor.readInt32LE(4)];
       const placeholder = this.#placeholderOf(part(SHAPE_DATA));
-      return this.#textsOf(box, listed).map((text) => ({ placeholder, text, x, y }));
+      return this.#textsOf(content, listed).map((text) => ({ placeholder, text, x, y }));
     });
   }
 
@@ -174,8 +174,8 @@ class PptReader {
   }
 
   /** A shape's own text, or the one of the slide's list that it names. */
-  #textsOf(box: Buffer, { texts }: ListedSlide): readonly PptText[] {
-    const records = [...this.#reader.each(box)];
+  #textsOf(content: Buffer, { texts }: ListedSlide): readonly PptText[] {
+    const records = [...this.#reader.each(content)];
     const reference = records.find(({ type }) => type === OUTLINE_REFERENCE)?.body;
     const named = reference === undefined || reference.length < 4 ? undefined : texts[reference.readUInt32LE(0)];
     return named === undefined ? pptTexts(records) : [named];

@@ -16,7 +16,7 @@ const PIECE_BYTES = 8;
 const COMPRESSED = 0x40000000;
 const MAX_FC = 0x3fffffff;
 
-/** Lengths in characters of the parts that the text is made of, by their place in the header. */
+/** Lengths in characters of the parts that the text is made of, by their offset in the header. */
 const LENGTHS = { main: 0x4c, footnotes: 0x50, headers: 0x54, comments: 0x5c, endnotes: 0x60, boxes: 0x64 };
 type TextPart = keyof typeof LENGTHS;
 
