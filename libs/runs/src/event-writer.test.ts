@@ -64,6 +64,21 @@ const settled = async (): Promise<void> => {
 };
 
 describe(EventWriter, () => {
+  test('is settled once all that was emitted is in the log, or cannot get there', async () => {
+    const log = new HeldLog();
+    const { writer } = writerOn(log);
+    for (const event of [custom(1), custom(2)]) await writer.emit(event);
+    const logged = writer.settled().then(() => log.appended.length);
+    await settled();
+    log.release();
+    expect(await logged).toBe(2);
+
+    log.failure = new FencedError('another owner');
+    await writer.emit(custom(3));
+    await writer.settled();
+    expect(log.appended).toHaveLength(2);
+  });
+
   test('W1 what queues up behind a slow append goes in one batch with its deltas joined', async () => {
     const log = new HeldLog();
     const { writer, published } = writerOn(log);

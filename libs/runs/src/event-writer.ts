@@ -83,6 +83,14 @@ export class EventWriter {
     });
   }
 
+  /** Resolves when all that was emitted before is appended, or an append has failed: then the log is complete. */
+  async settled(): Promise<void> {
+    while (this.failure === undefined && (this.held || this.inFlight !== undefined || this.queue.length > 0)) {
+      this.pump();
+      await new Promise<void>((resolve) => this.roomWaiters.push(resolve));
+    }
+  }
+
   /** Like `commit`, for the script that ends the run: works after a failed append too, without the queue (W4b). */
   end<Result extends Appended>(write: (queued: readonly RunEvent[]) => Promise<Result>): Promise<Result> {
     return this.alone(async () => {

@@ -113,6 +113,7 @@ export async function finishCancelled(held: Held, action: CancelAction): Promise
   const rollback = action === 'rollback';
   const { state, next, metadata } = held.head;
   const record = held.claimed.run;
+  await held.writer.settled();
   const [lastWords] = await Promise.all([
     held.afterCancel?.({ state, record, logger: held.logger }),
     endExecutions(held),

@@ -35,12 +35,15 @@ export async function waitForTask(ports: TaskWaitPorts, record: RunRecord, wait:
       await teller.take(event);
     });
     const outcome = await patiently(() => readOutcome(ports, record), { ...ports, signal: wait.signal });
+    // Whoever ends a cancelled run has read by then what its watchers know, and tells them the rest.
+    wait.signal.throwIfAborted();
     await teller.end(outcome);
     return outcome;
   } catch (error) {
     wait.signal.throwIfAborted();
     if (!patience.signal.aborted) throw error;
     const outcome = await patiently(() => giveUp(ports, record, patience), { ...ports, signal: wait.signal });
+    wait.signal.throwIfAborted();
     await teller.end(outcome);
     return outcome;
   } finally {
