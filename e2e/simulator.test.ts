@@ -36,14 +36,16 @@ describe('npm run simulate', () => {
   }, 360_000);
 
   test.each([
-    ['journal', 'kill', /the effect [0-9a-f-]{36} of a (command|call) happened 2 times/],
-    ['memory', 'failover', /the effect [0-9a-f-]{36} of a command happened 2 times/],
-    ['expiry', 'outage', /the effect [0-9a-f-]{36} of a (command|call) happened 2 times/],
-    ['lease', 'jump', /was started [23] times, and nothing went wrong but the wall clock/],
+    ['journal', 'kill', 40, /the effect [0-9a-f-]{36} of a (command|call) happened 2 times/],
+    ['memory', 'failover', 40, /the effect [0-9a-f-]{36} of a command happened 2 times/],
+    ['expiry', 'outage', 40, /the effect [0-9a-f-]{36} of a (command|call) happened 2 times/],
+    ['lease', 'jump', 40, /was started [23] times, and nothing went wrong but the wall clock/],
+    ['takeover', 'kill', 200, /the run of a dead runner waited \d+ s for another one/],
+    ['slots', 'kill', 40, /\d tasks of a user hold a slot, where \d may/],
   ])(
     'the fault %s is found',
-    async (sabotage, faults, violation) => {
-      const { output, summary } = await simulated('--seeds', '40', '--faults', faults, '--sabotage', sabotage);
+    async (sabotage, faults, seeds, violation) => {
+      const { output, summary } = await simulated('--seeds', `${seeds}`, '--faults', faults, '--sabotage', sabotage);
 
       expect(output).toMatch(violation);
       expect(output).toContain(

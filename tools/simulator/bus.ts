@@ -1,5 +1,5 @@
-import type { Bus } from '@caribou/bus';
-import { DeadlineError, toWireError, UnavailableError } from '@caribou/contracts';
+import type { Bus, RunEvents } from '@caribou/bus';
+import { DeadlineError, type NumberedEvent, toWireError, UnavailableError } from '@caribou/contracts';
 import type { Faults } from './faults.js';
 import type { Network } from './network.js';
 import type { Scheduler, SimProcess } from './scheduler.js';
@@ -11,10 +11,17 @@ interface Responder {
   readonly handle: Handler;
 }
 
+interface Watcher {
+  readonly process: SimProcess;
+  readonly listener: Parameters<RunEvents['subscribeEvents']>[1];
+}
+
 export interface BusParts {
   readonly scheduler: Scheduler;
   readonly faults: Faults;
   readonly network: Network;
+  /** Hears of all events that were published, whether or not they arrive. */
+  readonly onPublished: (runId: string, events: readonly NumberedEvent[]) => void;
 }
 
 /**
@@ -24,6 +31,7 @@ export interface BusParts {
 export class SimBus {
   private readonly handlers = new Map<string, readonly Responder[]>();
   private cancels: { readonly process: SimProcess; readonly listener: (runId: string) => void }[] = [];
+  private readonly watchers = new Map<string, Set<Watcher>>();
   private readonly cuts = new Map<SimProcess, { readonly fromMs: number; readonly untilMs: number }>();
 
   constructor(private readonly parts: BusParts) {}
@@ -49,6 +57,25 @@ export class SimBus {
 
   onCancel(process: SimProcess, listener: (runId: string) => void): void {
     this.cancels = [...this.cancels.filter((known) => known.process.alive), { process, listener }];
+  }
+
+  publishEvents(process: SimProcess, runId: string, events: readonly NumberedEvent[]): void {
+    this.parts.onPublished(runId, events);
+    for (const { process: to, listener } of this.watchers.get(runId) ?? []) {
+      if (this.isCut(process) || this.isCut(to) || this.parts.faults.fate('bus') !== 'ok') continue;
+      this.parts.scheduler.after(1, to, 'events heard', () => listener.onEvents(events));
+    }
+  }
+
+  /** How one process watches runs. */
+  subscriberOf(process: SimProcess): RunEvents['subscribeEvents'] {
+    return async (runId, listener) => {
+      const watcher = { process, listener };
+      const watchers = this.watchers.get(runId) ?? new Set();
+      this.watchers.set(runId, watchers.add(watcher));
+      await this.parts.scheduler.sleep(1, process, 'subscribed');
+      return () => void watchers.delete(watcher);
+    };
   }
 
   /** One request and its first reply, in Nest's packets. */

@@ -1,13 +1,16 @@
-import type { NumberedEvent, RunEvent } from '@caribou/contracts';
-import type { RunLease } from '@caribou/core';
+import { type NumberedEvent, type RunEvent, taskIds } from '@caribou/contracts';
+import type { NewTask, RunLease, SlotLimits, ThreadKey } from '@caribou/core';
 import type { Executed } from './network.js';
 import { OWNED } from './sabotage.js';
+import type { SimProcess } from './scheduler.js';
+import { SlotWatch } from './slot-watch.js';
 
 /** What the checker saw while a history ran, in the order in which the store executed it. */
 export class History {
   readonly violations: string[] = [];
-  /** Runs that the store accepted, by thread, in order. */
-  readonly accepted = new Map<string, string>();
+  /** Runs that the store accepted, in order; those of tasks too. */
+  readonly accepted = new Map<string, Accepted>();
+  readonly slots: SlotWatch;
   readonly ended = new Set<string>();
   /** Runs of which nothing has to stay. */
   readonly rolledBack = new Set<string>();
@@ -15,9 +18,27 @@ export class History {
   private readonly epochs = new Map<string, number>();
   private readonly live = new Map<string, RunEvent>();
   takeovers = 0;
+  /** How long the runs of dead runners waited at most for another one, while there was one. */
+  longestWaitMs = 0;
+  private runnersSinceMs = 0;
+  private readonly owners = new Map<string, SimProcess>();
+
+  /** @param nowMs the monotonic clock */
+  constructor(
+    limits: SlotLimits,
+    private readonly nowMs: () => number,
+  ) {
+    this.slots = new SlotWatch(limits);
+  }
+
+  /** From now on there is a runner. */
+  runnersSince(): void {
+    this.runnersSinceMs = this.nowMs();
+  }
 
   /** A command was executed. */
-  readonly executed = ({ operation, args, reply }: Executed): void => {
+  readonly executed = (done: Executed): void => {
+    const { process, operation, args, reply } = done;
     if (!Array.isArray(reply)) return;
     const [outcome, ...rest] = reply as readonly unknown[];
     if (operation === 'threads.admit' && outcome === 'ok') this.admitted(args[0] as AdmitArgs, rest);
@@ -25,9 +46,19 @@ export class History {
       if (args[2] === 'rollback') this.rolledBack.add(String(args[1]));
       this.endedBefore(rest[2]);
     }
-    if (operation === 'runs.claim' && outcome === 'run') this.claimed(String(field(args[0], 'threadId')), rest);
+    this.taskChanged(done, reply);
+    if (operation === 'runs.claim' && outcome === 'run')
+      this.claimed(process, String(field(args[0], 'threadId')), rest);
     if (OWNED.has(operation) && outcome === 'ok') this.written(operation, args[0] as RunLease);
   };
+
+  private taskChanged(done: Executed, [outcome, , , ended]: readonly unknown[]): void {
+    const { operation, args } = done;
+    if (operation.startsWith('slots.')) this.slots.executed(done);
+    if (outcome !== 'ok') return;
+    if (operation === 'tasks.dispatch') this.dispatched(args[0] as NewTask);
+    if (operation === 'tasks.cancel') this.endedBefore(ended);
+  }
 
   /** Events went to watchers. */
   published(runId: string, events: readonly NumberedEvent[]): void {
@@ -51,11 +82,17 @@ export class History {
   }
 
   private admitted(request: AdmitArgs, [, cancelled, ended]: readonly unknown[]): void {
-    this.accepted.set(request.runId, request.threadId);
+    const { userId, threadId } = request;
+    this.accepted.set(request.runId, { userId, threadId });
     this.endedBefore(ended);
     if (request.multitaskStrategy !== 'rollback') return;
     for (const runId of cancelled as readonly string[]) this.rolledBack.add(runId);
     for (const pair of ended as readonly (readonly unknown[])[]) this.rolledBack.add(String(pair[0]));
+  }
+
+  private dispatched({ userId, spec: { parent } }: NewTask): void {
+    const { runId, threadId } = taskIds(parent.run_id, parent.tool_call_id);
+    this.accepted.set(runId, { userId, threadId, parentRunId: parent.run_id });
   }
 
   /** Queued runs that ended without an owner: pairs of id and the number of the last event. */
@@ -63,31 +100,48 @@ export class History {
     for (const pair of pairs as readonly (readonly unknown[])[]) this.ended.add(String(pair[0]));
   }
 
-  private claimed(threadId: string, [epoch, flat]: readonly unknown[]): void {
+  private claimed(process: SimProcess, threadId: string, [epoch, flat]: readonly unknown[]): void {
     const record = flat as readonly string[];
     const runId = record[record.indexOf('run_id') + 1] ?? '';
     const claims = this.firstClaims.get(threadId) ?? [];
-    if (claims.includes(runId)) this.takeovers += 1;
+    if (claims.includes(runId)) this.takenOver(process, runId);
     else claims.push(runId);
+    this.owners.set(runId, process);
     this.firstClaims.set(threadId, claims);
     const before = this.epochs.get(threadId) ?? 0;
     if (Number(epoch) <= before) this.violations.push(`thread ${threadId}: epoch ${String(epoch)} after ${before}`);
     this.epochs.set(threadId, Number(epoch));
   }
 
-  private written(operation: string, { threadId, epoch, runId }: RunLease): void {
+  private takenOver(process: SimProcess, runId: string): void {
+    this.takeovers += 1;
+    const { diedMs } = this.owners.get(runId) ?? {};
+    if (process.role !== 'runner' || diedMs === undefined) return;
+    this.longestWaitMs = Math.max(this.longestWaitMs, this.nowMs() - Math.max(diedMs, this.runnersSinceMs));
+  }
+
+  private written(operation: string, lease: RunLease): void {
+    const { threadId, epoch, runId } = lease;
     const newest = this.epochs.get(threadId);
     if (newest !== undefined && epoch !== newest)
       this.violations.push(`thread ${threadId}: ${operation} under epoch ${epoch} while ${newest} is the newest`);
     if (operation === 'runs.finish') {
       if (this.ended.has(runId)) this.violations.push(`run ${runId} ended twice`);
       this.ended.add(runId);
+      this.slots.ended(lease);
     }
   }
 }
 
+/** A run that has to end. */
+export interface Accepted extends ThreadKey {
+  /** The run that handed it over, for the run of a task. */
+  readonly parentRunId?: string;
+}
+
 interface AdmitArgs {
   readonly runId: string;
+  readonly userId: string;
   readonly threadId: string;
   readonly multitaskStrategy: string;
 }

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type AiMessage, isTerminal, type Message, NotFoundError, type RunRecord } from '@caribou/contracts';
 import type { RunEventLog, ThreadKey, ThreadStore } from '@caribou/core';
-import { type RedisConnection, redisEventLog, redisThreadStore } from '@caribou/state';
-import { canonical } from './history.js';
+import { type RedisConnection, redisEventLog, redisThreadStore, taskPart } from '@caribou/state';
+import { type Accepted, canonical } from './history.js';
+import { leftovers, takeoverTime, announcedTwice } from './rest.js';
 import type { VirtualRedis } from './virtual-redis.js';
 import type { Workload } from './workload.js';
 import type { World } from './world.js';
@@ -12,44 +13,60 @@ const MAX_EVENTS = 10_000;
 /** What is checked when a history is over, and everything is at rest. */
 export async function violationsOf(world: World, workload: Workload, redis: VirtualRedis): Promise<readonly string[]> {
   const { checker } = redis;
-  const check = new Check(world, workload, redisThreadStore(checker), redisEventLog(checker));
+  const check = new Check(world, storesOf(checker));
+  const tasks = new Check(world, storesOf(taskPart(checker)));
   // A failover may forget what was accepted; what remains promised is that no command is executed twice.
   if (!world.faults.on.has('failover')) {
-    for (const [runId, threadId] of world.history.accepted) await check.run({ userId: 'default', threadId }, runId);
-    await check.leftovers(checker);
-    check.found.push(...world.history.violations, ...world.ledger.repeatedCalls);
+    for (const [runId, accepted] of world.history.accepted)
+      await (accepted.parentRunId === undefined ? check : tasks).run(accepted, runId);
+    check.found.push(...(await leftovers(world, workload, checker)), ...takeoverTime(world));
+    check.found.push(...world.history.violations, ...world.history.slots.violations, ...world.ledger.repeatedElsewhere);
   }
   for (const thread of workload.threads) await check.thread(thread);
-  return [...check.found, ...world.ledger.violations, ...world.defects];
+  for (const accepted of world.history.accepted.values())
+    if (accepted.parentRunId !== undefined) await tasks.thread(accepted);
+  return [...check.found, ...tasks.found, ...world.ledger.violations, ...world.defects];
 }
 
+interface Stores {
+  readonly threads: ThreadStore;
+  readonly log: RunEventLog;
+}
+
+const storesOf = (redis: RedisConnection): Stores => ({
+  threads: redisThreadStore(redis),
+  log: redisEventLog(redis),
+});
+
+/** The runs and transcripts of one part of the store. */
 class Check {
   readonly found: string[] = [];
   private readonly failed = new Set<string>();
 
   constructor(
     private readonly world: World,
-    private readonly workload: Workload,
-    private readonly threads: ThreadStore,
-    private readonly log: RunEventLog,
+    private readonly stores: Stores,
   ) {}
 
-  async run(thread: ThreadKey, runId: string): Promise<void> {
+  async run(thread: Accepted, runId: string): Promise<void> {
     const record = await this.recordOf(thread, runId);
     if (record === undefined) {
-      if (!this.world.history.rolledBack.has(runId)) this.found.push(`run ${runId} is gone`);
+      // Nothing stays of a task whose parent is gone.
+      if (!this.world.history.rolledBack.has(thread.parentRunId ?? runId)) this.found.push(`run ${runId} is gone`);
       return;
     }
     if (record.status !== 'success') this.failed.add(thread.threadId);
     if (!isTerminal(record.status)) this.found.push(`run ${runId} is ${record.status} at the end`);
     const { on } = this.world.faults;
-    if (on.size === 1 && on.has('jump') && record.attempt > 1)
+    // A task whose slot lapsed by a jump may be given to another pool, which begins it again.
+    const isTask = thread.parentRunId !== undefined;
+    if (!isTask && on.size === 1 && on.has('jump') && record.attempt > 1)
       this.found.push(`run ${runId} was started ${record.attempt} times, and nothing went wrong but the wall clock`);
     await this.events(thread, record);
   }
 
   private async events({ userId }: ThreadKey, { run_id: runId, status }: RunRecord): Promise<void> {
-    const { events } = await this.log.read(userId, runId, { after: 0, limit: MAX_EVENTS });
+    const { events } = await this.stores.log.read(userId, runId, { after: 0, limit: MAX_EVENTS });
     events.forEach(({ seq, event }, index) => {
       if (seq !== index + 1) this.found.push(`run ${runId}: event ${seq} is number ${index + 1} in its log`);
       const sent = this.world.history.publishedAs(runId, seq);
@@ -61,6 +78,7 @@ class Check {
       this.found.push(
         `run ${runId} (${status}): ${ends} terminal events, the last is ${events.at(-1)?.event.kind ?? 'none'}`,
       );
+    this.found.push(...announcedTwice(runId, events));
     const attempts = events.flatMap(({ event }) => (event.kind === 'run.start' ? [event.attempt] : []));
     if (attempts.some((attempt, index) => attempt < (attempts[index - 1] ?? 0)))
       this.found.push(`run ${runId}: attempts in its log: ${attempts.join(', ')}`);
@@ -68,7 +86,7 @@ class Check {
 
   /** The transcript is one that a provider takes, and says of each call what happened. */
   async thread(thread: ThreadKey): Promise<void> {
-    const head = await this.threads.head(thread).catch((error: unknown) => {
+    const head = await this.stores.threads.head(thread).catch((error: unknown) => {
       if (error instanceof NotFoundError) return null;
       throw error;
     });
@@ -80,6 +98,7 @@ class Check {
       const call = asked.get(message.tool_call_id);
       if (call === undefined)
         this.found.push(`thread ${thread.threadId}: '${message.tool_call_id}' is answered, but not open`);
+      else if (call.name === 'task') asked.delete(message.tool_call_id);
       else this.answer(call.args, message);
       asked.delete(message.tool_call_id);
     }
@@ -101,35 +120,21 @@ class Check {
 
   private order({ threadId }: ThreadKey): void {
     if (this.world.faults.on.has('failover')) return;
-    const admitted = [...this.world.history.accepted].filter(([, of]) => of === threadId).map(([runId]) => runId);
+    const admitted = [...this.world.history.accepted]
+      .filter(([, of]) => of.threadId === threadId)
+      .map(([runId]) => runId);
     const claimed = this.world.history.claimsOf(threadId);
     const expected = admitted.filter((runId) => claimed.includes(runId));
     if (expected.join() !== claimed.join())
       this.found.push(`thread ${threadId}: admitted ${expected.join()}, first claimed ${claimed.join()}`);
   }
 
-  /** Nothing is pending, and nobody holds anything. */
-  async leftovers(redis: RedisConnection): Promise<void> {
-    const { keys } = redis;
-    const pending = await redis.use((client) => client.zcard(keys.pending));
-    if (pending > 0) this.found.push(`${pending} threads are still pending`);
-    for (const thread of this.workload.threads) {
-      const lease = await redis.use((client) => client.get(keys.thread(thread).lease));
-      if (lease !== null) this.found.push(`thread ${thread.threadId} still has a lease: ${lease}`);
-    }
-    const inFlight = await redis.use((client) => client.scard(keys.thread(this.workload.threads[0] ?? none).inFlight));
-    if (inFlight > 0) this.found.push(`${inFlight} runs still count as in flight`);
-    if (this.world.wakes.waiting > 0) this.found.push(`${this.world.wakes.waiting} wakes are still waiting`);
-  }
-
   private async recordOf(thread: ThreadKey, runId: string): Promise<RunRecord | undefined> {
     try {
-      return await this.threads.getRun(thread, runId);
+      return await this.stores.threads.getRun(thread, runId);
     } catch (error) {
       if (error instanceof NotFoundError) return undefined;
       throw error;
     }
   }
 }
-
-const none: ThreadKey = { userId: 'default', threadId: 'none' };

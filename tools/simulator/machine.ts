@@ -10,21 +10,25 @@ interface RunningCommand {
 /** Effects by the token that their one tool call carries. */
 export class Ledger {
   private readonly counts = new Map<string, number>();
+  private readonly executors = new Map<string, Set<string>>();
   readonly violations: string[] = [];
-  /** A failover may lose what the store knew of a call, and nobody else knows it. */
-  readonly repeatedCalls: string[] = [];
+  /** A failover may lose what the store knew of a call, or of a sandbox that then another manager gets. */
+  readonly repeatedElsewhere: string[] = [];
 
   constructor(private readonly scheduler: Scheduler) {}
 
   /** The effect happened: of a command in a sandbox, or of a call to something that knows no sandbox. */
-  add(token: string, of: 'command' | 'call'): void {
+  add(token: string, of: 'command' | 'call', by: SimProcess): void {
+    const executors = this.executors.get(token) ?? new Set();
+    const isKnownHere = of === 'command' && executors.has(by.name);
+    this.executors.set(token, executors.add(by.name));
     const count = this.countOf(token) + 1;
     this.counts.set(token, count);
     this.scheduler.note(`EFFECT ${token} (${count})`);
     if (count === 1) return;
     const violation = `the effect ${token} of a ${of} happened ${count} times`;
-    if (of === 'command') this.violations.push(violation);
-    else this.repeatedCalls.push(violation);
+    if (isKnownHere) this.violations.push(violation);
+    else this.repeatedElsewhere.push(violation);
   }
 
   countOf(token: string): number {
@@ -70,7 +74,7 @@ export class Machine {
     if ([...running].some((other) => other.sandboxId === box.sandboxId)) {
       ledger.violations.push(`two commands at once in ${box.sandboxId}`);
     }
-    ledger.add(token, 'command');
+    ledger.add(token, 'command', process);
     return new Promise((resolve) => {
       const entry: RunningCommand = {
         token,

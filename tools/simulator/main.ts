@@ -21,17 +21,19 @@ function show({ seed, violations, faults, trace }: HistoryReport, options: Optio
 class Totals {
   private readonly points = new Set<string>();
   private readonly killedAt = new Set<string>();
-  private readonly counts = { steps: 0, kills: 0, takeovers: 0 };
+  private readonly counts = { steps: 0, kills: 0, takeovers: 0, slots: 0, repeats: 0 };
   private readonly digest = createHash('sha256');
   readonly failed: number[] = [];
 
-  add({ seed, violations, points, killedAt, steps, kills, takeovers, digest }: HistoryReport): void {
+  add({ seed, violations, points, killedAt, digest, ...report }: HistoryReport): void {
     if (violations.length > 0) this.failed.push(seed);
     for (const point of points) this.points.add(point);
     for (const point of killedAt) this.killedAt.add(point);
-    this.counts.steps += steps;
-    this.counts.kills += kills;
-    this.counts.takeovers += takeovers;
+    this.counts.steps += report.steps;
+    this.counts.kills += report.kills;
+    this.counts.takeovers += report.takeovers;
+    this.counts.slots += report.slots;
+    this.counts.repeats += report.repeats;
     this.digest.update(digest);
   }
 

@@ -3,15 +3,19 @@ import type { ModelDelta, ModelPort } from '@caribou/core';
 import type { Faults } from './faults.js';
 import type { Scheduler, SimProcess } from './scheduler.js';
 
+/** The one kind of subagent. */
+export const SUBAGENT = 'worker';
+
 /** The tool calls of each answer of a run, as its message tells the model; after the last one comes plain text. */
 export interface Plan {
   readonly turns: readonly (readonly PlannedCall[])[];
 }
 
-export interface PlannedCall {
-  readonly tool: 'bash' | 'effect';
-  readonly ms: number;
-}
+export type PlannedCall =
+  | { readonly tool: 'bash'; readonly ms: number }
+  | { readonly tool: 'effect'; readonly ms: number }
+  /** Hands a plan to a subagent. */
+  | { readonly tool: 'task'; readonly plan: Plan };
 
 export interface ModelParts {
   readonly scheduler: Scheduler;
@@ -38,16 +42,21 @@ export function planModel(process: SimProcess, { scheduler, faults, kill }: Mode
       yield { content: 'I ' };
       await pause(signal, random.between(1, 200));
       yield { content: calls.length > 0 ? 'look.' : 'am done.' };
-      for (const [index, { tool, ms }] of calls.entries()) {
-        const token = random.uuid();
-        const args = tool === 'bash' ? { description: 'effect', command: `effect ${token} ${ms}` } : { token };
-        const chunk = { name: tool, args: JSON.stringify(args), id: `call_${index}`, index };
+      for (const [index, call] of calls.entries()) {
+        const args = argsOf(call, random.uuid());
+        const chunk = { name: call.tool, args: JSON.stringify(args), id: `call_${index}`, index };
         yield { toolCallChunks: [{ ...chunk, type: 'tool_call_chunk' }] };
       }
       await pause(signal, random.between(1, 50));
       yield { finishReason: calls.length > 0 ? 'tool_calls' : 'stop' };
     },
   };
+}
+
+function argsOf(call: PlannedCall, token: string): Readonly<Record<string, string>> {
+  if (call.tool === 'effect') return { token };
+  if (call.tool !== 'task') return { description: 'effect', command: `effect ${token} ${call.ms}` };
+  return { description: 'a task', prompt: JSON.stringify(call.plan), subagent_type: SUBAGENT };
 }
 
 function plannedCalls(messages: readonly Message[]): readonly PlannedCall[] {

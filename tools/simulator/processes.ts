@@ -1,60 +1,31 @@
 import { runAgent } from '@caribou/agent';
-import { createRemoteSandbox, createRpcClient } from '@caribou/bus';
 import { managerSubject, newId, SandboxAcquire, SandboxCancel, SandboxExec, SandboxRelease } from '@caribou/contracts';
-import { type AnyTool, defineTool, type Logger, onceOnly, systemClock } from '@caribou/core';
+import { type Logger, onceOnly, systemClock } from '@caribou/core';
 import { leadChain } from '@caribou/middleware';
-import { createMetrics, silentTracing } from '@caribou/observability';
+import { silentTracing } from '@caribou/observability';
 import { RunExecutor, RunRegistry, Sweeper, TurnWorker } from '@caribou/runs';
 import {
-  RedisConnection,
   redisExecutionJournal,
   redisRunStore,
   redisSandboxRegistry,
   redisThreadStore,
   redisToolJournal,
 } from '@caribou/state';
-import { leadTools } from '@caribou/tools';
-import { z } from 'zod';
+import { leadTools, taskTool } from '@caribou/tools';
 import { Executor } from '../../apps/sandbox-manager/src/executor.js';
 import { FinishedExecutions } from '../../apps/sandbox-manager/src/finished-executions.js';
 import { ManagerLease } from '../../apps/sandbox-manager/src/manager-lease.js';
 import { SandboxHandlers } from '../../apps/sandbox-manager/src/sandbox.handlers.js';
 import { SandboxPool } from '../../apps/sandbox-manager/src/sandbox-pool.js';
-import type { SimBus } from './bus.js';
-import type { History } from './history.js';
-import type { Ledger, Machine } from './machine.js';
-import { type ModelParts, planModel } from './model.js';
-import { named, type Network } from './network.js';
-import type { Sabotage } from './sabotage.js';
+import { EVENTS_TTL_MS, LEASE_MS, RENEW_MS, SWEEP_MS } from './clocks.js';
+import { planModel } from './model.js';
+import { named } from './network.js';
 import type { SimProcess } from './scheduler.js';
-import { KEY_PREFIX } from './virtual-redis.js';
-import type { WakeQueue } from './wake-queue.js';
+import { effectTool, metrics, sandboxOf, storeOf, type Surroundings } from './surroundings.js';
+import { subagentsOf } from './task-processes.js';
 
-/** What processes find around them. */
-export interface Surroundings extends ModelParts {
-  readonly network: Network;
-  readonly bus: SimBus;
-  readonly wakes: WakeQueue;
-  readonly ledger: Ledger;
-  readonly machine: Machine;
-  readonly history: History;
-  readonly options: { readonly sabotage: Sabotage | undefined };
-  readonly loggerOf: (process: SimProcess) => Logger;
-}
-
-const LEASE_MS = 10_000;
-const RENEW_MS = 3_000;
-const SWEEP_MS = 10_000;
 /** More executions than a history has. */
 const MAX_REMEMBERED = 200;
-/** Longer than any history, so that logs can be read at its end. */
-export const EVENTS_TTL_MS = 30 * 24 * 3_600_000;
-
-const metrics = createMetrics({ service: 'simulator' });
-
-/** The store as the process reaches it. */
-const storeOf = (world: Surroundings, process: SimProcess): RedisConnection =>
-  new RedisConnection(world.network.link(process), KEY_PREFIX);
 
 /** Starts an agent-runner: worker, executor and sweeper of the product. */
 export function startRunner(world: Surroundings, process: SimProcess): void {
@@ -62,26 +33,19 @@ export function startRunner(world: Surroundings, process: SimProcess): void {
   const logger = world.loggerOf(process);
   const redis = storeOf(world, process);
   const store = named('runs', redisRunStore(redis, { leaseMs: LEASE_MS, eventsTtlMs: EVENTS_TTL_MS }));
-  const managers = named('managers', redisSandboxRegistry(redis));
-  const request = bus.requestOf(process);
-  const sandbox = createRemoteSandbox({
-    rpc: createRpcClient({ request }),
-    bus: {
-      subscribeOutput: () => () => undefined,
-      get connected() {
-        return !bus.isCut(process);
-      },
-    },
-    ...{ registry: managers, journal: named('journal', redisExecutionJournal(redis)), logger },
-  });
+  const { sandbox } = sandboxOf(world, process, redis);
+  const subagents = world.hasTasks ? subagentsOf(world, process, redis) : undefined;
   const model = planModel(process, world);
   const chain = leadChain({ sandbox, model });
   const calls = named('calls', redisToolJournal(redis));
-  const tools = [...leadTools({ sandbox }), ...onceOnly([effectTool(world, process)], calls)];
+  const own = [...leadTools({ sandbox }), ...onceOnly([effectTool(world, process)], calls)];
+  const names = own.map(({ name }) => name);
+  const tools = [...own, ...(subagents === undefined ? [] : [taskTool(subagents.port, names)])];
   const registry = new RunRegistry();
   const executor = new RunExecutor({
     ...{ store, registry, sandbox, logger, metrics, clock: systemClock, tracing: silentTracing },
-    publisher: { publishEvents: (runId, events) => world.history.published(runId, events) },
+    publisher: { publishEvents: (runId, events) => bus.publishEvents(process, runId, events) },
+    ...(subagents === undefined ? {} : { afterCancel: subagents.endTasks }),
     agent: ({ host, run, head, position }) =>
       runAgent({
         ...{ chain, tools, model, host, run, position, systemPrompt: 'simulated' },
@@ -95,7 +59,8 @@ export function startRunner(world: Surroundings, process: SimProcess): void {
   const wakes = world.wakes.of(process);
   const worker = new TurnWorker({
     ...{ wakes, store, executor, registry, metrics, logger },
-    ...{ slots: 2, takeoverSlots: 2, busyNakMs: 2_000 },
+    ...{ slots: world.sizes.runnerSlots, busyNakMs: 2_000 },
+    takeoverSlots: world.options.sabotage === 'takeover' ? 0 : 2,
   });
   worker.start();
   new Sweeper({
@@ -103,27 +68,6 @@ export function startRunner(world: Surroundings, process: SimProcess): void {
     deadLetter: () => Promise.resolve(),
     random: () => scheduler.random.next(),
   }).start();
-}
-
-/** A tool with an effect elsewhere, as an MCP server or an operator's tool has. */
-function effectTool({ scheduler, faults, ledger, kill }: Surroundings, process: SimProcess): AnyTool {
-  return defineTool({
-    name: 'effect',
-    group: 'effect',
-    description: 'Has an effect.',
-    input: z.object({ token: z.string() }),
-    async run({ token }) {
-      if (faults.killsAt(process.role, 'effect:before')) kill(process);
-      await new Promise<void>((resolve) => {
-        scheduler.after(scheduler.random.between(1, 500), undefined, `effect ${token}`, () => {
-          ledger.add(token, 'call');
-          if (process.alive && faults.killsAt(process.role, 'effect:executed')) kill(process);
-          scheduler.after(scheduler.random.between(1, 500), process, 'effect answered', resolve);
-        });
-      });
-      return { content: token };
-    },
-  });
 }
 
 /** Starts a sandbox-manager: lease, pool, executor and handlers of the product over a simulated machine. */

@@ -5,7 +5,7 @@ import type { VirtualRedis } from './virtual-redis.js';
  * Faults that the product had before they were mended, or might get, put back at a port or parameter. The checker has to
  * find each; what they do is in `docs/simulator.md`.
  */
-export const SABOTAGES = ['journal', 'memory', 'expiry', 'lease'] as const;
+export const SABOTAGES = ['journal', 'memory', 'expiry', 'lease', 'takeover', 'slots'] as const;
 export type Sabotage = (typeof SABOTAGES)[number];
 
 /** How long the journal kept its entries after their last write. */

@@ -6,6 +6,8 @@ export class SimProcess {
   alive = true;
   /** Nothing of the process runs before this time, as after SIGSTOP. */
   pausedUntilMs = 0;
+  /** When it died, by the monotonic clock. */
+  diedMs: number | undefined;
 
   constructor(
     readonly role: string,

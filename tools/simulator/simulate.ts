@@ -19,6 +19,10 @@ export interface HistoryReport {
   readonly faults: readonly FaultKind[];
   readonly kills: number;
   readonly takeovers: number;
+  /** Slots that subagent-pools took. */
+  readonly slots: number;
+  /** Effects that a failover repeated, which nothing promises to prevent. */
+  readonly repeats: number;
   readonly points: readonly string[];
   readonly killedAt: readonly string[];
   readonly trace: readonly string[];
@@ -36,11 +40,13 @@ export async function simulate(seed: number, redis: VirtualRedis, options: World
   const unfinished = await untilAtRest(world, workload);
   const violations = [...unfinished, ...(await violationsOf(world, workload, redis))];
   const { scheduler, faults, kills, history } = world;
+  const repeats = faults.on.has('failover') ? world.ledger.repeatedElsewhere.length : 0;
   return {
-    ...{ seed, violations, kills, digest: scheduler.digest, steps: scheduler.steps, trace: scheduler.lines },
+    ...{ seed, violations, repeats, kills, digest: scheduler.digest, steps: scheduler.steps, trace: scheduler.lines },
     ...{
       faults: [...faults.on],
       takeovers: history.takeovers,
+      slots: history.slots.taken,
       points: [...faults.seenAt],
       killedAt: [...faults.killedAt],
     },

@@ -34,6 +34,8 @@ export interface WakeQueueParts {
   readonly faults: Faults;
   readonly network: Network;
   readonly bus: SimBus;
+  /** Begins the names of its operations. */
+  readonly name: string;
   /** A handler of wakes failed: the product logs it and sends nothing. */
   readonly onDefect: (where: string, error: unknown) => void;
 }
@@ -68,7 +70,7 @@ export class WakeQueue {
         const execute = (): Promise<PublishedWake> => Promise.resolve(this.store(thread));
         return await this.parts.network.request({
           process,
-          operation: 'wakes.publish',
+          operation: `${this.parts.name}.publish`,
           kind: 'bus',
           execute,
           away: busAway,
@@ -78,7 +80,7 @@ export class WakeQueue {
         this.parts.bus.assertConnected(process);
         const execute = (): Promise<boolean> => Promise.resolve(this.replace(thread));
         return await this.parts.network.request({
-          ...{ process, operation: 'wakes.replaceLost', kind: 'bus', execute, away: busAway },
+          ...{ process, operation: `${this.parts.name}.replaceLost`, kind: 'bus', execute, away: busAway },
         });
       },
       checkPublishing: async () => this.parts.bus.assertConnected(process),
@@ -187,7 +189,7 @@ export class WakeQueue {
         try {
           return await this.parts.network.request({
             process,
-            operation: 'wakes.ack',
+            operation: `${this.parts.name}.ack`,
             kind: 'bus',
             execute,
             away: busAway,

@@ -6,7 +6,7 @@ import type { Random } from './random.js';
 import type { SimProcess } from './scheduler.js';
 import type { World } from './world.js';
 
-const USER = 'default';
+const USERS = ['default', 'other'];
 /** A client asks again when it has no answer after this long. */
 const ASK_AGAIN_MS = 8_000;
 
@@ -18,16 +18,19 @@ export class Workload {
 
   constructor(private readonly world: World) {
     const { random } = world;
-    this.threads = Array.from({ length: random.whole(1, 2) }, () => ({ userId: USER, threadId: random.uuid() }));
+    this.threads = Array.from({ length: world.sizes.crowded ? 2 : random.whole(1, 2) }, () => ({
+      userId: random.pick(USERS),
+      threadId: random.uuid(),
+    }));
   }
 
   /** Sends the runs, and some cancels, over the first half minute. */
   start(): void {
     const { random } = this.world;
-    const runs = random.whole(1, 4);
+    const runs = this.world.sizes.crowded ? 4 : random.whole(1, 4);
     for (let count = 0; count < runs; count += 1) {
       const thread = random.pick(this.threads);
-      const request = admission(random, thread);
+      const request = admission(random, thread, this.world);
       const atMs = random.between(0, 15_000);
       this.insist(atMs, 'admit', (gateway) => this.admit(gateway, request));
       if (!random.chance(0.2)) continue;
@@ -75,19 +78,19 @@ export class Workload {
   }
 }
 
-function admission(random: Random, thread: ThreadKey): AdmitRequest {
+function admission(random: Random, thread: ThreadKey, world: World): AdmitRequest {
   const runId = random.uuid();
   return {
     ...thread,
-    ...{ runId, assistantId: 'lead_agent', metadata: {}, kwargs: kwargsOf(random), ifNotExists: 'create' },
+    ...{ runId, assistantId: 'lead_agent', metadata: {}, kwargs: kwargsOf(random, world), ifNotExists: 'create' },
     multitaskStrategy: random.chance(0.8) ? 'enqueue' : random.pick(['interrupt', 'rollback', 'reject']),
     threadMetadata: {},
     idempotency: { key: runId, bodyHash: runId },
   };
 }
 
-function kwargsOf(random: Random): RunKwargs {
-  const plan: Plan = { turns: Array.from({ length: random.whole(0, 3) }, () => callsOf(random)) };
+function kwargsOf(random: Random, { hasTasks, sizes }: World): RunKwargs {
+  const plan = planOf(random, 3, { hasTasks, crowded: sizes.crowded });
   const message = { type: 'human' as const, id: random.uuid(), content: JSON.stringify(plan) };
   return {
     input: { messages: [{ ...message, additional_kwargs: {}, response_metadata: {} }] },
@@ -96,8 +99,23 @@ function kwargsOf(random: Random): RunKwargs {
   };
 }
 
-const callsOf = (random: Random): readonly PlannedCall[] =>
-  Array.from({ length: random.whole(1, 2) }, () => ({
-    tool: random.pick(['bash', 'effect'] as const),
-    ms: Math.round(random.chance(0.2) ? random.between(4_000, 20_000) : random.between(1, 2_000)),
-  }));
+interface Kind {
+  readonly hasTasks: boolean;
+  readonly crowded: boolean;
+}
+
+const planOf = (random: Random, maxTurns: number, kind: Kind): Plan => ({
+  turns: Array.from({ length: random.whole(0, maxTurns) }, () => callsOf(random, kind)),
+});
+
+const callsOf = (random: Random, kind: Kind): readonly PlannedCall[] =>
+  Array.from({ length: random.whole(1, kind.hasTasks ? 3 : 2) }, () =>
+    kind.hasTasks && random.chance(0.5)
+      ? { tool: 'task', plan: planOf(random, 2, { ...kind, hasTasks: false }) }
+      : { tool: random.pick(['bash', 'effect'] as const), ms: durationOf(random, kind) },
+  );
+
+function durationOf(random: Random, { crowded }: Kind): number {
+  if (crowded && random.chance(0.5)) return random.whole(20_000, 90_000);
+  return random.chance(0.2) ? random.whole(4_000, 20_000) : random.whole(1, 2_000);
+}

@@ -8,12 +8,15 @@ import { startManager, startRunner, tracingLogger } from './processes.js';
 import { Random } from './random.js';
 import type { Sabotage } from './sabotage.js';
 import { Scheduler, SimProcess } from './scheduler.js';
+import type { Sizes } from './surroundings.js';
+import { startPool } from './task-processes.js';
 import type { VirtualRedis } from './virtual-redis.js';
 import { WakeQueue } from './wake-queue.js';
 
-export type Role = 'runner' | 'manager' | 'gateway';
+export type Role = 'runner' | 'manager' | 'gateway' | 'pool';
 
 const FLEET: readonly Role[] = ['runner', 'runner', 'manager', 'manager', 'gateway'];
+const POOLS: readonly Role[] = ['pool', 'pool'];
 /** Mean time between two looks for a fault that comes by itself. */
 const FAULT_EVERY_MS = 4_000;
 const HOUR_MS = 3_600_000;
@@ -22,6 +25,16 @@ export interface WorldOptions {
   readonly allowed: readonly FaultKind[];
   readonly tracing: boolean;
   readonly sabotage: Sabotage | undefined;
+}
+
+function drawSizes(random: Random): Sizes {
+  const crowded = random.chance(0.15);
+  return {
+    crowded,
+    runnerSlots: crowded ? 1 : random.whole(1, 2),
+    poolSlots: random.whole(1, 2),
+    tasks: { maxRunning: random.whole(1, 3), maxRunningPerUser: random.whole(1, 2) },
+  };
 }
 
 /** One installation in one history: its processes, what lies between them, and what goes wrong. */
@@ -34,7 +47,10 @@ export class World {
   readonly wakes: WakeQueue;
   readonly ledger: Ledger;
   readonly machine: Machine;
-  readonly history = new History();
+  readonly taskWakes: WakeQueue;
+  readonly sizes: Sizes;
+  readonly hasTasks: boolean;
+  readonly history: History;
   /** Failures that no fault explains. */
   readonly defects: string[] = [];
   kills = 0;
@@ -53,20 +69,26 @@ export class World {
     this.scheduler = new Scheduler(this.random, options.tracing);
     this.faults = new Faults(this.random, options.allowed);
     const { scheduler, faults } = this;
+    this.hasTasks = this.random.chance(0.4);
+    this.sizes = drawSizes(this.random);
+    this.history = new History(this.sizes.tasks, () => scheduler.nowMs);
     const { sabotage } = options;
     const onExecuted = this.history.executed;
     this.network = new Network({ scheduler, faults, redis, sabotage, kill: this.kill, onExecuted });
     const { network } = this;
-    this.bus = new SimBus({ scheduler, faults, network });
+    const onPublished = this.history.published.bind(this.history);
+    this.bus = new SimBus({ scheduler, faults, network, onPublished });
     const onDefect = (where: string, error: unknown): void => this.defect(where, error);
-    this.wakes = new WakeQueue({ scheduler, faults, network, bus: this.bus, onDefect });
+    const queue = { scheduler, faults, network, bus: this.bus, onDefect };
+    this.wakes = new WakeQueue({ ...queue, name: 'wakes' });
+    this.taskWakes = new WakeQueue({ ...queue, name: 'taskWakes' });
     this.ledger = new Ledger(scheduler);
     this.machine = new Machine(scheduler, this.ledger);
   }
 
   /** Starts the fleet, and the faults that come by themselves. */
   start(): void {
-    for (const role of FLEET) this.startProcess(role);
+    this.startAll();
     this.awaitFault();
   }
 
@@ -92,7 +114,9 @@ export class World {
     if (!process.alive) return;
     this.end(process);
     const role = process.role as Role;
-    this.scheduler.after(this.random.between(100, 20_000), undefined, `${role} starts`, () => {
+    const staysAway = this.sizes.crowded || this.random.chance(0.1);
+    const awayMs = staysAway ? this.random.between(60_000, 120_000) : this.random.between(100, 20_000);
+    this.scheduler.after(awayMs, undefined, `${role} starts`, () => {
       // The end of an outage starts all of them.
       if (this.downForMs === 0) this.startProcess(role);
     });
@@ -115,6 +139,7 @@ export class World {
     this.kills += 1;
     this.scheduler.note(`KILL ${process.name}`);
     process.alive = false;
+    process.diedMs = this.scheduler.nowMs;
     this.processes = this.processes.filter((other) => other !== process);
     if (this.options.sabotage === 'journal')
       this.scheduler.after(0, undefined, 'SABOTAGE', () => this.redis.forget('execution'));
@@ -123,11 +148,17 @@ export class World {
   private startProcess(role: Role): void {
     this.started += 1;
     const process = new SimProcess(role, `${role}-${this.started}`);
+    if (role === 'runner' && !this.processes.some((other) => other.role === role)) this.history.runnersSince();
     this.processes.push(process);
     this.scheduler.enter(process, () => {
       if (role === 'runner') startRunner(this, process);
       if (role === 'manager') startManager(this, process);
+      if (role === 'pool') startPool(this, process);
     });
+  }
+
+  private startAll(): void {
+    for (const role of this.hasTasks ? [...FLEET, ...POOLS] : FLEET) this.startProcess(role);
   }
 
   private awaitFault(): void {
@@ -141,11 +172,7 @@ export class World {
   private async fault(): Promise<void> {
     const { faults, random, scheduler } = this;
     if (this.processes.length === 0) return;
-    if (faults.strikes('jump', 0.3)) {
-      const jumpMs = random.pick([-1, 1]) * random.between(1_000, 90_000);
-      scheduler.wallOffsetMs += jumpMs;
-      scheduler.note(`JUMP of the wall clock by ${Math.round(jumpMs)} ms`);
-    }
+    this.jump();
     if (faults.strikes('pause', 0.3)) {
       const process = random.pick(this.processes);
       process.pausedUntilMs = this.endOfFault(random.between(500, 40_000));
@@ -154,11 +181,19 @@ export class World {
     if (faults.strikes('store', 0.1)) this.network.takeStoreAway(this.endOfFault(random.between(200, 12_000)));
     if (faults.strikes('bus', 0.2))
       this.bus.cut(random.pick(this.processes), this.endOfFault(random.between(200, 12_000)));
-    if (faults.strikes('bus', 0.05)) this.wakes.loseAll();
-    if (faults.strikes('bus', 0.05)) this.wakes.strand();
+    if (faults.strikes('bus', 0.05)) for (const wakes of [this.wakes, this.taskWakes]) wakes.loseAll();
+    if (faults.strikes('bus', 0.05)) for (const wakes of [this.wakes, this.taskWakes]) wakes.strand();
     if (faults.strikes('failover', 0.5)) await this.failOver();
     if (faults.strikes('kill', 0.1)) this.kill(random.pick(this.processes));
     else if (faults.strikes('outage', 0.1)) this.endAll();
+  }
+
+  private jump(): void {
+    const { faults, random, scheduler } = this;
+    if (!faults.strikes('jump', 0.3)) return;
+    const jumpMs = random.pick([-1, 1]) * random.between(1_000, 90_000);
+    scheduler.wallOffsetMs += jumpMs;
+    scheduler.note(`JUMP of the wall clock by ${Math.round(jumpMs)} ms`);
   }
 
   private endOfFault(afterMs: number): number {
@@ -180,7 +215,7 @@ export class World {
     for (const process of this.processes) this.end(process);
     this.downUntilMs = this.endOfFault(forMs);
     this.scheduler.after(forMs, undefined, 'the installation starts', () => {
-      for (const role of FLEET) this.startProcess(role);
+      this.startAll();
     });
   }
 }

@@ -1,0 +1,73 @@
+import type { NumberedEvent } from '@caribou/contracts';
+import type { ThreadKey } from '@caribou/core';
+import { type RedisConnection, redisTaskSlots, taskPart } from '@caribou/state';
+import { LEASE_MS } from './clocks.js';
+import type { Workload } from './workload.js';
+import type { World } from './world.js';
+
+/** Lease, a sweep, the time that its owner may take to come back, and the sweep that takes it over. */
+const TAKEOVER_MS = 10_000 + 15_000 + 2 * 3_500 + 2_000;
+
+/** What somebody still holds, or waits for, though everything is at rest. */
+export async function leftovers(
+  { history, wakes, taskWakes, sizes }: World,
+  { threads }: Workload,
+  redis: RedisConnection,
+): Promise<readonly string[]> {
+  const tasks = [...history.accepted.values()].filter(({ parentRunId }) => parentRunId !== undefined);
+  const found = [
+    ...(await heldIn(redis, threads)),
+    ...(await heldIn(taskPart(redis), tasks)).map((line) => `tasks: ${line}`),
+    ...(await slotsHeld(redis, sizes.tasks)),
+  ];
+  const waiting = wakes.waiting + taskWakes.waiting;
+  return waiting > 0 ? [...found, `${waiting} wakes are still waiting`] : found;
+}
+
+async function heldIn(redis: RedisConnection, threads: readonly ThreadKey[]): Promise<readonly string[]> {
+  const { keys } = redis;
+  const found: string[] = [];
+  const pending = await redis.use((client) => client.zcard(keys.pending));
+  if (pending > 0) found.push(`${pending} threads are still pending`);
+  for (const thread of threads) {
+    const { lease, inFlight } = keys.thread(thread);
+    const owner = await redis.use((client) => client.get(lease));
+    if (owner !== null) found.push(`thread ${thread.threadId} still has a lease: ${owner}`);
+    const runs = await redis.use((client) => client.scard(inFlight));
+    if (runs > 0) found.push(`${runs} runs of ${thread.userId} still count as in flight`);
+  }
+  return found;
+}
+
+/** Slots of ended tasks are cleared by whoever asks for the next one; after that there must be none. */
+async function slotsHeld(redis: RedisConnection, limits: World['sizes']['tasks']): Promise<readonly string[]> {
+  const tasks = taskPart(redis);
+  const { slots, slotTokens } = tasks.keys;
+  const taken = await redisTaskSlots({ tasks, parents: redis, leaseMs: LEASE_MS }).take(limits);
+  const held = await redis.use((client) => client.zcard(slots));
+  const tokens = await redis.use((client) => client.hlen(slotTokens));
+  if (taken !== null) return [`a task waits for a slot: ${taken.threadId}`];
+  return held + tokens > 0 ? [`${held} slots and ${tokens} tokens of slots are left`] : [];
+}
+
+/** A run whose runner died is taken over in time while another runner lives, also when that one is full. */
+export function takeoverTime({ faults, history }: World): readonly string[] {
+  const { longestWaitMs } = history;
+  if (faults.on.size > 1 || !faults.on.has('kill') || longestWaitMs <= TAKEOVER_MS) return [];
+  return [`the run of a dead runner waited ${Math.round(longestWaitMs / 1000)} s for another one`];
+}
+
+/** Watchers of a run hear of the begin and the end of each task once. */
+export function announcedTwice(runId: string, events: readonly NumberedEvent[]): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const { event } of events) {
+    if (event.kind !== 'custom') continue;
+    const { type, task_id: id } = event.data as { readonly type?: string; readonly task_id?: string };
+    if (type === undefined || id === undefined || !type.startsWith('task_') || type === 'task_running') continue;
+    const name = `${type === 'task_started' ? 'begin' : 'end'} of task ${id}`;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return [...counts]
+    .filter(([, count]) => count > 1)
+    .map(([name, count]) => `run ${runId}: ${name} was announced ${count} times`);
+}

@@ -1,0 +1,144 @@
+import { runAgent } from '@caribou/agent';
+import { BugError, type CancelAction, taskIds } from '@caribou/contracts';
+import { onceOnly, type SlotLimits, type SubagentPort, systemClock, type TaskSlots } from '@caribou/core';
+import { subagentChain } from '@caribou/middleware';
+import { silentTracing } from '@caribou/observability';
+import { type AfterCancel, endTasksOf, RunExecutor, RunRegistry, SubagentTasks, Sweeper } from '@caribou/runs';
+import {
+  type RedisConnection,
+  redisEventLog,
+  redisRunStore,
+  redisTaskSlots,
+  redisTaskStore,
+  redisToolJournal,
+  taskPart,
+} from '@caribou/state';
+import { leadTools } from '@caribou/tools';
+import { borrowedSandbox } from '../../apps/subagent-pool/src/borrowed-sandbox.js';
+import { HeldTasks } from '../../apps/subagent-pool/src/held-tasks.js';
+import { slottedStore } from '../../apps/subagent-pool/src/slotted-store.js';
+import { TaskWorker } from '../../apps/subagent-pool/src/task-worker.js';
+import { EVENTS_TTL_MS, LEASE_MS, RENEW_MS, SWEEP_MS } from './clocks.js';
+import { planModel, SUBAGENT } from './model.js';
+import { named } from './network.js';
+import type { SimProcess } from './scheduler.js';
+import { effectTool, metrics, sandboxOf, storeOf, type Surroundings } from './surroundings.js';
+
+const MAX_TURNS = 25;
+const TASK_TIMEOUT_MS = 900_000;
+const MAX_QUEUE_MS = 3_600_000;
+/** A silence of this length makes a parent read the log of its task. */
+const CHECK_MS = 5_000;
+
+export const TASK_LIMITS = { maxPendingPerUser: 50, maxPending: 100, keptMs: EVENTS_TTL_MS };
+
+/** Subagents as a runner has them: the way to hand a task over, and the end of those of a cancelled run. */
+export function subagentsOf(
+  world: Surroundings,
+  process: SimProcess,
+  redis: RedisConnection,
+): { readonly port: SubagentPort; readonly endTasks: AfterCancel } {
+  const { bus } = world;
+  const tasks = taskPart(redis);
+  const taskLog = named('taskLog', redisEventLog(tasks));
+  const ports = {
+    store: named('tasks', redisTaskStore(tasks, TASK_LIMITS)),
+    parentLog: named('parentLog', redisEventLog(redis)),
+    bus: {
+      publishCancel: (runId: string, _action: CancelAction): void => bus.publishCancel(process, runId),
+      subscribeEvents: bus.subscriberOf(process),
+    },
+    ...{ clock: systemClock, maxQueueMs: MAX_QUEUE_MS, checkMs: CHECK_MS },
+  };
+  const port = new SubagentTasks({
+    ...ports,
+    taskLog,
+    types: [{ name: SUBAGENT, description: 'works' }],
+    wakes: world.taskWakes.of(process),
+    termsOf: () => ({ model: 'plan', maxTurns: MAX_TURNS, timeoutMs: TASK_TIMEOUT_MS }),
+  });
+  return { port, endTasks: (run) => endTasksOf({ ...ports, log: taskLog }, run) };
+}
+
+/** Starts a subagent-pool: worker, slots, store, borrowed sandbox, executor and sweeper of the product. */
+export function startPool(world: Surroundings, process: SimProcess): void {
+  const { bus, scheduler, sizes } = world;
+  const logger = world.loggerOf(process);
+  const redis = storeOf(world, process);
+  const tasks = taskPart(redis);
+  const held = new HeldTasks();
+  const slots = named('slots', redisTaskSlots({ tasks, parents: redis, leaseMs: LEASE_MS }));
+  const inner = named('runs', redisRunStore(tasks, { leaseMs: LEASE_MS, eventsTtlMs: EVENTS_TTL_MS }));
+  const kept = named('tasks', redisTaskStore(tasks, TASK_LIMITS));
+  const registry = new RunRegistry();
+  const executor = executorOf(world, process, {
+    ...{ redis, held, registry },
+    store: slottedStore({ store: inner, slots, forget: (task) => kept.forget(task), held }),
+  });
+  bus.onCancel(process, (runId) => {
+    registry.nudge(runId);
+    for (const call of held.callsOf(runId)) registry.nudge(taskIds(runId, call).runId);
+  });
+  const wakes = world.taskWakes.of(process);
+  const worker = new TaskWorker({
+    ...{ wakes, slots: limitedSlots(world, slots), held, executor, registry, clock: systemClock, logger },
+    ...{ ownSlots: sizes.poolSlots, limits: sizes.tasks, busyMs: 2_000 },
+  });
+  worker.start();
+  new Sweeper({
+    ...{ store: inner, wakes, worker, clock: systemClock, logger, sweepMs: SWEEP_MS, graceMs: RENEW_MS + 500 },
+    deadLetter: () => Promise.resolve(),
+    random: () => scheduler.random.next(),
+  }).start();
+}
+
+interface PoolParts {
+  readonly redis: RedisConnection;
+  readonly held: HeldTasks;
+  readonly registry: RunRegistry;
+  readonly store: ReturnType<typeof slottedStore>;
+}
+
+function executorOf(
+  world: Surroundings,
+  process: SimProcess,
+  { redis, held, registry, store }: PoolParts,
+): RunExecutor {
+  const logger = world.loggerOf(process);
+  const { sandbox: remote, managers } = sandboxOf(world, process, redis);
+  const sandbox = borrowedSandbox({
+    sandbox: remote,
+    lenderOf: (task) => {
+      const threadId = held.of(task)?.spec?.parent.thread_id;
+      if (threadId === undefined) throw new BugError('a task that is not held asks for a sandbox');
+      return { userId: task.userId, threadId };
+    },
+    currentEpoch: (thread) => managers.currentEpoch(thread),
+    clock: systemClock,
+  });
+  const model = planModel(process, world);
+  const chain = subagentChain({ sandbox, model });
+  const calls = named('calls', redisToolJournal(taskPart(redis)));
+  const tools = [...leadTools({ sandbox }), ...onceOnly([effectTool(world, process)], calls)];
+  return new RunExecutor({
+    ...{ store, registry, sandbox, logger, metrics, clock: systemClock, tracing: silentTracing },
+    publisher: { publishEvents: (runId, events) => world.bus.publishEvents(process, runId, events) },
+    agent: ({ host, run, claimed, head, position }) =>
+      runAgent({
+        ...{ chain, tools, model, host, run, position, systemPrompt: 'simulated' },
+        options: { maxTurns: MAX_TURNS },
+        ...{ state: head.state, step: head.metadata?.step ?? 0, turnsTaken: claimed.run.llm_call_count },
+      }).finally(() => sandbox.release(run)),
+    clocks: { leaseMs: LEASE_MS, renewMs: RENEW_MS },
+  });
+}
+
+/** The slots; with the sabotage of them a pool that does not know the limits. */
+function limitedSlots({ options }: Surroundings, slots: TaskSlots): TaskSlots {
+  if (options.sabotage !== 'slots') return slots;
+  const tooMany = ({ maxRunning, maxRunningPerUser }: SlotLimits): SlotLimits => ({
+    maxRunning: maxRunning + 1,
+    maxRunningPerUser: maxRunningPerUser + 1,
+  });
+  return { ...slots, take: (limits) => slots.take(tooMany(limits)) };
+}
