@@ -68,8 +68,9 @@ const unit = {
 module.exports = {
   // An upper bound for a machine under load; tests that wait longer say so themselves. Projects have no say in it.
   testTimeout: 30_000,
-  // With more, gVisor gets too little of two cores to end a fork bomb within the time of the engine's answer.
-  maxWorkers: 2,
+  testSequencer: '<rootDir>/tools/checks/long-tests-first.cjs',
+  // Tests wait for servers as much as they compute; a fourth would slow them all down.
+  maxWorkers: 3,
   projects: [
     { ...unit, displayName: 'unit', testMatch: ['<rootDir>/{libs,apps,tools}/**/*.test.ts'] },
     { ...e2e, displayName: 'e2e', testMatch: ['<rootDir>/e2e/**/*.test.ts', '<rootDir>/e2e/**/*.test.tsx'] },

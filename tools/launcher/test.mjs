@@ -17,8 +17,8 @@ import { together } from './together.mjs';
  * leaves the checks out.
  */
 
-/** An upper bound for a machine under load: twice what all tests take on two processors. */
-const jestTimeoutMs = 25 * 60_000;
+/** An upper bound for a machine under load: about three times what all tests take on two processors. */
+const jestTimeoutMs = 40 * 60_000;
 const results = inRepository('.test-results');
 const unpacked = inRepository('.caribou', 'servers', 'programs');
 
