@@ -9,6 +9,8 @@ import type { World } from './world.js';
 const USERS = ['default', 'other'];
 /** A client asks again when it has no answer after this long. */
 const ASK_AGAIN_MS = 8_000;
+/** As long as a gateway remembers an idempotency key; a client that asked later would ask for another run. */
+const GIVE_UP_MS = 24 * 3_600_000;
 
 /** What clients do in one history. */
 export class Workload {
@@ -44,15 +46,18 @@ export class Workload {
     const { scheduler } = this.world;
     this.open += 1;
     let answered = false;
+    const done = (): void => {
+      if (!answered) this.open -= 1;
+      answered = true;
+    };
+    let givesUpAtMs = Infinity;
     const attempt = (): void => {
+      if (scheduler.nowMs > givesUpAtMs) done();
       if (answered) return;
+      givesUpAtMs = Math.min(givesUpAtMs, scheduler.nowMs + GIVE_UP_MS);
       scheduler.after(ASK_AGAIN_MS + this.world.downForMs, undefined, `${what} again?`, attempt);
       const gateway = this.world.any('gateway');
       if (gateway === undefined) return;
-      const done = (): void => {
-        if (!answered) this.open -= 1;
-        answered = true;
-      };
       scheduler.enter(gateway, () => void ask(gateway).then(done, (error: unknown) => this.refused(what, error, done)));
     };
     scheduler.after(afterMs, undefined, what, attempt);
