@@ -15,6 +15,7 @@ export class SlotWatch {
   /** A command on the slots was executed. */
   executed({ operation, args, reply, wallMs }: Executed): void {
     const [outcome, member] = reply as readonly unknown[];
+    if (operation === 'slots.take') this.shorten(wallMs);
     if (operation === 'slots.take' && outcome === 'slot') this.take(String(member), wallMs);
     if (outcome !== 'ok') return;
     const task = nameOf(args[0] as TaskSlot);
@@ -29,10 +30,13 @@ export class SlotWatch {
     this.held.delete(nameOf(task));
   }
 
+  /** A clock that went back prolongs no lease beyond its full length, counted from the next time a slot is asked for. */
+  private shorten(wallMs: number): void {
+    for (const [task, untilMs] of this.held) this.held.set(task, Math.min(untilMs, wallMs + LEASE_MS));
+  }
+
   private take(member: string, wallMs: number): void {
     this.taken += 1;
-    // A clock that went back prolongs no lease beyond its full length.
-    for (const [task, untilMs] of this.held) this.held.set(task, Math.min(untilMs, wallMs + LEASE_MS));
     const live = [...this.held].filter(([, untilMs]) => untilMs > wallMs).map(([task]) => task);
     if (live.includes(member)) this.violations.push(`the slot of task ${member} was given away while it was held`);
     const running = [...live.filter((task) => task !== member), member];
