@@ -91,13 +91,16 @@ export const attacks: readonly Attack[] = [
   },
 ];
 
-/** Answers by status, per attack; 0 counts requests that broke off. */
-export type Tally = Map<string, Map<number, number>>;
+/** Numbers of answers by status, per attack; status 0 counts requests that broke off. */
+export type Tally = readonly (readonly [
+  attack: string,
+  counts: readonly (readonly [status: number, count: number])[],
+])[];
 
 /** Attacks at full speed until the signal: `lanes` requests of each kind at once. */
 export async function attackUntil(signal: AbortSignal, client: Client, lanes: number): Promise<Tally> {
   const threadId = await newThread(client);
-  const tally: Tally = new Map();
+  const tally = new Map<string, Map<number, number>>();
   const lane = async ({ name, once }: Attack): Promise<void> => {
     const statuses = tally.get(name) ?? new Map<number, number>();
     tally.set(name, statuses);
@@ -107,5 +110,5 @@ export async function attackUntil(signal: AbortSignal, client: Client, lanes: nu
     }
   };
   await Promise.all(attacks.flatMap((attack) => Array.from({ length: lanes }, () => lane(attack))));
-  return tally;
+  return [...tally].map(([name, statuses]) => [name, [...statuses]]);
 }

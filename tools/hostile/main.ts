@@ -1,9 +1,9 @@
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Worker } from 'node:worker_threads';
 import { type Fleet, startFleet } from '../bench/fleet.js';
 import { median, quantile } from '../bench/sample.js';
 import { serverFigures } from '../bench/written.js';
@@ -103,7 +103,7 @@ function sayTurns(name: string, turns: Turns): void {
 
 function sayTally(tally: Tally): void {
   for (const [name, statuses] of tally) {
-    const counts = [...statuses].map(([status, count]) => `${status === 0 ? 'broken off' : status}: ${count}`);
+    const counts = statuses.map(([status, count]) => `${status === 0 ? 'broken off' : status}: ${count}`);
     say(`  ${name}: ${counts.join(', ')}`);
   }
 }
@@ -114,13 +114,11 @@ async function measure(fleet: Fleet): Promise<readonly string[]> {
   const alone = await turnsFor(good, Number(values['alone-seconds']) * 1_000);
   sayTurns('alone', alone);
   const over = new AbortController();
-  const attacker = new Worker(join(__dirname, 'attacker.js'), {
-    workerData: { apiUrl: fleet.apiUrl, key: KEYS.bad, lanes: Number(values.lanes) },
-  });
+  const attacker = fork(join(__dirname, 'attacker.js'), [fleet.apiUrl, KEYS.bad, values.lanes]);
   const memory = watchMemory(fleet, over.signal);
   const beside = await turnsFor(good, Number(values.minutes) * 60_000);
   over.abort();
-  attacker.postMessage('stop');
+  attacker.send('stop');
   const [[tally], peaks] = await Promise.all([once(attacker, 'message') as Promise<[Tally]>, memory]);
   sayTurns('beside a hostile user', beside);
   sayTally(tally);

@@ -339,7 +339,7 @@ describe('a hostile or careless client', () => {
       if (thread_id !== undefined) await send('DELETE', `/threads/${thread_id}`, undefined, 'dora');
       statuses.push((await send('POST', `/threads/${threadId}/state`, { values: { title: 'x' } }, 'dora')).statusCode);
     }
-    expect(statuses.at(-1)).toBe(429);
+    expect(statuses).toContain(429);
   });
 
   test('a user who asks without pause is told to wait, and another one is not', async () => {

@@ -1,6 +1,7 @@
 import { RateLimitedError } from '@caribou/contracts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { knownPrincipal } from '../auth/principal.js';
+import { RefusalDelay } from './refusal-delay.js';
 
 /** Bytes of a body, and of an answer, that cost as much as a request: a large one is paid for like many small ones. */
 const BODY_BYTES = 16 * 1024;
@@ -87,10 +88,16 @@ export function addStoreWork({ raw }: FastifyRequest, bytes: number): void {
 }
 
 /** Takes each request of a known user from his budget before its body is read, and charges for the answer afterwards. */
-export function addRequestBudget(server: FastifyInstance, budget: RequestBudget): void {
+export function addRequestBudget(server: FastifyInstance, budget: RequestBudget, delay = new RefusalDelay()): void {
   server.addHook('onRequest', async (request) => {
     const principal = knownPrincipal(request);
-    if (principal !== undefined) budget.take(principal.userId);
+    if (principal === undefined) return;
+    try {
+      budget.take(principal.userId);
+    } catch (error) {
+      await delay.pass(principal.userId);
+      throw error;
+    }
   });
   server.addHook('onSend', async (request, _reply, payload) => {
     const principal = knownPrincipal(request);
