@@ -4,7 +4,7 @@ import { DATA_DIRECTORIES, SKILLS_ROOT, VIRTUAL_ROOT } from '@caribou/core';
 import type { ContainerCreateOptions, ContainerInfo, MountSettings } from 'dockerode';
 import { commandEnvironment, WORKING_DIRECTORY } from './command-environment.js';
 import type { BoxInfo, BoxSpec } from './driver.js';
-import { processBounds } from './gvisor.js';
+import { endsWithManager, processBounds } from './gvisor.js';
 import { KEEPER } from './identity.js';
 import { seccompProfile } from './oci-seccomp.js';
 import { EXIT_DIRECTORY, forwarderCommand } from './sandbox-network.js';
@@ -29,15 +29,19 @@ export const homeLabel = (settings: SandboxSettings): string => digest(settings.
 /** Ends a while after it is told to, so that whoever told it is done by then; see EndingTimes. */
 const END_WHEN_TOLD = "trap 'sleep 0.5; exit' TERM";
 
-/** PID 1's command: it waits, and its keeper reaps. Any shell and any sleep know these words. */
-const WAIT_FOREVER = ['/bin/sh', '-c', `${END_WHEN_TOLD}; while :; do sleep 86400 & wait; done`];
+/** Ends with the standard input, which the engine closes when the manager is gone; see BoxTethers. */
+const END_WITH_INPUT = 'exec 3<&0; (cat <&3; kill $$) &';
 
-/** The same, with a forwarder that is started again when it ends: the box's memory limit may have hit it. */
-const FORWARD_FOREVER = [
-  '/bin/sh',
-  '-c',
-  `${END_WHEN_TOLD}; while :; do ${forwarderCommand('node')} & wait; sleep 1; done`,
-];
+/**
+ * PID 1's command: it waits, and its keeper reaps; with an exit it runs a forwarder, which is started again when it
+ * ends: the box's memory limit may have hit it. Any shell, cat and sleep know these words.
+ */
+function waiting(settings: BoxSettings): string[] {
+  const step =
+    settings.exitDirectory === undefined ? 'sleep 86400 & wait $!' : `${forwarderCommand('node')} & wait $!; sleep 1`;
+  const first = endsWithManager(settings) ? `${END_WHEN_TOLD}; ${END_WITH_INPUT}` : `${END_WHEN_TOLD};`;
+  return ['/bin/sh', '-c', `${first} while :; do ${step}; done`];
+}
 
 /** Where the engine finds a path below the home. */
 const seenByEngine = ({ homeDir, hostHomeDir }: SandboxSettings, path: string): string =>
@@ -83,6 +87,7 @@ const SECCOMP = PROFILE === null ? null : JSON.stringify(PROFILE);
  */
 export function containerOptions(settings: BoxSettings, files: ThreadFiles, box: BoxSpec): ContainerCreateOptions {
   const { limits, exitDirectory } = settings;
+  const tied = endsWithManager(settings);
   const { PidsLimit, Ulimits } = processBounds(settings);
   const exit: MountSettings[] =
     exitDirectory === undefined
@@ -91,13 +96,15 @@ export function containerOptions(settings: BoxSettings, files: ThreadFiles, box:
   const options: ContainerCreateOptions = {
     name: box.sandboxId,
     Image: settings.image,
-    Entrypoint: exitDirectory === undefined ? WAIT_FOREVER : FORWARD_FOREVER,
+    Entrypoint: waiting(settings),
     Cmd: [],
     User: `${KEEPER.uid}:${KEEPER.gid}`,
     WorkingDir: WORKING_DIRECTORY,
     Env: Object.entries(commandEnvironment(exitDirectory !== undefined)).map(([name, value]) => `${name}=${value}`),
     Hostname: 'sandbox',
     NetworkDisabled: true,
+    OpenStdin: tied,
+    StdinOnce: tied,
     HostConfig: {
       Init: true,
       NetworkMode: 'none',
@@ -118,6 +125,7 @@ export function containerOptions(settings: BoxSettings, files: ThreadFiles, box:
       ],
       LogConfig: { Type: 'none', Config: {} },
       RestartPolicy: { Name: 'no' },
+      AutoRemove: tied,
       Mounts: [...bindMounts(settings, files, box), ...exit],
       ...(settings.runtime === undefined ? {} : { Runtime: settings.runtime }),
     },

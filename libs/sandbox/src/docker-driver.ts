@@ -8,6 +8,7 @@ import { containerOptions, homeLabel, LABEL, toBoxInfo } from './docker-box.js';
 import { engineMessage, openEngine, unlessStatus, withinTime } from './docker-engine.js';
 import { pinProblem } from './image-pin.js';
 import { runInContainer } from './docker-run.js';
+import { BoxTethers } from './docker-tether.js';
 import {
   type BoxCommand,
   BoxGoneError,
@@ -19,7 +20,7 @@ import {
   type SandboxDriver,
 } from './driver.js';
 import { ExitSockets } from './exit-sockets.js';
-import { endingTimes, lostExitCode, processesOfCommand } from './gvisor.js';
+import { endingTimes, endsWithManager, lostExitCode, processesOfCommand } from './gvisor.js';
 import { commandIdentity, KEEPER } from './identity.js';
 import { NO_EXIT } from './sandbox-network.js';
 import type { SandboxSettings } from './settings.js';
@@ -41,6 +42,7 @@ const isReady = (found: ContainerInspectInfo, managerId: string, config: string 
 export class DockerDriver implements SandboxDriver {
   readonly kind = 'docker';
   private readonly docker: Docker;
+  private readonly tethers: BoxTethers | undefined;
   private readonly files: ThreadFiles;
   private readonly identity = commandIdentity();
   /**
@@ -58,6 +60,7 @@ export class DockerDriver implements SandboxDriver {
     private readonly home = homeLabel(settings),
   ) {
     this.docker = openEngine(settings.engineSocket);
+    this.tethers = endsWithManager(settings) ? new BoxTethers(this.docker) : undefined;
     this.files = threadFiles(settings.homeDir, this.identity);
     const { network, homeDir } = settings;
     this.exits = network === undefined ? undefined : new ExitSockets(homeDir, network, KEEPER);
@@ -132,14 +135,14 @@ export class DockerDriver implements SandboxDriver {
       const found = await unlessStatus(this.docker.getContainer(box.sandboxId).inspect(), [404]);
       if (found !== null) {
         if (mayKeep && isReady(found, box.managerId, options.Labels?.[LABEL.config])) {
-          this.engineIds.set(box.sandboxId, found.Id);
+          await this.take(box, found.Id);
           return;
         }
         await this.removeContainer(found.Id);
       }
       const made = await unlessStatus(this.docker.createContainer(options), [409]);
       if (made !== null) {
-        this.engineIds.set(box.sandboxId, made.id);
+        await this.take(box, made.id);
         await unlessStatus(made.start(), []);
         return;
       }
@@ -149,6 +152,12 @@ export class DockerDriver implements SandboxDriver {
     throw new UnavailableError(`the container name ${box.sandboxId} stays taken`, {
       details: { dependency: 'docker' },
     });
+  }
+
+  /** Makes a container this driver's box. */
+  private async take(box: BoxSpec, engineId: string): Promise<void> {
+    this.engineIds.set(box.sandboxId, engineId);
+    await this.tethers?.tie(engineId);
   }
 
   async exec(box: BoxSpec, command: BoxCommand, signal: AbortSignal): Promise<BoxResult> {
@@ -165,6 +174,7 @@ export class DockerDriver implements SandboxDriver {
       processes: processesOfCommand(this.settings),
       ending: endingTimes(this.settings),
       lostExitCode: lostExitCode(this.settings),
+      onRestarted: async ({ id }: Docker.Container) => this.tethers?.tieAgain(id),
     };
     return runInContainer(engine, this.container(box), { ...command, timeoutMs }, { signal, ceilingBytes });
   }
@@ -191,8 +201,12 @@ export class DockerDriver implements SandboxDriver {
     const { stopSeconds, outsideMs } = endingTimes(this.settings);
     // Where the box does not end by itself, the removal kills it, and tells what keeps it from that.
     if (stopSeconds > 0) await withinTime(container.stop({ t: stopSeconds }), outsideMs).catch(() => undefined);
-    // 404: gone already; 409: being removed by someone else.
+    // 404: gone already; 409: being removed by someone else, as by the engine once a tied box has ended.
     await unlessStatus(container.remove({ force: true, v: true }), [404, 409], outsideMs);
+    if (this.tethers === undefined) return;
+    this.tethers.untie(idOrName);
+    // Its name is free after that.
+    await unlessStatus(container.wait({ condition: 'removed' }), [404], outsideMs);
   }
 
   async isAlive(box: BoxSpec): Promise<boolean> {

@@ -48,6 +48,8 @@ interface Engine {
   readonly ending: EndingTimes;
   /** What a command ends with when its box is lost, where that can be told from others. */
   readonly lostExitCode: number | undefined;
+  /** Does for a box that was started again what was done when it was made. @throws {UnavailableError} */
+  readonly onRestarted: (container: Container) => Promise<void>;
 }
 
 const startExec = (engine: Engine, container: Container, words: readonly string[]): Promise<Exec> =>
@@ -98,9 +100,9 @@ export async function killAll(engine: Engine, container: Container, isOver: Prom
   } catch {
     // Whatever kept the inside from working (a full process table, a paused box), the outside does not depend on it.
     givenUp.abort();
-    await withinTime(container.restart({ t: stopSeconds }), outsideMs).catch((error: unknown) => {
-      if (engineStatus(error) !== 404) throw engineAway(error);
-    });
+    // 404 and 409: it has ended by itself, and the engine has removed it or does so.
+    const restarted = container.restart({ t: stopSeconds }).then(() => true);
+    if ((await unlessStatus(restarted, [404, 409], outsideMs)) !== null) await engine.onRestarted(container);
     return 'restarted';
   }
 }

@@ -75,3 +75,9 @@ export function endingTimes(settings: RuntimeSettings): EndingTimes {
 
 /** What a command ends with when gVisor's kernel has died under it: out of memory, or refused a thread. */
 export const lostExitCode = (settings: RuntimeSettings): number | undefined => (isGvisor(settings) ? 128 : undefined);
+
+/**
+ * Whether a box ends by itself when its manager is gone. One of gVisor does not: its kernel may be lost and started
+ * again at any time, and the end of a box is begun from outside only, see EndingTimes.
+ */
+export const endsWithManager = (settings: Pick<SandboxSettings, 'runtime'>): boolean => !isGvisor(settings);

@@ -1,0 +1,71 @@
+import { Socket } from 'node:net';
+import { UnavailableError } from '@caribou/contracts';
+import type Docker from 'dockerode';
+import { engineAway, withinTime } from './docker-engine.js';
+
+/**
+ * Ties boxes to this process, by the standard input that nobody ever writes to. The engine closes the standard input of a box when the connection that is attached to it
+ * ends, and the box ends with its input: so no box outlives its manager, however that died and whether or not another
+ * one is ever started.
+ *
+ *  T1  a box has one tether at most: a second one would end the box when it is closed
+ *  T2  a box that was started again has a new input and is tied again
+ */
+export class BoxTethers {
+  private readonly tied = new Map<string, Promise<Socket>>();
+
+  constructor(private readonly docker: Docker) {}
+
+  /**
+   * Ties a box, by its engine id; one that is tied stays so.
+   *
+   * @throws {UnavailableError} when the engine does not answer, or has no such box
+   */
+  async tie(engineId: string): Promise<void> {
+    const tether = this.tied.get(engineId) ?? this.attach(engineId);
+    try {
+      await withinTime(tether);
+    } catch (error) {
+      this.untie(engineId);
+      throw error instanceof UnavailableError ? error : engineAway(error);
+    }
+  }
+
+  /**
+   * (T2) Ties a box that was started again.
+   *
+   * @throws {UnavailableError} as `tie`
+   */
+  async tieAgain(engineId: string): Promise<void> {
+    this.untie(engineId);
+    await this.tie(engineId);
+  }
+
+  /** Lets go of a box, which ends if it still runs. */
+  untie(engineId: string): void {
+    const tether = this.tied.get(engineId);
+    this.tied.delete(engineId);
+    // One that could not be tied has nothing to let go of.
+    tether?.then((stream) => stream.destroy()).catch(() => undefined);
+  }
+
+  private attach(engineId: string): Promise<Socket> {
+    const attached = this.docker
+      .getContainer(engineId)
+      .attach({ stream: true, stdin: true, stdout: false, stderr: false, hijack: true });
+    const tether = attached.then((stream) => {
+      if (!(stream instanceof Socket)) throw new Error('the engine gave no connection to the box');
+      // A box does not keep its manager from ending.
+      stream.unref();
+      // Why the connection ended does not matter; that it did is seen by `close`.
+      stream.on('error', () => undefined);
+      stream.once('close', () => {
+        if (this.tied.get(engineId) === tether) this.tied.delete(engineId);
+      });
+      stream.resume();
+      return stream;
+    });
+    this.tied.set(engineId, tether);
+    return tether;
+  }
+}
