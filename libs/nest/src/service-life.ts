@@ -1,5 +1,6 @@
 import type { Config } from '@caribou/config';
 import type { Logger } from '@caribou/core';
+import { giveBackWhenIdle } from './idle-memory.js';
 
 /** One step of an orderly stop. */
 export interface StopStep {
@@ -49,6 +50,7 @@ export function liveUntilStopped({ logger, config, healthPort, stop }: ServiceLi
     });
   }
   logger.info({ event: 'service.start', pid: process.pid, port: healthPort }, 'started');
+  giveBackWhenIdle();
   process.send?.({ type: 'ready', healthPort });
 }
 
