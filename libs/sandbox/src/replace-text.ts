@@ -14,8 +14,8 @@ export interface TextReplacement {
 }
 
 /**
- * Replaces a text file that is still as the caller knows it; whether it was. A command may write at the same moment: the
- * later one's content stays, whole.
+ * Replaces a text file that is still as the caller knows it; whether it was. Between the look and the replacement a command
+ * or a file tool may write: the later one's content stays, whole, and the other's is lost.
  *
  * @throws {FileRefusedError} for what is no UTF-8 text, too large, or not there
  */
