@@ -1,0 +1,59 @@
+import { RunCreate } from '@caribou/contracts';
+import { silentLogger } from '@caribou/core';
+import { silentTracing } from '@caribou/observability';
+import type { GatewayBus, GatewaySettings } from '../ports.js';
+import { RunAgents } from './run-agents.js';
+import { RunInputs } from './run-inputs.js';
+import { RunsService } from './runs.service.js';
+
+/** What a client may have to wait for its refusal. */
+const REFUSED_MS = 5_000;
+
+/** A port that takes every call and answers none. */
+const stalled = <Port extends object>(): Port =>
+  new Proxy({} as Port, { get: () => () => new Promise<never>(() => undefined) });
+
+const settings = {
+  ...{ models: [], maxTurns: 10, maxTurnsCap: 10, agentsApi: { enabled: true } },
+} as unknown as GatewaySettings;
+const key = { userId: 'alice', threadId: 't1' };
+const headers = { idempotencyKey: undefined, traceparent: undefined, rawBody: {} };
+const say = { messages: [{ role: 'user', content: 'hi' }] };
+
+const service = (): RunsService =>
+  new RunsService(
+    stalled(),
+    {} as GatewayBus,
+    settings,
+    silentLogger,
+    silentTracing,
+    new RunAgents(stalled(), settings),
+    new RunInputs(stalled()),
+  );
+
+describe('RunsService, while the store does not answer', () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  test.each([
+    [
+      'the state that the input is compared with',
+      { assistant_id: 'lead_agent', input: { ...say, uploaded_files: [1] } },
+    ],
+    ['the agent', { assistant_id: 'poet', input: say }],
+    ['the admission and the look for its run', { assistant_id: 'lead_agent', input: say }],
+  ])('refuses a run with 503 within five seconds, whatever hangs: %s', async (_, sent) => {
+    const body = RunCreate.parse(sent);
+    const starts = [service().start(key, body, headers), service().startAlone('alice', body, headers)];
+    const refusals = starts.map((start) => start.catch((error: unknown) => error));
+
+    await jest.advanceTimersByTimeAsync(REFUSED_MS);
+
+    for (const refusal of refusals) {
+      expect(await Promise.race([refusal, Promise.resolve('no answer')])).toMatchObject({
+        code: 'unavailable',
+        status: 503,
+      });
+    }
+  });
+});
