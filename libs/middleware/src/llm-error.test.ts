@@ -74,7 +74,7 @@ describe(llmError, () => {
     expect(shown?.content).toMatch(/^The model provider did not accept .*\n\nThe provider wrote: Unsupported value/s);
   });
 
-  test.each([408, 409, 425, 429, 500, 502, 503, 504, 507, 520, 522, 524, 529])(
+  test.each([408, 409, 425, 429, 500, 502, 503, 504, 507, 520, 521, 522, 523, 524, 529])(
     'status %d is tried three times',
     async (providerStatus) => {
       const failure = modelFailure({ reason: 'server', providerStatus });
