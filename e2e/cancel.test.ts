@@ -6,6 +6,9 @@ import { linesOf } from './threads-on-disk.js';
 
 jest.setTimeout(60_000);
 
+/** What README promises: by then nothing works for the run any more. The time begins when the cancel was accepted. */
+const CANCEL_MS = 5_000;
+
 let stack: Stack;
 let client: ApiClient;
 
@@ -34,8 +37,8 @@ function isRunning(text: string): boolean {
     });
 }
 
-const cancel = (threadId: string, runId: string, action = 'interrupt') =>
-  client.call('POST', `/threads/${threadId}/runs/${runId}/cancel?wait=1&action=${action}`);
+const cancel = (threadId: string, runId: string, wait: 0 | 1) =>
+  client.call('POST', `/threads/${threadId}/runs/${runId}/cancel?wait=${wait}`);
 
 async function expectNextRunWorks(threadId: string): Promise<void> {
   const next = await client.run(threadId, '#say Next.');
@@ -51,10 +54,12 @@ describe('cancel', () => {
     const stream = await client.run(threadId, `${word}\n#hold gate after 1\n#say One two.`);
     await stream.waitFor('a word', isWord('One'));
 
-    expect((await cancel(threadId, runIdOf(stream))).status).toBe(204);
+    expect((await cancel(threadId, runIdOf(stream), 0)).status).toBe(202);
     await waitFor(() => stack.model.requests(word)[0]?.closedByClient === true, {
       what: 'the model request to be closed',
+      timeoutMs: CANCEL_MS,
     });
+    expect((await cancel(threadId, runIdOf(stream), 1)).status).toBe(204);
 
     expect((await stream.end()).at(-1)?.event).toBe('end');
     await expectNextRunWorks(threadId);
@@ -72,8 +77,9 @@ describe('cancel', () => {
       what: 'the command to run',
     });
 
-    expect((await cancel(threadId, runIdOf(stream))).status).toBe(204);
-    await waitFor(() => !isRunning(`sleep\0${seconds}`), { what: 'the processes to end' });
+    expect((await cancel(threadId, runIdOf(stream), 0)).status).toBe(202);
+    await waitFor(() => !isRunning(`sleep\0${seconds}`), { what: 'the processes to end', timeoutMs: CANCEL_MS });
+    expect((await cancel(threadId, runIdOf(stream), 1)).status).toBe(204);
 
     expect((await client.call('GET', `/threads/${threadId}/runs/${runIdOf(stream)}`)).body).toMatchObject({
       status: 'interrupted',
@@ -111,6 +117,7 @@ describe('cancel', () => {
     stack.runners[0] = await stack.start('agent-runner');
 
     expect((await stream.end()).at(-1)?.event).toBe('end');
+    // No bound of its own is promised here: the command is ended by whoever takes the run over.
     await waitFor(() => !isRunning(`sleep\0${seconds}`), { what: 'the processes to end' });
     const next = await client.run(threadId, '#tool bash {"description":"a test","command":"echo again"}\n#say Next.');
     expect(lastValues(await next.end()).map(({ content }) => content)).toEqual(
