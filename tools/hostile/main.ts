@@ -33,14 +33,18 @@ const PAUSE_MS = 200;
 
 interface Turns {
   readonly times: readonly number[];
+  /** When each of them began, in ms after the first. */
+  readonly begins: readonly number[];
   readonly failures: readonly string[];
 }
 
 /** Turns one after the other for so long, on a thread of each ten. */
 async function turnsFor(client: Client, durationMs: number): Promise<Turns> {
   const times: number[] = [];
+  const begins: number[] = [];
   const failures: string[] = [];
-  const endMs = performance.now() + durationMs;
+  const firstMs = performance.now();
+  const endMs = firstMs + durationMs;
   let threadId = '';
   for (let turn = 0; performance.now() < endMs; turn += 1) {
     if (turn % 10 === 0) threadId = await newThread(client);
@@ -51,11 +55,13 @@ async function turnsFor(client: Client, durationMs: number): Promise<Turns> {
       stream_mode: ['messages-tuple'],
     };
     const { status, text } = await client.ask('POST', `/threads/${threadId}/runs/stream`, body);
-    if (status === 200 && text.includes('event: end')) times.push(performance.now() - startMs);
-    else failures.push(`${status} ${text.slice(-200)}`);
+    if (status === 200 && text.includes('event: end')) {
+      times.push(performance.now() - startMs);
+      begins.push(startMs - firstMs);
+    } else failures.push(`${status} ${text.slice(-200)}`);
     await sleep(PAUSE_MS);
   }
-  return { times, failures };
+  return { times, begins, failures };
 }
 
 /** Highest values seen, in bytes. */
@@ -96,8 +102,11 @@ const mb = (bytes: number): string => `${(bytes / MB).toFixed(0)} MB`;
 const p99 = ({ times }: Turns): number => quantile(times, 0.99);
 
 function sayTurns(name: string, turns: Turns): void {
-  const { times, failures } = turns;
+  const { times, begins, failures } = turns;
   say(`${name}: ${times.length} turns, p50 ${ms(median(times))}, p99 ${ms(p99(turns))}, ${failures.length} failed`);
+  const slowest = times.map((time, at) => ({ time, atMs: begins[at] ?? 0 })).sort((a, b) => b.time - a.time);
+  const shown = slowest.slice(0, 5).map(({ time, atMs }) => `${ms(time)} at ${(atMs / 1_000).toFixed(1)} s`);
+  say(`  slowest: ${shown.join(', ')}`);
   for (const failure of failures.slice(0, 3)) say(`  failed: ${failure}`);
 }
 

@@ -1,40 +1,43 @@
-import { getHeapStatistics } from 'node:v8';
 import { waitFor } from '@caribou/testing';
 import { giveBackWhenIdle } from './idle-memory.js';
 
-const MiB = 1024 * 1024;
-const heapMiB = (): number => getHeapStatistics().total_physical_size / MiB;
-
-/** Objects of some 60 MiB. */
-const many = (): object[] => Array.from({ length: 1_000_000 }, (_, n) => ({ n, of: [n] }));
-
-describe('giveBackWhenIdle', () => {
+describe(giveBackWhenIdle, () => {
   let end = (): void => undefined;
-  afterEach(() => end());
-
-  test('an idle process hands back what garbage took', async () => {
-    const before = heapMiB();
-    let kept: object[] | undefined = many();
-    expect(kept.length).toBe(1_000_000);
-    kept = undefined;
-    expect(heapMiB()).toBeGreaterThan(before + 30);
-
-    end = giveBackWhenIdle({ lookMs: 50, busyShare: 0.9, grownBytes: MiB });
-
-    await waitFor(() => heapMiB() < before + 15, { what: 'the heap to be small again' });
+  afterEach(() => {
+    end();
+    jest.useRealTimers();
   });
 
-  test('a busy process is left alone', async () => {
-    const before = heapMiB();
-    let kept: object[] | undefined = many();
-    expect(kept.length).toBe(1_000_000);
-    kept = undefined;
-    const full = heapMiB();
+  /** Collections that are asked for in 10 looks. */
+  function collections(options: { readonly busyShare: number; readonly grownBytes: number }): number {
+    jest.useFakeTimers();
+    let count = 0;
+    end = giveBackWhenIdle({ lookMs: 50, ...options }, (onDone) => {
+      count += 1;
+      onDone();
+    });
+    jest.advanceTimersByTime(500);
+    return count;
+  }
 
-    end = giveBackWhenIdle({ lookMs: 50, busyShare: -1, grownBytes: MiB });
-    await new Promise((resolve) => setTimeout(resolve, 300));
+  test('an idle process hands back what nobody holds any more', async () => {
+    const garbage = new WeakRef({ some: 'object' });
 
-    expect(full).toBeGreaterThan(before + 30);
-    expect(heapMiB()).toBeGreaterThan(before + 30);
+    end = giveBackWhenIdle({ lookMs: 20, busyShare: 1, grownBytes: 0 });
+
+    await waitFor(() => garbage.deref() === undefined, { what: 'a collection' });
+  });
+
+  test('a collection is worth its time where the heap has grown since the last one', () => {
+    expect(collections({ busyShare: 1, grownBytes: -Infinity })).toBe(10);
+  });
+
+  test('an idle process whose heap has not grown is left alone after its first collection', () => {
+    expect(collections({ busyShare: 1, grownBytes: 1 })).toBeLessThan(10);
+    expect(collections({ busyShare: 1, grownBytes: Number.MAX_SAFE_INTEGER })).toBe(0);
+  });
+
+  test('a busy process is left alone', () => {
+    expect(collections({ busyShare: -1, grownBytes: 0 })).toBe(0);
   });
 });

@@ -15,6 +15,9 @@ interface IdleMemoryOptions {
 
 const DEFAULTS: IdleMemoryOptions = { lookMs: 10_000, busyShare: 0.02, grownBytes: 12 * MiB };
 
+/** Collects garbage, then calls back. */
+export type Collect = (onDone: () => void) => void;
+
 /**
  * Hands memory back to the system while a process has nothing to do. V8 keeps the room for short-lived objects that a
  * start or a load has taken, and collects old ones when new ones come: an idle process would keep both for good. The
@@ -22,17 +25,17 @@ const DEFAULTS: IdleMemoryOptions = { lookMs: 10_000, busyShare: 0.02, grownByte
  *
  * @returns ends it
  */
-export function giveBackWhenIdle(options: Partial<IdleMemoryOptions> = {}): () => void {
+export function giveBackWhenIdle(options: Partial<IdleMemoryOptions> = {}, collect: Collect = collectAll): () => void {
   const { lookMs, busyShare, grownBytes } = { ...DEFAULTS, ...options };
-  let keptBytes = 0;
+  let leftBytes = 0;
   let before = performance.eventLoopUtilization();
   const timer = setInterval(() => {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, before);
     before = now;
-    if (utilization > busyShare || heapBytes() - keptBytes < grownBytes) return;
+    if (utilization > busyShare || heapBytes() - leftBytes < grownBytes) return;
     collect(() => {
-      keptBytes = heapBytes();
+      leftBytes = heapBytes();
       before = performance.eventLoopUtilization();
     });
   }, lookMs);
@@ -43,7 +46,7 @@ export function giveBackWhenIdle(options: Partial<IdleMemoryOptions> = {}): () =
 const heapBytes = (): number => getHeapStatistics().total_physical_size;
 
 /** The only collection that also makes the room for short-lived objects small again. */
-function collect(onDone: () => void): void {
+function collectAll(onDone: () => void): void {
   const session = new Session();
   session.connect();
   session.post('HeapProfiler.collectGarbage', () => {

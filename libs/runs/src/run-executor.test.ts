@@ -37,6 +37,7 @@ import {
 import { leadTools } from '@caribou/tools';
 import type { AfterCancel } from './run-endings.js';
 import { type AgentLoop, type Handling, RunExecutor } from './run-executor.js';
+import type { LeaseKeeper } from './lease-keeper.js';
 import { RunRegistry } from './run-registry.js';
 
 /** Lapses in no test by itself: see `lapse`. */
@@ -46,6 +47,8 @@ let server: TestServer;
 let redis: RedisConnection;
 let threads: ThreadStore;
 let log: RunEventLog;
+/** Of all runs: those of processes that died would renew after the tests too. */
+const keepers: LeaseKeeper[] = [];
 
 beforeAll(async () => {
   server = await startRedis({ appendonly: false });
@@ -55,6 +58,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  for (const keeper of keepers) keeper.stop();
   await redis.close();
   await server.stop();
 });
@@ -110,6 +114,15 @@ const agentOn =
       position,
     });
 
+function noted(registry: RunRegistry): RunRegistry {
+  const add = registry.add.bind(registry);
+  registry.add = (runId, keeper) => {
+    keepers.push(keeper);
+    return add(runId, keeper);
+  };
+  return registry;
+}
+
 interface More {
   readonly afterCancel?: AfterCancel;
   readonly sandbox?: FakeSandbox;
@@ -120,7 +133,7 @@ function executorOn(store: RunStore, agent: AgentLoop, more: More = {}): RunExec
     ...more,
     store,
     publisher: { publishEvents: () => undefined },
-    registry: new RunRegistry(),
+    registry: noted(new RunRegistry()),
     agent,
     clock: systemClock,
     logger: silentLogger,

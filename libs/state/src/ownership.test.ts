@@ -108,7 +108,9 @@ describe('takeover', () => {
 
   test('threads that nobody runs are listed from any rank on, a damaged one too', async () => {
     const own = openStores(server.url, {});
-    const keys = [thread(), thread(), thread()] as const;
+    // Of one millisecond they are listed by their names.
+    const named = (name: string) => ({ ...thread(), threadId: `${name}-${newId()}` });
+    const keys = [named('a'), named('b'), named('c')] as const;
     for (const key of keys) await own.admit(key);
     await own.claim(keys[1]);
     await own.redis.use((client) => client.set(own.redis.keys.thread(keys[2]).record, 'damaged'));
