@@ -90,6 +90,44 @@ describe('EventFeed', () => {
     expect(wire.reads).toBe(reads);
   });
 
+  test('events that arrive while a read of the log finds nothing new are given out at once', async () => {
+    const wire = new Wire();
+    wire.beforeRead = () => {
+      wire.beforeRead = undefined;
+      wire.events = range(1, 3);
+      wire.hear([numbered(1), numbered(2)]);
+      wire.hear([numbered(3)]);
+    };
+    const { feed } = await open(wire);
+
+    expect(await take(feed, 3)).toEqual([1, 2, 3]);
+    expect(wire.reads).toBe(1);
+  });
+
+  test('a hole that shows while the log is read makes it be read again', async () => {
+    const wire = new Wire();
+    wire.beforeRead = () => {
+      wire.beforeRead = undefined;
+      wire.events = range(1, 3);
+      wire.hear([numbered(3)]);
+    };
+    const { feed } = await open(wire);
+
+    expect(await take(feed, 3)).toEqual([1, 2, 3]);
+  });
+
+  test('a lost connection that is noticed while the log is read makes it be read again', async () => {
+    const wire = new Wire();
+    wire.beforeRead = () => {
+      wire.beforeRead = undefined;
+      wire.events = range(1, 2);
+      wire.gap();
+    };
+    const { feed } = await open(wire);
+
+    expect(await take(feed, 2)).toEqual([1, 2]);
+  });
+
   test('a hole in the live batches is filled from the log', async () => {
     const wire = new Wire();
     wire.events = range(1, 1);

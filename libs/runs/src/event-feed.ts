@@ -167,18 +167,27 @@ export class EventFeed {
   }
 
   private async readLog(): Promise<FeedItem | undefined> {
-    const { userId, runId } = this.options;
     const overlap = this.last?.seq === this.cursor ? 1 : 0;
-    const page = await this.log.read(userId, runId, { after: this.cursor - overlap, limit: PAGE + overlap });
+    const page = await this.readPage({ after: this.cursor - overlap, limit: PAGE + overlap });
     const { lastSeq } = page;
     const overlapping = page.events[0]?.seq === this.cursor ? page.events[0] : undefined;
     const events = overlapping === undefined ? page.events : page.events.slice(1);
     if (this.isRewound(lastSeq, overlapping)) return { kind: 'rewound', firstKept: page.firstKept, lastSeq };
     const first = events[0]?.seq ?? page.firstKept;
     if (first > this.cursor + 1) return { kind: 'trimmed', firstKept: first, lastSeq };
-    // Cleared only after a good read; a batch that came meanwhile sets it again when it leaves a hole.
-    this.mustRead = events.length >= PAGE;
-    return this.giveOut(events);
+    this.mustRead ||= events.length >= PAGE;
+    return this.giveOut(events, lastSeq);
+  }
+
+  /** Whatever asks for a read while this one is under way is answered by the next one, which may find more. */
+  private async readPage(range: { readonly after: number; readonly limit: number }) {
+    this.mustRead = false;
+    try {
+      return await this.log.read(this.options.userId, this.options.runId, range);
+    } catch (error) {
+      this.mustRead = true;
+      throw error;
+    }
   }
 
   private isRewound(lastSeq: number, overlapping: NumberedEvent | undefined): boolean {
@@ -187,18 +196,28 @@ export class EventFeed {
     return lastSeq > 0 && lastSeq < this.cursor;
   }
 
-  private giveOut(events: readonly NumberedEvent[]): FeedItem | undefined {
+  private giveOut(events: readonly NumberedEvent[], lastSeq: number): FeedItem | undefined {
     const last = events.at(-1);
     if (last !== undefined) {
       this.cursor = last.seq;
       this.last = last;
       return { kind: 'events', events };
     }
-    // What was heard beyond a hole that the log does not fill is let go: the log is the truth.
-    if (this.waiting.some((item) => item.seq > this.cursor + 1)) this.waiting = [];
-    if (!this.tellQuiet) return undefined;
+    this.dropBeyondHole(lastSeq);
+    if (this.waiting.length > 0 || this.mustRead || !this.tellQuiet) return undefined;
     this.tellQuiet = false;
     return { kind: 'quiet' };
+  }
+
+  /**
+   * What was heard beyond a hole that the log does not fill is dropped: the log is the truth. Where the log was read before
+   * those events were appended, it is read again.
+   */
+  private dropBeyondHole(lastSeq: number): void {
+    const next = this.waiting.find(({ seq }) => seq > this.cursor);
+    if (next === undefined || next.seq === this.cursor + 1) return;
+    this.waiting = [];
+    this.mustRead ||= next.seq > lastSeq;
   }
 
   /** Resolves when a batch came, a read is due, or the stream is over. */
