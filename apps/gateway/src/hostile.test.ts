@@ -66,7 +66,7 @@ describe('a hostile or careless client', () => {
       OPENAI_MODEL: 'm1',
       CARIBOU_CONFIG: configPath,
       CARIBOU_API_KEYS:
-        'alice-key-1:alice,bob-key-1:bob,carol-key-1:carol,erin-key-1:erin,dora-key-1:dora,root-key-1:root:admin',
+        'alice-key-1:alice,bob-key-1:bob,carol-key-1:carol,erin-key-1:erin,dora-key-1:dora,emil-key-1:emil,root-key-1:root:admin',
     };
     const destination = { write: (line: string) => void logged.push(line) };
     const logger = createLogger({ service: 'gateway', level: 'info', destination });
@@ -339,6 +339,16 @@ describe('a hostile or careless client', () => {
       if (thread_id !== undefined) await send('DELETE', `/threads/${thread_id}`, undefined, 'dora');
       statuses.push((await send('POST', `/threads/${threadId}/state`, { values: { title: 'x' } }, 'dora')).statusCode);
     }
+    expect(statuses).toContain(429);
+  });
+
+  test('runs on a thread with a large state cost by its size', async () => {
+    const threadId = await newThread('emil');
+    await say(threadId, [{ type: 'human', content: 'x'.repeat(900_000) }], 'emil');
+    const body = { assistant_id: 'lead_agent', input: { messages: 'hi' }, multitask_strategy: 'enqueue' };
+    const statuses: number[] = [];
+    for (let run = 0; run < 20 && !statuses.includes(429); run += 1)
+      statuses.push((await send('POST', `/threads/${threadId}/runs`, body, 'emil')).statusCode);
     expect(statuses).toContain(429);
   });
 

@@ -20,7 +20,7 @@ export const QuotasFile = z
       "Size of a thread's state as JSON from which clients may add no more to it: no state update, no further run",
     ),
     requests_per_second: integer(100, 1, 1_000_000).describe(
-      'Requests of one user at one gateway; 16 KiB of a JSON body and 64 KiB of an answer count as one more each',
+      'Requests of one user at one gateway; 16 KiB of a JSON body, 32 KiB of an answer and 4 KiB of the state of a run count as one more each',
     ),
     request_burst: integer(1_000, 1, 1_000_000).describe('Requests of one user that may come at once'),
   })

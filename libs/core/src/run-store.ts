@@ -205,6 +205,8 @@ export interface AdmitResult {
   readonly cancelled: readonly string[];
   /** Queued runs this admission ended. */
   readonly ended: readonly EndedRun[];
+  /** Size of the state that the run will find, in bytes; 0 for a repeated request. */
+  readonly stateBytes: number;
 }
 
 /** A queued run that ended without ever having an owner: the caller publishes its last events to who listens. */

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
+import { constants, setPriority } from 'node:os';
 import { dirname, join } from 'node:path';
 import { UnavailableError } from '@caribou/contracts';
 import type { ConversionJob } from './conversion-job.js';
@@ -36,8 +37,19 @@ function permissions(program: string): readonly string[] {
 const started = async (command: string, args: readonly string[], stdio: StdioOptions): Promise<ChildProcess> => {
   const child = spawn(command, args, { cwd: '/', env: {}, stdio });
   await once(child, 'spawn');
+  if (child.pid !== undefined) yieldToServices(child.pid);
   return child;
 };
+
+/** A conversion computes for seconds and nobody watches it: services and their turns come first. */
+function yieldToServices(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch (error) {
+    // It may have ended by now; whoever reads its reply learns of that.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_SYSTEM_ERROR')) throw error;
+  }
+}
 
 /**
  * Starts the conversion process: empty environment, bounded heap, no rights on files; with prlimit (util-linux) also

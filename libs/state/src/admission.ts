@@ -135,14 +135,16 @@ export function admissions(
       moreKeys: idempotency === undefined ? [] : [idempotencyKey(request.userId, idempotency.key)],
     });
     const [outcome, run] = reply;
-    if (outcome === 'repeated') return { run: runOf(run, reply[2]), repeated: true, cancelled: [], ended: [] };
+    if (outcome === 'repeated')
+      return { run: runOf(run, reply[2]), repeated: true, cancelled: [], ended: [], stateBytes: 0 };
     if (outcome !== 'ok') throw refusal(outcome, request, settings);
-    const [cancelled, ended] = reply.slice(2);
+    const [cancelled, ended, stateBytes] = reply.slice(2);
     return {
       run: { ...summaryOf(run), kwargs: request.kwargs },
       repeated: false,
       cancelled: cancelled as string[],
       ended: endedOf(ended),
+      stateBytes: Number(stateBytes),
     };
   }
 

@@ -5,7 +5,7 @@ import { RefusalDelay } from './refusal-delay.js';
 
 /** Bytes of a body, and of an answer, that cost as much as a request: a large one is paid for like many small ones. */
 const BODY_BYTES = 16 * 1024;
-const ANSWER_BYTES = 64 * 1024;
+const ANSWER_BYTES = 32 * 1024;
 /** Users remembered; the one unseen for longest is forgotten first, which gives it a full bucket. */
 const MAX_USERS = 10_000;
 /** No debt takes longer than this to pay off. */
@@ -79,12 +79,12 @@ export class RequestBudget {
   }
 }
 
-/** Bytes that requests had read or copied in the store, beside what they answer. */
-const storeWork = new WeakMap<FastifyRequest['raw'], number>();
+/** Charges the user of a request, for bytes as of an answer. */
+const charges = new WeakMap<FastifyRequest['raw'], (bytes: number) => void>();
 
-/** Counts bytes of the store towards the cost of a request whose answer does not show them. */
+/** Counts bytes that a request has read or copied in the store, beside what it answers, towards its cost. */
 export function addStoreWork({ raw }: FastifyRequest, bytes: number): void {
-  storeWork.set(raw, (storeWork.get(raw) ?? 0) + bytes);
+  charges.get(raw)?.(bytes);
 }
 
 /** Takes each request of a known user from his budget before its body is read, and charges for the answer afterwards. */
@@ -92,6 +92,7 @@ export function addRequestBudget(server: FastifyInstance, budget: RequestBudget,
   server.addHook('onRequest', async (request) => {
     const principal = knownPrincipal(request);
     if (principal === undefined) return;
+    charges.set(request.raw, (bytes) => budget.chargeAnswer(principal.userId, bytes));
     try {
       budget.take(principal.userId);
     } catch (error) {
@@ -101,10 +102,7 @@ export function addRequestBudget(server: FastifyInstance, budget: RequestBudget,
   });
   server.addHook('onSend', async (request, _reply, payload) => {
     const principal = knownPrincipal(request);
-    if (principal !== undefined) {
-      const answered = typeof payload === 'string' ? payload.length : 0;
-      budget.chargeAnswer(principal.userId, answered + (storeWork.get(request.raw) ?? 0));
-    }
+    if (principal !== undefined && typeof payload === 'string') budget.chargeAnswer(principal.userId, payload.length);
     return payload;
   });
 }

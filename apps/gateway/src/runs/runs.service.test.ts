@@ -17,7 +17,7 @@ const settings = {
   ...{ models: [], maxTurns: 10, maxTurnsCap: 10, agentsApi: { enabled: true } },
 } as unknown as GatewaySettings;
 const key = { userId: 'alice', threadId: 't1' };
-const headers = { idempotencyKey: undefined, traceparent: undefined, rawBody: {} };
+const headers = { idempotencyKey: undefined, traceparent: undefined, rawBody: {}, onStateBytes: () => undefined };
 const say = { messages: [{ role: 'user', content: 'hi' }] };
 
 const service = (): RunsService =>

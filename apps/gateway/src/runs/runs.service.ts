@@ -32,6 +32,8 @@ export interface StartHeaders {
   readonly traceparent: string | undefined;
   /** The body as it was sent: what an idempotency key stands for. */
   readonly rawBody: unknown;
+  /** Called with the size of the state that the run will find, in bytes. */
+  readonly onStateBytes: (bytes: number) => void;
 }
 
 /** Starting, finding and stopping runs. Owns nothing: the store decides, the bus is told afterwards. */
@@ -136,7 +138,8 @@ export class RunsService {
     try {
       const { traceparent } = span;
       const named = { ...request, traceparent, ...(idempotency === undefined ? {} : { idempotency }) };
-      const { run, repeated } = await this.admitAndTell(named, deadline);
+      const { run, repeated, stateBytes } = await this.admitAndTell(named, deadline);
+      headers.onStateBytes(stateBytes);
       const { run_id, thread_id } = run;
       span.end({ fields: { 'caribou.run_id': run_id, 'caribou.thread_id': thread_id, 'caribou.repeated': repeated } });
       return run;
@@ -166,7 +169,7 @@ export class RunsService {
       if (!(error instanceof UnavailableError) || error.details['noEffect'] === true) throw error;
       try {
         const run = await deadline.within(() => this.store.getRun(request, request.runId));
-        return { run, repeated: false, cancelled: [], ended: [] };
+        return { run, repeated: false, cancelled: [], ended: [], stateBytes: 0 };
       } catch {
         throw mayBeStored(request, error);
       }

@@ -6,7 +6,8 @@
               whose turn is made anew, '' for none), traceparent, body_hash, idempotency_ttl_ms (from the end of the run), max_queued,
               max_in_flight, max_pending, max_threads, max_state_bytes, max_stored (bytes; 0: no limit of these four),
               events_ttl_ms, max_log_bytes, kept_checkpoints; texts: metadata, kwargs, metadata of a new thread
-  Reply  {'ok', run record, ids of runs told to stop, {{id of a queued run that ended, number of its last event}, …}}
+  Reply  {'ok', run record, ids of runs told to stop, {{id of a queued run that ended, number of its last event}, …},
+          bytes of the state that the run will find}
          {'repeated', run record, kwargs or nil when the record holds them}
          {'other_body'}, {'gone', run id}, {'no_thread'}, {'no_checkpoint'}, {'busy'}, {'full'}, {'quota'}, {'crowded'}, {'many'},
          {'large', bytes of the state}, {'stored', bytes}, {'erasing'}: is_being_erased,
@@ -67,10 +68,8 @@ local function bytes_to_come()
   for _, run_id in ipairs(in_flight) do bytes = bytes + redis.call('STRLEN', kwargs_key(run_id)) end
   return bytes
 end
-if record and p.max_state_bytes > 0 then
-  local bytes = bytes_to_come()
-  if bytes > p.max_state_bytes then return { 'large', bytes } end
-end
+local to_come = record and bytes_to_come() or 0
+if p.max_state_bytes > 0 and to_come > p.max_state_bytes then return { 'large', to_come } end
 
 -- Whether `checkpoint` is `head`, or behind it only by state updates.
 local function is_behind_by_updates(checkpoint, head)
@@ -129,4 +128,4 @@ if idempotency_key then
   redis.call('HSET', run_key(p.run), 'idempotency', idempotency_key)
 end
 touch(record, 'status', 'busy')
-return { 'ok', redis.call('HGETALL', run_key(p.run)), cancelled, ended }
+return { 'ok', redis.call('HGETALL', run_key(p.run)), cancelled, ended, to_come }
