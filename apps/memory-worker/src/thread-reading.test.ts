@@ -202,6 +202,9 @@ describe(ThreadReading, () => {
   });
 
   test('a death at any call of the store loses nothing and doubles nothing', async () => {
+    let bury = (): void => undefined;
+    const buried = new Promise<never>((_, reject) => (bury = () => reject(new UnavailableError('dead'))));
+    const dead: Promise<unknown>[] = [];
     for (const name of ['messages', 'complete'] as const) {
       for (const after of [false, true]) {
         const key = thread();
@@ -215,11 +218,11 @@ describe(ThreadReading, () => {
           [name]: async (...args: unknown[]) => {
             if (after) await (jobs[name] as (...given: unknown[]) => Promise<unknown>)(...args);
             died();
-            return await new Promise(() => undefined);
+            return await buried;
           },
         };
         const read = () => Promise.resolve(learnt(word));
-        void readingWith({ read, jobs: mortal }).read(job, never);
+        dead.push(readingWith({ read, jobs: mortal }).read(job, never));
         await death;
         await stores.redis.use((client) => client.hdel(stores.redis.keys.memoryJob(key).jobs, `until:${LEAD_AGENT}`));
         await stores.redis.use((client) =>
@@ -232,5 +235,7 @@ describe(ThreadReading, () => {
       }
     }
     expect(await memories.history(scope)).toHaveLength(4);
+    bury();
+    expect(await Promise.all(dead)).toEqual(['lost', 'lost', 'lost', 'lost']);
   });
 });
