@@ -54,9 +54,13 @@ async function leftInNats({ nats }: Stack): Promise<readonly string[]> {
   try {
     const manager = await connection.jetstreamManager();
     const left = await Promise.all(
-      QUEUES.map(async ({ name }) => {
+      QUEUES.map(async ({ name, consumer }) => {
         const { state } = await manager.streams.info(name);
-        return state.messages === 0 ? [] : [`${state.messages} wakes in ${name}`];
+        if (state.messages === 0) return [];
+        const { delivered, ack_floor, num_ack_pending, num_waiting } = await manager.consumers.info(name, consumer);
+        const consumed = JSON.stringify({ delivered, ack_floor, num_ack_pending, num_waiting });
+        const stored = `${state.first_seq} to ${state.last_seq}`;
+        return [`${state.messages} wakes in ${name}, numbers ${stored}, consumer ${consumed}`];
       }),
     );
     return left.flat();

@@ -3,6 +3,7 @@ import type { ThreadKey } from '@caribou/core';
 import type { JetStreamManager } from 'nats';
 import { jetStreamCode, jetStreamCodes, natsFailure } from './nats-errors.js';
 import type { NatsLink } from './nats-link.js';
+import { removeMessage } from './remove-message.js';
 
 const API_TIMEOUT_MS = 3_000;
 
@@ -27,7 +28,7 @@ export async function removeLostWake(
       if (sequence === undefined) return false;
       const { delivered } = await manager.consumers.info(name, consumer);
       if (sequence > delivered.stream_seq) return false;
-      await manager.streams.purge(name, { filter: subject, seq: sequence + 1 });
+      await removeMessage(manager, name, sequence);
       return true;
     });
   } catch (cause) {

@@ -5,6 +5,7 @@ import { ErrorCode, NatsError } from 'nats';
 export const jetStreamCodes = {
   consumerNotFound: 10014,
   messageNotFound: 10037,
+  messageNotDeleted: 10057,
   streamNotFound: 10059,
   storeFailed: 10077,
 } as const;

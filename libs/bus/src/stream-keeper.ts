@@ -4,6 +4,7 @@ import type { Logger } from '@caribou/core';
 import type { ConsumerInfo, JetStreamManager, StreamInfo } from 'nats';
 import { jetStreamCode, jetStreamCodes, natsFailure } from './nats-errors.js';
 import type { NatsLink } from './nats-link.js';
+import { repairStream } from './stream-repair.js';
 import { SPEC_VERSION, specVersionOf, type StreamSpec } from './stream-specs.js';
 
 const API_TIMEOUT_MS = 3_000;
@@ -27,8 +28,7 @@ export interface KeeperOptions {
  *
  * K1 Existing ones are changed only where they are of an older version, or of this version and this process has just
  *    started. So neither two versions nor two configurations that run side by side change each other's settings back.
- * K2 What the consumer has acknowledged is removed from the stream: after kill -9 a nats-server can have such messages
- *    again, delivers them to nobody and refuses further ones of their subjects.
+ * K2 What kill -9 of a nats-server leaves wrong in a stream is repaired; see repairStream.
  */
 export class StreamKeeper {
   private running: Promise<void> | undefined;
@@ -108,7 +108,7 @@ export class StreamKeeper {
           const consumer = await ensureConsumer(making);
           this.stood.add(spec.name);
           this.settled.add(spec.name);
-          await removeAcknowledged(making, stream, consumer);
+          if (stream !== undefined && consumer !== undefined) await repairStream(making, stream, consumer);
         }
       });
     } catch (cause) {
@@ -145,15 +145,6 @@ interface Making {
 function mayChange({ isStart }: Making, { description }: { readonly description?: string }): boolean {
   const version = specVersionOf(description);
   return version < SPEC_VERSION || (version === SPEC_VERSION && isStart);
-}
-
-/** K2 */
-async function removeAcknowledged({ manager, spec, logger }: Making, stream?: StreamInfo, consumer?: ConsumerInfo) {
-  if (stream === undefined || consumer === undefined || stream.state.messages === 0) return;
-  const last = consumer.ack_floor.stream_seq;
-  if (stream.state.first_seq > last || last > stream.state.last_seq) return;
-  const { purged } = await manager.streams.purge(spec.name, { seq: last + 1 });
-  if (purged > 0) logger.warn({ stream: spec.name, count: purged }, 'nats: acknowledged messages were there, removed');
 }
 
 /** The stream as it was found, if it was. */

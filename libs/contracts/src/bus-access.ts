@@ -57,7 +57,7 @@ function take(role: WakeRole): string[] {
     `$JS.ACK.${name}.${consumer}.>`,
     // The form with domain and account.
     `$JS.ACK.*.*.${name}.${consumer}.>`,
-    `$JS.API.STREAM.PURGE.${name}`,
+    `$JS.API.STREAM.MSG.DELETE.${name}`,
     `$JS.API.STREAM.MSG.GET.${name}`,
     `$JS.API.DIRECT.GET.${name}.>`,
   ];
@@ -73,6 +73,7 @@ function make(key: StreamKey): string[] {
     `$JS.API.CONSUMER.CREATE.${name}.${consumer}.>`,
     `$JS.API.CONSUMER.INFO.${name}.${consumer}`,
     `$JS.API.STREAM.PURGE.${name}`,
+    `$JS.API.STREAM.MSG.DELETE.${name}`,
   ];
 }
 
