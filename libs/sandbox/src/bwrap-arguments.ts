@@ -72,7 +72,7 @@ export function bwrapArguments(
   { uid, gid }: CommandIdentity,
 ): string[] {
   return [
-    ...['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent', '--new-session'],
+    ...['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent'],
     ...['--uid', String(uid), '--gid', String(gid)],
     ...['--cap-drop', 'ALL', '--hostname', 'sandbox', '--clearenv'],
     ...Object.entries(commandEnvironment(sources.exit !== undefined)).flatMap(([name, value]) => [

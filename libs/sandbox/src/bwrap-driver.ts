@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError, BugError, InvalidRequestError, newId, UnavailableError } from '@caribou/contracts';
 import type { DataDirectory } from '@caribou/core';
-import { isRunning, markChildren, markProcess, type ProcessMark } from './bwrap-host.js';
 import { launch, type LaunchPlan, type LaunchSources } from './bwrap-launch.js';
+import type { ProcessMark } from './bwrap-host.js';
 import { explainFailure, planLaunch } from './bwrap-probe.js';
 import { BwrapRecords, instanceOf } from './bwrap-records.js';
-import { follow, killMarked, untilOver } from './bwrap-run.js';
+import { endGroup, follow } from './bwrap-run.js';
 import { makeClosedDirectory } from './data-home.js';
 import {
   type BoxCommand,
@@ -21,6 +21,7 @@ import {
 import { ExitSockets } from './exit-sockets.js';
 import { FileRefusedError } from './file-refused.js';
 import { commandIdentity } from './identity.js';
+import { killGroup } from './process-group.js';
 import { NO_EXIT } from './sandbox-network.js';
 import type { SandboxSettings } from './settings.js';
 import { skillsOf } from './skills-of-box.js';
@@ -100,15 +101,24 @@ export class BwrapDriver implements SandboxDriver {
     if (plan === undefined) throw new BugError('probe() must have passed before exec()');
     const timeoutMs = Math.min(command.timeoutMs, this.settings.limits.commandTimeoutMs);
     const sources = await this.sourcesOf(box);
-    let mark: ProcessMark | null = null;
+    const launched = launch(plan, sources, { ...command, timeoutMs });
+    const { leader } = launched;
     try {
-      const launched = launch(plan, sources, { ...command, timeoutMs });
-      mark = launched.child.pid === undefined ? null : markProcess(launched.child.pid);
-      if (mark !== null) this.records.write(box, mark);
+      if (leader !== null) this.record(box, leader);
       const { outputCeilingBytes: ceilingBytes } = this.settings.limits;
       return await follow(launched, { ...command, timeoutMs }, { signal, ceilingBytes });
     } finally {
-      if (mark !== null) this.records.remove(box.sandboxId, mark.pid);
+      if (leader !== null) this.records.remove(box.sandboxId, leader.pid);
+    }
+  }
+
+  /** What is not on record has to end: another manager could not end it. */
+  private record(box: BoxSpec, leader: ProcessMark): void {
+    try {
+      this.records.write(box, leader);
+    } catch (error) {
+      killGroup(leader);
+      throw error;
     }
   }
 
@@ -160,12 +170,7 @@ export class BwrapDriver implements SandboxDriver {
   private async endRecorded({ sandboxId }: BoxSpec, instance?: string): Promise<void> {
     const record = this.records.read(sandboxId);
     if (record === null || (instance !== undefined && instanceOf(record) !== instance)) return;
-    if (isRunning(record)) {
-      // bwrap's child is PID 1 of the box: when that is over, so is everything in it.
-      const inside = markChildren(record.pid);
-      killMarked(record);
-      for (const mark of [record, ...inside]) await untilOver(mark);
-    }
+    await endGroup(record);
     this.records.remove(sandboxId, record.pid);
   }
 

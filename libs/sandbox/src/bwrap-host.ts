@@ -63,12 +63,24 @@ export interface ProcessMark {
   readonly startTicks: string;
 }
 
-/** State letter and start time of a process, or null when there is none (proc(5), fields 3 and 22 of stat). */
-function processStat(pid: number): { readonly state: string; readonly startTicks: string } | null {
+interface ProcessStat {
+  /** Name of the program, cut to 15 bytes. */
+  readonly program: string;
+  /** One letter; Z and X are over. */
+  readonly state: string;
+  /** Number of its process group. */
+  readonly group: number;
+  readonly startTicks: string;
+}
+
+/** What the kernel says of a process, or null when there is none (proc(5), fields 2, 3, 5 and 22 of stat). */
+export function processStat(pid: number): ProcessStat | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return { state: fields[0] ?? '', startTicks: fields[19] ?? '' };
+    const end = stat.lastIndexOf(')');
+    const fields = stat.slice(end + 2).split(' ');
+    const program = stat.slice(stat.indexOf('(') + 1, end);
+    return { program, state: fields[0] ?? '', group: Number(fields[2]), startTicks: fields[19] ?? '' };
   } catch (error) {
     const errno = errnoOf(error);
     if (errno === 'ENOENT' || errno === 'ESRCH') return null;
@@ -86,21 +98,4 @@ export function markProcess(pid: number): ProcessMark | null {
 export function isRunning({ pid, startTicks }: ProcessMark): boolean {
   const stat = processStat(pid);
   return stat !== null && stat.startTicks === startTicks && stat.state !== 'Z' && stat.state !== 'X';
-}
-
-/** Marks of a process' children; empty when it is over, or where the kernel does not list them. */
-export function markChildren(pid: number): ProcessMark[] {
-  try {
-    const pids = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
-    return pids === ''
-      ? []
-      : pids
-          .split(' ')
-          .map((child) => markProcess(Number(child)))
-          .filter((mark) => mark !== null);
-  } catch (error) {
-    const errno = errnoOf(error);
-    if (errno === 'ENOENT' || errno === 'ESRCH') return [];
-    throw error;
-  }
 }

@@ -5,7 +5,7 @@ import { Duplex, type Readable } from 'node:stream';
 import { BugError } from '@caribou/contracts';
 import { DATA_DIRECTORIES, type DataDirectory } from '@caribou/core';
 import { bwrapArguments, type BwrapSources, processLimits, type RootEntry } from './bwrap-arguments.js';
-import { inheritableDescriptors } from './bwrap-host.js';
+import { inheritableDescriptors, markProcess, type ProcessMark } from './bwrap-host.js';
 import type { BoxCommand } from './driver.js';
 import type { CommandIdentity } from './identity.js';
 import { NODE_IN_BOX, WITH_FORWARDER } from './sandbox-network.js';
@@ -13,12 +13,14 @@ import { memoryPlaces, type StagingPrograms, stagingWords } from './bwrap-stagin
 import type { SandboxLimits } from './settings.js';
 
 /**
- * Starting bwrap. Three things about the launcher's side of the wall:
+ * Starting bwrap. Four things about the launcher's side of the wall:
  *
  *  L1  bwrap gets an empty environment and its options through a descriptor: /proc/1/environ and /proc/1/cmdline of
  *      the box would show both (reliability notes, finding 6)
  *  L2  root drops to the dedicated user before bwrap starts
  *  L3  no descriptor of this process reaches the box: bwrap closes what it is given, inherited ones are covered
+ *  L4  bwrap and PID 1 of the box are in a process group and session of their own, without a terminal; the command is in
+ *      another one (process-group.ts)
  *
  * Where the dedicated user cannot come to the data by path (a home below /root, say), root first binds the directories
  * in a mount namespace of its own at places that user can reach ("staging"). The paths lead through the platform's own
@@ -30,8 +32,7 @@ export interface Programs extends StagingPrograms {
   readonly prlimit: string;
   /** Only root needs it. */
   readonly setpriv?: string;
-  /** Only boxes with a network need it. */
-  readonly setsid?: string;
+  readonly setsid: string;
   readonly shell: string;
 }
 
@@ -61,6 +62,8 @@ export interface LaunchSources {
 
 export interface Launched {
   readonly child: ChildProcess;
+  /** Leads the group of all that bwrap is; null when there is no such process. */
+  readonly leader: ProcessMark | null;
   readonly stdout: Readable;
   readonly stderr: Readable;
   /** JSON documents by bwrap: child-pid once there is a box, exit-code only if the command was really started. */
@@ -103,8 +106,7 @@ function mountedSources(plan: LaunchPlan, sources: LaunchSources): Omit<BwrapSou
 /** What starts the forwarder in a box that has an exit, before what follows. */
 function forwarder({ programs, node }: LaunchPlan, { exit }: LaunchSources): string[] {
   if (exit === undefined) return [];
-  if (node === undefined || programs.setsid === undefined)
-    throw new BugError('a box with an exit takes node and setsid');
+  if (node === undefined) throw new BugError('a box with an exit takes node');
   return [programs.shell, '-c', WITH_FORWARDER, 'sh', programs.setsid, isSystemNode(node) ? node : NODE_IN_BOX];
 }
 
@@ -182,6 +184,8 @@ export function launch(
   const [file = '', ...words] = [
     ...prefix(plan, sources),
     ...[plan.programs.bwrap, '--args', String(FD.args), '--'],
+    // A command that signals its process group reaches nothing of bwrap (L4).
+    plan.programs.setsid,
     ...forwarder(plan, sources),
     // Inside, so that the kernel counts the processes of this box's user namespace alone (from Linux 5.14 on).
     ...[plan.programs.prlimit, ...processLimits(plan.limits, command.timeoutMs, command.maxFileBytes), '--'],
@@ -189,12 +193,13 @@ export function launch(
   ];
   const devNull = openSync('/dev/null', 'r+');
   try {
-    const child = spawn(file, words, { env: {}, cwd: '/', stdio: slots(plan, devNull) });
+    const child = spawn(file, words, { env: {}, cwd: '/', stdio: slots(plan, devNull), detached: true });
+    const leader = child.pid === undefined ? null : markProcess(child.pid);
     feed(child, FD.args, `${options.join('\0')}\0`);
     feed(child, FD.passwd, passwdOf(plan.identity));
     feed(child, FD.group, groupOf(plan.identity));
     if (plan.seccomp !== null) feed(child, FD.seccomp, plan.seccomp);
-    return { child, stdout: pipeAt(child, 1), stderr: pipeAt(child, 2), status: pipeAt(child, FD.status) };
+    return { child, leader, stdout: pipeAt(child, 1), stderr: pipeAt(child, 2), status: pipeAt(child, FD.status) };
   } finally {
     closeSync(devNull);
   }

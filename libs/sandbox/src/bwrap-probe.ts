@@ -32,10 +32,10 @@ function findPrograms(): Programs | string {
   if (process.getuid?.() === 0 && setpriv === undefined) return 'setpriv is not installed (apt install util-linux)';
   if (unshare === undefined || mount === undefined || mkdir === undefined)
     return 'unshare, mount and mkdir are needed (apt install util-linux mount coreutils)';
+  if (setsid === undefined) return 'setsid is not installed (apt install util-linux)';
   return {
-    ...{ bwrap, prlimit, unshare, mount, mkdir, shell: findProgram('bash') ?? '/bin/sh' },
+    ...{ bwrap, prlimit, unshare, mount, mkdir, setsid, shell: findProgram('bash') ?? '/bin/sh' },
     ...(setpriv === undefined ? {} : { setpriv }),
-    ...(setsid === undefined ? {} : { setsid }),
   };
 }
 
@@ -70,8 +70,6 @@ export async function planLaunch(settings: SandboxSettings): Promise<Planned> {
   const identity = commandIdentity();
   const dropsUser = process.getuid?.() === 0;
   const { contents, sources } = placesOf(settings);
-  if (settings.network !== undefined && programs.setsid === undefined)
-    return no('setsid is not installed (apt install util-linux)');
   const plan: LaunchPlan = {
     ...{ programs, identity, dropsUser, limits: settings.limits },
     ...{ rootEntries: hostRootEntries(), seccomp: seccompFilter(process.arch) },

@@ -1,9 +1,10 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { isRunning, type ProcessMark } from './bwrap-host.js';
+import type { ProcessMark } from './bwrap-host.js';
 import type { BoxInfo, BoxSpec } from './driver.js';
 import { errnoOf } from './file-refused.js';
+import { markGroup } from './process-group.js';
 
 const ProcessRecord = z.object({
   sandboxId: z.string(),
@@ -65,7 +66,7 @@ export class BwrapRecords {
         .filter((record) => record !== null)
         .map(({ sandboxId, managerId, userId, threadId, pid, startTicks }) => ({
           ...{ sandboxId, managerId, userId, threadId },
-          running: isRunning({ pid, startTicks }),
+          running: markGroup({ pid, startTicks }).length > 0,
           instance: instanceOf({ pid, startTicks }),
         }));
     } catch (error) {

@@ -4,9 +4,9 @@ import { UnavailableError } from '@caribou/contracts';
 import { isRunning, markProcess, type ProcessMark } from './bwrap-host.js';
 import type { Launched } from './bwrap-launch.js';
 import type { BoxCommand, BoxResult, EndedBy } from './driver.js';
-import { errnoOf } from './file-refused.js';
 import { withoutHostPaths } from './host-paths.js';
 import { CommandOutput } from './output-window.js';
+import { killGroup, markGroup } from './process-group.js';
 
 /** The kernel ends a box within milliseconds; a machine that takes longer than this is in trouble. */
 const END_WAIT_MS = 10_000;
@@ -45,14 +45,14 @@ export async function untilOver(mark: ProcessMark): Promise<void> {
   }
 }
 
-/** Kills a process if it still is the marked one; bwrap takes its whole box with it. */
-export function killMarked(mark: ProcessMark): void {
-  if (!isRunning(mark)) return;
-  try {
-    process.kill(mark.pid, 'SIGKILL');
-  } catch (error) {
-    if (errnoOf(error) !== 'ESRCH') throw error;
-  }
+/**
+ * Ends everything of a launch and resolves once it is over; the leader may be over already.
+ *
+ * @throws {UnavailableError} when something of it is still there after ten seconds
+ */
+export async function endGroup(leader: ProcessMark): Promise<void> {
+  killGroup(leader);
+  for (const mark of markGroup(leader)) await untilOver(mark);
 }
 
 /** bwrap ended without a word about the command: it never began, or someone else ended the box. */
@@ -70,13 +70,13 @@ export async function follow(
   command: BoxCommand,
   options: { signal: AbortSignal; ceilingBytes: number },
 ): Promise<BoxResult> {
-  const { child, stdout, stderr, status } = launched;
+  const { child, leader, stdout, stderr, status } = launched;
   const { signal } = options;
   const startedMs = performance.now();
   let endedBy: EndedBy = 'exit';
   const end = (by: EndedBy): void => {
     if (endedBy === 'exit') endedBy = by;
-    child.kill('SIGKILL');
+    if (leader !== null) killGroup(leader);
   };
   const onCeiling = (): void => {
     stdout.destroy();
