@@ -2,13 +2,13 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { InvalidRequestError, newId, UnavailableError } from '@caribou/contracts';
 import type Docker from 'dockerode';
-import type { ContainerInspectInfo } from 'dockerode';
+import type { Container, ContainerCreateOptions } from 'dockerode';
 import { makeClosedDirectory, prepareHome } from './data-home.js';
 import { containerOptions, homeLabel, LABEL, toBoxInfo } from './docker-box.js';
+import { DriverContainers } from './docker-containers.js';
 import { engineMessage, openEngine, unlessStatus, withinTime } from './docker-engine.js';
 import { pinProblem } from './image-pin.js';
 import { runInContainer } from './docker-run.js';
-import { BoxTethers } from './docker-tether.js';
 import {
   type BoxCommand,
   BoxGoneError,
@@ -20,7 +20,7 @@ import {
   type SandboxDriver,
 } from './driver.js';
 import { ExitSockets } from './exit-sockets.js';
-import { endingTimes, endsWithManager, lostExitCode, processesOfCommand } from './gvisor.js';
+import { endingTimes, lostExitCode, processesOfCommand } from './gvisor.js';
 import { commandIdentity, KEEPER } from './identity.js';
 import { NO_EXIT } from './sandbox-network.js';
 import type { SandboxSettings } from './settings.js';
@@ -29,27 +29,14 @@ import { type ThreadFiles, threadFiles } from './thread-files.js';
 
 const PING_TIMEOUT_MS = 3000;
 const TRIAL_TIMEOUT_MS = 20_000;
-/** Another creator of the same name may win this often before we give up. */
-const CREATE_ATTEMPTS = 3;
-
-const isReady = (found: ContainerInspectInfo, managerId: string, config: string | undefined): boolean =>
-  found.State.Running &&
-  !found.State.Paused &&
-  found.Config.Labels[LABEL.manager] === managerId &&
-  found.Config.Labels[LABEL.config] === config;
 
 /** Sandboxes as containers: one per thread, kept while the thread is active; its name is the sandbox id. */
 export class DockerDriver implements SandboxDriver {
   readonly kind = 'docker';
   private readonly docker: Docker;
-  private readonly tethers: BoxTethers | undefined;
+  private readonly containers: DriverContainers;
   private readonly files: ThreadFiles;
   private readonly identity = commandIdentity();
-  /**
-   * Engine ids of the boxes this driver made. A name may pass to a container of another manager; what this one does to
-   * its box must never reach that.
-   */
-  private readonly engineIds = new Map<string, string>();
   private readonly exits: ExitSockets | undefined;
   /** Which skills each box was made with, by sandbox id. */
   private readonly skillsMounted = new Map<string, string | undefined>();
@@ -60,7 +47,7 @@ export class DockerDriver implements SandboxDriver {
     private readonly home = homeLabel(settings),
   ) {
     this.docker = openEngine(settings.engineSocket);
-    this.tethers = endsWithManager(settings) ? new BoxTethers(this.docker) : undefined;
+    this.containers = new DriverContainers(this.docker, settings);
     this.files = threadFiles(settings.homeDir, this.identity);
     const { network, homeDir } = settings;
     this.exits = network === undefined ? undefined : new ExitSockets(homeDir, network, KEEPER);
@@ -122,42 +109,33 @@ export class DockerDriver implements SandboxDriver {
     return threadFiles(trialHome, this.identity).hostPath({ userId: 'probe', threadId: 'probe' }, 'workspace');
   }
 
-  async create(box: BoxSpec, { fresh }: { readonly fresh: boolean }): Promise<void> {
-    await this.files.prepare(box);
+  create(box: BoxSpec, { fresh }: { readonly fresh: boolean }): Promise<void> {
+    return this.containers.inTurn(box, async () => {
+      await this.files.prepare(box);
+      await this.containers.make(box, await this.optionsFor(box, { fresh }), { fresh });
+    });
+  }
+
+  /** The engine's options for a container with the current skills; the exit of the sandbox is open after that. */
+  private async optionsFor(box: BoxSpec, { fresh }: { readonly fresh: boolean }): Promise<ContainerCreateOptions> {
     const exitDirectory = await this.exits?.open(box, { fresh });
     const exit = exitDirectory === undefined ? {} : { exitDirectory };
     const mountedSkills = await skillsOf(this.settings, box);
     const skills = mountedSkills === undefined ? {} : { mountedSkills };
-    const options = containerOptions({ ...this.settings, home: this.home, ...exit, ...skills }, this.files, box);
     this.skillsMounted.set(box.sandboxId, mountedSkills?.instance);
-    let mayKeep = !fresh;
-    for (let attempt = 1; attempt <= CREATE_ATTEMPTS; attempt += 1) {
-      const found = await unlessStatus(this.docker.getContainer(box.sandboxId).inspect(), [404]);
-      if (found !== null) {
-        if (mayKeep && isReady(found, box.managerId, options.Labels?.[LABEL.config])) {
-          await this.take(box, found.Id);
-          return;
-        }
-        await this.removeContainer(found.Id);
-      }
-      const made = await unlessStatus(this.docker.createContainer(options), [409]);
-      if (made !== null) {
-        await this.take(box, made.id);
-        await unlessStatus(made.start(), []);
-        return;
-      }
-      // A concurrent create of this manager won the name: what it made is fresh enough.
-      mayKeep = true;
-    }
-    throw new UnavailableError(`the container name ${box.sandboxId} stays taken`, {
-      details: { dependency: 'docker' },
-    });
+    return containerOptions({ ...this.settings, home: this.home, ...exit, ...skills }, this.files, box);
   }
 
-  /** Makes a container this driver's box. */
-  private async take(box: BoxSpec, engineId: string): Promise<void> {
-    this.engineIds.set(box.sandboxId, engineId);
-    await this.tethers?.tie(engineId);
+  /**
+   * Removes a container by force and creates another one. Not where it was removed or had ended without this: whoever
+   * needs it next creates it, and the name may be another manager's by now.
+   */
+  private replace(box: BoxSpec, container: Container): Promise<void> {
+    return this.containers.inTurn(box, async () => {
+      const isCurrent = this.containers.isOf(box, container);
+      const ended = await this.containers.end(container.id);
+      if (isCurrent && ended) await this.containers.add(box, await this.optionsFor(box, { fresh: false }));
+    });
   }
 
   async exec(box: BoxSpec, command: BoxCommand, signal: AbortSignal): Promise<BoxResult> {
@@ -167,6 +145,7 @@ export class DockerDriver implements SandboxDriver {
     await this.requireCurrentSkills(box);
     const { commandTimeoutMs, outputCeilingBytes: ceilingBytes } = this.settings.limits;
     const timeoutMs = Math.min(command.timeoutMs, commandTimeoutMs);
+    const container = this.containers.container(box);
     const engine = {
       docker: this.docker,
       identity: this.identity,
@@ -174,9 +153,10 @@ export class DockerDriver implements SandboxDriver {
       processes: processesOfCommand(this.settings),
       ending: endingTimes(this.settings),
       lostExitCode: lostExitCode(this.settings),
-      onRestarted: async ({ id }: Docker.Container) => this.tethers?.tieAgain(id),
+      replace: () => this.replace(box, container),
+      remove: () => this.containers.inTurn(box, () => this.containers.end(container.id)),
     };
-    return runInContainer(engine, this.container(box), { ...command, timeoutMs }, { signal, ceilingBytes });
+    return runInContainer(engine, container, { ...command, timeoutMs }, { signal, ceilingBytes });
   }
 
   /** A container keeps its mounts: for others it has to be made again. @throws {BoxGoneError} */
@@ -188,34 +168,21 @@ export class DockerDriver implements SandboxDriver {
     });
   }
 
-  async remove(box: BoxSpec): Promise<void> {
-    const { sandboxId } = box;
-    this.skillsMounted.delete(sandboxId);
-    await this.removeContainer(this.engineIds.get(sandboxId) ?? sandboxId);
-    this.engineIds.delete(sandboxId);
-    await this.exits?.close(box);
-  }
-
-  private async removeContainer(idOrName: string): Promise<void> {
-    const container = this.docker.getContainer(idOrName);
-    const { stopSeconds, outsideMs } = endingTimes(this.settings);
-    // Where the box does not end by itself, the removal kills it, and tells what keeps it from that.
-    if (stopSeconds > 0) await withinTime(container.stop({ t: stopSeconds }), outsideMs).catch(() => undefined);
-    // 404: gone already; 409: being removed by someone else, as by the engine once a tied box has ended.
-    await unlessStatus(container.remove({ force: true, v: true }), [404, 409], outsideMs);
-    if (this.tethers === undefined) return;
-    this.tethers.untie(idOrName);
-    // Its name is free after that.
-    await unlessStatus(container.wait({ condition: 'removed' }), [404], outsideMs);
+  remove(box: BoxSpec): Promise<void> {
+    return this.containers.inTurn(box, async () => {
+      this.skillsMounted.delete(box.sandboxId);
+      await this.containers.remove(box);
+      await this.exits?.close(box);
+    });
   }
 
   async isAlive(box: BoxSpec): Promise<boolean> {
-    const found = await unlessStatus(this.container(box).inspect(), [404]);
+    const found = await unlessStatus(this.containers.container(box).inspect(), [404]);
     return found !== null && found.State.Running && !found.State.Paused;
   }
 
   async removeInstance(listed: BoxInfo): Promise<void> {
-    await this.removeContainer(listed.instance);
+    await this.containers.end(listed.instance);
     this.exits?.removeLeft(listed);
   }
 
@@ -223,9 +190,5 @@ export class DockerDriver implements SandboxDriver {
     const label = [`${LABEL.mark}=1`, `${LABEL.home}=${this.home}`];
     const containers = await unlessStatus(this.docker.listContainers({ all: true, filters: { label } }), []);
     return (containers ?? []).map(toBoxInfo).filter((box) => box !== null);
-  }
-
-  private container({ sandboxId }: BoxSpec): Docker.Container {
-    return this.docker.getContainer(this.engineIds.get(sandboxId) ?? sandboxId);
   }
 }

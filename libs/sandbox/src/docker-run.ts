@@ -2,11 +2,9 @@ import { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type Docker from 'dockerode';
 import type { Container, Exec } from 'dockerode';
-import { WORKING_DIRECTORY } from './command-environment.js';
 import { engineAway, engineStatus, unlessStatus, withinTime } from './docker-engine.js';
 import { type BoxCommand, BoxGoneError, type BoxResult, type EndedBy } from './driver.js';
-import type { EndingTimes } from './gvisor.js';
-import type { CommandIdentity } from './identity.js';
+import { KILLED, type KillEngine, type Killed, killAll, makeExec, SWEEP, SWEEP_ONCE } from './docker-kill.js';
 import { CommandOutput } from './output-window.js';
 import { AWAIT_FORWARDER } from './sandbox-network.js';
 
@@ -16,17 +14,11 @@ const LAST_OUTPUT_MS = 2000;
 const LOST_BOX_MS = 5000;
 
 /**
- * Ends every process of this user but the shell that says it, also those in other sessions: kill(-1) is repeated until
- * it finds nobody, as what it has ended takes a moment to be gone.
- */
-const SWEEP = 'n=0; while [ $n -lt 5000 ] && kill -9 -1 2>/dev/null; do n=$((n+1)); done';
-
-/**
  * Runs the command ($1) under the best shell there is, with files of at most $2 blocks and at most $3 processes where
  * these are given, and ends whatever it started, before and after; `first` is done before it begins. Some shells call
  * the limit of processes -u, others -p.
  */
-const wrapper = (first: string): string => `${SWEEP}
+const wrapper = (first: string): string => `${SWEEP_ONCE}
 ${first}
 [ -z "$2" ] || ulimit -f "$2"
 [ -z "$3" ] || ulimit -u "$3" 2>/dev/null || ulimit -p "$3"
@@ -38,74 +30,20 @@ exit $code`;
 /** POSIX: the unit of a shell's `ulimit -f`. */
 const BLOCK_BYTES = 512;
 
-interface Engine {
+interface Engine extends KillEngine {
   readonly docker: Docker;
-  readonly identity: CommandIdentity;
   /** Whether boxes have an exit; a command begins when it is open. */
   readonly hasNetwork: boolean;
   /** How many processes a command may have, where its shell has to see to it. */
   readonly processes: number | undefined;
-  readonly ending: EndingTimes;
-  /** What a command ends with when its box is lost, where that can be told from others. */
-  readonly lostExitCode: number | undefined;
-  /** Does for a box that was started again what was done when it was made. @throws {UnavailableError} */
-  readonly onRestarted: (container: Container) => Promise<void>;
+  /** Removes the container by force. @throws {UnavailableError} */
+  readonly remove: () => Promise<unknown>;
 }
 
-const startExec = (engine: Engine, container: Container, words: readonly string[]): Promise<Exec> =>
-  withinTime(
-    container.exec({
-      Cmd: [...words],
-      User: `${engine.identity.uid}:${engine.identity.gid}`,
-      WorkingDir: WORKING_DIRECTORY,
-      AttachStdout: true,
-      AttachStderr: true,
-      Tty: false,
-    }),
-  );
+const LOST = '\n[the sandbox was started again: what was in /tmp is gone]\n';
 
-/** How everything in a box was ended: the processes in it, or the box, which has begun anew since. */
-type Killed = 'killed' | 'restarted';
-
-const LOST = '\n[the sandbox was started anew: what was in /tmp is gone]\n';
-
-/** @throws Error unless every process of the command user is found ended */
-async function killInside(
-  engine: Engine,
-  container: Container,
-  { isOver, givenUp }: { readonly isOver: Promise<unknown>; readonly givenUp: AbortSignal },
-): Promise<void> {
-  const exec = await startExec(engine, container, ['/bin/sh', '-c', SWEEP]);
-  if (givenUp.aborted) return;
-  const stream = await exec.start({ hijack: true, stdin: false });
-  stream.resume();
-  // The engine may never end the stream of a box that is lost.
-  await finished(stream, { signal: givenUp }).finally(() => stream.destroy());
-  // The engine may still count a box as running whose kernel is gone; the exec alone tells.
-  const { ExitCode } = await exec.inspect();
-  if (ExitCode !== 0) throw new Error(`the kill ended with ${ExitCode}`);
-  await isOver;
-}
-
-/**
- * Ends every process of the command user: from inside by kill(-1), as PID 1 and its keeper belong to another user; when
- * `isOver` does not come true in time, by restarting the container, which needs no free process. Tells by which.
- */
-export async function killAll(engine: Engine, container: Container, isOver: Promise<unknown>): Promise<Killed> {
-  const givenUp = new AbortController();
-  const { insideMs, stopSeconds, outsideMs } = engine.ending;
-  try {
-    await withinTime(killInside(engine, container, { isOver, givenUp: givenUp.signal }), insideMs);
-    return 'killed';
-  } catch {
-    // Whatever kept the inside from working (a full process table, a paused box), the outside does not depend on it.
-    givenUp.abort();
-    // 404 and 409: it has ended by itself, and the engine has removed it or does so.
-    const restarted = container.restart({ t: stopSeconds }).then(() => true);
-    if ((await unlessStatus(restarted, [404, 409], outsideMs)) !== null) await engine.onRestarted(container);
-    return 'restarted';
-  }
-}
+/** The engine's exit codes for a command that it could not start. */
+const NOT_STARTED = [126, 127, 128];
 
 const sink = (output: CommandOutput, stream: 'out' | 'err'): Writable =>
   new Writable({
@@ -117,25 +55,47 @@ const sink = (output: CommandOutput, stream: 'out' | 'err'): Writable =>
 
 type Stream = NodeJS.ReadWriteStream & { destroy(): unknown };
 
+const goneError = (cause?: unknown): BoxGoneError =>
+  new BoxGoneError('the container is not there', { cause, details: { dependency: 'docker' } });
+
+/** The command's exec and its output; undefined when the signal aborted before it began. */
 async function begin(
   engine: Engine,
   container: Container,
   command: BoxCommand,
-): Promise<{ exec: Exec; stream: Stream }> {
+  signal: AbortSignal,
+): Promise<{ exec: Exec; stream: Stream } | undefined> {
+  if (signal.aborted) return undefined;
   try {
     const blocks = command.maxFileBytes === undefined ? '' : String(Math.floor(command.maxFileBytes / BLOCK_BYTES));
     const script = wrapper(engine.hasNetwork ? AWAIT_FORWARDER : '');
-    const words = ['/bin/sh', '-c', script, 'sh', command.command, blocks, String(engine.processes ?? '')];
-    const exec = await startExec(engine, container, words);
+    const argv = ['/bin/sh', '-c', script, 'sh', command.command, blocks, String(engine.processes ?? '')];
+    const exec = await makeExec(engine, container, argv);
+    if (signal.aborted) return undefined;
     const stream = await withinTime(exec.start({ hijack: true, stdin: false }));
     return { exec, stream };
   } catch (error) {
     const status = engineStatus(error);
-    if (status === 404 || status === 409)
-      throw new BoxGoneError('the container is not there', { cause: error, details: { dependency: 'docker' } });
+    // 500: the container has ended since the exec was made.
+    if (status === 404 || status === 409 || (status === 500 && !(await isRunning(container)))) throw goneError(error);
     throw engineAway(error);
   }
 }
+
+const isRunning = async (container: Container): Promise<boolean> =>
+  (await unlessStatus(container.inspect(), [404]))?.State.Running === true;
+
+/** Whether a command's process has started, now or earlier. */
+async function hasStarted(exec: Exec): Promise<boolean> {
+  const { Pid, ExitCode } = await exec.inspect();
+  return Pid > 0 || ExitCode !== null;
+}
+
+/** The result of a command that was cancelled before it began. */
+const notBegun = (): BoxResult => ({
+  ...{ exitCode: KILLED, stdout: '', stderr: '', truncatedBytes: 0 },
+  ...{ endedBy: 'cancel', durationMs: 0 },
+});
 
 /** Runs a command in a container to its end; see SandboxDriver.exec. */
 export async function runInContainer(
@@ -147,12 +107,14 @@ export async function runInContainer(
   const startedMs = performance.now();
   let endedBy: EndedBy = 'exit';
   let ending: Promise<Killed> | undefined;
-  const { exec, stream } = await begin(engine, container, command);
+  const begun = await begin(engine, container, command, options.signal);
+  if (begun === undefined) return notBegun();
+  const { exec, stream } = begun;
   const over = finished(stream).catch(() => undefined);
   const end = (by: EndedBy): void => {
     if (ending !== undefined) return;
     endedBy = by;
-    ending = killAll(engine, container, over);
+    ending = killAll(engine, container, { hasBegun: () => hasStarted(exec), isOver: over });
     // The failure is told below, after the end of the stream.
     ending.catch(() => stream.destroy());
   };
@@ -169,9 +131,9 @@ export async function runInContainer(
   await over;
   watching.abort();
   const { exitCode, box } =
-    ending === undefined ? await afterExit(engine, container, exec) : { exitCode: 137, box: await ending };
+    ending === undefined ? await afterExit(engine, container, exec) : { exitCode: KILLED, box: await ending };
   const taken = output.take();
-  const stderr = box === 'restarted' ? taken.stderr + LOST : taken.stderr;
+  const stderr = box === 'replaced' ? taken.stderr + LOST : taken.stderr;
   return { exitCode, ...taken, stderr, endedBy, durationMs: performance.now() - startedMs };
 }
 
@@ -208,28 +170,42 @@ async function endWithBox(
   await withinTime(over, LAST_OUTPUT_MS).catch(() => stream.destroy());
 }
 
-/** The exit code of a command that ended by itself, and what became of its box. */
+/**
+ * The exit code of a command that ended by itself, and what became of its box.
+ *
+ * @throws {BoxGoneError} when the engine could not start it
+ */
 async function afterExit(
   engine: Engine,
   container: Container,
   exec: Exec,
 ): Promise<{ readonly exitCode: number; readonly box: Killed }> {
   const exitCode = await exitCodeOf(exec, container);
+  if (exitCode === undefined) {
+    // The runtime knows the container's end before the engine, which would count it as ready until then.
+    await withinTime(boxEnd(container), LOST_BOX_MS).catch(() => engine.remove());
+    throw goneError();
+  }
   if (exitCode < 128) return { exitCode, box: 'killed' };
   // While a box dies the engine is best left alone: what is begun in it then may keep the engine from seeing its end.
   if (exitCode === engine.lostExitCode) await withinTime(boxEnd(container), LOST_BOX_MS).catch(() => undefined);
   // A shell that was killed could not sweep up behind its command, and a box that was lost ends as if it were killed.
-  const box = await killAll(engine, container, Promise.resolve());
-  return { exitCode: box === 'restarted' ? 137 : exitCode, box };
+  const over = { hasBegun: () => Promise.resolve(true), isOver: Promise.resolve() };
+  const box = await killAll(engine, container, over);
+  return { exitCode: box === 'replaced' ? KILLED : exitCode, box };
 }
 
-/** An engine that has seen the end of a box forgets the commands in it: they were killed. */
-async function exitCodeOf(exec: Exec, container: Container): Promise<number> {
+/**
+ * Undefined for a command that the engine could not start: it has no process id. An engine that has seen the end of a
+ * box forgets the commands in it: they were killed.
+ */
+async function exitCodeOf(exec: Exec, container: Container): Promise<number | undefined> {
   try {
-    const { ExitCode } = await withinTime(exec.inspect());
-    return ExitCode ?? 137;
+    const { ExitCode, Pid } = await withinTime(exec.inspect());
+    if (Pid === 0 && ExitCode !== null && NOT_STARTED.includes(ExitCode)) return undefined;
+    return ExitCode ?? KILLED;
   } catch (error) {
-    if (engineStatus(error) === 404 && (await unlessStatus(container.inspect(), [404])) !== null) return 137;
+    if (engineStatus(error) === 404 && (await unlessStatus(container.inspect(), [404])) !== null) return KILLED;
     throw engineAway(error);
   }
 }

@@ -88,7 +88,7 @@ if (reason === null) {
       expect(await second.list()).toEqual([]);
     });
 
-    test('a box that had to be started again is tied again', async () => {
+    test('a sandbox that had to be made again ends with its manager too', async () => {
       const cancel = new AbortController();
       const running = run('sleep 600', cancel.signal);
       await waitFor(async () => JSON.stringify(await container.top()).includes('sleep 600'), {
@@ -96,7 +96,7 @@ if (reason === null) {
       });
       await container.pause();
       cancel.abort();
-      expect(await running).toMatchObject({ endedBy: 'cancel', stderr: expect.stringContaining('started anew') });
+      expect(await running).toMatchObject({ endedBy: 'cancel', stderr: expect.stringContaining('started again') });
       expect(await run('echo still')).toMatchObject({ stdout: 'still\n' });
 
       engine.end();

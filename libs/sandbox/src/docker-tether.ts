@@ -4,12 +4,10 @@ import type Docker from 'dockerode';
 import { engineAway, withinTime } from './docker-engine.js';
 
 /**
- * Ties boxes to this process, by the standard input that nobody ever writes to. The engine closes the standard input of a box when the connection that is attached to it
- * ends, and the box ends with its input: so no box outlives its manager, however that died and whether or not another
- * one is ever started.
- *
- *  T1  a box has one tether at most: a second one would end the box when it is closed
- *  T2  a box that was started again has a new input and is tied again
+ * Ties boxes to this process, by the standard input that nobody ever writes to. The engine closes the standard input of
+ * a box when the connection that is attached to it ends, and the box ends with its input: so no box outlives its manager,
+ * however that died and whether or not another one is ever started. A box has one tether at most: a second one would end
+ * the box when it is closed.
  */
 export class BoxTethers {
   private readonly tied = new Map<string, Promise<Socket>>();
@@ -29,16 +27,6 @@ export class BoxTethers {
       this.untie(engineId);
       throw error instanceof UnavailableError ? error : engineAway(error);
     }
-  }
-
-  /**
-   * (T2) Ties a box that was started again.
-   *
-   * @throws {UnavailableError} as `tie`
-   */
-  async tieAgain(engineId: string): Promise<void> {
-    this.untie(engineId);
-    await this.tie(engineId);
   }
 
   /** Lets go of a box, which ends if it still runs. */

@@ -109,7 +109,7 @@ if (reason === null) {
       expect(await run('dd if=/dev/zero of=/dev/null bs=512M count=1')).toMatchObject({
         exitCode: 137,
         endedBy: 'exit',
-        stderr: expect.stringMatching(/\[the sandbox was started anew: what was in \/tmp is gone\]\n$/),
+        stderr: expect.stringMatching(/\[the sandbox was started again: what was in \/tmp is gone\]\n$/),
       });
       expect(await run('cat kept; ls /tmp')).toMatchObject({ stdout: 'kept\n', stderr: '', exitCode: 0 });
     });

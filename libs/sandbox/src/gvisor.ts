@@ -63,7 +63,7 @@ export interface EndingTimes {
    * each of them: the engine does not answer for that box meanwhile.
    */
   readonly stopSeconds: number;
-  /** Until the engine must have ended the box, and started or removed it, in milliseconds. */
+  /** Until the engine must have removed the container, and started another one where that is wanted, in milliseconds. */
   readonly outsideMs: number;
 }
 

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import Docker from 'dockerode';
@@ -35,6 +35,8 @@ export async function importImage(repository: string, programs: readonly string[
   const [root, archive] = [join(folder, 'root'), join(folder, 'image.tar')];
   try {
     for (const name of ['bin', 'proc', 'tmp', 'etc', 'usr']) mkdirSync(join(root, name), { recursive: true });
+    // The engine gives a container's own /tmp the mode of the image's.
+    chmodSync(join(root, 'tmp'), 0o1777);
     const busybox = busyboxProgram() ?? 'busybox';
     copyFileSync(busybox, join(root, 'bin/busybox'));
     const applets = execFileSync(busybox, ['--list'], { encoding: 'utf8' }).trim().split('\n');
