@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UnavailableError } from '@caribou/contracts';
@@ -10,6 +11,8 @@ import { killGroup, markGroup } from './process-group.js';
 
 /** The kernel ends a box within milliseconds; a machine that takes longer than this is in trouble. */
 const END_WAIT_MS = 10_000;
+const doesNotEnd = (): UnavailableError =>
+  new UnavailableError('a process of the sandbox does not end', { details: { dependency: 'bwrap' } });
 const MAX_STATUS_BYTES = 4096;
 /** Exit code of what SIGKILL ended. */
 const KILLED = 137;
@@ -39,8 +42,7 @@ function parseStatus(text: string): BoxStatus {
  */
 export async function untilOver(mark: ProcessMark): Promise<void> {
   for (let waitedMs = 0; isRunning(mark); waitedMs += 2) {
-    if (waitedMs > END_WAIT_MS)
-      throw new UnavailableError('a process of the sandbox does not end', { details: { dependency: 'bwrap' } });
+    if (waitedMs > END_WAIT_MS) throw doesNotEnd();
     await delay(2);
   }
 }
@@ -64,18 +66,35 @@ function noAnswer(killedBy: NodeJS.Signals | null, stderr: string): UnavailableE
   return new UnavailableError(what, { cause: new Error(stderr), details: { dependency: 'bwrap' } });
 }
 
+/** By which signal bwrap ended, once everything that has its output open has ended too. @throws what `stuck` says */
+async function closing(child: ChildProcess, stuck: AbortSignal): Promise<NodeJS.Signals | null> {
+  try {
+    const [, killedBy] = (await once(child, 'close', { signal: stuck })) as [number | null, NodeJS.Signals | null];
+    return killedBy;
+  } catch (error) {
+    if (stuck.aborted) throw stuck.reason;
+    throw error;
+  }
+}
+
+interface FollowOptions {
+  readonly signal: AbortSignal;
+  readonly ceilingBytes: number;
+  /** A command that was killed is over within this time, in milliseconds. */
+  readonly endWaitMs?: number;
+}
+
 /** Follows a launched command to its end; see SandboxDriver.exec. */
-export async function follow(
-  launched: Launched,
-  command: BoxCommand,
-  options: { signal: AbortSignal; ceilingBytes: number },
-): Promise<BoxResult> {
+export async function follow(launched: Launched, command: BoxCommand, options: FollowOptions): Promise<BoxResult> {
   const { child, leader, stdout, stderr, status } = launched;
-  const { signal } = options;
+  const { signal, endWaitMs = END_WAIT_MS } = options;
   const startedMs = performance.now();
+  const stuck = new AbortController();
+  let lastMoment: NodeJS.Timeout | undefined;
   let endedBy: EndedBy = 'exit';
   const end = (by: EndedBy): void => {
     if (endedBy === 'exit') endedBy = by;
+    lastMoment ??= setTimeout(() => stuck.abort(doesNotEnd()), endWaitMs);
     if (leader !== null) killGroup(leader);
   };
   const onCeiling = (): void => {
@@ -99,7 +118,7 @@ export async function follow(
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
   try {
-    const [, killedBy] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+    const killedBy = await closing(child, stuck.signal);
     if (keeper !== null) await untilOver(keeper);
     const exitCode = endedBy === 'exit' ? parseStatus(statusText).exitCode : KILLED;
     const taken = output.take();
@@ -107,6 +126,7 @@ export async function follow(
     return { exitCode, ...taken, endedBy, durationMs: performance.now() - startedMs };
   } finally {
     clearTimeout(timer);
+    clearTimeout(lastMoment);
     signal.removeEventListener('abort', onAbort);
   }
 }
