@@ -8,7 +8,8 @@ import type { CommandIdentity } from './identity.js';
 /**
  * Whether the shell's user has another process in the container, one that is dead and not yet reaped among them. kill(-1)
  * cannot answer that: it succeeds wherever any process is left, be it one that may not be signalled. Nor can the owner
- * of a process's directory: that is root where the process has made itself unreadable to others.
+ * of a process's directory: that is root where the process has made itself unreadable to others. One that is gone when
+ * it is looked at counts: it may have left a child that the list does not have.
  */
 const OTHERS = `caribou_uid() {
   while read -r key uid rest; do [ "$key" = Uid: ] && return 0; done <"$1/status"
@@ -18,7 +19,9 @@ caribou_others() {
   caribou_uid "/proc/$$"
   own=$uid
   for p in /proc/[0-9]*; do
-    [ "$p" != "/proc/$$" ] && caribou_uid "$p" && [ "$uid" = "$own" ] && return 0
+    [ "$p" = "/proc/$$" ] && continue
+    caribou_uid "$p" || return 0
+    [ "$uid" = "$own" ] && return 0
   done 2>/dev/null
   return 1
 }`;
