@@ -3,7 +3,7 @@ import type { ConsumerInfo, JetStreamManager, StreamInfo } from 'nats';
 import { removeMessage } from './remove-message.js';
 import type { StreamSpec } from './stream-specs.js';
 
-/** Most messages that one look removes (R1). */
+/** Most messages that one look removes (R2). */
 const MAX_REMOVED = 100;
 
 interface Parts {
@@ -13,22 +13,37 @@ interface Parts {
 }
 
 /**
- * Repairs what kill -9 of a nats-server leaves between a stream and its consumer:
+ * Repairs what kill -9 of a nats-server leaves between a stream and its consumer. What is removed is nudges only: the
+ * truth is in Redis, and a sweep wakes every thread that has work and nobody at it.
  *
- * R1 What the consumer has acknowledged is removed from the stream: the server can have such messages again, delivers
- *    them to nobody and refuses further ones of their subjects. They are deleted one by one: with any purge nats-server
- *    2.9.10 forgets what is delivered and not acknowledged, so that a wake given back never comes again.
- * R2 A stream whose end lies before the position of its consumer begins again after that position: the server can have
- *    lost messages whose delivery it remembers, and it delivers none that gets their numbers. What is removed with that
- *    was a nudge only: the truth is in Redis.
+ * R1 A consumer that has delivered nothing since its server started begins with a clean slate after its position. The
+ *    server can have acknowledged messages again, which it delivers to nobody while it refuses further ones of their
+ *    subjects; it can wait for the acknowledgement of messages that it has not; and it can have lost messages whose
+ *    delivery it remembers, and then delivers none that gets their numbers. In a cluster, the other servers know better.
+ * R2 Later, what the consumer has acknowledged or forgotten is deleted one by one: with any purge nats-server 2.9.10
+ *    forgets what is out, so that a wake given back never comes again.
  */
-export async function repairStream(making: Parts, { state }: StreamInfo, consumer: ConsumerInfo): Promise<void> {
+export async function repairStream(parts: Parts, stream: StreamInfo, consumer: ConsumerInfo): Promise<void> {
+  const { state, config } = stream;
   const { stream_seq: delivered } = consumer.delivered;
-  if (delivered > state.last_seq && (await skipDelivered(making, consumer))) return;
-  if (state.messages > 0 && state.first_seq <= delivered) await removeAcknowledged(making, consumer);
+  const hasDelivered = state.messages > 0 && state.first_seq <= delivered;
+  const isUnclean = hasDelivered || consumer.num_ack_pending > 0 || delivered > state.last_seq;
+  if (isUnclean && config.num_replicas === 1 && isUnused(consumer)) await beginAfter(parts, delivered);
+  else if (hasDelivered) await removeAcknowledged(parts, consumer);
 }
 
+/** The server tells of activity since its own start only. */
+const isUnused = ({ delivered, ack_floor: floor }: ConsumerInfo): boolean =>
+  delivered.last_active === undefined && floor.last_active === undefined;
+
 /** R1 */
+async function beginAfter({ manager, spec, logger }: Parts, delivered: number): Promise<void> {
+  const { purged } = await manager.streams.purge(spec.name, { seq: delivered + 1 });
+  const fields = { stream: spec.name, count: purged };
+  logger.info(fields, 'nats: what was out before the start of the server is out no more');
+}
+
+/** R2 */
 async function removeAcknowledged({ manager, spec, logger }: Parts, consumer: ConsumerInfo): Promise<void> {
   const { delivered, ack_floor: floor, num_ack_pending: unacknowledged } = consumer;
   const last = unacknowledged === 0 ? delivered.stream_seq : floor.stream_seq;
@@ -42,15 +57,4 @@ async function removeAcknowledged({ manager, spec, logger }: Parts, consumer: Co
       logger.warn({ stream: spec.name, count: removed }, 'nats: acknowledged messages were there, removed');
     return;
   }
-}
-
-/** R2. Whether the stream had to begin again. */
-async function skipDelivered({ manager, spec, logger }: Parts, { delivered }: ConsumerInfo): Promise<boolean> {
-  // Looked at after the consumer: the end of a stream that is whole is never before what was delivered of it.
-  const { state } = await manager.streams.info(spec.name);
-  if (delivered.stream_seq <= state.last_seq) return false;
-  await manager.streams.purge(spec.name, { seq: delivered.stream_seq + 1 });
-  const fields = { stream: spec.name, count: state.messages };
-  logger.warn(fields, 'nats: the newest messages of the stream were lost, it begins again after them');
-  return true;
 }
