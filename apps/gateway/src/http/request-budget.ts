@@ -1,6 +1,7 @@
 import { RateLimitedError } from '@caribou/contracts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { knownPrincipal } from '../auth/principal.js';
+import { leaveUnread } from './leave-unread.js';
 import { RefusalDelay } from './refusal-delay.js';
 
 /** Bytes of a body, and of an answer, that cost as much as a request: a large one is paid for like many small ones. */
@@ -89,13 +90,14 @@ export function addStoreWork({ raw }: FastifyRequest, bytes: number): void {
 
 /** Takes each request of a known user from his budget before its body is read, and charges for the answer afterwards. */
 export function addRequestBudget(server: FastifyInstance, budget: RequestBudget, delay = new RefusalDelay()): void {
-  server.addHook('onRequest', async (request) => {
+  server.addHook('onRequest', async (request, reply) => {
     const principal = knownPrincipal(request);
     if (principal === undefined) return;
     charges.set(request.raw, (bytes) => budget.chargeAnswer(principal.userId, bytes));
     try {
       budget.take(principal.userId);
     } catch (error) {
+      leaveUnread(request, reply);
       await delay.pass(principal.userId);
       throw error;
     }

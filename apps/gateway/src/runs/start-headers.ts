@@ -2,8 +2,11 @@ import type { FastifyRequest } from 'fastify';
 import { addStoreWork } from '../http/request-budget.js';
 import type { StartHeaders } from './runs.service.js';
 
-/** A run reads its thread's state, sends it to the model and writes it: as much work as so many reads of it. */
-const READS_PER_RUN = 8;
+/**
+ * A run reads its thread's state, sends it to the model and shows it: as much work as so many reads of it, in more than
+ * one process.
+ */
+const READS_PER_RUN = 24;
 
 /** What of a request's head matters for starting a run. */
 export function startHeaders(request: FastifyRequest): StartHeaders {
