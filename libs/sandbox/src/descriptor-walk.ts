@@ -18,27 +18,46 @@ export interface Creation {
   readonly mode: number;
 }
 
+/** Opens a directory, which is made first if it is missing. */
 async function openOrCreate(directory: FileHandle, name: string, create: Creation): Promise<FileHandle> {
+  const path = below(directory, name);
+  const found = await unlessFailed('ENOENT', () => open(path, DIRECTORY));
+  const isNew = found === undefined && (await makes(path, create.mode));
+  const opened = found ?? (await open(path, DIRECTORY));
   try {
-    return await open(below(directory, name), DIRECTORY);
+    if (isNew || (await isHalfMade(opened, create))) {
+      await giveTo(opened, create.owner);
+      await opened.chmod(create.mode);
+    }
+    return opened;
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error;
-  }
-  try {
-    await mkdir(below(directory, name), { mode: create.mode });
-  } catch (error) {
-    if (errnoOf(error) !== 'EEXIST') throw error;
-    return open(below(directory, name), DIRECTORY);
-  }
-  const made = await open(below(directory, name), DIRECTORY);
-  try {
-    await giveTo(made, create.owner);
-    await made.chmod(create.mode);
-    return made;
-  } catch (error) {
-    await made.close();
+    await opened.close();
     throw error;
   }
+}
+
+/** Makes a directory; false when it is there already. */
+const makes = async (path: string, mode: number): Promise<boolean> =>
+  (await unlessFailed('EEXIST', () => mkdir(path, { mode }).then(() => true))) === true;
+
+/** What `act` answers, or undefined when it fails with the system error. */
+async function unlessFailed<T>(errno: string, act: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await act();
+  } catch (error) {
+    if (errnoOf(error) !== errno) throw error;
+    return undefined;
+  }
+}
+
+/**
+ * Whether a directory was made and not given to its owner: by a process that was killed in between, or is about to do it.
+ * No command can make one of root's.
+ */
+async function isHalfMade(directory: FileHandle, { owner }: Creation): Promise<boolean> {
+  if (process.getuid?.() !== 0) return false;
+  const { uid, gid } = await directory.stat();
+  return uid === 0 && (owner.uid !== 0 || (owner.gid !== 0 && gid === 0));
 }
 
 /** Gives an open file or directory to the user of commands, when this process may. */

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { FileRefusedError } from './file-refused.js';
 import { commandIdentity } from './identity.js';
@@ -72,6 +72,21 @@ describe('threadFiles', () => {
       expect([statSync(made).uid, statSync(made).gid]).toEqual([owner.uid, owner.gid]);
     }
     expect(statSync(join(workspace, '..')).mode & 0o777).toBe(0o700);
+  });
+
+  test('completes a directory that its maker, killed in between, had not given to its owner', async () => {
+    const made = (threadId: string) => {
+      const data = files.hostPath({ ...thread, threadId }, 'workspace');
+      return [data, dirname(data), dirname(dirname(data))];
+    };
+    const half = made('half');
+    await files.prepare({ ...thread, threadId: 'whole' });
+    for (const path of half) mkdirSync(path, { recursive: true, mode: 0o700 });
+
+    await files.prepare({ ...thread, threadId: 'half' });
+
+    const modes = (paths: readonly string[]) => paths.map((path) => statSync(path)).map((s) => [s.uid, s.gid, s.mode]);
+    expect(modes(half)).toEqual(modes(made('whole')));
   });
 
   test('keeps the permission bits of a file it replaces, never setuid (F5)', async () => {
