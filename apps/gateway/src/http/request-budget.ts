@@ -1,7 +1,6 @@
 import { RateLimitedError } from '@caribou/contracts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { knownPrincipal } from '../auth/principal.js';
-import { leaveUnread } from './leave-unread.js';
 import { RefusalDelay } from './refusal-delay.js';
 
 /** Bytes of a body, and of an answer, that cost as much as a request: a large one is paid for like many small ones. */
@@ -90,14 +89,13 @@ export function addStoreWork({ raw }: FastifyRequest, bytes: number): void {
 
 /** Takes each request of a known user from his budget before its body is read, and charges for the answer afterwards. */
 export function addRequestBudget(server: FastifyInstance, budget: RequestBudget, delay = new RefusalDelay()): void {
-  server.addHook('onRequest', async (request, reply) => {
+  server.addHook('onRequest', async (request) => {
     const principal = knownPrincipal(request);
     if (principal === undefined) return;
     charges.set(request.raw, (bytes) => budget.chargeAnswer(principal.userId, bytes));
     try {
       budget.take(principal.userId);
     } catch (error) {
-      leaveUnread(request, reply);
       await delay.pass(principal.userId);
       throw error;
     }
