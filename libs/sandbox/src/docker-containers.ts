@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { UnavailableError } from '@caribou/contracts';
 import type Docker from 'dockerode';
 import type { Container, ContainerCreateOptions, ContainerInspectInfo } from 'dockerode';
@@ -8,8 +9,12 @@ import type { BoxSpec } from './driver.js';
 import { endingTimes, endsWithManager } from './gvisor.js';
 import type { SandboxSettings } from './settings.js';
 
-/** Another creator of the same name may win this often before we give up. */
-const CREATE_ATTEMPTS = 3;
+/**
+ * How long a name may be held by others, in milliseconds. Another creator of the same name holds it from before its
+ * container can be inspected until that is made; a busy engine takes seconds over it.
+ */
+const NAME_WITHIN_MS = 20_000;
+const NAME_POLL_MS = 100;
 
 const isReady = (found: ContainerInspectInfo, managerId: string, config: string | undefined): boolean =>
   found.State.Running &&
@@ -59,11 +64,12 @@ export class DriverContainers {
   /**
    * Creates and starts a container. One of that name is removed first, unless it is ready and `fresh` is false.
    *
-   * @throws {UnavailableError} when the engine does not answer, or gives the name to others again and again
+   * @throws {UnavailableError} when the engine does not answer, or the name is held by others for NAME_WITHIN_MS
    */
   async make(box: BoxSpec, options: ContainerCreateOptions, { fresh }: { readonly fresh: boolean }): Promise<void> {
     let mayKeep = !fresh;
-    for (let attempt = 1; attempt <= CREATE_ATTEMPTS; attempt += 1) {
+    const giveUpAt = performance.now() + NAME_WITHIN_MS;
+    for (;;) {
       const found = await unlessStatus(this.docker.getContainer(box.sandboxId).inspect(), [404]);
       if (found !== null) {
         if (mayKeep && isReady(found, box.managerId, options.Labels?.[LABEL.config])) {
@@ -75,8 +81,10 @@ export class DriverContainers {
       if (await this.add(box, options)) return;
       // A concurrent create of this manager won the name: what it made is fresh enough.
       mayKeep = true;
+      if (performance.now() > giveUpAt) break;
+      await setTimeout(NAME_POLL_MS);
     }
-    throw new UnavailableError(`the container name ${box.sandboxId} stays taken`, {
+    throw new UnavailableError(`another creator holds the container name ${box.sandboxId} for ${NAME_WITHIN_MS} ms`, {
       details: { dependency: 'docker' },
     });
   }
@@ -121,8 +129,8 @@ export class DriverContainers {
     // 404: gone already; 409: being removed by someone else, as by the engine once a tied box has ended.
     const removal = container.remove({ force: true, v: true }).then(() => true);
     const removed = (await unlessStatus(removal, [404, 409], outsideMs)) !== null;
-    if (this.tethers === undefined) return removed;
-    this.tethers.untie(idOrName);
+    if (removed && this.tethers === undefined) return true;
+    this.tethers?.untie(idOrName);
     await unlessStatus(container.wait({ condition: 'removed' }), [404], outsideMs);
     return removed;
   }
