@@ -33,18 +33,21 @@ export class RequestBudget {
     private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
-  /** Takes one request. @throws {RateLimitedError} when the user's bucket is empty */
-  take(userId: string): void {
-    const { requestsPerSecond } = this.rate;
+  /** Takes one request. The result is 0, or the milliseconds until the bucket has one where it was not taken. */
+  take(userId: string): number {
     const bucket = this.refilled(userId);
-    if (bucket.level < 1) {
-      const retryAfterMs = Math.ceil(((1 - bucket.level) / requestsPerSecond) * 1_000);
-      throw new RateLimitedError(
-        `more than ${requestsPerSecond} requests per second, large bodies and answers counting as several`,
-        { details: { retryAfterMs, limit: requestsPerSecond } },
-      );
-    }
+    if (bucket.level < 1) return Math.ceil(((1 - bucket.level) / this.rate.requestsPerSecond) * 1_000);
     bucket.level -= 1;
+    return 0;
+  }
+
+  /** The error of a request that was not taken. */
+  refusal(retryAfterMs: number): RateLimitedError {
+    const { requestsPerSecond } = this.rate;
+    return new RateLimitedError(
+      `more than ${requestsPerSecond} requests per second, large bodies and answers counting as several`,
+      { details: { retryAfterMs, limit: requestsPerSecond } },
+    );
   }
 
   chargeBody(userId: string, bytes: number): void {
@@ -93,12 +96,10 @@ export function addRequestBudget(server: FastifyInstance, budget: RequestBudget,
     const principal = knownPrincipal(request);
     if (principal === undefined) return;
     charges.set(request.raw, (bytes) => budget.chargeAnswer(principal.userId, bytes));
-    try {
-      budget.take(principal.userId);
-    } catch (error) {
-      await delay.pass(principal.userId);
-      throw error;
-    }
+    const retryAfterMs = budget.take(principal.userId);
+    if (retryAfterMs === 0) return;
+    await delay.pass(principal.userId, retryAfterMs);
+    throw budget.refusal(retryAfterMs);
   });
   server.addHook('onSend', async (request, _reply, payload) => {
     const principal = knownPrincipal(request);
