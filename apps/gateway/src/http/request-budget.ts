@@ -1,6 +1,7 @@
 import { RateLimitedError } from '@caribou/contracts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { knownPrincipal } from '../auth/principal.js';
+import { discardSlowly } from './discard-rest.js';
 import { RefusalDelay } from './refusal-delay.js';
 
 /** Bytes of a body, and of an answer, that cost as much as a request: a large one is paid for like many small ones. */
@@ -98,6 +99,7 @@ export function addRequestBudget(server: FastifyInstance, budget: RequestBudget,
     charges.set(request.raw, (bytes) => budget.chargeAnswer(principal.userId, bytes));
     const retryAfterMs = budget.take(principal.userId);
     if (retryAfterMs === 0) return;
+    discardSlowly(request);
     await delay.pass(principal.userId, retryAfterMs);
     throw budget.refusal(retryAfterMs);
   });
