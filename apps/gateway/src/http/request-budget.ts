@@ -1,8 +1,8 @@
 import { RateLimitedError } from '@caribou/contracts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { knownPrincipal } from '../auth/principal.js';
-import { discardSlowly } from './discard-rest.js';
 import { RefusalDelay } from './refusal-delay.js';
+import { SlowDiscard } from './slow-discard.js';
 
 /** Bytes of a body, and of an answer, that cost as much as a request: a large one is paid for like many small ones. */
 const BODY_BYTES = 16 * 1024;
@@ -92,14 +92,16 @@ export function addStoreWork({ raw }: FastifyRequest, bytes: number): void {
 }
 
 /** Takes each request of a known user from his budget before its body is read, and charges for the answer afterwards. */
-export function addRequestBudget(server: FastifyInstance, budget: RequestBudget, delay = new RefusalDelay()): void {
+export function addRequestBudget(server: FastifyInstance, budget: RequestBudget): void {
+  const delay = new RefusalDelay();
+  const bodies = new SlowDiscard();
   server.addHook('onRequest', async (request) => {
     const principal = knownPrincipal(request);
     if (principal === undefined) return;
     charges.set(request.raw, (bytes) => budget.chargeAnswer(principal.userId, bytes));
     const retryAfterMs = budget.take(principal.userId);
     if (retryAfterMs === 0) return;
-    discardSlowly(request);
+    bodies.read(request, principal.userId);
     await delay.pass(principal.userId, retryAfterMs);
     throw budget.refusal(retryAfterMs);
   });
