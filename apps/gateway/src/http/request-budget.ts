@@ -95,13 +95,13 @@ export function addStoreWork({ raw }: FastifyRequest, bytes: number): void {
 export function addRequestBudget(server: FastifyInstance, budget: RequestBudget): void {
   const delay = new RefusalDelay();
   const bodies = new SlowDiscard();
-  server.addHook('onRequest', async (request) => {
+  server.addHook('onRequest', async (request, reply) => {
     const principal = knownPrincipal(request);
     if (principal === undefined) return;
     charges.set(request.raw, (bytes) => budget.chargeAnswer(principal.userId, bytes));
     const retryAfterMs = budget.take(principal.userId);
     if (retryAfterMs === 0) return;
-    bodies.read(request, principal.userId);
+    bodies.read(request, reply, principal.userId);
     await delay.pass(principal.userId, retryAfterMs);
     throw budget.refusal(retryAfterMs);
   });

@@ -1,15 +1,17 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { discard } from './discard-rest.js';
 
-/** All refused bodies of one user are read at this rate together. */
+/** A smaller body is read at once, and its connection can be used again. */
+const LARGE_BODY_BYTES = 256 * 1024;
+/** Larger ones of one user are read at this rate together. */
 const BYTES_PER_SECOND = 2 * 1024 * 1024;
 /** After this time a connection is broken whose body is not read to its end. */
 const LINGER_MS = 30_000;
 
 /**
- * Reads refused bodies slowly and throws them away. Whoever sends large bodies in spite of refusals is slowed down: read
- * as fast as they come, they would cost other users what a refusal is to save. A connection whose body was read to its
- * end can be used again.
+ * Throws large bodies of refused requests away slowly, and asks their senders not to use the connection again. Read as
+ * fast as they come, they would cost other users what a refusal is to save; not read at all, the end of the connection
+ * would reach the sender before the answer.
  */
 export class SlowDiscard {
   /** Until when the bytes read so far take the rate of each user, by `performance.now()`. */
@@ -17,7 +19,11 @@ export class SlowDiscard {
 
   constructor(private readonly bytesPerSecond = BYTES_PER_SECOND) {}
 
-  read({ raw }: FastifyRequest, userId: string): void {
+  /** To be called before the answer. */
+  read({ raw }: FastifyRequest, reply: FastifyReply, userId: string): void {
+    if (bodyBytes(raw.headers) <= LARGE_BODY_BYTES) return;
+    void reply.header('connection', 'close');
+    closeAfterBody(raw);
     discard(raw, LINGER_MS, (chunk) => {
       raw.pause();
       setTimeout(() => raw.resume(), this.waitMs(userId, chunk.byteLength)).unref();
@@ -41,4 +47,25 @@ export class SlowDiscard {
     };
     setTimeout(forget, Math.ceil(atMs - performance.now())).unref();
   }
+}
+
+function bodyBytes(headers: FastifyRequest['raw']['headers']): number {
+  if (headers['transfer-encoding'] !== undefined) return Number.POSITIVE_INFINITY;
+  return Number(headers['content-length'] ?? 0);
+}
+
+/**
+ * Node destroys the socket after the last answer of a connection, and what the sender still sends is then met with a
+ * reset, which may overtake the answer. Instead only our side ends, and the socket is destroyed after the body.
+ */
+function closeAfterBody(raw: FastifyRequest['raw']): void {
+  const { socket } = raw;
+  const destroySoon = socket.destroySoon.bind(socket);
+  socket.destroySoon = () => {
+    if (raw.readableEnded || raw.destroyed) destroySoon();
+    else {
+      socket.end();
+      raw.once('end', destroySoon);
+    }
+  };
 }
