@@ -10,14 +10,14 @@ import { serverFigures } from '../bench/written.js';
 import type { Tally } from './attacks.js';
 import { type Client, clientOf, newThread } from './client.js';
 
-const USAGE = `npm run hostile -- [--minutes 5] [--alone-seconds 30] [--lanes 2] [--max-gateway-mb 1024] [--max-redis-mb 2048]
+const USAGE = `npm run hostile -- [--minutes 5] [--alone-seconds 60] [--lanes 2] [--max-gateway-mb 1024] [--max-redis-mb 2048]
 Starts the product, measures turns of one user alone and then beside a hostile one; exits with 1 when their p99 is more
 than twice what it is alone, a turn fails, or memory passes its bound.`;
 
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '5' },
-    'alone-seconds': { type: 'string', default: '30' },
+    'alone-seconds': { type: 'string', default: '60' },
     lanes: { type: 'string', default: '2' },
     'max-gateway-mb': { type: 'string', default: '1024' },
     'max-redis-mb': { type: 'string', default: '2048' },
