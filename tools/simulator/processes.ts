@@ -1,5 +1,13 @@
 import { runAgent } from '@caribou/agent';
-import { managerSubject, newId, SandboxAcquire, SandboxCancel, SandboxExec, SandboxRelease } from '@caribou/contracts';
+import {
+  type LogFields,
+  managerSubject,
+  newId,
+  SandboxAcquire,
+  SandboxCancel,
+  SandboxExec,
+  SandboxRelease,
+} from '@caribou/contracts';
 import { type Logger, onceOnly, systemClock } from '@caribou/core';
 import { leadChain } from '@caribou/middleware';
 import { silentTracing } from '@caribou/observability';
@@ -127,8 +135,8 @@ export function gatewayPorts(world: Surroundings, process: SimProcess) {
 
 /** A logger that notes in the trace what the product warns of. */
 export function tracingLogger(note: (line: string) => void, onError: (event: string, error: unknown) => void): Logger {
-  const line = (fields: Readonly<Record<string, unknown>>, message: string): string => {
-    const error: unknown = fields['error'] ?? fields['err'] ?? fields['reason'];
+  const line = (fields: LogFields, message: string): string => {
+    const error: unknown = fields.error ?? fields.reason;
     return `log ${message}${error instanceof Error ? `: ${error.name}: ${error.message}` : ''}`;
   };
   const logger: Logger = {
@@ -137,7 +145,7 @@ export function tracingLogger(note: (line: string) => void, onError: (event: str
     warn: (fields, message) => note(line(fields, message)),
     error: (fields, message) => {
       note(line(fields, message));
-      onError(message, fields['error'] ?? fields['err']);
+      onError(message, fields.error);
     },
     child: () => logger,
   };

@@ -28,7 +28,10 @@ export class AuditTrail {
 
   record(line: AuditLine): void {
     if (this.waiting.length >= this.options.maxWaiting) {
-      this.options.logger.error({ event: 'audit.lost', count: 1, line }, 'an audit line was lost: too many wait');
+      this.options.logger.error(
+        { event: 'audit.lost', count: 1, auditLines: [line] },
+        'an audit line was lost: too many wait',
+      );
       return;
     }
     this.waiting.push(line);
@@ -41,7 +44,7 @@ export class AuditTrail {
     this.closing = true;
     if (this.waiting.length === 0) return;
     this.options.logger.error(
-      { event: 'audit.lost', count: this.waiting.length, lines: this.waiting.slice(0, MAX_BATCH) },
+      { event: 'audit.lost', count: this.waiting.length, auditLines: this.waiting.slice(0, MAX_BATCH) },
       'audit lines were lost: the log did not answer before the stop',
     );
   }

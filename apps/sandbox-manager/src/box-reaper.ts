@@ -108,7 +108,7 @@ export class BoxReaper {
     await driver.removeInstance(box);
     const { sandboxId, managerId, userId, threadId } = box;
     this.options.logger.info(
-      { event: 'sandbox.reap', outcome: 'ok', driver: driver.kind, sandboxId, userId, threadId, leftBy: managerId },
+      { event: 'sandbox.reap', outcome: 'ok', driver: driver.kind, sandboxId, userId, threadId, managerId },
       'removed a sandbox that a manager had left',
     );
   }

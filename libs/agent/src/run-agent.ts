@@ -90,7 +90,7 @@ async function leave({ chain, run }: AgentRun, draft: TurnDraft, error: unknown)
   try {
     await draft.runHooks(chain, 'afterAgent', run);
   } catch (second) {
-    run.logger.error({ err: second }, 'afterAgent failed');
+    run.logger.error({ error: second }, 'afterAgent failed');
   }
 }
 

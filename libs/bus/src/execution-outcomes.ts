@@ -52,7 +52,7 @@ export class ExecutionOutcomes {
       return known.state === 'done' ? { reply: contract.reply.parse(known.result) } : undefined;
     } catch (cause) {
       if (!(cause instanceof UnavailableError)) throw cause;
-      this.options.logger.debug({ error: cause, key: execution.key }, 'the execution journal did not answer');
+      this.options.logger.debug({ error: cause, callKey: execution.key }, 'the execution journal did not answer');
       return undefined;
     }
   }

@@ -1,33 +1,15 @@
-import { type BusAccess, type NatsSecurity, UnavailableError } from '@caribou/contracts';
-import { GatheredWrites, type Logger } from '@caribou/core';
-import {
-  connect,
-  type ConnectionOptions,
-  createInbox,
-  deferred,
-  type Msg,
-  type NatsConnection,
-  type Subscription,
-} from 'nats';
+import { UnavailableError } from '@caribou/contracts';
+import { GatheredWrites } from '@caribou/core';
+import { connect, createInbox, deferred, type Msg, type NatsConnection, type Subscription } from 'nats';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Unsubscribe } from './bus.js';
+import { connectionOptions, type LinkOptions, RECONNECT_WAIT_MS } from './nats-connection-options.js';
 import { natsFailure } from './nats-errors.js';
 import { socketOf } from './nats-socket.js';
 import { natsTarget } from './nats-target.js';
 
-const CONNECT_TIMEOUT_MS = 5_000;
-/** A server that is silent for two of these is given up. */
-const PING_INTERVAL_MS = 5_000;
-const RECONNECT_WAIT_MS = 250;
 /** Under load what is sent within a millisecond shares a write. */
 const WRITES_PER_SECOND = 1_000;
-
-export interface LinkOptions extends NatsSecurity {
-  readonly url: string;
-  readonly name: string;
-  readonly logger: Logger;
-  readonly access?: BusAccess;
-}
 
 interface Registered {
   readonly subject: string;
@@ -164,7 +146,7 @@ export class NatsLink {
     let failures = 0;
     while (!this.closing.signal.aborted) {
       try {
-        this.current = await connect(this.connectOptions());
+        this.current = await connect(connectionOptions(this.options));
         failures = 0;
         await this.live(this.current);
       } catch (cause) {
@@ -199,7 +181,10 @@ export class NatsLink {
       if (type === 'disconnect') this.setDown();
       else if (type === 'reconnect') this.setUp(connection);
       else if (type === 'error' && permissionContext !== undefined)
-        this.options.logger.error({ ...permissionContext }, 'nats: the server does not permit this');
+        this.options.logger.error(
+          { method: permissionContext.operation, subject: permissionContext.subject },
+          'nats: the server does not permit this',
+        );
       else if (type === 'error')
         this.options.logger.warn({ reason: JSON.stringify(data) }, 'nats: error from the server');
     }
@@ -231,22 +216,5 @@ export class NatsLink {
   private async pause(ms: number): Promise<void> {
     const jittered = ms * (0.5 + Math.random());
     await sleep(jittered, undefined, { signal: this.closing.signal }).catch(() => undefined);
-  }
-
-  private connectOptions(): ConnectionOptions {
-    return {
-      ...natsTarget(this.options.url, this.options),
-      name: this.options.name,
-      ...(this.options.access === undefined ? {} : { inboxPrefix: this.options.access.inboxPrefix }),
-      timeout: CONNECT_TIMEOUT_MS,
-      pingInterval: PING_INTERVAL_MS,
-      maxPingOut: 2,
-      maxReconnectAttempts: -1,
-      reconnectTimeWait: RECONNECT_WAIT_MS,
-      reconnectJitter: RECONNECT_WAIT_MS,
-      ignoreAuthErrorAbort: true,
-      // A stack kept for each request costs more than the request.
-      noAsyncTraces: true,
-    };
   }
 }

@@ -155,7 +155,10 @@ async function recordBlocked(
     await rpc.call({ contract: SandboxBlocked }, payload, { signal });
   } catch (cause) {
     if (signal.aborted || !(cause instanceof AppError)) throw cause;
-    logger.error({ error: cause, event: 'audit.lost', line: payload }, 'a blocked command could not be put on record');
+    logger.error(
+      { error: cause, event: 'audit.lost', auditLines: [payload] },
+      'a blocked command could not be put on record',
+    );
   }
 }
 

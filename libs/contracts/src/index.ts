@@ -228,3 +228,4 @@ export { type SkillInstallReply, type SkillReply, skillRoutes } from './http/ski
 export { systemRoutes } from './http/system.js';
 export { type DelegatedTaskDetailReply, type DelegatedTaskReply, type SubagentStep, taskRoutes } from './http/tasks.js';
 export { threadRoutes } from './http/threads.js';
+export { type LogFields, logFields } from './log-fields.js';

@@ -48,7 +48,10 @@ async function keep({ journal, context }: OnceParts, call: JournaledCall, outcom
     await journal.finish(call, outcome);
   } catch (error) {
     if (!(error instanceof AppError) || error.code === 'fenced' || error.code === 'internal') throw error;
-    context.run.logger.warn({ event: 'tool.not_kept', key: call.key, error }, 'the outcome of a tool call is not kept');
+    context.run.logger.warn(
+      { event: 'tool.not_kept', callKey: call.key, error },
+      'the outcome of a tool call is not kept',
+    );
   }
   return outcome;
 }

@@ -1,5 +1,4 @@
-/** Fields of one log line; the closed list of names stands in observability. */
-export type LogFields = Readonly<Record<string, unknown>>;
+import type { LogFields } from '@caribou/contracts';
 
 /** What libs below the apps see of the logger: one line per finished operation, ids bound by `child`. */
 export interface Logger {

@@ -26,7 +26,8 @@ export function customContext<Own>({ speaker, run, guard, own }: ContextParts<Ow
     signal: guard.signal,
     own,
     now: () => run.clock.now(),
-    log: (fields: PlainFields, text: string) => run.logger.info({ ...fields, [speaker.kind]: speaker.name }, cut(text)),
+    log: (fields: PlainFields, text: string) =>
+      run.logger.info({ custom: fields, [speaker.kind]: speaker.name }, cut(text)),
     emit: async (data) => {
       const text = jsonText(data);
       const bytes = text === undefined ? 0 : Buffer.byteLength(text);

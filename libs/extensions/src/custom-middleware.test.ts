@@ -93,7 +93,7 @@ describe('hooks of a custom middleware', () => {
 
     expect(run.events).toEqual([{ kind: 'custom', data: { type: 'probe', at: '1970-01-01T00:00:00.000Z' } }]);
     expect(run.decisions).toEqual(['probe: counted']);
-    expect(lines).toEqual([{ count: 1, middleware: 'probe' }, 'seen']);
+    expect(lines).toEqual([{ custom: { count: 1, middleware: 'title' }, middleware: 'probe' }, 'seen']);
   });
 
   test('a step is taken over, with what is missing of its messages', async () => {

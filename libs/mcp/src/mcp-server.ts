@@ -122,9 +122,9 @@ export class McpServer {
       const session = this.session?.over === false ? this.session : await this.keepSession();
       const { tools, leftOut } = listedTools(await session.listTools(times.listTimeoutMs, MAX_TOOLS));
       if (leftOut.length > 0)
-        logger.warn({ event: 'mcp.left_out', server, leftOut: leftOut.slice(0, 10) }, 'tools left out');
+        logger.warn({ event: 'mcp.left_out', server, problems: leftOut.slice(0, 10) }, 'tools left out');
       if (this.tools === undefined)
-        logger.info({ event: 'mcp.ready', server, tools: tools.length }, 'an MCP server is ready');
+        logger.info({ event: 'mcp.ready', server, count: tools.length }, 'an MCP server is ready');
       this.tools = tools;
       this.failures = 0;
       this.loadedAtMs = clock.monotonicMs();

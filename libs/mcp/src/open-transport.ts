@@ -41,7 +41,7 @@ export function transportOpener(settings: ServerSettings, parts: TransportParts)
       const { endpoint, hidden, missing } = resolvedEndpoint(settings.endpoint, parts.variable);
       for (const name of missing)
         parts.logger.warn(
-          { event: 'mcp.variable', server: settings.name, name },
+          { event: 'mcp.variable', server: settings.name, variable: name },
           'a variable that is named is not set',
         );
       if (endpoint.kind === 'stdio')
@@ -94,7 +94,7 @@ function program(
   const { name: server } = settings;
   transport.stderr?.on('data', (data: Buffer) =>
     parts.logger.debug(
-      { event: 'mcp.stderr', server, text: toldFailure(data.toString(), hidden) },
+      { event: 'mcp.stderr', server, stderr: toldFailure(data.toString(), hidden) },
       'stderr of a server',
     ),
   );

@@ -39,7 +39,7 @@ export async function askModel(model: ModelPort, call: ModelCall, options: AskOp
   } catch (error) {
     run.signal.throwIfAborted();
     if (!late.aborted && !(error instanceof ModelError)) throw error;
-    run.logger.warn({ model: model.name, err: error }, 'a model asked by a middleware failed');
+    run.logger.warn({ model: model.name, error }, 'a model asked by a middleware failed');
     return answerOf('');
   }
 }

@@ -70,7 +70,7 @@ describe(llmError, () => {
     const { message: shown } = await attempt([failure], { showProviderText: true });
 
     expect(JSON.stringify(hidden)).not.toContain('temperature');
-    expect(warn.mock.calls).toMatchObject([[{ err: { details: { providerText } } }, 'model call failed']]);
+    expect(warn.mock.calls).toMatchObject([[{ error: { details: { providerText } } }, 'model call failed']]);
     expect(shown?.content).toMatch(/^The model provider did not accept .*\n\nThe provider wrote: Unsupported value/s);
   });
 

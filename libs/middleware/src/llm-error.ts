@@ -64,7 +64,7 @@ export function llmError({ gated, showProviderText = false, ...options }: LlmErr
         if ('message' in tried) return tried.message;
         const { error, failure, maxAttempts } = tried;
         const { reason } = failure;
-        run.logger.warn({ attempt, maxAttempts, reason, err: error }, 'model call failed');
+        run.logger.warn({ attempt, maxAttempts, reason, error }, 'model call failed');
         run.decided('llm-error', attempt < maxAttempts ? 'retry' : 'fallback', { attempt, reason });
         if (attempt >= maxAttempts) return fallbackMessage(error, { run, reason, showProviderText });
         delayMs = nextDelayMs(delayMs, failure.slow === true ? slower(backoff) : backoff);

@@ -61,7 +61,7 @@ export async function fileResult(
   } catch (error) {
     run.signal.throwIfAborted();
     if (!late.aborted && (!(error instanceof AppError) || error.code === 'fenced')) throw error;
-    run.logger.warn({ err: error, tool: call.name }, 'a large result could not be written to a file');
+    run.logger.warn({ error, tool: call.name }, 'a large result could not be written to a file');
     return { reason: 'no sandbox answered' };
   }
 }

@@ -74,7 +74,7 @@ async function readText(
   } catch (error) {
     run.signal.throwIfAborted();
     if (!(error instanceof AppError) || error.code === 'fenced') throw error;
-    run.logger.warn({ err: error, location }, 'a skill that was asked for could not be read');
+    run.logger.warn({ error, path: location }, 'a skill that was asked for could not be read');
     return undefined;
   }
 }

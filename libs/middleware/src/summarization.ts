@@ -150,7 +150,7 @@ const usageOf = (usage: CallUsage | undefined): Pick<Step, 'usage'> => (usage ==
 
 function skipped(state: ThreadState, run: RunContext, usage: CallUsage | undefined): Step {
   const messages = state.messages.length;
-  run.logger.warn({ messages }, 'the conversation could not be summarized and stays as it is');
+  run.logger.warn({ count: messages }, 'the conversation could not be summarized and stays as it is');
   run.decided('summarization', 'skipped', { messages });
   return { update: slot.write({ ...slot.read(state), failed: { run_id: run.runId, messages } }), ...usageOf(usage) };
 }

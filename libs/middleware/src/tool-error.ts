@@ -15,7 +15,7 @@ export function toolError(): AgentMiddleware {
         return await next(request);
       } catch (error) {
         if (run.signal.aborted || endsRun(error)) throw error;
-        run.logger.warn({ tool: request.call.name, err: error }, 'tool failed');
+        run.logger.warn({ tool: request.call.name, error }, 'tool failed');
         return failedOutcome(request.call.name, error);
       }
     },

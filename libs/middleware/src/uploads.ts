@@ -112,7 +112,7 @@ async function orNothing<T>(run: RunContext, act: () => Promise<T>): Promise<T |
   } catch (error) {
     run.signal.throwIfAborted();
     if (!(error instanceof AppError) || error.code === 'fenced') throw error;
-    run.logger.warn({ err: error }, 'the uploads of the thread could not be looked at');
+    run.logger.warn({ error }, 'the uploads of the thread could not be looked at');
     return null;
   }
 }

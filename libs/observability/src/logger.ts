@@ -1,16 +1,16 @@
+import { type LogFields, logFields } from '@caribou/contracts';
 import { pino } from 'pino';
 import { describeError } from './describe-error.js';
-import { logFields } from './fields.js';
 import { gatheredStdout } from './gathered-lines.js';
 import { redact } from './redact.js';
 
 /** The same seam as core's Logger: core is a neighbour, so it is spelled out here and a test holds the two together. */
 export interface ServiceLogger {
-  debug(fields: Readonly<Record<string, unknown>>, message: string): void;
-  info(fields: Readonly<Record<string, unknown>>, message: string): void;
-  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
-  error(fields: Readonly<Record<string, unknown>>, message: string): void;
-  child(fields: Readonly<Record<string, unknown>>): ServiceLogger;
+  debug(fields: LogFields, message: string): void;
+  info(fields: LogFields, message: string): void;
+  warn(fields: LogFields, message: string): void;
+  error(fields: LogFields, message: string): void;
+  child(fields: LogFields): ServiceLogger;
 }
 
 interface LoggerOptions {
@@ -56,12 +56,11 @@ function wrap(logger: pino.Logger, flush: () => void): ServiceLogger {
   };
 }
 
-/** The fields that may be told, without secrets; the names of the others in `dropped`. pino's `err` is our `error`. */
+/** The fields of the closed list, without secrets; the names of others in `dropped`. */
 function checked(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const line: Record<string, unknown> = {};
   const dropped: string[] = [];
-  for (const [given, value] of Object.entries(fields)) {
-    const name = given === 'err' ? 'error' : given;
+  for (const [name, value] of Object.entries(fields)) {
     if (!allowed.has(name)) dropped.push(name);
     else if (value !== undefined) line[name] = name === 'error' ? describeError(value) : redact(value);
   }

@@ -50,7 +50,10 @@ export class SkillLibrary {
     error: unknown,
   ): Promise<readonly FoundSkill[]> {
     const { logger, root } = this.options;
-    logger.error({ event: 'skills.look', outcome: 'error', root, error }, 'the folder of skills could not be read');
+    logger.error(
+      { event: 'skills.look', outcome: 'error', path: root, error },
+      'the folder of skills could not be read',
+    );
     return (await before) ?? [];
   }
 
@@ -59,6 +62,6 @@ export class SkillLibrary {
     const line = `${directory}: ${reason}`;
     if (this.told.has(line) || this.told.size >= MAX_TOLD) return;
     this.told.add(line);
-    this.options.logger.warn({ event: 'skill.left-out', directory, reason }, 'a skill is left out');
+    this.options.logger.warn({ event: 'skill.left-out', path: directory, reason }, 'a skill is left out');
   }
 }

@@ -141,10 +141,7 @@ export class Erasures {
       await work();
     } catch (error) {
       const level = error instanceof UnavailableError || error instanceof ConflictError ? 'warn' : 'error';
-      this.ports.logger[level](
-        { event: 'erasure', outcome: 'error', err: error },
-        'a deletion was not carried to its end',
-      );
+      this.ports.logger[level]({ event: 'erasure', outcome: 'error', error }, 'a deletion was not carried to its end');
     }
   }
 }

@@ -146,7 +146,7 @@ export class DocumentConversions implements OnModuleDestroy {
   private run(job: ConversionJob): Promise<void> {
     const work = this.work(job)
       .catch((error: unknown) => {
-        this.logger.error({ err: error, threadId: job.file.threadId }, 'the conversion of a document broke off');
+        this.logger.error({ error, threadId: job.file.threadId }, 'the conversion of a document broke off');
       })
       .finally(() => this.running.delete(work));
     this.running.add(work);
@@ -185,7 +185,7 @@ export class DocumentConversions implements OnModuleDestroy {
       return;
     }
     const known = error instanceof AppError;
-    if (!known) this.logger.error({ err: error, threadId: file.threadId }, 'a document could not be converted');
+    if (!known) this.logger.error({ error, threadId: file.threadId }, 'a document could not be converted');
     await this.fail(job, known ? error.message : 'the conversion failed');
   }
 

@@ -1,6 +1,7 @@
 /**
- * The closed list of fields of a log line. Anything else is left out and its name told in `dropped`, so message
- * text, tool arguments and file contents cannot slip into the logs.
+ * The closed list of fields of a log line, so that message text, tool arguments and file contents cannot slip into the
+ * logs. The compiler refuses another field where it is written out; one that comes in by a copy of an object is left out
+ * at run time, and its name is shown in the field `dropped`.
  *
  * `event` is noun.verb (`run.end`), `outcome` is ok, error, cancelled or limit; a field with a unit has it in its name.
  */
@@ -41,6 +42,16 @@ export const logFields = [
   'managerId',
   'taskId',
   'driver',
+  'agent',
+  'path',
+  'callKey',
+  // What a rule says of a command, the beginning of the command, and audit lines that could not be written elsewhere.
+  'verdict',
+  'rules',
+  'command',
+  'auditLines',
+  // What an operator's own middleware or tool gives to its `log`.
+  'custom',
   // Model and bus.
   'model',
   'inputTokens',
@@ -53,6 +64,9 @@ export const logFields = [
   'consumer',
   'dependency',
   'server',
+  'variable',
+  'stderr',
+  'problems',
   // Amounts.
   'bytes',
   'count',
@@ -69,3 +83,6 @@ export const logFields = [
   'version',
   'exitCode',
 ] as const;
+
+/** Fields of one log line. An `error` is described without secrets, its stack only where it is unexpected. */
+export type LogFields = { readonly [Field in (typeof logFields)[number]]?: unknown };
