@@ -93,18 +93,43 @@ describe('texts that people edit', () => {
     for (const { statusCode } of answers) expect([200, 409, 412]).toContain(statusCode);
   });
 
-  test.each<[string, string, number]>([
-    ['nothing there', 'outputs/none.md', 404],
-    ['a directory', 'outputs/sub', 400],
-    ['outside of outputs', 'workspace/x.md', 400],
-    ['no name', 'outputs', 400],
-    ['a climb', 'outputs/..%2fworkspace/x.md', 403],
-    ['a link', 'outputs/link.md', 415],
-    ['a binary', 'outputs/image.png', 415],
-    ['no UTF-8', 'outputs/latin.txt', 415],
-    ['a file of an archive', 'outputs/x.skill/SKILL.md', 415],
-    ['a large file', 'outputs/large.txt', 413],
-  ])('%s: %s is answered with %i, and nothing changes', async (_, path, status) => {
+  test.each<[string, string, number, string]>([
+    ['nothing there', 'outputs/none.md', 404, 'there is no file /mnt/user-data/outputs/none.md'],
+    ['a directory', 'outputs/sub', 400, '/mnt/user-data/outputs/sub is a directory'],
+    [
+      'outside of outputs',
+      'workspace/x.md',
+      400,
+      '/mnt/user-data/workspace/x.md is not in /mnt/user-data/outputs; only files there can be edited',
+    ],
+    [
+      'no name',
+      'outputs',
+      400,
+      '/mnt/user-data/outputs is not in /mnt/user-data/outputs; only files there can be edited',
+    ],
+    ['a climb', 'outputs/..%2fworkspace/x.md', 403, "the path must not contain '..'"],
+    ['a link', 'outputs/link.md', 415, '/mnt/user-data/outputs/link.md is not a regular file'],
+    [
+      'a binary',
+      'outputs/image.png',
+      415,
+      '/mnt/user-data/outputs/image.png is a binary file; only UTF-8 text can be edited',
+    ],
+    [
+      'no UTF-8',
+      'outputs/latin.txt',
+      415,
+      '/mnt/user-data/outputs/latin.txt is a binary file; only UTF-8 text can be edited',
+    ],
+    [
+      'a file of an archive',
+      'outputs/x.skill/SKILL.md',
+      415,
+      '/mnt/user-data/outputs/x.skill/SKILL.md is inside an archive; only files outside archives can be edited',
+    ],
+    ['a large file', 'outputs/large.txt', 413, '/mnt/user-data/outputs/large.txt is too large'],
+  ])('%s: %s is answered with %i, and nothing changes', async (_, path, status, detail) => {
     mkdirSync(join(outputs, 'sub'), { recursive: true });
     write('image.png', Buffer.from([0x89, 0x50, 0, 1]));
     write('latin.txt', Buffer.from('caf\xe9', 'latin1'));
@@ -114,7 +139,7 @@ describe('texts that people edit', () => {
     symlinkSync('target.md', join(outputs, 'link.md'));
     const answer = await put(path, { content: 'mine', expected_sha256: sha256('secret') });
 
-    expect(answer.statusCode).toBe(status);
+    expect([answer.statusCode, answer.json<unknown>()]).toEqual([status, { detail }]);
     expect(read('target.md')).toBe('secret');
   });
 

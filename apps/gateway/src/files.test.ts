@@ -353,6 +353,12 @@ describe('files of threads', () => {
       expect(answer).not.toContain(home);
     });
 
+    test('the answer for a file that does not exist names its path', async () => {
+      const answer = await artifact('art', 'outputs/nothing');
+      const detail = 'there is no file /mnt/user-data/outputs/nothing';
+      expect([answer.statusCode, answer.json<unknown>()]).toEqual([404, { detail }]);
+    });
+
     test('a plain climb in the request line leaves no directory', async () => {
       expect(await fetchRaw(port, '/api/threads/art/artifacts/mnt/user-data/outputs/../../../x')).toMatch(
         /^HTTP\/1.1 403 /,

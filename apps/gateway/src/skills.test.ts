@@ -164,7 +164,7 @@ describe('POST /skills/install', () => {
     ['/mnt/user-data/outputs/..\\x.skill', 403, /^Access denied/],
     ['/etc/passwd', 400, /must start with \/mnt\/user-data/],
     ['/mnt/skills/x.skill', 400, /must start with/],
-    ['/mnt/user-data/other/x.skill', 400, /must lie in/],
+    ['/mnt/user-data/other/x.skill', 400, /must be in/],
     ['/mnt/user-data/outputs/a\u0000.skill', 400, /control characters/],
     ['missing.skill', 404, /^Skill file not found: \/mnt/],
   ])('path %j', async (path, status, detail) => {

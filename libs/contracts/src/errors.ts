@@ -2,11 +2,13 @@ import { z } from 'zod';
 
 /** Every failure that crosses a process border has one of these codes. */
 export const ErrorCode = z.enum([
+  'bad_request',
   'invalid_request',
   'unauthenticated',
   'forbidden',
   'not_found',
   'conflict',
+  'precondition_failed',
   'too_large',
   'unsupported_media_type',
   'rate_limited',
@@ -36,11 +38,13 @@ interface Traits {
 }
 
 const traits: Readonly<Record<ErrorCode, Traits>> = {
+  bad_request: { status: 400, retryable: false, expected: true },
   invalid_request: { status: 422, retryable: false, expected: true },
   unauthenticated: { status: 401, retryable: false, expected: true },
   forbidden: { status: 403, retryable: false, expected: true },
   not_found: { status: 404, retryable: false, expected: true },
   conflict: { status: 409, retryable: false, expected: true },
+  precondition_failed: { status: 412, retryable: false, expected: true },
   too_large: { status: 413, retryable: false, expected: true },
   unsupported_media_type: { status: 415, retryable: false, expected: true },
   rate_limited: { status: 429, retryable: true, expected: true },
@@ -85,6 +89,8 @@ const named = (code: ErrorCode) =>
     }
   };
 
+/** 400: the bytes of the request cannot be read, or the route cannot do this with what the path names. */
+export class BadRequestError extends named('bad_request') {}
 /** 422: the caller's input breaks a contract; the message names the field and the limit. */
 export class InvalidRequestError extends named('invalid_request') {}
 /** 401: no or an unknown key. */
@@ -95,6 +101,8 @@ export class ForbiddenError extends named('forbidden') {}
 export class NotFoundError extends named('not_found') {}
 /** 409: the thread is busy, or moved on. */
 export class ConflictError extends named('conflict') {}
+/** 412: the resource is not in the state that the caller expects. */
+export class PreconditionFailedError extends named('precondition_failed') {}
 /** 413: over a declared size; `details.limitBytes`. */
 export class TooLargeError extends named('too_large') {}
 /** 415: the body's content type is not the route's. */
@@ -115,11 +123,13 @@ export class ExtensionError extends named('extension_failed') {}
 export class BugError extends named('internal') {}
 
 const classes: Readonly<Record<ErrorCode, new (message: string, options?: AppErrorOptions) => AppError>> = {
+  bad_request: BadRequestError,
   invalid_request: InvalidRequestError,
   unauthenticated: UnauthenticatedError,
   forbidden: ForbiddenError,
   not_found: NotFoundError,
   conflict: ConflictError,
+  precondition_failed: PreconditionFailedError,
   too_large: TooLargeError,
   unsupported_media_type: UnsupportedMediaTypeError,
   rate_limited: RateLimitedError,

@@ -9,6 +9,7 @@ export {
 } from './ids.js';
 export {
   AppError,
+  BadRequestError,
   BugError,
   ConflictError,
   DeadlineError,
@@ -20,6 +21,7 @@ export {
   InvalidRequestError,
   ModelError,
   NotFoundError,
+  PreconditionFailedError,
   RateLimitedError,
   TooLargeError,
   toWireError,

@@ -1,5 +1,4 @@
-import { TooLargeError } from '@caribou/contracts';
-import { BadRequestException, ForbiddenException, HttpException, NotFoundException } from '@nestjs/common';
+import { AppError, BadRequestError, ForbiddenError, NotFoundError, TooLargeError } from '@caribou/contracts';
 import { type Entry, fromFdPromise, type ZipFile } from 'yauzl';
 import type { OpenFile } from './send-file.js';
 
@@ -30,8 +29,8 @@ const isLink = ({ externalFileAttributes }: Entry): boolean =>
 /** Refuses what must not be opened. Its sizes are what the entry claims: reading stops when they are not true. */
 function requireHarmless(entry: Entry): Entry {
   const { compressedSize, uncompressedSize } = entry;
-  if (entry.isEncrypted()) throw new BadRequestException('the entry is encrypted');
-  if (isLink(entry)) throw new ForbiddenException('the entry is a link');
+  if (entry.isEncrypted()) throw new BadRequestError('the entry is encrypted');
+  if (isLink(entry)) throw new ForbiddenError('the entry is a link');
   if (uncompressedSize > MAX_ENTRY_BYTES) {
     throw new TooLargeError(`the entry is larger than ${MAX_ENTRY_BYTES} bytes`);
   }
@@ -51,13 +50,13 @@ async function entryNamed(zip: ZipFile, inner: string): Promise<Entry> {
     if (count > MAX_ENTRIES) throw new TooLargeError(`the archive has more than ${MAX_ENTRIES} entries`);
     if (entry.fileName.endsWith('/')) continue;
     if (entry.fileName === inner) {
-      if (exact !== undefined) throw new BadRequestException('the archive has this entry twice');
+      if (exact !== undefined) throw new BadRequestError('the archive has this entry twice');
       exact = entry;
     }
     if (entry.fileName.endsWith(`/${inner}`)) ending ??= entry;
   }
   const found = exact ?? ending;
-  if (found === undefined) throw new NotFoundException(`${inner} is not in the archive`);
+  if (found === undefined) throw new NotFoundError(`${inner} is not in the archive`);
   return requireHarmless(found);
 }
 
@@ -67,8 +66,8 @@ async function readable<T>(act: () => Promise<T>): Promise<T> {
     return await act();
   } catch (error) {
     const fromDisk = typeof error === 'object' && error !== null && 'syscall' in error;
-    if (error instanceof HttpException || error instanceof TooLargeError || fromDisk) throw error;
-    throw new BadRequestException('this is no archive that can be read', { cause: error });
+    if (error instanceof AppError || fromDisk) throw error;
+    throw new BadRequestError('this is no archive that can be read', { cause: error });
   }
 }
 
@@ -77,7 +76,7 @@ export interface ArchiveEntry {
   readonly size: number;
   /** Of its content, as the archive claims. */
   readonly crc32: number;
-  /** At most `maxBytes` from its beginning. @throws {BadRequestException} when it cannot be inflated */
+  /** At most `maxBytes` from its beginning. @throws {BadRequestError} when it cannot be inflated */
   head(maxBytes: number): Promise<Uint8Array>;
   /** The bytes from `start` to `end`, both included. Needs the archive open until it is through. */
   bytes(start: number, end: number): AsyncGenerator<Uint8Array>;
@@ -86,9 +85,9 @@ export interface ArchiveEntry {
 /**
  * An entry of an open `.skill` archive, which stays open. Nothing is unpacked onto the disk.
  *
- * @throws {NotFoundException} when there is none of that name
- * @throws {BadRequestException} when the archive or the entry cannot be read, or the name is there twice
- * @throws {ForbiddenException} when the entry is a link
+ * @throws {NotFoundError} when there is none of that name
+ * @throws {BadRequestError} when the archive or the entry cannot be read, or the name is there twice
+ * @throws {ForbiddenError} when the entry is a link
  * @throws {TooLargeError} when a limit is passed
  */
 export async function openEntry(archive: OpenFile, inner: string): Promise<ArchiveEntry> {

@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { ConflictError, MAX_EDITED_BYTES, TooLargeError } from '@caribou/contracts';
+import {
+  BadRequestError,
+  ConflictError,
+  MAX_EDITED_BYTES,
+  PreconditionFailedError,
+  TooLargeError,
+  UnsupportedMediaTypeError,
+} from '@caribou/contracts';
 import { type Locks, type ThreadKey, VIRTUAL_ROOT } from '@caribou/core';
 import { FileRefusedError, sha256Of, type UserFiles } from '@caribou/sandbox';
-import {
-  BadRequestException,
-  Inject,
-  Injectable,
-  PreconditionFailedException,
-  UnsupportedMediaTypeException,
-} from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { answeringRefusals } from '../http/file-answer.js';
 import { LOCKS, USER_FILES } from '../ports.js';
 import { archivePath } from './archive-entry.js';
@@ -33,23 +34,25 @@ export class ArtifactEdits {
   ) {}
 
   /**
-   * @throws {PreconditionFailedException} when the file is not what the editor saw
+   * @throws {PreconditionFailedError} when the file is not what the editor saw
    * @throws {ConflictError} while another edit of it is under way
-   * @throws {TooLargeError} {BadRequestException} {UnsupportedMediaTypeException} for what is no text of the outputs
+   * @throws {TooLargeError} {BadRequestError} {UnsupportedMediaTypeError} for anything but a text file among the outputs
    */
   async edit(
     thread: ThreadKey,
     path: string,
     edit: { content: string; expected_sha256: string },
   ): Promise<EditedArtifact> {
-    if (!path.startsWith(`${OUTPUTS_ROOT}/`)) throw new BadRequestException(`only files in ${OUTPUTS_ROOT} are edited`);
-    if (archivePath(path) !== null) throw new UnsupportedMediaTypeException('files in archives are not edited');
+    if (!path.startsWith(`${OUTPUTS_ROOT}/`))
+      throw new BadRequestError(`${path} is not in ${OUTPUTS_ROOT}; only files there can be edited`);
+    if (archivePath(path) !== null)
+      throw new UnsupportedMediaTypeError(`${path} is inside an archive; only files outside archives can be edited`);
     const content = Buffer.from(edit.content);
     if (content.byteLength > MAX_EDITED_BYTES)
       throw new TooLargeError(`content: must be at most ${MAX_EDITED_BYTES} bytes of UTF-8`);
     const replacement = { content, expectedSha256: edit.expected_sha256, maxBytes: MAX_EDITED_BYTES };
     const replaced = await this.alone(thread, path, () => this.replace(thread, path, replacement));
-    if (!replaced) throw new PreconditionFailedException(`${path} has changed since it was read`);
+    if (!replaced) throw new PreconditionFailedError(`${path} has changed since it was read`);
     return { path, sha256: sha256Of(content), size: content.byteLength };
   }
 
@@ -74,7 +77,11 @@ export class ArtifactEdits {
         return await this.files.replaceText(thread, path, replacement);
       } catch (error) {
         if (error instanceof FileRefusedError && (error.reason === 'binary' || error.reason === 'not_regular'))
-          throw new UnsupportedMediaTypeException(`${path} is no plain UTF-8 text`);
+          throw new UnsupportedMediaTypeError(
+            error.reason === 'binary'
+              ? `${path} is a binary file; only UTF-8 text can be edited`
+              : `${path} is not a regular file`,
+          );
         throw error;
       }
     });

@@ -1,20 +1,20 @@
-import { BadRequestException, ForbiddenException } from '@nestjs/common';
+import { BadRequestError, ForbiddenError } from '@caribou/contracts';
 import { DATA_DIRECTORIES, parseVirtualPath, VIRTUAL_ROOT } from '@caribou/core';
 
 /**
  * The virtual path that the rest of an artifact's URL names, decoded once by the router.
  *
- * @throws {ForbiddenException} for a path that climbs
- * @throws {BadRequestException} for a path outside the thread's directories, or that is none
+ * @throws {ForbiddenError} for a path with `..`
+ * @throws {BadRequestError} for a path outside the directories of the thread, or a malformed one
  */
 export function artifactPath(rest: string): string {
   const path = `/${rest.replace(/^\/+/, '')}`;
-  if (path.split(/[/\\]/).includes('..')) throw new ForbiddenException('the path may not climb');
+  if (path.split(/[/\\]/).includes('..')) throw new ForbiddenError("the path must not contain '..'");
   if (path !== VIRTUAL_ROOT && !path.startsWith(`${VIRTUAL_ROOT}/`)) {
-    throw new BadRequestException(`Path must start with ${VIRTUAL_ROOT}`);
+    throw new BadRequestError(`Path must start with ${VIRTUAL_ROOT}`);
   }
   if (parseVirtualPath(path) === null) {
-    throw new BadRequestException(`the path must lie in ${DATA_DIRECTORIES.join(', ')}, without control characters`);
+    throw new BadRequestError(`the path must be in ${DATA_DIRECTORIES.join(', ')} and have no control characters`);
   }
   return path;
 }

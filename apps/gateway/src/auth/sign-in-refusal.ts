@@ -1,13 +1,19 @@
-import type { SignInFailure } from '@caribou/contracts';
-import { HttpException } from '@nestjs/common';
+import { AppError, type ErrorCode, type SignInFailure } from '@caribou/contracts';
 
-/** A refusal that pages tell apart by its code: the answer is `{"detail": {"code", "message"}}`. */
-export class SignInRefusal extends HttpException {
+const CODES = {
+  400: 'bad_request',
+  401: 'unauthenticated',
+  403: 'forbidden',
+  409: 'conflict',
+} as const satisfies Readonly<Record<number, ErrorCode>>;
+
+/** A refusal that web pages identify by its code: the answer is `{"detail": {"code", "message"}}`. */
+export class SignInRefusal extends AppError {
   constructor(
-    status: 400 | 401 | 403 | 409,
+    status: keyof typeof CODES,
     readonly reason: SignInFailure,
     message: string,
   ) {
-    super(message, status);
+    super(CODES[status], message);
   }
 }

@@ -42,10 +42,9 @@ export class ErrorFilter implements ExceptionFilter {
 
 const RETRY_AFTER_MS: Partial<Record<ErrorCode, number>> = { rate_limited: 1_000, unavailable: 2_000 };
 
-/** Status and words for an error of any origin. */
+/** Status and text for an error of any origin. */
 export function answerFor(error: unknown): Answer {
   if (error instanceof AppError) return appAnswer(error);
-  if (error instanceof SignInRefusal) return { status: error.getStatus(), detail: error.message, reason: error.reason };
   if (error instanceof HttpException) return clientAnswer(error.getStatus(), error.message);
   const status = statusOf(error);
   return status === undefined ? INTERNAL : clientAnswer(status, error instanceof Error ? error.message : 'bad request');
@@ -58,22 +57,23 @@ function appAnswer(error: AppError): Answer {
   const told = error.details['retryAfterMs'];
   const retryAfterMs = typeof told === 'number' ? told : RETRY_AFTER_MS[error.code];
   const detail = error.message;
+  const reason = error instanceof SignInRefusal ? { reason: error.reason } : {};
   const shown = isRecord(error.details['shown']) ? { shown: error.details['shown'] } : {};
-  return { status: error.status, detail, ...shown, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  return { status: error.status, detail, ...reason, ...shown, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
 
-/** Fastify's and Nest's own refusals: unknown path, body too large, wrong content type, a URL that is none. */
+/** Refusals of Fastify and Nest themselves: unknown path, body too large, wrong content type, malformed URL. */
 function clientAnswer(status: number, message: string): Answer {
   if (status >= 500) return INTERNAL;
-  const words: Partial<Record<number, string>> = {
+  const texts: Partial<Record<number, string>> = {
     404: 'this server does not know this path: what was asked for is not a part of it, or the address is misspelled',
     413: 'the body is larger than the limit',
     415: 'the content type must be application/json',
   };
-  return { status, detail: words[status] ?? message };
+  return { status, detail: texts[status] ?? message };
 }
 
 function statusOf(error: unknown): number | undefined {

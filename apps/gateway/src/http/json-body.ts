@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream';
-import { InvalidRequestError, TooLargeError } from '@caribou/contracts';
-import { BadRequestException } from '@nestjs/common';
+import { BadRequestError, InvalidRequestError, TooLargeError } from '@caribou/contracts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { discardRest } from './discard-rest.js';
 import { JsonGauge } from './json-gauge.js';
@@ -55,8 +54,8 @@ function readJudged(payload: Readable, limitBytes: number, charge: (bytes: numbe
     };
     const end = (): void => settle(() => resolve(Buffer.concat(chunks)));
     const fail = (error: Error): void =>
-      settle(() => reject(new BadRequestException('the body is not whole', { cause: error })));
-    const left = (): void => settle(() => reject(new BadRequestException('the body is not whole')));
+      settle(() => reject(new BadRequestError('the body is not whole', { cause: error })));
+    const left = (): void => settle(() => reject(new BadRequestError('the body is not whole')));
     payload.on('data', take).on('end', end).on('error', fail).on('close', left);
   });
 }

@@ -1,6 +1,8 @@
 import {
+  BadRequestError,
   ConflictError,
   DeadlineError,
+  ForbiddenError,
   newId,
   NotFoundError,
   RateLimitedError,
@@ -10,7 +12,7 @@ import {
 import type { SkillCatalog, SkillLimits, SkillStore, ThreadKey } from '@caribou/core';
 import type { SkillFiles, SkillStaging, UserFiles } from '@caribou/sandbox';
 import { SkillRejectedError, unpackSkill } from '@caribou/skills';
-import { BadRequestException, ForbiddenException, Inject, Injectable, NotFoundException } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { artifactPath } from '../artifacts/artifact-path.js';
 import { answeringRefusals } from '../http/file-answer.js';
 import { type GatewaySettings, SETTINGS, SKILL_CATALOG, SKILL_FILES, SKILL_STORE, USER_FILES } from '../ports.js';
@@ -41,8 +43,8 @@ export class SkillInstaller {
   ) {}
 
   /**
-   * @throws {ForbiddenException} for a path that leaves the thread's files, or leads to what is no plain file
-   * @throws {BadRequestException} for another path that is none of a `.skill`, and for an archive that is not taken
+   * @throws {ForbiddenError} for a path outside the thread's files, or one of something else than a regular file
+   * @throws {BadRequestError} for a path that does not end in `.skill`, and for an archive that is refused
    * @throws {NotFoundError} when there is no such file
    * @throws {ConflictError} when there is a skill of this name
    * @throws {TooLargeError} when the user has too many, or the disk no room
@@ -63,7 +65,7 @@ export class SkillInstaller {
     const path = pathOf(given);
     const archive = await this.opened(thread, path);
     try {
-      if (!path.toLowerCase().endsWith('.skill')) throw new BadRequestException('File must have .skill extension');
+      if (!path.toLowerCase().endsWith('.skill')) throw new BadRequestError('File must have .skill extension');
       const { userId } = thread;
       await this.removeLeft(userId);
       const staging = await this.files.openStaging(userId);
@@ -81,9 +83,7 @@ export class SkillInstaller {
     try {
       return await answeringRefusals(path, () => this.userFiles.open(thread, path));
     } catch (error) {
-      // Nest's own 404 reads as if the route were not there.
-      if (error instanceof NotFoundException)
-        throw new NotFoundError(`Skill file not found: ${path}`, { cause: error });
+      if (error instanceof NotFoundError) throw new NotFoundError(`Skill file not found: ${path}`, { cause: error });
       throw error;
     }
   }
@@ -110,13 +110,13 @@ export class SkillInstaller {
   }
 }
 
-/** The virtual path, with or without the slash in front. @throws {ForbiddenException} {BadRequestException} */
+/** The virtual path, with or without the slash in front. @throws {ForbiddenError} {BadRequestError} */
 function pathOf(given: string): string {
   try {
     return artifactPath(given);
   } catch (error) {
-    if (!(error instanceof ForbiddenException)) throw error;
-    throw new ForbiddenException('Access denied: the path leaves the files of the thread', { cause: error });
+    if (!(error instanceof ForbiddenError)) throw error;
+    throw new ForbiddenError('Access denied: the path leaves the files of the thread', { cause: error });
   }
 }
 
@@ -125,7 +125,7 @@ async function unpacked(archive: Archive, staging: SkillStaging) {
   try {
     return await answeringRefusals('the skill', () => unpackSkill(archive.fd, staging, signal));
   } catch (error) {
-    if (error instanceof SkillRejectedError) throw new BadRequestException(error.message, { cause: error });
+    if (error instanceof SkillRejectedError) throw new BadRequestError(error.message, { cause: error });
     if (signal.aborted)
       throw new DeadlineError(`unpacking took longer than ${TIMEOUT_MS / 1_000} seconds`, {
         cause: error,

@@ -1,6 +1,5 @@
 import multipart from '@fastify/multipart';
-import { AppError, DeadlineError, UnsupportedMediaTypeError } from '@caribou/contracts';
-import { BadRequestException } from '@nestjs/common';
+import { AppError, BadRequestError, DeadlineError, UnsupportedMediaTypeError } from '@caribou/contracts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 const UPLOAD_ROUTE = /^\/api\/(langgraph\/)?threads\/:thread_id\/uploads$/;
@@ -40,7 +39,7 @@ export interface FilePart {
 /**
  * The files of a request as they arrive. One more than `maxFiles` comes through, for the caller to refuse by his words.
  *
- * @throws {BadRequestException} when the body is no form, ends too early, or the connection breaks
+ * @throws {BadRequestError} when the body is no form, ends too early, or the connection breaks
  * @throws {DeadlineError} when it falls silent
  */
 export async function* fileParts(request: FastifyRequest, limits: FileLimits): AsyncGenerator<FilePart> {
@@ -81,7 +80,7 @@ async function* unbroken(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uin
 
 /** The parser's own refusals have a status; what else it throws is about the bytes or the connection. */
 function brokenBody(error: unknown): unknown {
-  if (error instanceof AppError || error instanceof BadRequestException) return error;
+  if (error instanceof AppError) return error;
   if (typeof error === 'object' && error !== null && 'statusCode' in error) return error;
-  return new BadRequestException('the body is not a whole multipart form', { cause: error });
+  return new BadRequestError('the body is not a whole multipart form', { cause: error });
 }

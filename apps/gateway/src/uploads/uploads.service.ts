@@ -1,5 +1,11 @@
-import { BadRequestException, Inject, Injectable } from '@nestjs/common';
-import { ConflictError, TooLargeError, type UploadListReply, type UploadReply } from '@caribou/contracts';
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  BadRequestError,
+  ConflictError,
+  TooLargeError,
+  type UploadListReply,
+  type UploadReply,
+} from '@caribou/contracts';
 import { parseVirtualPath, type ThreadKey } from '@caribou/core';
 import { type FileEntry, FileRefusedError, type StagedFile, type UserFiles } from '@caribou/sandbox';
 import { answeringRefusals } from '../http/file-answer.js';
@@ -67,7 +73,7 @@ export class UploadsService {
    * Keeps all files of a request, or none when one is too much.
    *
    * @throws {TooLargeError} over a limit, as soon as it is passed
-   * @throws {BadRequestException} without a file
+   * @throws {BadRequestError} without a file
    * @throws {ConflictError} when the thread was deleted meanwhile
    */
   async upload(key: ThreadKey, parts: AsyncIterable<FilePart>): Promise<UploadReply> {
@@ -119,10 +125,10 @@ export class UploadsService {
     };
   }
 
-  /** @throws {NotFoundException} when there is no such file */
+  /** @throws {NotFoundError} when there is no such file */
   async remove(key: ThreadKey, filename: string) {
     const parsed = filename.includes('/') ? null : parseVirtualPath(uploadPath(filename));
-    if (parsed?.segments.length !== 1) throw new BadRequestException('this is no file name');
+    if (parsed?.segments.length !== 1) throw new BadRequestError('this is no file name');
     await this.conversions.forget({ ...key, filename });
     await answeringRefusals(filename, () => this.files.remove(key, uploadPath(filename)));
     return { success: true as const, message: `Deleted ${filename}` };
@@ -152,7 +158,7 @@ export class UploadsService {
       const staged = await received(intake, { name, content, maxFileSize });
       request.received.push({ staged, name, sent: safe ?? name });
     }
-    if (request.received.length + request.skipped.length === 0) throw new BadRequestException('No files provided');
+    if (request.received.length + request.skipped.length === 0) throw new BadRequestError('No files provided');
     return request;
   }
 }
