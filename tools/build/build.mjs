@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Builds the product into `dist/`, path for path: `libs/state/src/keys.ts` becomes `dist/libs/state/src/keys.js`.
+ * Builds the product into `dist/`, path for path: `libs/state/src/redis/keys.ts` becomes `dist/libs/state/src/redis/keys.js`.
  * Every file is compiled alone by swc with the settings of `.swcrc`; `@caribou/x` becomes a relative path; what is not
  * TypeScript (Lua scripts, skills) is copied beside. A file whose output is newer is left alone.
  */

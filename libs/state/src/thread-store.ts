@@ -1,16 +1,16 @@
 import { UnavailableError } from '@caribou/contracts';
 import type { ThreadStore } from '@caribou/core';
-import { admissions } from './admission.js';
-import { checkRedis } from './check-redis.js';
-import { checkpointReads } from './checkpoint-reads.js';
-import type { RedisConnection } from './connection.js';
-import { runRecords } from './run-records.js';
-import { stateUpdates } from './state-updates.js';
-import { type StoreOptions, storeSettings } from './store-settings.js';
-import { threadFeed } from './thread-feed.js';
-import { threadRecords } from './thread-records.js';
-import { threadSearch } from './thread-search.js';
-import { threadUsage } from './thread-usage.js';
+import { admissions } from './runs/admission.js';
+import { checkRedis } from './redis/check-redis.js';
+import { checkpointReads } from './checkpoints/checkpoint-reads.js';
+import type { RedisConnection } from './redis/connection.js';
+import { runRecords } from './runs/run-records.js';
+import { stateUpdates } from './checkpoints/state-updates.js';
+import { type StoreOptions, storeSettings } from './redis/store-settings.js';
+import { threadFeed } from './threads/thread-feed.js';
+import { threadRecords } from './threads/thread-records.js';
+import { threadSearch } from './threads/thread-search.js';
+import { threadUsage } from './threads/thread-usage.js';
 
 /** The gateway's face of the store in Redis. */
 export function redisThreadStore(redis: RedisConnection, options: StoreOptions = {}): ThreadStore {

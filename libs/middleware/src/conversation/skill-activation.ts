@@ -1,0 +1,102 @@
+import { AppError, type HumanMessage, textOf, type ThreadState } from '@caribou/contracts';
+import {
+  activeSkill,
+  type AgentMiddleware,
+  defuseFrameworkTags,
+  isFromPerson,
+  type ReadOutcome,
+  type RunContext,
+  type SandboxPort,
+  type Skill,
+  splitSkillFile,
+  wordsOf,
+} from '@caribou/core';
+import { hiddenMessage } from '../messages/hidden-message.js';
+import { skillAskedFor } from './skill-command.js';
+
+const NAME = 'skill-activation';
+/** What a reader of files shows at once, too; the rest is for `read_file`. */
+const MAX_CHARS = 50_000;
+const MAX_BYTES = 4 * MAX_CHARS;
+
+export interface SkillActivationOptions {
+  /** Of the user, those that are switched off included. */
+  readonly skills: readonly Skill[];
+}
+
+type Reader = Pick<SandboxPort, 'read'>;
+
+/**
+ * `/skill-name task` at the beginning of the person's message: the skill's text joins the thread as a hidden message, and
+ * the tools that it allows itself hold for this run. A name that no skill has is left to the model as it stands; for a
+ * skill that is off or cannot be read, the model is told so.
+ */
+export function skillActivation({ skills }: SkillActivationOptions, sandbox: Reader): AgentMiddleware {
+  return {
+    name: NAME,
+    async beforeAgent(state, run) {
+      const skill = askedFor(state, skills);
+      if (skill === undefined) return undefined;
+      const text = skill.enabled ? await readText(skill, { sandbox, run }) : undefined;
+      run.decided(NAME, text === undefined ? 'unavailable' : 'activated');
+      if (text === undefined) return { update: { messages: [note(run, unavailable(skill))] } };
+      const active = { name: skill.name, allowed_tools: skill.allowedTools === null ? null : [...skill.allowedTools] };
+      return { update: { messages: [note(run, instructions(skill, text))], ...activeSkill.write(active, run) } };
+    },
+  };
+}
+
+/** The skill whose name the last message begins with. */
+function askedFor({ messages }: ThreadState, skills: readonly Skill[]): Skill | undefined {
+  const last = messages.at(-1);
+  const name = last === undefined || !isFromPerson(last) ? undefined : skillAskedFor(wordsOf(last));
+  return skills.find((skill) => skill.name === name);
+}
+
+/** One per run, so that a run that starts again adds none. */
+const note = (run: RunContext, text: string): HumanMessage => ({
+  ...hiddenMessage(NAME, text),
+  id: `${NAME}:${run.runId}`,
+});
+
+/** The skill's SKILL.md behind its front matter; undefined when it cannot be had. */
+async function readText(
+  { location }: Skill,
+  { sandbox, run }: { readonly sandbox: Reader; readonly run: RunContext },
+): Promise<string | undefined> {
+  const scope = { userId: run.userId, threadId: run.threadId, epoch: run.epoch };
+  try {
+    const read: ReadOutcome = await sandbox.read(scope, { path: location, maxBytes: MAX_BYTES }, run.signal);
+    if (read.outcome === 'refused') return undefined;
+    const { body } = splitSkillFile(read.text);
+    const isCut = read.truncated || body.length > MAX_CHARS;
+    return isCut ? `${body.slice(0, MAX_CHARS)}\n[cut: read the rest of ${location} with read_file]` : body;
+  } catch (error) {
+    run.signal.throwIfAborted();
+    if (!(error instanceof AppError) || error.code === 'fenced') throw error;
+    run.logger.warn({ error, path: location }, 'a skill that was asked for could not be read');
+    return undefined;
+  }
+}
+
+/** Its text is made to be followed, and yet must not pass for another part of what the model is told. */
+function instructions({ name, location, allowedTools }: Skill, text: string): string {
+  const folder = location.slice(0, location.lastIndexOf('/'));
+  return [
+    '<skill_content>',
+    `The person's message begins with /${name}: it asks you to follow this skill for what that message says.`,
+    `What the skill refers to lies below ${folder}; read it with \`read_file\` when you get there.`,
+    ...(allowedTools === null ? [] : [`With it you may use these tools only: ${allowedTools.join(', ') || 'none'}.`]),
+    '',
+    textOf(defuseFrameworkTags(text)),
+    '</skill_content>',
+  ].join('\n');
+}
+
+const unavailable = ({ name, enabled }: Skill): string =>
+  [
+    '<system_reminder>',
+    `The person's message begins with /${name}, the name of a skill that ${enabled ? 'cannot be read now' : 'is switched off'}. ` +
+      'Say so, and do what you can without it.',
+    '</system_reminder>',
+  ].join('\n');

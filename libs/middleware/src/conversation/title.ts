@@ -1,0 +1,96 @@
+import { oneLine, textOf, type ThreadState } from '@caribou/contracts';
+import { type AgentMiddleware, isFromPerson, type ModelCall, type ModelPort, wordsOf } from '@caribou/core';
+import { askModel, withoutThinking } from '../model-calls/ask-model.js';
+
+export interface TitleOptions {
+  readonly enabled?: boolean;
+  /** Words asked of the model. */
+  readonly maxWords?: number;
+  /** Longest title kept. */
+  readonly maxChars?: number;
+  /** Writes the title; without it the title is cut from the person's words. */
+  readonly model?: ModelPort;
+  /** Longest wait for the model. */
+  readonly timeoutMs?: number;
+}
+
+const NEW_CONVERSATION = 'New Conversation';
+const FALLBACK_CHARS = 50;
+const EXCERPT_CHARS = 500;
+const MAX_ANSWER_CHARS = 20_000;
+
+/**
+ * Names a thread after its first exchange. By default from the person's own words: a model call would hold up the
+ * end of the stream, so it needs to be asked for. Its failure never fails the run.
+ */
+export function title(options: TitleOptions = {}): AgentMiddleware {
+  const { enabled = true, maxWords = 6, maxChars = 60, timeoutMs = 10_000, model } = options;
+  return {
+    name: 'title',
+    isSlowAfterModel: (state) => model !== undefined && enabled && firstExchange(state) !== undefined,
+    async afterModel(state, run) {
+      const exchange = enabled ? firstExchange(state) : undefined;
+      if (exchange === undefined) return undefined;
+      const fallback = titleFromWords(exchange.person, maxChars);
+      if (model === undefined) return { update: { title: fallback } };
+      const prompt = titlePrompt(exchange, maxWords);
+      const { text, usage } = await askModel(model, titleCall(prompt), { run, timeoutMs, maxChars: MAX_ANSWER_CHARS });
+      const written = cleanTitle(text, maxChars);
+      return { update: { title: written === '' ? fallback : written }, ...(usage === undefined ? {} : { usage }) };
+    },
+  };
+}
+
+/** The title of a thread whose first run was cancelled before its answer came; undefined when it has or needs none. */
+export function titleWithoutAnswer(state: ThreadState, { enabled = true, maxChars = 60 }: TitleOptions = {}) {
+  if (!enabled || (state.title ?? '') !== '') return undefined;
+  const [first, second] = state.messages.filter(isFromPerson);
+  return first === undefined || second !== undefined ? undefined : titleFromWords(wordsOf(first), maxChars);
+}
+
+interface Exchange {
+  readonly person: string;
+  readonly assistant: string;
+}
+
+/** The first exchange of a thread that has no title and one human message; undefined otherwise. */
+function firstExchange(state: ThreadState): Exchange | undefined {
+  if (state.title !== undefined && state.title !== '') return undefined;
+  const human = state.messages.filter(isFromPerson);
+  const answer = state.messages.find((message) => message.type === 'ai');
+  const [first, second] = human;
+  if (first === undefined || second !== undefined || answer === undefined) return undefined;
+  return { person: wordsOf(first), assistant: textOf(answer.content) };
+}
+
+/** The beginning of the person's words on one line, with `...` where it was cut. */
+export function titleFromWords(words: string, maxChars: number): string {
+  const line = oneLine(words);
+  if (line === '') return NEW_CONVERSATION;
+  const limit = Math.min(maxChars, FALLBACK_CHARS);
+  const chars = Array.from(line);
+  return chars.length <= limit ? line : `${chars.slice(0, limit).join('').trimEnd()}...`;
+}
+
+const titlePrompt = ({ person, assistant }: Exchange, maxWords: number): string =>
+  [
+    `Write a concise title of at most ${maxWords} words for this conversation.`,
+    'Answer with the title only: no quotes, no explanation, in the language of the person.',
+    '',
+    `Person: ${person.slice(0, EXCERPT_CHARS)}`,
+    `Assistant: ${assistant.slice(0, EXCERPT_CHARS)}`,
+  ].join('\n');
+
+/** A model's answer as a title: thinking and quotes off, one line, at most `maxChars` characters. */
+export function cleanTitle(answer: string, maxChars: number): string {
+  const visible = oneLine(withoutThinking(answer));
+  const bare = visible.replace(/^["'“”‘’«»]+|["'“”‘’«»]+$/gu, '').trim();
+  return Array.from(bare).slice(0, maxChars).join('').trimEnd();
+}
+
+const titleCall = (prompt: string): ModelCall => ({
+  system: '',
+  messages: [{ type: 'human', id: 'title', content: prompt, additional_kwargs: {}, response_metadata: {} }],
+  tools: [],
+  thinkingEnabled: false,
+});

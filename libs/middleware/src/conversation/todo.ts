@@ -1,0 +1,99 @@
+import { type AiMessage, type Message, type ThreadState, type Todo } from '@caribou/contracts';
+import { type AgentMiddleware, type AnyTool, defineTool, runSlot, type ToolCallRequest } from '@caribou/core';
+import { z } from 'zod';
+import { finishReasonOf, isVisible, lastAnswer } from '../messages/answer.js';
+import { hiddenMessage } from '../messages/hidden-message.js';
+import { isStopped, meansToCall } from '../messages/strip-tool-calls.js';
+import { lostListText, openStepsText, SEVERAL_CALLS, TOOL_DESCRIPTION } from './todo-texts.js';
+
+const NAME = 'todo';
+const TOOL_NAME = 'write_todos';
+const REMINDER = 'todo_reminder';
+const MAX_COMPLETION_REMINDERS = 2;
+
+/** Reminders of this run to finish the list, and whether the last one still has to be shown. */
+const slot = runSlot(NAME, z.object({ reminders: z.int(), due: z.boolean() }));
+
+/**
+ * The agent's to-do list, for plan mode: the tool that writes it, a reminder when the messages that hold it were taken
+ * out of the thread, and one more model call for an answer that leaves steps open, twice in a run at most. Stands behind
+ * summarization in the list, so that what it took out is missed at once.
+ */
+export function todo(): AgentMiddleware {
+  return {
+    name: NAME,
+    tools: [writeTodos],
+    beforeModel: ({ todos = [], messages }) =>
+      Promise.resolve(
+        todos.length === 0 || messages.some(tellsOfList)
+          ? undefined
+          : { update: { messages: [hiddenMessage(REMINDER, lostListText(todos))] } },
+      ),
+    wrapModelCall(request, next, run) {
+      const open = openSteps(request.state);
+      if (slot.read(request.state, run)?.due !== true || open.length === 0) return next(request);
+      const reminder = hiddenMessage('todo_completion_reminder', openStepsText(open));
+      return next({ ...request, messages: [...request.messages, reminder] });
+    },
+    afterModel(state, run) {
+      const { reminders, due } = slot.read(state, run) ?? { reminders: 0, due: false };
+      const message = lastAnswer(state);
+      const open = openSteps(state).length;
+      if (message !== undefined && isFinalAnswer(message) && open > 0 && reminders < MAX_COMPLETION_REMINDERS) {
+        run.decided(NAME, 'reminded', { open, reminders: reminders + 1 });
+        return Promise.resolve({ again: true, update: slot.write({ reminders: reminders + 1, due: true }, run) });
+      }
+      return Promise.resolve(due ? { update: slot.write({ reminders, due: false }, run) } : undefined);
+    },
+    wrapToolCall: (request, next) =>
+      isOneOfSeveral(request) ? Promise.resolve({ content: SEVERAL_CALLS, isError: true }) : next(request),
+  };
+}
+
+const writeTodos: AnyTool = defineTool({
+  name: TOOL_NAME,
+  description: TOOL_DESCRIPTION,
+  input: z.object({
+    todos: z
+      .array(
+        z.object({
+          content: z.string().trim().min(1).max(1_000).describe('The step, as an instruction: "Run the tests".'),
+          status: z
+            .enum(['pending', 'in_progress', 'completed'])
+            .describe('pending: not begun; in_progress: being worked on; completed: wholly done.'),
+        }),
+      )
+      .max(100)
+      .describe('All steps, in the order they are worked on.'),
+  }),
+  run: ({ todos }) => Promise.resolve({ content: `Updated todo list to ${JSON.stringify(todos)}`, update: { todos } }),
+});
+
+const openSteps = ({ todos = [] }: ThreadState): readonly Todo[] =>
+  todos.filter(({ status }) => status !== 'completed');
+
+/** Whether the model can see the list, or was told of it. */
+const tellsOfList = (message: Message): boolean =>
+  message.type === 'ai' ? message.tool_calls.some(isWriteTodos) : message.type === 'human' && message.name === REMINDER;
+
+const isWriteTodos = ({ name }: { readonly name: string }): boolean => name === TOOL_NAME;
+
+/** Replacements of one answer would run at the same time, and the list would be that of the slowest. */
+function isOneOfSeveral({ call, state }: ToolCallRequest): boolean {
+  if (!isWriteTodos(call)) return false;
+  const asking = state.messages.findLast(
+    (message): message is AiMessage => message.type === 'ai' && message.tool_calls.some(({ id }) => id === call.id),
+  );
+  return (asking?.tool_calls.filter(isWriteTodos).length ?? 0) > 1;
+}
+
+/** Ways in which providers say that a model had said what it wanted to. */
+const CLEAN_ENDS: ReadonlySet<string | undefined> = new Set(['stop', 'end_turn']);
+
+/** Words the model ended on of its own: no call, error, or stop by a guard, and neither cut nor empty. */
+const isFinalAnswer = (message: AiMessage): boolean =>
+  !meansToCall(message) &&
+  !isStopped(message) &&
+  message.additional_kwargs['deerflow_error_fallback'] !== true &&
+  CLEAN_ENDS.has(finishReasonOf(message)) &&
+  isVisible(message.content);

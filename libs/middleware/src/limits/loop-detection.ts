@@ -1,0 +1,72 @@
+import { type AgentMiddleware, stateSlot } from '@caribou/core';
+import { lastAnswer } from '../messages/answer.js';
+import { callSetOf } from './call-set.js';
+import { hiddenMessage } from '../messages/hidden-message.js';
+import { delivered, type Finding, type LoopLimits, LoopMemory, memoryOf, recordSet } from './loop-memory.js';
+import { hasCalls, stoppedAnswer } from '../messages/strip-tool-calls.js';
+
+const NAME = 'loop-detection';
+const slot = stateSlot('guards', NAME, LoopMemory);
+
+export type LoopDetectionOptions = Partial<LoopLimits>;
+
+const DEFAULTS: LoopLimits = {
+  warn_threshold: 3,
+  hard_limit: 5,
+  window_size: 20,
+  tool_freq_warn: 30,
+  tool_freq_hard_limit: 50,
+  tool_freq_overrides: {},
+};
+
+/**
+ * Notices an agent that repeats itself, over the runs of a thread: first it is told, later the calls are not made and
+ * the run ends.
+ *
+ * A warning waits in the thread until the next model call and goes into that request only, behind the results of the
+ * calls: in between it would break their pairing. The hook behind that call takes it out of the queue, with the answer's
+ * own commit; so a runner that dies before tells it again, to a model that has not heard it.
+ */
+export function loopDetection(options: LoopDetectionOptions = {}): AgentMiddleware {
+  const limits = { ...DEFAULTS, ...options };
+  return {
+    name: NAME,
+    wrapModelCall(request, next, run) {
+      const { queue } = memoryOf(slot.read(request.state), run.runId).run;
+      if (queue.length === 0) return next(request);
+      const text = queue.map((finding) => warningText(finding, limits)).join('\n');
+      return next({ ...request, messages: [...request.messages, hiddenMessage('loop_warning', text)] });
+    },
+    afterModel(state, run) {
+      const before = memoryOf(slot.read(state), run.runId);
+      const told = delivered(before);
+      const message = lastAnswer(state);
+      if (message === undefined || !hasCalls(message))
+        return Promise.resolve(told === before ? undefined : { update: slot.write(told) });
+      const { memory, stop } = recordSet(told, callSetOf(message), limits);
+      const update = slot.write(memory);
+      if (stop === undefined) {
+        const queued = memory.run.queue.length;
+        if (queued > 0) run.decided(NAME, 'warned', { count: queued });
+        return Promise.resolve({ update });
+      }
+      run.decided(NAME, 'stopped', { kind: stop.kind, count: stop.count });
+      const messages = [stoppedAnswer(message, stopText(stop), 'loop_capped')];
+      return Promise.resolve({ update: { ...update, messages }, stopReason: 'loop_capped' });
+    },
+  };
+}
+
+const warningText = ({ kind, tool, count }: Finding, limits: LoopLimits): string =>
+  kind === 'repeated'
+    ? `[LOOP WARNING] The same set of tool calls (${tool}) was made ${count} times; its results will not change. ` +
+      `Work with what you have, try another way, or answer. At ${limits.hard_limit} times the run is stopped.`
+    : `[LOOP WARNING] ${tool} was called ${count} times lately. Ask whether you still come closer to the goal, ` +
+      'and put the calls that are left into fewer ones, or answer with what you found.';
+
+const stopText = ({ kind, tool, count }: Finding): string =>
+  kind === 'repeated'
+    ? `[FORCED STOP] The same tool calls (${tool}) were asked for ${count} times. They were not made again, and the run ` +
+      'ends here with what was found so far.'
+    : `[FORCED STOP] ${tool} was called ${count} times in a short while. It was not called again, and the run ends here ` +
+      'with what was found so far.';

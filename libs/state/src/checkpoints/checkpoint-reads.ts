@@ -1,0 +1,95 @@
+import { type CheckpointView, NotFoundError } from '@caribou/contracts';
+import type { HistoryQuery, ThreadKey, ThreadStore } from '@caribou/core';
+import type { RedisConnection } from '../redis/connection.js';
+import { containsAll } from '../threads/containment.js';
+import { loadScript } from '../redis/scripts.js';
+import { loadedInSlices, type LoadedCheckpoints, type StoredCheckpoint, viewOf } from './stored-checkpoint.js';
+import { parseStored } from '../redis/stored-json.js';
+import { callThread } from '../redis/thread-call.js';
+
+const script = loadScript('checkpoints/read-checkpoints');
+
+/** Checkpoint records looked at in one round trip while filtering a history. */
+const PAGE = 100;
+/** Size of the states of one page of a history, as JSON; a page has one state at least. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+/** Most checkpoints looked through for one history. */
+const MAX_SCANNED = 10_000;
+
+interface ReadOptions {
+  /** Absent: the head. */
+  readonly ids?: readonly string[];
+  /** Also of a temporary thread that has ended. */
+  readonly ended?: boolean;
+  /** Size of the states after which the rest of the ids is left out; the first is always read. */
+  readonly maxBytes?: number;
+}
+
+/** @throws {NotFoundError} for an unknown thread */
+export async function readCheckpoints(
+  redis: RedisConnection,
+  thread: ThreadKey,
+  options: ReadOptions,
+): Promise<LoadedCheckpoints> {
+  const { maxBytes, ...params } = options;
+  const reply = await callThread(redis, thread, script, { params: { ...params, max_bytes: maxBytes } });
+  if (reply[0] === 'no_thread') {
+    throw new NotFoundError(`Thread ${thread.threadId} does not exist`, { details: { threadId: thread.threadId } });
+  }
+  return loadedInSlices(reply[1]);
+}
+
+/** @throws {NotFoundError} for an unknown checkpoint */
+export function known(checkpoint: StoredCheckpoint | null | undefined, checkpointId: string): StoredCheckpoint {
+  if (checkpoint !== null && checkpoint !== undefined) return checkpoint;
+  throw new NotFoundError(`Checkpoint ${checkpointId} does not exist`, { details: { checkpointId } });
+}
+
+export function checkpointReads(redis: RedisConnection): Pick<ThreadStore, 'head' | 'checkpoint' | 'history'> {
+  async function head(thread: ThreadKey): Promise<CheckpointView | null> {
+    const loaded = await readCheckpoints(redis, thread, { ended: true });
+    const [checkpoint] = loaded.checkpoints;
+    return checkpoint === null || checkpoint === undefined ? null : viewOf(loaded, checkpoint);
+  }
+
+  async function checkpoint(thread: ThreadKey, checkpointId: string): Promise<CheckpointView> {
+    const loaded = await readCheckpoints(redis, thread, { ids: [checkpointId], ended: true });
+    return viewOf(loaded, known(loaded.checkpoints[0], checkpointId));
+  }
+
+  /** Ids of the checkpoints that match, newest first. */
+  async function matching(thread: ThreadKey, { limit, before, metadata }: HistoryQuery): Promise<string[]> {
+    const keys = redis.keys.thread(thread);
+    const ids: string[] = [];
+    let below = before === undefined ? '+' : `(${before}`;
+    for (let scanned = 0; scanned < MAX_SCANNED && ids.length < limit; scanned += PAGE) {
+      const page = await redis.use((client) => client.zrevrangebylex(keys.order, below, '-', 'LIMIT', 0, PAGE));
+      ids.push(...(metadata === undefined ? page : await filtered(keys.checkpoints, page, metadata)));
+      const last = page.at(-1);
+      if (last === undefined || page.length < PAGE) break;
+      below = `(${last}`;
+    }
+    return ids.slice(0, limit);
+  }
+
+  async function filtered(
+    key: string,
+    ids: readonly string[],
+    metadata: Readonly<Record<string, unknown>>,
+  ): Promise<string[]> {
+    if (ids.length === 0) return [];
+    const texts = await redis.use((client) => client.hmget(key, ...ids));
+    return ids.filter((_, index) => {
+      const text = texts[index];
+      return typeof text === 'string' && containsAll(parseStored<StoredCheckpoint>(text).metadata, metadata);
+    });
+  }
+
+  async function history(thread: ThreadKey, query: HistoryQuery): Promise<readonly CheckpointView[]> {
+    const ids = await matching(thread, query);
+    const loaded = await readCheckpoints(redis, thread, { ids, maxBytes: MAX_PAGE_BYTES });
+    return loaded.checkpoints.flatMap((found) => (found === null ? [] : [viewOf(loaded, found)]));
+  }
+
+  return { head, checkpoint, history };
+}

@@ -1,0 +1,52 @@
+import type { ThreadKey } from '@caribou/core';
+import type { RedisConnection } from '../redis/connection.js';
+import { entriesOf, type HeadLog } from './head-log.js';
+import type { StoredRow } from '../threads/thread-feed.js';
+import { parseStored } from '../redis/stored-json.js';
+import type { StoredCheckpoint } from './stored-checkpoint.js';
+
+/** Fields that nothing kept shows any more, for the next commit to free, and how many unshown ones stay. */
+export interface Sweep {
+  readonly free: readonly string[];
+  readonly left: number;
+}
+
+/** A log is swept once it holds this many fields more that its head does not show than twice those left by the last sweep. */
+const SWEEP_ABOVE = 256;
+/** Most fields freed by one commit. */
+const MAX_FREED = 1000;
+
+/** Whether enough of the log is unshown to be worth reading every checkpoint; doubling keeps the cost per step flat. */
+export const isSweepDue = (log: HeadLog): boolean => log.unshown > SWEEP_ABOVE + 2 * log.counters.swept;
+
+/**
+ * Finds log fields that neither a kept checkpoint nor the feed shows. Sound for the owner of the head `log` belongs to: the commit that
+ * frees them expects that head, so no checkpoint was added since, and entries are never shown again once none does.
+ */
+export async function sweepLog(redis: RedisConnection, thread: ThreadKey, log: HeadLog): Promise<Sweep> {
+  const keys = redis.keys.thread(thread);
+  const [texts, fields, feed] = await redis.use((client) =>
+    Promise.all([client.hvals(keys.checkpoints), client.hkeys(keys.log), client.hvals(keys.feed)]),
+  );
+  const shown = new Set(feed.flatMap(entriesOfRow));
+  for (const text of texts) {
+    const checkpoint = parseStored<StoredCheckpoint>(text);
+    for (const entry of entriesOf(checkpoint.ranges)) shown.add(String(entry));
+    for (const entry of Object.values(checkpoint.channels)) shown.add(`c${entry}`);
+  }
+  const unshown = fields.filter((field) => !shown.has(field) && isOld(field, log));
+  const free = unshown.slice(0, MAX_FREED);
+  return { free, left: Math.max(log.unshown - free.length, 0) };
+}
+
+/** Of a hidden row too: a rollback may show it again. Other fields of a feed hold numbers. */
+function entriesOfRow(text: string): string[] {
+  if (!text.startsWith('{')) return [];
+  const { entry, before } = parseStored<StoredRow>(text);
+  return before === undefined ? [String(entry)] : [String(entry), String(before)];
+}
+
+/** Whether a field was written before `log` was read. */
+function isOld(field: string, { counters }: HeadLog): boolean {
+  return field.startsWith('c') ? Number(field.slice(1)) < counters.nextValue : Number(field) < counters.nextEntry;
+}

@@ -1,0 +1,113 @@
+import {
+  ConflictError,
+  type CheckpointView,
+  type NextNode,
+  type StateUpdate,
+  type ThreadState,
+  TooLargeError,
+} from '@caribou/contracts';
+import { applyUpdate, clientUpdate, type ThreadHead, type ThreadKey, type ThreadStore } from '@caribou/core';
+import { known, readCheckpoints } from './checkpoint-reads.js';
+import { type CheckpointDraft, checkpointCall } from './commit-call.js';
+import type { RedisConnection } from '../redis/connection.js';
+import { loadScript } from '../redis/scripts.js';
+import type { StoreSettings } from '../redis/store-settings.js';
+import { headOf } from './stored-checkpoint.js';
+import { callThread } from '../redis/thread-call.js';
+import { assertAllowed } from '../threads/thread-records.js';
+
+const script = loadScript('checkpoints/update-state');
+
+/** A lost race means that another update was written; it is read and built upon. */
+const MAX_ATTEMPTS = 5;
+
+export const stateTooLarge = ({ maxStateBytes }: StoreSettings): TooLargeError =>
+  new TooLargeError(
+    `the state of this thread would be larger than ${maxStateBytes} bytes (quotas.max_state_bytes): use another thread`,
+    { details: { limitBytes: maxStateBytes } },
+  );
+
+interface UpdateOptions {
+  readonly checkpointId?: string;
+  readonly asNode?: string;
+}
+
+export function stateUpdates(redis: RedisConnection, settings: StoreSettings): Pick<ThreadStore, 'updateState'> {
+  async function draft(thread: ThreadKey, update: StateUpdate, options: UpdateOptions): Promise<CheckpointDraft> {
+    const { head, from } = await readBase(thread, options.checkpointId);
+    const state = applyUpdate(from.state, clientUpdate(from.state, update));
+    return {
+      head,
+      from,
+      state,
+      next: nextAfter(options.asNode, state) ?? from.next,
+      metadata: { source: 'update', step: (from.metadata?.step ?? -1) + 1 },
+    };
+  }
+
+  /** The head, and the checkpoint to build on: one and the same unless an older one is named. */
+  async function readBase(
+    thread: ThreadKey,
+    checkpointId: string | undefined,
+  ): Promise<{ head: ThreadHead; from: ThreadHead }> {
+    const loaded = await readCheckpoints(redis, thread, {});
+    const head = headOf(loaded, loaded.checkpoints[0] ?? null);
+    if (checkpointId === undefined || checkpointId === loaded.headId) return { head, from: head };
+    const older = await readCheckpoints(redis, thread, { ids: [checkpointId] });
+    return { head, from: headOf(older, known(older.checkpoints[0], checkpointId)) };
+  }
+
+  return {
+    updateState: async (thread, update, options = {}) => {
+      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+        const made = await draft(thread, update, options);
+        const call = checkpointCall(made, null);
+        const reply = await callThread(redis, thread, script, {
+          params: {
+            commit: call.params,
+            kept_checkpoints: settings.keptCheckpoints,
+            from: made.from.checkpointId ?? '',
+            max_state_bytes: settings.maxStateBytes,
+          },
+          texts: call.texts,
+        });
+        assertAllowed(reply, thread.threadId);
+        if (reply[0] === 'large') throw stateTooLarge(settings);
+        if (reply[0] === 'ok') return viewAfter(made, String(reply[1]), String(reply[2]));
+      }
+      throw new ConflictError('the thread is being changed by others', { details: { threadId: thread.threadId } });
+    },
+  };
+}
+
+const viewAfter = (draft: CheckpointDraft, checkpointId: string, createdAt: string): CheckpointView => ({
+  checkpointId,
+  parentId: draft.from.checkpointId,
+  createdAt,
+  metadata: draft.metadata,
+  next: draft.next,
+  state: draft.state,
+});
+
+/**
+ * Where the loop would go on had the named node written the update; undefined leaves it as it was. The names are those
+ * of LangChain's agent graph.
+ */
+function nextAfter(asNode: string | undefined, state: ThreadState): readonly NextNode[] | undefined {
+  switch (asNode) {
+    case '__end__':
+      return [];
+    case '__start__':
+    case 'tools':
+      return ['model_request'];
+    case 'model_request':
+      return hasToolCalls(state) ? ['tools'] : [];
+    default:
+      return undefined;
+  }
+}
+
+function hasToolCalls(state: ThreadState): boolean {
+  const last = state.messages.at(-1);
+  return last?.type === 'ai' && last.tool_calls.length > 0;
+}

@@ -1,0 +1,123 @@
+import { setImmediate } from 'node:timers/promises';
+import {
+  BugError,
+  type ChannelName,
+  type CheckpointMetadata,
+  type CheckpointView,
+  type Message,
+  type NextNode,
+  type ThreadState,
+} from '@caribou/contracts';
+import type { ThreadHead } from '@caribou/core';
+import { entriesOf, type EntryRange, HeadLog, type LogCounters } from './head-log.js';
+import { parseStored } from '../redis/stored-json.js';
+
+/** A checkpoint as it lies in Redis; `id` and `created_at` are put in by the script that mints them. */
+export interface StoredCheckpoint {
+  readonly id: string;
+  readonly created_at: string;
+  readonly parent: string | null;
+  readonly ranges: readonly EntryRange[];
+  readonly channels: Readonly<Partial<Record<ChannelName, number>>>;
+  readonly metadata: CheckpointMetadata;
+  readonly next: readonly NextNode[];
+  readonly error?: { readonly name: string; readonly message: string };
+}
+
+/** What `load.lua` gives: checkpoints and, once each, the entries they show. */
+export interface LoadedCheckpoints {
+  readonly headId: string | null;
+  readonly counters: LogCounters;
+  /** In the order asked for; null where a checkpoint is unknown. */
+  readonly checkpoints: readonly (StoredCheckpoint | null)[];
+  readonly entries: ReadonlyMap<string, unknown>;
+}
+
+export function loadedOf(reply: unknown): LoadedCheckpoints {
+  const [head, counters, texts, flat] = reply as LoadReply;
+  const entries = new Map<string, unknown>();
+  for (let index = 0; index + 1 < flat.length; index += 2) addEntry(entries, flat, index);
+  return loaded(head, counters, texts, entries);
+}
+
+/** Characters of stored text parsed in one turn of the event loop. */
+const SLICE_CHARS = 256 * 1024;
+
+/** As `loadedOf`, for readers that serve others meanwhile. */
+export async function loadedInSlices(reply: unknown): Promise<LoadedCheckpoints> {
+  const [head, counters, texts, flat] = reply as LoadReply;
+  const entries = new Map<string, unknown>();
+  let sinceTurn = 0;
+  for (let index = 0; index + 1 < flat.length; index += 2) {
+    sinceTurn += addEntry(entries, flat, index);
+    if (sinceTurn < SLICE_CHARS) continue;
+    sinceTurn = 0;
+    await setImmediate();
+  }
+  return loaded(head, counters, texts, entries);
+}
+
+type LoadReply = [string, (string | number)[], (string | null)[], string[]];
+
+/** Adds the entry at `index` of the reply; its length in characters. */
+function addEntry(entries: Map<string, unknown>, flat: readonly string[], index: number): number {
+  const text = flat[index + 1];
+  if (typeof text !== 'string') return 0;
+  entries.set(flat[index] ?? '', parseStored(text));
+  return text.length;
+}
+
+function loaded(
+  head: string,
+  counters: readonly (string | number)[],
+  texts: readonly (string | null)[],
+  entries: ReadonlyMap<string, unknown>,
+): LoadedCheckpoints {
+  const [nextEntry, nextValue, fields, swept] = counters.map(Number);
+  return {
+    headId: head === '' ? null : head,
+    counters: { nextEntry: nextEntry ?? 1, nextValue: nextValue ?? 1, fields: fields ?? 0, swept: swept ?? 0 },
+    checkpoints: texts.map((text) => (text === null ? null : parseStored<StoredCheckpoint>(text))),
+    entries,
+  };
+}
+
+/** The state that a checkpoint shows. @throws {BugError} when the log lacks an entry. */
+export function stateOf(loaded: LoadedCheckpoints, checkpoint: StoredCheckpoint): ThreadState {
+  const read = (field: string): unknown => {
+    if (loaded.entries.has(field)) return loaded.entries.get(field);
+    throw new BugError('a checkpoint shows an entry that the log does not have', {
+      details: { checkpoint: checkpoint.id, field },
+    });
+  };
+  const messages = entriesOf(checkpoint.ranges).map((entry) => read(String(entry)) as Message);
+  const channels = Object.entries(checkpoint.channels).map(([name, entry]) => [name, read(`c${entry}`)]);
+  return { ...(Object.fromEntries(channels) as Omit<ThreadState, 'messages'>), messages };
+}
+
+/** The checkpoint as a writer starts from it; null stands for a thread without one. */
+export function headOf(loaded: LoadedCheckpoints, checkpoint: StoredCheckpoint | null): ThreadHead {
+  if (checkpoint === null) {
+    const log = new HeadLog([], {}, loaded.counters);
+    return { checkpointId: null, metadata: null, next: [], state: { messages: [] }, log };
+  }
+  return {
+    checkpointId: checkpoint.id,
+    metadata: checkpoint.metadata,
+    next: checkpoint.next,
+    state: stateOf(loaded, checkpoint),
+    log: new HeadLog(entriesOf(checkpoint.ranges), checkpoint.channels, loaded.counters),
+  };
+}
+
+export function viewOf(loaded: LoadedCheckpoints, checkpoint: StoredCheckpoint): CheckpointView {
+  return {
+    checkpointId: checkpoint.id,
+    parentId: checkpoint.parent,
+    createdAt: checkpoint.created_at,
+    metadata: checkpoint.metadata,
+    next: checkpoint.next,
+    ...(checkpoint.error === undefined ? {} : { error: checkpoint.error }),
+    state: stateOf(loaded, checkpoint),
+  };
+}

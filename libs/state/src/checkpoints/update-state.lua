@@ -1,0 +1,29 @@
+#!lua
+--[[ Writes a checkpoint to a thread that nobody owns.
+  KEYS, ARGV  thread.lua; parameters commit (checkpoint.lua), kept_checkpoints, from (the checkpoint that
+              is built on, '' for none), max_state_bytes (0: no limit)
+              texts: checkpoint JSON, checkpoint event JSON (nobody hears it), messages, channel values
+  Reply  {'ok', checkpoint id, its time, log fields}
+         {'large'}, {'stale'}, {'busy'}, {'no_thread'}, {'damaged', key}: nothing is written ]]
+-- @include ../includes/idle.lua
+-- @include ../includes/clock.lua
+-- @include ../includes/feed.lua
+-- @include ../includes/checkpoint.lua
+-- @include ../includes/events.lua
+-- @include ../includes/ending.lua
+-- @include ../includes/state-bytes.lua
+local refusal, record = refused_idle()
+if refusal then return refusal end
+if is_stale(record, p.commit) then return { 'stale' } end
+if p.max_state_bytes > 0 then
+  local base = p.from ~= '' and redis.call('HGET', checkpoints_key, p.from)
+  local bytes = base and state_bytes(base) or 0
+  for index = 6, #ARGV do bytes = bytes + #ARGV[index] end
+  if bytes > p.max_state_bytes then return { 'large' } end
+end
+local id, minted = mint_checkpoint(record)
+local text = take()
+take()
+write_checkpoint(record, p.commit, { id, minted, text })
+list_thread(record)
+return { 'ok', id, now_iso, redis.call('HLEN', log_key) }

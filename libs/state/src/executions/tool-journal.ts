@@ -1,0 +1,51 @@
+import { BugError, FencedError, TooLargeError } from '@caribou/contracts';
+import type { CallState, JournaledCall, ToolJournal, ToolOutcome } from '@caribou/core';
+import type { RedisConnection } from '../redis/connection.js';
+import { loadScript } from '../redis/scripts.js';
+import { parseStored } from '../redis/stored-json.js';
+
+const MAX_OUTCOME_BYTES = 2 * 1024 * 1024;
+
+const scripts = { start: loadScript('executions/start-call'), end: loadScript('executions/end-call') };
+
+/** What is known of tool calls with an effect outside of the thread. Entries expire some time after their run ended. */
+export function redisToolJournal(redis: RedisConnection): ToolJournal {
+  const entryKey = (call: JournaledCall): string => redis.keys.executionPrefix(call) + call.key;
+  return {
+    async start(call) {
+      const { lease, executions, owner } = redis.keys.thread(call);
+      const args = [String(call.epoch), call.key, call.argsHash];
+      const reply = await redis.run(scripts.start, [entryKey(call), lease, executions, owner], args);
+      const [state, text = ''] = reply as [string, string?];
+      if (state === 'fenced') throw fenced('begun', text, call);
+      return stateOf(state, text);
+    },
+    async finish(call, outcome) {
+      const text = JSON.stringify(outcome);
+      if (Buffer.byteLength(text) > MAX_OUTCOME_BYTES) {
+        throw new TooLargeError('the outcome of a tool call is too large', {
+          details: { limitBytes: MAX_OUTCOME_BYTES },
+        });
+      }
+      const reply = await redis.run(scripts.end, [entryKey(call)], [String(call.epoch), text]);
+      const [state, reason = ''] = reply as [string, string?];
+      if (state === 'fenced') throw fenced('ended', reason, call);
+    },
+  };
+}
+
+const fenced = (what: string, reason: string, { key }: JournaledCall): FencedError =>
+  new FencedError(`the tool call may not be ${what}: ${reason}`, { details: { key } });
+
+function stateOf(state: string, text: string): CallState {
+  switch (state) {
+    case 'new':
+    case 'unknown':
+    case 'mismatch':
+      return { state };
+    case 'done':
+      return { state: 'done', outcome: parseStored<ToolOutcome>(text) };
+    default:
+      throw new BugError(`unknown reply of the tool journal: ${state}`);
+  }
+}

@@ -1,0 +1,60 @@
+import type { ConversionRecord, ConversionStore, PendingConversion, ThreadKey } from '@caribou/core';
+import type { RedisConnection } from '../redis/connection.js';
+import { loadScript } from '../redis/scripts.js';
+import { parseStored } from '../redis/stored-json.js';
+
+const scripts = {
+  claim: loadScript('files/claim-conversion'),
+  keep: loadScript('files/keep-conversion'),
+  forget: loadScript('files/forget-conversion'),
+  note: loadScript('files/note-uploads'),
+  since: loadScript('files/uploads-since'),
+  withdraw: loadScript('files/withdraw-uploads'),
+};
+
+/** What is known of uploads and their conversion: a hash per thread, gone with the thread. */
+export function redisConversions(redis: RedisConnection): ConversionStore {
+  const keyOf = (thread: ThreadKey): string => redis.keys.conversions(thread);
+  const keep = async (thread: ThreadKey, args: readonly (string | number)[]): Promise<boolean> =>
+    (await redis.run(scripts.keep, [keyOf(thread)], args)) === 1;
+  return {
+    begin: async (file, record, { token, leaseMs }) => {
+      await redis.run(scripts.claim, [keyOf(file)], [file.filename, token, leaseMs, JSON.stringify(record)]);
+    },
+    takeOver: async (file, { token, leaseMs }) => {
+      const text = await redis.run(scripts.claim, [keyOf(file)], [file.filename, token, leaseMs, '']);
+      return typeof text === 'string' ? parseStored<PendingConversion>(text) : null;
+    },
+    keep: (file, { token, leaseMs }, record) =>
+      keep(file, [file.filename, token, leaseMs, record === undefined ? '' : JSON.stringify(record)]),
+    settle: (file, token, record) => keep(file, [file.filename, token, '', JSON.stringify(record)]),
+    read: async (thread, filenames) => {
+      if (filenames.length === 0) return new Map();
+      const texts = await redis.use((client) => client.hmget(keyOf(thread), ...filenames.map((name) => `r:${name}`)));
+      return new Map(
+        filenames.flatMap((name, at): [string, ConversionRecord][] => {
+          const text = texts[at] ?? null;
+          return text === null ? [] : [[name, parseStored<ConversionRecord>(text)]];
+        }),
+      );
+    },
+    forget: async (file) => {
+      const text = await redis.run(scripts.forget, [keyOf(file)], [file.filename]);
+      return typeof text === 'string' ? parseStored<ConversionRecord>(text) : null;
+    },
+    noteUploads: async (thread, filenames) => {
+      if (filenames.length > 0) await redis.run(scripts.note, [keyOf(thread)], filenames);
+    },
+    withdrawUploads: async (thread, filenames) => {
+      if (filenames.length > 0) await redis.run(scripts.withdraw, [keyOf(thread)], filenames);
+    },
+    uploadsSince: async (thread, number) => {
+      const reply = await redis.run(scripts.since, [keyOf(thread)], [number]);
+      const [newest, ...flat] = reply as [number, ...(string | number)[]];
+      const files = flat.flatMap((name, at) =>
+        at % 2 === 0 ? [{ name: String(name), number: Number(flat[at + 1]) }] : [],
+      );
+      return { newest, names: files.sort((one, other) => one.number - other.number).map(({ name }) => name) };
+    },
+  };
+}

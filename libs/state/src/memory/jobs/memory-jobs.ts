@@ -1,0 +1,140 @@
+import { FencedError, type Message } from '@caribou/contracts';
+import type {
+  JobProgress,
+  MemoryJob,
+  MemoryJobKey,
+  MemoryJobs,
+  MemoryLease,
+  MemoryUpdate,
+  NumberedMessage,
+  ThreadKey,
+} from '@caribou/core';
+import type { RedisConnection } from '../../redis/connection.js';
+import { memoryMember, parseMemoryMember } from '../../redis/keys.js';
+import { differenceOf } from '../memory-difference.js';
+import { assertSound, encodedMemory, HISTORY_LIMITS, memoryKeys } from '../memory-record.js';
+import { loadScript, type Script } from '../../redis/scripts.js';
+import { parseStored } from '../../redis/stored-json.js';
+import type { Reply } from '../../redis/thread-call.js';
+
+const scripts = {
+  ready: loadScript('memory/jobs/ready-memory'),
+  take: loadScript('memory/jobs/take-memory'),
+  renew: loadScript('memory/jobs/renew-memory'),
+  messages: loadScript('memory/jobs/read-messages'),
+  complete: loadScript('memory/jobs/complete-memory'),
+  retry: loadScript('memory/jobs/retry-memory'),
+  bury: loadScript('memory/jobs/bury-memory'),
+};
+
+export interface MemoryJobsOptions {
+  readonly debounceMs: number;
+  readonly leaseMs: number;
+}
+
+/** Bytes of messages in one reply. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+const MAX_DEAD = 100;
+const MAX_REASON_CHARS = 500;
+
+interface JobCall {
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly moreKeys?: readonly string[];
+  readonly texts?: readonly string[];
+}
+
+/** Calls of scripts on a job; `held` under its lease. */
+function jobCalls(redis: RedisConnection, debounceMs: number) {
+  const call = async (job: MemoryJobKey, script: Script, { params, moreKeys = [], texts = [] }: JobCall) => {
+    const parameters = { member: memoryMember(job, job.agent), agent: job.agent, debounce_ms: debounceMs, ...params };
+    const keys = [...Object.values<string>({ ...redis.keys.memoryJob(job) }), ...moreKeys];
+    const reply = (await redis.run(script, keys, [JSON.stringify(parameters), ...texts])) as Reply;
+    assertSound(reply);
+    return reply;
+  };
+  const held = async (lease: MemoryLease, script: Script, more: JobCall): Promise<Reply> => {
+    const fence = { owner: lease.ownerId, epoch: String(lease.epoch) };
+    const reply = await call(lease, script, { ...more, params: { ...more.params, ...fence } });
+    if (reply[0] !== 'fenced') return reply;
+    throw new FencedError('the thread is not read by this worker any more', { details: { threadId: lease.threadId } });
+  };
+  return { call, held };
+}
+
+/** What memory extraction has to look at, in Redis. */
+export function redisMemoryJobs(redis: RedisConnection, { debounceMs, leaseMs }: MemoryJobsOptions): MemoryJobs {
+  const { call, held } = jobCalls(redis, debounceMs);
+  return {
+    ready: async (limit) => {
+      const reply = await redis.run(scripts.ready, [redis.keys.memoryDue], [debounceMs, limit]);
+      const [due, nextInMs, ...members] = reply as [number, number, ...string[]];
+      return { jobs: members.map(parseMemoryMember), nextInMs: nextInMs < 0 ? null : nextInMs, due };
+    },
+    take: async (job, ownerId) => {
+      const params = { owner: ownerId, lease_ms: leaseMs, record: redis.keys.thread(job).record };
+      const reply = await call(job, scripts.take, { params });
+      return reply[0] === 'taken' ? takenJob(job, ownerId, reply) : null;
+    },
+    renew: async (lease) => void (await held(lease, scripts.renew, { params: { lease_ms: leaseMs } })),
+    messages: (thread, range) => readMessages(redis, thread, range),
+    complete: async (job, progress, update) => {
+      const change = changeCall(update);
+      const reply = await held(job.lease, scripts.complete, {
+        params: { ...change.params, ...progressOf(job, progress) },
+        texts: [JSON.stringify(progress.seen), ...change.texts],
+        moreKeys: memoryKeys(redis.keys.memory(job.lease)),
+      });
+      return reply[0] === 'ok';
+    },
+    retry: async ({ lease }, { delayMs, failed }) =>
+      void (await held(lease, scripts.retry, { params: { delay_ms: delayMs, failed } })),
+    bury: async (job, progress, reason) => {
+      const { threadId, userId } = job.lease;
+      const note = { thread: threadId, reason: reason.slice(0, MAX_REASON_CHARS), max_dead: MAX_DEAD };
+      await held(job.lease, scripts.bury, {
+        params: { ...progressOf(job, progress), ...note },
+        texts: [JSON.stringify(progress.seen)],
+        moreKeys: [redis.keys.memoryDead(userId)],
+      });
+    },
+  };
+}
+
+function takenJob(job: MemoryJobKey, ownerId: string, reply: Reply): MemoryJob {
+  const [epoch, said, watermark, lastEntry, attempts, failingMs] = reply.slice(1, 7).map(Number);
+  const { userId, threadId, agent } = job;
+  return {
+    lease: { userId, threadId, agent, ownerId, epoch: epoch ?? 0 },
+    said: said ?? 0,
+    watermark: watermark ?? 0,
+    lastEntry: lastEntry ?? 0,
+    attempts: attempts ?? 0,
+    failingMs: failingMs ?? 0,
+    seen: reply[7] === '' ? [] : parseStored<string[]>(String(reply[7])),
+  };
+}
+
+const progressOf = ({ said }: MemoryJob, { watermark, more }: JobProgress) => ({ said, watermark, more });
+
+function changeCall(update: MemoryUpdate | undefined) {
+  if (update === undefined) return { params: {}, texts: [] };
+  const { document, before, expectedRevision, cause } = update;
+  return {
+    params: { expected: expectedRevision, ...HISTORY_LIMITS },
+    texts: [encodedMemory(document), JSON.stringify({ cause, ...differenceOf(before, document) })],
+  };
+}
+
+async function readMessages(
+  redis: RedisConnection,
+  thread: ThreadKey,
+  { after, to }: { readonly after: number; readonly to: number },
+): Promise<{ readonly messages: readonly NumberedMessage[]; readonly last: number }> {
+  const { log } = redis.keys.thread(thread);
+  const reply = await redis.run(scripts.messages, [log], [after + 1, to, MAX_PAGE_BYTES]);
+  const [last, ...flat] = reply as [number, ...string[]];
+  const messages: NumberedMessage[] = [];
+  for (let index = 0; index + 1 < flat.length; index += 2)
+    messages.push({ entry: Number(flat[index]), message: parseStored<Message>(flat[index + 1] ?? '') });
+  return { messages, last };
+}

@@ -1,0 +1,46 @@
+#!lua
+--[[ Asks for one call of a model.
+  KEYS[1] circuit, hash: failures (in a row), open_until (ms; absent while closed), probe, probe_until (ms)
+  KEYS[2] slots, KEYS[3] queue, KEYS[4] waiting: sorted sets of tokens
+  ARGV    token, calls at once (0: no limit), ms of the lease, ms for which one who waits is waited for,
+          ms for which the circuit is kept
+  Reply  {'open', ms until it is worth asking again}; {'wait'}: the token has its place in the queue;
+         {'go', failures in a row, 1 for the probe} ]]
+-- @include ../includes/clock.lua
+local token, limit, lease_ms = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local circuit = redis.call('HMGET', KEYS[1], 'failures', 'open_until', 'probe_until')
+local failures = tonumber(circuit[1] or 0)
+local is_open = circuit[2] ~= false
+local refused_until = math.max(tonumber(circuit[2] or 0), tonumber(circuit[3] or 0))
+
+if refused_until > now_ms then
+  redis.call('ZREM', KEYS[3], token)
+  redis.call('ZREM', KEYS[4], token)
+  return { 'open', refused_until - now_ms }
+end
+
+if limit > 0 then
+  for _, gone in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now_ms)) do
+    redis.call('ZREM', KEYS[3], gone)
+    redis.call('ZREM', KEYS[4], gone)
+  end
+  redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now_ms)
+  local free = limit - redis.call('ZCARD', KEYS[2])
+  local ahead = redis.call('ZRANK', KEYS[3], token) or redis.call('ZCARD', KEYS[3])
+  if ahead >= free then
+    redis.call('ZADD', KEYS[3], 'NX', string.format('%.0f', now_us), token)
+    redis.call('ZADD', KEYS[4], now_ms + ARGV[4], token)
+    redis.call('PEXPIRE', KEYS[3], ARGV[4])
+    redis.call('PEXPIRE', KEYS[4], ARGV[4])
+    return { 'wait' }
+  end
+  redis.call('ZREM', KEYS[3], token)
+  redis.call('ZREM', KEYS[4], token)
+  redis.call('ZADD', KEYS[2], now_ms + lease_ms, token)
+  redis.call('PEXPIRE', KEYS[2], lease_ms)
+end
+
+if not is_open then return { 'go', failures, 0 } end
+redis.call('HSET', KEYS[1], 'probe', token, 'probe_until', now_ms + lease_ms)
+redis.call('PEXPIRE', KEYS[1], ARGV[5])
+return { 'go', failures, 1 }

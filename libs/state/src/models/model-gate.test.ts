@@ -1,0 +1,243 @@
+import { newId } from '@caribou/contracts';
+import { type CallPass, type Clock, type Entry, type ModelGate, systemClock } from '@caribou/core';
+import { startRedis, type TestServer, waitFor } from '@caribou/testing';
+import { createRedis, type RedisConnection } from '../redis/connection.js';
+import { type ModelGateOptions, redisModelGate } from './model-gate.js';
+
+jest.setTimeout(60_000);
+
+const endpoint = { provider: 'api.example.org/v1', model: 'm-1' };
+const BASE: ModelGateOptions = { failureThreshold: 3, recoveryMs: 60_000, maxConcurrentCalls: 0, knownMs: 0 };
+
+let server: TestServer;
+let prefix: string;
+let connections: RedisConnection[];
+
+beforeAll(async () => {
+  server = await startRedis({ appendonly: false });
+});
+beforeEach(() => {
+  prefix = `test-${newId()}:`;
+  connections = [];
+});
+afterEach(() => Promise.all(connections.map((connection) => connection.close())));
+afterAll(() => server.stop());
+
+/** A process with a connection of its own. */
+function gateOf(options: Partial<ModelGateOptions> = {}): ModelGate {
+  const redis = createRedis({ url: server.url, keyPrefix: prefix });
+  connections.push(redis);
+  return redisModelGate(redis, { ...BASE, ...options });
+}
+
+const never = new AbortController().signal;
+const enter = (gate: ModelGate, signal = never): Promise<Entry> => gate.enter(endpoint, signal);
+
+async function admitted(gate: ModelGate, signal = never): Promise<CallPass> {
+  const entry = await enter(gate, signal);
+  if (entry.kind === 'admitted') return entry.pass;
+  throw new Error(`refused: ${entry.reason}`);
+}
+
+async function fail(gate: ModelGate, times: number): Promise<void> {
+  for (let call = 0; call < times; call += 1) await (await admitted(gate)).leave('failed');
+}
+
+const openNow = { kind: 'refused', reason: 'circuit_open', retryInMs: expect.any(Number) as number };
+
+/** Two processes of which the first has opened the circuit, and its recovery time is over. */
+async function halfOpen(options: Partial<ModelGateOptions> = {}): Promise<readonly [ModelGate, ModelGate, CallPass]> {
+  const gates = [gateOf({ recoveryMs: 200, ...options }), gateOf({ recoveryMs: 200, ...options })] as const;
+  await fail(gates[0], 3);
+  const entry = await waitFor(
+    async () => {
+      const asked = await enter(gates[0]);
+      return asked.kind === 'admitted' && asked;
+    },
+    { what: 'a probe' },
+  );
+  return [...gates, entry.pass];
+}
+
+describe('the circuit', () => {
+  test('opens for all processes when their failures together reach the threshold, and says for how long', async () => {
+    const [one, two] = [gateOf(), gateOf()];
+
+    await fail(one, 2);
+    expect((await enter(two)).kind).toBe('admitted');
+    await fail(two, 1);
+
+    expect(await enter(one)).toEqual(openNow);
+    const refused = await enter(two);
+    expect(refused.kind === 'refused' && refused.retryInMs).toBeGreaterThan(50_000);
+  });
+
+  test('counts failures in a row: a success anywhere begins anew, other endings count nothing', async () => {
+    const [one, two] = [gateOf(), gateOf()];
+
+    await fail(one, 2);
+    await (await admitted(two)).leave('answered');
+    await fail(one, 2);
+    await (await admitted(two)).leave('unknown');
+
+    expect((await enter(one)).kind).toBe('admitted');
+    await fail(two, 1);
+    expect(await enter(one)).toEqual(openNow);
+  });
+
+  test('knows models and endpoints apart', async () => {
+    const gate = gateOf();
+
+    await fail(gate, 3);
+
+    for (const other of [
+      { ...endpoint, model: 'm-2' },
+      { ...endpoint, provider: 'elsewhere/v1' },
+    ])
+      expect((await gate.enter(other, never)).kind).toBe('admitted');
+  });
+
+  test('lets exactly one of many callers try the model once the recovery time is over', async () => {
+    const [one, two, first] = await halfOpen();
+    await first.leave('unknown');
+
+    const entries = await Promise.all(Array.from({ length: 20 }, (_, at) => enter(at % 2 === 0 ? one : two)));
+
+    const passes = entries.flatMap((entry) => (entry.kind === 'admitted' ? [entry.pass] : []));
+    expect(passes.map(({ probe }) => probe)).toEqual([true]);
+    expect(entries.filter(({ kind }) => kind === 'refused')).toEqual(Array.from({ length: 19 }, () => openNow));
+  });
+
+  test('is closed and reset by the success of the probe', async () => {
+    const [one, two, probe] = await halfOpen();
+
+    await probe.leave('answered');
+
+    expect((await admitted(two)).probe).toBe(false);
+    await fail(two, 2);
+    expect((await enter(one)).kind).toBe('admitted');
+  });
+
+  test('stays open for another recovery time when the probe fails', async () => {
+    const [one, two, probe] = await halfOpen({ recoveryMs: 1_000 });
+
+    await probe.leave('failed');
+
+    const refused = await enter(two);
+    expect(refused).toEqual(openNow);
+    expect(refused.kind === 'refused' && refused.retryInMs).toBeGreaterThan(500);
+    expect(await enter(one)).toEqual(openNow);
+  });
+
+  test('a probe that was cancelled makes room for another at once', async () => {
+    const [, two, probe] = await halfOpen();
+    expect(await enter(two)).toEqual(openNow);
+
+    await probe.leave('unknown');
+
+    expect((await admitted(two)).probe).toBe(true);
+  });
+
+  test('a probe whose process died makes room when its lease runs out, one that lives keeps it', async () => {
+    const [, two] = await halfOpen({ leaseMs: 1_500 });
+    const kinds: string[] = [];
+    // By the hundredth look the first lease of the living probe would be over.
+    await waitFor(async () => kinds.push((await enter(two)).kind) >= 100, {
+      what: 'a hundred looks',
+      timeoutMs: 30_000,
+    });
+    expect(new Set(kinds)).toEqual(new Set(['refused']));
+
+    await connections[0]?.close();
+
+    const next = await waitFor(
+      async () => {
+        const entry = await enter(two);
+        return entry.kind === 'admitted' && entry;
+      },
+      { what: 'the dead probe to lapse' },
+    );
+    expect(next.pass.probe).toBe(true);
+  });
+
+  test('the outcome of a call from before the opening changes nothing', async () => {
+    const [one, two] = [gateOf({ maxConcurrentCalls: 10 }), gateOf({ maxConcurrentCalls: 10 })];
+    const [early, late] = [await admitted(one), await admitted(two)];
+    await fail(one, 3);
+    const circuit = () =>
+      connections[0]?.use((client) => client.hgetall(connections[0]?.keys.model(endpoint).circuit ?? ''));
+    const opened = await circuit();
+
+    await early.leave('answered');
+    await late.leave('failed');
+
+    expect(opened).toMatchObject({ failures: '3' });
+    expect(await circuit()).toEqual(opened);
+    expect(await enter(two)).toEqual(openNow);
+  });
+
+  test('the first outcome told counts, and only it', async () => {
+    const gate = gateOf();
+    const pass = await admitted(gate);
+
+    for (let times = 0; times < 5; times += 1) await pass.leave('failed');
+
+    expect((await enter(gate)).kind).toBe('admitted');
+  });
+});
+
+describe('a closed circuit', () => {
+  /** A process that counts its round trips, with time in the test's hands. */
+  function counted(): { readonly gate: ModelGate; readonly trips: () => number; readonly pass: (ms: number) => void } {
+    const redis = createRedis({ url: server.url, keyPrefix: prefix });
+    connections.push(redis);
+    const run = jest.fn(redis.run.bind(redis));
+    let nowMs = 0;
+    const clock: Clock = { ...systemClock, monotonicMs: () => nowMs };
+    const gate = redisModelGate({ keys: redis.keys, run }, { ...BASE, knownMs: 1_000, clock });
+    return { gate, trips: () => run.mock.calls.length, pass: (ms) => (nowMs += ms) };
+  }
+
+  test('is asked about once a second, however many calls are made and answered', async () => {
+    const { gate, trips, pass } = counted();
+
+    for (let call = 0; call < 50; call += 1) {
+      await (await admitted(gate)).leave('answered');
+      pass(10);
+    }
+    expect(trips()).toBe(1);
+    pass(500);
+    await (await admitted(gate)).leave('answered');
+
+    expect(trips()).toBe(2);
+  });
+
+  test('that opens elsewhere is noticed within that second', async () => {
+    const { gate, pass } = counted();
+    await admitted(gate);
+
+    await fail(gateOf(), 3);
+    expect((await enter(gate)).kind).toBe('admitted');
+    pass(1_000);
+
+    expect(await enter(gate)).toEqual(openNow);
+  });
+
+  test('that is opened by a call of this process is noticed at once', async () => {
+    const { gate } = counted();
+
+    await fail(gate, 3);
+
+    expect(await enter(gate)).toEqual(openNow);
+  });
+
+  test('with failures is reset by a success, though it was not asked about for it', async () => {
+    const { gate } = counted();
+
+    await fail(gate, 2);
+    await (await admitted(gate)).leave('answered');
+    await fail(gate, 2);
+
+    expect((await enter(gateOf())).kind).toBe('admitted');
+  });
+});

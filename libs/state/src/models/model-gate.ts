@@ -1,0 +1,206 @@
+import { newId, UnavailableError } from '@caribou/contracts';
+import {
+  type CallOutcome,
+  type CallPass,
+  type Clock,
+  type Entry,
+  type Logger,
+  type ModelEndpoint,
+  type ModelGate,
+  silentLogger,
+  systemClock,
+} from '@caribou/core';
+import { z } from 'zod';
+import type { RedisConnection } from '../redis/connection.js';
+import type { ModelKeys } from '../redis/key-shapes.js';
+import { loadScript } from '../redis/scripts.js';
+
+export interface ModelGateOptions {
+  /** Failed calls in a row that open the circuit. */
+  readonly failureThreshold: number;
+  /** From the opening of the circuit to its probe. */
+  readonly recoveryMs: number;
+  /** Calls of one model at once, over all processes; 0 is no limit, and costs nothing. */
+  readonly maxConcurrentCalls: number;
+  /** Longest wait for a slot, default 5 min. */
+  readonly slotWaitMs?: number;
+  /** How long a slot or a probe outlives its process, default 30 s; renewed three times in it. */
+  readonly leaseMs?: number;
+  /** How long a circuit that was closed is taken to be, default 1 s. */
+  readonly knownMs?: number;
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+}
+
+type Settings = Required<ModelGateOptions>;
+
+const scripts = { enter: loadScript('models/enter-model'), keep: loadScript('models/keep-model'), leave: loadScript('models/leave-model') };
+
+const FIRST_POLL_MS = 50;
+const MAX_POLL_MS = 500;
+/** One who has not asked for this long waits no more: his process died. */
+const WAITING_MS = 5_000;
+/** An open circuit that nobody asks for is forgotten this long after its recovery time. */
+const FORGET_MS = 3_600_000;
+
+const EnterReply = z.union([
+  z.tuple([z.literal('open'), z.number()]),
+  z.tuple([z.literal('wait')]),
+  z.tuple([z.literal('go'), z.number(), z.number()]),
+]);
+type EnterReply = z.infer<typeof EnterReply>;
+
+/** What this process knows of a closed circuit. */
+interface Known {
+  readonly failures: number;
+  readonly untilMs: number;
+}
+
+/**
+ * The gate on Redis, whose clock decides.
+ *
+ * G1 A circuit that was seen closed is taken to be for `knownMs`: most calls ask nobody. So one that opens meanwhile
+ *    is noticed that much later.
+ * G2 A success is told only when failures are known, or when the call held something.
+ * G3 When Redis is away the circuit is taken to be closed, and slots to be free, for `knownMs`.
+ */
+class RedisModelGate implements ModelGate {
+  private readonly known = new Map<string, Known>();
+  private awayUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    private readonly redis: Pick<RedisConnection, 'keys' | 'run'>,
+    private readonly settings: Settings,
+  ) {}
+
+  async enter(endpoint: ModelEndpoint, signal: AbortSignal): Promise<Entry> {
+    signal.throwIfAborted();
+    const keys = this.redis.keys.model(endpoint);
+    const token = newId();
+    if (this.mayPassUnasked(keys)) return { kind: 'admitted', pass: this.passOf(keys, token, NOTHING_HELD) };
+    try {
+      return await this.ask(keys, token, signal);
+    } catch (error) {
+      if (error instanceof UnavailableError && !signal.aborted) {
+        this.redisIsAway(error);
+        return { kind: 'admitted', pass: this.passOf(keys, token, NOTHING_HELD) };
+      }
+      await this.tell(keys, token, 'unknown');
+      signal.throwIfAborted();
+      throw error;
+    }
+  }
+
+  /** Until there is an answer, or the wait for a slot is over. */
+  private async ask(keys: ModelKeys, token: string, signal: AbortSignal): Promise<Entry> {
+    const { clock, slotWaitMs } = this.settings;
+    const deadlineMs = clock.monotonicMs() + slotWaitMs;
+    for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(pauseMs * 1.5, MAX_POLL_MS)) {
+      const reply = await this.askOnce(keys, token);
+      signal.throwIfAborted();
+      if (reply[0] === 'open') return this.refuse(keys, reply[1]);
+      if (reply[0] === 'go') return { kind: 'admitted', pass: this.admit(keys, token, reply) };
+      const leftMs = deadlineMs - clock.monotonicMs();
+      if (leftMs <= 0) {
+        await this.tell(keys, token, 'unknown');
+        return { kind: 'refused', reason: 'no_slot' };
+      }
+      await clock.sleep(Math.min(pauseMs, leftMs), signal);
+    }
+  }
+
+  private async askOnce(keys: ModelKeys, token: string): Promise<EnterReply> {
+    const { maxConcurrentCalls, leaseMs, recoveryMs } = this.settings;
+    const args = [token, maxConcurrentCalls, leaseMs, WAITING_MS, recoveryMs + FORGET_MS];
+    return EnterReply.parse(await this.redis.run(scripts.enter, keysOf(keys), args));
+  }
+
+  private refuse(keys: ModelKeys, retryInMs: number): Entry {
+    this.known.delete(keys.circuit);
+    return { kind: 'refused', reason: 'circuit_open', retryInMs };
+  }
+
+  private admit(keys: ModelKeys, token: string, [, failures, probe]: Extract<EnterReply, { 0: 'go' }>): CallPass {
+    if (probe === 0) this.learn(keys, failures);
+    return this.passOf(keys, token, { slot: this.settings.maxConcurrentCalls > 0, probe: probe === 1 });
+  }
+
+  private passOf(keys: ModelKeys, token: string, held: Held): CallPass {
+    const holds = held.slot || held.probe;
+    const timer = holds ? setInterval(() => void this.keep(keys, token), this.settings.leaseMs / 3).unref() : undefined;
+    let left = false;
+    return {
+      probe: held.probe,
+      leave: async (outcome) => {
+        if (left) return;
+        left = true;
+        clearInterval(timer);
+        if (holds || outcome === 'failed' || (outcome === 'answered' && this.failuresOf(keys) > 0))
+          await this.tell(keys, token, outcome);
+      },
+    };
+  }
+
+  private async keep(keys: ModelKeys, token: string): Promise<void> {
+    try {
+      await this.redis.run(scripts.keep, [keys.circuit, keys.slots], [token, this.settings.leaseMs]);
+    } catch (error) {
+      this.settings.logger.warn({ error }, 'the right to a model call could not be renewed');
+    }
+  }
+
+  /** Never rejects: what cannot be told lapses. */
+  private async tell(keys: ModelKeys, token: string, outcome: CallOutcome): Promise<void> {
+    const { failureThreshold, recoveryMs, logger } = this.settings;
+    try {
+      const args = [token, outcome, failureThreshold, recoveryMs, recoveryMs + FORGET_MS];
+      const failures = z.number().parse(await this.redis.run(scripts.leave, keysOf(keys), args));
+      if (failures >= 0) this.learn(keys, failures);
+      else this.known.delete(keys.circuit);
+    } catch (error) {
+      logger.warn({ error }, 'the outcome of a model call could not be told');
+    }
+  }
+
+  private mayPassUnasked(keys: ModelKeys): boolean {
+    const nowMs = this.settings.clock.monotonicMs();
+    if (nowMs < this.awayUntilMs) return true;
+    return this.settings.maxConcurrentCalls === 0 && nowMs < (this.known.get(keys.circuit)?.untilMs ?? nowMs);
+  }
+
+  private failuresOf(keys: ModelKeys): number {
+    return this.known.get(keys.circuit)?.failures ?? 0;
+  }
+
+  private learn(keys: ModelKeys, failures: number): void {
+    const { clock, knownMs } = this.settings;
+    this.known.set(keys.circuit, { failures, untilMs: clock.monotonicMs() + knownMs });
+  }
+
+  private redisIsAway(error: UnavailableError): void {
+    const { clock, knownMs, logger } = this.settings;
+    this.awayUntilMs = clock.monotonicMs() + knownMs;
+    logger.warn({ error }, 'models are called without asking for slots and circuits: Redis is away');
+  }
+}
+
+interface Held {
+  readonly slot: boolean;
+  readonly probe: boolean;
+}
+
+const NOTHING_HELD: Held = { slot: false, probe: false };
+
+const keysOf = ({ circuit, slots, queue, waiting }: ModelKeys): readonly string[] => [circuit, slots, queue, waiting];
+
+/** The gate that all processes of an installation share; they must have the same limits. One per process. */
+export function redisModelGate(redis: Pick<RedisConnection, 'keys' | 'run'>, options: ModelGateOptions): ModelGate {
+  return new RedisModelGate(redis, {
+    slotWaitMs: 300_000,
+    leaseMs: 30_000,
+    knownMs: 1_000,
+    clock: systemClock,
+    logger: silentLogger,
+    ...options,
+  });
+}

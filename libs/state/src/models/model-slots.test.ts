@@ -1,0 +1,185 @@
+import { newId } from '@caribou/contracts';
+import { type CallPass, type Entry, type Logger, type ModelGate, RunCancelled, silentLogger } from '@caribou/core';
+import { startRedis, type TestServer, waitFor } from '@caribou/testing';
+import { createRedis, type RedisConnection } from '../redis/connection.js';
+import { type ModelGateOptions, redisModelGate } from './model-gate.js';
+
+jest.setTimeout(60_000);
+
+const endpoint = { provider: 'api.example.org/v1', model: 'm-1' };
+const BASE: ModelGateOptions = { failureThreshold: 3, recoveryMs: 60_000, maxConcurrentCalls: 2 };
+
+let server: TestServer;
+let prefix: string;
+let connections: RedisConnection[];
+
+beforeAll(async () => {
+  server = await startRedis({ appendonly: false });
+});
+beforeEach(() => {
+  prefix = `test-${newId()}:`;
+  connections = [];
+});
+afterEach(() => Promise.all(connections.map((connection) => connection.close())));
+afterAll(() => server.stop());
+
+function connect(url = server.url): RedisConnection {
+  const redis = createRedis({ url, keyPrefix: prefix, commandTimeoutMs: 1_000 });
+  connections.push(redis);
+  return redis;
+}
+
+const gateOf = (options: Partial<ModelGateOptions> = {}): ModelGate =>
+  redisModelGate(connect(), { ...BASE, ...options });
+const never = new AbortController().signal;
+const enter = (gate: ModelGate, signal = never): Promise<Entry> => gate.enter(endpoint, signal);
+
+async function admitted(gate: ModelGate, signal = never): Promise<CallPass> {
+  const entry = await enter(gate, signal);
+  if (entry.kind === 'admitted') return entry.pass;
+  throw new Error(`refused: ${entry.reason}`);
+}
+
+const keysEnding = async (end: string): Promise<string | undefined> => {
+  const keys = await (connections[0] ?? connect()).use((client) => client.keys(`${prefix}*:${end}`));
+  return keys[0];
+};
+
+const waiters = async (): Promise<number> => {
+  const key = await keysEnding('queue');
+  return key === undefined ? 0 : (connections[0] ?? connect()).use((client) => client.zcard(key));
+};
+
+describe('slots', () => {
+  test('never more calls are under way than allowed, over two processes, and all get their turn', async () => {
+    const gates = [gateOf(), gateOf()] as const;
+    let running = 0;
+    let most = 0;
+
+    await Promise.all(
+      Array.from({ length: 12 }, async (_, at) => {
+        const pass = await admitted(at % 2 === 0 ? gates[0] : gates[1]);
+        most = Math.max(most, (running += 1));
+        await connections[0]?.ping();
+        running -= 1;
+        await pass.leave('answered');
+      }),
+    );
+
+    expect(most).toBe(2);
+  });
+
+  test('who comes first is served first', async () => {
+    const [one, two] = [gateOf({ maxConcurrentCalls: 1 }), gateOf({ maxConcurrentCalls: 1 })];
+    const holder = await admitted(one);
+    const served: string[] = [];
+    const queue = async (name: string, gate: ModelGate): Promise<void> => {
+      const pass = await admitted(gate);
+      served.push(name);
+      await pass.leave('answered');
+    };
+    const first = queue('first', one);
+    await waitFor(async () => (await waiters()) === 1, { what: 'the first in the queue' });
+    const second = queue('second', two);
+    await waitFor(async () => (await waiters()) === 2, { what: 'the second in the queue' });
+
+    await holder.leave('answered');
+    await Promise.all([first, second]);
+
+    expect(served).toEqual(['first', 'second']);
+  });
+
+  test('of a process that died are free when their lease runs out, those of a living one are kept', async () => {
+    const [one, two] = [gateOf({ leaseMs: 1_500 }), gateOf({ leaseMs: 1_500 })];
+    await admitted(one);
+    const living = await admitted(two);
+    await connections[0]?.close();
+
+    const taken = await admitted(two);
+
+    const impatient = redisModelGate(connect(), { ...BASE, slotWaitMs: 2_500, leaseMs: 1_500 });
+    expect(await enter(impatient)).toEqual({ kind: 'refused', reason: 'no_slot' });
+    await Promise.all([living.leave('answered'), taken.leave('answered')]);
+    expect((await enter(impatient)).kind).toBe('admitted');
+  });
+
+  test('one who died while waiting holds nobody up for long', async () => {
+    const [dying, two] = [gateOf({ maxConcurrentCalls: 1 }), gateOf({ maxConcurrentCalls: 1 })];
+    const holder = await admitted(two);
+    const lost = enter(dying).catch((error: unknown) => error);
+    const redis = connect();
+    const queue = await waitFor(() => keysEnding('queue').catch(() => undefined), { what: 'a queue' });
+    await connections[0]?.close();
+    expect(await lost).toMatchObject({ kind: 'admitted' });
+    expect(await redis.use((client) => client.zcard(queue))).toBe(1);
+
+    await holder.leave('answered');
+
+    await (await admitted(two)).leave('answered');
+    expect(await redis.use((client) => client.zcard(queue))).toBe(0);
+  });
+
+  test('a cancel ends the wait, and gives the place in the queue back', async () => {
+    const gate = gateOf({ maxConcurrentCalls: 1 });
+    await admitted(gate);
+    const stop = new AbortController();
+    const waiting = enter(gate, stop.signal).catch((error: unknown) => error);
+    await waitFor(async () => (await waiters()) === 1, { what: 'one in the queue' });
+    const reason = new RunCancelled('interrupt');
+
+    stop.abort(reason);
+
+    expect(await waiting).toBe(reason);
+    expect(await waiters()).toBe(0);
+    await expect(enter(gate, stop.signal)).rejects.toBe(reason);
+  });
+
+  test('the wait is bounded', async () => {
+    const gate = gateOf({ maxConcurrentCalls: 1, slotWaitMs: 100 });
+    await admitted(gate);
+
+    expect(await enter(gate)).toEqual({ kind: 'refused', reason: 'no_slot' });
+    expect(await waiters()).toBe(0);
+  });
+
+  test('those who wait are refused as soon as the circuit opens', async () => {
+    const [one, two] = [gateOf({ failureThreshold: 1 }), gateOf({ failureThreshold: 1 })];
+    const [failing] = [await admitted(one), await admitted(one)];
+    const waiting = enter(two);
+    await waitFor(async () => (await waiters()) === 1, { what: 'one in the queue' });
+
+    await failing.leave('failed');
+
+    expect(await waiting).toMatchObject({ kind: 'refused', reason: 'circuit_open' });
+    expect(await waiters()).toBe(0);
+  });
+});
+
+describe('without Redis', () => {
+  let other: TestServer;
+  beforeAll(async () => {
+    other = await startRedis({ appendonly: false });
+  });
+  afterAll(() => other.stop());
+
+  test.each([0, 1])('calls are let through with a warning, at most one question a second (limit %d)', async (limit) => {
+    const redis = connect(other.url);
+    const run = jest.fn(redis.run.bind(redis));
+    const warn = jest.fn();
+    const logger: Logger = { ...silentLogger, warn };
+    const gate = redisModelGate({ keys: redis.keys, run }, { ...BASE, maxConcurrentCalls: limit, logger });
+    await redis.ping();
+    await other.kill9();
+
+    for (let call = 0; call < 5; call += 1) await (await admitted(gate)).leave('answered');
+    expect(run).toHaveBeenCalledTimes(1);
+    expect(warn).toHaveBeenCalledTimes(1);
+    await (await admitted(gate)).leave('failed');
+    expect(warn).toHaveBeenCalledTimes(2);
+
+    await other.restart();
+    await waitFor(() => redis.ping().then(() => true), { what: 'Redis to be back' });
+    await (await admitted(gate)).leave('failed');
+    expect(warn).toHaveBeenCalledTimes(2);
+  });
+});

@@ -1,0 +1,96 @@
+/**
+ * The keys of one thread in the order in which every script on a thread takes them; `includes/thread.lua` names them
+ * again. The owner is part of every key.
+ */
+export interface ThreadKeys {
+  /** Hash: the thread record. */
+  readonly record: string;
+  /** Hash: numbered, immutable messages (`<n>`) and channel values (`c<n>`). */
+  readonly log: string;
+  /** Hash: checkpoint id → JSON. */
+  readonly checkpoints: string;
+  /** Sorted set, all scores 0: checkpoint ids by age. */
+  readonly order: string;
+  /** Hash: checkpoint id → how many runs start from it. */
+  readonly bases: string;
+  /** Sorted set: run ids by their number in the thread. */
+  readonly runs: string;
+  /** List: ids of queued runs, oldest first. */
+  readonly inbox: string;
+  /** String with a deadline: `<owner id>:<epoch>`. */
+  readonly lease: string;
+  /** Sorted set of all users: threads with something to run, by the time they got it. */
+  readonly pending: string;
+  /** Sorted set: the user's threads by `updated_at`. */
+  readonly threads: string;
+  /** Set: the user's runs that are not over. */
+  readonly inFlight: string;
+  /** Hash: the thread's sandbox binding. */
+  readonly sandbox: string;
+  /** Set: keys of the thread's execution journal. */
+  readonly executions: string;
+  /** Hash: tokens of the thread's runs, and of those that are gone. */
+  readonly usage: string;
+  /** Hash: the messages that people see, by number. */
+  readonly feed: string;
+  /** String: `<owner id>:<epoch>` of the last claim until it is given back; unlike the lease it has no deadline. */
+  readonly owner: string;
+  /** String: bytes of the inputs and metadata of the user's runs. */
+  readonly stored: string;
+}
+
+/** The keys of one model in the order in which every script on it takes them. */
+export interface ModelKeys {
+  /** Hash: the circuit. */
+  readonly circuit: string;
+  /** Sorted set: tokens of calls under way, by the end of their lease. */
+  readonly slots: string;
+  /** Sorted set: tokens of those who wait for a slot, by arrival. */
+  readonly queue: string;
+  /** Sorted set: the same tokens, by the time until which they count as waiting. */
+  readonly waiting: string;
+}
+
+/** The keys of one memory in the order in which every script on it takes them; `memory/memory-record.lua` names them again. */
+export interface MemoryKeys {
+  /** Hash: document, revision, era. */
+  readonly record: string;
+  /** List: changes, newest first. */
+  readonly history: string;
+  /** Set: agents with a memory of this user. */
+  readonly agents: string;
+  /** List: what is told of records that were moved aside, newest first. */
+  readonly reports: string;
+  /** Records that were moved aside, the last one first; of whatever type they were. */
+  readonly aside0: string;
+  readonly aside1: string;
+  readonly aside2: string;
+}
+
+/** The keys of a thread's extraction in the order in which every script on it takes them; `memory/jobs/memory-job.lua` names them again. */
+export interface MemoryJobKeys {
+  /** Sorted set of all users: jobs by when they count as quiet since. */
+  readonly due: string;
+  /** Sorted set: the user's jobs by when the last words were said. */
+  readonly userDue: string;
+  /** Sorted set: the user's jobs that a worker is at, by the end of its lease. */
+  readonly running: string;
+  /** Hash: the thread's jobs, fields by agent. */
+  readonly jobs: string;
+}
+
+/** The keys of one account in the order in which every script on it takes them. */
+export interface AccountKeys {
+  /** Hash: `email`, `admin`, `password`. */
+  readonly record: string;
+  /** Hash with a deadline: digest → `<opened ms>:<ends ms>:<remembered>`. */
+  readonly sessions: string;
+}
+
+/** The keys of a user's custom agents in the order in which every script on them takes them. */
+export interface AgentKeys {
+  /** Hash: name → JSON of all but the soul; begins with its version and when it was made. */
+  readonly agents: string;
+  /** Hash: `s:<name>` the soul, `c:<name>` keys of the last calls that wrote it. */
+  readonly souls: string;
+}

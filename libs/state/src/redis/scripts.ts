@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** A Lua command as Redis gets it. */
+export interface Script {
+  readonly source: string;
+  readonly sha1: string;
+  /** Whether it may write; one that does not needs no right to write its keys. */
+  readonly writes: boolean;
+}
+
+const root = join(__dirname, '..');
+const include = /^-- @include (\S+\.lua)$/gm;
+
+/**
+ * Reads `<name>.lua`, named by its path below `libs/state/src` such as `runs/admit`. A line `-- @include ../includes/clock.lua`
+ * is replaced by the text of that file; a file is included once, where it is first named.
+ */
+export function loadScript(name: string): Script {
+  const source = expand(join(root, `${name}.lua`), new Set());
+  const writes = !/^#!lua .*flags=\S*no-writes/.test(source);
+  return { source, sha1: createHash('sha1').update(source).digest('hex'), writes };
+}
+
+function expand(path: string, seen: Set<string>): string {
+  seen.add(path);
+  return readFileSync(path, 'utf8').replace(include, (_line, named: string) => {
+    const part = join(dirname(path), named);
+    return seen.has(part) ? '' : expand(part, seen);
+  });
+}

@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import {
+  BEFORE_FIRST_CHECKPOINT,
+  BugError,
+  type CancelAction,
+  ConflictError,
+  InvalidRequestError,
+  NotFoundError,
+  RateLimitedError,
+  type RunRecord,
+  UserId,
+} from '@caribou/contracts';
+import type { AdmitRequest, AdmitResult, CancelResult, EndedRun, ThreadKey, ThreadStore } from '@caribou/core';
+import type { RedisConnection } from '../redis/connection.js';
+import { runOf, summaryOf } from './run-codec.js';
+import { readRun } from './run-records.js';
+import { loadScript } from '../redis/scripts.js';
+import type { StoreSettings } from '../redis/store-settings.js';
+import { parseStored } from '../redis/stored-json.js';
+import { callThread } from '../redis/thread-call.js';
+import { stateTooLarge } from '../checkpoints/state-updates.js';
+import { tooManyThreads } from '../threads/thread-records.js';
+
+const scripts = { admit: loadScript('runs/admit'), cancel: loadScript('runs/cancel') };
+
+/** A hint, not a promise: a queue moves when a run ends. */
+const RETRY_AFTER_MS = 5000;
+
+const otherBody = (): InvalidRequestError =>
+  new InvalidRequestError('this Idempotency-Key was used with another request body');
+
+/** Why an admission was refused; nothing was written. */
+function refusal(outcome: string, request: AdmitRequest, settings: StoreSettings): Error {
+  const details = { threadId: request.threadId };
+  switch (outcome) {
+    case 'busy':
+      return new ConflictError(
+        'Thread is already running a task. Wait for it to finish or choose a different multitask strategy.',
+        { details },
+      );
+    case 'no_thread':
+      return new NotFoundError(`Thread ${request.threadId} does not exist`, { details });
+    case 'no_checkpoint':
+      return new NotFoundError(`Checkpoint ${request.checkpointId ?? ''} does not exist`, { details });
+    case 'other_body':
+      return otherBody();
+    case 'gone':
+      return new ConflictError('the run of this Idempotency-Key was deleted or rolled back', { details });
+    case 'crowded':
+      return new RateLimitedError(`${settings.maxPending} threads are waiting or running, which is the limit`, {
+        details: { retryAfterMs: RETRY_AFTER_MS, limit: settings.maxPending },
+      });
+    case 'full':
+      return new RateLimitedError(`the thread has ${settings.maxQueuedRuns} queued runs, which is the limit`, {
+        details: { ...details, retryAfterMs: RETRY_AFTER_MS },
+      });
+    case 'quota':
+      return new RateLimitedError(`${settings.maxInFlightRuns} runs are in flight, which is the limit`, {
+        details: { ...details, retryAfterMs: RETRY_AFTER_MS },
+      });
+    default:
+      return overStorage(outcome, settings);
+  }
+}
+
+/** Why nothing more may be stored for the user. */
+function overStorage(outcome: string, settings: StoreSettings): Error {
+  switch (outcome) {
+    case 'many':
+      return tooManyThreads(settings);
+    case 'large':
+      return stateTooLarge(settings);
+    case 'stored':
+      return new RateLimitedError(
+        `runs of this user hold as many bytes as they may (${settings.maxStoredBytes}): delete threads or runs`,
+        { details: { limit: settings.maxStoredBytes } },
+      );
+    default:
+      return new BugError(`unknown reply of admit: ${outcome}`);
+  }
+}
+
+/** Queued runs that a script ended: `end` is all that their logs hold. */
+const endedOf = (pairs: unknown): EndedRun[] =>
+  (pairs as readonly [string, number][]).map(([runId, seq]) => ({
+    runId,
+    appended: [{ seq: Number(seq), event: { kind: 'end', status: 'interrupted' } }],
+  }));
+
+/** Keys come from clients: hashed, they are short and hold no separator. */
+const keyDigest = (key: string): string => createHash('sha256').update(key).digest('hex');
+
+/** The run whose turn a request wants to have made anew, as the page's metadata says; '' for none. */
+function regeneratedRun({ metadata }: AdmitRequest): string {
+  const named = UserId.safeParse(metadata['regenerate_from_run_id']);
+  return named.success ? named.data : '';
+}
+
+export function admissions(
+  redis: RedisConnection,
+  settings: StoreSettings,
+): Pick<ThreadStore, 'admit' | 'findIdempotent' | 'requestCancel'> {
+  const idempotencyKey = (userId: string, key: string): string => redis.keys.idempotency(userId, keyDigest(key));
+  const logParams = {
+    events_ttl_ms: settings.eventsTtlMs,
+    idempotency_ttl_ms: settings.idempotencyTtlMs,
+    max_log_bytes: settings.maxLogBytes,
+  };
+
+  async function admit(request: AdmitRequest): Promise<AdmitResult> {
+    const { idempotency } = request;
+    const reply = await callThread(redis, request, scripts.admit, {
+      params: {
+        ...logParams,
+        run: request.runId,
+        user: request.userId,
+        assistant: request.assistantId,
+        strategy: request.multitaskStrategy,
+        create: request.ifNotExists === 'create',
+        temporary: request.kwargs.temporary,
+        checkpoint: request.checkpointId ?? '',
+        before_first: BEFORE_FIRST_CHECKPOINT,
+        regenerates: regeneratedRun(request),
+        traceparent: request.traceparent ?? '',
+        body_hash: idempotency?.bodyHash ?? '',
+        max_queued: settings.maxQueuedRuns,
+        max_in_flight: settings.maxInFlightRuns,
+        max_pending: settings.maxPending,
+        max_threads: settings.maxThreads,
+        max_state_bytes: settings.maxStateBytes,
+        max_stored: settings.maxStoredBytes,
+        kept_checkpoints: settings.keptCheckpoints,
+      },
+      texts: [JSON.stringify(request.metadata), JSON.stringify(request.kwargs), JSON.stringify(request.threadMetadata)],
+      moreKeys: idempotency === undefined ? [] : [idempotencyKey(request.userId, idempotency.key)],
+    });
+    const [outcome, run] = reply;
+    if (outcome === 'repeated')
+      return { run: runOf(run, reply[2]), repeated: true, cancelled: [], ended: [], stateBytes: 0 };
+    if (outcome !== 'ok') throw refusal(outcome, request, settings);
+    const [cancelled, ended, stateBytes] = reply.slice(2);
+    return {
+      run: { ...summaryOf(run), kwargs: request.kwargs },
+      repeated: false,
+      cancelled: cancelled as string[],
+      ended: endedOf(ended),
+      stateBytes: Number(stateBytes),
+    };
+  }
+
+  async function findIdempotent(userId: string, key: string, bodyHash: string): Promise<RunRecord | null> {
+    const known = await redis.use((client) => client.get(idempotencyKey(userId, key)));
+    if (known === null) return null;
+    const first = parseStored<{ readonly body_hash: string; readonly run: string }>(known);
+    if (first.body_hash !== bodyHash) throw otherBody();
+    return readRun(redis, userId, first.run);
+  }
+
+  async function requestCancel(thread: ThreadKey, runId: string, action: CancelAction): Promise<CancelResult> {
+    const reply = await callThread(redis, thread, scripts.cancel, { params: { ...logParams, run: runId, action } });
+    if (reply[0] === 'no_run') throw new NotFoundError(`Run ${runId} does not exist`, { details: { runId } });
+    return { run: summaryOf(reply[1]), broadcast: reply[2] === 1, ended: endedOf(reply[3]) };
+  }
+
+  return { admit, findIdempotent, requestCancel };
+}

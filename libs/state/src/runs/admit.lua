@@ -1,0 +1,131 @@
+#!lua
+--[[ Admits a run: idempotency, thread, quotas, multitask strategy, base; then the record, the inbox, the pending set.
+  KEYS        thread.lua; then the idempotency key, if any
+  ARGV        thread.lua; parameters run, user, assistant, strategy, create (thread may be made), temporary,
+              checkpoint ('' for none), before_first (the checkpoint that stands for none at all), regenerates (the run
+              whose turn is made anew, '' for none), traceparent, body_hash, idempotency_ttl_ms (from the end of the run), max_queued,
+              max_in_flight, max_pending, max_threads, max_state_bytes, max_stored (bytes; 0: no limit of these four),
+              events_ttl_ms, max_log_bytes, kept_checkpoints; texts: metadata, kwargs, metadata of a new thread
+  Reply  {'ok', run record, ids of runs told to stop, {{id of a queued run that ended, number of its last event}, …},
+          bytes of the state that the run will find}
+         {'repeated', run record, kwargs or nil when the record holds them}
+         {'other_body'}, {'gone', run id}, {'no_thread'}, {'no_checkpoint'}, {'busy'}, {'full'}, {'quota'}, {'crowded'}, {'many'},
+         {'large', bytes of the state}, {'stored', bytes}, {'erasing'}: is_being_erased,
+         {'damaged', key}: nothing is written ]]
+-- @include ../includes/thread.lua
+-- @include ../includes/clock.lua
+-- @include ../includes/events.lua
+-- @include ../includes/ending.lua
+-- @include ../includes/create.lua
+-- @include ../includes/state-bytes.lua
+local damage = damaged_thread() or damaged_run(p.run)
+if damage then return { 'damaged', damage } end
+
+local idempotency_key = more_key(1)
+if idempotency_key then
+  local known = redis.call('GET', idempotency_key)
+  if known then
+    local first = cjson.decode(known)
+    if first.body_hash ~= p.body_hash then return { 'other_body' } end
+    if redis.call('EXISTS', run_key(first.run)) == 0 then return { 'gone', first.run } end
+    return { 'repeated', shown_run(first.run) }
+  end
+end
+if redis.call('EXISTS', run_key(p.run)) == 1 then return { 'repeated', shown_run(p.run) } end
+
+local record = read_hash(record_key)
+if is_being_erased() and not (record and record.ended) then return { 'erasing' } end
+if (record and record.ended) or not (record or p.create) then return { 'no_thread' } end
+local in_flight = record and runs_in_flight(record) or {}
+local runs = {}
+for index, run_id in ipairs(in_flight) do
+  damage = damaged_run(run_id)
+  if damage then return { 'damaged', damage } end
+  runs[index] = read_run(run_id)
+end
+local current = record and record.current ~= '' and table.remove(runs, 1) or nil
+local queued = runs
+
+local clears = p.strategy == 'interrupt' or p.strategy == 'rollback'
+local busy = #queued > 0 or (current and current.cancel == '')
+if p.strategy == 'reject' and busy then return { 'busy' } end
+if not clears and #queued >= p.max_queued then return { 'full' } end
+local others = redis.call('SCARD', in_flight_key) - (clears and #queued or 0)
+if others >= p.max_in_flight then return { 'quota' } end
+if p.max_pending > 0 and redis.call('ZCARD', pending_key) >= p.max_pending
+  and not redis.call('ZSCORE', pending_key, pending_member) then return { 'crowded' } end
+local metadata, kwargs, thread_metadata = take(), take(), take()
+local bytes = #metadata + #kwargs
+local stored = tonumber(redis.call('GET', stored_key) or 0)
+if p.max_stored > 0 and stored + bytes > p.max_stored then return { 'stored', stored } end
+
+if not record and not p.temporary and has_all_threads() then return { 'many' } end
+
+-- The state that the run will find: of the head, and what runs in flight bring.
+local function bytes_to_come()
+  local text = record.head ~= '' and redis.call('HGET', checkpoints_key, record.head)
+  local bytes = text and state_bytes(text) or 0
+  for _, run_id in ipairs(in_flight) do bytes = bytes + redis.call('STRLEN', kwargs_key(run_id)) end
+  return bytes
+end
+local to_come = record and bytes_to_come() or 0
+if p.max_state_bytes > 0 and to_come > p.max_state_bytes then return { 'large', to_come } end
+
+-- Whether `checkpoint` is `head`, or behind it only by state updates.
+local function is_behind_by_updates(checkpoint, head)
+  for _ = 1, p.kept_checkpoints do
+    if checkpoint == head then return true end
+    local text = redis.call('HGET', checkpoints_key, head)
+    if not text then return false end
+    local newer = cjson.decode(text)
+    if newer.metadata.source ~= 'update' or type(newer.parent) ~= 'string' then return false end
+    head = newer.parent
+  end
+  return false
+end
+
+-- A checkpoint that was the head when the oldest run in flight was admitted, or later, goes on from the head at start.
+local function continues(checkpoint)
+  local oldest = current or queued[1]
+  if not oldest then return is_behind_by_updates(checkpoint, record.head) end
+  return checkpoint >= oldest.admitted_head or is_behind_by_updates(checkpoint, oldest.admitted_head)
+end
+
+local fork = ''
+if p.checkpoint ~= '' then
+  local is_first = record and p.checkpoint == p.before_first
+  if not is_first and (not record or redis.call('HEXISTS', checkpoints_key, p.checkpoint) == 0) then
+    return { 'no_checkpoint' }
+  end
+  if not (is_first and record.head == '') and not continues(p.checkpoint) then fork = p.checkpoint end
+end
+
+local cancelled, ended = {}, {}
+if clears then
+  for index, run in ipairs(queued) do ended[index] = end_queued(record, run, p.strategy) end
+  redis.call('DEL', inbox_key)
+  if current then
+    cancelled[1] = current.run_id
+    set_cancel(current, p.strategy)
+  end
+end
+redis.call('INCRBY', stored_key, bytes)
+redis.call('SET', kwargs_key(p.run), kwargs)
+record = record or create_thread(thread_metadata, p.temporary)
+redis.call('HSET', run_key(p.run), 'run_id', p.run, 'thread_id', thread_id, 'user_id', p.user,
+  'assistant_id', p.assistant, 'status', 'pending', 'metadata', metadata, 'stored', bytes,
+  'multitask_strategy', p.strategy, 'created_at', now_iso, 'updated_at', now_iso, 'attempt', 0, 'tries', 0,
+  'input_tokens', 0, 'output_tokens', 0, 'calls', 0, 'stop_reason', '', 'error', '', 'base_checkpoint_id', '',
+  'fork_checkpoint_id', fork, 'regenerates', p.regenerates, 'input_committed', '', 'cancel', '', 'open', '', 'dropped', '',
+  'traceparent', p.traceparent, 'admitted_head', record.head, 'seq', 0, 'bytes', 0, 'border', 0, 'border_bytes', 0)
+redis.call('ZADD', runs_key, string.format('%.0f', now_us), p.run)
+redis.call('RPUSH', inbox_key, p.run)
+redis.call('ZADD', pending_key, 'NX', now_ms, pending_member)
+redis.call('SADD', in_flight_key, p.run)
+if fork ~= '' then redis.call('HINCRBY', bases_key, fork, 1) end
+if idempotency_key then
+  redis.call('SET', idempotency_key, cjson.encode({ body_hash = p.body_hash, run = p.run }))
+  redis.call('HSET', run_key(p.run), 'idempotency', idempotency_key)
+end
+touch(record, 'status', 'busy')
+return { 'ok', redis.call('HGETALL', run_key(p.run)), cancelled, ended, to_come }

@@ -1,0 +1,31 @@
+#!lua flags=allow-oom
+--[[ Sets the durable cancel flag of a run; a queued run ends at once; a finished one is left as it is.
+  KEYS, ARGV  thread.lua; parameters run, action, events_ttl_ms, idempotency_ttl_ms, max_log_bytes
+  Reply  {'ok', run record without kwargs, 1 when it is current, {{run id, number of its last event}} when this ended it}
+         {'no_run'}, {'damaged', key}: nothing is written ]]
+-- @include ../includes/thread.lua
+-- @include ../includes/clock.lua
+-- @include ../includes/events.lua
+-- @include ../includes/ending.lua
+local damage = damaged_thread() or damaged_run(p.run)
+if damage then return { 'damaged', damage } end
+local record, run = read_hash(record_key), read_run(p.run)
+if not record or not run or run.thread_id ~= thread_id then return { 'no_run' } end
+
+if record.current == p.run then
+  set_cancel(run, p.action)
+  return { 'ok', redis.call('HGETALL', run_key(p.run)), 1, {} }
+end
+if run.status ~= 'pending' then return { 'ok', redis.call('HGETALL', run_key(p.run)), 0, {} } end
+
+run.metadata = redis.call('HGET', run_key(p.run), 'metadata')
+local ended = end_queued(record, run, p.action)
+redis.call('LREM', inbox_key, 0, p.run)
+settle(record, record.settled, record.current)
+run.status, run.cancel, run.updated_at = 'interrupted', p.action, now_iso
+local flat = {}
+for field, text in pairs(run) do
+  flat[#flat + 1] = field
+  flat[#flat + 1] = text
+end
+return { 'ok', flat, 0, { ended } }

@@ -1,0 +1,61 @@
+import { BEFORE_FIRST_CHECKPOINT, BugError } from '@caribou/contracts';
+import type { ClaimResult, RawRecord, ThreadHead, ThreadKey } from '@caribou/core';
+import { known, readCheckpoints } from '../checkpoints/checkpoint-reads.js';
+import type { RedisConnection } from '../redis/connection.js';
+import { hashOf } from '../redis/hash.js';
+import { runOf } from './run-codec.js';
+import { loadScript } from '../redis/scripts.js';
+import { headOf, loadedOf } from '../checkpoints/stored-checkpoint.js';
+import type { StoreSettings } from '../redis/store-settings.js';
+import { callThread } from '../redis/thread-call.js';
+
+const script = loadScript('runs/claim');
+
+const MAX_RAW_CHARS = 4_000;
+
+/** Takes the thread's run for an owner and loads its head, in one round trip. */
+export async function claimThread(
+  redis: RedisConnection,
+  settings: StoreSettings,
+  thread: ThreadKey,
+  ownerId: string,
+): Promise<ClaimResult> {
+  const params = { owner: ownerId, lease_ms: settings.leaseMs, before_first: BEFORE_FIRST_CHECKPOINT };
+  const reply = await callThread(redis, thread, script, { params });
+  if (reply[0] !== 'run') return { kind: reply[0] === 'busy' ? 'busy' : 'idle' };
+  const [, epoch, flat, head, tries, ranMs, kwargs] = reply;
+  const runId = hashOf(flat).get('run_id') ?? '';
+  const lease = { userId: thread.userId, threadId: thread.threadId, runId, ownerId, epoch: Number(epoch) };
+  try {
+    const loaded = loadedOf(head);
+    return {
+      kind: 'run',
+      lease,
+      run: runOf(flat, kwargs),
+      head: headOf(loaded, loaded.checkpoints[0] ?? null),
+      exhausted: Number(tries) > settings.maxAttempts,
+      ranMs: Number(ranMs),
+    };
+  } catch (error) {
+    // The lease is taken: whatever cannot be decoded would keep the thread from every later run.
+    const reason =
+      error instanceof Error ? error : new BugError('the record of a run cannot be read', { cause: error });
+    return { kind: 'unreadable', lease, reason, record: rawRecord(flat, kwargs) };
+  }
+}
+
+function rawRecord(flat: unknown, kwargs: unknown): RawRecord {
+  const fields = [...hashOf(flat), ['kwargs', typeof kwargs === 'string' ? kwargs : ''] as const];
+  return Object.fromEntries(fields.map(([field, text]) => [field, text.slice(0, MAX_RAW_CHARS)]));
+}
+
+/** A checkpoint as a writer builds on it; `BEFORE_FIRST_CHECKPOINT` is the empty state. @throws {NotFoundError} when it is gone. */
+export async function loadCheckpoint(
+  redis: RedisConnection,
+  thread: ThreadKey,
+  checkpointId: string,
+): Promise<ThreadHead> {
+  const loaded = await readCheckpoints(redis, thread, { ids: [checkpointId], ended: true });
+  const [checkpoint] = loaded.checkpoints;
+  return headOf(loaded, checkpointId === BEFORE_FIRST_CHECKPOINT ? null : known(checkpoint, checkpointId));
+}

@@ -1,0 +1,60 @@
+#!lua
+--[[ Takes a thread for an owner: its current run, else the head of its inbox. A queued run never carries a cancel flag
+  (cancel.lua and admit.lua end it at once), so the head is to be run.
+  KEYS, ARGV  thread.lua; parameters owner, lease_ms, before_first (feed.lua)
+  Reply  {'idle'}: nothing to run; {'busy'}: another live owner; {'damaged', key}
+         {'run', epoch, run record, head as load.lua gives it, attempts since the last commit, ms since the first claim,
+          kwargs or nil when the record holds them} ]]
+-- @include ../includes/thread.lua
+-- @include ../includes/clock.lua
+-- @include ../includes/load.lua
+-- @include ../includes/feed.lua
+local damage = damaged_thread()
+if damage then return { 'damaged', damage } end
+local left_ms = redis.call('PTTL', lease_key)
+if left_ms > 0 then
+  -- More than a whole lease is left when the clock went back: a dead owner would keep the thread for that much longer.
+  if left_ms > p.lease_ms then redis.call('PEXPIRE', lease_key, p.lease_ms) end
+  return { 'busy' }
+end
+
+local record, run = read_hash(record_key), nil
+local passed = 0
+for _, run_id in ipairs(record and runs_in_flight(record) or {}) do
+  damage = damaged_run(run_id)
+  if damage then return { 'damaged', damage } end
+  run = read_run(run_id)
+  if run_id ~= record.current then passed = passed + 1 end
+  if run then break end
+end
+if passed > 0 then redis.call('LTRIM', inbox_key, passed, -1) end
+if not run then
+  redis.call('ZREM', pending_key, pending_member)
+  if record and record.status == 'busy' then
+    redis.call('HSET', record_key, 'current', '', 'status', record.settled)
+  end
+  return { 'idle' }
+end
+
+local epoch = string.format('%.0f', math.max((record.epoch or 0) + 1, now_ms))
+local fields = {}
+if not run.started then
+  run.base_checkpoint_id = record.head
+  run.started = now_ms
+  fields = { 'started', string.format('%.0f', now_ms), 'base_checkpoint_id', record.head, 'base_entry', record.next_entry,
+    'base_value', record.next_value, 'first_row', last_row() + 1 }
+  local replaces = replaced_from(run)
+  if replaces then redis.call('HSET', run_key(run.run_id), 'replaces', replaces) end
+  if record.head ~= '' then redis.call('HINCRBY', bases_key, record.head, 1) end
+end
+local tries = (tonumber(run.tries) or 0) + 1
+if run.open ~= '' then
+  run.dropped = run.dropped == '' and run.open or run.dropped .. ',' .. run.open
+end
+redis.call('HSET', run_key(run.run_id), 'status', 'running', 'updated_at', now_iso, 'attempt', (tonumber(run.attempt) or 0) + 1,
+  'tries', tries, 'dropped', run.dropped, 'open', '', unpack(fields))
+redis.call('HSET', record_key, 'current', run.run_id, 'epoch', epoch, 'status', 'busy')
+redis.call('SET', owner_key, p.owner .. ':' .. epoch)
+redis.call('SET', lease_key, p.owner .. ':' .. epoch, 'PX', p.lease_ms)
+return { 'run', epoch, redis.call('HGETALL', run_key(run.run_id)), load_head(record), tries,
+  now_ms - run.started, redis.call('GET', kwargs_key(run.run_id)) }

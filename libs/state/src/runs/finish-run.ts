@@ -1,0 +1,91 @@
+import type { RunEvent, RunKwargs, RunStatus } from '@caribou/contracts';
+import type { DeadLetter, FinishRequest, FinishResult, RunLease } from '@caribou/core';
+import { checkpointCall, checkpointEvent, draftOf, progressParams, texts } from '../checkpoints/commit-call.js';
+import type { RedisConnection } from '../redis/connection.js';
+import { MAX_DEAD_LETTERS, storedLetter } from '../memory/jobs/dead-letter-list.js';
+import { memoryMember } from '../redis/keys.js';
+import { numbered } from './run-codec.js';
+import { loadScript } from '../redis/scripts.js';
+import type { StoreSettings } from '../redis/store-settings.js';
+import { callOwned } from '../redis/thread-call.js';
+
+const script = loadScript('runs/finish');
+
+/** For a run whose own kwargs cannot be read. */
+const NOTHING_ASKED: RunKwargs = {
+  ...{ input: null, context: {}, recursion_limit: 1, stream_mode: ['values'], stream_subgraphs: false },
+  ...{ on_disconnect: 'continue', temporary: false },
+};
+
+const end = (status: RunStatus): RunEvent => ({ kind: 'end', status });
+
+/** What the script gets of the last commit, and the events the commit leaves in the log. */
+function lastStep(request: FinishRequest, runId: string) {
+  const { commit } = request;
+  if (commit === undefined) return { params: {}, texts: [], eventsOf: () => [] };
+  const draft = draftOf(commit, runId);
+  const call = checkpointCall(draft, null);
+  return {
+    params: { ...progressParams(commit), commit: call.params },
+    texts: [...texts(commit.events), ...call.texts],
+    eventsOf: (checkpointId: string, createdAt: string): readonly RunEvent[] => [
+      ...commit.events,
+      checkpointEvent(draft, { checkpointId, createdAt }),
+    ],
+  };
+}
+
+/** Where the thread, with its agent, is written down as what memory extraction has to look at. */
+function memoryDue(redis: RedisConnection, lease: RunLease, { agent }: { readonly agent: string }) {
+  const { due, userDue, jobs } = redis.keys.memoryJob(lease);
+  return { due, user_due: userDue, jobs, member: memoryMember(lease, agent), agent };
+}
+
+/** Where the letter goes, and as what. */
+const deadLetters = (redis: RedisConnection, letter: DeadLetter) => ({
+  key: redis.keys.deadLetters,
+  letter: storedLetter(letter),
+  max: MAX_DEAD_LETTERS,
+});
+
+/**
+ * Ends the run that the lease is for. A run whose cancel flag says rollback is rolled back whatever the request says,
+ * and then only its `end` is appended.
+ *
+ * @throws {FencedError} when the caller is not the owner
+ */
+export async function finishRun(
+  redis: RedisConnection,
+  settings: StoreSettings,
+  lease: RunLease,
+  request: FinishRequest,
+): Promise<FinishResult> {
+  const last = lastStep(request, lease.runId);
+  const reply = await callOwned(redis, lease, script, {
+    params: {
+      status: request.status,
+      stop_reason: request.stopReason ?? '',
+      error: request.error === undefined ? '' : JSON.stringify(request.error),
+      rollback: request.rollback ?? false,
+      more_events: request.events.length,
+      events_ttl_ms: settings.eventsTtlMs,
+      idempotency_ttl_ms: settings.idempotencyTtlMs,
+      max_log_bytes: settings.maxLogBytes,
+      journal_ttl_ms: settings.journalTtlMs,
+      executions: redis.keys.executionPrefix(lease),
+      kept_checkpoints: settings.keptCheckpoints,
+      ...(request.remember === undefined ? {} : { remember: memoryDue(redis, lease, request.remember) }),
+      ...(request.deadLetter === undefined ? {} : { dead_letters: deadLetters(redis, request.deadLetter) }),
+      ...(request.unreadable === true ? { replaced: { kwargs: JSON.stringify(NOTHING_ASKED) } } : {}),
+      ...last.params,
+    },
+    texts: [...last.texts, ...texts(request.events)],
+  });
+  if (reply[0] === 'repeated') return { appended: [], more: reply[1] === 1 };
+  const [, rolledBack, first, checkpointId, createdAt, more] = reply;
+  const events =
+    rolledBack === 1
+      ? [end('interrupted')]
+      : [...last.eventsOf(String(checkpointId), String(createdAt)), ...request.events, end(request.status)];
+  return { appended: numbered(first, events), more: more === 1 };
+}

@@ -1,0 +1,106 @@
+#!lua flags=allow-oom
+--[[ Ends the run that owns its thread: a last step, the terminal event, statuses, release of the lease. A run whose
+  cancel flag says rollback is rolled back whatever its owner made of it: the next run was promised the state before.
+  KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua), status, stop_reason, error (JSON or ''),
+              rollback, more_events (how many), those of run-commit.lua when `commit` is there,
+              events_ttl_ms, idempotency_ttl_ms, max_log_bytes, journal_ttl_ms, executions (prefix of the thread's
+              execution entries), and where the run is to be remembered `remember`: {due, user_due,
+              jobs, member, agent}, the keys of memory-job.lua; where a dead letter belongs to it
+              `dead_letters`: {key, letter, max}; `replaced`: {kwargs} to put into a record that cannot be read
+              texts: those of run-commit.lua, then the other events
+  Reply  {'ok', 1 when rolled back, number of the first event, checkpoint id or '', time, 1 when more is to run}
+         {'repeated', 1 when more is to run}: this owner ended the run before, as an epoch is given once
+         {'fenced', reason}, {'damaged', key}: nothing is written ]]
+-- @include ../includes/fence.lua
+-- @include ../includes/run-commit.lua
+local refusal = refused()
+if refusal then
+  if redis.call('HGET', run_key(p.run), 'ended_by') ~= p.epoch then return refusal end
+  return { 'repeated', redis.call('ZSCORE', pending_key, pending_member) and 1 or 0 }
+end
+local record, run = read_hash(record_key), read_run(p.run)
+local rollback = p.rollback or run.cancel == 'rollback'
+local base = run.base_checkpoint_id
+if rollback and base ~= '' and redis.call('HEXISTS', checkpoints_key, base) == 0 then
+  return { 'damaged', checkpoints_key }
+end
+if p.remember then
+  for name, kind in pairs({ due = 'zset', user_due = 'zset', jobs = 'hash' }) do
+    if is_damaged(p.remember[name], kind) then return { 'damaged', p.remember[name] } end
+  end
+end
+if p.dead_letters and is_damaged(p.dead_letters.key, 'list') then return { 'damaged', p.dead_letters.key } end
+if p.commit and not rollback and is_stale(record, p.commit) then return { 'fenced', 'another head' } end
+
+-- Everything above the base is this run's: nobody else writes while it is current.
+local function roll_back()
+  local newer = redis.call('ZRANGEBYLEX', order_key, base == '' and '-' or '(' .. base, '+')
+  for _, id in ipairs(newer) do drop_checkpoint(id) end
+  for entry = run.base_entry, record.next_entry - 1 do
+    redis.call('HDEL', log_key, string.format('%.0f', entry))
+  end
+  for value = run.base_value, record.next_value - 1 do
+    redis.call('HDEL', log_key, string.format('c%.0f', value))
+  end
+  local channels = {}
+  if base ~= '' then channels = cjson.decode(redis.call('HGET', checkpoints_key, base)).channels end
+  show_values(record, channels)
+  redis.call('HSET', record_key, 'head', base)
+  record.head = base
+  drop_rows(run)
+  forget_run(record, run)
+end
+
+-- What memory extraction has to look at, by the time it was said: the last words count.
+local function remember(job)
+  redis.call('ZADD', job.due, now_ms, job.member)
+  redis.call('ZADD', job.user_due, now_ms, job.member)
+  redis.call('HINCRBY', job.jobs, 'said:' .. job.agent, 1)
+  redis.call('HSET', job.jobs, 'said_ms:' .. job.agent, now_ms)
+end
+
+-- What was executed for the run was kept as long as somebody might take the run over. All entries of the thread are of
+-- runs that ended, as it has one at a time; the set loses those that expired.
+local function expire_journal()
+  for _, name in ipairs(redis.call('SMEMBERS', executions_key)) do
+    local entry = p.executions .. name
+    if redis.call('PEXPIRE', entry, p.journal_ttl_ms, 'LT') == 0 and redis.call('EXISTS', entry) == 0 then
+      redis.call('SREM', executions_key, name)
+    end
+  end
+  redis.call('PEXPIRE', executions_key, p.journal_ttl_ms)
+end
+
+local function settled_status()
+  if rollback then return record.settled end
+  if p.status == 'error' or p.status == 'timeout' then return 'error' end
+  if p.status ~= 'success' or record.head == '' then return 'idle' end
+  local head = cjson.decode(redis.call('HGET', checkpoints_key, record.head))
+  return #head.next > 0 and 'interrupted' or 'idle'
+end
+
+local first, checkpoint = run.seq + 1, ''
+if rollback then
+  add_end(run, 'interrupted')
+  count_usage(run) -- what was spent stays spent
+  roll_back()
+else
+  if p.commit then checkpoint = commit_step(record, run) end
+  for _ = 1, p.more_events do add_event(run, take()) end
+  add_end(run, p.status)
+  save_log(run, 'status', p.status, 'stop_reason', p.stop_reason, 'error', p.error, 'open', '', 'updated_at', now_iso,
+    'ended_by', p.epoch)
+  if p.remember then remember(p.remember) end
+  if p.replaced then
+    redis.call('SET', kwargs_key(p.run), p.replaced.kwargs)
+    redis.call('HSET', run_key(p.run), 'metadata', '{}', 'multitask_strategy', 'enqueue', 'dropped', '', 'cancel', '')
+  end
+  if p.dead_letters then
+    redis.call('RPUSH', p.dead_letters.key, p.dead_letters.letter)
+    redis.call('LTRIM', p.dead_letters.key, -p.dead_letters.max, -1)
+  end
+end
+expire_journal()
+release_lease()
+local more = settle(record, settled_status(), '')
+return { 'ok', rollback and 1 or 0, first, checkpoint, now_iso, more and 1 or 0 }

@@ -1,0 +1,76 @@
+import { ConflictError, NotFoundError, type RunRecord, type RunSummary } from '@caribou/contracts';
+import type { RunQuery, ThreadKey, ThreadStore } from '@caribou/core';
+import type { RedisConnection } from '../redis/connection.js';
+import { MAX_READ_BYTES, readHashes } from '../redis/read-hashes.js';
+import { runOf, summaryOf } from './run-codec.js';
+import { loadScript } from '../redis/scripts.js';
+import { callThread } from '../redis/thread-call.js';
+
+const deleteScript = loadScript('runs/delete-run');
+
+/** Run ids read in one round trip. */
+const PAGE = 100;
+/** Most runs looked through for one list. */
+const MAX_SCANNED = 10_000;
+
+const noRun = (runId: string): NotFoundError =>
+  new NotFoundError(`Run ${runId} does not exist`, { details: { runId } });
+
+/** A run with what it was asked to do; null when it is not there. */
+export async function readRun(redis: RedisConnection, userId: string, runId: string): Promise<RunRecord | null> {
+  const key = redis.keys.runPrefix(userId) + runId;
+  const [hash, kwargs] = await redis.use((client) =>
+    Promise.all([client.hgetall(key), client.get(redis.keys.runKwargs(userId, runId))]),
+  );
+  const flat = Object.entries(hash).flat();
+  return flat.length === 0 ? null : runOf(flat, kwargs);
+}
+
+export function runRecords(redis: RedisConnection): Pick<ThreadStore, 'getRun' | 'listRuns' | 'deleteRun'> {
+  /** The first of these runs, as far as one page may be large. */
+  async function readSummaries(userId: string, runIds: readonly string[]): Promise<RunSummary[]> {
+    const prefix = redis.keys.runPrefix(userId);
+    const keys = runIds.map((runId) => prefix + runId);
+    const hashes = await readHashes(redis, keys, MAX_READ_BYTES);
+    return hashes.filter((flat) => flat.length > 0).map(summaryOf);
+  }
+
+  async function getRun(thread: ThreadKey, runId: string): Promise<RunRecord> {
+    const run = await readRun(redis, thread.userId, runId);
+    if (run === null || run.thread_id !== thread.threadId) throw noRun(runId);
+    return run;
+  }
+
+  async function listRuns(thread: ThreadKey, query: RunQuery): Promise<readonly RunSummary[]> {
+    const keys = redis.keys.thread(thread);
+    const known = await redis.use((client) => client.hmget(keys.record, 'created_at', 'ended'));
+    if (known[0] === null || known[1] !== null) throw new NotFoundError(`Thread ${thread.threadId} does not exist`);
+    const { offset, limit, status } = query;
+    if (status !== undefined) return readSummaries(thread.userId, await idsByStatus(thread, { ...query, status }));
+    const ids = await redis.use((client) => client.zrevrange(keys.runs, offset, offset + limit - 1));
+    return readSummaries(thread.userId, ids);
+  }
+
+  async function idsByStatus(thread: ThreadKey, query: RunQuery): Promise<readonly string[]> {
+    const prefix = redis.keys.runPrefix(thread.userId);
+    const { runs } = redis.keys.thread(thread);
+    const wanted = query.offset + query.limit;
+    const found: string[] = [];
+    for (let from = 0; from < MAX_SCANNED && found.length < wanted; from += PAGE) {
+      const ids = await redis.use((client) => client.zrevrange(runs, from, from + PAGE - 1));
+      const statuses = await redis.use((client) => Promise.all(ids.map((id) => client.hget(prefix + id, 'status'))));
+      found.push(...ids.filter((_, index) => statuses[index] === query.status));
+      if (ids.length < PAGE) break;
+    }
+    return found.slice(query.offset, wanted);
+  }
+
+  async function deleteRun(thread: ThreadKey, runId: string): Promise<void> {
+    const [outcome] = await callThread(redis, thread, deleteScript, { params: { run: runId } });
+    if (outcome === 'no_run') throw noRun(runId);
+    if (outcome === 'in_flight')
+      throw new ConflictError('the run is in flight: cancel it first', { details: { runId } });
+  }
+
+  return { getRun, listRuns, deleteRun };
+}

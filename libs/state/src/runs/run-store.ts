@@ -1,0 +1,106 @@
+import { type RunEvent, TooLargeError } from '@caribou/contracts';
+import type { CommitRequest, RunLease, RunStore, ThreadKey } from '@caribou/core';
+import { claimThread, loadCheckpoint } from './claim-thread.js';
+import {
+  type CheckpointDraft,
+  checkpointCall,
+  checkpointEvent,
+  draftOf,
+  progressParams,
+  texts,
+  writtenHead,
+} from '../checkpoints/commit-call.js';
+import type { RedisConnection } from '../redis/connection.js';
+import { listDeadLetters, removeDeadLetter } from '../memory/jobs/dead-letter-list.js';
+import { finishRun } from './finish-run.js';
+import { logOf } from '../checkpoints/head-log.js';
+import { pendingMember } from '../redis/keys.js';
+import { isSweepDue, type Sweep, sweepLog } from '../checkpoints/log-sweep.js';
+import { cancelOf, numbered } from './run-codec.js';
+import { loadScript } from '../redis/scripts.js';
+import { type StoreOptions, storeSettings } from '../redis/store-settings.js';
+import { callOwned } from '../redis/thread-call.js';
+import { listUnowned } from './unowned-threads.js';
+
+const scripts = {
+  renew: loadScript('runs/renew'),
+  append: loadScript('runs/append'),
+  commit: loadScript('checkpoints/commit'),
+  handOver: loadScript('runs/hand-over'),
+};
+
+/** The runner's face of the store in Redis. */
+export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}): RunStore {
+  const settings = storeSettings(options);
+  const writeParams = {
+    lease_ms: settings.leaseMs,
+    max_log_bytes: settings.maxLogBytes,
+    kept_checkpoints: settings.keptCheckpoints,
+  };
+
+  async function append(
+    lease: RunLease,
+    events: readonly RunEvent[],
+    { openMessageId, dropped = [], after }: Parameters<RunStore['append']>[2] = {},
+  ) {
+    const open = openMessageId === null ? '' : JSON.stringify(openMessageId);
+    const reply = await callOwned(redis, lease, scripts.append, {
+      params: {
+        ...writeParams,
+        after,
+        events: events.length,
+        open,
+        dropped: dropped.map((id) => JSON.stringify(id)).join(','),
+      },
+      texts: texts(events),
+    });
+    if (reply[0] === 'too_large') {
+      throw new TooLargeError('the event log of the run is full', {
+        details: { limitBytes: 2 * settings.maxLogBytes },
+      });
+    }
+    return numbered(reply[1], events);
+  }
+
+  /** What the commit may free; only a log with much that its head does not show is looked through. */
+  async function sweepFor(thread: ThreadKey, draft: CheckpointDraft): Promise<Sweep | null> {
+    const log = logOf(draft.head);
+    return isSweepDue(log) ? sweepLog(redis, thread, log) : null;
+  }
+
+  async function commit(lease: RunLease, request: CommitRequest) {
+    const draft = draftOf(request, lease.runId);
+    const call = checkpointCall(draft, await sweepFor(lease, draft));
+    const reply = await callOwned(redis, lease, scripts.commit, {
+      params: { ...writeParams, after: request.after, ...progressParams(request), commit: call.params },
+      texts: [...texts(request.events), ...call.texts],
+    });
+    const minted = { checkpointId: String(reply[1]), createdAt: String(reply[2]), fields: Number(reply[4]) };
+    return {
+      head: writtenHead(draft, call, minted),
+      appended: numbered(reply[3], [...request.events, checkpointEvent(draft, minted)]),
+      cancel: cancelOf(reply[5]),
+    };
+  }
+
+  return {
+    claim: (thread, ownerId) => claimThread(redis, settings, thread, ownerId),
+    append,
+    commit,
+    finish: (lease, request) => finishRun(redis, settings, lease, request),
+    loadCheckpoint: (thread, checkpointId) => loadCheckpoint(redis, thread, checkpointId),
+    renew: async (lease) => {
+      const reply = await callOwned(redis, lease, scripts.renew, { params: { lease_ms: settings.leaseMs } });
+      return { cancel: cancelOf(reply[1]) };
+    },
+    handOver: async (lease) => {
+      await callOwned(redis, lease, scripts.handOver, { params: {} });
+    },
+    listUnowned: (limit, from) => listUnowned(redis, limit, from),
+    listDeadLetters: (limit) => listDeadLetters(redis, limit),
+    removeDeadLetter: (letter) => removeDeadLetter(redis, letter),
+    hasWork: async (thread) =>
+      (await redis.use((client) => client.zscore(redis.keys.pending, pendingMember(thread)))) !== null,
+    ping: () => redis.ping(),
+  };
+}

@@ -1,0 +1,43 @@
+import type { ThreadKey, UnownedThread } from '@caribou/core';
+import type { RedisConnection } from '../redis/connection.js';
+import { parsePendingMember } from '../redis/keys.js';
+
+const PAGE = 200;
+/** Most pending threads looked at in one call; more than all runners of a system can own at once. */
+const MAX_SCANNED = 25_000;
+
+/** Threads of the pending set without a live lease, oldest first from a rank on, at most `limit`. */
+export async function listUnowned(redis: RedisConnection, limit: number, from = 0): Promise<readonly UnownedThread[]> {
+  const unowned: UnownedThread[] = [];
+  for (let rank = from; rank < from + MAX_SCANNED && unowned.length < limit; rank += PAGE) {
+    const members = await redis.use((client) => client.zrange(redis.keys.pending, rank, rank + PAGE - 1));
+    if (members.length > 0) unowned.push(...(await unownedOf(redis, members.map(parsePendingMember), rank)));
+    if (members.length < PAGE) break;
+  }
+  return unowned.slice(0, limit);
+}
+
+async function unownedOf(
+  redis: RedisConnection,
+  threads: readonly ThreadKey[],
+  firstRank: number,
+): Promise<readonly UnownedThread[]> {
+  const leases = await redis.use((client) => client.mget(threads.map((thread) => redis.keys.thread(thread).lease)));
+  const found = threads.flatMap((thread, index) =>
+    leases[index] === null ? [{ thread, rank: firstRank + index }] : [],
+  );
+  const current = await redis.use((client) =>
+    Promise.all(found.map(({ thread }) => currentRun(client.hget(redis.keys.thread(thread).record, 'current')))),
+  );
+  return found.map(({ thread, rank }, index) => ({ ...thread, interrupted: current[index] !== '', rank }));
+}
+
+/** The id of the run that was begun, or ''. A damaged record is for the claim to report; it must not end the sweep. */
+async function currentRun(field: Promise<string | null>): Promise<string> {
+  try {
+    return (await field) ?? '';
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return '';
+    throw error;
+  }
+}

@@ -1,0 +1,14 @@
+import type { Locks } from '@caribou/core';
+import type { RedisConnection } from '../redis/connection.js';
+import { loadScript } from '../redis/scripts.js';
+
+const leave = loadScript('shared/leave-lock');
+
+/** Locks by name: a string with a deadline each. */
+export const redisLocks = (redis: RedisConnection): Locks => ({
+  take: async (name, owner, forMs) =>
+    (await redis.use((client) => client.set(redis.keys.lock(name), owner, 'PX', forMs, 'NX'))) === 'OK',
+  leave: async (name, owner) => {
+    await redis.run(leave, [redis.keys.lock(name)], [owner]);
+  },
+});

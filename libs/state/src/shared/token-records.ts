@@ -1,0 +1,26 @@
+import type { TokenRecord, TokenRecords } from '@caribou/core';
+import type { RedisConnection } from '../redis/connection.js';
+import { loadScript } from '../redis/scripts.js';
+import { parseStored } from '../redis/stored-json.js';
+
+/** A refresh token that nobody asked for within this time is one that nobody needs. */
+const TTL_MS = 90 * 24 * 3_600_000;
+
+const scripts = { claim: loadScript('shared/claim-token'), settle: loadScript('shared/settle-token') };
+
+/** Access tokens that all processes share: a hash each. */
+export function redisTokenRecords(redis: RedisConnection): TokenRecords {
+  const parsed = (text: string): TokenRecord | null => (text === '' ? null : parseStored<TokenRecord>(text));
+  return {
+    read: async (name) => parsed((await redis.use((client) => client.hget(redis.keys.token(name), 'record'))) ?? ''),
+    async claim(name, owner, lockMs) {
+      const reply = await redis.run(scripts.claim, [redis.keys.token(name)], [owner, lockMs]);
+      const [state, record = ''] = reply as [string, string?];
+      return state === 'held' ? { state, record: parsed(record) } : { state: 'busy' };
+    },
+    async settle(name, owner, record) {
+      const text = record === null ? '' : JSON.stringify(record);
+      return (await redis.run(scripts.settle, [redis.keys.token(name)], [owner, text, TTL_MS])) === 1;
+    },
+  };
+}

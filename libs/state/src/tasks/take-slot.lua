@@ -1,0 +1,61 @@
+#!lua
+--[[ Takes a slot for the task whose turn it is.
+  KEYS[1] pending set; KEYS[2] slots, by the end of their lease; KEYS[3] tokens of the slots
+  ARGV    token, ms of the lease, tasks at once, tasks of one user at once, most pending tasks looked at
+  Reply  {'slot', member of the pending set}; {'none'} ]]
+-- @include ../includes/clock.lua
+local token, lease_ms = ARGV[1], tonumber(ARGV[2])
+local max_running, max_per_user, max_scanned = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local PAGE = 200
+local function user_of(member) return member:match('^[^/]*') end
+
+-- Slots of tasks that ended are free; those without a lease are of tasks whose pool died.
+local held, orphans, running, total = {}, {}, {}, 0
+local slots = redis.call('ZRANGE', KEYS[2], 0, -1, 'WITHSCORES')
+for index = 1, #slots, 2 do
+  local member = slots[index]
+  if not redis.call('ZSCORE', KEYS[1], member) then
+    redis.call('ZREM', KEYS[2], member)
+    redis.call('HDEL', KEYS[3], member)
+  elseif tonumber(slots[index + 1]) > now_ms then
+    held[member] = true
+    -- More than a whole lease is left when the clock went back: a dead pool would keep the slot for that much longer.
+    if tonumber(slots[index + 1]) > now_ms + lease_ms then redis.call('ZADD', KEYS[2], now_ms + lease_ms, member) end
+    total = total + 1
+    running[user_of(member)] = (running[user_of(member)] or 0) + 1
+  else
+    held[member] = true
+    orphans[#orphans + 1] = member
+  end
+end
+if total >= max_running then return { 'none' } end
+
+local function running_of(member) return running[user_of(member)] or 0 end
+
+local function next_orphan()
+  for _, member in ipairs(orphans) do
+    if running_of(member) < max_per_user then return member end
+  end
+end
+
+-- Of each user the oldest is met first, so a user without running tasks ends the search.
+local function next_waiting()
+  local best, fewest = nil, max_per_user
+  for from = 0, max_scanned - 1, PAGE do
+    local page = redis.call('ZRANGE', KEYS[1], from, from + PAGE - 1)
+    for _, member in ipairs(page) do
+      if not held[member] and running_of(member) < fewest then
+        best, fewest = member, running_of(member)
+        if fewest == 0 then return best end
+      end
+    end
+    if #page < PAGE then break end
+  end
+  return best
+end
+
+local member = next_orphan() or next_waiting()
+if not member then return { 'none' } end
+redis.call('ZADD', KEYS[2], now_ms + lease_ms, member)
+redis.call('HSET', KEYS[3], member, token)
+return { 'slot', member }

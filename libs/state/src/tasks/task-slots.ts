@@ -1,0 +1,55 @@
+import { FencedError, isTerminal, newId, RunStatus } from '@caribou/contracts';
+import type { ParentStanding, TaskParent, TaskSlot, TaskSlots } from '@caribou/core';
+import type { RedisConnection } from '../redis/connection.js';
+import { parsePendingMember, pendingMember } from '../redis/keys.js';
+import { loadScript } from '../redis/scripts.js';
+
+const scripts = { take: loadScript('tasks/take-slot'), renew: loadScript('tasks/renew-slot'), leave: loadScript('tasks/leave-slot') };
+
+/** Most pending tasks looked at for one slot; admission holds their number below it. */
+const MAX_SCANNED = 10_000;
+
+export interface TaskSlotOptions {
+  /** The part of the store that holds the tasks. */
+  readonly tasks: RedisConnection;
+  /** The part that holds their parents. */
+  readonly parents: RedisConnection;
+  /** How long a slot outlives its process. */
+  readonly leaseMs: number;
+}
+
+/** The slots of all pools in Redis. Methods throw UnavailableError when Redis does not answer in time. */
+export function redisTaskSlots({ tasks, parents, leaseMs }: TaskSlotOptions): TaskSlots {
+  const { pending, slots, slotTokens } = tasks.keys;
+  const recordOf = ({ userId, runId }: TaskParent): string => parents.keys.runPrefix(userId) + runId;
+  return {
+    take: async ({ maxRunning, maxRunningPerUser }) => {
+      const token = newId();
+      const args = [token, leaseMs, maxRunning, maxRunningPerUser, MAX_SCANNED];
+      const [outcome, member] = (await tasks.run(scripts.take, [pending, slots, slotTokens], args)) as string[];
+      return outcome !== 'slot' || member === undefined ? null : { ...parsePendingMember(member), token };
+    },
+    renew: async (slot, parent) => {
+      const args = [slot.token, leaseMs, pendingMember(slot), recordOf(parent)];
+      const reply = (await tasks.run(scripts.renew, [slots, slotTokens], args)) as string[];
+      const [outcome, status = '', cancel = ''] = reply;
+      if (outcome !== 'ok') throw lost(slot);
+      return standingOf(status, cancel);
+    },
+    standing: async (parent) => {
+      const [status, cancel] = await parents.use((client) => client.hmget(recordOf(parent), 'status', 'cancel'));
+      return standingOf(status ?? '', cancel ?? '');
+    },
+    leave: async (slot) => {
+      await tasks.run(scripts.leave, [slots, slotTokens, pending], [slot.token, pendingMember(slot)]);
+    },
+  };
+}
+
+function standingOf(status: string, cancel: string): ParentStanding {
+  if (status === '') return 'gone';
+  return cancel !== '' || isTerminal(RunStatus.parse(status)) ? 'over' : 'live';
+}
+
+const lost = ({ threadId }: TaskSlot): FencedError =>
+  new FencedError('the slot of the task is held by nobody or by another', { details: { threadId } });

@@ -1,0 +1,53 @@
+#!lua
+--[[ Makes a thread with the log, checkpoints, feed, metadata and status of another one, or of what that was at an older
+  checkpoint, without its runs and what they cost.
+  Memory extraction looks at what is said from now on: what was said before is the other thread's.
+  KEYS, ARGV  thread.lua; then record, log, checkpoints, order and feed of the new thread, and its memory jobs;
+              parameters target (its id), at (the checkpoint it ends with; absent: the head), last_row (the last
+              of the feed then), max_threads (0: no limit); text: its metadata, '' for the same
+  Reply  {'ok', new thread record, bytes of its state}; {'taken'}, {'many'}, {'busy'}, {'no_thread'}, {'no_checkpoint'}, {'erasing'},
+         {'damaged', key}: nothing is written ]]
+-- @include ../includes/idle.lua
+-- @include ../includes/clock.lua
+-- @include ../includes/create.lua
+-- @include ../includes/state-bytes.lua
+local refusal, record = refused_idle()
+if refusal then return refusal end
+local copies = { more_key(1), more_key(2), more_key(3), more_key(4), more_key(5), more_key(6) }
+if redis.call('EXISTS', unpack(copies)) > 0 then return { 'taken' } end
+if is_being_erased(pending_member:match('^[^/]+') .. '/' .. p.target) then return { 'erasing' } end
+if has_all_threads() then return { 'many' } end
+if p.at and redis.call('HEXISTS', checkpoints_key, p.at) == 0 then return { 'no_checkpoint' } end
+local copy, _, copied_checkpoints, copied_order, copied_feed, jobs = unpack(copies)
+
+-- Takes back what came after the checkpoint; log entries that nothing shows any more go with the next sweep.
+local function end_with(id)
+  for _, newer in ipairs(redis.call('ZRANGEBYLEX', copied_order, '(' .. id, '+')) do
+    redis.call('HDEL', copied_checkpoints, newer)
+    redis.call('ZREM', copied_order, newer)
+  end
+  for number = p.last_row + 1, tonumber(redis.call('HGET', copied_feed, 'last') or 0) do
+    local row = redis.call('HGET', copied_feed, number)
+    if row then redis.call('HDEL', copied_feed, number, 'i:' .. cjson.decode(row).id) end
+  end
+  for field in pairs(record) do
+    if field:sub(1, 2) == 'v:' then redis.call('HDEL', copy, field) end
+  end
+  for name, entry in pairs(cjson.decode(redis.call('HGET', checkpoints_key, id)).channels) do
+    redis.call('HSET', copy, 'v:' .. name, redis.call('HGET', log_key, 'c' .. entry))
+  end
+  redis.call('HSET', copy, 'head', id, 'status', 'idle', 'settled', 'idle')
+end
+
+for index, key in ipairs({ record_key, log_key, checkpoints_key, order_key, feed_key }) do
+  redis.call('COPY', key, copies[index])
+end
+local metadata = take()
+redis.call('HSET', copy, 'created_at', now_iso, 'updated_at', now_iso, 'pruned', '',
+  'metadata', metadata ~= '' and metadata or record.metadata)
+redis.call('HDEL', copy, 'epoch')
+if p.at then end_with(p.at) end
+redis.call('HSET', jobs, 'floor', record.next_entry - 1)
+redis.call('ZADD', threads_key, now_ms, p.target)
+local newest = record.head ~= '' and redis.call('HGET', checkpoints_key, p.at or record.head)
+return { 'ok', redis.call('HGETALL', copy), newest and state_bytes(newest) or 0 }

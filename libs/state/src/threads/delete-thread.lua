@@ -1,0 +1,37 @@
+#!lua flags=allow-oom
+--[[ Removes a thread with its log, checkpoints, runs, event logs, sandbox binding, execution journal and what is known of its
+  uploads' conversion, takes it out of what memory extraction has to look at, and enters it in p.erasing:
+  its files are still there, and no thread of this id is made until they were moved aside.
+  KEYS, ARGV  thread.lua; then the prefix of the thread's execution entries; conversions; jobs, due, user's due
+              and running (memory-job.lua);
+              parameters ended (true: also a temporary thread that has ended), with_idempotency (true: with the
+              idempotency keys of its runs; else a request that is repeated is still known)
+  Reply  {'ok'}; {'busy'}, {'no_thread'}, {'damaged', key}: nothing is written ]]
+-- @include ../includes/idle.lua
+-- @include ../includes/clock.lua
+local refusal = refused_idle()
+if refusal then return refusal end
+for index, kind in ipairs({ 'hash', 'zset', 'zset', 'zset' }) do
+  if is_damaged(more_key(2 + index), kind) then return { 'damaged', more_key(2 + index) } end
+end
+local executions_prefix, conversions_key, jobs_key = more_key(1), more_key(2), more_key(3)
+for _, field in ipairs(redis.call('HKEYS', jobs_key)) do
+  local agent = field:match('^said:(.*)$')
+  for at = 4, agent and 6 or 0 do redis.call('ZREM', more_key(at), pending_member .. '/' .. agent) end
+end
+for _, run_id in ipairs(redis.call('ZRANGE', runs_key, 0, -1)) do
+  if p.with_idempotency then
+    local idempotency_key = redis.call('HGET', run_key(run_id), 'idempotency')
+    if idempotency_key then redis.call('UNLINK', idempotency_key) end
+  end
+  release_bytes(redis.call('HGET', run_key(run_id), 'stored'))
+  redis.call('UNLINK', run_key(run_id), kwargs_key(run_id), events_key(run_id))
+  redis.call('SREM', in_flight_key, run_id)
+end
+for _, execution in ipairs(redis.call('SMEMBERS', executions_key)) do redis.call('UNLINK', executions_prefix .. execution) end
+redis.call('ZREM', pending_key, pending_member)
+redis.call('ZREM', threads_key, thread_id)
+if p.erasing then redis.call('HSET', p.erasing, pending_member, string.format('%.0f', now_us)) end
+redis.call('UNLINK', record_key, log_key, checkpoints_key, order_key, bases_key, runs_key, inbox_key, sandbox_key, executions_key,
+  usage_key, feed_key, owner_key, conversions_key, jobs_key)
+return { 'ok' }

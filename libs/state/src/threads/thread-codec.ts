@@ -1,0 +1,29 @@
+import { type ChannelValues, ThreadStatus, type ThreadRecord } from '@caribou/contracts';
+import { hashOf } from '../redis/hash.js';
+import { parseStored } from '../redis/stored-json.js';
+
+const VALUE = 'v:';
+
+/** The thread record that `includes/create.lua` wrote. */
+export function threadOf(threadId: string, flat: unknown): ThreadRecord {
+  const hash = hashOf(flat);
+  const text = (field: string): string => hash.get(field) ?? '';
+  const values = [...hash]
+    .filter(([field]) => field.startsWith(VALUE))
+    .map(([field, value]) => [field.slice(VALUE.length), parseStored(value)]);
+  return {
+    thread_id: threadId,
+    created_at: text('created_at'),
+    updated_at: text('updated_at'),
+    metadata: parseStored<ThreadRecord['metadata']>(text('metadata')),
+    status: ThreadStatus.parse(text('status')),
+    values: Object.fromEntries(values) as ChannelValues,
+    head: text('head') === '' ? null : text('head'),
+  };
+}
+
+/** Whether a record is shown in lists and by its id. */
+export const isListed = (flat: readonly string[]): boolean => {
+  const hash = hashOf(flat);
+  return hash.size > 0 && !hash.has('ended');
+};

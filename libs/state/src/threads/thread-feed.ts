@@ -1,0 +1,85 @@
+import { type Message, NotFoundError } from '@caribou/contracts';
+import type { FeedPage, FeedQuery, FeedRow, ThreadKey, ThreadStore } from '@caribou/core';
+import type { RedisConnection } from '../redis/connection.js';
+import { loadScript } from '../redis/scripts.js';
+import { parseStored } from '../redis/stored-json.js';
+
+const script = loadScript('threads/read-feed');
+
+/** Bytes of messages after which a page ends. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+/** Rows looked at for one page: those of other runs and hidden ones count. */
+const MAX_LOOKED = 5_000;
+
+/** A row as `includes/feed.lua` writes it. */
+export interface StoredRow {
+  readonly id: string;
+  readonly entry: number;
+  readonly run?: string;
+  readonly at: string;
+  readonly before?: number;
+  readonly hidden?: string;
+}
+
+const noThread = ({ threadId }: ThreadKey): NotFoundError =>
+  new NotFoundError(`Thread ${threadId} does not exist`, { details: { threadId } });
+
+/** @param ended '1': `feed` reads temporary threads that ended, too */
+export function threadFeed(
+  redis: RedisConnection,
+  ended: '' | '1' = '',
+): Pick<ThreadStore, 'feed' | 'feedRow' | 'runsOfMessages'> {
+  async function feed(thread: ThreadKey, { before = 0, limit, runId = '' }: FeedQuery): Promise<FeedPage> {
+    const { record, feed: rows, log } = redis.keys.thread(thread);
+    const reply = await redis.run(
+      script,
+      [record, rows, log],
+      [before, limit, MAX_PAGE_BYTES, MAX_LOOKED, runId, ended],
+    );
+    const [outcome, lowest, more, ...flat] = reply as [string, number, number, ...(string | number)[]];
+    if (outcome === 'no_thread') throw noThread(thread);
+    return { rows: rowsOf(flat).reverse(), nextBefore: more === 1 ? lowest : null };
+  }
+
+  async function feedRow(thread: ThreadKey, messageId: string): Promise<FeedRow | null> {
+    const { record, feed: rows, log } = redis.keys.thread(thread);
+    const [known, seq] = await redis.use((client) =>
+      Promise.all([client.hmget(record, 'created_at', 'ended'), client.hget(rows, `i:${messageId}`)]),
+    );
+    if (known[0] === null || known[1] !== null) throw noThread(thread);
+    if (seq === null) return null;
+    const text = await redis.use((client) => client.hget(rows, seq));
+    if (text === null) return null;
+    const row = parseStored<StoredRow>(text);
+    if (row.hidden !== undefined) return null;
+    const message = await redis.use((client) => client.hget(log, String(row.entry)));
+    return message === null ? null : shownRow(Number(seq), row, message);
+  }
+
+  async function runsOfMessages(thread: ThreadKey, messageIds: readonly string[]): Promise<Map<string, string>> {
+    const { feed: rows } = redis.keys.thread(thread);
+    const fields = (names: readonly string[]): Promise<(string | null)[]> =>
+      names.length === 0 ? Promise.resolve([]) : redis.use((client) => client.hmget(rows, ...names));
+    const numbers = (await fields(messageIds.map((id) => `i:${id}`))).filter((number) => number !== null);
+    const found = (await fields(numbers)).flatMap((text) => (text === null ? [] : [parseStored<StoredRow>(text)]));
+    return new Map(found.flatMap(({ id, run }) => (run === undefined ? [] : [[id, run] as const])));
+  }
+
+  return { feed, feedRow, runsOfMessages };
+}
+
+function rowsOf(flat: readonly (string | number)[]): FeedRow[] {
+  const rows: FeedRow[] = [];
+  for (let index = 0; index + 2 < flat.length; index += 3) {
+    const row = parseStored<StoredRow>(String(flat[index + 1]));
+    rows.push(shownRow(Number(flat[index]), row, String(flat[index + 2])));
+  }
+  return rows;
+}
+
+const shownRow = (seq: number, row: StoredRow, message: string): FeedRow => ({
+  seq,
+  runId: row.run ?? null,
+  createdAt: row.at,
+  message: parseStored<Message>(message),
+});

@@ -1,0 +1,123 @@
+import {
+  ConflictError,
+  FREE_JSON_LIMITS,
+  keysIn,
+  NotFoundError,
+  RateLimitedError,
+  type ThreadRecord,
+  TooLargeError,
+} from '@caribou/contracts';
+import type { ThreadKey, ThreadStore } from '@caribou/core';
+import type { RedisConnection } from '../redis/connection.js';
+import { loadScript } from '../redis/scripts.js';
+import type { StoreSettings } from '../redis/store-settings.js';
+import { callThread, type Reply } from '../redis/thread-call.js';
+import { isListed, threadOf } from './thread-codec.js';
+
+const scripts = {
+  create: loadScript('threads/create-thread'),
+  patch: loadScript('threads/patch-thread'),
+  remove: loadScript('threads/delete-thread'),
+  copy: loadScript('threads/copy-thread'),
+};
+
+const noThread = (threadId: string): NotFoundError =>
+  new NotFoundError(`Thread ${threadId} does not exist`, { details: { threadId } });
+
+export const tooManyThreads = ({ maxThreads }: StoreSettings): RateLimitedError =>
+  new RateLimitedError(
+    `you have ${maxThreads} threads, which is the limit (quotas.max_threads_per_user): delete some`,
+    {
+      details: { limit: maxThreads },
+    },
+  );
+
+/** @throws {TooLargeError} when the merged metadata would pass the bounds of free JSON */
+function mergedText(before: Readonly<Record<string, unknown>>, added: Readonly<Record<string, unknown>>): string {
+  const merged = { ...before, ...added };
+  const text = JSON.stringify(merged);
+  const { maxBytes, maxKeys } = FREE_JSON_LIMITS;
+  if (Buffer.byteLength(text) > maxBytes)
+    throw new TooLargeError(`metadata: the merged metadata would be larger than ${maxBytes} bytes`);
+  if (keysIn(merged) > maxKeys)
+    throw new TooLargeError(`metadata: the merged metadata would hold more than ${maxKeys} keys`);
+  return text;
+}
+
+/** Throws what a refusal of a write without an owner means. */
+export function assertAllowed([outcome]: Reply, threadId: string): void {
+  if (outcome === 'no_thread') throw noThread(threadId);
+  if (outcome === 'busy') {
+    throw new ConflictError('Thread is busy: a run is in flight. Wait for it to finish or cancel it.', {
+      details: { threadId },
+    });
+  }
+}
+
+type Records = Pick<ThreadStore, 'createThread' | 'getThread' | 'patchThread' | 'deleteThread' | 'copyThread'>;
+
+export function threadRecords(redis: RedisConnection, settings: StoreSettings): Records {
+  async function getThread(thread: ThreadKey): Promise<ThreadRecord> {
+    const hash = await redis.use((client) => client.hgetall(redis.keys.thread(thread).record));
+    const flat = Object.entries(hash).flat();
+    if (!isListed(flat)) throw noThread(thread.threadId);
+    return threadOf(thread.threadId, flat);
+  }
+
+  return {
+    getThread,
+
+    createThread: async (thread, metadata) => {
+      const reply = await callThread(redis, thread, scripts.create, {
+        params: { max_threads: settings.maxThreads },
+        texts: [JSON.stringify(metadata)],
+      });
+      if (reply[0] === 'many') throw tooManyThreads(settings);
+      if (reply[0] === 'taken')
+        throw new ConflictError('this thread id is in use', { details: { threadId: thread.threadId } });
+      return { record: threadOf(thread.threadId, reply[1]), created: reply[2] === 1 };
+    },
+
+    patchThread: async (thread, metadata, { touch = true } = {}) => {
+      for (let attempt = 0; attempt < MAX_PATCH_ATTEMPTS; attempt += 1) {
+        const before = await getThread(thread);
+        const reply = await callThread(redis, thread, scripts.patch, {
+          params: { touch },
+          texts: [JSON.stringify(before.metadata), mergedText(before.metadata, metadata)],
+        });
+        assertAllowed(reply, thread.threadId);
+        if (reply[0] === 'ok') return threadOf(thread.threadId, reply[1]);
+      }
+      throw new ConflictError('the thread is being changed by others', { details: { threadId: thread.threadId } });
+    },
+
+    deleteThread: async (thread, { ended = false, withIdempotency = false } = {}) => {
+      const { jobs, due, userDue, running } = redis.keys.memoryJob(thread);
+      const reply = await callThread(redis, thread, scripts.remove, {
+        params: { ended, with_idempotency: withIdempotency },
+        moreKeys: [redis.keys.executionPrefix(thread), redis.keys.conversions(thread), jobs, due, userDue, running],
+      });
+      assertAllowed(reply, thread.threadId);
+    },
+
+    copyThread: async (thread, newThreadId, { at, metadata } = {}) => {
+      const copy = { userId: thread.userId, threadId: newThreadId };
+      const target = redis.keys.thread(copy);
+      const { jobs } = redis.keys.memoryJob(copy);
+      const reply = await callThread(redis, thread, scripts.copy, {
+        params: { target: newThreadId, at: at?.checkpointId, last_row: at?.lastSeq, max_threads: settings.maxThreads },
+        texts: [metadata === undefined ? '' : JSON.stringify(metadata)],
+        moreKeys: [target.record, target.log, target.checkpoints, target.order, target.feed, jobs],
+      });
+      assertAllowed(reply, thread.threadId);
+      if (reply[0] === 'many') throw tooManyThreads(settings);
+      if (reply[0] === 'taken')
+        throw new ConflictError('this thread id is in use', { details: { threadId: newThreadId } });
+      if (reply[0] === 'no_checkpoint') throw new NotFoundError(`Checkpoint ${at?.checkpointId ?? ''} does not exist`);
+      return { ...threadOf(newThreadId, reply[1]), copiedBytes: Number(reply[2]) };
+    },
+  };
+}
+
+/** Patches of one thread are rare; each lost race means that another one was written. */
+const MAX_PATCH_ATTEMPTS = 10;

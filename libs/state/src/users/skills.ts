@@ -1,0 +1,40 @@
+import { BugError, InstalledSkill, SkillName } from '@caribou/contracts';
+import type { SkillStore, UserSkills } from '@caribou/core';
+import type { RedisConnection } from '../redis/connection.js';
+import { loadScript } from '../redis/scripts.js';
+
+const scripts = { add: loadScript('users/add-skill'), remove: loadScript('users/remove-skill') };
+
+const recordOf = (text: string): InstalledSkill => InstalledSkill.parse(JSON.parse(text));
+
+const outcomes = ['added', 'taken', 'full'] as const;
+
+/** What users have changed and installed: a hash per user. */
+export function redisSkills(redis: RedisConnection): SkillStore {
+  const keyOf = (userId: string): string => redis.keys.skills(userId);
+  return {
+    read: async (userId) => userSkills(await redis.use((client) => client.hgetall(keyOf(userId)))),
+    switchTo: async (userId, name, enabled) => {
+      await redis.use((client) => client.hset(keyOf(userId), `e:${SkillName.parse(name)}`, enabled ? '1' : '0'));
+    },
+    add: async (userId, skill, { maxInstalled, maxBytes }) => {
+      const args = [skill.name, JSON.stringify(skill), skill.bytes, maxInstalled, maxBytes];
+      const reply = await redis.run(scripts.add, [keyOf(userId)], args);
+      const outcome = outcomes.find((one) => one === reply);
+      if (outcome === undefined) throw new BugError(`add-skill answered ${String(reply)}`);
+      return outcome;
+    },
+    remove: async (userId, name) => {
+      const text = await redis.run(scripts.remove, [keyOf(userId)], [name]);
+      return typeof text === 'string' ? recordOf(text) : null;
+    },
+  };
+}
+
+function userSkills(fields: Readonly<Record<string, string>>): UserSkills {
+  const entries = Object.entries(fields);
+  return {
+    states: new Map(entries.flatMap(([key, value]) => (key.startsWith('e:') ? [[key.slice(2), value === '1']] : []))),
+    installed: entries.flatMap(([key, value]) => (key.startsWith('c:') ? [recordOf(value)] : [])),
+  };
+}
