@@ -5,18 +5,18 @@ const Sequencer = require('@jest/test-sequencer').default;
  * these are not large: begun last, each would run on alone for a minute or two. Those that load an engine are apart.
  */
 const long = [
-  'libs/sandbox/src/gvisor-driver.test.ts',
+  'libs/sandbox/src/docker/gvisor-driver.test.ts',
   'e2e/deletion.test.ts',
   'e2e/managers.test.ts',
-  'libs/sandbox/src/docker-driver.test.ts',
+  'libs/sandbox/src/docker/docker-driver.test.ts',
   'e2e/memory-worker.test.ts',
   'e2e/takeover.test.ts',
-  'libs/sandbox/src/bwrap-driver.test.ts',
+  'libs/sandbox/src/bwrap/bwrap-driver.test.ts',
   'e2e/chaos.test.ts',
-  'libs/sandbox/src/docker-network.test.ts',
+  'libs/sandbox/src/docker/docker-network.test.ts',
   'e2e/mcp.test.ts',
   'e2e/simulator.test.ts',
-  'libs/sandbox/src/ordinary-user.test.ts',
+  'libs/sandbox/src/test/ordinary-user.test.ts',
   'e2e/start.test.ts',
 ];
 

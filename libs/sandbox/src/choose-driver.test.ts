@@ -1,7 +1,7 @@
 import type { Clock, SandboxDriverKind } from '@caribou/core';
 import { chooseAmong } from './choose-driver.js';
-import { engineAway } from './docker-engine.js';
-import type { Probe, SandboxDriver } from './driver.js';
+import { engineAway } from './docker/docker-engine.js';
+import type { Probe, SandboxDriver } from './drivers/driver.js';
 
 function driver(kind: SandboxDriverKind, probes: Probe[]): SandboxDriver {
   const unused = (): never => {

@@ -1,12 +1,12 @@
 import { UnavailableError } from '@caribou/contracts';
 import type { Clock, SandboxDriverKind } from '@caribou/core';
-import { BwrapDriver } from './bwrap-driver.js';
-import { DockerDriver } from './docker-driver.js';
-import type { Probe, SandboxDriver } from './driver.js';
-import { withoutHostPaths } from './host-paths.js';
+import { BwrapDriver } from './bwrap/bwrap-driver.js';
+import { DockerDriver } from './docker/docker-driver.js';
+import type { Probe, SandboxDriver } from './drivers/driver.js';
+import { withoutHostPaths } from './drivers/host-paths.js';
 import { withinQuota } from './quota-driver.js';
-import type { SandboxSettings } from './settings.js';
-import type { WorkspaceQuota } from './workspace-quota.js';
+import type { SandboxSettings } from './drivers/settings.js';
+import type { WorkspaceQuota } from './files/quota/workspace-quota.js';
 
 /** A driver that failed its probe is asked again after this long, in milliseconds: someone may have helped it. */
 const RETRY_FAILED_MS = 15_000;

@@ -1,8 +1,8 @@
 import type { Clock } from '@caribou/core';
-import type { BoxCommand, BoxResult, BoxSpec, SandboxDriver } from './driver.js';
-import { errnoOf } from './file-refused.js';
-import type { DiskUsage } from './disk-usage.js';
-import type { WorkspaceQuota } from './workspace-quota.js';
+import type { BoxCommand, BoxResult, BoxSpec, SandboxDriver } from './drivers/driver.js';
+import { errnoOf } from './files/file-refused.js';
+import type { DiskUsage } from './files/quota/disk-usage.js';
+import type { WorkspaceQuota } from './files/quota/workspace-quota.js';
 
 /**
  * Commands within the thread's quota. No file system here has one, so a command is looked after:

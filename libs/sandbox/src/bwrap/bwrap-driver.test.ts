@@ -1,0 +1,73 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  describeFileAbuse,
+  describeSandboxAbuse,
+  describeSandboxDriver,
+  describeWorkspaceQuota,
+  skillsBelow,
+} from '@caribou/testing';
+import { BwrapDriver } from './bwrap-driver.js';
+import { commandIdentity } from '../files/identity.js';
+import { DEFAULT_SANDBOX_LIMITS } from '../drivers/settings.js';
+import { threadFiles } from '../files/thread-files.js';
+
+const MiB = 1024 * 1024;
+const limits = {
+  ...DEFAULT_SANDBOX_LIMITS,
+  memoryBytes: 256 * MiB,
+  pids: 64,
+  tmpBytes: 8 * MiB,
+  fileBytes: 16 * MiB,
+  outputCeilingBytes: 2 * MiB,
+};
+
+async function ready(homeDir: string): Promise<BwrapDriver> {
+  const driver = new BwrapDriver({
+    driver: 'bwrap',
+    image: 'none',
+    limits,
+    homeDir,
+    skills: skillsBelow(homeDir),
+  });
+  const probe = await driver.probe();
+  if (!probe.ok) throw new Error(probe.reason);
+  return driver;
+}
+
+const underTest = { uid: commandIdentity().uid, files: (homeDir: string) => threadFiles(homeDir, commandIdentity()) };
+
+describeSandboxDriver('BwrapDriver below a closed directory', { ...underTest, make: ready });
+
+describeSandboxDriver('BwrapDriver below a searchable directory', {
+  ...underTest,
+  make: (homeDir) => {
+    chmodSync(homeDir, 0o755);
+    return ready(homeDir);
+  },
+});
+
+describe('BwrapDriver', () => {
+  test('bounds how many files a command makes in /tmp and /dev/shm', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'caribou-bwrap-'));
+    const driver = await ready(home);
+    const box = { sandboxId: 'caribou-inodes', managerId: 'm1', userId: 'default', threadId: 't1' };
+    await driver.create(box, { fresh: true });
+    const command = {
+      command: 'stat -f -c %c /tmp /dev/shm; cd /dev/shm; seq 5000 | xargs touch 2>/dev/null; ls | wc -l',
+      ...{ timeoutMs: 30_000, maxOutputBytes: 1024 },
+    };
+
+    const { stdout } = await driver.exec(box, command, new AbortController().signal);
+
+    expect(stdout.trim().split('\n').map(Number)).toEqual([65_536, 4096, expect.any(Number)]);
+    expect(Number(stdout.trim().split('\n')[2])).toBeLessThan(4096);
+    await driver.remove(box);
+    rmSync(home, { recursive: true });
+  });
+});
+
+describeSandboxAbuse('BwrapDriver', { ...underTest, make: ready });
+describeFileAbuse('BwrapDriver', { ...underTest, make: ready });
+describeWorkspaceQuota('BwrapDriver', { ...underTest, make: ready });

@@ -1,0 +1,132 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { UnavailableError } from '@caribou/contracts';
+import { isRunning, markProcess, type ProcessMark } from './bwrap-host.js';
+import type { Launched } from './bwrap-launch.js';
+import type { BoxCommand, BoxResult, EndedBy } from '../drivers/driver.js';
+import { withoutHostPaths } from '../drivers/host-paths.js';
+import { CommandOutput } from '../drivers/output-window.js';
+import { killGroup, markGroup } from './process-group.js';
+
+/** The kernel ends a box within milliseconds; a machine that takes longer than this is in trouble. */
+const END_WAIT_MS = 10_000;
+const doesNotEnd = (): UnavailableError =>
+  new UnavailableError('a process of the sandbox does not end', { details: { dependency: 'bwrap' } });
+const MAX_STATUS_BYTES = 4096;
+/** Exit code of what SIGKILL ended. */
+const KILLED = 137;
+
+/** What bwrap reports about the box, as far as it came. */
+interface BoxStatus {
+  /** PID 1 of the box, as this machine numbers it. */
+  readonly keeperPid?: number;
+  /** Known only if the command was started. */
+  readonly exitCode?: number;
+}
+
+function parseStatus(text: string): BoxStatus {
+  const keeperPid = /"child-pid"\s*:\s*(\d+)/.exec(text)?.[1];
+  const exitCode = /"exit-code"\s*:\s*(\d+)/.exec(text)?.[1];
+  return {
+    ...(keeperPid === undefined ? {} : { keeperPid: Number(keeperPid) }),
+    ...(exitCode === undefined ? {} : { exitCode: Number(exitCode) }),
+  };
+}
+
+/**
+ * Resolves once the marked process is over. A box's PID 1 is over only when the kernel has ended everything in its
+ * process namespace.
+ *
+ * @throws {UnavailableError} when it is still there after ten seconds
+ */
+export async function untilOver(mark: ProcessMark): Promise<void> {
+  for (let waitedMs = 0; isRunning(mark); waitedMs += 2) {
+    if (waitedMs > END_WAIT_MS) throw doesNotEnd();
+    await delay(2);
+  }
+}
+
+/**
+ * Ends everything of a launch and resolves once it is over; the leader may be over already.
+ *
+ * @throws {UnavailableError} when something of it is still there after ten seconds
+ */
+export async function endGroup(leader: ProcessMark): Promise<void> {
+  killGroup(leader);
+  for (const mark of markGroup(leader)) await untilOver(mark);
+}
+
+/** bwrap ended without a word about the command: it never began, or someone else ended the box. */
+function noAnswer(killedBy: NodeJS.Signals | null, stderr: string): UnavailableError {
+  const what =
+    killedBy === null
+      ? `bubblewrap could not set the sandbox up: ${withoutHostPaths(stderr.trim().slice(0, 300))}`
+      : `the sandbox was ended from outside (${killedBy})`;
+  return new UnavailableError(what, { cause: new Error(stderr), details: { dependency: 'bwrap' } });
+}
+
+/** By which signal bwrap ended, once everything that has its output open has ended too. @throws what `stuck` says */
+async function closing(child: ChildProcess, stuck: AbortSignal): Promise<NodeJS.Signals | null> {
+  try {
+    const [, killedBy] = (await once(child, 'close', { signal: stuck })) as [number | null, NodeJS.Signals | null];
+    return killedBy;
+  } catch (error) {
+    if (stuck.aborted) throw stuck.reason;
+    throw error;
+  }
+}
+
+interface FollowOptions {
+  readonly signal: AbortSignal;
+  readonly ceilingBytes: number;
+  /** A command that was killed is over within this time, in milliseconds. */
+  readonly endWaitMs?: number;
+}
+
+/** Follows a launched command to its end; see SandboxDriver.exec. */
+export async function follow(launched: Launched, command: BoxCommand, options: FollowOptions): Promise<BoxResult> {
+  const { child, leader, stdout, stderr, status } = launched;
+  const { signal, endWaitMs = END_WAIT_MS } = options;
+  const startedMs = performance.now();
+  const stuck = new AbortController();
+  let lastMoment: NodeJS.Timeout | undefined;
+  let endedBy: EndedBy = 'exit';
+  const end = (by: EndedBy): void => {
+    if (endedBy === 'exit') endedBy = by;
+    lastMoment ??= setTimeout(() => stuck.abort(doesNotEnd()), endWaitMs);
+    if (leader !== null) killGroup(leader);
+  };
+  const onCeiling = (): void => {
+    stdout.destroy();
+    stderr.destroy();
+    end('output');
+  };
+  const limits = { maxBytes: command.maxOutputBytes, ceilingBytes: options.ceilingBytes };
+  const output = new CommandOutput(limits, onCeiling, command.onOutput);
+  stdout.on('data', (chunk: Buffer) => output.push('out', chunk));
+  stderr.on('data', (chunk: Buffer) => output.push('err', chunk));
+  let statusText = '';
+  let keeper: ProcessMark | null = null;
+  status.on('data', (chunk: Buffer) => {
+    statusText = (statusText + chunk.toString('utf8')).slice(0, MAX_STATUS_BYTES);
+    const { keeperPid } = parseStatus(statusText);
+    if (keeper === null && keeperPid !== undefined) keeper = markProcess(keeperPid);
+  });
+  const timer = setTimeout(() => end('timeout'), command.timeoutMs);
+  const onAbort = (): void => end('cancel');
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    const killedBy = await closing(child, stuck.signal);
+    if (keeper !== null) await untilOver(keeper);
+    const exitCode = endedBy === 'exit' ? parseStatus(statusText).exitCode : KILLED;
+    const taken = output.take();
+    if (exitCode === undefined) throw noAnswer(killedBy, taken.stderr);
+    return { exitCode, ...taken, endedBy, durationMs: performance.now() - startedMs };
+  } finally {
+    clearTimeout(timer);
+    clearTimeout(lastMoment);
+    signal.removeEventListener('abort', onAbort);
+  }
+}

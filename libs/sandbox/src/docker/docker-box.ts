@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import { join, relative } from 'node:path';
+import { DATA_DIRECTORIES, SKILLS_ROOT, VIRTUAL_ROOT } from '@caribou/core';
+import type { ContainerCreateOptions, ContainerInfo, MountSettings } from 'dockerode';
+import { commandEnvironment, WORKING_DIRECTORY } from '../drivers/command-environment.js';
+import type { BoxInfo, BoxSpec } from '../drivers/driver.js';
+import { endsWithManager, processBounds } from './gvisor.js';
+import { KEEPER } from '../files/identity.js';
+import { seccompProfile } from '../syscalls/oci-seccomp.js';
+import { EXIT_DIRECTORY, forwarderCommand } from '../drivers/sandbox-network.js';
+import type { SandboxSettings } from '../drivers/settings.js';
+import type { SkillsMount } from '../files/skills/skill-views.js';
+import type { ThreadFiles } from '../files/thread-files.js';
+
+/** Labels by which a container tells whose it is; `home` keeps installations on one engine apart. */
+export const LABEL = {
+  mark: 'caribou.sandbox',
+  home: 'caribou.home',
+  manager: 'caribou.manager',
+  user: 'caribou.user',
+  thread: 'caribou.thread',
+  config: 'caribou.config',
+} as const;
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 24);
+
+export const homeLabel = (settings: SandboxSettings): string => digest(settings.hostHomeDir ?? settings.homeDir);
+
+/** Ends a while after it is told to, so that whoever told it is done by then; see EndingTimes. */
+const END_WHEN_TOLD = "trap 'sleep 0.5; exit' TERM";
+
+/** Ends with the standard input, which the engine closes when the manager is gone; see BoxTethers. */
+const END_WITH_INPUT = 'exec 3<&0; (cat <&3; kill $$) &';
+
+/**
+ * PID 1's command: it waits, and its keeper reaps; with an exit it runs a forwarder, which is started again when it
+ * ends: the box's memory limit may have hit it. Any shell, cat and sleep know these words.
+ */
+function waiting(settings: BoxSettings): string[] {
+  const step =
+    settings.exitDirectory === undefined ? 'sleep 86400 & wait $!' : `${forwarderCommand('node')} & wait $!; sleep 1`;
+  const first = endsWithManager(settings) ? `${END_WHEN_TOLD}; ${END_WITH_INPUT}` : `${END_WHEN_TOLD};`;
+  return ['/bin/sh', '-c', `${first} while :; do ${step}; done`];
+}
+
+/** Where the engine finds a path below the home. */
+const seenByEngine = ({ homeDir, hostHomeDir }: SandboxSettings, path: string): string =>
+  join(hostHomeDir ?? homeDir, relative(homeDir, path));
+
+function bindMounts(settings: BoxSettings, files: ThreadFiles, box: BoxSpec): MountSettings[] {
+  const data = DATA_DIRECTORIES.map(
+    (directory): MountSettings => ({
+      Type: 'bind',
+      Source: seenByEngine(settings, files.hostPath(box, directory)),
+      Target: `${VIRTUAL_ROOT}/${directory}`,
+    }),
+  );
+  const { mountedSkills } = settings;
+  if (mountedSkills === undefined) return data;
+  const source = seenByEngine(settings, mountedSkills.directory);
+  return [...data, { Type: 'bind', Source: source, Target: SKILLS_ROOT, ReadOnly: true }];
+}
+
+/** The settings, and what is different from box to box. */
+type BoxSettings = SandboxSettings & {
+  readonly home: string;
+  /** Directory of the box's exit, if it has one. */
+  readonly exitDirectory?: string;
+  readonly mountedSkills?: SkillsMount;
+};
+
+/** The image has these labels where compose has built it; a box is no container of its project. */
+const NOT_OF_COMPOSE = {
+  'com.docker.compose.project': '',
+  'com.docker.compose.service': '',
+  'com.docker.compose.version': '',
+};
+
+const PROFILE = seccompProfile(process.arch);
+const SECCOMP = PROFILE === null ? null : JSON.stringify(PROFILE);
+
+/**
+ * Everything the engine is told about a box. For an architecture that our profile of system calls does not know, the
+ * engine's default holds; a log driver
+ * would fill the engine's disk with whatever a command prints; without `Init` the children of a fork bomb stay zombies
+ * and use up the process limit for good.
+ */
+export function containerOptions(settings: BoxSettings, files: ThreadFiles, box: BoxSpec): ContainerCreateOptions {
+  const { limits, exitDirectory } = settings;
+  const tied = endsWithManager(settings);
+  const { PidsLimit, Ulimits } = processBounds(settings);
+  const exit: MountSettings[] =
+    exitDirectory === undefined
+      ? []
+      : [{ Type: 'bind', Source: seenByEngine(settings, exitDirectory), Target: EXIT_DIRECTORY, ReadOnly: true }];
+  const options: ContainerCreateOptions = {
+    name: box.sandboxId,
+    Image: settings.image,
+    Entrypoint: waiting(settings),
+    Cmd: [],
+    User: `${KEEPER.uid}:${KEEPER.gid}`,
+    WorkingDir: WORKING_DIRECTORY,
+    Env: Object.entries(commandEnvironment(exitDirectory !== undefined)).map(([name, value]) => `${name}=${value}`),
+    Hostname: 'sandbox',
+    NetworkDisabled: true,
+    OpenStdin: tied,
+    StdinOnce: tied,
+    HostConfig: {
+      Init: true,
+      NetworkMode: 'none',
+      IpcMode: 'private',
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges:true', ...(SECCOMP === null ? [] : [`seccomp=${SECCOMP}`])],
+      ReadonlyRootfs: true,
+      Tmpfs: { '/tmp': `rw,exec,nosuid,nodev,size=${limits.tmpBytes},mode=1777` },
+      Memory: limits.memoryBytes,
+      MemorySwap: limits.memoryBytes,
+      NanoCpus: Math.round(limits.cpus * 1e9),
+      PidsLimit,
+      Ulimits: [
+        ...Ulimits,
+        { Name: 'nofile', Soft: limits.openFiles, Hard: limits.openFiles },
+        { Name: 'fsize', Soft: limits.fileBytes, Hard: limits.fileBytes },
+        { Name: 'core', Soft: 0, Hard: 0 },
+      ],
+      LogConfig: { Type: 'none', Config: {} },
+      RestartPolicy: { Name: 'no' },
+      AutoRemove: tied,
+      Mounts: [...bindMounts(settings, files, box), ...exit],
+      ...(settings.runtime === undefined ? {} : { Runtime: settings.runtime }),
+    },
+  };
+  return {
+    ...options,
+    Labels: {
+      ...NOT_OF_COMPOSE,
+      [LABEL.mark]: '1',
+      [LABEL.home]: settings.home,
+      [LABEL.manager]: box.managerId,
+      [LABEL.user]: box.userId,
+      [LABEL.thread]: box.threadId,
+      [LABEL.config]: digest(JSON.stringify([options, settings.mountedSkills?.instance])),
+    },
+  };
+}
+
+/** A container of ours as a box, or null for one whose labels are not all there. */
+export function toBoxInfo(container: ContainerInfo): BoxInfo | null {
+  const name = container.Names[0]?.replace(/^\//, '');
+  const managerId = container.Labels[LABEL.manager];
+  const userId = container.Labels[LABEL.user];
+  const threadId = container.Labels[LABEL.thread];
+  if (name === undefined || managerId === undefined || userId === undefined || threadId === undefined) return null;
+  return {
+    sandboxId: name,
+    managerId,
+    userId,
+    threadId,
+    running: container.State === 'running',
+    instance: container.Id,
+  };
+}

@@ -1,0 +1,147 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  describeFileAbuse,
+  describeSandboxAbuse,
+  describeSandboxDriver,
+  describeWorkspaceQuota,
+  importImage,
+  missingForDocker,
+  skillsBelow,
+} from '@caribou/testing';
+import Docker from 'dockerode';
+import { DockerDriver } from './docker-driver.js';
+import type { Probe } from '../drivers/driver.js';
+import { commandIdentity } from '../files/identity.js';
+import { DEFAULT_SANDBOX_LIMITS, type SandboxSettings } from '../drivers/settings.js';
+import { threadFiles } from '../files/thread-files.js';
+
+const MiB = 1024 * 1024;
+const IMAGE = 'caribou-sandbox-test:latest';
+const limits = {
+  ...DEFAULT_SANDBOX_LIMITS,
+  memoryBytes: 256 * MiB,
+  pids: 64,
+  tmpBytes: 8 * MiB,
+  fileBytes: 16 * MiB,
+  outputCeilingBytes: 2 * MiB,
+};
+const settingsOf = (homeDir: string): SandboxSettings => ({
+  driver: 'docker',
+  image: IMAGE,
+  limits,
+  homeDir,
+  skills: skillsBelow(homeDir),
+});
+
+let probed: Promise<Probe> | undefined;
+
+async function ready(homeDir: string): Promise<DockerDriver> {
+  const driver = new DockerDriver(settingsOf(homeDir));
+  // It tries engine, image and home, which are of one kind in all suites: once is enough.
+  probed ??= driver.probe();
+  const probe = await probed;
+  if (!probe.ok) throw new Error(probe.reason);
+  return driver;
+}
+
+const reason = missingForDocker();
+if (reason === null) {
+  jest.setTimeout(60_000);
+  beforeAll(() => importImage('caribou-sandbox-test'), 60_000);
+
+  const underTest = {
+    make: ready,
+    files: (homeDir: string) => threadFiles(homeDir, commandIdentity()),
+    uid: commandIdentity().uid,
+  };
+  describeSandboxDriver('DockerDriver', underTest);
+  describeSandboxAbuse('DockerDriver', underTest);
+  describeFileAbuse('DockerDriver', underTest);
+  describeWorkspaceQuota('DockerDriver', underTest);
+
+  describe('DockerDriver', () => {
+    let home: string;
+    let driver: DockerDriver;
+    const box = { sandboxId: `caribou-docker-${process.pid}`, managerId: 'm1', userId: 'default', threadId: 't1' };
+    const run = (command: string) =>
+      driver.exec(box, { command, timeoutMs: 20_000, maxOutputBytes: 8192 }, new AbortController().signal);
+
+    beforeAll(async () => {
+      home = mkdtempSync(join(tmpdir(), 'caribou-docker-'));
+      driver = await ready(home);
+    });
+    afterAll(async () => {
+      await driver.remove(box);
+      rmSync(home, { recursive: true, force: true });
+    });
+
+    test('keeps PID 1 under another user, out of reach of commands', async () => {
+      await driver.create(box, { fresh: true });
+
+      const { stdout } = await run('grep Uid /proc/1/status; kill -9 1; echo still here');
+
+      expect(stdout).toMatch(/^Uid:\s+10002\s[^]*still here\n$/);
+    });
+
+    test('lists its boxes with whose they are, and those of no other installation', async () => {
+      await driver.create(box, { fresh: false });
+
+      expect(await driver.list()).toEqual([{ ...box, running: true, instance: expect.any(String) }]);
+      expect(await new DockerDriver(settingsOf(`${home}-other`)).list()).toEqual([]);
+    });
+
+    test('removes the very container that was listed, not one that has its name since', async () => {
+      await driver.create(box, { fresh: true });
+      const [listed] = await driver.list();
+      if (listed === undefined) throw new Error('nothing listed');
+      const other = { ...box, managerId: 'm2' };
+      await driver.create(other, { fresh: true });
+
+      await driver.removeInstance(listed);
+      expect(await driver.isAlive(other)).toBe(true);
+      const [successor] = await driver.list();
+      if (successor === undefined) throw new Error('nothing listed');
+      await driver.removeInstance(successor);
+      await driver.removeInstance(successor);
+      expect([await driver.isAlive(other), await driver.list()]).toEqual([false, []]);
+    });
+
+    test('a command for a container that is gone is a BoxGoneError, and runs once the box is made again', async () => {
+      await driver.create(box, { fresh: false });
+      await driver.remove(box);
+
+      await expect(run('echo no')).rejects.toMatchObject({ name: 'BoxGoneError', code: 'unavailable' });
+      await driver.create(box, { fresh: false });
+      expect(await run('echo yes')).toMatchObject({ stdout: 'yes\n' });
+    });
+
+    test('takes an image by its id, and no other one for a digest', async () => {
+      const id = (await new Docker().getImage(IMAGE).inspect()).Id;
+      const probeOf = (image: string) => new DockerDriver({ ...settingsOf(home), image }).probe();
+
+      expect(await probeOf(id)).toMatchObject({ ok: true });
+      expect(await probeOf(id.slice(0, 20))).toEqual({
+        ok: false,
+        reason: expect.stringContaining('not a whole digest'),
+      });
+      for (const other of [`sha256:${'0'.repeat(64)}`, `caribou-sandbox-test@sha256:${'0'.repeat(64)}`])
+        expect(await probeOf(other)).toMatchObject({ ok: false, reason: expect.stringContaining(other) });
+    });
+
+    test('says what is missing when there is no such image or no engine', async () => {
+      const noImage = new DockerDriver({ ...settingsOf(home), image: 'caribou-none:1' });
+      const noEngine = new DockerDriver({ ...settingsOf(home), engineSocket: join(home, 'none.sock') });
+
+      expect(await noImage.probe()).toEqual({ ok: false, reason: 'the docker engine has no image caribou-none:1' });
+      expect(await noEngine.probe()).toMatchObject({
+        ok: false,
+        reason: expect.stringMatching(/^no docker engine answers/),
+      });
+    });
+  });
+} else {
+  test.skip(`DockerDriver: ${reason}`, () => undefined);
+  process.stderr.write(`skipped: DockerDriver (${reason})\n`);
+}

@@ -1,0 +1,56 @@
+import { basename } from 'node:path';
+import {
+  describeSandboxNetwork,
+  importImage,
+  missingForDocker,
+  missingForGvisor,
+  processesInContainers,
+} from '@caribou/testing';
+import { DockerDriver } from './docker-driver.js';
+import { commandIdentity } from '../files/identity.js';
+import { DEFAULT_SANDBOX_LIMITS, type SandboxSettings } from '../drivers/settings.js';
+import { threadFiles } from '../files/thread-files.js';
+
+const IMAGE = 'caribou-sandbox-node-test';
+
+const underTest = (more: Pick<SandboxSettings, 'runtime'>): Parameters<typeof describeSandboxNetwork>[1] => ({
+  make: async (homeDir, network) => {
+    const settings = { driver: 'docker', image: `${IMAGE}:latest`, limits: DEFAULT_SANDBOX_LIMITS, homeDir } as const;
+    const driver = new DockerDriver({ ...settings, ...more, ...(network === undefined ? {} : { network }) });
+    const probe = await driver.probe();
+    if (!probe.ok) throw new Error(probe.reason);
+    return driver;
+  },
+  files: (homeDir) => threadFiles(homeDir, commandIdentity()),
+  node: basename(process.execPath),
+  forwarderStays: true,
+});
+
+const suites = [
+  {
+    name: 'DockerDriver',
+    reason: missingForDocker(),
+    declare: () => describeSandboxNetwork('DockerDriver', underTest({})),
+  },
+  {
+    name: 'DockerDriver with gVisor',
+    reason: missingForGvisor(),
+    declare: () =>
+      describeSandboxNetwork('DockerDriver with gVisor', {
+        ...underTest({ runtime: 'runsc' }),
+        processesWith: processesInContainers,
+      }),
+  },
+];
+if (suites.some(({ reason }) => reason === null)) {
+  jest.setTimeout(120_000);
+  beforeAll(() => importImage(IMAGE, [process.execPath]), 120_000);
+}
+for (const { name, reason, declare } of suites) {
+  if (reason === null) {
+    declare();
+  } else {
+    test.skip(`${name} with a network: ${reason}`, () => undefined);
+    process.stderr.write(`skipped: ${name} with a network (${reason})\n`);
+  }
+}

@@ -1,0 +1,211 @@
+import { Writable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import type Docker from 'dockerode';
+import type { Container, Exec } from 'dockerode';
+import { engineAway, engineStatus, unlessStatus, withinTime } from './docker-engine.js';
+import { type BoxCommand, BoxGoneError, type BoxResult, type EndedBy } from '../drivers/driver.js';
+import { KILLED, type KillEngine, type Killed, killAll, makeExec, SWEEP, SWEEP_ONCE } from './docker-kill.js';
+import { CommandOutput } from '../drivers/output-window.js';
+import { AWAIT_FORWARDER } from '../drivers/sandbox-network.js';
+
+/** What a command has written arrives within this time after the end of its box. */
+const LAST_OUTPUT_MS = 2000;
+/** The engine sees the end of a box that a command has taken with it within this time. */
+const LOST_BOX_MS = 5000;
+
+/**
+ * Runs the command ($1) under the best shell there is, with files of at most $2 blocks and at most $3 processes where
+ * these are given, and ends whatever it started, before and after; `first` is done before it begins. Some shells call
+ * the limit of processes -u, others -p.
+ */
+const wrapper = (first: string): string => `${SWEEP_ONCE}
+${first}
+[ -z "$2" ] || ulimit -f "$2"
+[ -z "$3" ] || ulimit -u "$3" 2>/dev/null || ulimit -p "$3"
+if [ -x /bin/bash ]; then /bin/bash -c "$1"; else /bin/sh -c "$1"; fi
+code=$?
+${SWEEP}
+exit $code`;
+
+/** POSIX: the unit of a shell's `ulimit -f`. */
+const BLOCK_BYTES = 512;
+
+interface Engine extends KillEngine {
+  readonly docker: Docker;
+  /** Whether boxes have an exit; a command begins when it is open. */
+  readonly hasNetwork: boolean;
+  /** How many processes a command may have, where its shell has to see to it. */
+  readonly processes: number | undefined;
+  /** Removes the container by force. @throws {UnavailableError} */
+  readonly remove: () => Promise<unknown>;
+}
+
+const LOST = '\n[the sandbox was started again: what was in /tmp is gone]\n';
+
+/** The engine's exit codes for a command that it could not start. */
+const NOT_STARTED = [126, 127, 128];
+
+const sink = (output: CommandOutput, stream: 'out' | 'err'): Writable =>
+  new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      output.push(stream, chunk);
+      done();
+    },
+  });
+
+type Stream = NodeJS.ReadWriteStream & { destroy(): unknown };
+
+const goneError = (cause?: unknown): BoxGoneError =>
+  new BoxGoneError('the container is not there', { cause, details: { dependency: 'docker' } });
+
+/** The command's exec and its output; undefined when the signal aborted before it began. */
+async function begin(
+  engine: Engine,
+  container: Container,
+  command: BoxCommand,
+  signal: AbortSignal,
+): Promise<{ exec: Exec; stream: Stream } | undefined> {
+  if (signal.aborted) return undefined;
+  try {
+    const blocks = command.maxFileBytes === undefined ? '' : String(Math.floor(command.maxFileBytes / BLOCK_BYTES));
+    const script = wrapper(engine.hasNetwork ? AWAIT_FORWARDER : '');
+    const argv = ['/bin/sh', '-c', script, 'sh', command.command, blocks, String(engine.processes ?? '')];
+    const exec = await makeExec(engine, container, argv);
+    if (signal.aborted) return undefined;
+    const stream = await withinTime(exec.start({ hijack: true, stdin: false }));
+    return { exec, stream };
+  } catch (error) {
+    const status = engineStatus(error);
+    // 500: the container has ended since the exec was made.
+    if (status === 404 || status === 409 || (status === 500 && !(await isRunning(container)))) throw goneError(error);
+    throw engineAway(error);
+  }
+}
+
+const isRunning = async (container: Container): Promise<boolean> =>
+  (await unlessStatus(container.inspect(), [404]))?.State.Running === true;
+
+/** Whether a command's process has started, now or earlier. */
+async function hasStarted(exec: Exec): Promise<boolean> {
+  const { Pid, ExitCode } = await exec.inspect();
+  return Pid > 0 || ExitCode !== null;
+}
+
+/** The result of a command that was cancelled before it began. */
+const notBegun = (): BoxResult => ({
+  ...{ exitCode: KILLED, stdout: '', stderr: '', truncatedBytes: 0 },
+  ...{ endedBy: 'cancel', durationMs: 0 },
+});
+
+/** Runs a command in a container to its end; see SandboxDriver.exec. */
+export async function runInContainer(
+  engine: Engine,
+  container: Container,
+  command: BoxCommand,
+  options: { signal: AbortSignal; ceilingBytes: number },
+): Promise<BoxResult> {
+  const startedMs = performance.now();
+  let endedBy: EndedBy = 'exit';
+  let ending: Promise<Killed> | undefined;
+  const begun = await begin(engine, container, command, options.signal);
+  if (begun === undefined) return notBegun();
+  const { exec, stream } = begun;
+  const over = finished(stream).catch(() => undefined);
+  const end = (by: EndedBy): void => {
+    if (ending !== undefined) return;
+    endedBy = by;
+    ending = killAll(engine, container, { hasBegun: () => hasStarted(exec), isOver: over });
+    // The failure is told below, after the end of the stream.
+    ending.catch(() => stream.destroy());
+  };
+  const onCeiling = (): void => {
+    stream.destroy();
+    end('output');
+  };
+  const limits = { maxBytes: command.maxOutputBytes, ceilingBytes: options.ceilingBytes };
+  const output = new CommandOutput(limits, onCeiling, command.onOutput);
+  engine.docker.modem.demuxStream(stream, sink(output, 'out'), sink(output, 'err'));
+  const watching = new AbortController();
+  endEarly(end, { timeoutMs: command.timeoutMs, signal: options.signal, until: watching.signal });
+  void endWithBox(container, { stream, over, until: watching.signal });
+  await over;
+  watching.abort();
+  const { exitCode, box } =
+    ending === undefined ? await afterExit(engine, container, exec) : { exitCode: KILLED, box: await ending };
+  const taken = output.take();
+  const stderr = box === 'replaced' ? taken.stderr + LOST : taken.stderr;
+  return { exitCode, ...taken, stderr, endedBy, durationMs: performance.now() - startedMs };
+}
+
+/** Calls `end` at the time-out and when the signal aborts, unless it is over by then. */
+function endEarly(
+  end: (by: EndedBy) => void,
+  { timeoutMs, signal, until }: { timeoutMs: number; signal: AbortSignal; until: AbortSignal },
+): void {
+  const timer = setTimeout(() => end('timeout'), timeoutMs);
+  until.addEventListener('abort', () => clearTimeout(timer), { once: true });
+  signal.addEventListener('abort', () => end('cancel'), { once: true, signal: until });
+  if (signal.aborted) end('cancel');
+}
+
+/** Comes true once the box does not run, or is not there; fails when the engine does. */
+async function boxEnd(container: Container, until?: AbortSignal): Promise<void> {
+  try {
+    await container.wait({ condition: 'not-running', ...(until === undefined ? {} : { abortSignal: until }) });
+  } catch (error) {
+    if (engineStatus(error) !== 404) throw error;
+  }
+}
+
+/** Ends the stream of a command once its box is gone: the engine may never do it then. */
+async function endWithBox(
+  container: Container,
+  { stream, over, until }: { stream: Stream; over: Promise<unknown>; until: AbortSignal },
+): Promise<void> {
+  try {
+    await boxEnd(container, until);
+  } catch {
+    return; // The command is over, or the engine is away, and the stream ends with it.
+  }
+  await withinTime(over, LAST_OUTPUT_MS).catch(() => stream.destroy());
+}
+
+/**
+ * The exit code of a command that ended by itself, and what became of its box.
+ *
+ * @throws {BoxGoneError} when the engine could not start it
+ */
+async function afterExit(
+  engine: Engine,
+  container: Container,
+  exec: Exec,
+): Promise<{ readonly exitCode: number; readonly box: Killed }> {
+  const exitCode = await exitCodeOf(exec, container);
+  if (exitCode === undefined) {
+    // The runtime knows the container's end before the engine, which would count it as ready until then.
+    await withinTime(boxEnd(container), LOST_BOX_MS).catch(() => engine.remove());
+    throw goneError();
+  }
+  if (exitCode < 128) return { exitCode, box: 'killed' };
+  // While a box dies the engine is best left alone: what is begun in it then may keep the engine from seeing its end.
+  if (exitCode === engine.lostExitCode) await withinTime(boxEnd(container), LOST_BOX_MS).catch(() => undefined);
+  // A shell that was killed could not sweep up behind its command, and a box that was lost ends as if it were killed.
+  const over = { hasBegun: () => Promise.resolve(true), isOver: Promise.resolve() };
+  const box = await killAll(engine, container, over);
+  return { exitCode: box === 'replaced' ? KILLED : exitCode, box };
+}
+
+/**
+ * Undefined for a command that the engine could not start: it has no process id. An engine that has seen the end of a
+ * box forgets the commands in it: they were killed.
+ */
+async function exitCodeOf(exec: Exec, container: Container): Promise<number | undefined> {
+  try {
+    const { ExitCode, Pid } = await withinTime(exec.inspect());
+    if (Pid === 0 && ExitCode !== null && NOT_STARTED.includes(ExitCode)) return undefined;
+    return ExitCode ?? KILLED;
+  } catch (error) {
+    if (engineStatus(error) === 404 && (await unlessStatus(container.inspect(), [404])) !== null) return KILLED;
+    throw engineAway(error);
+  }
+}

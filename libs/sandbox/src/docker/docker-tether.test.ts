@@ -1,0 +1,119 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { importImage, missingForDocker, skillsBelow, waitFor } from '@caribou/testing';
+import Docker from 'dockerode';
+import { DockerDriver } from './docker-driver.js';
+import { DEFAULT_SANDBOX_LIMITS } from '../drivers/settings.js';
+
+const IMAGE = 'caribou-sandbox-test';
+const ENGINE = '/var/run/docker.sock';
+
+/** A way to the engine whose connections can all be ended, as the kernel ends those of a process that was killed. */
+class EngineSocket {
+  private readonly sockets = new Set<Socket>();
+  private readonly server: Server;
+
+  constructor(readonly path: string) {
+    this.server = createServer((client) => {
+      const engine = connect(ENGINE);
+      for (const [from, to] of [
+        [client, engine],
+        [engine, client],
+      ] as const) {
+        this.sockets.add(from);
+        from.on('error', () => to.destroy());
+        from.on('close', () => to.destroy());
+        from.pipe(to);
+      }
+    }).listen(path);
+  }
+
+  end(): void {
+    this.server.close();
+    for (const socket of this.sockets) socket.destroy();
+  }
+}
+
+const reason = process.env['DOCKER_HOST'] === undefined ? missingForDocker() : 'the engine is at DOCKER_HOST';
+if (reason === null) {
+  jest.setTimeout(60_000);
+  beforeAll(() => importImage(IMAGE), 60_000);
+
+  describe('BoxTethers', () => {
+    const box = { sandboxId: `caribou-tether-${process.pid}`, managerId: 'm1', userId: 'default', threadId: 't1' };
+    const container = new Docker().getContainer(box.sandboxId);
+    const isThere = (): Promise<boolean> =>
+      container.inspect().then(
+        () => true,
+        () => false,
+      );
+    const gone = () => waitFor(async () => !(await isThere()), { what: 'the end of the box', timeoutMs: 20_000 });
+    let home: string;
+    let engine: EngineSocket;
+    let driver: DockerDriver;
+    const run = (command: string, signal = new AbortController().signal) =>
+      driver.exec(box, { command, timeoutMs: 20_000, maxOutputBytes: 8192 }, signal);
+
+    beforeEach(async () => {
+      home = mkdtempSync(join(tmpdir(), 'caribou-tether-'));
+      engine = new EngineSocket(join(home, 'engine.sock'));
+      const image = `${IMAGE}:latest`;
+      driver = new DockerDriver({
+        ...{ driver: 'docker', image, limits: DEFAULT_SANDBOX_LIMITS, homeDir: home, skills: skillsBelow(home) },
+        engineSocket: engine.path,
+      });
+      await driver.create(box, { fresh: true });
+    });
+    afterEach(async () => {
+      engine.end();
+      await gone();
+      rmSync(home, { recursive: true, force: true });
+    });
+
+    test('a box ends and goes when the process that made it is gone, whatever runs in it', async () => {
+      expect(await run('echo ready')).toMatchObject({ stdout: 'ready\n' });
+      const running = run('echo begun > begun; sleep 600').catch((error: unknown) => error);
+      const second = new DockerDriver({
+        ...{ driver: 'docker', image: `${IMAGE}:latest`, limits: DEFAULT_SANDBOX_LIMITS },
+        ...{ homeDir: home, skills: skillsBelow(home) },
+      });
+      expect(await second.list()).toHaveLength(1);
+
+      engine.end();
+
+      await gone();
+      expect(await running).toBeInstanceOf(Error);
+      expect(await second.list()).toEqual([]);
+    });
+
+    test('a sandbox that had to be made again ends with its manager too', async () => {
+      const cancel = new AbortController();
+      const running = run('sleep 600', cancel.signal);
+      await waitFor(async () => JSON.stringify(await container.top()).includes('sleep 600'), {
+        what: 'the command',
+      });
+      await container.pause();
+      cancel.abort();
+      expect(await running).toMatchObject({ endedBy: 'cancel', stderr: expect.stringContaining('started again') });
+      expect(await run('echo still')).toMatchObject({ stdout: 'still\n' });
+
+      engine.end();
+
+      await gone();
+    });
+
+    test('a removed box is gone when its removal settles, and can be made again', async () => {
+      await driver.remove(box);
+      await driver.create(box, { fresh: false });
+      expect(await run('echo new')).toMatchObject({ stdout: 'new\n' });
+      await driver.remove(box);
+
+      expect(await isThere()).toBe(false);
+    });
+  });
+} else {
+  test.skip(`BoxTethers: ${reason}`, () => undefined);
+  process.stderr.write(`skipped: BoxTethers (${reason})\n`);
+}

@@ -1,0 +1,33 @@
+import { endingTimes, processBounds } from './gvisor.js';
+import { DEFAULT_SANDBOX_LIMITS } from '../drivers/settings.js';
+
+const settings = (pids: number, runtime?: string) => ({
+  limits: { ...DEFAULT_SANDBOX_LIMITS, pids },
+  ...(runtime === undefined ? {} : { runtime }),
+});
+
+describe('processBounds', () => {
+  test('a box on the machine’s kernel has the limit of the settings, and none for its users', () => {
+    expect(processBounds(settings(64))).toEqual({ PidsLimit: 64, Ulimits: [] });
+  });
+
+  test('gVisor’s kernel gets a thread for each pair of a process and a thread that runs it, so that a fork bomb does not end it', () => {
+    const { PidsLimit, Ulimits } = processBounds(settings(64, 'runsc'));
+    const most = Ulimits[0]?.Hard ?? 0;
+
+    expect(most).toBeGreaterThan(64);
+    expect(PidsLimit).toBeGreaterThan(most * most);
+  });
+
+  test('no box of gVisor may take more than half of the process ids of a machine', () => {
+    expect(processBounds(settings(256, 'runsc')).PidsLimit).toBe(16_384);
+    expect(processBounds(settings(4096, 'runsc-ptrace')).PidsLimit).toBe(16_384);
+  });
+});
+
+describe('endingTimes', () => {
+  test('the engine has the time for its own two ways to kill, and for each process that a dead gVisor leaves', () => {
+    expect(endingTimes(settings(64))).toMatchObject({ stopSeconds: 0, outsideMs: 60_000 });
+    expect(endingTimes(settings(64, 'runsc')).outsideMs).toBe(60_000 + 80_000);
+  });
+});

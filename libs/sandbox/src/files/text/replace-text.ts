@@ -1,0 +1,53 @@
+import { isUtf8 } from 'node:buffer';
+import type { FileHandle } from 'node:fs/promises';
+import type { SandboxThread } from '@caribou/core';
+import { sha256Of } from '../file-hash.js';
+import { FileRefusedError } from '../file-refused.js';
+import type { ThreadFiles } from '../thread-files.js';
+
+export interface TextReplacement {
+  readonly content: Buffer;
+  /** SHA-256 in hex of what is replaced. */
+  readonly expectedSha256: string;
+  /** Neither what is replaced nor what replaces it may be larger. */
+  readonly maxBytes: number;
+}
+
+/**
+ * Replaces a text file that is still as the caller knows it; whether it was. Between the look and the replacement a command
+ * or a file tool may write: the later one's content stays, whole, and the other's is lost.
+ *
+ * @throws {FileRefusedError} for what is no UTF-8 text, too large, or not there
+ */
+export async function replaceText(
+  files: ThreadFiles,
+  { thread, path }: { readonly thread: SandboxThread; readonly path: string },
+  { content, expectedSha256, maxBytes }: TextReplacement,
+): Promise<boolean> {
+  if (content.byteLength > maxBytes) throw new FileRefusedError('too_large', path);
+  const handle = await files.openFile(thread, path);
+  let known: Buffer | null;
+  try {
+    known = await readUpTo(handle, maxBytes);
+  } finally {
+    await handle.close();
+  }
+  if (known === null) throw new FileRefusedError('too_large', path);
+  if (!isText(known)) throw new FileRefusedError('binary', path);
+  if (sha256Of(known) !== expectedSha256.toLowerCase()) return false;
+  await files.replace(thread, path, content);
+  return true;
+}
+
+/** The bytes of an open file, which stays open; null when there are more than `maxBytes`. */
+export async function readUpTo(handle: FileHandle, maxBytes: number): Promise<Buffer | null> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of handle.createReadStream({ start: 0, end: maxBytes, autoClose: false })) {
+    parts.push(part as Buffer);
+    length += (part as Buffer).byteLength;
+  }
+  return length > maxBytes ? null : Buffer.concat(parts, length);
+}
+
+const isText = (bytes: Buffer): boolean => isUtf8(bytes) && !bytes.includes(0);
