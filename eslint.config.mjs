@@ -139,7 +139,7 @@ export default tseslint.config(
   { files: ['libs/config/**/*.ts'], rules: { 'no-restricted-properties': 'off' } },
   {
     files: ['libs/agent/**/*.ts', 'libs/middleware/**/*.ts', 'libs/core/**/*.ts', 'libs/tools/**/*.ts'],
-    ignores: [...tests, 'libs/core/src/clock.ts'],
+    ignores: [...tests, 'libs/core/src/util/clock.ts'],
     rules: { 'no-restricted-syntax': ['error', exportAll, ...readsClock] },
   },
   {

@@ -20,11 +20,11 @@ import {
   redisToolJournal,
 } from '@caribou/state';
 import { leadTools, taskTool } from '@caribou/tools';
-import { Executor } from '../../apps/sandbox-manager/src/executor.js';
-import { FinishedExecutions } from '../../apps/sandbox-manager/src/finished-executions.js';
-import { ManagerLease } from '../../apps/sandbox-manager/src/manager-lease.js';
-import { SandboxHandlers } from '../../apps/sandbox-manager/src/sandbox.handlers.js';
-import { SandboxPool } from '../../apps/sandbox-manager/src/sandbox-pool.js';
+import { Executor } from '../../apps/sandbox-manager/src/executions/executor.js';
+import { FinishedExecutions } from '../../apps/sandbox-manager/src/executions/finished-executions.js';
+import { ManagerLease } from '../../apps/sandbox-manager/src/machine/manager-lease.js';
+import { SandboxHandlers } from '../../apps/sandbox-manager/src/rpc/sandbox.handlers.js';
+import { SandboxPool } from '../../apps/sandbox-manager/src/executions/sandbox-pool.js';
 import { EVENTS_TTL_MS, LEASE_MS, RENEW_MS, SWEEP_MS } from './clocks.js';
 import { planModel } from './model.js';
 import { named } from './network.js';

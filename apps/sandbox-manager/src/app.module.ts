@@ -28,17 +28,17 @@ import {
 import { openSkillCatalog } from '@caribou/skills';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
-import { AuditInterceptor } from './audit.interceptor.js';
-import { AuditTrail } from './audit-trail.js';
-import { BoxReaper } from './box-reaper.js';
-import { EgressTrail } from './egress-trail.js';
-import { Executor } from './executor.js';
-import { FinishedExecutions } from './finished-executions.js';
-import { ManagerLease } from './manager-lease.js';
-import { mountedSkills } from './mounted-skills.js';
-import { sandboxEgress } from './sandbox-egress.js';
-import { SANDBOX_PARTS, SandboxHandlers, type SandboxParts } from './sandbox.handlers.js';
-import { SandboxPool } from './sandbox-pool.js';
+import { AuditInterceptor } from './rpc/audit.interceptor.js';
+import { AuditTrail } from './audit/audit-trail.js';
+import { BoxReaper } from './machine/box-reaper.js';
+import { EgressTrail } from './audit/egress-trail.js';
+import { Executor } from './executions/executor.js';
+import { FinishedExecutions } from './executions/finished-executions.js';
+import { ManagerLease } from './machine/manager-lease.js';
+import { mountedSkills } from './machine/mounted-skills.js';
+import { sandboxEgress } from './audit/sandbox-egress.js';
+import { SANDBOX_PARTS, SandboxHandlers, type SandboxParts } from './rpc/sandbox.handlers.js';
+import { SandboxPool } from './executions/sandbox-pool.js';
 
 /** A lapsed manager is followed after this many times the time between two renewals: one, and what it takes. */
 const RENEWALS_AWAITED = 1.25;

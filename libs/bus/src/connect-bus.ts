@@ -1,15 +1,15 @@
-import type { Bus, BusOptions } from './bus.js';
-import { createCancels } from './cancels.js';
-import { createCommandOutputs } from './command-outputs.js';
-import { createConfigChanges } from './config-changes.js';
-import { createDeadLetters } from './dead-letters.js';
-import { natsFailure } from './nats-errors.js';
-import { NatsLink } from './nats-link.js';
-import { createRequests } from './requests.js';
-import { createRunEvents } from './run-events.js';
-import { StreamKeeper } from './stream-keeper.js';
-import { streamSpec } from './stream-specs.js';
-import { createWakes } from './wakes.js';
+import type { Bus, BusOptions } from './connection/bus.js';
+import { createCancels } from './events/cancels.js';
+import { createCommandOutputs } from './events/command-outputs.js';
+import { createConfigChanges } from './events/config-changes.js';
+import { createDeadLetters } from './wakes/dead-letters.js';
+import { natsFailure } from './connection/nats-errors.js';
+import { NatsLink } from './connection/nats-link.js';
+import { createRequests } from './rpc/requests.js';
+import { createRunEvents } from './events/run-events.js';
+import { StreamKeeper } from './connection/stream-keeper.js';
+import { streamSpec } from './connection/stream-specs.js';
+import { createWakes } from './wakes/wakes.js';
 
 const DRAIN_MS = 2_000;
 

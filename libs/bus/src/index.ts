@@ -8,8 +8,8 @@ export type {
   Wake,
   WakePull,
   Wakes,
-} from './bus.js';
+} from './connection/bus.js';
 export { connectBus } from './connect-bus.js';
-export { natsTarget } from './nats-target.js';
-export { createRemoteSandbox } from './remote-sandbox.js';
-export { createRpcClient, type RpcClient } from './rpc-client.js';
+export { natsTarget } from './connection/nats-target.js';
+export { createRemoteSandbox } from './sandbox-client/remote-sandbox.js';
+export { createRpcClient, type RpcClient } from './rpc/rpc-client.js';

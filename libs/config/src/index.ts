@@ -1,5 +1,5 @@
-export { camelKeys } from './camel-keys.js';
-export type { ChainConfig, ContextSize } from './chain-schema.js';
+export { camelKeys } from './common/camel-keys.js';
+export type { ChainConfig, ContextSize } from './schema/chain-schema.js';
 export type {
   ApiKey,
   AuthConfig,
@@ -9,12 +9,12 @@ export type {
   McpConfig,
   ModelConfig,
   QuotasConfig,
-} from './config.js';
-export { ConfigError } from './config-error.js';
-export { type ExtensionsFile, extensionsFile } from './extensions-file.js';
-export { lateVariable } from './late-variable.js';
-export { loadConfig } from './load-config.js';
-export { BUILT_IN_GROUPS } from './tool-groups.js';
-export { BUILT_IN_SUBAGENTS, SubagentsFile as SubagentsConfig } from './subagents-schema.js';
-export { Secret } from './secret.js';
-export type { WebConfig, WebFetchConfig, WebImagesConfig, WebSearchConfig } from './web-config.js';
+} from './settings/config.js';
+export { ConfigError } from './common/config-error.js';
+export { type ExtensionsFile, extensionsFile } from './load/extensions-file.js';
+export { lateVariable } from './common/late-variable.js';
+export { loadConfig } from './load/load-config.js';
+export { BUILT_IN_GROUPS } from './deerflow/tool-groups.js';
+export { BUILT_IN_SUBAGENTS, SubagentsFile as SubagentsConfig } from './schema/subagents-schema.js';
+export { Secret } from './common/secret.js';
+export type { WebConfig, WebFetchConfig, WebImagesConfig, WebSearchConfig } from './settings/web-config.js';

@@ -47,7 +47,7 @@ export {
   type ToolCallChunk,
   ToolMessage,
   UsageMetadata,
-} from './messages.js';
+} from './records/messages.js';
 export {
   emptyMemory,
   NEVER_UPDATED,
@@ -62,8 +62,8 @@ export {
   MemoryFact,
   MemorySection,
   USER_SECTIONS,
-} from './memory.js';
-export { ownUsageOf, SUBAGENT_USAGE, subagentUsageOf, TokenCounts } from './token-counts.js';
+} from './records/memory.js';
+export { ownUsageOf, SUBAGENT_USAGE, subagentUsageOf, TokenCounts } from './records/token-counts.js';
 export {
   CHANNEL_NAMES,
   type ChannelName,
@@ -82,7 +82,7 @@ export {
   type Todo,
   type UploadedFileState,
   ViewedImage,
-} from './thread-state.js';
+} from './records/thread-state.js';
 export {
   CancelAction,
   customAgentOf,
@@ -96,7 +96,7 @@ export {
   type RunSummary,
   RunStatus,
   StreamMode,
-} from './runs.js';
+} from './records/runs.js';
 export {
   TASK_METADATA,
   TaskCap,
@@ -104,7 +104,7 @@ export {
   taskIds,
   TaskSpec,
   TaskStatus,
-} from './tasks.js';
+} from './records/tasks.js';
 export {
   AgentDescription,
   AgentModel,
@@ -117,9 +117,9 @@ export {
   MAX_AGENTS,
   NO_MODEL_SETTINGS,
   MAX_SOUL_CHARS,
-} from './agents.js';
-export { AllowedTools, InstalledSkill, SkillCategory, SkillDescription, SkillName } from './skills.js';
-export { EventBatch, type NumberedEvent, RunEvent, type RunEventOf } from './events.js';
+} from './settings/agents.js';
+export { AllowedTools, InstalledSkill, SkillCategory, SkillDescription, SkillName } from './settings/skills.js';
+export { EventBatch, type NumberedEvent, RunEvent, type RunEventOf } from './records/events.js';
 export {
   CANCEL_ALL,
   cancelSubject,
@@ -131,11 +131,11 @@ export {
   streams,
   type WakeRole,
   wakeSubject,
-} from './subjects.js';
-export { type BusAccess, busAccess, MANAGERS_QUEUE, REPLY_WITHIN_MS } from './bus-access.js';
-export type { NatsLogin, NatsSecurity, RedisSecurity, TlsMaterial } from './server-security.js';
-export { type ServiceName, serviceNames } from './services.js';
-export { OutputPiece } from './command-output.js';
+} from './bus/subjects.js';
+export { type BusAccess, busAccess, MANAGERS_QUEUE, REPLY_WITHIN_MS } from './bus/bus-access.js';
+export type { NatsLogin, NatsSecurity, RedisSecurity, TlsMaterial } from './bus/server-security.js';
+export { type ServiceName, serviceNames } from './bus/services.js';
+export { OutputPiece } from './bus/command-output.js';
 export {
   MAX_MCP_SERVERS,
   MCP_DOCUMENT,
@@ -143,9 +143,9 @@ export {
   McpOAuth,
   McpServer,
   McpServerName,
-} from './mcp.js';
-export { CommandAudit, CommandMatch, CommandRule, CommandVerdict } from './command-rules.js';
-export { DEFAULT_COMMAND_RULES } from './default-command-rules.js';
+} from './settings/mcp.js';
+export { CommandAudit, CommandMatch, CommandRule, CommandVerdict } from './settings/command-rules.js';
+export { DEFAULT_COMMAND_RULES } from './settings/default-command-rules.js';
 export { rpc, type RpcContract } from './rpc/contract.js';
 export {
   FileExpectation,
@@ -170,8 +170,8 @@ export {
   type ChainReply,
   type NewAgent,
   profileRoutes,
-} from './http/agents.js';
-export { assistantRoutes } from './http/assistants.js';
+} from './http/resources/agents.js';
+export { assistantRoutes } from './http/resources/assistants.js';
 export {
   type AssistantReply,
   type CheckpointReply,
@@ -182,14 +182,14 @@ export {
   type TaskReply,
   type ThreadReply,
   type TokenUsageReply,
-} from './http/replies.js';
+} from './http/threads/replies.js';
 export {
   fileRoutes,
   MAX_EDITED_BYTES,
   type UploadedFile,
   type UploadListReply,
   type UploadReply,
-} from './http/files.js';
+} from './http/threads/files.js';
 export {
   type FactChanges,
   type MemoryConfigReply,
@@ -198,20 +198,20 @@ export {
   type MemoryStatusReply,
   type NewFact,
   type OldFact,
-} from './http/memory-shapes.js';
-export { featureRoutes, type FeaturesReply } from './http/features.js';
-export { branchRoutes, type BranchReply, type CloneMode } from './http/branches.js';
-export { memoryRoutes } from './http/memory.js';
-export { type FeedMessage, type FeedPageReply, messageRoutes } from './http/messages.js';
-export { type ModelListReply, type ModelReply, modelRoutes } from './http/models.js';
+} from './http/resources/memory-shapes.js';
+export { featureRoutes, type FeaturesReply } from './http/resources/features.js';
+export { branchRoutes, type BranchReply, type CloneMode } from './http/threads/branches.js';
+export { memoryRoutes } from './http/resources/memory.js';
+export { type FeedMessage, type FeedPageReply, messageRoutes } from './http/threads/messages.js';
+export { type ModelListReply, type ModelReply, modelRoutes } from './http/resources/models.js';
 export {
   suggestionRoutes,
   type SuggestionsConfigReply,
   type SuggestionsReply,
   type SuggestionsRequest,
-} from './http/suggestions.js';
-export { httpRoutes } from './http/registry.js';
-export { type McpConfigReply, mcpRoutes } from './http/mcp.js';
+} from './http/threads/suggestions.js';
+export { httpRoutes } from './registry.js';
+export { type McpConfigReply, mcpRoutes } from './http/resources/mcp.js';
 export { oneLine } from './one-line.js';
 export { FREE_JSON_LIMITS, keysIn, type RouteContract, type RouteInput } from './http/route.js';
 export {
@@ -220,14 +220,14 @@ export {
   RunContextInput,
   RunCreate,
   startCheckpointOf,
-} from './http/run-create.js';
-export type { InputMessage, ReturnedAi, ReturnedTool } from './http/input-messages.js';
-export { type EditReplayReply, type ReplayReply, replayRoutes } from './http/replays.js';
-export { runRoutes, statelessRoutes } from './http/runs.js';
-export { type NewAccountInput, SignInFailure, signInRoutes, type UserReply } from './http/sign-in.js';
-export { userRoutes } from './http/users.js';
-export { type SkillInstallReply, type SkillReply, skillRoutes } from './http/skills.js';
-export { systemRoutes } from './http/system.js';
-export { type DelegatedTaskDetailReply, type DelegatedTaskReply, type SubagentStep, taskRoutes } from './http/tasks.js';
-export { threadRoutes } from './http/threads.js';
+} from './http/threads/run-create.js';
+export type { InputMessage, ReturnedAi, ReturnedTool } from './http/threads/input-messages.js';
+export { type EditReplayReply, type ReplayReply, replayRoutes } from './http/threads/replays.js';
+export { runRoutes, statelessRoutes } from './http/threads/runs.js';
+export { type NewAccountInput, SignInFailure, signInRoutes, type UserReply } from './http/resources/sign-in.js';
+export { userRoutes } from './http/resources/users.js';
+export { type SkillInstallReply, type SkillReply, skillRoutes } from './http/resources/skills.js';
+export { systemRoutes } from './http/resources/system.js';
+export { type DelegatedTaskDetailReply, type DelegatedTaskReply, type SubagentStep, taskRoutes } from './http/threads/tasks.js';
+export { threadRoutes } from './http/threads/threads.js';
 export { type LogFields, logFields } from './log-fields.js';

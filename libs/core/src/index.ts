@@ -6,19 +6,19 @@ export type {
   SessionHolder,
   SessionKey,
   StoredAccount,
-} from './account-store.js';
-export { BeingErasedError, type Erasure, type ErasureStore } from './erasure-store.js';
-export type { Locks } from './locks.js';
-export { openCallsOf, withoutLateAnswers } from './client-answers.js';
-export { activeSkill, allowedTools } from './active-skill.js';
-export { agentFault, BOOTSTRAP_SKILL, type KnownToAgents, skillsOfAgent } from './agent-rules.js';
-export type { AgentStore, AgentWrite, AgentWriteOutcome, StoredAgent } from './agent-store.js';
-export { applyUpdate, clientUpdate, isEmptyUpdate, joinUpdates } from './agent-state.js';
-export type { LoopHost, LoopOutcome, LoopPosition, TurnCommit, TurnUsage } from './agent-runtime.js';
-export type { AttemptLimit, AttemptStore } from './attempt-store.js';
-export { callOnce, unknownOutcome } from './call-once.js';
-export { type Clock, systemClock } from './clock.js';
-export { settledWithin } from './settled-within.js';
+} from './stores/account-store.js';
+export { BeingErasedError, type Erasure, type ErasureStore } from './stores/erasure-store.js';
+export type { Locks } from './stores/locks.js';
+export { openCallsOf, withoutLateAnswers } from './agent/client-answers.js';
+export { activeSkill, allowedTools } from './agent/active-skill.js';
+export { agentFault, BOOTSTRAP_SKILL, type KnownToAgents, skillsOfAgent } from './agent/agent-rules.js';
+export type { AgentStore, AgentWrite, AgentWriteOutcome, StoredAgent } from './stores/agent-store.js';
+export { applyUpdate, clientUpdate, isEmptyUpdate, joinUpdates } from './agent/agent-state.js';
+export type { LoopHost, LoopOutcome, LoopPosition, TurnCommit, TurnUsage } from './agent/agent-runtime.js';
+export type { AttemptLimit, AttemptStore } from './stores/attempt-store.js';
+export { callOnce, unknownOutcome } from './tool-calls/call-once.js';
+export { type Clock, systemClock } from './util/clock.js';
+export { settledWithin } from './util/settled-within.js';
 export type {
   Companion,
   ConversionLease,
@@ -27,12 +27,12 @@ export type {
   FileVersion,
   PendingConversion,
   UploadKey,
-} from './conversion-store.js';
-export { fileMark, lastSeen } from './file-mark.js';
-export { isFinalAnswer } from './final-answer.js';
-export { defuseFrameworkTags, escapeMarkup } from './framework-tags.js';
-export { GatheredWrites } from './gathered-writes.js';
-export { type Logger, silentLogger } from './logger.js';
+} from './stores/conversion-store.js';
+export { fileMark, lastSeen } from './agent/file-mark.js';
+export { isFinalAnswer } from './agent/final-answer.js';
+export { defuseFrameworkTags, escapeMarkup } from './text/framework-tags.js';
+export { GatheredWrites } from './util/gathered-writes.js';
+export { type Logger, silentLogger } from './util/logger.js';
 export type {
   JobProgress,
   MemoryJob,
@@ -41,7 +41,7 @@ export type {
   MemoryLease,
   MemoryUpdate,
   NumberedMessage,
-} from './memory-jobs.js';
+} from './stores/memory-jobs.js';
 export type {
   DeadMemoryJob,
   MemoryChange,
@@ -52,7 +52,7 @@ export type {
   MemoryWrite,
   QuarantinedMemory,
   StoredMemory,
-} from './memory-store.js';
+} from './stores/memory-store.js';
 export type {
   AgentMiddleware,
   CallUsage,
@@ -61,12 +61,12 @@ export type {
   Step,
   ToolCallNext,
   ToolCallRequest,
-} from './middleware.js';
-export type { CallOutcome, CallPass, Entry, ModelEndpoint, ModelGate } from './model-gate.js';
-export type { ModelCall, ModelCatalog, ModelDelta, ModelPort } from './model-port.js';
-export { isFromPerson, wordsOf } from './person-words.js';
-export type { RunContext } from './run-context.js';
-export type { CallWatch, HookWatch, RunWatch, Span, WatchFields } from './run-watch.js';
+} from './agent/middleware.js';
+export type { CallOutcome, CallPass, Entry, ModelEndpoint, ModelGate } from './ports/model-gate.js';
+export type { ModelCall, ModelCatalog, ModelDelta, ModelPort } from './ports/model-port.js';
+export { isFromPerson, wordsOf } from './text/person-words.js';
+export type { RunContext } from './agent/run-context.js';
+export type { CallWatch, HookWatch, RunWatch, Span, WatchFields } from './agent/run-watch.js';
 export type {
   AdmitRequest,
   AdmitResult,
@@ -84,7 +84,7 @@ export type {
   ThreadHead,
   ThreadKey,
   UnownedThread,
-} from './run-store.js';
+} from './stores/run-store.js';
 export {
   type BytesOutcome,
   type EditOutcome,
@@ -99,15 +99,15 @@ export {
   type SandboxPort,
   type SandboxScope,
   type WriteOutcome,
-} from './sandbox-port.js';
-export type { SharedDocuments } from './shared-documents.js';
-export type { SafeFetch } from './safe-fetch.js';
-export type { Skill, SkillCatalog, SkillLimits, SkillStore, UserSkills } from './skill-catalog.js';
-export { splitSkillFile } from './skill-text.js';
-export { runSlot, stateSlot } from './state-slot.js';
-export type { AskedTask, SubagentPort, SubagentType, TaskOutcome } from './subagent-port.js';
-export type { ParentStanding, SlotLimits, TaskParent, TaskSlot, TaskSlots } from './task-slots.js';
-export type { NewTask, TaskStore } from './task-store.js';
+} from './ports/sandbox-port.js';
+export type { SharedDocuments } from './stores/shared-documents.js';
+export type { SafeFetch } from './ports/safe-fetch.js';
+export type { Skill, SkillCatalog, SkillLimits, SkillStore, UserSkills } from './ports/skill-catalog.js';
+export { splitSkillFile } from './text/skill-text.js';
+export { runSlot, stateSlot } from './agent/state-slot.js';
+export type { AskedTask, SubagentPort, SubagentType, TaskOutcome } from './agent/subagent-port.js';
+export type { ParentStanding, SlotLimits, TaskParent, TaskSlot, TaskSlots } from './stores/task-slots.js';
+export type { NewTask, TaskStore } from './stores/task-store.js';
 export type {
   FeedPage,
   FeedQuery,
@@ -118,15 +118,15 @@ export type {
   ThreadSearch,
   ThreadStore,
   ThreadUsage,
-} from './thread-store.js';
-export { onceOnly } from './once-only.js';
-export { offeredTools, toolsOfGroups } from './offered-tools.js';
-export type { TokenRecord, TokenRecords } from './token-records.js';
-export type { CallState, JournaledCall, ToolJournal } from './tool-journal.js';
-export { OUR_TOOLS } from './tool-names.js';
-export { sameTools, type ToolSource, toolsOfAll } from './tool-source.js';
-export { withoutThoughts } from './thoughts.js';
-export { type AnyTool, type Deferral, defineTool, type ToolContext, type ToolOutcome } from './tool.js';
+} from './stores/thread-store.js';
+export { onceOnly } from './tool-calls/once-only.js';
+export { offeredTools, toolsOfGroups } from './agent/offered-tools.js';
+export type { TokenRecord, TokenRecords } from './stores/token-records.js';
+export type { CallState, JournaledCall, ToolJournal } from './tool-calls/tool-journal.js';
+export { OUR_TOOLS } from './agent/tool-names.js';
+export { sameTools, type ToolSource, toolsOfAll } from './agent/tool-source.js';
+export { withoutThoughts } from './text/thoughts.js';
+export { type AnyTool, type Deferral, defineTool, type ToolContext, type ToolOutcome } from './agent/tool.js';
 export type {
   CalledExecution,
   ExecutionEntry,
@@ -138,7 +138,7 @@ export type {
   SandboxRecord,
   SandboxRegistry,
   SandboxThread,
-} from './sandbox-journal.js';
+} from './stores/sandbox-journal.js';
 export {
   escapedName,
   invisibleCharacters,
@@ -147,7 +147,7 @@ export {
   uploadSizes,
   type UploadsLook,
   uploadsPath,
-} from './uploaded-files.js';
+} from './agent/uploaded-files.js';
 export {
   DATA_DIRECTORIES,
   type DataDirectory,
@@ -157,5 +157,5 @@ export {
   SKILLS_ROOT,
   VIRTUAL_ROOT,
   type VirtualPath,
-} from './virtual-path.js';
-export type { VolumeRegistry } from './volume-registry.js';
+} from './text/virtual-path.js';
+export type { VolumeRegistry } from './stores/volume-registry.js';

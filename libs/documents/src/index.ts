@@ -1,2 +1,2 @@
-export { type ConversionOptions, type DocumentConverter, documentConverter } from './document-converter.js';
+export { type ConversionOptions, type DocumentConverter, documentConverter } from './conversion/document-converter.js';
 export { documentKindOf } from './kinds.js';

@@ -13,13 +13,13 @@ export {
   type StoreFixture,
   textsOf,
   thread,
-} from './conformance/store-fixture.js';
-export { makeCertificates, type TestCertificates } from './certificates.js';
-export { processesInContainers, processesWith } from './box-processes.js';
-export { missingForGvisor } from './gvisor.js';
-export { deltaTexts } from './delta-texts.js';
-export { importImage, missingForDocker } from './docker-image.js';
-export { dyingStore } from './dying-store.js';
+} from './stores/store-fixture.js';
+export { makeCertificates, type TestCertificates } from './servers/certificates.js';
+export { processesInContainers, processesWith } from './sandboxes/box-processes.js';
+export { missingForGvisor } from './sandboxes/gvisor.js';
+export { deltaTexts } from './models/delta-texts.js';
+export { importImage, missingForDocker } from './sandboxes/docker-image.js';
+export { dyingStore } from './stores/dying-store.js';
 export {
   type FakeHost,
   fakeHost,
@@ -28,20 +28,20 @@ export {
   type FakeSandbox,
   fakeSandbox,
   humanMessage,
-} from './fake-run.js';
-export { memoryAgents } from './memory-agents.js';
-export { memoryToolJournal } from './memory-tool-journal.js';
-export { FORBIDDEN_URLS } from './forbidden-urls.js';
-export { callTool, type McpFixture, mcpFixture, toolsByName } from './mcp-fixture.js';
-export { mcpProgram, startMcpServer } from './mcp-server.js';
-export { startNats } from './nats.js';
-export { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from './otlp-receiver.js';
-export { freePort } from './ports.js';
-export { startProxy, type TestProxy } from './proxy.js';
-export { randomConversation } from './random-conversation.js';
-export { startRedis } from './redis.js';
-export { type Cut, runWithCuts } from './replay.js';
-export type { TestServer } from './server-process.js';
+} from './stores/fake-run.js';
+export { memoryAgents } from './models/memory-agents.js';
+export { memoryToolJournal } from './stores/memory-tool-journal.js';
+export { FORBIDDEN_URLS } from './samples/forbidden-urls.js';
+export { callTool, type McpFixture, mcpFixture, toolsByName } from './stores/mcp-fixture.js';
+export { mcpProgram, startMcpServer } from './servers/mcp-server.js';
+export { startNats } from './servers/nats.js';
+export { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from './servers/otlp-receiver.js';
+export { freePort } from './servers/ports.js';
+export { startProxy, type TestProxy } from './servers/proxy.js';
+export { randomConversation } from './models/random-conversation.js';
+export { startRedis } from './servers/redis.js';
+export { type Cut, runWithCuts } from './models/replay.js';
+export type { TestServer } from './servers/server-process.js';
 export {
   modelFailure,
   overNetwork,
@@ -49,7 +49,7 @@ export {
   type ScriptedCall,
   type ScriptedModel,
   scriptedModel,
-} from './scripted-model.js';
+} from './models/scripted-model.js';
 export {
   docxParts,
   pdfFile,
@@ -58,14 +58,14 @@ export {
   wordTable,
   xlsxParts,
   zipFile,
-} from './sample-documents.js';
-export { compoundFileOf, pptRecord, sampleDocument, slidesFile } from './legacy-documents.js';
-export { openTasks, silentBus, type TaskFixture } from './conformance/task-fixture.js';
-export { callOfTask, sampleTask, taskRecord } from './sample-task.js';
-export { type ScriptedMcp, type ScriptedTool, startScriptedMcp, textResult } from './scripted-mcp.js';
-export { startService, type TestService } from './service.js';
-export { json, redirectTo, type Site, type SiteRoute, startSite } from './site.js';
-export { startTokenServer, type TokenServer } from './token-server.js';
-export { transcriptFaults } from './transcript-validator.js';
-export { waitFor } from './wait-for.js';
-export { temporaryFolder } from './temporary-folder.js';
+} from './samples/sample-documents.js';
+export { compoundFileOf, pptRecord, sampleDocument, slidesFile } from './samples/legacy-documents.js';
+export { openTasks, silentBus, type TaskFixture } from './stores/task-fixture.js';
+export { callOfTask, sampleTask, taskRecord } from './stores/sample-task.js';
+export { type ScriptedMcp, type ScriptedTool, startScriptedMcp, textResult } from './models/scripted-mcp.js';
+export { startService, type TestService } from './servers/service.js';
+export { json, redirectTo, type Site, type SiteRoute, startSite } from './servers/site.js';
+export { startTokenServer, type TokenServer } from './servers/token-server.js';
+export { transcriptFaults } from './models/transcript-validator.js';
+export { waitFor } from './util/wait-for.js';
+export { temporaryFolder } from './util/temporary-folder.js';

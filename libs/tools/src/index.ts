@@ -1,5 +1,5 @@
-export { setupAgentTool } from './setup-agent.js';
-export { taskTool } from './task.js';
-export { taskOutcome } from './task-texts.js';
+export { setupAgentTool } from './agents/setup-agent.js';
+export { taskTool } from './agents/task.js';
+export { taskOutcome } from './agents/task-texts.js';
 export { leadTools } from './toolset.js';
-export { updateAgentTool } from './update-agent.js';
+export { updateAgentTool } from './agents/update-agent.js';

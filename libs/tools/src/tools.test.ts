@@ -9,11 +9,11 @@ import type {
   WriteOutcome,
 } from '@caribou/core';
 import { fakeRun, fakeSandbox } from '@caribou/testing';
-import { askClarificationTool } from './ask-clarification.js';
-import { bashTool } from './bash.js';
-import { readFileTool } from './read-file.js';
+import { askClarificationTool } from './conversation/ask-clarification.js';
+import { bashTool } from './sandbox/bash.js';
+import { readFileTool } from './sandbox/read-file.js';
 import { leadTools } from './toolset.js';
-import { writeFileTool } from './write-file.js';
+import { writeFileTool } from './sandbox/write-file.js';
 
 const context = (): ToolContext => ({ run: fakeRun(), toolCallId: 'c1', key: 'r1:c1', state: { messages: [] } });
 const invoke = (tool: AnyTool, args: Readonly<Record<string, unknown>>): Promise<ToolOutcome> =>

@@ -1,15 +1,15 @@
 import type { AnyTool, SandboxPort } from '@caribou/core';
-import { askClarificationTool } from './ask-clarification.js';
-import { bashTool } from './bash.js';
-import { globTool } from './glob.js';
-import { grepTool } from './grep.js';
-import { listUploadedFilesTool } from './list-uploaded-files.js';
-import { lsTool } from './ls.js';
-import { presentFilesTool } from './present-files.js';
-import { readFileTool } from './read-file.js';
-import { strReplaceTool } from './str-replace.js';
-import { viewImageTool } from './view-image.js';
-import { writeFileTool } from './write-file.js';
+import { askClarificationTool } from './conversation/ask-clarification.js';
+import { bashTool } from './sandbox/bash.js';
+import { globTool } from './sandbox/glob.js';
+import { grepTool } from './sandbox/grep.js';
+import { listUploadedFilesTool } from './conversation/list-uploaded-files.js';
+import { lsTool } from './sandbox/ls.js';
+import { presentFilesTool } from './conversation/present-files.js';
+import { readFileTool } from './sandbox/read-file.js';
+import { strReplaceTool } from './sandbox/str-replace.js';
+import { viewImageTool } from './sandbox/view-image.js';
+import { writeFileTool } from './sandbox/write-file.js';
 
 export interface ToolPorts {
   readonly sandbox: SandboxPort;

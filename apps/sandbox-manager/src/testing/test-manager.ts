@@ -1,10 +1,10 @@
 import { type Clock, silentLogger, systemClock } from '@caribou/core';
 import { chooseAmong } from '@caribou/sandbox';
-import type { Execution } from '../execution.js';
-import { Executor } from '../executor.js';
-import { FinishedExecutions } from '../finished-executions.js';
-import { execution } from '../sandbox-commands.js';
-import { SandboxPool } from '../sandbox-pool.js';
+import type { Execution } from '../executions/execution.js';
+import { Executor } from '../executions/executor.js';
+import { FinishedExecutions } from '../executions/finished-executions.js';
+import { execution } from '../rpc/sandbox-commands.js';
+import { SandboxPool } from '../executions/sandbox-pool.js';
 import type { FakeDriver } from './fake-driver.js';
 import type { InMemoryRegistry } from './in-memory-registry.js';
 

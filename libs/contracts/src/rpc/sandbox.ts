@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CommandAudit } from '../command-rules.js';
+import { CommandAudit } from '../settings/command-rules.js';
 import { ThreadId, UserId } from '../ids.js';
 import { rpc } from './contract.js';
 

@@ -1,5 +1,5 @@
 import type { DocumentLimits } from '../limits.js';
-import { markdownTable } from '../markdown-table.js';
+import { markdownTable } from '../text/markdown-table.js';
 import { compoundFile } from './compound-file.js';
 import { wordFormats } from './word-formats.js';
 import { type WordParagraph, wordParagraphs } from './word-paragraphs.js';

@@ -1,4 +1,4 @@
-import type { SlideLine } from '../slide-markdown.js';
+import type { SlideLine } from '../office/slide-markdown.js';
 import type { PptRecord } from './ppt-records.js';
 
 /** Texts of a PowerPoint file (MS-PPT): a head that says what for, the characters, the levels of the paragraphs. */

@@ -1,6 +1,6 @@
 import type { DocumentLimits } from '../limits.js';
-import { markdownTable } from '../markdown-table.js';
-import { slideLines, slideMarkdown } from '../slide-markdown.js';
+import { markdownTable } from '../text/markdown-table.js';
+import { slideLines, slideMarkdown } from '../office/slide-markdown.js';
 import { compoundFile } from './compound-file.js';
 import { type Presentation, type PptRecord, presentation, RecordReader } from './ppt-records.js';
 import { type PptText, pptTexts } from './ppt-text.js';

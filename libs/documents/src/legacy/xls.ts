@@ -1,8 +1,8 @@
 import { read, type CellObject, type WorkSheet } from '@e965/xlsx';
 import { InvalidRequestError } from '@caribou/contracts';
 import type { DocumentLimits } from '../limits.js';
-import { markdownTable } from '../markdown-table.js';
-import { dateText, showsDate } from '../xlsx-cells.js';
+import { markdownTable } from '../text/markdown-table.js';
+import { dateText, showsDate } from '../office/xlsx-cells.js';
 import { compoundFile } from './compound-file.js';
 
 /** Of Excel 97 and later, of Excel 5 and 95. */

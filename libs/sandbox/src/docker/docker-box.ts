@@ -9,7 +9,7 @@ import { KEEPER } from '../files/identity.js';
 import { seccompProfile } from '../syscalls/oci-seccomp.js';
 import { EXIT_DIRECTORY, forwarderCommand } from '../drivers/sandbox-network.js';
 import type { SandboxSettings } from '../drivers/settings.js';
-import type { SkillsMount } from '../files/skills/skill-views.js';
+import type { SkillsMount } from '../files/skills-mount.js';
 import type { ThreadFiles } from '../files/thread-files.js';
 
 /** Labels by which a container tells whose it is; `home` keeps installations on one engine apart. */

@@ -1,5 +1,5 @@
 import type { SandboxNetwork } from './sandbox-network.js';
-import type { SkillsMount } from '../files/skills/skill-views.js';
+import type { SkillsMount } from '../files/skills-mount.js';
 
 /** What one box may use. Sizes in bytes, times in milliseconds. */
 export interface SandboxLimits {

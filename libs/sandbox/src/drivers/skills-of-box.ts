@@ -1,7 +1,7 @@
 import { AppError } from '@caribou/contracts';
 import { BoxGoneError, type BoxSpec } from './driver.js';
 import type { SandboxSettings } from './settings.js';
-import type { SkillsMount } from '../files/skills/skill-views.js';
+import type { SkillsMount } from '../files/skills-mount.js';
 
 /**
  * What is to be mounted into a box before its next command; undefined where boxes have no skills.

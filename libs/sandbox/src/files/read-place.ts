@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { parseSkillsPath, parseVirtualPath, SKILLS_ROOT, type SandboxThread, VIRTUAL_ROOT } from '@caribou/core';
 import { below, openDirectory } from './descriptor-walk.js';
 import { FileRefusedError } from './file-refused.js';
-import type { SkillsMount } from './skills/skill-views.js';
+import type { SkillsMount } from './skills-mount.js';
 import { hostPathOf, requireRegular } from './thread-place.js';
 
 /** What a path leads to that may be read: a place in a thread's directories, or among the skills of its user. */

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { processesWith as processesOfMachine } from '../box-processes.js';
+import { processesWith as processesOfMachine } from '../sandboxes/box-processes.js';
 import { ON_MACHINE_KERNEL } from './box-traits.js';
 import { type RawCall, rawCallProgram } from './raw-system-call.js';
 import { type Canary, openCanary } from './sandbox-canary.js';

@@ -3,7 +3,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BoxResult, BoxSpec, SandboxDriver, ThreadFiles } from '@caribou/sandbox';
-import { waitFor } from '../wait-for.js';
+import { waitFor } from '../util/wait-for.js';
 import type { SandboxDriverUnderTest } from './sandbox-driver.js';
 
 const WORDS = 'canary-of-the-host';

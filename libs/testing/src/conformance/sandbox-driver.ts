@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BoxResult, BoxSpec, SandboxDriver, ThreadFiles } from '@caribou/sandbox';
-import { processesWith as processesOfMachine, type ProcessLookup } from '../box-processes.js';
-import { waitFor } from '../wait-for.js';
+import { processesWith as processesOfMachine, type ProcessLookup } from '../sandboxes/box-processes.js';
+import { waitFor } from '../util/wait-for.js';
 import { type BoxTraits, ON_MACHINE_KERNEL } from './box-traits.js';
 
 /** What a driver's own test brings. */

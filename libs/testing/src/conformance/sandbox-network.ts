@@ -6,8 +6,8 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EgressEntry, EgressProxy, parseEgressRule } from '@caribou/egress';
 import type { BoxResult, BoxSpec, SandboxDriver, SandboxNetwork, ThreadFiles } from '@caribou/sandbox';
-import { type ProcessLookup, processesWith } from '../box-processes.js';
-import { waitFor } from '../wait-for.js';
+import { type ProcessLookup, processesWith } from '../sandboxes/box-processes.js';
+import { waitFor } from '../util/wait-for.js';
 
 /** What a driver's own test brings. */
 export interface NetworkUnderTest {

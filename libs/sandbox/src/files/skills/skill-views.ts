@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { UnavailableError } from '@caribou/contracts';
 import { LRUCache } from 'lru-cache';
 import { errnoOf } from '../file-refused.js';
+import type { SkillsMount } from '../skills-mount.js';
 import { removeOld } from './skill-files.js';
 import {
   DATA_MODE,
@@ -21,14 +22,6 @@ export interface SkillPackage {
   readonly source:
     | { readonly kind: 'folder'; readonly directory: string; readonly fingerprint: string }
     | { readonly kind: 'installed'; readonly id: string };
-}
-
-/** What is mounted at /mnt/skills. */
-export interface SkillsMount {
-  /** Host path. */
-  readonly directory: string;
-  /** Tells this directory from one that is made in its place later. */
-  readonly instance: string;
 }
 
 /** A view that nobody asked for in this time goes when the next one is made: longer than any command may run. */

@@ -1,0 +1,133 @@
+import { type NumberedEvent, runEventsSubject } from '@caribou/contracts';
+import type { Logger } from '@caribou/core';
+import type { RunEventListener, RunEvents, Unsubscribe } from '../connection/bus.js';
+import { decodeBatch, encodeBatches, encodeMarker } from './event-batch.js';
+import type { NatsLink } from '../connection/nats-link.js';
+
+const CONFIRM_TIMEOUT_MS = 2_000;
+/** Runs remembered as published lately; the oldest are forgotten. */
+const MAX_RECENT_RUNS = 1_000;
+/** Room for subject and protocol below the server's limit. */
+const ENVELOPE_BYTES = 1_024;
+
+interface WatchedRun {
+  readonly listeners: Set<RunEventListener>;
+  readonly unsubscribe: Unsubscribe;
+  /** Whether the server was seen to know of the subscription. */
+  readonly confirmed: Promise<boolean>;
+}
+
+interface Wire {
+  readonly link: NatsLink;
+  readonly confirm: () => Promise<boolean>;
+}
+
+/** The live tail of runs: best effort in time, complete together with the log. */
+export function createRunEvents(link: NatsLink, logger: Logger): RunEvents {
+  const watched = new Map<string, WatchedRun>();
+  const confirm = sharedConfirm(link);
+  const wire: Wire = { link, confirm };
+  link.onUp(() => {
+    for (const run of watched.values()) void confirmThenTell(wire, run);
+  });
+  return {
+    publishEvents: eventPublisher(link, logger),
+    subscribeEvents: async (runId, listener) => {
+      const run = watched.get(runId) ?? watch(wire, runId);
+      watched.set(runId, run);
+      run.listeners.add(listener);
+      if (!(await run.confirmed)) void confirmThenTell(wire, run);
+      return () => {
+        run.listeners.delete(listener);
+        if (run.listeners.size > 0 || watched.get(runId) !== run) return;
+        watched.delete(runId);
+        run.unsubscribe();
+      };
+    },
+  };
+}
+
+function watch({ link, confirm }: Wire, runId: string): WatchedRun {
+  const listeners = new Set<RunEventListener>();
+  const unsubscribe = link.subscribe(runEventsSubject(runId), ({ data }) => {
+    const events = decodeBatch(data);
+    for (const listener of [...listeners]) {
+      if (events === undefined) listener.onGap();
+      else listener.onEvents(events);
+    }
+  });
+  return { listeners, unsubscribe, confirmed: confirm() };
+}
+
+/** After a connect, or a subscription that was not confirmed: what was published before this moment may be missing. */
+async function confirmThenTell({ link, confirm }: Wire, run: WatchedRun): Promise<void> {
+  while (link.connected && run.listeners.size > 0) {
+    if (!(await confirm())) continue;
+    for (const listener of [...run.listeners]) listener.onGap();
+    return;
+  }
+}
+
+/**
+ * Whether the server was seen to know of what was sent before the call: by a round trip, which the calls of one turn of
+ * the event loop share.
+ */
+function sharedConfirm(link: NatsLink): () => Promise<boolean> {
+  let shared: Promise<boolean> | undefined;
+  const roundTrip = async (): Promise<boolean> => {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    shared = undefined;
+    try {
+      await link.flush(CONFIRM_TIMEOUT_MS);
+      return true;
+    } catch {
+      // Away or slow; the next connect, or the next try, tells the listeners.
+      return false;
+    }
+  };
+  return () => {
+    shared ??= roundTrip();
+    return shared;
+  };
+}
+
+/**
+ * Publishes batches, those of all runs of one turn of the event loop in one write. For runs published to lately, a
+ * marker goes out after each connect, since what was under way on the lost connection may not have arrived, and what
+ * happened meanwhile was not sent.
+ */
+function eventPublisher(link: NatsLink, logger: Logger): RunEvents['publishEvents'] {
+  const recent = new Map<string, number>();
+  const outgoing: (() => void)[] = [];
+  const sendSoon = (runId: string, batches: () => readonly Uint8Array[]): void => {
+    outgoing.push(() => send(runId, batches));
+    if (outgoing.length > 1) return;
+    setImmediate(() => {
+      for (const sendOne of outgoing.splice(0)) sendOne();
+    });
+  };
+  const remember = (runId: string, seq: number): void => {
+    recent.delete(runId);
+    recent.set(runId, seq);
+    if (recent.size <= MAX_RECENT_RUNS) return;
+    const oldest = recent.keys().next();
+    if (oldest.done !== true) recent.delete(oldest.value);
+  };
+  const send = (runId: string, batches: () => readonly Uint8Array[]): void => {
+    try {
+      for (const batch of batches()) link.connection.publish(runEventsSubject(runId), batch);
+    } catch (cause) {
+      logger.debug({ error: cause, runId }, 'nats: live events were not sent, watchers read the log later');
+    }
+  };
+  link.onUp(() => {
+    for (const [runId, seq] of recent) send(runId, () => [encodeMarker(seq)]);
+  });
+  return (runId: string, appended: readonly NumberedEvent[]) => {
+    const last = appended.at(-1);
+    if (last === undefined) return;
+    remember(runId, last.seq);
+    if (!link.connected) return;
+    sendSoon(runId, () => encodeBatches(appended, (link.connection.info?.max_payload ?? 1_048_576) - ENVELOPE_BYTES));
+  };
+}

@@ -1,0 +1,180 @@
+import {
+  AppError,
+  managerSubject,
+  MAX_BLOCKED_CHARS,
+  SandboxBlocked,
+  SandboxCancel,
+  SandboxExec,
+  SandboxRead,
+  SandboxRelease,
+} from '@caribou/contracts';
+import {
+  type Clock,
+  type ExecutionJournal,
+  type Logger,
+  type SandboxPort,
+  type SandboxRegistry,
+  type SandboxScope,
+  systemClock,
+} from '@caribou/core';
+import type { Bus } from '../connection/bus.js';
+import { CommandsInFlight, type KeyedJob } from './commands-in-flight.js';
+import { ExecutionOutcomes } from './execution-outcomes.js';
+import { remoteFiles } from './remote-files.js';
+import type { RpcClient } from '../rpc/rpc-client.js';
+import { argsHash, onBehalfOf, toExecOutcome, toReadOutcome } from './sandbox-calls.js';
+import { type HeldSandbox, ManagerCalls, scopeFields } from './sandbox-manager-call.js';
+
+export interface RemoteSandboxOptions {
+  readonly rpc: RpcClient;
+  /** What `rpc` calls over, and where managers publish what commands write. */
+  readonly bus: Pick<Bus, 'connected' | 'subscribeOutput'>;
+  readonly registry: Pick<SandboxRegistry, 'isManagerAlive' | 'binding'>;
+  /** What managers have executed; asked where they do not answer. */
+  readonly journal: Pick<ExecutionJournal, 'find' | 'withdraw'>;
+  readonly logger: Logger;
+  /** How often a waiting call looks at the manager's lease; default 2 s. */
+  readonly lookMs?: number;
+  /** How long one request for a sandbox is waited for; milliseconds, default 5,000. */
+  readonly acquireMs?: number;
+  /** How long nobody may be reachable before a call is concluded; milliseconds, default 20,000. */
+  readonly awayMs?: number;
+  readonly clock?: Clock;
+}
+
+const CANCEL_TIMEOUT_MS = 3_000;
+const RELEASE_TIMEOUT_MS = 5_000;
+
+/**
+ * Sandboxes behind sandbox-managers, over RPC. Each call goes on over lost replies, connections and managers: the key
+ * makes asking again safe, and what a lost manager had started answers `unknown`.
+ */
+export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort {
+  const { rpc, bus, registry, journal, logger, clock = systemClock } = options;
+  const { lookMs = 2_000, acquireMs = 5_000, awayMs = 20_000 } = options;
+  const isManagerAlive = (managerId: string): Promise<boolean> => registry.isManagerAlive(managerId);
+  const outcomes = new ExecutionOutcomes({ journal, isManagerAlive, isConnected: () => bus.connected, logger });
+  const calls = new ManagerCalls({ rpc, isManagerAlive, logger, clock, lookMs, acquireMs, awayMs, outcomes });
+  const commands = new CommandsInFlight((job) => cancelCommand({ rpc, logger, calls }, job));
+  return {
+    exec: async (scope, { key, command, timeoutMs, maxOutputBytes, audit, onOutput }, signal) => {
+      const stop = onOutput === undefined ? undefined : bus.subscribeOutput({ ...scope, key }, onOutput);
+      const hash = argsHash({ command });
+      const asked = calls.ask({
+        contract: SandboxExec,
+        scope,
+        signal,
+        execution: { key, argsHash: hash, kind: 'exec', epoch: scope.epoch },
+        payload: (sandboxId) => ({
+          ...scopeFields(scope),
+          sandbox_id: sandboxId,
+          key,
+          args_hash: hash,
+          command,
+          timeout_ms: timeoutMs,
+          max_output_bytes: maxOutputBytes,
+          ...(audit === undefined ? {} : { audit }),
+        }),
+      });
+      return toExecOutcome(await commands.follow({ scope, key, signal }, asked.finally(stop)));
+    },
+    read: async (scope, { key, path, startLine, endLine, maxBytes }, signal) => {
+      const reply = await calls.ask({
+        contract: SandboxRead,
+        scope,
+        signal,
+        payload: (sandboxId) => ({
+          ...scopeFields(scope),
+          sandbox_id: sandboxId,
+          path,
+          ...(startLine === undefined ? {} : { start_line: startLine }),
+          ...(endLine === undefined ? {} : { end_line: endLine }),
+          max_bytes: maxBytes,
+          ...onBehalfOf(key),
+        }),
+      });
+      return toReadOutcome(reply);
+    },
+    ...remoteFiles(calls),
+    cancel: async (scope, key, signal) => {
+      const bound = calls.known(scope) ?? (await registry.binding(scope));
+      if (bound !== null) await cancelAt(rpc, bound, { scope, key, signal });
+    },
+    blocked: (scope, request, signal) => recordBlocked({ rpc, logger, calls }, { scope, ...request, signal }),
+    binding: (scope) => {
+      const sandbox = calls.known(scope);
+      return sandbox === undefined ? undefined : { sandbox_id: sandbox.sandboxId, driver: sandbox.driver };
+    },
+    release: async (scope) => {
+      await commands.settled(scope);
+      await release({ rpc, logger, calls }, scope);
+    },
+  };
+}
+
+interface Parts {
+  readonly rpc: RpcClient;
+  readonly logger: Logger;
+  readonly calls: ManagerCalls;
+}
+
+/** Ends the command of a cancelled run; a manager that cannot be told ends it by its own time limit. */
+async function cancelCommand({ rpc, logger, calls }: Parts, { scope, key }: KeyedJob): Promise<void> {
+  const sandbox = calls.known(scope);
+  if (sandbox === undefined) return;
+  try {
+    await cancelAt(rpc, sandbox, { scope, key, signal: new AbortController().signal });
+  } catch (cause) {
+    if (!(cause instanceof AppError)) throw cause;
+    logger.warn({ error: cause, threadId: scope.threadId }, 'a running command could not be cancelled');
+  }
+}
+
+type Bound = Pick<HeldSandbox, 'managerId' | 'sandboxId'>;
+
+async function cancelAt(rpc: RpcClient, { managerId, sandboxId }: Bound, job: KeyedJob): Promise<void> {
+  const { scope, key, signal } = job;
+  const subject = managerSubject(managerId, SandboxCancel);
+  const payload = { ...scopeFields(scope), sandbox_id: sandboxId, key };
+  await rpc.call({ contract: SandboxCancel, subject }, payload, { timeoutMs: CANCEL_TIMEOUT_MS, signal });
+}
+
+interface BlockedCommand extends KeyedJob {
+  readonly command: string;
+  readonly rules: readonly string[];
+}
+
+/** A block holds whether or not it can be put on record: then this process's own log has it. */
+async function recordBlocked(
+  { rpc, logger }: Parts,
+  { scope, key, command, rules, signal }: BlockedCommand,
+): Promise<void> {
+  const audit = { verdict: 'block' as const, rules: [...rules] };
+  const payload = { ...scopeFields(scope), key, command: command.slice(0, MAX_BLOCKED_CHARS), audit };
+  try {
+    await rpc.call({ contract: SandboxBlocked }, payload, { signal });
+  } catch (cause) {
+    if (signal.aborted || !(cause instanceof AppError)) throw cause;
+    logger.error(
+      { error: cause, event: 'audit.lost', auditLines: [payload] },
+      'a blocked command could not be put on record',
+    );
+  }
+}
+
+async function release({ rpc, logger, calls }: Parts, scope: SandboxScope): Promise<void> {
+  const sandbox = calls.known(scope);
+  if (sandbox === undefined) return;
+  calls.forget(scope);
+  const subject = managerSubject(sandbox.managerId, SandboxRelease);
+  const payload = { ...scopeFields(scope), sandbox_id: sandbox.sandboxId };
+  try {
+    await rpc.call({ contract: SandboxRelease, subject }, payload, { timeoutMs: RELEASE_TIMEOUT_MS });
+  } catch (cause) {
+    if (!(cause instanceof AppError)) throw cause;
+    logger.debug(
+      { error: cause, threadId: scope.threadId },
+      'a sandbox could not be released, it will be reaped when idle',
+    );
+  }
+}

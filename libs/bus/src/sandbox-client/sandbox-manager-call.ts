@@ -1,0 +1,246 @@
+import {
+  AppError,
+  DeadlineError,
+  FencedError,
+  managerSubject,
+  NotFoundError,
+  type RpcContract,
+  SandboxAcquire,
+} from '@caribou/contracts';
+import type { CalledExecution, Clock, Logger, SandboxScope } from '@caribou/core';
+import type { z } from 'zod';
+import { type ExecutionOutcomes, isAway, ManagerGone } from './execution-outcomes.js';
+import type { RpcClient } from '../rpc/rpc-client.js';
+
+/** A thread's sandbox and the manager process that holds it. */
+export interface HeldSandbox {
+  readonly sandboxId: string;
+  readonly managerId: string;
+  readonly driver: 'docker' | 'bwrap';
+}
+
+export interface ManagerCallOptions {
+  readonly rpc: RpcClient;
+  /** Whether the manager's lease in the registry lives. */
+  readonly isManagerAlive: (managerId: string) => Promise<boolean>;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** How often a wait looks at the manager's lease; milliseconds. */
+  readonly lookMs: number;
+  /**
+   * So long one request for a sandbox is waited for, in milliseconds. Any manager may have taken it, so nobody can be
+   * watched, and one that has died since never answers; asked again, whoever is there takes over or names the one at it.
+   */
+  readonly acquireMs: number;
+  /** A call that nobody could be reached for is concluded after this long, in milliseconds. */
+  readonly awayMs: number;
+  readonly outcomes: ExecutionOutcomes;
+}
+
+/** One reply is waited for this long; then the same key is asked again, which attaches to what runs. */
+const ATTACH_MS = 30_000;
+const RETRY_MS = 250;
+const MAX_BINDINGS = 10_000;
+
+export interface ManagerRequest<Request extends z.ZodType, Reply extends z.ZodType> {
+  readonly contract: RpcContract<Request, Reply>;
+  readonly scope: SandboxScope;
+  readonly payload: (sandboxId: string) => z.input<Request>;
+  readonly signal: AbortSignal;
+  /** What it asks the manager to execute; absent for a request that changes nothing. */
+  readonly execution?: CalledExecution;
+}
+
+/**
+ * Calls the manager of a thread's sandbox until there is an answer. Requests carry a key under which the manager and
+ * the journal execute at most once, so a lost reply, a lost connection or a lost manager is met by asking again.
+ */
+export class ManagerCalls {
+  private readonly held = new Map<string, HeldSandbox>();
+
+  constructor(private readonly options: ManagerCallOptions) {}
+
+  /** The sandbox this process knows for the scope. */
+  known(scope: SandboxScope): HeldSandbox | undefined {
+    return this.held.get(bindingKey(scope));
+  }
+
+  forget(scope: SandboxScope): void {
+    this.held.delete(bindingKey(scope));
+  }
+
+  /**
+   * @throws the manager's AppError, or the signal's reason
+   * @throws {UnavailableError}, {DeadlineError} when nobody answered and nothing was executed
+   * @throws {RunDraining} when this process could not reach NATS for `awayMs`
+   */
+  async ask<Request extends z.ZodType, Reply extends z.ZodType>(
+    request: ManagerRequest<Request, Reply>,
+  ): Promise<z.output<Reply>> {
+    const { clock, outcomes, awayMs } = this.options;
+    const deadline = clock.monotonicMs() + request.contract.timeoutMs;
+    const away = new AwayTime();
+    for (;;) {
+      request.signal.throwIfAborted();
+      const began = clock.monotonicMs();
+      const cached = this.known(request.scope);
+      try {
+        const sandbox = cached ?? (await this.acquire(request.scope, request.signal));
+        return await this.askOnce(request, sandbox, Math.min(ATTACH_MS, deadline - began));
+      } catch (cause) {
+        request.signal.throwIfAborted();
+        const now = clock.monotonicMs();
+        const attempt = { now, tookMs: now - began, isLate: now >= deadline, wasCached: cached !== undefined };
+        const next = nextStep(cause, attempt);
+        if (next === 'rebind') this.forget(request.scope);
+        if (next === 'rebind' || next === 'ask-again') continue;
+        const isOver = next === 'give-up' || away.lastsMs(attempt) > awayMs;
+        const known = await (isOver
+          ? outcomes.conclude(request, cause, attempt.isLate)
+          : this.afterLoss(request, cause));
+        if (known !== undefined) return known.reply;
+        await clock.sleep(RETRY_MS, request.signal);
+      }
+    }
+  }
+
+  /**
+   * What the journal has of the call meanwhile. A binding is kept while its manager lives: another would only point
+   * back to it.
+   */
+  private async afterLoss<Request extends z.ZodType, Reply extends z.ZodType>(
+    request: ManagerRequest<Request, Reply>,
+    cause: unknown,
+  ): Promise<{ readonly reply: z.output<Reply> } | undefined> {
+    const sandbox = this.known(request.scope);
+    const isGone = cause instanceof ManagerGone || (sandbox !== undefined && !(await this.lives(sandbox.managerId)));
+    if (isGone) this.forget(request.scope);
+    return this.options.outcomes.recorded(request);
+  }
+
+  private async acquire(scope: SandboxScope, signal: AbortSignal): Promise<HeldSandbox> {
+    const reply = await this.acquired(scope, signal);
+    const sandbox = { sandboxId: reply.sandbox_id, managerId: reply.manager_id, driver: reply.driver };
+    this.held.set(bindingKey(scope), sandbox);
+    const oldest = this.held.keys().next();
+    if (this.held.size > MAX_BINDINGS && oldest.done !== true) this.held.delete(oldest.value);
+    return sandbox;
+  }
+
+  /** @throws {DeadlineError} after the contract's time */
+  private async acquired(scope: SandboxScope, signal: AbortSignal): Promise<z.output<typeof SandboxAcquire.reply>> {
+    const { rpc, clock, acquireMs } = this.options;
+    const deadline = clock.monotonicMs() + SandboxAcquire.timeoutMs;
+    for (;;) {
+      const timeoutMs = Math.max(1, Math.min(acquireMs, deadline - clock.monotonicMs()));
+      try {
+        return await rpc.call({ contract: SandboxAcquire }, scopeFields(scope), { signal, timeoutMs });
+      } catch (cause) {
+        if (!(cause instanceof DeadlineError) || clock.monotonicMs() >= deadline) throw cause;
+      }
+    }
+  }
+
+  private async askOnce<Request extends z.ZodType, Reply extends z.ZodType>(
+    { contract, payload, signal }: ManagerRequest<Request, Reply>,
+    sandbox: HeldSandbox,
+    timeoutMs: number,
+  ): Promise<z.output<Reply>> {
+    const answered = new AbortController();
+    const gone = new AbortController();
+    this.watch(sandbox.managerId, answered.signal).then(
+      (isGone) => {
+        if (isGone)
+          gone.abort(new ManagerGone('the sandbox-manager is gone', { details: { dependency: 'sandbox-manager' } }));
+      },
+      (cause: unknown) => gone.abort(cause),
+    );
+    try {
+      const subject = managerSubject(sandbox.managerId, contract);
+      return await this.options.rpc.call({ contract, subject }, payload(sandbox.sandboxId), {
+        signal: AbortSignal.any([signal, gone.signal]),
+        timeoutMs: Math.max(timeoutMs, 1),
+      });
+    } catch (cause) {
+      if (!isOfAnotherManager(cause)) throw cause;
+      const details = { dependency: 'sandbox-manager' };
+      throw new ManagerGone('the sandbox has passed to another sandbox-manager', { cause, details });
+    } finally {
+      answered.abort();
+    }
+  }
+
+  /** Looks at the manager's lease until `stop`; true as soon as it is gone. */
+  private async watch(managerId: string, stop: AbortSignal): Promise<boolean> {
+    while (!stop.aborted) {
+      try {
+        await this.options.clock.sleep(this.options.lookMs, stop);
+      } catch (cause) {
+        if (stop.aborted) return false;
+        throw cause;
+      }
+      if (!(await this.lives(managerId))) return true;
+    }
+    return false;
+  }
+
+  /** While the registry does not answer, the manager counts as alive. */
+  private async lives(managerId: string): Promise<boolean> {
+    try {
+      return await this.options.isManagerAlive(managerId);
+    } catch (cause) {
+      if (!(cause instanceof AppError)) throw cause;
+      this.options.logger.debug({ error: cause, managerId }, 'the registry did not answer about a sandbox-manager');
+      return true;
+    }
+  }
+}
+
+export const scopeFields = ({ userId, threadId, epoch }: SandboxScope) => ({
+  user_id: userId,
+  thread_id: threadId,
+  epoch,
+});
+
+const bindingKey = ({ userId, threadId, epoch }: SandboxScope): string => `${userId}/${threadId}/${epoch}`;
+
+interface Attempt {
+  /** When it failed, on the monotonic clock. */
+  readonly now: number;
+  readonly tookMs: number;
+  /** The call's time has passed. */
+  readonly isLate: boolean;
+  /** Asked at the binding that was known already. */
+  readonly wasCached: boolean;
+}
+
+/** How long nobody has been reachable for a call. */
+class AwayTime {
+  private since: number | undefined;
+
+  /** Counts from the first of the attempts that failed at once, this one included. */
+  lastsMs({ now, tookMs }: Attempt): number {
+    if (this.since === undefined || tookMs > 2 * RETRY_MS) this.since = now;
+    return now - this.since;
+  }
+}
+
+/** What to do about a failed attempt. */
+function nextStep(cause: unknown, attempt: Attempt): 'wait' | 'rebind' | 'ask-again' | 'give-up' {
+  if (attempt.isLate) return 'give-up';
+  if (isAway(cause)) return 'wait';
+  if (isStale(cause) && attempt.wasCached) return 'rebind';
+  // Named by another manager before it has made room for the thread.
+  if (cause instanceof NotFoundError && cause.details['resource'] === 'sandbox') return 'wait';
+  return cause instanceof DeadlineError && attempt.tookMs >= ATTACH_MS ? 'ask-again' : 'give-up';
+}
+
+/** Why a journal refuses a manager whose sandbox another one has taken over, whoever asks. */
+const OF_ANOTHER_MANAGER: readonly unknown[] = ['another_binding', 'started_by_another', 'ended_as_unknown'];
+
+/** The manager is not the thread's any more. This says nothing about the caller: its lease and epoch may be good. */
+const isOfAnotherManager = (cause: unknown): boolean =>
+  cause instanceof FencedError && OF_ANOTHER_MANAGER.includes(cause.details['reason']);
+
+/** The manager does not hold the sandbox any more, or the caller's epoch is over: a fresh acquire tells which. */
+const isStale = (cause: unknown): boolean => cause instanceof FencedError || cause instanceof NotFoundError;

@@ -1,0 +1,46 @@
+import { streams, type WakeRole, wakeSubject } from '@caribou/contracts';
+import type { ThreadKey } from '@caribou/core';
+import type { JetStreamManager } from 'nats';
+import { jetStreamCode, jetStreamCodes, natsFailure } from '../connection/nats-errors.js';
+import type { NatsLink } from '../connection/nats-link.js';
+import { removeMessage } from '../connection/remove-message.js';
+
+const API_TIMEOUT_MS = 3_000;
+
+/**
+ * Removes the thread's wake when it lies at or before the last position the consumer delivered: it is either out at a
+ * runner or will never be delivered, and the stream cannot tell which.
+ *
+ * @returns whether there was one
+ * @throws {UnavailableError}
+ */
+export async function removeLostWake(
+  link: NatsLink,
+  role: WakeRole,
+  { userId, threadId }: ThreadKey,
+): Promise<boolean> {
+  const { name, consumer } = streams[role];
+  const subject = wakeSubject(role, userId, threadId);
+  try {
+    return await link.whileUp(async (connection) => {
+      const manager = await connection.jetstreamManager({ timeout: API_TIMEOUT_MS, checkAPI: false });
+      const sequence = await storedSequence(manager, name, subject);
+      if (sequence === undefined) return false;
+      const { delivered } = await manager.consumers.info(name, consumer);
+      if (sequence > delivered.stream_seq) return false;
+      await removeMessage(manager, name, sequence);
+      return true;
+    });
+  } catch (cause) {
+    throw natsFailure('replace a lost wake', cause);
+  }
+}
+
+async function storedSequence(manager: JetStreamManager, stream: string, subject: string): Promise<number | undefined> {
+  try {
+    return (await manager.streams.getMessage(stream, { last_by_subj: subject })).seq;
+  } catch (cause) {
+    if (jetStreamCode(cause) === jetStreamCodes.messageNotFound) return undefined;
+    throw cause;
+  }
+}

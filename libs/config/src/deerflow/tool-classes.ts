@@ -1,0 +1,90 @@
+import { FETCH_PROVIDERS, IMAGE_PROVIDERS, SEARCH_PROVIDERS } from '../schema/web-schema.js';
+
+const sandboxTools = ['ls', 'glob', 'grep', 'read_file', 'write_file', 'str_replace', 'bash'] as const;
+const webTools = ['web_search', 'web_fetch', 'image_search'] as const;
+
+export type WebTool = (typeof webTools)[number];
+type SandboxTool = (typeof sandboxTools)[number];
+
+/** Names of built-in tools that a list may leave out; those that steer the run are there in any case. */
+export const LISTABLE: readonly string[] = [...sandboxTools, ...webTools];
+
+export const isWebTool = (name: string): WebTool | undefined => webTools.find((known) => known === name);
+
+export type Counterpart =
+  | { readonly name: SandboxTool; readonly provider?: undefined }
+  | { readonly name: WebTool; readonly provider: string };
+
+/** Providers of DeerFlow's web tools that are ours as well, by the package below `community`. */
+const providers: Readonly<Record<WebTool, Readonly<Record<string, string>>>> = {
+  web_search: { ddg_search: 'duckduckgo', tavily: 'tavily', searxng: 'searxng', firecrawl: 'firecrawl' },
+  web_fetch: { jina_ai: 'jina', tavily: 'tavily', firecrawl: 'firecrawl' },
+  image_search: { image_search: 'duckduckgo' },
+};
+
+/** Where DeerFlow looks for a server that has no place of its own. */
+const defaultServers: Readonly<Record<string, string>> = { searxng: 'http://localhost:8088' };
+
+/** The providers of a tool. */
+export const providersOf = (tool: WebTool): readonly string[] =>
+  ({ web_search: SEARCH_PROVIDERS, web_fetch: FETCH_PROVIDERS, image_search: IMAGE_PROVIDERS })[tool];
+
+/** `src` in the first version of DeerFlow, `deerflow` in later ones. */
+const PATH = /^(?:src|deerflow)\.(?:(sandbox)|community\.(\w+))\.tools:(\w+)_tool$/;
+
+/** Our tool for a tool of DeerFlow's, by its path; undefined when there is none. */
+export function counterpartOf(use: string): Counterpart | undefined {
+  const [, sandbox, community, name = ''] = PATH.exec(use) ?? [];
+  if (sandbox !== undefined) {
+    const found = sandboxTools.find((known) => known === name);
+    return found === undefined ? undefined : { name: found };
+  }
+  const tool = isWebTool(name);
+  if (community === undefined || tool === undefined) return undefined;
+  const provider = Object.hasOwn(providers[tool], community) ? providers[tool][community] : undefined;
+  return provider === undefined ? undefined : { name: tool, provider };
+}
+
+/** DeerFlow's options of web tools, and ours. */
+const optionNames: Readonly<Record<string, string>> = {
+  api_key: 'api_key',
+  base_url: 'base_url',
+  max_results: 'max_results',
+  timeout: 'timeout_seconds',
+  timeout_s: 'timeout_seconds',
+  region: 'region',
+  safesearch: 'safe_search',
+};
+
+const optionsOf: Readonly<Record<WebTool, ReadonlySet<string>>> = {
+  web_search: new Set(['api_key', 'base_url', 'max_results', 'timeout', 'region', 'safesearch']),
+  web_fetch: new Set(['api_key', 'base_url', 'timeout', 'timeout_s']),
+  image_search: new Set(['max_results', 'timeout', 'region', 'safesearch']),
+};
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface WebOptions {
+  /** Options that the section `web` has, under their names there. */
+  readonly taken: Fields;
+  readonly left: Fields;
+}
+
+export function webOptions(
+  { name: tool, provider }: Counterpart & { readonly name: WebTool },
+  given: Fields,
+): WebOptions {
+  const isTaken = (name: string): boolean => optionsOf[tool].has(name);
+  const entries = Object.entries(given);
+  const server = defaultServers[provider];
+  return {
+    taken: {
+      provider,
+      ...(server === undefined ? {} : { base_url: server }),
+      ...Object.fromEntries(
+        entries.filter(([name]) => isTaken(name)).map(([name, value]) => [optionNames[name] ?? name, value]),
+      ),
+    },
+    left: Object.fromEntries(entries.filter(([name]) => !isTaken(name))),
+  };
+}

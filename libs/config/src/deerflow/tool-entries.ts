@@ -1,0 +1,188 @@
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import type { CustomToolConfig, ToolsConfig } from '../settings/config.js';
+import { isPythonPath } from './deerflow-keys.js';
+import { addIssues, type Findings, isRecord } from '../common/findings.js';
+import { present } from '../common/present.js';
+import { type Environment, resolveReferences } from '../common/references.js';
+import { Secret } from '../common/secret.js';
+import { allGroups, declaredGroups, GroupName } from './tool-groups.js';
+import { counterpartOf, isWebTool, LISTABLE, providersOf, type WebTool, webOptions } from './tool-classes.js';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** `./file.mjs#name`. */
+export const MODULE_EXPORT = /^[^#]+#[A-Za-z_$][\w$]*$/;
+
+const MAX_ENTRIES = 500;
+
+const ToolEntry = z.looseObject({
+  name: z.string().regex(/^[A-Za-z_][\w-]{0,63}$/, 'must be 1 to 64 letters, digits, "_" or "-"'),
+  group: GroupName.nullish(),
+  use: z.string().min(1).max(1_000).optional(),
+});
+type ToolEntry = z.output<typeof ToolEntry>;
+
+interface Reading {
+  readonly env: Environment;
+  readonly findings: Findings;
+  /** Absolute path of the folder of config.yaml. */
+  readonly folder: string;
+}
+
+/** What an entry came to; undefined: nothing, for a reason that was told. */
+type Found =
+  | { readonly kind: 'built in'; readonly name: string }
+  | { readonly kind: 'web'; readonly name: WebTool; readonly options: Fields }
+  | { readonly kind: 'custom'; readonly tool: CustomToolConfig }
+  | undefined;
+
+export interface ToolsRead {
+  readonly tools: ToolsConfig;
+  /** The file with what `tools` says of web tools in its section `web`. */
+  readonly file: Fields;
+}
+
+/**
+ * The entries of `tools`: tools of DeerFlow's that are ours as well, tools of the operator, and those that are neither, of
+ * which each gets one warning. As soon as the list names more than the operator's own tools, only what it names is offered.
+ */
+export function readTools(file: Fields, reading: Reading): ToolsRead {
+  const read = readList(file, reading);
+  const declared = declaredGroups(file['tool_groups'], reading.findings);
+  return { ...read, tools: { ...read.tools, groupNames: allGroups(declared, read.tools) } };
+}
+
+interface ListRead extends Pick<ToolsRead, 'file'> {
+  readonly tools: Omit<ToolsConfig, 'groupNames'>;
+}
+
+function readList(file: Fields, reading: Reading): ListRead {
+  const all: ListRead = { tools: { hidden: [], groups: {}, custom: [] }, file };
+  const list: unknown = file['tools'];
+  if (list === undefined || list === null) return all;
+  if (!Array.isArray(list) || list.length > MAX_ENTRIES) {
+    reading.findings.faults.push(`tools: must be a list of at most ${MAX_ENTRIES} entries`);
+    return all;
+  }
+  const seen = new Set<string>();
+  const read = list.map((item: unknown, index) => readEntry(item, `tools[${index}]`, { ...reading, seen }));
+  const custom = read.flatMap(({ found }) => (found?.kind === 'custom' ? [found.tool] : []));
+  const ours = read.flatMap(({ found, group }) =>
+    found === undefined || found.kind === 'custom' ? [] : [{ found, group }],
+  );
+  const addsOnly = custom.length > 0 && custom.length === list.length;
+  return {
+    tools: {
+      hidden: addsOnly ? [] : LISTABLE.filter((name) => !ours.some(({ found }) => found.name === name)),
+      groups: Object.fromEntries(
+        ours.flatMap(({ found, group }) => (group === undefined ? [] : [[found.name, group]])),
+      ),
+      custom,
+    },
+    file: {
+      ...file,
+      ...withWeb(
+        file['web'],
+        ours.map(({ found }) => found),
+        reading.findings,
+      ),
+    },
+  };
+}
+
+interface EntryReading extends Reading {
+  /** Names of earlier entries. */
+  readonly seen: Set<string>;
+}
+
+interface ReadEntry {
+  readonly found: Found;
+  readonly group: string | undefined;
+}
+
+function readEntry(item: unknown, key: string, reading: EntryReading): ReadEntry {
+  const parsed = ToolEntry.safeParse(item);
+  if (!parsed.success) {
+    addIssues(reading.findings, key, parsed.error);
+    return { found: undefined, group: undefined };
+  }
+  const entry = parsed.data;
+  const found = entryOf(entry, key, reading);
+  const name = found === undefined ? entry.name : found.kind === 'custom' ? found.tool.name : found.name;
+  if (found === undefined || !reading.seen.has(name)) {
+    reading.seen.add(name);
+    return { found, group: entry.group ?? undefined };
+  }
+  reading.findings.warnings.push(`${key}: left out: an earlier entry is the tool ${name} already; remove one`);
+  return { found: undefined, group: undefined };
+}
+
+function entryOf({ name, group, use, ...given }: ToolEntry, key: string, reading: EntryReading): Found {
+  const { findings } = reading;
+  if (use !== undefined && MODULE_EXPORT.test(use)) {
+    const options = resolvedOptions(given, key, reading);
+    const tool = { key, name, use: resolve(reading.folder, use), options: new Secret(options) };
+    return { kind: 'custom', tool: { ...tool, ...present({ group: group ?? undefined }) } };
+  }
+  if (use === undefined) {
+    if (LISTABLE.includes(name)) {
+      tellUnused(given, key, findings);
+      return { kind: 'built in', name };
+    }
+    findings.faults.push(`${key}.use: must be given: there is no built-in tool ${name}`);
+    return undefined;
+  }
+  const known = counterpartOf(use);
+  if (known === undefined) {
+    findings.warnings.push(`${key}: the tool ${name} is left out: ${whatToDo(use)}`);
+    return undefined;
+  }
+  if (known.provider === undefined) {
+    tellUnused(given, key, findings);
+    return { kind: 'built in', name: known.name };
+  }
+  const { taken, left } = webOptions(known, given);
+  tellUnused(left, key, findings);
+  return { kind: 'web', name: known.name, options: resolvedOptions(taken, key, reading) };
+}
+
+function whatToDo(use: string): string {
+  const web = isWebTool(use.slice(use.lastIndexOf(':') + 1).replace(/_tool$/, ''));
+  if (web !== undefined) {
+    return `${use} has no counterpart; take one of the providers ${providersOf(web).join(', ')} (docs/web-tools.md)`;
+  }
+  const instead = 'write it as a module (docs/custom-tool.md) or offer it over an MCP server (extensions_config.json)';
+  return isPythonPath(use)
+    ? `${use} is Python and has no counterpart; ${instead}`
+    : `use must be a file and the name of its export, such as ./my-tool.mjs#myTool; ${instead}`;
+}
+
+function resolvedOptions(given: Fields, key: string, reading: EntryReading): Fields {
+  const resolved = resolveReferences(given, key, reading);
+  return isRecord(resolved) ? resolved : {};
+}
+
+/** Options that our tool does not have. */
+function tellUnused(given: Fields, key: string, findings: Findings): void {
+  const names = Object.keys(given);
+  if (names.length > 0) findings.notices.push(`${key}: not used: ${names.join(', ')}`);
+}
+
+const sectionOf = { web_search: 'search', web_fetch: 'fetch', image_search: 'images' } as const;
+
+function withWeb(section: unknown, found: readonly NonNullable<Found>[], findings: Findings): Fields {
+  if (section !== undefined && section !== null && !isRecord(section)) return {};
+  const own = section ?? {};
+  const read: Record<string, Fields> = {};
+  for (const tool of found) {
+    if (tool.kind !== 'web') continue;
+    const key = sectionOf[tool.name];
+    const written = own[key] ?? {};
+    if (!isRecord(written)) continue;
+    // A section that names no provider adds to the entry; one that does is about another server.
+    if (written['provider'] === undefined) read[key] = { ...tool.options, ...written };
+    else findings.notices.push(`tools: provider and options of ${tool.name} are those of web.${key}`);
+  }
+  return Object.keys(read).length === 0 ? {} : { web: { ...own, ...read } };
+}

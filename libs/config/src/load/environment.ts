@@ -1,0 +1,186 @@
+import { resolve } from 'node:path';
+import { UserId } from '@caribou/contracts';
+import { namedPath } from '../deerflow/aliases.js';
+import type { ApiKey, HttpConfig } from '../settings/config.js';
+import { levelWord, logLevels } from '../schema/file-schema.js';
+import type { Findings } from '../common/findings.js';
+import { type Environment, variable } from '../common/references.js';
+import { Secret } from '../common/secret.js';
+
+/** What the environment says; absent where it says nothing and config.yaml may. */
+export interface EnvironmentSettings {
+  readonly http: HttpConfig;
+  readonly natsUrl: string;
+  readonly redisUrl: string;
+  readonly redisFsync: 'everysec' | 'always';
+  readonly homeDir: string;
+  readonly extensionsConfigPath: string;
+  readonly logLevel: (typeof logLevels)[number] | undefined;
+  readonly healthPort: number;
+  readonly otlpEndpoint: string | undefined;
+}
+
+interface Reading {
+  readonly env: Environment;
+  readonly cwd: string;
+  readonly findings: Findings;
+}
+
+const BODY_LIMIT_BYTES = 20 * 1024 * 1024;
+const LOOPBACK = '127.0.0.1';
+
+/**
+ * The settings of the environment; what is wrong is added to the findings and replaced by its default.
+ *
+ * @param signIn whether people sign in
+ */
+export function readEnvironment(reading: Reading, signIn: boolean): EnvironmentSettings {
+  return {
+    http: readHttp(reading, signIn),
+    natsUrl: urlsOf(reading, 'NATS_URL', ['nats', 'tls', 'ws', 'wss']) ?? 'nats://127.0.0.1:4222',
+    redisUrl: redisUrlOf(reading) ?? 'redis://127.0.0.1:6379',
+    redisFsync: oneOf(reading, 'REDIS_FSYNC', ['everysec', 'always'] as const) ?? 'everysec',
+    homeDir: namedPath(reading, 'CARIBOU_HOME')?.path ?? resolve(reading.cwd, '.caribou'),
+    extensionsConfigPath:
+      namedPath(reading, 'CARIBOU_EXTENSIONS_CONFIG')?.path ?? resolve(reading.cwd, 'extensions_config.json'),
+    logLevel: oneOf(reading, 'LOG_LEVEL', logLevels),
+    healthPort: portOf(reading, 'CARIBOU_HEALTH_PORT') ?? 0,
+    otlpEndpoint: urlOf(reading, 'OTEL_EXPORTER_OTLP_ENDPOINT', ['http', 'https']),
+  };
+}
+
+function readHttp(reading: Reading, signIn: boolean): HttpConfig {
+  const apiKeys = readApiKeys(reading);
+  const allowUnauthenticated = flagOf(reading, 'CARIBOU_ALLOW_UNAUTHENTICATED') ?? false;
+  const open = apiKeys.length > 0 || allowUnauthenticated;
+  return {
+    host: hostOf(reading, { open, signIn }),
+    port: portOf(reading, 'PORT') ?? 2026,
+    apiKeys,
+    allowUnauthenticated,
+    corsOrigins: originsOf(reading),
+    bodyLimitBytes: BODY_LIMIT_BYTES,
+  };
+}
+
+/**
+ * A server without authentication stays on loopback whatever HOST says; shells also set HOST to the machine's name. One
+ * where people sign in leaves it only when HOST says so: until there is an administrator, whoever comes first is.
+ */
+function hostOf({ env, findings }: Reading, { open, signIn }: { open: boolean; signIn: boolean }): string {
+  const host = variable(env, 'HOST');
+  if (open) return host ?? '0.0.0.0';
+  if (signIn) return host ?? LOOPBACK;
+  if (host === undefined || host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host))
+    return host ?? LOOPBACK;
+  findings.warnings.push(
+    `HOST is not a loopback address and is not used: authentication is off, so the server listens on ${LOOPBACK}; set CARIBOU_API_KEYS, auth.enabled in config.yaml, or CARIBOU_ALLOW_UNAUTHENTICATED=1`,
+  );
+  return LOOPBACK;
+}
+
+function readApiKeys({ env, findings }: Reading): readonly ApiKey[] {
+  const seen = new Set<string>();
+  const keys: ApiKey[] = [];
+  for (const [index, entry] of listOf(env, 'CARIBOU_API_KEYS').entries()) {
+    const [key = '', userId = '', role, ...rest] = entry.split(':');
+    const at = `CARIBOU_API_KEYS: entry ${index + 1}`;
+    if (!/^[\x21-\x7e]{8,512}$/.test(key))
+      findings.faults.push(`${at}: the key must be 8 to 512 printable ASCII characters without spaces`);
+    else if (!UserId.safeParse(userId).success)
+      findings.faults.push(
+        `${at}: must be key:user or key:user:admin; the user must be 1 to 64 letters, digits, "_" or "-", starting with a letter or digit`,
+      );
+    else if ((role !== undefined && role !== 'admin') || rest.length > 0)
+      findings.faults.push(`${at}: only "admin" may follow the user`);
+    else if (seen.has(key)) findings.faults.push(`${at}: the same key stands in an earlier entry`);
+    else keys.push({ key: new Secret(key), userId, admin: role === 'admin' });
+    seen.add(key);
+  }
+  return keys;
+}
+
+function originsOf({ env, findings }: Reading): readonly string[] {
+  return listOf(env, 'CARIBOU_CORS_ORIGINS').filter((origin, index) => {
+    if (URL.canParse(origin) && new URL(origin).origin === origin) return true;
+    findings.faults.push(
+      `CARIBOU_CORS_ORIGINS: entry ${index + 1} must be an origin such as https://app.example.org, without a path`,
+    );
+    return false;
+  });
+}
+
+const listOf = (env: Environment, name: string): string[] =>
+  (variable(env, name) ?? '')
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+
+function portOf({ env, findings }: Reading, name: string): number | undefined {
+  const value = variable(env, name);
+  if (value === undefined) return undefined;
+  if (/^\d{1,5}$/.test(value) && Number(value) <= 65_535) return Number(value);
+  findings.faults.push(`${name}: must be a port number from 0 (any free one) to 65535`);
+  return undefined;
+}
+
+function flagOf({ env, findings }: Reading, name: string): boolean | undefined {
+  const value = variable(env, name)?.toLowerCase();
+  if (value === undefined) return undefined;
+  if (value === '1' || value === 'true') return true;
+  if (value !== '0' && value !== 'false') findings.faults.push(`${name}: must be 1 or 0`);
+  return false;
+}
+
+function oneOf<T extends string>({ env, findings }: Reading, name: string, allowed: readonly T[]): T | undefined {
+  const word = variable(env, name);
+  const value = word === undefined ? undefined : levelWord(word);
+  const found = allowed.find((option) => option === value);
+  if (value !== undefined && found === undefined) findings.faults.push(`${name}: must be one of ${allowed.join(', ')}`);
+  return found;
+}
+
+/** One URL with one of the schemes. */
+function urlOf(reading: Reading, name: string, schemes: readonly string[]): string | undefined {
+  return checkedUrls(reading, { name, schemes, split: (value) => [value] });
+}
+
+/** One URL, or several with commas between them, each with one of the schemes. */
+function urlsOf(reading: Reading, name: string, schemes: readonly string[]): string | undefined {
+  return checkedUrls(reading, { name, schemes, split: (value) => value.split(',') });
+}
+
+/** One server, unlike NATS: a list would be taken for the name of one host. */
+function redisUrlOf(reading: Reading): string | undefined {
+  const name = 'REDIS_URL';
+  const value = variable(reading.env, name);
+  const authority =
+    value
+      ?.replace(/^[a-z]+:\/\//, '')
+      .split('@')
+      .at(-1) ?? '';
+  if (!authority.includes(',')) return urlOf(reading, name, ['redis', 'rediss']);
+  reading.findings.faults.push(
+    `${name}: must be the URL of one server, not a list; for a failover name an address that follows the primary`,
+  );
+  return undefined;
+}
+
+interface UrlRule {
+  readonly name: string;
+  readonly schemes: readonly string[];
+  readonly split: (value: string) => readonly string[];
+}
+
+function checkedUrls({ env, findings }: Reading, { name, schemes, split }: UrlRule): string | undefined {
+  const value = variable(env, name);
+  if (value === undefined) return undefined;
+  const good = split(value).every(
+    (url) => URL.canParse(url.trim()) && schemes.includes(new URL(url.trim()).protocol.slice(0, -1)),
+  );
+  if (good) return value;
+  findings.faults.push(
+    `${name}: must be a URL that starts with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
+  );
+  return undefined;
+}

@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { RunId } from '../../ids.js';
+import { route } from '../route.js';
+import { ThreadPath } from '../threads/threads.js';
+
+const group = 'Features';
+
+const Switch = z.object({ enabled: z.boolean() });
+
+/** What pages may offer. A feature that this server does not have is off. */
+export const FeaturesReply = z.object({
+  agents_api: Switch,
+  browser_control: Switch,
+  mcp_tasks: Switch,
+});
+export type FeaturesReply = z.infer<typeof FeaturesReply>;
+
+const features = route({
+  name: 'getFeatures',
+  group,
+  method: 'GET',
+  path: '/features',
+  summary: 'What this server can do, for pages.',
+  reply: FeaturesReply,
+});
+
+/** Nothing is scheduled, connected or pursued here; pages ask all the same, and are told so. */
+const None = z.array(z.unknown()).max(0);
+
+const channels = route({
+  name: 'listChannelProviders',
+  group,
+  method: 'GET',
+  path: '/channels/providers',
+  summary: 'Messengers: none.',
+  reply: z.object({ enabled: z.literal(false), providers: None }),
+});
+
+const channelConnections = route({
+  name: 'listChannelConnections',
+  group,
+  method: 'GET',
+  path: '/channels/connections',
+  summary: 'Messengers that are connected: none.',
+  reply: z.object({ connections: None }),
+});
+
+const workspaceChanges = route({
+  name: 'getWorkspaceChanges',
+  group,
+  method: 'GET',
+  path: '/threads/:thread_id/runs/:run_id/workspace-changes',
+  summary: 'What a run changed in the workspace: not recorded here.',
+  params: ThreadPath.extend({ run_id: RunId }),
+  reply: z.object({ available: z.literal(false) }),
+  refusals: [404],
+});
+
+const scheduledTasks = route({
+  name: 'listScheduledTasks',
+  group,
+  method: 'GET',
+  path: '/scheduled-tasks',
+  summary: 'Scheduled tasks: none.',
+  reply: None,
+});
+
+const scheduledTasksOfThread = route({
+  name: 'listScheduledTasksOfThread',
+  group,
+  method: 'GET',
+  path: '/threads/:thread_id/scheduled-tasks',
+  summary: 'Scheduled tasks of a thread: none.',
+  params: ThreadPath,
+  reply: None,
+  refusals: [404],
+});
+
+const mcpTasks = route({
+  name: 'listMcpTasks',
+  group,
+  method: 'GET',
+  path: '/threads/:thread_id/mcp-tasks',
+  summary: 'Long jobs of MCP servers: none, as their tools are called and awaited.',
+  params: ThreadPath,
+  reply: None,
+  refusals: [404],
+});
+
+const goal = route({
+  name: 'getThreadGoal',
+  group,
+  method: 'GET',
+  path: '/threads/:thread_id/goal',
+  summary: 'The goal of a thread: none, as goals cannot be set.',
+  params: ThreadPath,
+  reply: z.object({ goal: z.null() }),
+  refusals: [404],
+});
+
+export const featureRoutes = {
+  features,
+  channels,
+  channelConnections,
+  workspaceChanges,
+  scheduledTasks,
+  scheduledTasksOfThread,
+  mcpTasks,
+  goal,
+};

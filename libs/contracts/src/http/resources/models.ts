@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { route } from '../route.js';
+
+const group = 'Models';
+
+/** A model as people choose it. Keys, URLs and headers are the operator's and never shown. */
+const ModelReply = z.object({
+  id: z.string().describe('The same as name'),
+  name: z.string().describe('What a run sends as context.model_name'),
+  model: z.string().describe("The provider's name of it"),
+  display_name: z.string(),
+  description: z.string().nullable(),
+  supports_thinking: z.boolean(),
+  supports_reasoning_effort: z.boolean(),
+  supports_vision: z.boolean(),
+});
+export type ModelReply = z.infer<typeof ModelReply>;
+
+const ModelListReply = z.object({
+  models: z.array(ModelReply).describe('The first one is the default'),
+  token_usage: z.object({ enabled: z.boolean() }).describe('Whether pages should show token counts'),
+});
+export type ModelListReply = z.infer<typeof ModelListReply>;
+
+const list = route({
+  name: 'listModels',
+  group,
+  method: 'GET',
+  path: '/models',
+  summary: 'The models that runs can ask for.',
+  reply: ModelListReply,
+});
+
+const get = route({
+  name: 'getModel',
+  group,
+  method: 'GET',
+  path: '/models/:model_name',
+  summary: 'One model by its name.',
+  params: z.object({ model_name: z.string().min(1).max(200) }),
+  reply: ModelReply,
+  refusals: [404],
+});
+
+export const modelRoutes = { list, get };

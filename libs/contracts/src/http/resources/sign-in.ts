@@ -1,0 +1,142 @@
+import { z } from 'zod';
+import { route } from '../route.js';
+
+const group = 'Sign-in';
+
+/** What went wrong, in the words of DeerFlow's page; the last four are not among those it has texts for. */
+export const SignInFailure = z.enum([
+  'invalid_credentials',
+  'token_invalid',
+  'not_authenticated',
+  'email_already_exists',
+  'system_already_initialized',
+  'system_not_initialized',
+  'registration_disabled',
+  'sign_in_disabled',
+  'csrf_token_invalid',
+]);
+export type SignInFailure = z.infer<typeof SignInFailure>;
+
+/** RFC 5321 §4.5.3.1.3 less the brackets. */
+const MAX_EMAIL_CHARS = 254;
+const MIN_PASSWORD_CHARS = 8;
+/** Far above any sentence; a bound on what is hashed. */
+const MAX_PASSWORD_CHARS = 256;
+
+const Email = z.string().trim().toLowerCase().max(MAX_EMAIL_CHARS).pipe(z.email());
+/** A password that is to be set. */
+const NewPassword = z.string().min(MIN_PASSWORD_CHARS).max(MAX_PASSWORD_CHARS);
+/** A password that is only compared: a short one is a wrong one. */
+const GivenPassword = z.string().max(MAX_PASSWORD_CHARS);
+/** JSON, or how a form spells it. */
+const Remember = z.union([
+  z.boolean(),
+  z.enum(['true', 'false', 'on', '1', '0']).transform((word) => /^(true|on|1)$/.test(word)),
+]);
+
+const User = z.object({
+  id: z.string(),
+  email: z.string(),
+  system_role: z.enum(['admin', 'user']),
+  needs_setup: z.literal(false),
+  oauth_provider: z.null(),
+});
+export type UserReply = z.infer<typeof User>;
+
+const NewAccount = z.object({ email: Email, password: NewPassword, remember_me: Remember.default(true) });
+export type NewAccountInput = z.output<typeof NewAccount>;
+const Done = z.object({ message: z.string() });
+
+const me = route({
+  name: 'getMe',
+  group,
+  method: 'GET',
+  path: '/v1/auth/me',
+  summary: 'Who is asking; without sign-in, the built-in administrator.',
+  reply: User,
+});
+
+const setupStatus = route({
+  name: 'getSetupStatus',
+  group,
+  method: 'GET',
+  path: '/v1/auth/setup-status',
+  summary: 'Whether the first administrator is still to be made, and whether people may register.',
+  reply: z.object({ needs_setup: z.boolean(), registration_enabled: z.boolean() }),
+});
+
+const providers = route({
+  name: 'getSignInProviders',
+  group,
+  method: 'GET',
+  path: '/v1/auth/providers',
+  summary: 'Other services to sign in with: none.',
+  reply: z.object({ providers: z.array(z.never()) }),
+});
+
+const initialize = route({
+  name: 'initializeSystem',
+  group,
+  method: 'POST',
+  path: '/v1/auth/initialize',
+  summary: 'Make the first administrator and sign in; once.',
+  body: NewAccount,
+  status: 201,
+  reply: User,
+  refusals: [409, 429],
+});
+
+const login = route({
+  name: 'signIn',
+  group,
+  method: 'POST',
+  path: '/v1/auth/login/local',
+  summary: 'Sign in with e-mail and password: sets the cookies access_token and csrf_token.',
+  consumes: 'application/x-www-form-urlencoded',
+  body: z.object({
+    username: z.string().trim().toLowerCase().max(MAX_EMAIL_CHARS),
+    password: GivenPassword,
+    remember_me: Remember.default(true),
+  }),
+  reply: z.object({ expires_in: z.int().describe('Seconds'), needs_setup: z.literal(false) }),
+  refusals: [429],
+});
+
+const register = route({
+  name: 'registerUser',
+  group,
+  method: 'POST',
+  path: '/v1/auth/register',
+  summary: 'Make an account and sign in, where the operator allows it.',
+  body: NewAccount,
+  status: 201,
+  reply: User,
+  refusals: [409, 429],
+});
+
+const logout = route({
+  name: 'signOut',
+  group,
+  method: 'POST',
+  path: '/v1/auth/logout',
+  summary: 'End the session of the cookie, at every gateway.',
+  reply: Done,
+});
+
+const changePassword = route({
+  name: 'changePassword',
+  group,
+  method: 'POST',
+  path: '/v1/auth/change-password',
+  summary: 'Change password and, if given, e-mail; ends all other sessions.',
+  body: z.object({
+    current_password: GivenPassword,
+    new_password: NewPassword,
+    new_email: Email.nullish(),
+    remember_me: Remember.nullish(),
+  }),
+  reply: Done,
+  refusals: [400, 409, 429],
+});
+
+export const signInRoutes = { me, setupStatus, providers, initialize, login, register, logout, changePassword };

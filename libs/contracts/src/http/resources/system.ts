@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { FreeJson, route } from '../route.js';
+
+const group = 'Server';
+
+const ok = route({
+  name: 'ok',
+  group,
+  method: 'GET',
+  path: '/ok',
+  summary: 'Whether this server answers.',
+  reply: z.object({ ok: z.literal(true) }),
+});
+
+const info = route({
+  name: 'info',
+  group,
+  method: 'GET',
+  path: '/info',
+  summary: 'Version and what the server can do.',
+  reply: z.object({ version: z.string(), context: FreeJson, flags: z.record(z.string(), z.boolean()) }),
+});
+
+const health = route({
+  name: 'health',
+  group,
+  method: 'GET',
+  path: '/health',
+  root: true,
+  summary: 'Whether the process lives.',
+  reply: z.object({ status: z.literal('healthy') }),
+});
+
+const ready = route({
+  name: 'ready',
+  group,
+  method: 'GET',
+  path: '/ready',
+  root: true,
+  summary: 'Whether a turn would run: 200, or 503 with what is missing; `degraded` names what is a risk all the same.',
+  reply: z.object({
+    status: z.enum(['ready', 'not ready']),
+    missing: z.record(z.string(), z.string()),
+    degraded: z.record(z.string(), z.string()),
+  }),
+});
+
+const metrics = route({
+  name: 'metrics',
+  group,
+  method: 'GET',
+  path: '/metrics',
+  root: true,
+  summary: 'Figures of this process, in the Prometheus text format.',
+  reply: 'text',
+});
+
+const openapi = route({
+  name: 'openapi',
+  group,
+  method: 'GET',
+  path: '/openapi.json',
+  root: true,
+  summary: 'This API as an OpenAPI document.',
+  reply: FreeJson,
+});
+
+const docs = route({
+  name: 'docs',
+  group,
+  method: 'GET',
+  path: '/docs',
+  root: true,
+  summary: 'This API as a page.',
+  reply: 'html',
+});
+
+export const systemRoutes = { ok, info, health, ready, metrics, openapi, docs };

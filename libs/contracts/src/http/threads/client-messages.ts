@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { HumanInputResponse } from '../../records/human-input.js';
+import { Content, FROM_CLIENT, type HumanMessage, isPlain, type SystemMessage } from '../../records/messages.js';
+import { newId } from '../../ids.js';
+
+/** What people and SDKs call the two kinds of message a client may write. */
+const aliases: Readonly<Record<string, 'human' | 'system'>> = {
+  human: 'human',
+  user: 'human',
+  HumanMessage: 'human',
+  HumanMessageChunk: 'human',
+  system: 'system',
+  developer: 'system',
+  SystemMessage: 'system',
+  SystemMessageChunk: 'system',
+};
+
+/** Keys of `additional_kwargs` that only the server writes; clients' own are kept as they are. */
+const serverOwned = new Set(['original_user_content', 'token_usage_attribution', 'dynamic_context_reminder']);
+const isServerOwned = (key: string): boolean =>
+  serverOwned.has(key) || key.startsWith('deerflow_') || key.startsWith('subagent_') || key.startsWith('__');
+
+const MAX_ID_CHARS = 255;
+const MAX_NAME_CHARS = 255;
+
+const MessageFields = z.object({
+  content: Content,
+  id: z
+    .string()
+    .max(MAX_ID_CHARS)
+    .regex(/^[^\p{Cc}]*$/u, 'must not hold control characters')
+    .nullish(),
+  name: z.string().max(MAX_NAME_CHARS).nullish(),
+  additional_kwargs: z.looseObject({ human_input_response: HumanInputResponse.nullish() }).nullish(),
+});
+
+/** Type or role of a message, as its sender spells it. */
+export const roleOf = (value: object): unknown =>
+  'type' in value && value.type !== undefined ? value.type : 'role' in value ? value.role : undefined;
+
+/** `{lc, type: "constructor", id, kwargs}`: what `JSON.stringify` makes of a LangChain message object. */
+const Constructed = z.object({
+  lc: z.literal(1),
+  type: z.literal('constructor'),
+  id: z.array(z.string()).min(1),
+  kwargs: z.record(z.string(), z.unknown()),
+});
+
+/** Plain text and `[role, content]` pairs, as LangGraph takes them, as an object. */
+export function spelledOut(value: unknown): unknown {
+  if (typeof value === 'string') return { type: 'human', content: value };
+  if (Array.isArray(value) && value.length === 2 && typeof value[0] === 'string') {
+    return { type: value[0], content: value[1] as unknown };
+  }
+  const constructed = Constructed.safeParse(value);
+  return constructed.success ? { ...constructed.data.kwargs, type: constructed.data.id.at(-1) } : value;
+}
+
+/**
+ * A message a client may write: human or system, under any of its usual names. The id is minted when there is none,
+ * server-owned keys are left out of `additional_kwargs`, and everything else comes back as it was sent.
+ */
+export const ClientMessage = z.unknown().transform((given, context): HumanMessage | SystemMessage => {
+  const value = spelledOut(given);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    context.addIssue({ code: 'custom', message: 'must be a message' });
+    return z.NEVER;
+  }
+  const role = roleOf(value);
+  const type = typeof role === 'string' && Object.hasOwn(aliases, role) ? aliases[role] : undefined;
+  if (type === undefined) {
+    context.addIssue({
+      code: 'custom',
+      message: 'must be of type human or system; other messages are written by the server only',
+    });
+    return z.NEVER;
+  }
+  const fields = MessageFields.safeParse(value);
+  if (!fields.success) {
+    for (const { path, message } of fields.error.issues) context.addIssue({ code: 'custom', path: [...path], message });
+    return z.NEVER;
+  }
+  return build(type, fields.data);
+});
+
+function build(type: 'human' | 'system', fields: z.output<typeof MessageFields>): HumanMessage | SystemMessage {
+  const { content, id, name, additional_kwargs } = fields;
+  const kept = Object.fromEntries(Object.entries(additional_kwargs ?? {}).filter(([key]) => !isServerOwned(key)));
+  const marks = isPlain(name, kept) ? {} : { [FROM_CLIENT]: true };
+  return {
+    type,
+    id: id === undefined || id === null || id === '' ? newId() : id,
+    content,
+    ...(name === undefined || name === null ? {} : { name }),
+    additional_kwargs: { ...kept, ...marks },
+    response_metadata: {},
+  };
+}
+
+const MAX_MESSAGES = 1_000;
+
+/** A list of messages of one kind; a single one may come without its list. */
+export const messageList = <Item extends z.ZodType>(item: Item) =>
+  z.preprocess(
+    (value): unknown => (Array.isArray(value) && !isPair(value) ? value : [value]),
+    z.array(item).max(MAX_MESSAGES),
+  );
+
+/** A list of client messages. */
+export const ClientMessages = messageList(ClientMessage);
+
+/** `["user", "hi"]` is one message, `["hi", {…}]` are two; two plain words are a pair when the first is a role. */
+const isPair = (value: readonly unknown[]): boolean =>
+  value.length === 2 && typeof value[0] === 'string' && Object.hasOwn(aliases, value[0]);

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { CHANNEL_NAMES, type CLIENT_CHANNELS, Todo } from '../../records/thread-state.js';
+import { oneLine } from '../../one-line.js';
+import { ClientMessages } from './client-messages.js';
+import { InputMessages } from './input-messages.js';
+
+const MAX_TITLE_CHARS = 1_000;
+const MAX_ENTRIES = 1_000;
+const MAX_PATH_CHARS = 4_096;
+
+const MAX_TODO_CHARS = 10_000;
+
+/** A path without empty or relative parts and control characters. */
+const isFilePath = (path: string): boolean =>
+  /^\/mnt\/user-data(\/[^/\p{Cc}]+)+$/u.test(path) && !path.split('/').some((part) => part === '.' || part === '..');
+
+const channels = {
+  title: z.string().max(MAX_TITLE_CHARS).transform(oneLine).optional(),
+  todos: z
+    .array(Todo.extend({ content: z.string().max(MAX_TODO_CHARS) }))
+    .max(MAX_ENTRIES)
+    .optional(),
+  artifacts: z
+    .array(z.string().max(MAX_PATH_CHARS).refine(isFilePath, 'must be a plain path under /mnt/user-data/'))
+    .max(MAX_ENTRIES)
+    .optional(),
+  messages: ClientMessages.optional(),
+} as const satisfies Record<(typeof CLIENT_CHANNELS)[number] | 'messages', z.ZodType>;
+
+const known = new Set<string>(Object.keys(channels));
+const owned = new Set<string>(CHANNEL_NAMES.filter((name) => !known.has(name)));
+
+/** Refuses the channels that only the server writes. */
+function refuseOwned(value: unknown, context: z.RefinementCtx): void {
+  for (const key of keysOf(value)) {
+    if (owned.has(key)) context.addIssue({ code: 'custom', path: [key], message: 'is written by the server only' });
+  }
+}
+
+function refuseUnknown(value: unknown, context: z.RefinementCtx): void {
+  for (const key of keysOf(value)) {
+    if (!known.has(key) && !owned.has(key))
+      context.addIssue({ code: 'custom', path: [key], message: 'is no channel of the thread state' });
+  }
+}
+
+const keysOf = (value: unknown): string[] => (typeof value === 'object' && value !== null ? Object.keys(value) : []);
+
+const anyObject = z.record(z.string(), z.unknown());
+
+/** The values of channels that only the server writes, by channel. */
+const ownedOf = (value: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(value).filter(([key]) => owned.has(key)));
+
+/**
+ * Input of a run: messages and the channels a client may set; unknown keys are ignored. Clients that send the whole
+ * state back have the server's channels in `returned`, to be compared with the thread, and never stored.
+ */
+export const RunInput = anyObject
+  .transform((value) => ({ ...value, returned: ownedOf(value) }))
+  .pipe(z.object({ ...channels, messages: InputMessages.optional(), returned: anyObject }));
+export type RunInput = z.output<typeof RunInput>;
+
+/** Values of a state update: what would not be stored is refused. */
+export const StateValues = anyObject.superRefine(refuseOwned).superRefine(refuseUnknown).pipe(z.object(channels));

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { RunId } from '../../ids.js';
+import { Message } from '../../records/messages.js';
+import { queryInt, route } from '../route.js';
+import { ThreadPath } from './threads.js';
+
+const group = 'Messages';
+
+const MAX_PAGE = 200;
+
+const FeedQuery = z.object({
+  limit: queryInt(50, 1, MAX_PAGE),
+  before_seq: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER).optional().describe('Only older ones'),
+});
+
+/** A message as people see it, in DeerFlow's shape. */
+const FeedMessage = z.object({
+  run_id: z.string().nullable().describe('The run that wrote it first; null: a client, beside any run'),
+  seq: z.number().int().min(1).describe('Rises with age, never changes and is never given again'),
+  content: Message,
+  metadata: z.object({ caller: z.string() }),
+  created_at: z.string(),
+  event_type: z.enum(['llm.human.input', 'llm.ai.response', 'llm.tool.result']),
+  feedback: z.null(),
+});
+export type FeedMessage = z.infer<typeof FeedMessage>;
+
+const FeedPageReply = z.object({
+  data: z.array(FeedMessage).describe('Oldest first; may be fewer than asked for though there are more'),
+  has_more: z.boolean(),
+  next_before_seq: z.number().int().nullable().describe('before_seq of the next page; null exactly when there is none'),
+});
+export type FeedPageReply = z.infer<typeof FeedPageReply>;
+
+const page = route({
+  name: 'getMessagesPage',
+  group,
+  method: 'GET',
+  path: '/threads/:thread_id/messages/page',
+  summary:
+    'What people see of a thread, newest page first. Messages that were summarized stay; those of runs that were rolled ' +
+    'back or whose turn was regenerated do not.',
+  params: ThreadPath,
+  query: FeedQuery,
+  reply: FeedPageReply,
+  refusals: [404],
+});
+
+const list = route({
+  name: 'listMessages',
+  group,
+  method: 'GET',
+  path: '/threads/:thread_id/messages',
+  summary: 'The same page as a bare list.',
+  params: ThreadPath,
+  query: FeedQuery,
+  reply: z.array(FeedMessage),
+  refusals: [404],
+});
+
+const ofRun = route({
+  name: 'getMessagesOfRun',
+  group,
+  method: 'GET',
+  path: '/threads/:thread_id/runs/:run_id/messages',
+  summary: 'What people see of one run.',
+  params: ThreadPath.extend({ run_id: RunId }),
+  query: FeedQuery,
+  reply: FeedPageReply,
+  refusals: [404],
+});
+
+export const messageRoutes = { page, list, ofRun };

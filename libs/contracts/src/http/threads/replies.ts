@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { CheckpointMetadata, ThreadStatus } from '../../records/thread-state.js';
+import { MultitaskStrategy, RunStatus } from '../../records/runs.js';
+import { FreeJson } from '../route.js';
+
+/** What clients receive, in LangGraph's shapes. Times are ISO 8601 UTC. */
+
+export const ThreadReply = z.object({
+  thread_id: z.string(),
+  created_at: z.string(),
+  updated_at: z.string(),
+  metadata: FreeJson,
+  status: ThreadStatus,
+  config: FreeJson,
+  values: FreeJson,
+  interrupts: z.record(z.string(), z.array(z.unknown())),
+});
+export type ThreadReply = z.infer<typeof ThreadReply>;
+export const THREAD_FIELDS = ThreadReply.keyof();
+
+const CheckpointReply = z.object({
+  thread_id: z.string(),
+  checkpoint_ns: z.literal(''),
+  checkpoint_id: z.string(),
+  checkpoint_map: z.null(),
+  follows_head: z
+    .literal(true)
+    .optional()
+    .describe('Of a history of one entry: a run from this checkpoint continues from whatever is the newest by then'),
+});
+export type CheckpointReply = z.infer<typeof CheckpointReply>;
+
+const TaskReply = z.object({
+  id: z.string(),
+  name: z.string(),
+  path: z.array(z.string()),
+  error: z.string().nullable(),
+  interrupts: z.array(z.unknown()),
+  checkpoint: z.null(),
+  state: z.null(),
+  result: z.null(),
+});
+export type TaskReply = z.infer<typeof TaskReply>;
+
+/** `checkpoint: null` and empty values for a thread that never ran. */
+export const StateReply = z.object({
+  values: FreeJson,
+  next: z.array(z.string()),
+  tasks: z.array(TaskReply),
+  metadata: z.union([CheckpointMetadata, FreeJson]),
+  created_at: z.string().nullable(),
+  checkpoint: CheckpointReply.nullable(),
+  parent_checkpoint: CheckpointReply.nullable(),
+});
+export type StateReply = z.infer<typeof StateReply>;
+
+export const StateUpdateReply = z.object({ checkpoint: CheckpointReply, checkpoint_id: z.string() });
+export type StateUpdateReply = z.infer<typeof StateUpdateReply>;
+
+const tokens = z.number().int();
+
+/** DeerFlow's shape. What was spent stays, also of runs that were rolled back or deleted. */
+export const TokenUsageReply = z.object({
+  thread_id: z.string(),
+  total_tokens: tokens,
+  total_input_tokens: tokens,
+  total_output_tokens: tokens,
+  total_runs: tokens.describe('Runs with a model call that told its tokens'),
+  by_model: z.record(z.string(), z.object({ tokens, runs: tokens })),
+  by_caller: z.object({ lead_agent: tokens, subagent: tokens, middleware: tokens }),
+  context_usage: z
+    .object({ token_count: tokens, max_context_tokens: tokens, percentage: z.number() })
+    .optional()
+    .describe('Of the last model call; absent when nobody said how much the model can read'),
+});
+export type TokenUsageReply = z.infer<typeof TokenUsageReply>;
+
+export const RunReply = z.object({
+  run_id: z.string(),
+  thread_id: z.string(),
+  assistant_id: z.string(),
+  status: RunStatus,
+  metadata: FreeJson,
+  kwargs: FreeJson,
+  multitask_strategy: MultitaskStrategy,
+  created_at: z.string(),
+  updated_at: z.string(),
+  total_input_tokens: z.number().int(),
+  total_output_tokens: z.number().int(),
+  total_tokens: z.number().int(),
+  llm_call_count: z.number().int(),
+  lead_agent_tokens: z.number().int(),
+  subagent_tokens: z.number().int(),
+  middleware_tokens: z.number().int(),
+  stop_reason: z.string().nullable(),
+  error: z.object({ name: z.string(), message: z.string() }).nullable(),
+});
+export type RunReply = z.infer<typeof RunReply>;
+export const RUN_FIELDS = RunReply.keyof();
+
+export const AssistantReply = z.object({
+  assistant_id: z.string(),
+  graph_id: z.string(),
+  name: z.string(),
+  description: z.string().nullable(),
+  version: z.number().int(),
+  config: FreeJson,
+  context: FreeJson,
+  metadata: FreeJson,
+  created_at: z.string(),
+  updated_at: z.string(),
+});
+export type AssistantReply = z.infer<typeof AssistantReply>;
+
+/** Final values of a run, or `{"__error__": {error, message}}` when it failed. */
+export const FinalValues = FreeJson;
+
+/** The second form is what sign-in answers, for pages to tell its failures apart. */
+export const FailureReply = z.object({
+  detail: z.union([z.string(), z.object({ code: z.string(), message: z.string() })]),
+});

@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { CheckpointId, ThreadId } from '../../ids.js';
+import { MultitaskStrategy, RunContextValues, StreamMode } from '../../records/runs.js';
+import { ClientMetadata, FreeJson, OpenContext, Unsupported } from '../route.js';
+import { RunInput } from './client-state.js';
+
+const MAX_ASSISTANT_CHARS = 200;
+
+/** Context keys the server sets; a client's are dropped. */
+const serverOwned = new Set([
+  'thread_id',
+  'run_id',
+  'user_id',
+  'is_internal',
+  'authz_attributes',
+  'channel_user_id',
+  'checkpoint_id',
+  'checkpoint_ns',
+]);
+const isClientKey = ([key, value]: readonly [string, unknown]): boolean =>
+  value !== null && !serverOwned.has(key) && !key.startsWith('__') && !key.startsWith('langgraph_auth');
+
+/** Context keys the agent knows; what else a client sends is kept if it is a plain value. */
+const ContextJson = FreeJson.transform((value) => Object.fromEntries(Object.entries(value).filter(isClientKey)));
+
+const RunConfig = z
+  .object({
+    /** Clamped, never refused: pages send 1000, and a bad value is no reason to lose a message. */
+    recursion_limit: z.unknown().optional(),
+    configurable: OpenContext.nullish(),
+    metadata: ClientMetadata.nullish(),
+  })
+  .catchall(Unsupported);
+
+const Breakpoints = z.union([z.literal('*'), z.array(z.string()).max(100)]);
+
+const streamModes = z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(StreamMode).max(20));
+
+/** Where a run starts: LangGraph's checkpoint object; without an id it means the head. */
+export const CheckpointRef = z.object({
+  checkpoint_id: CheckpointId.nullish(),
+  follows_head: z.boolean().nullish().describe('As a history of one entry said: not this checkpoint, but the newest'),
+});
+
+const noCommand = (value: unknown): boolean =>
+  typeof value !== 'object' ||
+  value === null ||
+  Object.values(value).every((part) => part === null || part === undefined);
+
+/** What the routes that prepare a regeneration answer beside the body of the run to start; clients may send all of it. */
+const ofPreparation = {
+  target_run_id: z.string().nullish(),
+  replacement_human_message_id: z.string().nullish(),
+  source_message_ids: z.array(z.string()).nullish(),
+};
+
+const runFields = z.object({
+  assistant_id: z.string().min(1).max(MAX_ASSISTANT_CHARS).describe('Graph name or assistant id'),
+  input: RunInput.nullish().describe('null goes on from the head without new input'),
+  command: z
+    .unknown()
+    .refine(
+      noCommand,
+      'is not supported: agents here ask by ask_clarification and end the run; send the answer as a message, or input null to go on',
+    )
+    .optional(),
+  stream_mode: streamModes.nullish().describe('One mode or a list; default values'),
+  stream_subgraphs: z.boolean().nullish(),
+  on_disconnect: z.enum(['cancel', 'continue']).nullish(),
+  multitask_strategy: MultitaskStrategy.nullish(),
+  if_not_exists: z.enum(['create', 'reject']).nullish(),
+  on_completion: z
+    .enum(['delete', 'keep'])
+    .nullish()
+    .describe('Of a stateless run: whether its thread stays; on a thread that has a name, delete is refused'),
+  checkpoint: CheckpointRef.nullish(),
+  checkpoint_id: CheckpointId.nullish(),
+  config: RunConfig.nullish(),
+  context: OpenContext.nullish().describe('Settings of the run: model_name, thinking_enabled, is_plan_mode, …'),
+  metadata: ClientMetadata.nullish(),
+  interrupt_before: Breakpoints.nullish(),
+  interrupt_after: Breakpoints.nullish(),
+  stream_resumable: z.boolean().nullish().describe('Every stream can be resumed'),
+  durability: z.enum(['sync', 'async', 'exit']).nullish().describe('Every step is stored before the next begins'),
+  checkpoint_during: z.boolean().nullish().describe('As durability'),
+  ...ofPreparation,
+});
+
+/** Body of every route that starts a run. What is not a field of it, a webhook for instance, is refused by its name. */
+export const RunCreate = runFields.catchall(Unsupported);
+export type RunCreate = z.output<typeof runFields>;
+
+/**
+ * The checkpoint that a run starts from; undefined: the newest. Pages that fetch one entry of history cannot show
+ * branches: what their hook sends along is the head as the page last saw it, and no wish to go back to it.
+ */
+export const startCheckpointOf = ({
+  checkpoint_id: id,
+  checkpoint,
+}: Pick<RunCreate, 'checkpoint_id' | 'checkpoint'>): string | undefined =>
+  id ?? (checkpoint?.follows_head === true ? undefined : (checkpoint?.checkpoint_id ?? undefined));
+
+/** The run's settings: `context` over `config.configurable`, without the keys that are the server's. */
+export const RunContextInput = ContextJson.transform(
+  ({ model, ...context }): Record<string, unknown> =>
+    typeof model === 'string' ? { model_name: model, ...context } : context,
+).pipe(RunContextValues);
+
+/** The bound of model turns for whatever a client asked for. */
+export function clampRecursionLimit(
+  asked: unknown,
+  limits: { readonly fallback: number; readonly max: number },
+): number {
+  if (typeof asked !== 'number' || !Number.isInteger(asked) || asked <= 0) return limits.fallback;
+  return Math.min(asked, limits.max);
+}
+
+/** A thread id a stateless run may name in its configurable. */
+export const ConfigurableThread = z.object({ thread_id: ThreadId.optional() });

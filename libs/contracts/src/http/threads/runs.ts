@@ -1,0 +1,164 @@
+import { z } from 'zod';
+import { RunId } from '../../ids.js';
+import { CancelAction, RunStatus, StreamMode } from '../../records/runs.js';
+import { FinalValues, RUN_FIELDS, RunReply } from './replies.js';
+import { QueryFlag, queryInt, queryList, route } from '../route.js';
+import { RunCreate } from './run-create.js';
+import { ThreadPath } from './threads.js';
+
+const RunPath = ThreadPath.extend({ run_id: RunId });
+const MAX_BATCH = 100;
+
+const started = { group: 'Runs', method: 'POST', refusals: [404, 409, 429] } as const;
+
+const create = route({
+  ...started,
+  name: 'createRun',
+  path: '/threads/:thread_id/runs',
+  summary: 'Start a run and answer at once.',
+  params: ThreadPath,
+  body: RunCreate,
+  reply: RunReply,
+});
+
+const stream = route({
+  ...started,
+  name: 'streamRun',
+  path: '/threads/:thread_id/runs/stream',
+  summary: 'Start a run and stream its events.',
+  params: ThreadPath,
+  body: RunCreate,
+  reply: 'event-stream',
+});
+
+const wait = route({
+  ...started,
+  name: 'waitRun',
+  path: '/threads/:thread_id/runs/wait',
+  summary: 'Start a run and answer its final values; newlines come first while it lasts.',
+  params: ThreadPath,
+  body: RunCreate,
+  reply: FinalValues,
+});
+
+const list = route({
+  name: 'listRuns',
+  group: 'Runs',
+  method: 'GET',
+  path: '/threads/:thread_id/runs',
+  summary:
+    'Runs of a thread, newest first. A page ends early when it gets large; X-Pagination-Next is the offset of the next, when there may be one.',
+  params: ThreadPath,
+  query: z.object({
+    limit: queryInt(10, 1, 1_000),
+    offset: queryInt(0, 0, 1_000_000),
+    status: RunStatus.optional(),
+    select: queryList(RUN_FIELDS).optional(),
+  }),
+  reply: z.array(RunReply.partial()),
+  refusals: [404],
+});
+
+const get = route({
+  name: 'getRun',
+  group: 'Runs',
+  method: 'GET',
+  path: '/threads/:thread_id/runs/:run_id',
+  summary: 'One run.',
+  params: RunPath,
+  reply: RunReply,
+  refusals: [404],
+});
+
+const remove = route({
+  name: 'deleteRun',
+  group: 'Runs',
+  method: 'DELETE',
+  path: '/threads/:thread_id/runs/:run_id',
+  summary: 'Delete the record of a finished run.',
+  params: RunPath,
+  status: 204,
+  reply: 'empty',
+  refusals: [404, 409],
+});
+
+const join = route({
+  name: 'joinRun',
+  group: 'Runs',
+  method: 'GET',
+  path: '/threads/:thread_id/runs/:run_id/join',
+  summary: 'Final values of a run, when it is over; newlines come first while it lasts.',
+  params: RunPath,
+  query: z.object({ cancel_on_disconnect: QueryFlag.optional() }),
+  reply: FinalValues,
+  refusals: [404, 429],
+});
+
+const joinStream = route({
+  name: 'joinRunStream',
+  group: 'Runs',
+  method: 'GET',
+  path: '/threads/:thread_id/runs/:run_id/stream',
+  summary: 'Events of a run from the start, or after the header Last-Event-ID, until its end.',
+  params: RunPath,
+  query: z.object({
+    cancel_on_disconnect: QueryFlag.optional(),
+    stream_mode: queryList(StreamMode).optional(),
+  }),
+  reply: 'event-stream',
+  refusals: [404, 429],
+});
+
+const cancel = route({
+  name: 'cancelRun',
+  group: 'Runs',
+  method: 'POST',
+  path: '/threads/:thread_id/runs/:run_id/cancel',
+  summary: 'Stop a run; with wait=1 the answer is 204 once it has stopped, otherwise 202.',
+  params: RunPath,
+  query: z.object({ wait: QueryFlag.optional(), action: CancelAction.default('interrupt') }),
+  status: 202,
+  reply: 'empty',
+  refusals: [404],
+});
+
+const startedAlone = { ...started, group: 'Stateless runs' } as const;
+
+const createAlone = route({
+  ...startedAlone,
+  name: 'createStatelessRun',
+  path: '/runs',
+  summary: 'Start a run on a thread of its own.',
+  body: RunCreate,
+  reply: RunReply,
+});
+
+const streamAlone = route({
+  ...startedAlone,
+  name: 'streamStatelessRun',
+  path: '/runs/stream',
+  summary: 'Start a run on a thread of its own and stream its events.',
+  body: RunCreate,
+  reply: 'event-stream',
+});
+
+const waitAlone = route({
+  ...startedAlone,
+  name: 'waitStatelessRun',
+  path: '/runs/wait',
+  summary: 'Start a run on a thread of its own and answer its final values.',
+  body: RunCreate,
+  reply: FinalValues,
+});
+
+const batch = route({
+  ...startedAlone,
+  name: 'createStatelessRuns',
+  path: '/runs/batch',
+  summary: 'Start several runs, each on a thread of its own.',
+  body: z.array(RunCreate).min(1).max(MAX_BATCH),
+  reply: z.array(RunReply),
+});
+
+export const runRoutes = { create, stream, wait, list, get, remove, join, joinStream, cancel };
+export const statelessRoutes = { create: createAlone, stream: streamAlone, wait: waitAlone, batch };

@@ -1,0 +1,237 @@
+import { z } from 'zod';
+import { CheckpointId, ThreadId } from '../../ids.js';
+import { ThreadStatus } from '../../records/thread-state.js';
+import { StateValues } from './client-state.js';
+import { StateReply, StateUpdateReply, THREAD_FIELDS, ThreadReply, TokenUsageReply } from './replies.js';
+import { ClientMetadata, FreeJson, QueryFlag, route, Unsupported } from '../route.js';
+import { CheckpointRef } from './run-create.js';
+
+export const ThreadPath = z.object({ thread_id: ThreadId });
+
+const MAX_LIST = 1_000;
+const limit = (max: number) => z.number().int().min(1).max(max).default(10);
+const offset = z.number().int().min(0).max(1_000_000).default(0);
+
+const filters = {
+  metadata: FreeJson.nullish(),
+  values: FreeJson.nullish(),
+  status: ThreadStatus.nullish(),
+};
+
+const create = route({
+  name: 'createThread',
+  group: 'Threads',
+  method: 'POST',
+  path: '/threads',
+  summary: 'Create a thread, with the id of your choice or a fresh one; a known id answers the old thread.',
+  body: z.preprocess(
+    (value) => value ?? {},
+    z
+      .object({
+        thread_id: ThreadId.nullish(),
+        metadata: ClientMetadata.nullish(),
+        if_exists: z.enum(['raise', 'do_nothing']).nullish(),
+      })
+      .catchall(Unsupported),
+  ),
+  reply: ThreadReply,
+  refusals: [409],
+});
+
+const search = route({
+  name: 'searchThreads',
+  group: 'Threads',
+  method: 'POST',
+  path: '/threads/search',
+  summary:
+    'List threads; the header X-Pagination-Total counts all that match. A page ends early when it gets large; X-Pagination-Next is the offset of the next.',
+  body: z.preprocess(
+    (value) => value ?? {},
+    z
+      .object({
+        ...filters,
+        ids: z.array(ThreadId).max(MAX_LIST).nullish(),
+        limit: limit(MAX_LIST),
+        offset,
+        sort_by: z.enum(['thread_id', 'status', 'created_at', 'updated_at']).nullish(),
+        sort_order: z.enum(['asc', 'desc']).nullish(),
+        select: z.array(THREAD_FIELDS).nullish(),
+      })
+      .catchall(Unsupported),
+  ),
+  reply: z.array(ThreadReply.partial()),
+});
+
+const count = route({
+  name: 'countThreads',
+  group: 'Threads',
+  method: 'POST',
+  path: '/threads/count',
+  summary: 'How many threads match.',
+  body: z.preprocess((value) => value ?? {}, z.object(filters).catchall(Unsupported)),
+  reply: z.number().int(),
+});
+
+const get = route({
+  name: 'getThread',
+  group: 'Threads',
+  method: 'GET',
+  path: '/threads/:thread_id',
+  summary: 'A thread with its current values.',
+  params: ThreadPath,
+  reply: ThreadReply,
+  refusals: [404],
+});
+
+const patch = route({
+  name: 'patchThread',
+  group: 'Threads',
+  method: 'PATCH',
+  path: '/threads/:thread_id',
+  summary: 'Merge metadata, key by key.',
+  params: ThreadPath,
+  body: z.object({ metadata: ClientMetadata.nullish() }).catchall(Unsupported),
+  reply: ThreadReply,
+  refusals: [404],
+});
+
+const remove = route({
+  name: 'deleteThread',
+  group: 'Threads',
+  method: 'DELETE',
+  path: '/threads/:thread_id',
+  summary: 'Delete a thread with its runs and checkpoints.',
+  params: ThreadPath,
+  status: 204,
+  reply: 'empty',
+  refusals: [404, 409],
+});
+
+const copy = route({
+  name: 'copyThread',
+  group: 'Threads',
+  method: 'POST',
+  path: '/threads/:thread_id/copy',
+  summary: 'A new thread with the same checkpoints.',
+  params: ThreadPath,
+  reply: ThreadReply,
+  refusals: [404, 409],
+});
+
+const tokenUsage = route({
+  name: 'getThreadTokenUsage',
+  group: 'Threads',
+  method: 'GET',
+  path: '/threads/:thread_id/token-usage',
+  summary: 'Tokens of all its model calls, by model and caller, and how full its context is.',
+  params: ThreadPath,
+  reply: TokenUsageReply,
+  refusals: [404],
+});
+
+const state = route({
+  name: 'getThreadState',
+  group: 'State',
+  method: 'GET',
+  path: '/threads/:thread_id/state',
+  summary: 'The newest state.',
+  params: ThreadPath,
+  query: z.object({ subgraphs: QueryFlag.optional() }),
+  reply: StateReply,
+  refusals: [404],
+});
+
+const stateAt = route({
+  name: 'getThreadStateAt',
+  group: 'State',
+  method: 'GET',
+  path: '/threads/:thread_id/state/:checkpoint_id',
+  summary: 'The state at a checkpoint.',
+  params: ThreadPath.extend({ checkpoint_id: CheckpointId }),
+  query: z.object({ subgraphs: QueryFlag.optional() }),
+  reply: StateReply,
+  refusals: [404],
+});
+
+const stateAtCheckpoint = route({
+  name: 'postThreadStateAt',
+  group: 'State',
+  method: 'POST',
+  path: '/threads/:thread_id/state/checkpoint',
+  summary: 'The state at a checkpoint, named in the body.',
+  params: ThreadPath,
+  body: z.object({ checkpoint: CheckpointRef }),
+  reply: StateReply,
+  refusals: [404],
+});
+
+const updateState = route({
+  name: 'updateThreadState',
+  group: 'State',
+  method: 'POST',
+  path: '/threads/:thread_id/state',
+  summary: 'Write a checkpoint: title, todos, artifacts and messages of type human or system.',
+  params: ThreadPath,
+  body: z
+    .object({
+      values: StateValues,
+      as_node: z.string().max(200).nullish(),
+      checkpoint_id: CheckpointId.nullish(),
+      checkpoint: CheckpointRef.nullish(),
+    })
+    .catchall(Unsupported),
+  reply: StateUpdateReply,
+  refusals: [404, 409],
+});
+
+/** Older than this checkpoint; an id, or LangGraph's config object. */
+const Before = z.union([
+  CheckpointId,
+  z.object({ checkpoint_id: CheckpointId }).transform((value) => value.checkpoint_id),
+  z
+    .object({ configurable: z.object({ checkpoint_id: CheckpointId }) })
+    .transform((value) => value.configurable.checkpoint_id),
+]);
+
+const history = route({
+  name: 'getThreadHistory',
+  group: 'State',
+  method: 'POST',
+  path: '/threads/:thread_id/history',
+  summary:
+    'States, newest first. A page ends early when it gets large; X-Pagination-Next is the `before` of the next, when there may be one.',
+  params: ThreadPath,
+  body: z.preprocess(
+    (value) => value ?? {},
+    z
+      .object({
+        limit: z
+          .number()
+          .int()
+          .min(1)
+          .transform((value) => Math.min(value, MAX_LIST))
+          .default(10),
+        before: Before.nullish(),
+        metadata: FreeJson.nullish(),
+      })
+      .catchall(Unsupported),
+  ),
+  reply: z.array(StateReply),
+  refusals: [404],
+});
+
+export const threadRoutes = {
+  create,
+  search,
+  count,
+  get,
+  patch,
+  remove,
+  copy,
+  tokenUsage,
+  state,
+  stateAt,
+  stateAtCheckpoint,
+  updateState,
+  history,
+};

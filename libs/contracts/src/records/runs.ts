@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { AgentNamePattern } from '../settings/agents.js';
+import { HumanMessage, SystemMessage, ToolMessage } from './messages.js';
+import { ReasoningEffort } from '../settings/reasoning-effort.js';
+import { ChannelValues } from './thread-state.js';
+
+export const RunStatus = z.enum(['pending', 'running', 'success', 'error', 'timeout', 'interrupted']);
+export type RunStatus = z.infer<typeof RunStatus>;
+
+export const isTerminal = (status: RunStatus): boolean => status !== 'pending' && status !== 'running';
+
+export const MultitaskStrategy = z.enum(['reject', 'interrupt', 'rollback', 'enqueue']);
+export type MultitaskStrategy = z.infer<typeof MultitaskStrategy>;
+
+export const CancelAction = z.enum(['interrupt', 'rollback']);
+export type CancelAction = z.infer<typeof CancelAction>;
+
+export const StreamMode = z.enum([
+  'values',
+  'messages-tuple',
+  'messages',
+  'updates',
+  'custom',
+  'events',
+  'debug',
+  'tasks',
+  'checkpoints',
+  'tools',
+]);
+export type StreamMode = z.infer<typeof StreamMode>;
+
+/** The agent of every thread; other assistant ids name custom agents, which are this one with their own settings. */
+export const LEAD_AGENT = 'lead_agent';
+
+/** Switches of a run, from the request's `context` over `config.configurable`. */
+export const RunContextValues = z.looseObject({
+  model_name: z.string().optional(),
+  thinking_enabled: z.boolean().optional(),
+  reasoning_effort: ReasoningEffort.optional(),
+  is_plan_mode: z.boolean().optional(),
+  subagent_enabled: z.boolean().optional(),
+  max_concurrent_subagents: z.number().optional(),
+  max_total_subagents: z.number().optional(),
+  /** The agent goes on with assumptions in the place of a question. */
+  disable_clarification: z.boolean().optional(),
+  /** Nobody is there to answer: the agent is not offered the question. */
+  non_interactive: z.boolean().optional(),
+  /** The custom agent that is spoken to, or, with `is_bootstrap`, the one that is to be made. */
+  agent_name: AgentNamePattern.optional(),
+  /** The conversation is about a custom agent to be made. */
+  is_bootstrap: z.boolean().optional(),
+});
+export type RunContextValues = z.infer<typeof RunContextValues>;
+
+/** Name of the custom agent that a run is carried out by; undefined: the lead agent, which also makes new ones. */
+export const customAgentOf = ({ agent_name: name, is_bootstrap: makesOne }: RunContextValues): string | undefined =>
+  makesOne === true ? undefined : name;
+
+/** A message of a run's input. A tool message is the client's answer to a call that has none. */
+export const RunInputMessage = z.union([HumanMessage, SystemMessage, ToolMessage]);
+export type RunInputMessage = z.infer<typeof RunInputMessage>;
+
+/** What a run was asked to do: normalised by the gateway (message ids minted, contexts merged), read by the runner. */
+export const RunKwargs = z.object({
+  /** null: go on from the head without new input. */
+  input: ChannelValues.extend({ messages: z.array(RunInputMessage).optional() }).nullable(),
+  context: RunContextValues,
+  /** Upper bound of model turns. */
+  recursion_limit: z.number().int().min(1),
+  stream_mode: z.array(StreamMode),
+  stream_subgraphs: z.boolean(),
+  on_disconnect: z.enum(['cancel', 'continue']),
+  interrupt_before: z.union([z.literal('*'), z.array(z.string())]).optional(),
+  interrupt_after: z.union([z.literal('*'), z.array(z.string())]).optional(),
+  /** The thread was made for this run and goes away with it. */
+  temporary: z.boolean(),
+  /** How long the run may take from its first claim; then it ends as `timeout`. Absent: as long as it likes. */
+  timeout_ms: z.int().min(1).optional(),
+});
+export type RunKwargs = z.infer<typeof RunKwargs>;
+
+/** A run as stored and as shown by the API (the gateway leaves the fields below `error` out). */
+export const RunRecord = z.object({
+  run_id: z.string(),
+  thread_id: z.string(),
+  assistant_id: z.string(),
+  status: RunStatus,
+  metadata: z.record(z.string(), z.unknown()),
+  kwargs: RunKwargs,
+  multitask_strategy: MultitaskStrategy,
+  created_at: z.string(),
+  updated_at: z.string(),
+  /** Grows with each claim; shown in `metadata` events. */
+  attempt: z.number().int(),
+  total_input_tokens: z.number().int(),
+  total_output_tokens: z.number().int(),
+  total_tokens: z.number().int(),
+  llm_call_count: z.number().int(),
+  /** Parts of `total_tokens`, by who called the model. */
+  lead_agent_tokens: z.number().int(),
+  subagent_tokens: z.number().int(),
+  middleware_tokens: z.number().int(),
+  stop_reason: z.string().nullable(),
+  error: z.object({ name: z.string(), message: z.string() }).nullable(),
+  user_id: z.string(),
+  /** Head when the run became current; null until then, and for a thread that had none. */
+  base_checkpoint_id: z.string().nullable(),
+  /** Set when the request named a checkpoint that really forks. */
+  fork_checkpoint_id: z.string().nullable(),
+  /** The input stands in a checkpoint; a takeover must not commit it again. */
+  input_committed: z.boolean(),
+  cancel: CancelAction.nullable(),
+  /** Ids of messages that were partly streamed and then given up: replays leave their deltas out. */
+  dropped_message_ids: z.array(z.string()),
+  traceparent: z.string().nullable(),
+  /** When it was claimed for the first time. */
+  started_at: z.string().nullable(),
+  /** Number of the newest event that was ever in its log, which expires before the record does; 0: none. */
+  last_seq: z.number().int(),
+});
+export type RunRecord = z.infer<typeof RunRecord>;
+
+/** A run without what it was asked to do, which may be large. */
+export type RunSummary = Omit<RunRecord, 'kwargs'>;

@@ -1,0 +1,43 @@
+import { agentRoutes, profileRoutes } from './http/resources/agents.js';
+import { assistantRoutes } from './http/resources/assistants.js';
+import { branchRoutes } from './http/threads/branches.js';
+import { featureRoutes } from './http/resources/features.js';
+import { fileRoutes } from './http/threads/files.js';
+import { memoryRoutes } from './http/resources/memory.js';
+import { mcpRoutes } from './http/resources/mcp.js';
+import { messageRoutes } from './http/threads/messages.js';
+import { modelRoutes } from './http/resources/models.js';
+import { replayRoutes } from './http/threads/replays.js';
+import type { RouteContract } from './http/route.js';
+import { runRoutes, statelessRoutes } from './http/threads/runs.js';
+import { signInRoutes } from './http/resources/sign-in.js';
+import { skillRoutes } from './http/resources/skills.js';
+import { suggestionRoutes } from './http/threads/suggestions.js';
+import { systemRoutes } from './http/resources/system.js';
+import { taskRoutes } from './http/threads/tasks.js';
+import { threadRoutes } from './http/threads/threads.js';
+import { userRoutes } from './http/resources/users.js';
+
+/** Every route of the gateway, in the order of the documentation. */
+export const httpRoutes: readonly RouteContract[] = [
+  threadRoutes,
+  branchRoutes,
+  messageRoutes,
+  replayRoutes,
+  runRoutes,
+  statelessRoutes,
+  taskRoutes,
+  fileRoutes,
+  assistantRoutes,
+  agentRoutes,
+  profileRoutes,
+  memoryRoutes,
+  skillRoutes,
+  mcpRoutes,
+  signInRoutes,
+  userRoutes,
+  modelRoutes,
+  suggestionRoutes,
+  featureRoutes,
+  systemRoutes,
+].flatMap((routes) => Object.values<RouteContract>(routes));

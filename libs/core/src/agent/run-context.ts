@@ -1,0 +1,34 @@
+import type { RunContextValues, RunEvent } from '@caribou/contracts';
+import type { Clock } from '../util/clock.js';
+import type { Logger } from '../util/logger.js';
+import type { RunWatch, WatchFields } from './run-watch.js';
+
+/** Everything a hook or tool may know of the run it works in. */
+export interface RunContext {
+  readonly userId: string;
+  readonly threadId: string;
+  readonly runId: string;
+  readonly assistantId: string;
+  /** Grows with each takeover. */
+  readonly attempt: number;
+  /** Epoch of the thread's lease: sent with every request to an executor. */
+  readonly epoch: number;
+  /** The run's switches (model, thinking, plan mode, …). */
+  readonly context: RunContextValues;
+  /** The only cancellation: aborted by cancel, a lost lease or drain. Every awaited port call takes it. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /**
+   * Tells the run's watchers. Resolves when the event is queued (back-pressure when the queue is full); it does
+   * not wait for the log. Rejects with FencedError when the run was lost.
+   */
+  emit(event: RunEvent): Promise<void>;
+  /**
+   * Records what a middleware decided ("summarized", "stripped"), for the run's log line and spans. `fields` are small
+   * numbers and words, nothing a person or a model wrote.
+   */
+  decided(middleware: string, decision: string, fields?: WatchFields): void;
+  /** Who looks at what takes time; hooks need not care. */
+  readonly watch?: RunWatch;
+}

@@ -1,0 +1,52 @@
+import type { SandboxPort, SandboxScope } from '../ports/sandbox-port.js';
+import { VIRTUAL_ROOT } from '../text/virtual-path.js';
+
+const FOLDER = `${VIRTUAL_ROOT}/uploads`;
+const KIB = 1024;
+
+/** Control characters, and marks that turn a line around or hide a part of it. */
+export const invisibleCharacters =
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+/** Virtual path of a file in the thread's uploads. */
+export const uploadsPath = (name: string): string => `${FOLDER}/${name}`;
+
+/** A name or path for a model: it can neither close a block nor begin a line of its own. */
+export const escapedName = (text: string): string =>
+  text.replace(invisibleCharacters, '?').replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+/** A size in KB with one decimal, from 1024 KB on in MB. */
+export function sizeText(bytes: number): string {
+  const kib = bytes / KIB;
+  return kib < KIB ? `${kib.toFixed(1)} KB` : `${(kib / KIB).toFixed(1)} MB`;
+}
+
+export interface UploadsLook {
+  readonly sandbox: Pick<SandboxPort, 'list' | 'stat'>;
+  readonly scope: SandboxScope;
+  readonly signal: AbortSignal;
+}
+
+/** Names of what lies in the thread's uploads, at most `limit`; none when the folder cannot be read. */
+export async function uploadNames({ sandbox, scope, signal }: UploadsLook, limit: number): Promise<readonly string[]> {
+  const listed = await sandbox.list(scope, { path: FOLDER, depth: 1, maxResults: limit }, signal);
+  if (listed.outcome !== 'ok') return [];
+  return listed.paths
+    .filter((path) => path.startsWith(`${FOLDER}/`) && !path.endsWith('/'))
+    .map((path) => path.slice(FOLDER.length + 1));
+}
+
+/** Bytes of those that are regular files, by name. */
+export async function uploadSizes(
+  { sandbox, scope, signal }: UploadsLook,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (names.length === 0) return new Map();
+  const found = await sandbox.stat(scope, { paths: names.map(uploadsPath) }, signal);
+  return new Map(
+    names.flatMap((name, at): [string, number][] => {
+      const file = found[at];
+      return file?.outcome === 'file' ? [[name, file.bytes]] : [];
+    }),
+  );
+}

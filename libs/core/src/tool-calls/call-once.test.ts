@@ -1,0 +1,68 @@
+import { FencedError, TooLargeError, UnavailableError } from '@caribou/contracts';
+import { fakeRun } from '@caribou/testing';
+import { callOnce } from './call-once.js';
+import type { CallState, JournaledCall, ToolJournal } from './tool-journal.js';
+import type { ToolOutcome } from '../agent/tool.js';
+
+const outcome: ToolOutcome = { content: 'done it' };
+
+function journalSaying(state: CallState, failure?: Error) {
+  const entered: JournaledCall[] = [];
+  const kept: ToolOutcome[] = [];
+  const journal: ToolJournal = {
+    start: (call) => {
+      entered.push(call);
+      return Promise.resolve(state);
+    },
+    finish: (_, result) => {
+      if (failure !== undefined) return Promise.reject(failure);
+      kept.push(result);
+      return Promise.resolve();
+    },
+  };
+  return { journal, entered, kept };
+}
+const once = (journal: ToolJournal, make: () => Promise<ToolOutcome>, what: unknown = { a: 1, b: 2 }) =>
+  callOnce({ journal, context: { run: fakeRun({ epoch: 7 }), key: 'r:c' }, what }, make);
+const never = (): Promise<ToolOutcome> => Promise.reject(new Error('called'));
+
+describe(callOnce, () => {
+  test('a new call is entered under its key and epoch, made, and its outcome kept', async () => {
+    const { journal, entered, kept } = journalSaying({ state: 'new' });
+
+    expect(await once(journal, () => Promise.resolve(outcome))).toEqual(outcome);
+    expect(entered).toMatchObject([{ userId: 'default', threadId: 'thread-1', key: 'r:c', epoch: 7 }]);
+    expect(kept).toEqual([outcome]);
+  });
+
+  test('what is known is not called again', async () => {
+    expect(await once(journalSaying({ state: 'done', outcome }).journal, never)).toEqual(outcome);
+    const unknown = await once(journalSaying({ state: 'unknown' }).journal, never);
+    expect(unknown.isError).toBe(true);
+    expect(unknown.content).toMatch(/^Error: The outcome of this call is unknown: .* It was not repeated/);
+    expect(await once(journalSaying({ state: 'mismatch' }).journal, never)).toMatchObject({ isError: true });
+  });
+
+  test('equal arguments have equal hashes, whatever the order of their keys', async () => {
+    const { journal, entered } = journalSaying({ state: 'done', outcome });
+    for (const what of [{ a: { x: 1, y: 2 } }, { a: { y: 2, x: 1 } }, { a: { y: 2, x: [1] } }])
+      await once(journal, never, what);
+
+    const [first, second, third] = entered.map(({ argsHash }) => argsHash);
+    expect(second).toBe(first);
+    expect(third).not.toBe(first);
+  });
+
+  test.each([new UnavailableError('away'), new TooLargeError('large')])(
+    'an outcome that cannot be kept is told all the same (%s)',
+    async (failure) => {
+      const { journal } = journalSaying({ state: 'new' }, failure);
+      expect(await once(journal, () => Promise.resolve(outcome))).toEqual(outcome);
+    },
+  );
+
+  test('who was overtaken hears it', async () => {
+    const { journal } = journalSaying({ state: 'new' }, new FencedError('ended as unknown'));
+    await expect(once(journal, () => Promise.resolve(outcome))).rejects.toThrow('ended as unknown');
+  });
+});

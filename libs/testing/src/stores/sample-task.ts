@@ -1,0 +1,65 @@
+import { newId, type RunRecord, TASK_METADATA, taskIds, type TaskSpec } from '@caribou/contracts';
+import type { NewTask, ThreadKey } from '@caribou/core';
+import { human, thread } from './store-fixture.js';
+
+export interface SampleTask {
+  readonly parent?: ThreadKey;
+  /** Of the run that hands it over. */
+  readonly runId?: string;
+  readonly toolCallId?: string;
+  readonly spec?: Partial<TaskSpec>;
+  readonly maxTurns?: number;
+  readonly timeoutMs?: number;
+}
+
+/** A task as an agent hands it over. */
+export function sampleTask({
+  parent = thread(),
+  runId = newId(),
+  toolCallId = 'call_1',
+  spec = {},
+  maxTurns = 30,
+  timeoutMs = 900_000,
+}: SampleTask = {}): NewTask {
+  return {
+    userId: parent.userId,
+    spec: {
+      parent: { thread_id: parent.threadId, run_id: runId, tool_call_id: toolCallId },
+      ...{ subagent_type: 'bash', description: 'some work', tools: ['bash'], model: 'm', args_hash: 'h' },
+      ...spec,
+    },
+    prompt: human('Do it.', 'prompt-1'),
+    maxTurns,
+    timeoutMs,
+  };
+}
+
+/** What a task is found by. */
+export const callOfTask = ({ userId, spec }: NewTask) => ({
+  ...{ userId, parentRunId: spec.parent.run_id, toolCallId: spec.parent.tool_call_id },
+});
+
+/** The record of a task that nobody has taken, or as `over` says. */
+export function taskRecord(task: NewTask = sampleTask(), over: Partial<RunRecord> = {}): RunRecord {
+  const { runId, threadId } = taskIds(task.spec.parent.run_id, task.spec.parent.tool_call_id);
+  return {
+    ...{ run_id: runId, thread_id: threadId, assistant_id: task.spec.subagent_type, user_id: task.userId },
+    ...{ status: 'pending', metadata: { [TASK_METADATA]: task.spec }, multitask_strategy: 'reject' },
+    kwargs: {
+      ...{ input: { messages: [task.prompt] }, context: {}, stream_mode: [], stream_subgraphs: false },
+      ...{ on_disconnect: 'continue', temporary: true, recursion_limit: task.maxTurns, timeout_ms: task.timeoutMs },
+    },
+    ...{
+      created_at: '2026-01-05T00:00:00.000Z',
+      updated_at: '2026-01-05T00:00:00.000Z',
+      started_at: null,
+      last_seq: 0,
+      attempt: 0,
+    },
+    ...{ total_input_tokens: 0, total_output_tokens: 0, total_tokens: 0, llm_call_count: 0 },
+    ...{ lead_agent_tokens: 0, subagent_tokens: 0, middleware_tokens: 0, stop_reason: null, error: null },
+    ...{ base_checkpoint_id: null, fork_checkpoint_id: null, input_committed: false, cancel: null },
+    ...{ dropped_message_ids: [], traceparent: null },
+    ...over,
+  };
+}

@@ -1,0 +1,74 @@
+import { AgentDescription, AgentModel, AgentSkills, AgentSoul, AgentToolGroups } from '@caribou/contracts';
+import {
+  agentFault,
+  type AgentStore,
+  type AnyTool,
+  defineTool,
+  type KnownToAgents,
+  type StoredAgent,
+} from '@caribou/core';
+import { z } from 'zod';
+import { failed } from '../sandbox/sandbox-request.js';
+
+const Changes = z.object({
+  soul: AgentSoul.trim()
+    .min(1)
+    .optional()
+    .describe('The whole new SOUL.md, in the place of the one in your instructions.'),
+  description: AgentDescription.optional().describe('One line for the person.'),
+  skills: AgentSkills.optional().describe('Names of the skills you are told of; null: all.'),
+  tool_groups: AgentToolGroups.optional().describe('Groups of tools you have; null: all.'),
+  model: AgentModel.optional().describe('Name of your model; null: the default.'),
+});
+type Changes = z.output<typeof Changes>;
+
+export interface UpdateAgentParts {
+  readonly agents: Pick<AgentStore, 'read' | 'write'>;
+  readonly known: KnownToAgents;
+  /** As the run's prompt has it. */
+  readonly shown: StoredAgent;
+}
+
+/** Calls of one answer run at the same time; each lost race means that one of them wrote. */
+const MAX_ATTEMPTS = 8;
+
+/**
+ * Changes the custom agent that the run is carried out by. What somebody else changed since the agent was shown is not
+ * overwritten: the model is told of it, and may call again. A call writes once, also after a takeover.
+ */
+export function updateAgentTool({ agents, known, shown }: UpdateAgentParts): AnyTool {
+  let seen = shown.version;
+  return defineTool({
+    name: 'update_agent',
+    description:
+      'Change yourself for good, when the person asks for it: your soul (your SOUL.md), description, skills, tool groups ' +
+      'or model. Name only what changes. It holds from the next message on, in every conversation with you.',
+    input: Changes,
+    async run(changes, { run, key }) {
+      const named = given(changes);
+      const fault = Object.keys(named).length === 0 ? 'name at least one thing to change' : agentFault(named, known);
+      if (fault !== undefined) return failed(fault);
+      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+        const before = await agents.read(run.userId, shown.name);
+        if (before === null) return failed('You were deleted meanwhile: there is nothing to change any more.');
+        if (before.version !== seen) {
+          seen = before.version;
+          return failed(changedMeanwhile(before));
+        }
+        const write = { agent: { ...before, ...named }, madeIn: before.made_in, expected: seen, call: key };
+        const written = await agents.write(run.userId, write);
+        if (written.outcome === 'written') seen = written.agent.version;
+        if (written.outcome === 'written' || written.outcome === 'repeated')
+          return { content: `Agent '${shown.name}' updated: ${Object.keys(named).join(', ')}.` };
+      }
+      return failed('You are being changed by others at this moment. Try again later.');
+    },
+  });
+}
+
+const given = (changes: Changes): Partial<StoredAgent> =>
+  Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+
+const changedMeanwhile = ({ soul, description, skills, tool_groups, model }: StoredAgent): string =>
+  'Somebody changed you since this run began, so nothing was written. This is what you are now; call again if your change ' +
+  `is still right:\n${JSON.stringify({ soul, description, skills, tool_groups, model })}`;
