@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestServer } from '@caribou/testing';
-import type { Stack } from '../stack.js';
+import type { Stack } from '../support/stack.js';
 import type { Member } from './fleet.js';
 import type { Fault, ServerName } from './plan.js';
 

@@ -1,5 +1,5 @@
 import { startProxy, type TestProxy, type TestService } from '@caribou/testing';
-import type { AppName, Stack } from '../stack.js';
+import type { AppName, Stack } from '../support/stack.js';
 import type { FleetSize, ServerName } from './plan.js';
 
 const MAX_STARTS = 20;

@@ -1,6 +1,6 @@
 import type { Message } from '@caribou/contracts';
-import type { Stack } from '../stack.js';
-import { linesOf } from '../threads-on-disk.js';
+import type { Stack } from '../support/stack.js';
+import { linesOf } from '../support/threads-on-disk.js';
 import { type Effect, type FrameMark, type RunHistory, textOf, type ThreadHistory } from './history.js';
 import { type FollowedRun, markOf, type WantedEffect } from './journal.js';
 import type { PatientClient } from './patient-client.js';

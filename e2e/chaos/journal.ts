@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Frame } from '../client.js';
+import type { Frame } from '../support/client.js';
 import type { Effect, FrameMark, History, RunHistory, Segment } from './history.js';
 
 /** An effect that a script asks for, and the text by which a result reports it. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type TestService, waitFor } from '@caribou/testing';
-import type { ApiClient, Frame, OpenStream } from '../client.js';
-import { clientOf } from '../stack.js';
+import type { ApiClient, Frame, OpenStream } from '../support/client.js';
+import { clientOf } from '../support/stack.js';
 import { type FollowedRun, type Journal, markOf } from './journal.js';
 import type { Random } from './random.js';
 

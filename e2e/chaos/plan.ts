@@ -1,4 +1,4 @@
-import type { AppName } from '../stack.js';
+import type { AppName } from '../support/stack.js';
 import { Random } from './random.js';
 
 /** What can happen to a process: SIGKILL and a restart, SIGSTOP and SIGCONT, SIGTERM and a restart. */

@@ -4,7 +4,7 @@ import { LEAD_AGENT, streams } from '@caribou/contracts';
 import { silentLogger } from '@caribou/core';
 import { createRedis, type RedisConnection, redisMemoryStore } from '@caribou/state';
 import { connect } from 'nats';
-import type { Stack } from '../stack.js';
+import type { Stack } from '../support/stack.js';
 import type { Remembered } from './history.js';
 import type { Journal } from './journal.js';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startScriptedMcp, textResult, waitFor } from '@caribou/testing';
-import { type Stack, startStack } from '../stack.js';
+import { type Stack, startStack } from '../support/stack.js';
 import { violationsOf } from './checker.js';
 import { applyFaults, type FaultCounts, reviveCrashed } from './faults.js';
 import { type Member, startFleet } from './fleet.js';

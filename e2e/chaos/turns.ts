@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runBody } from '../client.js';
-import { taskLines, WITH_SUBAGENTS } from '../task-client.js';
+import { runBody } from '../support/client.js';
+import { taskLines, WITH_SUBAGENTS } from '../support/task-client.js';
 import type { RunHistory } from './history.js';
 import type { FollowedRun, Journal, WantedEffect } from './journal.js';
 import type { PatientClient } from './patient-client.js';

@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { waitFor } from '@caribou/testing';
-import { type ApiClient, runIdOf } from '../client.js';
-import type { Stack } from '../stack.js';
-import { workspaceFile } from '../threads-on-disk.js';
+import { type ApiClient, runIdOf } from '../support/client.js';
+import type { Stack } from '../support/stack.js';
+import { workspaceFile } from '../support/threads-on-disk.js';
 import { type Frame, isRecord, loadRecording, type ModeName, type ScriptName } from './frames.js';
 
 export interface OurRun {

@@ -1,6 +1,6 @@
 import { waitFor } from '@caribou/testing';
-import type { WireMessage } from '../client.js';
-import type { Stack } from '../stack.js';
+import type { WireMessage } from '../support/client.js';
+import type { Stack } from '../support/stack.js';
 import type { Json, SdkClient, SdkState, SdkValues, StreamPart } from './sdk-client.js';
 
 export const ASSISTANT = 'lead_agent';

@@ -1,4 +1,4 @@
-import { type Stack, startStack } from '../stack.js';
+import { type Stack, startStack } from '../support/stack.js';
 import { describeMultitask } from './multitask-suite.js';
 import { describeReconnect } from './reconnect-suite.js';
 import { describeRefusals } from './refusals-suite.js';

@@ -1,6 +1,6 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { type TestService, waitFor } from '@caribou/testing';
-import { nth, type Stack } from '../stack.js';
+import { nth, type Stack } from '../support/stack.js';
 import { ASSISTANT, chunksIn, COMBINED, lastValues, newGate, type Reading, read, say, textsOf } from './calls.js';
 import { SDK_LINES, type SdkClient, type StreamPart } from './sdk-client.js';
 

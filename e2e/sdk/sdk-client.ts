@@ -1,6 +1,6 @@
 import { Client as Client15 } from 'langgraph-sdk-1-15';
 import { Client as Client6 } from 'langgraph-sdk-1-6';
-import type { WireMessage } from '../client.js';
+import type { WireMessage } from '../support/client.js';
 
 /** What both lines of the SDK have in common, as far as the tests call it; the two type packages do not unite. */
 export interface SdkClient {

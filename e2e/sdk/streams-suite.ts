@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { WireMessage } from '../client.js';
+import type { WireMessage } from '../support/client.js';
 import {
   ASSISTANT,
   type Chunk,

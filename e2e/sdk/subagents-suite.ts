@@ -1,8 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { TaskEvent } from '@caribou/contracts';
 import { waitFor } from '@caribou/testing';
-import { nonce, nth } from '../stack.js';
-import { kindsByTask, requestsOfTasks, taskEvents, taskLine, taskLines, WITH_SUBAGENTS } from '../task-client.js';
+import { nonce, nth } from '../support/stack.js';
+import {
+  kindsByTask,
+  requestsOfTasks,
+  taskEvents,
+  taskLine,
+  taskLines,
+  WITH_SUBAGENTS,
+} from '../support/task-client.js';
 import {
   ASSISTANT,
   COMBINED,

@@ -1,4 +1,4 @@
-import { type Stack, startStack } from '../stack.js';
+import { type Stack, startStack } from '../support/stack.js';
 import { SDK_LINES } from './sdk-client.js';
 import { describeSubagents } from './subagents-suite.js';
 

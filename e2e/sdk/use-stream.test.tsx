@@ -6,8 +6,8 @@
 import { page } from './page-window.js';
 import { cleanup, fireEvent, render, screen, waitFor as waitForPage } from '@testing-library/react';
 import { randomUUID } from 'node:crypto';
-import { type ApiClient, type WireMessage } from '../client.js';
-import { type Stack, startStack } from '../stack.js';
+import { type ApiClient, type WireMessage } from '../support/client.js';
+import { type Stack, startStack } from '../support/stack.js';
 import { newGate } from './calls.js';
 import { type ChatMessage, ChatPage, type ChatPageProps, HOOK_LINES, type HookLine } from './chat-page.js';
 import { deerFlowOptions, deerFlowSubmit } from './deer-flow-page.js';

@@ -6,18 +6,18 @@ const Sequencer = require('@jest/test-sequencer').default;
  */
 const long = [
   'libs/sandbox/src/docker/gvisor-driver.test.ts',
-  'e2e/deletion.test.ts',
-  'e2e/managers.test.ts',
+  'e2e/api/deletion.test.ts',
+  'e2e/sandbox/managers.test.ts',
   'libs/sandbox/src/docker/docker-driver.test.ts',
-  'e2e/memory-worker.test.ts',
-  'e2e/takeover.test.ts',
+  'e2e/memory/memory-worker.test.ts',
+  'e2e/runs/takeover.test.ts',
   'libs/sandbox/src/bwrap/bwrap-driver.test.ts',
-  'e2e/chaos.test.ts',
+  'e2e/chaos/chaos.test.ts',
   'libs/sandbox/src/docker/docker-network.test.ts',
-  'e2e/mcp.test.ts',
-  'e2e/simulator.test.ts',
+  'e2e/tools/mcp.test.ts',
+  'e2e/chaos/simulator.test.ts',
   'libs/sandbox/src/test/ordinary-user.test.ts',
-  'e2e/start.test.ts',
+  'e2e/runs/start.test.ts',
 ];
 
 /** @param {{ path: string }} test */

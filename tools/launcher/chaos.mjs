@@ -54,7 +54,7 @@ async function chaos() {
   await step('build', () => buildProduct(repository));
   say(`chaos: seed ${settings.CHAOS_SEED}, ${minutes} minutes`);
   const jest = inRepository('node_modules', 'jest', 'bin', 'jest.js');
-  const { code } = await runCommand(process.execPath, [jest, 'e2e/chaos.test.ts', '--selectProjects', 'e2e'], {
+  const { code } = await runCommand(process.execPath, [jest, 'e2e/chaos/chaos.test.ts', '--selectProjects', 'e2e'], {
     cwd: repository,
     timeoutMs: minutes * 60_000 + overheadMs,
     env: { ...process.env, ...settings, PATH: searchPath(inRepository('.caribou', 'servers', 'programs')) },

@@ -37,7 +37,7 @@ import { erasing } from './erasure/erasing.js';
 import { Erasures } from './erasure/erasures.js';
 import type { GatewayParts, SkillParts } from './parts.js';
 import type { GatewaySettings } from './ports.js';
-import { filesOnVolume } from './uploads/files-on-volume.js';
+import { filesOnVolume } from './files/uploads/files-on-volume.js';
 
 /** The settings of the gateway from the configuration. */
 export const settingsOf = ({

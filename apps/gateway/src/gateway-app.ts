@@ -26,7 +26,7 @@ import { addRequestBudget, RequestBudget } from './http/request-budget.js';
 import { addSafeHeaders } from './http/safe-headers.js';
 import { isLarge, slicedJson } from './http/sliced-json.js';
 import { withoutBareNumbers } from './memory/python-json.js';
-import { takeMultipartUploads } from './uploads/multipart.js';
+import { takeMultipartUploads } from './files/uploads/multipart.js';
 
 /** As long as a request line can be: ids are judged by their contract, not by the router. */
 const MAX_PARAM_CHARS = 16_384;

@@ -6,7 +6,7 @@ export {
   newToolCallId,
   ThreadId,
   UserId,
-} from './ids.js';
+} from './common/ids.js';
 export {
   AppError,
   BadRequestError,
@@ -29,7 +29,7 @@ export {
   UnavailableError,
   UnsupportedMediaTypeError,
   WireError,
-} from './errors.js';
+} from './common/errors.js';
 export {
   AiMessage,
   Content,
@@ -212,7 +212,7 @@ export {
 } from './http/threads/suggestions.js';
 export { httpRoutes } from './registry.js';
 export { type McpConfigReply, mcpRoutes } from './http/resources/mcp.js';
-export { oneLine } from './one-line.js';
+export { oneLine } from './common/one-line.js';
 export { FREE_JSON_LIMITS, keysIn, type RouteContract, type RouteInput } from './http/route.js';
 export {
   clampRecursionLimit,
@@ -228,6 +228,11 @@ export { type NewAccountInput, SignInFailure, signInRoutes, type UserReply } fro
 export { userRoutes } from './http/resources/users.js';
 export { type SkillInstallReply, type SkillReply, skillRoutes } from './http/resources/skills.js';
 export { systemRoutes } from './http/resources/system.js';
-export { type DelegatedTaskDetailReply, type DelegatedTaskReply, type SubagentStep, taskRoutes } from './http/threads/tasks.js';
+export {
+  type DelegatedTaskDetailReply,
+  type DelegatedTaskReply,
+  type SubagentStep,
+  taskRoutes,
+} from './http/threads/tasks.js';
 export { threadRoutes } from './http/threads/threads.js';
-export { type LogFields, logFields } from './log-fields.js';
+export { type LogFields, logFields } from './common/log-fields.js';

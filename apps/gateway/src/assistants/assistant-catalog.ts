@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { agentOfAssistant, type AssistantReply, LEAD_AGENT, NotFoundError } from '@caribou/contracts';
 import type { AgentStore, StoredAgent } from '@caribou/core';
 import { AGENTS } from '../ports.js';
-import { stableId } from '../projections/stable-id.js';
+import { stableId } from '../runs/streams/projections/stable-id.js';
 
 /** When the graph an assistant stands for was published; it has no record of its own that could tell. */
 const PUBLISHED_AT = '2026-01-01T00:00:00.000Z';

@@ -1,5 +1,5 @@
 import type { RunRecord, RunReply, RunSummary } from '@caribou/contracts';
-import { stableId } from '../projections/stable-id.js';
+import { stableId } from './streams/projections/stable-id.js';
 
 /** A run as clients see it: without its owner and what only the loop needs. */
 export const runJson = (run: RunRecord): RunReply => ({ ...summaryJson(run), kwargs: kwargsJson(run) });

@@ -3,7 +3,7 @@ import { type RouteInput, statelessRoutes } from '@caribou/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
-import { linksOf, RunWatcher } from '../streams/run-watcher.js';
+import { linksOf, RunWatcher } from './streams/run-watcher.js';
 import { runJson } from './run-json.js';
 import { RunsService } from './runs.service.js';
 import { startHeaders } from './start-headers.js';

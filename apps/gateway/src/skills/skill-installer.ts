@@ -13,7 +13,7 @@ import type { SkillCatalog, SkillLimits, SkillStore, ThreadKey } from '@caribou/
 import type { SkillFiles, SkillStaging, UserFiles } from '@caribou/sandbox';
 import { SkillRejectedError, unpackSkill } from '@caribou/skills';
 import { Inject, Injectable } from '@nestjs/common';
-import { artifactPath } from '../artifacts/artifact-path.js';
+import { artifactPath } from '../files/artifacts/artifact-path.js';
 import { answeringRefusals } from '../http/file-answer.js';
 import { type GatewaySettings, SETTINGS, SKILL_CATALOG, SKILL_FILES, SKILL_STORE, USER_FILES } from '../ports.js';
 

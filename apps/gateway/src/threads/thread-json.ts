@@ -8,7 +8,7 @@ import {
   type ThreadRecord,
   type ThreadReply,
 } from '@caribou/contracts';
-import { announcedTaskId } from '../projections/task-id.js';
+import { announcedTaskId } from '../runs/streams/projections/task-id.js';
 
 /** A thread as clients see it; `values` are every channel of its record, and the messages where the caller has them. */
 export function threadJson(record: ThreadRecord, values: ChannelValues = record.values): ThreadReply {

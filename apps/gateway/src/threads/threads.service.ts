@@ -13,7 +13,7 @@ import type { ThreadKey, ThreadSearch, ThreadStore } from '@caribou/core';
 import type { Erasures } from '../erasure/erasures.js';
 import { jsonChars } from '../http/sliced-json.js';
 import { ERASURES, THREAD_STORE } from '../ports.js';
-import { TurnDurations, withDuration } from '../messages/turn-durations.js';
+import { TurnDurations, withDuration } from './messages/turn-durations.js';
 import { checkpointJson, FRESH_STATE, onlyHeadJson, selected, stateJson, threadJson } from './thread-json.js';
 
 type Routes = typeof threadRoutes;

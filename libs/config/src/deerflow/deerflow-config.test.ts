@@ -29,7 +29,7 @@ function faultsOf(yaml: string): readonly string[] {
 }
 
 describe("a configuration in DeerFlow's format", () => {
-  const config = loadConfig({ ...env, CARIBOU_CONFIG: join(root, 'e2e/deerflow/deerflow.yaml') }, '/');
+  const config = loadConfig({ ...env, CARIBOU_CONFIG: join(root, 'e2e/api/deerflow/deerflow.yaml') }, '/');
 
   test('has one warning for each of the three tools without a counterpart, which says what to do, and no other', () => {
     expect(config.warnings).toEqual([
@@ -341,7 +341,7 @@ describe("DeerFlow's variables", () => {
 });
 
 test('the fixture has the counts that its head says', () => {
-  const text = readFileSync(join(root, 'e2e/deerflow/deerflow.yaml'), 'utf8');
+  const text = readFileSync(join(root, 'e2e/api/deerflow/deerflow.yaml'), 'utf8');
   const [models = '', tools = ''] = [/^models:\n([\s\S]*?)^tool_groups:/m, /^tools:\n([\s\S]*?)^tool_search:/m].map(
     (part) => part.exec(text)?.[1],
   );

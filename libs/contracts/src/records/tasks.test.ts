@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { RunId, ThreadId } from '../ids.js';
+import { RunId, ThreadId } from '../common/ids.js';
 import { TaskEvent, taskIds } from './tasks.js';
 
 const id = fc.oneof(fc.uuid(), fc.string());

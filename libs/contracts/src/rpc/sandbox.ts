@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CommandAudit } from '../settings/command-rules.js';
-import { ThreadId, UserId } from '../ids.js';
+import { ThreadId, UserId } from '../common/ids.js';
 import { rpc } from './contract.js';
 
 /** Whose sandbox, and under which epoch of the thread's lease the caller acts: the manager checks all three itself. */

@@ -7,7 +7,9 @@ const repository = join(__dirname, '..', '..', '..', '..');
 // Each conversion starts a process.
 jest.setTimeout(90_000);
 
-const converter = documentConverter({ program: join(repository, 'dist/libs/documents/src/conversion/conversion-process.js') });
+const converter = documentConverter({
+  program: join(repository, 'dist/libs/documents/src/conversion/conversion-process.js'),
+});
 const URL_OF_PAGE = 'https://site.test/docs/page.html';
 const SENTENCE = 'The herd moves north when the snow melts, and it comes back in autumn, as it has for ages. ';
 const article = (inner = ''): string => `<p>${SENTENCE.repeat(5)}</p>`.repeat(4) + inner;

@@ -34,7 +34,11 @@ export interface ModelGateOptions {
 
 type Settings = Required<ModelGateOptions>;
 
-const scripts = { enter: loadScript('models/enter-model'), keep: loadScript('models/keep-model'), leave: loadScript('models/leave-model') };
+const scripts = {
+  enter: loadScript('models/enter-model'),
+  keep: loadScript('models/keep-model'),
+  leave: loadScript('models/leave-model'),
+};
 
 const FIRST_POLL_MS = 50;
 const MAX_POLL_MS = 500;

@@ -4,7 +4,11 @@ import type { RedisConnection } from '../redis/connection.js';
 import { parsePendingMember, pendingMember } from '../redis/keys.js';
 import { loadScript } from '../redis/scripts.js';
 
-const scripts = { take: loadScript('tasks/take-slot'), renew: loadScript('tasks/renew-slot'), leave: loadScript('tasks/leave-slot') };
+const scripts = {
+  take: loadScript('tasks/take-slot'),
+  renew: loadScript('tasks/renew-slot'),
+  leave: loadScript('tasks/leave-slot'),
+};
 
 /** Most pending tasks looked at for one slot; admission holds their number below it. */
 const MAX_SCANNED = 10_000;

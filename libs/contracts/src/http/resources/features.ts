@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RunId } from '../../ids.js';
+import { RunId } from '../../common/ids.js';
 import { route } from '../route.js';
 import { ThreadPath } from '../threads/threads.js';
 

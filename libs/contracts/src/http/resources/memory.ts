@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ThreadId } from '../../ids.js';
+import { ThreadId } from '../../common/ids.js';
 import { FactCategory, MemoryAgent, MemoryDocument } from '../../records/memory.js';
 import { LEAD_AGENT } from '../../records/runs.js';
 import {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ThreadId } from '../../ids.js';
+import { ThreadId } from '../../common/ids.js';
 import { SkillCategory } from '../../settings/skills.js';
 import { route } from '../route.js';
 

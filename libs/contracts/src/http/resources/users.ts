@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { UserId } from '../../ids.js';
+import { UserId } from '../../common/ids.js';
 import { route } from '../route.js';
 
 const group = 'Users';

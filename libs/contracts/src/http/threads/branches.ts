@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { oneLine } from '../../one-line.js';
+import { oneLine } from '../../common/one-line.js';
 import { route } from '../route.js';
 import { ThreadPath } from './threads.js';
 

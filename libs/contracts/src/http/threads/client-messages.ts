@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { HumanInputResponse } from '../../records/human-input.js';
 import { Content, FROM_CLIENT, type HumanMessage, isPlain, type SystemMessage } from '../../records/messages.js';
-import { newId } from '../../ids.js';
+import { newId } from '../../common/ids.js';
 
 /** What people and SDKs call the two kinds of message a client may write. */
 const aliases: Readonly<Record<string, 'human' | 'system'>> = {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CHANNEL_NAMES, type CLIENT_CHANNELS, Todo } from '../../records/thread-state.js';
-import { oneLine } from '../../one-line.js';
+import { oneLine } from '../../common/one-line.js';
 import { ClientMessages } from './client-messages.js';
 import { InputMessages } from './input-messages.js';
 

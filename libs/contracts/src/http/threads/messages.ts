@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RunId } from '../../ids.js';
+import { RunId } from '../../common/ids.js';
 import { Message } from '../../records/messages.js';
 import { queryInt, route } from '../route.js';
 import { ThreadPath } from './threads.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CheckpointId, ThreadId } from '../../ids.js';
+import { CheckpointId, ThreadId } from '../../common/ids.js';
 import { MultitaskStrategy, RunContextValues, StreamMode } from '../../records/runs.js';
 import { ClientMetadata, FreeJson, OpenContext, Unsupported } from '../route.js';
 import { RunInput } from './client-state.js';

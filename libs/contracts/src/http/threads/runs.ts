@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RunId } from '../../ids.js';
+import { RunId } from '../../common/ids.js';
 import { CancelAction, RunStatus, StreamMode } from '../../records/runs.js';
 import { FinalValues, RUN_FIELDS, RunReply } from './replies.js';
 import { QueryFlag, queryInt, queryList, route } from '../route.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ThreadId } from '../../ids.js';
+import { ThreadId } from '../../common/ids.js';
 import { Message } from '../../records/messages.js';
 import { TokenCounts } from '../../records/token-counts.js';
 import { queryInt, route } from '../route.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CheckpointId, ThreadId } from '../../ids.js';
+import { CheckpointId, ThreadId } from '../../common/ids.js';
 import { ThreadStatus } from '../../records/thread-state.js';
 import { StateValues } from './client-state.js';
 import { StateReply, StateUpdateReply, THREAD_FIELDS, ThreadReply, TokenUsageReply } from './replies.js';

@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto';
+import {
+  BadRequestError,
+  ConflictError,
+  MAX_EDITED_BYTES,
+  PreconditionFailedError,
+  TooLargeError,
+  UnsupportedMediaTypeError,
+} from '@caribou/contracts';
+import { type Locks, type ThreadKey, VIRTUAL_ROOT } from '@caribou/core';
+import { FileRefusedError, sha256Of, type UserFiles } from '@caribou/sandbox';
+import { Inject, Injectable } from '@nestjs/common';
+import { answeringRefusals } from '../../http/file-answer.js';
+import { LOCKS, USER_FILES } from '../../ports.js';
+import { archivePath } from './archive-entry.js';
+
+const OUTPUTS_ROOT = `${VIRTUAL_ROOT}/outputs`;
+/** Longer than an edit takes; a gateway that dies in one holds the file back for so long, in milliseconds. */
+const LOCK_MS = 15_000;
+
+export interface EditedArtifact {
+  readonly path: string;
+  readonly sha256: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/** Edits of texts by people, one at a time for each file whichever gateway they reach. */
+@Injectable()
+export class ArtifactEdits {
+  constructor(
+    @Inject(USER_FILES) private readonly files: Pick<UserFiles, 'replaceText'>,
+    @Inject(LOCKS) private readonly locks: Locks,
+  ) {}
+
+  /**
+   * @throws {PreconditionFailedError} when the file is not what the editor saw
+   * @throws {ConflictError} while another edit of it is under way
+   * @throws {TooLargeError} {BadRequestError} {UnsupportedMediaTypeError} for anything but a text file among the outputs
+   */
+  async edit(
+    thread: ThreadKey,
+    path: string,
+    edit: { content: string; expected_sha256: string },
+  ): Promise<EditedArtifact> {
+    if (!path.startsWith(`${OUTPUTS_ROOT}/`))
+      throw new BadRequestError(`${path} is not in ${OUTPUTS_ROOT}; only files there can be edited`);
+    if (archivePath(path) !== null)
+      throw new UnsupportedMediaTypeError(`${path} is inside an archive; only files outside archives can be edited`);
+    const content = Buffer.from(edit.content);
+    if (content.byteLength > MAX_EDITED_BYTES)
+      throw new TooLargeError(`content: must be at most ${MAX_EDITED_BYTES} bytes of UTF-8`);
+    const replacement = { content, expectedSha256: edit.expected_sha256, maxBytes: MAX_EDITED_BYTES };
+    const replaced = await this.alone(thread, path, () => this.replace(thread, path, replacement));
+    if (!replaced) throw new PreconditionFailedError(`${path} has changed since it was read`);
+    return { path, sha256: sha256Of(content), size: content.byteLength };
+  }
+
+  private async alone<T>({ userId, threadId }: ThreadKey, path: string, act: () => Promise<T>): Promise<T> {
+    const name = `artifact/${userId}/${threadId}${path}`;
+    const owner = randomUUID();
+    if (!(await this.locks.take(name, owner, LOCK_MS))) throw new ConflictError(`${path} is being edited; try again`);
+    try {
+      return await act();
+    } finally {
+      await this.locks.leave(name, owner);
+    }
+  }
+
+  private replace(
+    thread: ThreadKey,
+    path: string,
+    replacement: Parameters<UserFiles['replaceText']>[2],
+  ): Promise<boolean> {
+    return answeringRefusals(path, async () => {
+      try {
+        return await this.files.replaceText(thread, path, replacement);
+      } catch (error) {
+        if (error instanceof FileRefusedError && (error.reason === 'binary' || error.reason === 'not_regular'))
+          throw new UnsupportedMediaTypeError(
+            error.reason === 'binary'
+              ? `${path} is a binary file; only UTF-8 text can be edited`
+              : `${path} is not a regular file`,
+          );
+        throw error;
+      }
+    });
+  }
+}

@@ -1,0 +1,62 @@
+import { Controller, Inject, Req, Res } from '@nestjs/common';
+import { fileRoutes, type RouteInput } from '@caribou/contracts';
+import type { ThreadKey } from '@caribou/core';
+import { FileRefusedError, type UserFiles } from '@caribou/sandbox';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Principal } from '../../auth/principal.js';
+import { answeringRefusals } from '../../http/file-answer.js';
+import { API_ROOTS, Caller, Input, Route } from '../../http/route.decorators.js';
+import { USER_FILES } from '../../ports.js';
+import { archivePath } from './archive-entry.js';
+import { ArtifactEdits, type EditedArtifact } from './artifact-edits.js';
+import { artifactPath } from './artifact-path.js';
+import { sendEntry } from './send-entry.js';
+import { type OpenFile, sendFile } from './send-file.js';
+
+type Artifact = RouteInput<(typeof fileRoutes)['artifact']>;
+type Edit = RouteInput<(typeof fileRoutes)['editArtifact']>;
+
+@Controller(API_ROOTS)
+export class ArtifactsController {
+  constructor(
+    @Inject(USER_FILES) private readonly files: UserFiles,
+    private readonly edits: ArtifactEdits,
+  ) {}
+
+  /** The thread's record is not asked: uploads come before it, and another user's files are not below this one's. */
+  @Route(fileRoutes.artifact)
+  async get(
+    @Caller() caller: Principal,
+    @Input() { params, query }: Artifact,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ) {
+    const path = artifactPath(params['*']);
+    const thread = { userId: caller.userId, threadId: params.thread_id };
+    const options = { download: (query.download ?? '') !== '', request, reply };
+    const inside = archivePath(path);
+    const archive = inside === null ? null : await this.openArchive(thread, inside.archive);
+    if (inside !== null && archive !== null) {
+      await sendEntry(archive, inside.inner, options);
+      return;
+    }
+    const handle = await answeringRefusals(path, () => this.files.open(thread, path));
+    await sendFile(handle, path, options);
+  }
+
+  @Route(fileRoutes.editArtifact)
+  async edit(@Caller() caller: Principal, @Input() { params, body }: Edit): Promise<EditedArtifact> {
+    const thread = { userId: caller.userId, threadId: params.thread_id };
+    return this.edits.edit(thread, artifactPath(params['*']), body);
+  }
+
+  /** Null when a directory has the archive's name: what is below it are plain files. */
+  private async openArchive(thread: ThreadKey, path: string): Promise<OpenFile | null> {
+    try {
+      return await this.files.open(thread, path);
+    } catch (error) {
+      if (error instanceof FileRefusedError && error.reason === 'is_directory') return null;
+      return answeringRefusals(path, () => Promise.reject(error));
+    }
+  }
+}

@@ -1,0 +1,207 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { AppError, RateLimitedError, UnavailableError } from '@caribou/contracts';
+import type { ConversionRecord, ConversionStore, Logger, PendingConversion, ThreadKey, UploadKey } from '@caribou/core';
+import { type DocumentConverter, documentKindOf } from '@caribou/documents';
+import type { FileEntry, UserFiles } from '@caribou/sandbox';
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { CONVERSIONS, CONVERTER, type GatewaySettings, LOGGER, SETTINGS, USER_FILES } from '../../ports.js';
+import { type ConversionJob, convertUpload } from './convert-upload.js';
+import { documentState, type DocumentState } from './document-state.js';
+
+/** A document whose conversion is cut short this often, without a word why, is given up. */
+const MAX_ATTEMPTS = 3;
+/** Longest wait of a stopping gateway for its conversions to let go. */
+const STOP_MS = 5_000;
+
+export type DocumentStates = ReadonlyMap<string, DocumentState>;
+
+/**
+ * Markdown of uploaded documents. What is being converted stands in the store under a lease, so a gateway that dies
+ * leaves nothing but a lease to run out: the next list of the thread, at any gateway, takes the conversion over.
+ */
+@Injectable()
+export class DocumentConversions implements OnModuleDestroy {
+  private readonly running = new Set<Promise<void>>();
+  private readonly stopping = new AbortController();
+
+  constructor(
+    @Inject(USER_FILES) private readonly files: UserFiles,
+    @Inject(CONVERSIONS) private readonly store: ConversionStore,
+    @Inject(CONVERTER) private readonly converter: DocumentConverter,
+    @Inject(SETTINGS) private readonly settings: GatewaySettings,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  /** Begins with those of new uploads that are documents, and waits for their Markdown for a while. */
+  async begin(thread: ThreadKey, uploads: readonly FileEntry[]): Promise<void> {
+    const begun = await Promise.all(uploads.map((entry) => this.beginOne(thread, entry)));
+    const jobs = begun.flatMap((job) => (job === null ? [] : [this.run(job)]));
+    if (jobs.length === 0) return;
+    const over = new AbortController();
+    const waited = delay(this.settings.uploads.convertWaitMs, undefined, { signal: over.signal }).catch(
+      () => undefined,
+    );
+    await Promise.race([Promise.all(jobs), waited]);
+    over.abort();
+  }
+
+  /** How far the conversions of listed files are. */
+  async states(thread: ThreadKey, listed: readonly FileEntry[]): Promise<DocumentStates> {
+    const documents = listed.filter(({ name }) => documentKindOf(name) !== null);
+    const records = await this.orNothing(new Map<string, ConversionRecord>(), () =>
+      this.store.read(
+        thread,
+        documents.map(({ name }) => name),
+      ),
+    );
+    const others = new Map(listed.map((entry) => [entry.name, entry]));
+    return new Map(
+      documents.flatMap((entry): [string, DocumentState][] => {
+        const state = documentState(entry, records.get(entry.name), others);
+        return state === undefined ? [] : [[entry.name, state]];
+      }),
+    );
+  }
+
+  /** `states`, after taking up what nobody is at any more; not waited for. */
+  async tend(thread: ThreadKey, listed: readonly FileEntry[]): Promise<DocumentStates> {
+    const states = await this.states(thread, listed);
+    const tended = listed.map(async (entry): Promise<[string, DocumentState][]> => {
+      const state = states.get(entry.name);
+      if (state?.status === 'pending') await this.takeUp({ ...thread, filename: entry.name });
+      if (state?.status !== 'displaced') return state === undefined ? [] : [[entry.name, state]];
+      const job = await this.beginOne(thread, entry);
+      if (job === null) return [];
+      void this.run(job);
+      return [[entry.name, { status: 'pending' }]];
+    });
+    return new Map((await Promise.all(tended)).flat());
+  }
+
+  async note(thread: ThreadKey, files: readonly FileEntry[]): Promise<void> {
+    await this.store.noteUploads(
+      thread,
+      files.map(({ name }) => name),
+    );
+  }
+
+  /** What `begin` and `note` have entered is dropped: the thread was deleted. */
+  async withdraw(thread: ThreadKey, files: readonly FileEntry[]): Promise<void> {
+    await this.store.withdrawUploads(
+      thread,
+      files.map(({ name }) => name),
+    );
+  }
+
+  /** A document goes away: its Markdown, if it is still as we made it, goes with it. */
+  async forget(file: UploadKey): Promise<void> {
+    if (documentKindOf(file.filename) === null) return;
+    await this.removeCompanion(file, await this.store.forget(file));
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    this.stopping.abort();
+    await Promise.race([Promise.all(this.running), delay(STOP_MS, undefined, { ref: false })]);
+  }
+
+  private async beginOne(thread: ThreadKey, entry: FileEntry): Promise<ConversionJob | null> {
+    const kind = documentKindOf(entry.name);
+    if (kind === null || !this.settings.uploads.autoConvertDocuments) return null;
+    const file = { ...thread, filename: entry.name };
+    const { sizeBytes, modifiedMs } = entry;
+    const record = { status: 'pending', source: { sizeBytes, modifiedMs }, attempts: 1 } as const;
+    return this.orNothing(null, async () => {
+      await this.removeCompanion(file, await this.store.forget(file));
+      const lease = this.newLease();
+      await this.store.begin(file, record, lease);
+      return { file, kind, lease, record, signal: this.stopping.signal };
+    });
+  }
+
+  private async takeUp(file: UploadKey): Promise<void> {
+    const kind = documentKindOf(file.filename);
+    if (kind === null || !this.settings.uploads.autoConvertDocuments) return;
+    await this.orNothing(undefined, async () => {
+      const lease = this.newLease();
+      const found = await this.store.takeOver(file, lease);
+      if (found === null) return;
+      const record: PendingConversion = { ...found, attempts: found.attempts + 1 };
+      const job = { file, kind, lease, record, signal: this.stopping.signal };
+      if (record.attempts > MAX_ATTEMPTS) await this.fail(job, 'the conversion was cut short too often');
+      else if (await this.store.keep(file, lease, record)) void this.run(job);
+    });
+  }
+
+  private newLease() {
+    return { token: randomUUID(), leaseMs: this.settings.conversionLeaseMs };
+  }
+
+  private async removeCompanion(file: UploadKey, record: ConversionRecord | null): Promise<void> {
+    if (record === null || record.status === 'failed' || record.companion === undefined) return;
+    await this.files.removeUnchanged(file, 'uploads', record.companion);
+  }
+
+  /** Carries a job out in the background; the wall for its errors, as nobody waits for it. */
+  private run(job: ConversionJob): Promise<void> {
+    const work = this.work(job)
+      .catch((error: unknown) => {
+        this.logger.error({ error, threadId: job.file.threadId }, 'the conversion of a document broke off');
+      })
+      .finally(() => this.running.delete(work));
+    this.running.add(work);
+    return work;
+  }
+
+  private async work(job: ConversionJob): Promise<void> {
+    const { files, store, converter } = this;
+    const lost = new AbortController();
+    const signal = AbortSignal.any([job.signal, lost.signal]);
+    const renewal = setInterval(() => void this.renew(job, lost), this.settings.conversionRenewMs);
+    try {
+      await convertUpload({ files, store, converter }, { ...job, signal });
+    } catch (error) {
+      if (!lost.signal.aborted) await this.orNothing(undefined, () => this.endEarly(job, error));
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  /** A store that is away is no loss: who has the lease then, is settled when it is back. */
+  private async renew({ file, lease }: ConversionJob, lost: AbortController): Promise<void> {
+    if (!(await this.orNothing(true, () => this.store.keep(file, lease)))) lost.abort();
+  }
+
+  /** What is no fault of the document is left for a later list; the rest is its failure. */
+  private async endEarly(job: ConversionJob, error: unknown): Promise<void> {
+    const { file, record, lease } = job;
+    const givenUp = { ...lease, leaseMs: 0 };
+    if (error instanceof UnavailableError && record.attempts < MAX_ATTEMPTS) {
+      await this.store.keep(file, givenUp);
+      return;
+    }
+    if (error instanceof RateLimitedError || job.signal.aborted) {
+      await this.store.keep(file, givenUp, { ...record, attempts: record.attempts - 1 });
+      return;
+    }
+    const known = error instanceof AppError;
+    if (!known) this.logger.error({ error, threadId: file.threadId }, 'a document could not be converted');
+    await this.fail(job, known ? error.message : 'the conversion failed');
+  }
+
+  private async fail({ file, lease, record }: ConversionJob, reason: string): Promise<void> {
+    this.logger.info({ event: 'document.failed', threadId: file.threadId, reason }, 'a document was not converted');
+    await this.store.settle(file, lease.token, { status: 'failed', source: record.source, reason });
+  }
+
+  /** Conversions are an extra: files are taken and listed without the store, too. */
+  private async orNothing<T>(nothing: T, act: () => Promise<T>): Promise<T> {
+    try {
+      return await act();
+    } catch (error) {
+      if (!(error instanceof UnavailableError)) throw error;
+      this.logger.warn({ event: 'conversion.store', reason: error.message }, 'conversions of documents');
+      return nothing;
+    }
+  }
+}

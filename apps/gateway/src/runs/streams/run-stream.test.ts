@@ -1,0 +1,290 @@
+import { NotFoundError, type NumberedEvent, type RunEvent, type RunRecord, type StreamMode } from '@caribou/contracts';
+import { parsePosition } from './projections/position.js';
+import type { ResponseWriter } from './response-writer.js';
+import { streamRun } from './run-stream.js';
+
+const run: RunRecord = {
+  run_id: 'r1',
+  thread_id: 't1',
+  assistant_id: 'lead_agent',
+  status: 'running',
+  metadata: {},
+  kwargs: {
+    input: null,
+    context: {},
+    recursion_limit: 100,
+    stream_mode: ['values'],
+    stream_subgraphs: false,
+    on_disconnect: 'continue',
+    temporary: false,
+  },
+  multitask_strategy: 'reject',
+  created_at: '2026-01-01T00:00:00.000Z',
+  updated_at: '2026-01-01T00:00:00.000Z',
+  attempt: 1,
+  total_input_tokens: 0,
+  total_output_tokens: 0,
+  total_tokens: 0,
+  llm_call_count: 0,
+  lead_agent_tokens: 0,
+  subagent_tokens: 0,
+  middleware_tokens: 0,
+  stop_reason: null,
+  error: null,
+  user_id: 'u',
+  base_checkpoint_id: null,
+  fork_checkpoint_id: null,
+  input_committed: false,
+  cancel: null,
+  dropped_message_ids: [],
+  traceparent: null,
+  started_at: null,
+  last_seq: 0,
+};
+
+const start = (attempt = 1, dropped: readonly string[] = [], checkpoint: string | null = null): RunEvent => ({
+  kind: 'run.start',
+  run_id: 'r1',
+  thread_id: 't1',
+  attempt,
+  dropped_message_ids: [...dropped],
+  checkpoint_id: checkpoint,
+});
+const delta = (id: string, content: string): RunEvent => ({
+  kind: 'message.delta',
+  node: 'model_request',
+  step: 1,
+  message_id: id,
+  content,
+});
+const checkpoint = (id: string): RunEvent => ({
+  kind: 'checkpoint',
+  checkpoint_id: id,
+  parent_id: null,
+  metadata: { source: 'loop', step: 1 },
+  next: [],
+  created_at: '2026-01-01T00:00:01.000Z',
+});
+const end: RunEvent = { kind: 'end', status: 'success' };
+const log = (events: readonly RunEvent[], first = 1): NumberedEvent[] =>
+  events.map((event, index) => ({ seq: first + index, event }));
+
+/** The frames a client would read: `event id data`. */
+interface Seen {
+  readonly event: string;
+  readonly id: string | undefined;
+  readonly data: unknown;
+}
+
+function framesOf(text: string): Seen[] {
+  return text
+    .split('\n\n')
+    .filter((block) => block !== '')
+    .map((block) => {
+      const fields = new Map(
+        block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
+      );
+      return {
+        event: fields.get('event') ?? '',
+        id: fields.get('id'),
+        data: JSON.parse(fields.get('data') ?? 'null') as unknown,
+      };
+    });
+}
+
+interface Scene {
+  readonly events: readonly NumberedEvent[];
+  readonly modes?: readonly StreamMode[];
+  readonly from?: string;
+  readonly record?: RunRecord;
+  readonly stored?: RunRecord | null;
+}
+
+async function watch({ events, modes = ['values', 'messages-tuple'], from, record = run, stored = record }: Scene) {
+  let text = '';
+  let ended = false;
+  const writer = {
+    signal: new AbortController().signal,
+    write: (piece: string) => ((text += piece), true),
+    drained: () => Promise.resolve(),
+    end: (piece = '') => {
+      text += piece;
+      ended = true;
+    },
+  } as unknown as ResponseWriter;
+  const firstKept = events[0]?.seq ?? 0;
+  const lastSeq = events.at(-1)?.seq ?? 0;
+  const ports = {
+    store: {
+      getRun: () => (stored === null ? Promise.reject(new NotFoundError('no run')) : Promise.resolve(stored)),
+      head: () =>
+        Promise.resolve({
+          checkpointId: 'head',
+          parentId: null,
+          createdAt: '',
+          metadata: { source: 'loop' as const, step: 1 },
+          next: [],
+          state: { messages: [] },
+        }),
+    },
+    log: {
+      read: (_user: string, _run: string, { after, limit }: { readonly after: number; readonly limit: number }) =>
+        Promise.resolve({ events: events.filter(({ seq }) => seq > after).slice(0, limit), firstKept, lastSeq }),
+    },
+    bus: { subscribeEvents: () => Promise.resolve(() => undefined) },
+    values: {
+      text: (_key: unknown, id: string) =>
+        Promise.resolve(id === 'gone' ? null : JSON.stringify({ messages: [], title: id })),
+    },
+  };
+  let gaps = 0;
+  await streamRun(
+    { ...ports, onGap: () => (gaps += 1) },
+    { run: record, modes, from: parsePosition(from), checkMs: 5 },
+    writer,
+  );
+  return { frames: framesOf(text), ended, gaps };
+}
+
+const labels = (frames: readonly Seen[]): string[] => frames.map(({ event, id }) => `${event} ${id ?? '-'}`);
+
+describe('streamRun', () => {
+  test('a whole run is metadata, what its modes show, and one end', async () => {
+    const { frames, ended } = await watch({
+      events: log([start(), checkpoint('c1'), delta('a', 'Hi'), checkpoint('c2'), end]),
+    });
+
+    expect(labels(frames)).toEqual(['metadata 1.1', 'values 2', 'messages 3', 'values 4', 'end 5']);
+    expect(frames.at(-1)?.data).toBeNull();
+    expect(ended).toBe(true);
+  });
+
+  test('a client that resumes at any frame gets exactly the frames after it', async () => {
+    const events = log([
+      start(),
+      checkpoint('c1'),
+      delta('a', 'H'),
+      delta('a', 'i'),
+      start(2, ['b'], 'c1'),
+      checkpoint('c2'),
+      end,
+    ]);
+    const modes: StreamMode[] = [
+      'values',
+      'messages-tuple',
+      'messages',
+      'events',
+      'debug',
+      'tasks',
+      'checkpoints',
+      'updates',
+    ];
+    const { frames } = await watch({ events, modes });
+    for (const [index, frame] of frames.entries()) {
+      if (frame.event === 'end' || frame.id === undefined) continue;
+      const rest = await watch({ events, modes, from: frame.id });
+      expect(rest.frames).toEqual(frames.slice(index + 1));
+    }
+  });
+
+  test('deltas of a message that was given up are left out of a replay, and the new attempt names it', async () => {
+    const events = log([start(), delta('lost', 'Hel'), start(2, ['lost'], 'c1'), delta('kept', 'Hello'), end]);
+    const { frames } = await watch({ events });
+
+    expect(labels(frames)).toEqual(['metadata 1.1', 'metadata 3.1', 'values 3', 'messages 4', 'end 5']);
+    expect(frames[1]?.data).toEqual({ run_id: 'r1', thread_id: 't1', attempt: 2, dropped_message_ids: ['lost'] });
+  });
+
+  test('a checkpoint that a rollback took is not shown, and the stream goes on', async () => {
+    const { frames } = await watch({ events: log([start(), checkpoint('gone'), checkpoint('c2'), end]) });
+
+    expect(labels(frames)).toEqual(['metadata 1.1', 'values 3', 'end 4']);
+  });
+
+  test('a trimmed log answers a stream from the start with metadata, the newest values and the rest', async () => {
+    const { frames } = await watch({ events: log([delta('a', 'x'), end], 40), from: '-1' });
+
+    expect(labels(frames)).toEqual(['metadata 39.1', 'values 39', 'messages 40', 'end 41']);
+    expect(frames[1]?.data).toEqual({ messages: [], title: 'head' });
+  });
+
+  test('a position inside the lost part is answered by a gap and no end', async () => {
+    const { frames } = await watch({ events: log([delta('a', 'x'), end], 40), from: '7.2' });
+
+    expect(frames).toEqual([
+      {
+        event: 'gap',
+        id: undefined,
+        data: {
+          code: 'stream_replay_gap',
+          run_id: 'r1',
+          requested_event_id: '7.2',
+          earliest_available_event_id: '40',
+          latest_available_event_id: '41',
+          recovery: 'reload_durable_state',
+        },
+      },
+    ]);
+  });
+
+  test('a position just before the lost part ends is no gap', async () => {
+    const { frames } = await watch({ events: log([delta('a', 'x'), end], 40), from: '39', modes: ['messages'] });
+
+    expect(frames.map(({ event }) => event)).toEqual(['messages/metadata', 'messages/partial', 'end']);
+  });
+
+  test('a finished run whose events are gone still ends, with its error if it had one', async () => {
+    const finished: RunRecord = {
+      ...run,
+      last_seq: 9,
+      status: 'error',
+      error: { name: 'ModelError', message: 'nope' },
+    };
+    const { frames } = await watch({ events: [], record: finished });
+
+    expect(frames.map(({ event, id }) => [event, id])).toEqual([
+      ['metadata', '0.1'],
+      ['error', undefined],
+      ['end', '9'],
+    ]);
+    expect(frames[1]?.data).toEqual({ error: 'ModelError', name: 'ModelError', message: 'nope' });
+  });
+
+  test('a position inside a log that has expired is answered by a gap, and the position it names by the end', async () => {
+    const record: RunRecord = { ...run, status: 'success', last_seq: 9 };
+    for (const from of ['3', '7.2', '8.1']) {
+      const { frames, gaps } = await watch({ events: [], record, from });
+      expect(frames).toMatchObject([
+        { event: 'gap', data: { requested_event_id: from, latest_available_event_id: '9' } },
+      ]);
+      expect(gaps).toBe(1);
+    }
+    for (const from of ['8', '9.1', '9'])
+      expect(labels((await watch({ events: [], record, from })).frames)).toEqual(['end 9']);
+  });
+
+  test('a position beyond the log, which lost its newest events, is answered by a gap', async () => {
+    for (const modes of [['values'], ['messages-tuple']] as const) {
+      const record: RunRecord = { ...run, last_seq: 2 };
+      const { frames } = await watch({ events: log([start(), delta('a', 'x')]), record, from: '5', modes });
+      expect(frames).toMatchObject([{ event: 'gap', data: { latest_available_event_id: '2' } }]);
+    }
+  });
+
+  test('a run that ended in the queue is metadata and end', async () => {
+    const { frames } = await watch({ events: log([{ kind: 'end', status: 'interrupted' }]) });
+
+    expect(labels(frames)).toEqual(['metadata 1.0', 'end 1']);
+    expect(
+      (await watch({ events: log([{ kind: 'end', status: 'interrupted' }]), from: '1.0' })).frames.map(
+        ({ event }) => event,
+      ),
+    ).toEqual(['end']);
+  });
+
+  test('a run whose record and events are gone ends with an error', async () => {
+    const { frames } = await watch({ events: [], stored: null });
+
+    expect(frames.map(({ event }) => event)).toEqual(['metadata', 'error', 'end']);
+  });
+});

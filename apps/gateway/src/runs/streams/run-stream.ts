@@ -1,0 +1,244 @@
+import { isTerminal, type NumberedEvent, type RunRecord, type StreamMode } from '@caribou/contracts';
+import type { ThreadStore } from '@caribou/core';
+import { stableId } from './projections/stable-id.js';
+import type { Frame, FrameKind, ProjectionContext } from './projections/frame.js';
+import { frameId, isAfter, type Position, START, WHOLE } from './projections/position.js';
+import { kindsFor, type PlacedFrame, project } from './projections/project.js';
+import { freshMemory, remember } from './projections/remember.js';
+import { FramePen } from './frame-pen.js';
+import { type Followed, type FollowPorts, patiently, RunFollower } from '@caribou/runs';
+import type { ResponseWriter } from './response-writer.js';
+import type { ValuesCache } from './values-cache.js';
+
+/**
+ * One client's event stream of one run.
+ *
+ * S1 Frames leave in order, each once, starting after the position the client named; the heartbeat of the writer
+ *    runs from the first byte to the last.
+ * S2 Every frame is a function of the log: a client that resumes, at this gateway or another, gets exactly the rest.
+ * S3 Deltas of messages that were given up (a takeover) are left out wherever that is known before they are sent;
+ *    where it is not, the `metadata` of the new attempt names them.
+ * S4 A reader that does not keep up gets the log at its own pace; nothing is queued for it but one write.
+ * S5 `end` is written once, last, and only for a run that is over; every other ending breaks the connection.
+ * S6 A trimmed log answers a stream from the start with `metadata`, the newest `values` and the rest, and a
+ *    position inside the lost part with `gap`. So does a log that has expired, and one that lost its newest events.
+ */
+export interface RunStreamRequest {
+  readonly run: RunRecord;
+  readonly modes: readonly StreamMode[];
+  readonly from: Position;
+  readonly checkMs: number;
+}
+
+export interface RunStreamPorts extends FollowPorts {
+  readonly store: Pick<ThreadStore, 'getRun' | 'head'>;
+  readonly values: Pick<ValuesCache, 'text'>;
+  /** A client asked for events that are gone. */
+  onGap?(): void;
+}
+
+/** Kinds whose frames need what came before: a stream that resumes reads the log from the start for them. */
+const withMemory: readonly FrameKind[] = ['messages-tuple', 'messages-partial', 'tasks', 'debug', 'events'];
+
+/** Writes the stream to its end. @throws {ResponseGone} when the client left, stalled, or the gateway stops */
+export async function streamRun(
+  ports: RunStreamPorts,
+  request: RunStreamRequest,
+  writer: ResponseWriter,
+): Promise<void> {
+  const kinds = kindsFor(request.modes);
+  const { from } = request;
+  const warmUp = withMemory.some((kind) => kinds.has(kind));
+  const after = warmUp ? 0 : from.place === WHOLE ? from.seq : from.seq - 1;
+  const follower = await RunFollower.open(ports, {
+    run: request.run,
+    after,
+    checkMs: request.checkMs,
+    mayBeOver: isTerminal(request.run.status),
+    signal: writer.signal,
+  });
+  try {
+    await new RunStream(ports, request, { kinds, follower, writer }).run();
+  } finally {
+    follower.close();
+  }
+}
+
+type Trim = Extract<Followed, { readonly kind: 'trimmed' }>;
+
+interface Wiring {
+  readonly kinds: ReadonlySet<FrameKind>;
+  readonly follower: RunFollower;
+  readonly writer: ResponseWriter;
+}
+
+class RunStream {
+  private readonly context: ProjectionContext;
+  private readonly dropped: Set<string>;
+  private sent: Position;
+  private readonly pen: FramePen;
+
+  constructor(
+    private readonly ports: RunStreamPorts,
+    private readonly request: RunStreamRequest,
+    private readonly wiring: Wiring,
+  ) {
+    const { run } = request;
+    this.sent = request.from;
+    this.pen = new FramePen(wiring.writer, wiring.follower);
+    this.dropped = new Set(run.dropped_message_ids);
+    this.context = {
+      run: {
+        runId: run.run_id,
+        threadId: run.thread_id,
+        graphId: run.assistant_id,
+        assistantId: stableId(run.assistant_id),
+        input: run.kwargs.input,
+      },
+      memory: freshMemory(run),
+    };
+  }
+
+  async run(): Promise<void> {
+    const { run, from } = this.request;
+    // The log was longer when the client read it.
+    if (run.last_seq > 0 && from.seq > run.last_seq) return await this.showGap({ firstKept: 1, lastSeq: run.last_seq });
+    for (;;) {
+      const item = await this.wiring.follower.next();
+      switch (item.kind) {
+        case 'events':
+          if (await this.show(item.events)) {
+            await this.pen.end();
+            return;
+          }
+          break;
+        case 'trimmed':
+          if (await this.passTrim(item)) return;
+          break;
+        case 'rewound':
+          await this.showGap(item);
+          return;
+        case 'over':
+          await this.endWithoutLog(item.run);
+          return;
+      }
+    }
+  }
+
+  /** Writes what these events show; true when the last of them was the run's `end`, which goes out with the end. */
+  private async show(events: readonly NumberedEvent[]): Promise<boolean> {
+    for (const { event } of events) {
+      if (event.kind === 'run.start') for (const id of event.dropped_message_ids) this.dropped.add(id);
+    }
+    let ended = false;
+    for (const numbered of events) {
+      const { event } = numbered;
+      ended = event.kind === 'end';
+      if (this.sent === START && event.kind !== 'run.start') await this.sayWhich(`${numbered.seq}.0`);
+      if ((event.kind === 'message.delta' || event.kind === 'model.start') && this.dropped.has(event.message_id))
+        continue;
+      for (const placed of project(numbered, this.wiring.kinds, this.context)) await this.send(placed);
+      remember(this.context.memory, event, this.wiring.kinds);
+    }
+    if (!ended) await this.pen.flush();
+    return ended;
+  }
+
+  /** `metadata` for a stream whose log begins without a start: a run that ended in the queue, or long ago. */
+  private async sayWhich(id: string): Promise<void> {
+    const { run_id, thread_id, attempt } = this.request.run;
+    this.sent = { seq: 0, place: 0 };
+    await this.pen.put('metadata', JSON.stringify({ run_id, thread_id, attempt }), id);
+  }
+
+  private async send({ position, frame }: PlacedFrame): Promise<void> {
+    if (!isAfter(position, this.request.from)) return;
+    const data = await this.dataOf(frame);
+    if (data === null) return;
+    this.sent = position;
+    await this.pen.put(frame.event, data, frameId(position));
+  }
+
+  private async dataOf(frame: Frame): Promise<string | null> {
+    if ('data' in frame) return frame.data;
+    const { run, checkMs } = this.request;
+    const thread = { userId: run.user_id, threadId: run.thread_id };
+    const load = (): Promise<string | null> => this.ports.values.text(thread, frame.checkpointId);
+    const text = await patiently(load, { checkMs, signal: this.wiring.writer.signal });
+    return text === null ? null : `${frame.before}${text}${frame.after}`;
+  }
+
+  /** Number of the first event of which the client may not have everything. */
+  private get needed(): number {
+    return this.sent.place === WHOLE ? this.sent.seq + 1 : this.sent.seq;
+  }
+
+  /** Goes on after a part of the log that is gone; true when the client must be told of a gap and the stream is over. */
+  private async passTrim(trim: Trim): Promise<boolean> {
+    if (this.needed >= trim.firstKept) this.wiring.follower.skipTo(trim.firstKept);
+    else if (this.sent.seq === 0) await this.catchUp(trim.firstKept);
+    else {
+      await this.showGap(trim);
+      return true;
+    }
+    return false;
+  }
+
+  /** The start of the log is gone: who the run is, what the thread holds now, and on from what is left. */
+  private async catchUp(firstKept: number): Promise<void> {
+    const { run, checkMs } = this.request;
+    const { run_id, thread_id, attempt, dropped_message_ids } = run;
+    await this.pen.put(
+      'metadata',
+      JSON.stringify({ run_id, thread_id, attempt, dropped_message_ids }),
+      `${firstKept - 1}.1`,
+    );
+    if (this.wiring.kinds.has('values')) {
+      const key = { userId: run.user_id, threadId: thread_id };
+      const options = { checkMs, signal: this.wiring.writer.signal };
+      const head = await patiently(() => this.ports.store.head(key), options);
+      const text =
+        head === null ? null : await patiently(() => this.ports.values.text(key, head.checkpointId), options);
+      if (text !== null) await this.pen.put('values', text, String(firstKept - 1));
+    }
+    await this.pen.flush();
+    this.sent = { seq: firstKept - 1, place: WHOLE };
+    this.wiring.follower.skipTo(firstKept);
+  }
+
+  /** Says what is left of the log; a client reloads the thread's state and follows the run after `latest_available_event_id`. */
+  private async showGap({ firstKept, lastSeq }: Omit<Trim, 'kind'>): Promise<void> {
+    const gap = {
+      code: 'stream_replay_gap',
+      run_id: this.request.run.run_id,
+      requested_event_id: frameId(this.sent),
+      earliest_available_event_id: String(firstKept),
+      latest_available_event_id: String(lastSeq),
+      recovery: 'reload_durable_state',
+    };
+    this.ports.onGap?.();
+    await this.pen.put('gap', JSON.stringify(gap), null);
+    await this.pen.end();
+  }
+
+  /**
+   * The run is over and its log has expired: the gateway ends the stream itself. A client that resumes and lacks more
+   * than the `end` gets the gap.
+   */
+  private async endWithoutLog(run: RunRecord | null): Promise<void> {
+    if (this.sent.seq > 0 && run !== null && this.needed < run.last_seq) {
+      await this.showGap({ firstKept: run.last_seq, lastSeq: run.last_seq });
+      return;
+    }
+    // The ids continue what the client has, and never pass the last number that the log had.
+    const last = Math.max(this.sent.seq, run?.last_seq ?? 0);
+    if (this.sent === START) await this.sayWhich('0.1');
+    const failure = run === null ? { name: 'RunGone', message: 'the run is no longer there' } : run.error;
+    if (failure !== null) {
+      const { name, message } = failure;
+      await this.pen.put('error', JSON.stringify({ error: name, name, message }), null);
+    }
+    await this.pen.put('end', 'null', String(last));
+    await this.pen.end();
+  }
+}

@@ -1,0 +1,198 @@
+import { loadConfig } from '@caribou/config';
+import { httpRoutes } from '@caribou/contracts';
+import { silentLogger } from '@caribou/core';
+import { startNats, startRedis, type TestServer, temporaryFolder } from '@caribou/testing';
+import { z } from 'zod';
+import { type OpenGateway, openGateway } from '../open-gateway.js';
+
+const emptyFolder = temporaryFolder();
+
+const NOBODY = '00000000-0000-4000-8000-000000000000';
+const open = new Set(['/api/ok', '/api/info', '/health', '/ready', '/openapi.json', '/docs']);
+
+describe('access', () => {
+  let servers: TestServer[];
+  let locked: OpenGateway;
+  let local: OpenGateway;
+  let published: OpenGateway;
+
+  beforeAll(async () => {
+    const [nats, redis] = await Promise.all([startNats(), startRedis()]);
+    servers = [nats, redis];
+    const env = { NATS_URL: nats.url, REDIS_URL: redis.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' };
+    const keys = 'alice-key-1:alice,bob-key-123:bob:admin';
+    locked = await openGateway(loadConfig({ ...env, CARIBOU_API_KEYS: keys }, emptyFolder), silentLogger);
+    local = await openGateway(loadConfig(env, emptyFolder), silentLogger);
+    published = await openGateway(
+      loadConfig({ ...env, CARIBOU_ALLOW_UNAUTHENTICATED: '1' }, emptyFolder),
+      silentLogger,
+    );
+  }, 30_000);
+
+  afterAll(async () => {
+    for (const { stop } of [locked, local, published]) for (const step of stop) await step.run();
+    await Promise.all(servers.map((server) => server.stop()));
+  }, 30_000);
+
+  const sweep = httpRoutes.flatMap(({ method, path, root }) => {
+    const url = path.replace(':thread_id', NOBODY).replace(':run_id', NOBODY).replace(/:\w+/, 'x');
+    return (root ? [''] : ['/api', '/api/langgraph']).map((prefix) => ({ method, url: `${prefix}${url}` }));
+  });
+
+  test('with keys on, every route but the public ones answers 401 without a key, and so does an unknown path', async () => {
+    for (const { method, url } of [
+      ...sweep,
+      { method: 'GET' as const, url: '/api/nothing' },
+      { method: 'GET' as const, url: '/API/threads/x' },
+    ]) {
+      const { statusCode } = await locked.app.inject({ method, url });
+      const isOpen = open.has(url.replace('/api/langgraph', '/api'));
+      expect({ url, refused: statusCode === 401 }).toEqual({ url, refused: !isOpen });
+    }
+  });
+
+  test('a key counts as X-Api-Key and as a bearer token, and an unknown one does not', async () => {
+    const search = (headers: Record<string, string>) =>
+      locked.app.inject({ method: 'POST', url: '/api/threads/search', headers });
+    expect((await search({ 'x-api-key': 'alice-key-1' })).statusCode).toBe(200);
+    expect((await search({ authorization: 'Bearer bob-key-123' })).statusCode).toBe(200);
+    expect((await search({ 'x-api-key': 'alice-key-2' })).statusCode).toBe(401);
+    expect((await search({ authorization: 'Basic alice-key-1' })).statusCode).toBe(401);
+  });
+
+  test("another user's thread is not there, on any route", async () => {
+    const as = (key: string) => ({ 'x-api-key': key, 'content-type': 'application/json' });
+    const { thread_id } = (
+      await locked.app.inject({ method: 'POST', url: '/api/threads', headers: as('alice-key-1'), payload: {} })
+    ).json<{
+      thread_id: string;
+    }>();
+    const run = {
+      ...{ assistant_id: 'lead_agent', input: null, values: {}, checkpoint: {}, metadata: {}, messages: [] },
+      ...{ message_id: 'm', human_message_id: 'm', replacement_text: 'words' },
+    };
+    // Files are stored by owner, also before their thread exists: files.test.ts.
+    const ofThreads = httpRoutes.filter(
+      ({ path }) =>
+        path.startsWith('/threads/:thread_id') && !path.includes('/uploads') && !path.includes('/artifacts'),
+    );
+    for (const { method, path, body: schema } of ofThreads) {
+      const url = `/api${path.replace(':thread_id', thread_id).replace(':run_id', NOBODY).replace(':checkpoint_id', NOBODY)}`;
+      const shape = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+      const known = Object.fromEntries(Object.entries(run).filter(([name]) => shape.includes(name)));
+      const body = method === 'GET' || method === 'DELETE' ? {} : { payload: known };
+      const { 'x-api-key': key } = as('bob-key-123');
+      expect({
+        url,
+        status: (await locked.app.inject({ method, url, headers: { 'x-api-key': key }, ...body })).statusCode,
+      }).toEqual({
+        url,
+        status: 404,
+      });
+    }
+    expect(
+      (await locked.app.inject({ url: `/api/threads/${thread_id}`, headers: { 'x-api-key': 'alice-key-1' } }))
+        .statusCode,
+    ).toBe(200);
+  });
+
+  test('with keys off, pages of other origins and names pointed at this machine are refused', async () => {
+    const ask = async (gateway: OpenGateway, headers: Record<string, string>) =>
+      (await gateway.app.inject({ method: 'POST', url: '/api/threads/count', headers })).statusCode;
+    const host = '127.0.0.1:2026';
+    expect(await ask(local, { host })).toBe(200);
+    expect(await ask(local, { host, origin: 'http://localhost:3000' })).toBe(200);
+    expect(await ask(local, { host, origin: 'https://evil.example' })).toBe(403);
+    expect(await ask(local, { host, origin: 'null' })).toBe(403);
+    expect(await ask(local, { host: 'evil.example:2026', origin: 'http://evil.example:2026' })).toBe(403);
+    expect(await ask(local, { host: 'localhost.evil.example' })).toBe(403);
+    expect(await ask(published, { host: 'gateway:2026' })).toBe(200);
+    expect(await ask(published, { host: '192.168.1.5:2026' })).toBe(200);
+    expect(await ask(published, { host: 'evil.example', origin: 'http://evil.example' })).toBe(403);
+  });
+
+  test('with sign-in off nobody is asked: who calls is the built-in administrator, or whose key it is', async () => {
+    const asked = async (gateway: OpenGateway, url: string, headers: Record<string, string> = {}) =>
+      (await gateway.app.inject({ url: `/api/v1/auth/${url}`, headers })).json<unknown>();
+    const user = { needs_setup: false, oauth_provider: null };
+    expect(await asked(local, 'setup-status')).toEqual({ needs_setup: false, registration_enabled: false });
+    expect(await asked(local, 'providers')).toEqual({ providers: [] });
+    const cookie = { cookie: 'access_token=stale; csrf_token=x' };
+    const admin = { ...user, id: 'default', email: 'default@caribou.invalid', system_role: 'admin' };
+    expect(await asked(local, 'me', cookie)).toEqual(admin);
+    const key = { 'x-api-key': 'alice-key-1' };
+    const alice = { ...user, id: 'alice', email: 'alice@caribou.invalid', system_role: 'user' };
+    expect(await asked(locked, 'me', key)).toEqual(alice);
+
+    const account = { email: 'a@b.example', password: '12345678' };
+    const change = { current_password: '12345678', new_password: '12345678' };
+    const login = { username: account.email, password: account.password };
+    for (const [path, payload] of Object.entries({
+      initialize: account,
+      register: account,
+      'login/local': login,
+      'change-password': change,
+    })) {
+      const answer = await local.app.inject({ method: 'POST', url: `/api/v1/auth/${path}`, payload });
+      expect([answer.statusCode, answer.json()]).toEqual([
+        403,
+        { detail: { code: 'sign_in_disabled', message: expect.stringContaining('auth.enabled') as string } },
+      ]);
+    }
+    expect((await local.app.inject({ method: 'POST', url: '/api/v1/auth/logout' })).statusCode).toBe(200);
+    const search = await local.app.inject({ method: 'POST', url: '/api/threads/search', headers: cookie, payload: {} });
+    expect(search.statusCode).toBe(200);
+  });
+
+  test('a local page may call and read where its run is', async () => {
+    const headers = {
+      origin: 'http://localhost:3000',
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'x-api-key',
+    };
+    const preflight = await locked.app.inject({ method: 'OPTIONS', url: '/api/threads', headers });
+    const answer = await locked.app.inject({ url: '/api/ok', headers: { origin: 'http://localhost:3000' } });
+
+    expect(preflight.statusCode).toBe(204);
+    expect(preflight.headers['access-control-allow-origin']).toBe('http://localhost:3000');
+    expect(preflight.headers['access-control-allow-headers']).toBe('x-api-key');
+    expect(answer.headers['access-control-expose-headers']).toMatch(/Content-Location, Location/);
+  });
+
+  test('the OpenAPI document names every route, and the page shows them', async () => {
+    const document = (await local.app.inject('/openapi.json')).json<{
+      paths: Record<string, Record<string, { operationId: string }>>;
+    }>();
+    const named = Object.values(document.paths).flatMap((methods) =>
+      Object.values(methods).map(({ operationId }) => operationId),
+    );
+    const page = (await local.app.inject('/docs')).body;
+
+    expect(named.sort()).toEqual(httpRoutes.map(({ name }) => name).sort());
+    for (const { summary } of httpRoutes) expect(page).toContain(summary);
+  });
+
+  test('ready says what is missing', async () => {
+    const ready = await local.app.inject('/ready');
+    expect({ status: ready.statusCode, body: ready.json<unknown>() }).toEqual({
+      status: 503,
+      body: {
+        status: 'not ready',
+        missing: {
+          'agent-runner': expect.stringContaining('stream not found') as unknown,
+          nats: expect.stringContaining('an agent-runner makes it') as unknown,
+          sandbox: expect.any(String) as unknown,
+        },
+        degraded: {},
+      },
+    });
+    servers[1]?.pause();
+    try {
+      const paused = await local.app.inject('/ready');
+      expect(paused.statusCode).toBe(503);
+      expect(paused.json<{ missing: object }>().missing).toHaveProperty('redis');
+    } finally {
+      servers[1]?.resume();
+    }
+  }, 20_000);
+});

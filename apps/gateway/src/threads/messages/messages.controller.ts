@@ -1,0 +1,56 @@
+import { type FeedMessage, type FeedPageReply, messageRoutes, type RouteInput } from '@caribou/contracts';
+import type { FeedRow, ThreadKey, ThreadStore } from '@caribou/core';
+import { Controller, Inject } from '@nestjs/common';
+import type { Principal } from '../../auth/principal.js';
+import { API_ROOTS, Caller, Input, Route } from '../../http/route.decorators.js';
+import { THREAD_STORE } from '../../ports.js';
+import { feedPageJson } from './feed-json.js';
+import { TurnDurations, withDuration } from './turn-durations.js';
+
+type Of<Name extends keyof typeof messageRoutes> = RouteInput<(typeof messageRoutes)[Name]>;
+
+/** Newest messages of a run that are looked at for its last answer. */
+const MAX_REST = 20;
+
+@Controller(API_ROOTS)
+export class MessagesController {
+  constructor(
+    @Inject(THREAD_STORE) private readonly store: Pick<ThreadStore, 'feed' | 'getRun'>,
+    private readonly durations: TurnDurations,
+  ) {}
+
+  @Route(messageRoutes.page)
+  page(@Caller() { userId }: Principal, @Input() { params, query }: Of<'page'>): Promise<FeedPageReply> {
+    return this.read({ userId, threadId: params.thread_id }, query);
+  }
+
+  @Route(messageRoutes.list)
+  async list(@Caller() { userId }: Principal, @Input() { params, query }: Of<'list'>): Promise<FeedMessage[]> {
+    return (await this.read({ userId, threadId: params.thread_id }, query)).data;
+  }
+
+  @Route(messageRoutes.ofRun)
+  async ofRun(@Caller() { userId }: Principal, @Input() { params, query }: Of<'ofRun'>): Promise<FeedPageReply> {
+    const thread = { userId, threadId: params.thread_id };
+    const { run_id: runId } = await this.store.getRun(thread, params.run_id);
+    return this.read(thread, query, { runId });
+  }
+
+  private async read(thread: ThreadKey, query: Of<'page'>['query'], of: { readonly runId?: string } = {}) {
+    const { limit, before_seq: before } = query;
+    const page = await this.store.feed(thread, { limit, ...of, ...(before === undefined ? {} : { before }) });
+    const durations = await this.durations.of(thread, await this.withRest(thread, page.rows, before));
+    return feedPageJson({
+      ...page,
+      rows: page.rows.map((row) => ({ ...row, message: withDuration(row.message, durations) })),
+    });
+  }
+
+  /** The rows of an older page, and what its last run wrote after them: a turn has one last answer. */
+  private async withRest(thread: ThreadKey, rows: readonly FeedRow[], before: number | undefined) {
+    const last = rows.at(-1);
+    if (before === undefined || last === undefined || last.runId === null) return rows;
+    const { rows: ofRun } = await this.store.feed(thread, { limit: MAX_REST, runId: last.runId });
+    return [...rows, ...ofRun.filter(({ seq }) => seq > last.seq)];
+  }
+}

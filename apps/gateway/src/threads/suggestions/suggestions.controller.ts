@@ -1,0 +1,34 @@
+import {
+  type RouteInput,
+  suggestionRoutes,
+  type SuggestionsConfigReply,
+  type SuggestionsReply,
+} from '@caribou/contracts';
+import { Controller, Inject } from '@nestjs/common';
+import type { Principal } from '../../auth/principal.js';
+import { API_ROOTS, Caller, Input, Route } from '../../http/route.decorators.js';
+import { type GatewaySettings, SETTINGS } from '../../ports.js';
+import { SuggestionsService } from './suggestions.service.js';
+
+@Controller(API_ROOTS)
+export class SuggestionsController {
+  constructor(
+    private readonly suggestions: SuggestionsService,
+    @Inject(SETTINGS) private readonly settings: Pick<GatewaySettings, 'suggestions'>,
+  ) {}
+
+  @Route(suggestionRoutes.config)
+  config(): SuggestionsConfigReply {
+    const { enabled, maxSuggestions } = this.settings.suggestions;
+    return { enabled, max_suggestions: maxSuggestions };
+  }
+
+  @Route(suggestionRoutes.suggest)
+  async suggest(
+    @Caller() caller: Principal,
+    @Input() { params, body }: RouteInput<typeof suggestionRoutes.suggest>,
+  ): Promise<SuggestionsReply> {
+    const key = { userId: caller.userId, threadId: params.thread_id };
+    return { suggestions: [...(await this.suggestions.suggest(key, body))] };
+  }
+}

@@ -1,0 +1,83 @@
+import { InvalidRequestError, ModelError, type SuggestionsRequest, UnavailableError } from '@caribou/contracts';
+import type { Logger, ModelCall, ModelCatalog, ThreadKey, ThreadStore } from '@caribou/core';
+import type { Metrics } from '@caribou/observability';
+import { Inject, Injectable } from '@nestjs/common';
+import { type GatewaySettings, LOGGER, METRICS, MODELS, SETTINGS, THREAD_STORE } from '../../ports.js';
+import { readSuggestions } from './read-suggestions.js';
+import { suggestionCall } from './suggestion-call.js';
+
+/** Calls of one user under way at one gateway; a page asks once after each run. */
+const MAX_AT_ONCE = 2;
+const MAX_ANSWER_CHARS = 20_000;
+
+/** Follow-up questions. They are an extra: whatever goes wrong with the model, the answer is none. */
+@Injectable()
+export class SuggestionsService {
+  /** Calls under way by user. */
+  private readonly asking = new Map<string, number>();
+
+  constructor(
+    @Inject(THREAD_STORE) private readonly threads: Pick<ThreadStore, 'getThread'>,
+    @Inject(MODELS) private readonly models: ModelCatalog,
+    @Inject(SETTINGS) private readonly settings: Pick<GatewaySettings, 'suggestions'>,
+    @Inject(METRICS) private readonly metrics: Pick<Metrics, 'modelTokens'>,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  /** @throws {NotFoundError} for an unknown thread */
+  async suggest(thread: ThreadKey, { messages, n, model_name }: SuggestionsRequest): Promise<readonly string[]> {
+    await this.threads.getThread(thread);
+    const { enabled, maxSuggestions, modelName } = this.settings.suggestions;
+    const count = Math.min(n ?? maxSuggestions, maxSuggestions);
+    const call = enabled ? suggestionCall(messages, count) : null;
+    if (call === null) return [];
+    const under = this.asking.get(thread.userId) ?? 0;
+    if (under >= MAX_AT_ONCE) return [];
+    this.asking.set(thread.userId, under + 1);
+    try {
+      return readSuggestions(await this.ask(modelName ?? model_name ?? undefined, call), count);
+    } catch (error) {
+      if (!isOfModel(error)) throw error;
+      this.logger.warn({ event: 'suggestions', outcome: 'error', threadId: thread.threadId, error }, 'no suggestions');
+      return [];
+    } finally {
+      this.release(thread.userId);
+    }
+  }
+
+  private release(userId: string): void {
+    const left = (this.asking.get(userId) ?? 1) - 1;
+    if (left === 0) this.asking.delete(userId);
+    else this.asking.set(userId, left);
+  }
+
+  private async ask(name: string | undefined, call: ModelCall): Promise<string> {
+    const late = AbortSignal.timeout(this.settings.suggestions.timeoutMs);
+    try {
+      return await this.answerOf(name, call, late);
+    } catch (error) {
+      if (!late.aborted) throw error;
+      throw new ModelError('the model took too long to propose questions', {
+        details: { reason: 'timeout', afterMs: this.settings.suggestions.timeoutMs },
+        cause: error,
+      });
+    }
+  }
+
+  private async answerOf(name: string | undefined, call: ModelCall, signal: AbortSignal): Promise<string> {
+    let text = '';
+    for await (const delta of this.models.get(name).stream(call, { signal })) {
+      text += delta.content ?? '';
+      if (text.length > MAX_ANSWER_CHARS)
+        throw new ModelError('the answer is too long for a few questions', { details: { reason: 'too_large' } });
+      if (delta.usage === undefined) continue;
+      this.metrics.modelTokens('input', delta.usage.input_tokens);
+      this.metrics.modelTokens('output', delta.usage.output_tokens);
+    }
+    return text;
+  }
+}
+
+/** The model failed, is away or is none of ours; everything else is a fault of this server. */
+const isOfModel = (error: unknown): boolean =>
+  error instanceof ModelError || error instanceof InvalidRequestError || error instanceof UnavailableError;

@@ -1,0 +1,104 @@
+import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver, waitFor } from '@caribou/testing';
+import { runBody } from '../support/client.js';
+import { nonce, nth, type Stack, startStack } from '../support/stack.js';
+
+jest.setTimeout(90_000);
+
+const TRACE = 'a'.repeat(32);
+const CALLER = 'b'.repeat(16);
+const SECRET = 'words of a person';
+const SCRIPT = `${nonce()} ${SECRET}\n#tool bash ${JSON.stringify({ description: 'a test', command: 'echo quietly' })}\n#say Done, ${SECRET}.`;
+
+let receiver: OtlpReceiver;
+let stack: Stack;
+
+beforeAll(async () => {
+  receiver = await startOtlpReceiver();
+  stack = await startStack({
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url },
+    // A title by the model takes time, so its hook is told.
+    config: 'title:\n  model_name: caribou-demo\n',
+  });
+});
+afterAll(async () => {
+  await stack.stop();
+  await receiver.close();
+});
+
+const named = (name: string): ReceivedSpan[] => receiver.spans.filter((span) => span.name === name);
+
+describe('traces', () => {
+  test('one run is one trace: request, run, model and tool calls, each under what it belongs to', async () => {
+    const client = stack.client();
+    const threadId = await client.newThread();
+    const stream = await client.stream('POST', `/threads/${threadId}/runs/stream`, runBody(SCRIPT), {
+      traceparent: `00-${TRACE}-${CALLER}-01`,
+    });
+    await stream.end();
+    await waitFor(() => named('invoke_agent lead_agent').length === 1, {
+      what: 'the run to be told',
+      timeoutMs: 20_000,
+    });
+
+    const [request, run] = [nth(named('run.admit'), 0), nth(named('invoke_agent lead_agent'), 0)];
+    const turns = named('model_request');
+    const tool = nth(named('execute_tool bash'), 0);
+    expect(new Set(receiver.spans.map(({ traceId }) => traceId))).toEqual(new Set([TRACE]));
+    expect(request).toMatchObject({ service: 'caribou-gateway', kind: 2, parentSpanId: CALLER });
+    expect(run).toMatchObject({ service: 'caribou-agent-runner', kind: 5, parentSpanId: request.spanId });
+    expect(run.fields).toMatchObject({
+      ...{ 'gen_ai.conversation.id': threadId, 'caribou.attempt': 1, 'caribou.outcome': 'success' },
+      'caribou.run_id': request.fields['caribou.run_id'],
+    });
+    expect([...turns, tool].map(({ parentSpanId }) => parentSpanId)).toEqual([run.spanId, run.spanId, run.spanId]);
+    const attempts = receiver.spans.filter(({ name }) => name.startsWith('chat '));
+    expect(attempts.map(({ parentSpanId }) => parentSpanId)).toEqual(turns.map(({ spanId }) => spanId));
+    expect(attempts[0]?.fields).toHaveProperty(['gen_ai.usage.input_tokens']);
+    expect(tool.fields).toMatchObject({ 'gen_ai.tool.name': 'bash', 'caribou.outcome': 'ok' });
+    for (const span of receiver.spans.filter(({ service }) => service === 'caribou-agent-runner')) {
+      expect(span.startMs).toBeGreaterThanOrEqual(run.startMs - 2);
+      expect(span.endMs).toBeLessThanOrEqual(run.endMs + 2);
+    }
+  });
+
+  test('a hook that took time is a span of the run', () => {
+    const [run, title] = [nth(named('invoke_agent lead_agent'), 0), nth(named('title.afterModel'), 0)];
+
+    expect(title.parentSpanId).toBe(run.spanId);
+    expect(title.fields).toMatchObject({ 'caribou.middleware': 'title', 'caribou.hook': 'afterModel' });
+  });
+
+  test('nothing that a person or the model wrote is in a trace', () => {
+    expect(receiver.text()).not.toContain(SECRET);
+    expect(receiver.text()).not.toContain('echo quietly');
+  });
+
+  test('the chain of the run is one log line, with the trace it belongs to', () => {
+    const lines = nth(stack.runners, 0)
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('"event":"chain.end"'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+    expect(lines).toEqual([
+      expect.objectContaining({
+        level: 'info',
+        outcome: 'success',
+        traceId: TRACE,
+        durationMs: expect.any(Number) as unknown,
+      }),
+    ]);
+    expect(lines[0]).not.toHaveProperty('dropped');
+  });
+
+  test('what is left is sent when the services stop', async () => {
+    const before = named('run.admit').length;
+    const client = stack.client();
+    const stream = await client.run(await client.newThread(), `${nonce()}\n#say Again.`);
+    await stream.end();
+    await Promise.all([nth(stack.gateways, 0), nth(stack.runners, 0)].map((service) => service.terminate(15_000)));
+
+    expect(named('run.admit')).toHaveLength(before + 1);
+    expect(named('invoke_agent lead_agent')).toHaveLength(before + 1);
+  });
+});

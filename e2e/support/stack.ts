@@ -1,0 +1,186 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ServiceName } from '@caribou/contracts';
+import { startNats, startRedis, startService, type TestServer, type TestService, waitFor } from '@caribou/testing';
+import { natsConfig } from '../../tools/access/nats-config.js';
+import { addressOf, ADMIN, HEALTH, newPasswords, type UserName } from '../../tools/access/passwords.js';
+import { redisConfig } from '../../tools/access/redis-config.js';
+import { type DemoModel, startDemoModel } from '../../tools/demo-model/server.js';
+import { ApiClient } from './client.js';
+
+export interface StackOptions {
+  readonly gateways?: number;
+  readonly runners?: number;
+  readonly managers?: number;
+  /** Default 0. */
+  readonly pools?: number;
+  /** Gives every tool call of the model this id. */
+  readonly constantCallId?: string;
+  /** More environment of every service. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Clocks as in production instead of a tenth of them. */
+  readonly productionClocks?: boolean;
+  /** More top-level lines of config.yaml. */
+  readonly config?: string;
+  readonly sandboxDriver?: 'bwrap' | 'docker';
+  /** More lines of the section `sandbox` of config.yaml, without their indent. */
+  readonly sandbox?: readonly string[];
+}
+
+/** The whole system as real processes: NATS, Redis, the scripted model, and the services, on free loopback ports. */
+export interface Stack {
+  readonly redis: TestServer;
+  readonly nats: TestServer;
+  readonly model: DemoModel;
+  readonly gateways: TestService[];
+  readonly runners: TestService[];
+  readonly managers: TestService[];
+  readonly pools: TestService[];
+  readonly homeDir: string;
+  /** Another process of a service; `env` goes over the stack's own. */
+  start(app: AppName, env?: Readonly<Record<string, string>>): Promise<TestService>;
+  /** The address of a server for the user of a service; with a port, by way of a proxy there. */
+  urlOf(app: AppName, scheme: 'nats' | 'redis', port?: number): string;
+  /** A client of the n-th gateway. */
+  client(gateway?: number): ApiClient;
+  /** Output of all services, for the message of a failed test. */
+  output(): string;
+  stop(): Promise<void>;
+}
+
+export type AppName = ServiceName;
+
+/** A tenth of the production clocks, so that takeovers take seconds. */
+const FAST_CLOCKS = `clocks:
+  lease_ms: 1500
+  renew_ms: 300
+  ack_wait_ms: 1500
+  busy_nak_ms: 100
+  sweep_ms: 500
+  manager_lease_ms: 2500
+  manager_renew_ms: 300
+  manager_check_ms: 200
+  heartbeat_ms: 500
+  drain_ms: 8000
+`;
+
+export const clientOf = (gateway: TestService): ApiClient =>
+  new ApiClient(`http://127.0.0.1:${gateway.healthPort}/api/langgraph`);
+
+function configOf({
+  productionClocks = false,
+  sandboxDriver = 'bwrap',
+  sandbox = [],
+  config = '',
+}: StackOptions): string {
+  const lines = [`driver: ${sandboxDriver}`, ...sandbox].map((line) => `  ${line}\n`);
+  return `${productionClocks ? '' : FAST_CLOCKS}sandbox:\n${lines.join('')}${config}`;
+}
+
+/** What a service logs when NATS or Redis does not permit something: each has what it needs, so none ever does. */
+const REFUSED = /NOPERM|executing the script can't|permissions? violation|does not permit|subscription refused/i;
+
+/** A log line that lost a field, as that is not in the list of `LogFields`. */
+const DROPPED = /"dropped":\[/;
+
+/** NATS and Redis with a user per service, as the product runs them. Their own addresses are those of the administrator. */
+async function startServers() {
+  const passwords = newPasswords();
+  const [redis, nats] = await Promise.all([
+    startRedis({
+      config: (server) => redisConfig({ ...server, bind: '127.0.0.1', fsync: 'everysec' }, passwords),
+      login: { user: HEALTH, password: passwords[HEALTH] },
+    }),
+    startNats({ config: (server) => natsConfig(server, passwords) }),
+  ]);
+  const url = (scheme: 'nats' | 'redis', { port }: Pick<TestServer, 'port'>, user: UserName): string =>
+    addressOf(scheme, `127.0.0.1:${port}`, { user, password: passwords[user] });
+  return {
+    redis: { ...redis, url: url('redis', redis, ADMIN) },
+    nats: { ...nats, url: url('nats', nats, ADMIN) },
+    urlOf: (app: AppName, scheme: 'nats' | 'redis', port?: number) =>
+      url(scheme, { port: port ?? (scheme === 'nats' ? nats : redis).port }, app),
+  };
+}
+
+const modelOf = ({ baseUrl }: DemoModel) => ({
+  OPENAI_BASE_URL: baseUrl,
+  OPENAI_API_KEY: 'scripted',
+  OPENAI_MODEL: 'caribou-demo',
+});
+
+/** Starts the system and waits until a turn would run, or, of an incomplete one, until its parts are ready. */
+export async function startStack(options: StackOptions = {}): Promise<Stack> {
+  const homeDir = await mkdtemp(join(tmpdir(), 'caribou-home-'));
+  const model = await startDemoModel(
+    options.constantCallId === undefined ? {} : { constantCallId: options.constantCallId },
+  );
+  const { redis, nats, urlOf } = await startServers();
+  const login = (app: AppName) => ({ NATS_URL: urlOf(app, 'nats'), REDIS_URL: urlOf(app, 'redis') });
+  const configPath = join(homeDir, 'config.yaml');
+  await writeFile(configPath, configOf(options));
+  const env = {
+    CARIBOU_HOME: join(homeDir, 'data'),
+    CARIBOU_CONFIG: configPath,
+    LOG_LEVEL: 'info',
+    HOST: '127.0.0.1',
+    PORT: '0',
+    ...options.env,
+  };
+  const all: TestService[] = [];
+  const start = async (app: AppName, more: Readonly<Record<string, string>> = {}): Promise<TestService> => {
+    const service = await startService({
+      entry: `dist/services/${app}.js`,
+      env: { ...env, ...login(app), ...(app === 'sandbox-manager' ? {} : modelOf(model)), ...more },
+      readyTimeoutMs: 60_000,
+    });
+    all.push(service);
+    return service;
+  };
+  const several = (app: AppName, count: number): Promise<TestService[]> =>
+    Promise.all(Array.from({ length: count }, () => start(app)));
+  const [gateways, runners, managers, pools] = await Promise.all([
+    several('gateway', options.gateways ?? 1),
+    several('agent-runner', options.runners ?? 1),
+    several('sandbox-manager', options.managers ?? 1),
+    several('subagent-pool', options.pools ?? 0),
+  ]);
+  const complete = runners.length > 0 && managers.length > 0;
+  const awaited = complete ? all : [...runners, ...managers, ...pools];
+  await waitFor(async () => (await Promise.all(awaited.map((service) => service.ready()))).every(({ ok }) => ok), {
+    what: 'all services to be ready',
+    timeoutMs: 30_000,
+  });
+  return {
+    redis,
+    nats,
+    model,
+    gateways,
+    runners,
+    managers,
+    pools,
+    homeDir,
+    start,
+    urlOf,
+    client: (index = 0) => clientOf(nth(gateways, index)),
+    output: () => all.map((service) => service.output()).join('\n----\n'),
+    stop: async () => {
+      await Promise.all(all.map((service) => service.kill9()));
+      const output = all.map((service) => service.output()).join('\n');
+      await Promise.all([redis.stop(), nats.stop(), model.close()]);
+      await rm(homeDir, { recursive: true, force: true, maxRetries: 3 });
+      expect(output.split('\n').filter((line) => REFUSED.test(line) || DROPPED.test(line))).toEqual([]);
+    },
+  };
+}
+
+/** The element at an index that must be there. */
+export function nth<T>(list: readonly T[], index: number): T {
+  const element = list[index];
+  if (element === undefined) throw new Error(`no element ${index} in a list of ${list.length}`);
+  return element;
+}
+
+/** A word that no other script has, for scripts whose failures are counted by their text. */
+export const nonce = (): string => `nonce ${Math.random().toString(36).slice(2)}`;
