@@ -1,4 +1,4 @@
-import type { NextNode, ThreadState } from '@caribou/contracts';
+import type { ThreadState } from '@caribou/contracts';
 import type { AgentMiddleware, AnyTool, LoopHost, LoopPosition, ModelPort, RunContext } from '@caribou/core';
 
 export interface LoopOptions {
@@ -24,15 +24,3 @@ export interface AgentRun {
   /** Model turns this run committed before a takeover. */
   readonly turnsTaken?: number;
 }
-
-/** What comes after a node: another one, or an end; an end with an open `next` is a breakpoint. */
-export type Decision =
-  /** The host asked to stop at a border inside the node. */
-  | { readonly kind: 'yielded' }
-  | { readonly kind: 'next'; readonly node: NextNode }
-  | { readonly kind: 'end'; readonly next?: readonly NextNode[] }
-  | {
-      readonly kind: 'failed';
-      readonly error: { readonly name: string; readonly message: string };
-      readonly stopReason?: string;
-    };

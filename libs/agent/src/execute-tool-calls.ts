@@ -16,7 +16,7 @@ import {
   type ToolOutcome,
 } from '@caribou/core';
 import { onion, watchedCall, watchedHook } from '@caribou/middleware';
-import { inWordsOfTask } from './failed-task.js';
+import { asTaskFailure } from './task-failure.js';
 import type { PendingCalls } from './pending-calls.js';
 import { mapBounded, untilAborted } from './waiting.js';
 
@@ -106,7 +106,7 @@ const invalidOutcome = (call: InvalidToolCall): ToolOutcome => ({
 async function finalize(run: RunContext, call: AnyCall, reached: ToolOutcome): Promise<ToolResult> {
   run.signal.throwIfAborted();
   const { id: tool_call_id, name } = call;
-  const outcome = inWordsOfTask(name, reached);
+  const outcome = asTaskFailure(name, reached);
   const message = toolMessage(call, outcome);
   if (outcome.isError !== true) await run.emit({ kind: 'tool.end', tool_call_id, name, message });
   else await run.emit({ kind: 'tool.error', tool_call_id, name, error: textOf(message.content) });

@@ -1,14 +1,28 @@
-import { FencedError, type NextNode } from '@caribou/contracts';
-import { type LoopOutcome, RunDraining, RunLost } from '@caribou/core';
-import type { AgentRun, Decision, LoopOptions } from './agent-run.js';
-import { takeAfterModel, takeModelNode, takeToolsNode } from './nodes.js';
-import { TurnDraft } from './turn-draft.js';
+import { type AiMessage, FencedError, type Message, newId, type NextNode, textOf } from '@caribou/contracts';
+import { type LoopOutcome, type RunContext, RunDraining, RunLost } from '@caribou/core';
+import { type HookName, type HookPass, runHooks } from '@caribou/middleware';
+import type { AgentRun, LoopOptions } from './agent-run.js';
+import { executeToolCalls } from './execute-tool-calls.js';
+import { takeModelTurn } from './model-turn.js';
+import { hasPending, pendingCalls } from './pending-calls.js';
+import { taskStart, TurnDraft } from './turn-draft.js';
 
-type Ending = Exclude<Decision, { kind: 'next' }>;
+/** How the nodes of a run came to their end; an open `next` is a breakpoint. */
+interface RunEnd {
+  readonly next: readonly NextNode[];
+  readonly error?: { readonly name: string; readonly message: string };
+  readonly stopReason?: string;
+}
+
+const FINISHED: RunEnd = { next: [] };
+
+/** Leaves the loop after a commit at which the host asked to stop. */
+class StopRequested extends Error {}
 
 /**
- * Runs the agent from a committed state to the end of the run: hooks, model, tools, and a commit after each node but
- * the last, which the outcome hands back. An AI message with tool calls is committed before any tool starts.
+ * Runs the agent from a committed state to the end of the run. One turn is `callModel`, `handleAnswer`, `callTools`;
+ * there is a commit after each node but the last, whose checkpoint the outcome hands back. An AI message with tool calls
+ * is committed before any tool starts.
  *
  * From 'start' the `beforeAgent` hooks run (again after a takeover: what they changed was not committed then), from
  * 'after_model' the hooks behind the last answer, from 'tools' its unanswered calls, from 'end' only `afterAgent`.
@@ -20,79 +34,172 @@ type Ending = Exclude<Decision, { kind: 'next' }>;
  */
 export async function runAgent(agent: AgentRun): Promise<LoopOutcome> {
   const draft = new TurnDraft(agent.state, agent.step + 1);
-  let ending: Ending;
+  let end: RunEnd;
   try {
-    ending = await takeTurns(agent, draft);
+    end = await runNodes(agent, draft);
   } catch (error) {
-    await leave(agent, draft, error);
+    if (error instanceof StopRequested) return { kind: 'yielded' };
+    await runAfterFailure(agent, draft, error);
     throw error;
   }
-  if (ending.kind === 'yielded') return ending;
-  const { remember } = await draft.runHooks(agent.chain, 'afterAgent', agent.run);
-  const { stopReason } = draft;
+  const { remember } = await runChain(agent, draft, 'afterAgent');
+  const stopReason = end.stopReason ?? draft.stopReason;
+  const last = draft.toCommit(end.next);
   const why = stopReason === undefined ? {} : { stopReason };
-  if (ending.kind === 'end')
-    return { kind: 'finished', last: draft.take(ending.next ?? []), ...why, ...(remember ? { remember } : {}) };
-  return { ...why, ...ending, last: draft.take([]) };
+  if (end.error !== undefined) return { kind: 'failed', last, error: end.error, ...why };
+  return { kind: 'finished', last, ...why, ...(remember ? { remember } : {}) };
 }
 
-async function takeTurns(agent: AgentRun, draft: TurnDraft): Promise<Ending> {
-  const entered = await enter(agent, draft);
-  if (entered.kind !== 'next') return entered;
-  let { node } = entered;
-  let turnsLeft = agent.options.maxTurns - (agent.turnsTaken ?? 0);
-  for (;;) {
+/** Runs one node after the other and commits between two of them, until one of them ends the run. */
+async function runNodes(agent: AgentRun, draft: TurnDraft): Promise<RunEnd> {
+  let following = await firstNode(agent, draft);
+  while (typeof following === 'string') {
     agent.run.signal.throwIfAborted();
-    const decision = await takeNode(agent, { node, draft, turnsLeft });
-    if (decision.kind !== 'next') return decision;
-    if (pausesBetween(agent.options, node, decision.node)) return { kind: 'end', next: [decision.node] };
-    if ((await agent.host.commit(draft.take([decision.node]))) === 'yield') return { kind: 'yielded' };
-    if (node === 'model_request') turnsLeft -= 1;
-    node = decision.node;
+    const node: NextNode = following;
+    following = await nodes[node](agent, draft);
+    if (typeof following !== 'string') break;
+    if (pausesBetween(agent.options, node, following)) return { next: [following] };
+    await commit(agent, draft, following);
   }
+  return following;
 }
 
-interface NodeTurn {
-  readonly node: NextNode;
-  readonly draft: TurnDraft;
-  readonly turnsLeft: number;
+/** What comes after a node: another node, or the end of the run. */
+type Following = NextNode | RunEnd;
+
+async function firstNode(agent: AgentRun, draft: TurnDraft): Promise<Following> {
+  const { position, options } = agent;
+  if (position === 'end') return FINISHED;
+  if (position !== 'start') return position;
+  if ((await runChain(agent, draft, 'beforeAgent')).ended) return FINISHED;
+  return includesNode(options.interruptBefore, 'model_request') ? { next: ['model_request'] } : 'model_request';
 }
 
-function takeNode(agent: AgentRun, { node, draft, turnsLeft }: NodeTurn): Promise<Decision> {
-  if (node === 'tools') return takeToolsNode(agent, draft);
-  if (node === 'after_model') return takeAfterModel(agent, draft, turnsLeft);
-  return takeModelNode(agent, draft, turnsLeft);
+/** One answer of the model. What a hook marked as durable, and an answer before slow hooks, have a commit of their own. */
+async function callModel(agent: AgentRun, draft: TurnDraft): Promise<Following> {
+  const { chain, run, model } = agent;
+  if (turnsLeft(agent, draft) <= 0) return refuseTurn(agent, draft);
+  const before = await runChain(agent, draft, 'beforeModel');
+  if (before.ended) return FINISHED;
+  if (before.durable) await commit(agent, draft, 'model_request');
+  const start = taskStart('model_request', draft.step);
+  await run.emit(start);
+  const answer = await takeModelTurn({ ...agent, tools: toolsOf(agent), state: draft.state, step: draft.step });
+  draft.addResults([start], [{ messages: [answer] }]);
+  draft.countModelTurn(model.name, answer.usage_metadata);
+  const slow = chain.some((middleware) => middleware.isSlowAfterModel?.(draft.state, run) === true);
+  if (slow) await commit(agent, draft, 'after_model');
+  return handleAnswer(agent, draft);
 }
 
-/** The first node from where the run stands. */
-async function enter({ position, chain, run, options }: AgentRun, draft: TurnDraft): Promise<Decision> {
-  if (position === 'end') return { kind: 'end' };
-  if (position !== 'start') return { kind: 'next', node: position };
-  if ((await draft.runHooks(chain, 'beforeAgent', run)).ended) return { kind: 'end' };
-  if (names(options.interruptBefore, 'model_request')) return { kind: 'end', next: ['model_request'] };
-  return { kind: 'next', node: 'model_request' };
+/** Runs the hooks behind an answer and decides what follows from it. */
+async function handleAnswer(agent: AgentRun, draft: TurnDraft): Promise<Following> {
+  const answer = draft.state.messages.at(-1);
+  const { ended, again } = await runChain(agent, draft, 'afterModel');
+  const revised = draft.state.messages.findLast(({ id }) => id === answer?.id);
+  const error = modelErrorOf(answer, agent.run) ?? modelErrorOf(revised, agent.run);
+  if (error !== undefined) return { next: [], error };
+  if (ended) return FINISHED;
+  if (hasPending(pendingCalls(draft.state))) return 'tools';
+  // With no turn left a finished answer is the end; without one the next turn is refused, which says so in the thread.
+  const answered = draft.state.messages.at(-1)?.type === 'ai';
+  return again && (turnsLeft(agent, draft) > 0 || !answered) ? 'model_request' : FINISHED;
 }
 
-/** A breakpoint ends the run in the place of the commit, so a takeover never meets one half done. */
-const pausesBetween = (options: LoopOptions, node: NextNode, next: NextNode): boolean =>
-  names(options.interruptAfter, node === 'after_model' ? 'model_request' : node) ||
-  names(options.interruptBefore, next);
+/** The unanswered tool calls of the last AI message; each call is a task of its own, as in LangChain's agent. */
+async function callTools(agent: AgentRun, draft: TurnDraft): Promise<Following> {
+  const { chain, run } = agent;
+  const calls = pendingCalls(draft.state);
+  const starts = [...calls.valid, ...calls.invalid].map(() => taskStart('tools', draft.step, '__pregel_push'));
+  for (const start of starts) await run.emit(start);
+  const results = await executeToolCalls({ chain, tools: toolsOf(agent), run, state: draft.state, calls });
+  draft.addResults(
+    starts,
+    results.map((result) => result.update),
+  );
+  return results.some((result) => result.end) ? FINISHED : 'model_request';
+}
 
-const names = (breakpoints: '*' | readonly string[] | undefined, node: NextNode): boolean =>
-  breakpoints === '*' || (breakpoints?.includes(node) ?? false);
+type Node = (agent: AgentRun, draft: TurnDraft) => Promise<Following>;
+
+const nodes: Readonly<Record<NextNode, Node>> = {
+  model_request: callModel,
+  after_model: handleAnswer,
+  tools: callTools,
+};
+
+/** Runs one hook over the chain; what it changed becomes part of the next commit. */
+async function runChain({ chain, run }: AgentRun, draft: TurnDraft, hook: HookName): Promise<HookPass> {
+  const pass = await runHooks(chain, hook, draft.state, run);
+  draft.addHooks(hook, pass);
+  return pass;
+}
 
 /**
- * Gives a failed or cancelled run its `afterAgent` hooks; a run that another runner goes on with has not ended. Their
+ * Makes the draft durable; a takeover continues with `next`.
+ *
+ * @throws {StopRequested} when the host asks to stop here; the signal's reason when the run was aborted meanwhile.
+ */
+async function commit({ host, run }: AgentRun, draft: TurnDraft, next: NextNode): Promise<void> {
+  if ((await host.commit(draft.toCommit([next]))) === 'yield') throw new StopRequested();
+  run.signal.throwIfAborted();
+}
+
+/**
+ * Gives a failed or cancelled run its `afterAgent` hooks; a run that another runner takes over has not ended. Their
  * updates have no checkpoint to go into, and a failure of theirs must not hide the error that ended the run.
  */
-async function leave({ chain, run }: AgentRun, draft: TurnDraft, error: unknown): Promise<void> {
-  if ([error, run.signal.reason].some(goesOnElsewhere)) return;
+async function runAfterFailure(agent: AgentRun, draft: TurnDraft, error: unknown): Promise<void> {
+  if ([error, agent.run.signal.reason].some(isTakenOver)) return;
   try {
-    await draft.runHooks(chain, 'afterAgent', run);
+    await runChain(agent, draft, 'afterAgent');
   } catch (second) {
-    run.logger.error({ error: second }, 'afterAgent failed');
+    agent.run.logger.error({ error: second }, 'afterAgent failed');
   }
 }
 
-const goesOnElsewhere = (reason: unknown): boolean =>
+const isTakenOver = (reason: unknown): boolean =>
   reason instanceof RunLost || reason instanceof RunDraining || reason instanceof FencedError;
+
+/** A breakpoint ends the run where it would commit, so a takeover never meets one half done. */
+const pausesBetween = (options: LoopOptions, node: NextNode, next: NextNode): boolean =>
+  includesNode(options.interruptAfter, node === 'after_model' ? 'model_request' : node) ||
+  includesNode(options.interruptBefore, next);
+
+const includesNode = (breakpoints: '*' | readonly string[] | undefined, node: NextNode): boolean =>
+  breakpoints === '*' || (breakpoints?.includes(node) ?? false);
+
+const toolsOf = ({ tools, chain }: AgentRun): AgentRun['tools'] => [
+  ...tools,
+  ...chain.flatMap((middleware) => middleware.tools ?? []),
+];
+
+const turnsLeft = ({ options, turnsTaken = 0 }: AgentRun, draft: TurnDraft): number =>
+  options.maxTurns - turnsTaken - draft.modelTurns;
+
+function refuseTurn({ options: { maxTurns } }: AgentRun, draft: TurnDraft): RunEnd {
+  const text = `The run was stopped after ${maxTurns} model turns without a final answer. Send a message to go on.`;
+  draft.addResults([taskStart('model_request', draft.step)], [{ messages: [noticeOf(text)] }]);
+  return { next: [], error: { name: 'GraphRecursionError', message: text }, stopReason: 'recursion_limit' };
+}
+
+const noticeOf = (content: string): AiMessage => ({
+  type: 'ai',
+  id: newId(),
+  content,
+  additional_kwargs: {},
+  response_metadata: {},
+  tool_calls: [],
+  invalid_tool_calls: [],
+});
+
+/**
+ * The error of a model that failed for good, by the mark of the message in its place. The mark of another run, whose
+ * answer this run continues from, is ignored.
+ */
+function modelErrorOf(message: Message | undefined, { runId }: RunContext): RunEnd['error'] {
+  if (message?.type !== 'ai' || message.additional_kwargs['deerflow_error_fallback'] !== true) return undefined;
+  const { error_type: name, run_id: markedBy = runId } = message.additional_kwargs;
+  if (markedBy !== runId) return undefined;
+  return { name: typeof name === 'string' ? name : 'ModelError', message: textOf(message.content) };
+}

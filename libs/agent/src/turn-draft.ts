@@ -1,4 +1,5 @@
 import {
+  type AiMessage,
   type Message,
   newId,
   type NextNode,
@@ -8,28 +9,21 @@ import {
   subagentUsageOf,
   type ThreadState,
 } from '@caribou/contracts';
-import {
-  type AgentMiddleware,
-  applyUpdate,
-  type CallUsage,
-  isEmptyUpdate,
-  joinUpdates,
-  type RunContext,
-  type TurnCommit,
-} from '@caribou/core';
-import { type HookName, type HookPass, runHooks } from '@caribou/middleware';
+import { applyUpdate, type CallUsage, isEmptyUpdate, joinUpdates, type TurnCommit } from '@caribou/core';
+import type { HookName, HookPass } from '@caribou/middleware';
 
 /**
- * What a run reached and has not made durable yet: the reduced state and the events that ride with the next commit.
- * Nothing in it is told before that commit.
+ * What a run has reached and not committed yet: the reduced state, and the events and token counts that belong into the
+ * next commit. It decides nothing and calls nobody; its events are published by that commit.
  */
 export class TurnDraft {
   private events: RunEvent[] = [];
   private turns = 0;
   private calls: CallUsage[] = [];
+  private totalTurns = 0;
   private reason: string | undefined;
 
-  /** @param step number of the super-step in progress; hooks belong to the node they stand beside. */
+  /** @param inProgress number of the super-step in progress; a hook counts to the step of the node beside it. */
   constructor(
     private reached: ThreadState,
     private inProgress: number,
@@ -43,14 +37,18 @@ export class TurnDraft {
     return this.inProgress;
   }
 
+  /** Model turns since the draft was made, committed or not. */
+  get modelTurns(): number {
+    return this.totalTurns;
+  }
+
   /** Why the run stops early, if the turn in progress said so. */
   get stopReason(): string | undefined {
     return this.reason;
   }
 
-  /** Runs one hook over the chain; what it changed of the guards' counters is told to nobody. */
-  async runHooks(chain: readonly AgentMiddleware[], hook: HookName, run: RunContext): Promise<HookPass> {
-    const pass = await runHooks(chain, hook, this.reached, run);
+  /** Takes over what a hook did over the whole chain; changes of the guards' counters make no event. */
+  addHooks(hook: HookName, pass: HookPass): void {
     this.reached = pass.state;
     this.calls.push(...pass.usage);
     this.reason = pass.stopReason ?? (hook === 'beforeModel' ? undefined : this.reason);
@@ -59,15 +57,14 @@ export class TurnDraft {
       const start = taskStart(node, this.inProgress);
       this.events.push(start, taskEnd(start, update));
     }
-    return pass;
   }
 
   /**
-   * Takes over what the tasks of a node produced, `updates[i]` by the task that `starts[i]` told of. Tool messages are
+   * Takes over what the tasks of a node produced, `updates[i]` by the task that `starts[i]` began. Tool messages are
    * reduced first and together: a message between them would break the pairing of calls and results. What subagents
    * spent counts with the commit of their results, and so once.
    */
-  add(starts: readonly TaskStart[], updates: readonly StateUpdate[]): void {
+  addResults(starts: readonly TaskStart[], updates: readonly StateUpdate[]): void {
     const { messages = [], ...channels } = updates.reduce<StateUpdate>(joinUpdates, {});
     const results = messages.filter((message) => message.type === 'tool');
     const others = messages.filter((message) => message.type !== 'tool');
@@ -78,16 +75,17 @@ export class TurnDraft {
     this.events.push(...ends.map(({ start, update }) => taskEnd(start, update)));
   }
 
-  /** Counts a model turn, and what it cost when the provider told. */
-  count(model: string, usage: { readonly input_tokens: number; readonly output_tokens: number } | undefined): void {
+  /** Counts a model turn, and its tokens when the provider reported them. */
+  countModelTurn(model: string, usage: AiMessage['usage_metadata']): void {
     this.turns += 1;
+    this.totalTurns += 1;
     if (usage === undefined) return;
     const { input_tokens: inputTokens, output_tokens: outputTokens } = usage;
     this.calls.push({ caller: 'lead_agent', model, inputTokens, outputTokens });
   }
 
-  /** The draft as a checkpoint to be; the next super-step begins. */
-  take(next: readonly NextNode[]): TurnCommit {
+  /** Returns the draft as the next commit and begins the next super-step. */
+  toCommit(next: readonly NextNode[]): TurnCommit {
     const commit: TurnCommit = {
       state: this.reached,
       next,
