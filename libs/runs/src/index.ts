@@ -1,4 +1,5 @@
-export { type Followed, type FollowPorts, patiently, RunFollower } from './follow-run.js';
+export { retryWhileUnavailable } from './retry-while-unavailable.js';
+export { type Followed, type FollowPorts, RunFollower } from './run-follower.js';
 export type { AfterCancel } from './run-endings.js';
 export { type LeaseClocks, LeaseKeeper } from './lease-keeper.js';
 export { type AgentLoop, RunExecutor } from './run-executor.js';

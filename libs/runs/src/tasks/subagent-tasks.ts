@@ -20,7 +20,7 @@ import {
   type TaskOutcome,
   type TaskStore,
 } from '@caribou/core';
-import { patiently } from '../follow-run.js';
+import { retryWhileUnavailable } from '../retry-while-unavailable.js';
 import { endEventOf } from './task-outcome.js';
 import { NOTHING_TOLD, type Told, toldOf } from './told-events.js';
 import { type TaskWaitPorts, waitForTask } from './wait-for-task.js';
@@ -71,12 +71,12 @@ export class SubagentTasks implements SubagentPort {
   async delegate(asked: AskedTask, run: RunContext, tell: Tell): Promise<TaskOutcome> {
     const { checkMs, store, parentLog } = this.options;
     const again = { checkMs, signal: run.signal };
-    const told = await patiently(() => toldBefore(parentLog, run, asked.toolCallId), again);
+    const told = await retryWhileUnavailable(() => toldBefore(parentLog, run, asked.toolCallId), again);
     const task = this.newTask(asked, run);
     if (task === undefined)
       return this.refuse(asked, `Unknown subagent type '${asked.type}'. ${this.known()}`, { told, tell });
     try {
-      const record = await patiently(() => store.dispatch(task), again);
+      const record = await retryWhileUnavailable(() => store.dispatch(task), again);
       await this.nudge(record, run);
       return await waitForTask(this.waitPorts, record, { signal: run.signal, told, tell });
     } catch (error) {

@@ -1,7 +1,8 @@
 import type { Cancels, RunEvents } from '@caribou/bus';
 import { isTerminal, NotFoundError, type RunEvent, type RunRecord } from '@caribou/contracts';
 import type { Clock, RunEventLog, TaskOutcome, TaskStore } from '@caribou/core';
-import { patiently, RunFollower } from '../follow-run.js';
+import { retryWhileUnavailable } from '../retry-while-unavailable.js';
+import { RunFollower } from '../run-follower.js';
 import { DISAPPEARED, outcomeOf, taskSpecOf, usageOf } from './task-outcome.js';
 import { TaskPatience } from './task-patience.js';
 import { TaskTeller, type Watchers } from './task-teller.js';
@@ -34,7 +35,7 @@ export async function waitForTask(ports: TaskWaitPorts, record: RunRecord, wait:
       if (event.kind === 'run.start') patience.started();
       await teller.take(event);
     });
-    const outcome = await patiently(() => readOutcome(ports, record), { ...ports, signal: wait.signal });
+    const outcome = await retryWhileUnavailable(() => readOutcome(ports, record), { ...ports, signal: wait.signal });
     // Whoever ends a cancelled run has read by then what its watchers know, and tells them the rest.
     wait.signal.throwIfAborted();
     await teller.end(outcome);
@@ -42,7 +43,10 @@ export async function waitForTask(ports: TaskWaitPorts, record: RunRecord, wait:
   } catch (error) {
     wait.signal.throwIfAborted();
     if (!patience.signal.aborted) throw error;
-    const outcome = await patiently(() => giveUp(ports, record, patience), { ...ports, signal: wait.signal });
+    const outcome = await retryWhileUnavailable(() => giveUp(ports, record, patience), {
+      ...ports,
+      signal: wait.signal,
+    });
     wait.signal.throwIfAborted();
     await teller.end(outcome);
     return outcome;

@@ -7,7 +7,7 @@ import {
   shownToClients,
 } from '@caribou/contracts';
 import type { ThreadKey, ThreadStore } from '@caribou/core';
-import { type FollowPorts, patiently, RunFollower } from '@caribou/runs';
+import { type FollowPorts, retryWhileUnavailable, RunFollower } from '@caribou/runs';
 
 /** How a run ended, as far as its events told. */
 export interface RunOutcome {
@@ -95,7 +95,10 @@ export async function finalValues(
     return { __error__: { error: name, message } };
   }
   const key = { userId: run.user_id, threadId: run.thread_id };
-  const view = await patiently(() => lastView(ports, key, { run, checkpointId: outcome.checkpointId }), options);
+  const view = await retryWhileUnavailable(
+    () => lastView(ports, key, { run, checkpointId: outcome.checkpointId }),
+    options,
+  );
   if (view === null) return {};
   const interrupted = outcome.status === 'success' && view.next.length > 0;
   return { ...shownToClients(view.state), ...(interrupted ? { __interrupt__: [] } : {}) };

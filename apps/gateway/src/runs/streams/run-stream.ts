@@ -6,7 +6,7 @@ import { frameId, isAfter, type Position, START, WHOLE } from './projections/pos
 import { kindsFor, type PlacedFrame, project } from './projections/project.js';
 import { freshMemory, remember } from './projections/remember.js';
 import { FramePen } from './frame-pen.js';
-import { type Followed, type FollowPorts, patiently, RunFollower } from '@caribou/runs';
+import { type Followed, type FollowPorts, retryWhileUnavailable, RunFollower } from '@caribou/runs';
 import type { ResponseWriter } from './response-writer.js';
 import type { ValuesCache } from './values-cache.js';
 
@@ -164,7 +164,7 @@ class RunStream {
     const { run, checkMs } = this.request;
     const thread = { userId: run.user_id, threadId: run.thread_id };
     const load = (): Promise<string | null> => this.ports.values.text(thread, frame.checkpointId);
-    const text = await patiently(load, { checkMs, signal: this.wiring.writer.signal });
+    const text = await retryWhileUnavailable(load, { checkMs, signal: this.wiring.writer.signal });
     return text === null ? null : `${frame.before}${text}${frame.after}`;
   }
 
@@ -196,9 +196,11 @@ class RunStream {
     if (this.wiring.kinds.has('values')) {
       const key = { userId: run.user_id, threadId: thread_id };
       const options = { checkMs, signal: this.wiring.writer.signal };
-      const head = await patiently(() => this.ports.store.head(key), options);
+      const head = await retryWhileUnavailable(() => this.ports.store.head(key), options);
       const text =
-        head === null ? null : await patiently(() => this.ports.values.text(key, head.checkpointId), options);
+        head === null
+          ? null
+          : await retryWhileUnavailable(() => this.ports.values.text(key, head.checkpointId), options);
       if (text !== null) await this.pen.put('values', text, String(firstKept - 1));
     }
     await this.pen.flush();

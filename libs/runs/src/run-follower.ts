@@ -1,0 +1,263 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { RunEvents } from '@caribou/bus';
+import { isTerminal, NotFoundError, type NumberedEvent, type RunRecord, type RunSummary } from '@caribou/contracts';
+import type { RunEventLog, ThreadStore } from '@caribou/core';
+import { retryWhileUnavailable } from './retry-while-unavailable.js';
+
+export interface FollowPorts {
+  readonly store: Pick<ThreadStore, 'getRun'>;
+  readonly log: RunEventLog;
+  readonly bus: Pick<RunEvents, 'subscribeEvents'>;
+}
+
+export interface FollowOptions {
+  readonly run: RunSummary;
+  /** Number of the last event that is not wanted. */
+  readonly after: number;
+  /** How long a silence may last before the log is read, in milliseconds. */
+  readonly checkMs: number;
+  /** Whether the run may be over already, so that its record is read without waiting for a silence first. */
+  readonly mayBeOver: boolean;
+  readonly signal: AbortSignal;
+}
+
+export type Followed =
+  | { readonly kind: 'events'; readonly events: readonly NumberedEvent[] }
+  /** Events after the cursor are gone; the log begins at `firstKept`. */
+  | { readonly kind: 'trimmed'; readonly firstKept: number; readonly lastSeq: number }
+  /** The log no longer continues what was read from it: events up to the cursor were lost and may have been replaced. */
+  | { readonly kind: 'rewound'; readonly firstKept: number; readonly lastSeq: number }
+  /** The run is over, or its record is gone, and the log has no `end`: the reader ends by itself. */
+  | { readonly kind: 'over'; readonly run: RunRecord | null };
+
+const MAX_WAITING = 512;
+const PAGE = 500;
+
+/**
+ * One reader's ordered view of a run's events, up to and with its `end`: the log for the past, the live subscription for
+ * the present. Streams and everything that waits for a run read through it.
+ *
+ * E1 Events leave in the order of `seq`, each once, starting after `after`.
+ * E2 The subscription begins before the first read of the log, so that nothing falls between the two.
+ * E3 Live batches are a shortcut and never trusted alone: a batch that does not begin with exactly the next number makes the
+ *    follower read the log, and so do a lost connection and every `checkMs` of silence.
+ * E4 The buffer is bounded: past `MAX_WAITING` events, or while the reader is slow (`pause`), live events are dropped and
+ *    read from the log later.
+ * E5 An event that is no longer in the log is reported (`trimmed`), never skipped.
+ * E6 A log that lost its newest events (a failover, a restored backup) gives their numbers to other events later. The
+ *    follower compares the log with the last event it gave out and reports `rewound` once they differ.
+ * E7 An unavailable store delays events and loses none. Live events pass meanwhile.
+ * E8 A record that is terminal or gone twice in a row, with a read of the log between that found no `end`, ends the
+ *    events with `over`.
+ */
+export class RunFollower {
+  private cursor: number;
+  /** The event that was given out under the cursor's number, if one was. */
+  private last: NumberedEvent | undefined;
+  private waiting: NumberedEvent[] = [];
+  private mustRead = true;
+  /** Whether the run's record is read once the log has nothing new. */
+  private mustCheckRun: boolean;
+  private wasOver: boolean;
+  private paused = false;
+  private wake: () => void = () => undefined;
+  private unsubscribe: () => void = () => undefined;
+
+  private constructor(
+    private readonly ports: FollowPorts,
+    private readonly options: FollowOptions,
+  ) {
+    this.cursor = options.after;
+    this.mustCheckRun = options.mayBeOver;
+    this.wasOver = isTerminal(options.run.status);
+  }
+
+  static async open(ports: FollowPorts, options: FollowOptions): Promise<RunFollower> {
+    const follower = new RunFollower(ports, options);
+    follower.unsubscribe = await ports.bus.subscribeEvents(options.run.run_id, {
+      onEvents: (events) => follower.receive(events),
+      onGap: () => follower.readSoon(),
+    });
+    return follower;
+  }
+
+  close(): void {
+    this.unsubscribe();
+    this.waiting = [];
+  }
+
+  /** Continues just before `seq`; for a reader that knows that the events in between are gone. */
+  skipTo(seq: number): void {
+    this.cursor = Math.max(this.cursor, seq - 1);
+    this.readSoon();
+  }
+
+  /** Reads the log from its first event again, after `rewound`; for a reader that repeated events do no harm. */
+  startOver(): void {
+    this.cursor = 0;
+    this.last = undefined;
+    this.waiting = [];
+    this.readSoon();
+  }
+
+  /** The reader is slow: live events are dropped until `resume`. */
+  pause(): void {
+    this.paused = true;
+    this.waiting = [];
+    this.mustRead = true;
+  }
+
+  resume(): void {
+    this.paused = false;
+    this.wake();
+  }
+
+  /** The next events, or why there are none. @throws the signal's reason */
+  next(): Promise<Followed> {
+    return retryWhileUnavailable(() => this.findNext(), this.options);
+  }
+
+  private async findNext(): Promise<Followed> {
+    for (;;) {
+      this.options.signal.throwIfAborted();
+      const events = this.takeReady();
+      if (events.length > 0) return { kind: 'events', events };
+      if (!this.mustRead) {
+        await this.waitForNews();
+        continue;
+      }
+      const found = (await this.readLog()) ?? (await this.checkRun());
+      if (found !== undefined) return found;
+    }
+  }
+
+  private receive(events: readonly NumberedEvent[]): void {
+    if (this.paused || this.waiting.length + events.length > MAX_WAITING) {
+      this.waiting = [];
+      this.mustRead = true;
+    } else {
+      this.waiting.push(...events);
+    }
+    this.wake();
+  }
+
+  private readSoon(): void {
+    this.mustRead = true;
+    this.wake();
+  }
+
+  /** The live events that follow the cursor without a hole; a hole makes the log be read. */
+  private takeReady(): NumberedEvent[] {
+    const ready: NumberedEvent[] = [];
+    for (const [index, item] of this.waiting.entries()) {
+      if (item.seq <= this.cursor) {
+        // Received twice, or the log lost events and numbers new ones from there: reading the log decides.
+        this.mustRead ||= !isDeepStrictEqual(item, this.last);
+        continue;
+      }
+      if (item.seq !== this.cursor + 1) {
+        this.waiting = this.waiting.slice(index);
+        this.mustRead = true;
+        return ready;
+      }
+      this.cursor = item.seq;
+      this.last = item;
+      ready.push(item);
+    }
+    this.waiting = [];
+    return ready;
+  }
+
+  private async readLog(): Promise<Followed | undefined> {
+    const overlap = this.last?.seq === this.cursor ? 1 : 0;
+    const page = await this.readPage({ after: this.cursor - overlap, limit: PAGE + overlap });
+    const { lastSeq } = page;
+    const overlapping = page.events[0]?.seq === this.cursor ? page.events[0] : undefined;
+    const events = overlapping === undefined ? page.events : page.events.slice(1);
+    if (this.isRewound(lastSeq, overlapping)) return { kind: 'rewound', firstKept: page.firstKept, lastSeq };
+    const first = events[0]?.seq ?? page.firstKept;
+    if (first > this.cursor + 1) return { kind: 'trimmed', firstKept: first, lastSeq };
+    this.mustRead ||= events.length >= PAGE;
+    const last = events.at(-1);
+    if (last === undefined) {
+      this.dropBeyondHole(lastSeq);
+      return undefined;
+    }
+    this.cursor = last.seq;
+    this.last = last;
+    return { kind: 'events', events };
+  }
+
+  /** A read that is asked for while this one is under way is done by the next one, which may find more. */
+  private async readPage(range: { readonly after: number; readonly limit: number }) {
+    const { user_id: userId, run_id: runId } = this.options.run;
+    this.mustRead = false;
+    try {
+      return await this.ports.log.read(userId, runId, range);
+    } catch (error) {
+      this.mustRead = true;
+      throw error;
+    }
+  }
+
+  private isRewound(lastSeq: number, overlapping: NumberedEvent | undefined): boolean {
+    if (overlapping !== undefined) return !isDeepStrictEqual(overlapping, this.last);
+    // A log without events has expired; the run's record says why.
+    return lastSeq > 0 && lastSeq < this.cursor;
+  }
+
+  /**
+   * Live events beyond a hole that the log does not fill are dropped, as only the log decides. Where the log was read
+   * before those events were appended, it is read again.
+   */
+  private dropBeyondHole(lastSeq: number): void {
+    const next = this.waiting.find(({ seq }) => seq > this.cursor);
+    if (next === undefined || next.seq === this.cursor + 1) return;
+    this.waiting = [];
+    this.mustRead ||= next.seq > lastSeq;
+  }
+
+  /** After a read of the log that found nothing: reads the run's record where that is due. */
+  private async checkRun(): Promise<Followed | undefined> {
+    if (this.waiting.length > 0 || this.mustRead || !this.mustCheckRun) return undefined;
+    const run = await this.readRun();
+    const isOver = run === null || isTerminal(run.status);
+    if (isOver && this.wasOver) return { kind: 'over', run };
+    // The run may have ended after the log was read: its `end` is looked for once more.
+    this.wasOver = isOver;
+    this.mustCheckRun = isOver;
+    this.mustRead ||= isOver;
+    return undefined;
+  }
+
+  private async readRun(): Promise<RunRecord | null> {
+    const { user_id: userId, thread_id: threadId, run_id: runId } = this.options.run;
+    try {
+      return await this.ports.store.getRun({ userId, threadId }, runId);
+    } catch (error) {
+      if (error instanceof NotFoundError) return null;
+      this.mustRead = true;
+      throw error;
+    }
+  }
+
+  /** Resolves when a batch came, a read is due, or the signal aborts. */
+  private async waitForNews(): Promise<void> {
+    const { signal, checkMs } = this.options;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => {
+        this.mustRead = true;
+        this.mustCheckRun = true;
+        done();
+      }, checkMs);
+      const done = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', done);
+        this.wake = () => undefined;
+        resolve();
+      };
+      this.wake = done;
+      signal.addEventListener('abort', done, { once: true });
+    });
+  }
+}
