@@ -77,10 +77,12 @@ function wholeChain(): readonly AgentMiddleware[] {
     {
       vision: true,
       planMode: true,
-      subagents: {},
-      tokenBudget: { enabled: true },
-      toolSearch: { tools: [] },
-      summarization: { enabled: true, trigger: { type: 'tokens', value: 32_000 } },
+      subagents: true,
+      config: {
+        token_budget: { enabled: true },
+        tool_search: { enabled: true },
+        summarization: { enabled: true, trigger: { type: 'tokens', value: 32_000 } },
+      },
     },
   );
 }

@@ -3,6 +3,7 @@ import { isAbsolute, join } from 'node:path';
 import { type Config, ConfigError, extensionsFile } from '@caribou/config';
 import { McpServer } from '@caribou/contracts';
 import { loadExtensions } from '@caribou/extensions';
+import { MIDDLEWARE_NAMES } from '@caribou/middleware';
 import { type Finding, fail, ok, warn } from './finding.js';
 import type { Surroundings } from './surroundings.js';
 
@@ -16,7 +17,7 @@ export async function checkOwnCode(config: Config): Promise<readonly Finding[]> 
   const { custom } = config.tools;
   if (middlewares.length + custom.length === 0) return [];
   try {
-    const loaded = await loadExtensions({ middlewares, tools: custom });
+    const loaded = await loadExtensions({ middlewares, tools: custom }, { reserved: MIDDLEWARE_NAMES });
     return [ok('your code', `${loaded.middlewares.length} middlewares and ${loaded.tools.length} tools load`)];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;

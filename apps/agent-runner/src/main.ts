@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { loadConfig } from '@caribou/config';
 import { loadExtensions } from '@caribou/extensions';
+import { MIDDLEWARE_NAMES } from '@caribou/middleware';
 import { liveUntilStopped, nestLogger, runMain, startHealthServer } from '@caribou/nest';
 import { createLogger, createTracing } from '@caribou/observability';
 import { NestFactory } from '@nestjs/core';
@@ -15,7 +16,7 @@ runMain(async () => {
   const config = loadConfig();
   const logger = createLogger({ service: 'agent-runner', level: config.logLevel });
   const { middlewares } = config.chain.extensions;
-  const extensions = await loadExtensions({ middlewares, tools: config.tools.custom });
+  const extensions = await loadExtensions({ middlewares, tools: config.tools.custom }, { reserved: MIDDLEWARE_NAMES });
   const endpoint = config.otlpEndpoint?.reveal();
   const tracing = await createTracing({ service: 'agent-runner', endpoint, logger });
   const parts = connectParts(config, logger, { extensions, tracing });

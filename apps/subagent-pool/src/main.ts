@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { loadConfig } from '@caribou/config';
 import { loadExtensions } from '@caribou/extensions';
+import { MIDDLEWARE_NAMES } from '@caribou/middleware';
 import { liveUntilStopped, nestLogger, runMain, startHealthServer } from '@caribou/nest';
 import { createLogger, createTracing } from '@caribou/observability';
 import { NestFactory } from '@nestjs/core';
@@ -13,7 +14,7 @@ runMain(async () => {
   const config = loadConfig();
   const logger = createLogger({ service: 'subagent-pool', level: config.logLevel });
   const { middlewares } = config.chain.extensions;
-  const extensions = await loadExtensions({ middlewares, tools: config.tools.custom });
+  const extensions = await loadExtensions({ middlewares, tools: config.tools.custom }, { reserved: MIDDLEWARE_NAMES });
   const endpoint = config.otlpEndpoint?.reveal();
   const tracing = await createTracing({ service: 'subagent-pool', endpoint, logger });
   const parts = connectParts(config, logger, { extensions, tracing });

@@ -77,7 +77,11 @@ export function subagentLoop(
       chain,
       tools,
       model,
-      systemPrompt: promptOf(definition, run, { tools: offered, skills: told, toolSearch: options.toolSearch }),
+      systemPrompt: promptOf(definition, run, {
+        tools: offered,
+        skills: told,
+        toolSearch: config.chain.tool_search.enabled,
+      }),
       options: { maxTurns: kwargs.recursion_limit },
       host,
       run: withoutDeltas(run),
@@ -112,11 +116,10 @@ function optionsOf(config: SubagentConfig, { definition, model, tools, quiet, cu
     maxTotalSubagents: 0,
     clarification: false,
   };
-  return {
-    ...chainOptions(config, { switches, models: quiet, tools }),
-    custom,
-    tokenBudget: { ...definition.tokenBudget, max_input_tokens: null, max_output_tokens: null, hard_stop_threshold: 1 },
-  };
+  const options = chainOptions(config, { switches, models: quiet, tools });
+  const { tokenBudget } = definition;
+  const limits = { ...tokenBudget, max_input_tokens: null, max_output_tokens: null, hard_stop_threshold: 1 };
+  return { ...options, custom, config: { ...options.config, token_budget: limits } };
 }
 
 const toldSkills = ({ skills: names }: SubagentDefinition, spec: TaskSpec, all: readonly Skill[]): readonly Skill[] =>
@@ -127,7 +130,7 @@ const toldSkills = ({ skills: names }: SubagentDefinition, spec: TaskSpec, all: 
 interface Offered {
   readonly tools: readonly AnyTool[];
   readonly skills: readonly Skill[];
-  readonly toolSearch: unknown;
+  readonly toolSearch: boolean;
 }
 
 function promptOf(
@@ -135,7 +138,7 @@ function promptOf(
   { clock }: RunContext,
   { tools, skills, toolSearch }: Offered,
 ): string {
-  const hidden = toolSearch === undefined ? [] : tools.filter(({ deferred }) => deferred !== undefined);
+  const hidden = !toolSearch ? [] : tools.filter(({ deferred }) => deferred !== undefined);
   const deferredTools = deferredToolsSection(hidden.map(({ name }) => name));
   return buildSubagentPrompt(systemPrompt, {
     toolNames: tools.map(({ name }) => name),

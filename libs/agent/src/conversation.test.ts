@@ -23,14 +23,18 @@ const summarizer = scriptedModel([{ content: 'They talked.' }]);
 /** Limits so low that every guard of the chain has something to do in a short conversation. */
 const STRICT: ChainOptions = {
   planMode: true,
-  subagents: { max_concurrent: 1, max_total_per_run: 2 },
-  loopDetection: { enabled: true, warn_threshold: 2, hard_limit: 3, window_size: 6 },
-  tokenBudget: { enabled: true, max_tokens: 900, warn_threshold: 0.4 },
-  summarization: {
-    enabled: true,
-    trigger: { type: 'messages', value: 8 },
-    keep: { type: 'messages', value: 3 },
-    model: summarizer,
+  subagents: true,
+  models: { names: ['summarizer'], get: () => summarizer },
+  config: {
+    subagents: { max_concurrent: 1, max_total_per_run: 2 },
+    loop_detection: { enabled: true, warn_threshold: 2, hard_limit: 3, window_size: 6 },
+    token_budget: { enabled: true, max_tokens: 900, warn_threshold: 0.4 },
+    summarization: {
+      enabled: true,
+      trigger: { type: 'messages', value: 8 },
+      keep: { type: 'messages', value: 3 },
+      model_name: 'summarizer',
+    },
   },
 };
 

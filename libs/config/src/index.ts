@@ -1,4 +1,5 @@
 export { camelKeys } from './common/camel-keys.js';
+export { present } from './common/present.js';
 export type { ChainConfig, ContextSize } from './schema/chain-schema.js';
 export type {
   ApiKey,

@@ -123,7 +123,7 @@ export { onceOnly } from './tool-calls/once-only.js';
 export { offeredTools, toolsOfGroups } from './agent/offered-tools.js';
 export type { TokenRecord, TokenRecords } from './stores/token-records.js';
 export type { CallState, JournaledCall, ToolJournal } from './tool-calls/tool-journal.js';
-export { OUR_TOOLS } from './agent/tool-names.js';
+export { RESERVED_TOOL_NAMES } from './agent/tool-names.js';
 export { sameTools, type ToolSource, toolsOfAll } from './agent/tool-source.js';
 export { withoutThoughts } from './text/thoughts.js';
 export { type AnyTool, type Deferral, defineTool, type ToolContext, type ToolOutcome } from './agent/tool.js';

@@ -17,14 +17,13 @@ import { called, type Speaker, toStep } from './given-step.js';
 import { type Guard, guarded } from './hook-guard.js';
 import { faultsOf, type OwnState, ownState } from './own-state.js';
 import type { MiddlewareDefinition, ToolAnswer } from './public-types.js';
-import { OUR_MIDDLEWARES } from './reserved-names.js';
 import { CustomMiddleware, CustomTool } from './toolkit-made.js';
 import { customNext, modelNext, shownRequest, toAiMessage } from './wrap-model-call.js';
 
 const MAX_TOOLS = 50;
 
 const Definition = z.strictObject({
-  name: Name(/^[a-z][a-z0-9-]{0,40}$/, OUR_MIDDLEWARES),
+  name: Name(/^[a-z][a-z0-9-]{0,40}$/),
   state: isSchema.optional(),
   tools: z
     .array(z.instanceof(CustomTool, { error: 'must be made with defineTool' }))

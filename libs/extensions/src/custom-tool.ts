@@ -1,5 +1,5 @@
 import { Content, DeadlineError, ExtensionError, type StateUpdate } from '@caribou/contracts';
-import { defineTool, OUR_TOOLS, type ToolContext, type ToolOutcome } from '@caribou/core';
+import { defineTool, RESERVED_TOOL_NAMES, type ToolContext, type ToolOutcome } from '@caribou/core';
 import { z } from 'zod';
 import { customContext, shownState } from './custom-context.js';
 import { DEFAULT_TIMEOUT_MS, isFunction, isInput, Name, TimeoutMs } from './definition-parts.js';
@@ -14,7 +14,9 @@ const MAX_DESCRIPTION_CHARS = 10_000;
 const MAX_KEYWORDS = 100;
 
 const Definition = z.strictObject({
-  name: Name(/^[a-z][a-z0-9_]{0,63}$/, OUR_TOOLS),
+  name: Name(/^[a-z][a-z0-9_]{0,63}$/).refine((name) => !RESERVED_TOOL_NAMES.has(name), {
+    error: ({ input }) => `${String(input)} is the name of a built-in tool`,
+  }),
   description: z.string().min(1).max(MAX_DESCRIPTION_CHARS),
   input: isInput,
   remote: z.boolean().optional(),

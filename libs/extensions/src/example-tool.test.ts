@@ -40,7 +40,7 @@ describe('the example of custom tools', () => {
     });
     const tools = [entry('open_ticket', 'openTicket'), entry('ticket_status', 'ticketStatus')];
     const load = () => Promise.resolve({ openTicket, ticketStatus });
-    return (await loadExtensions({ middlewares: [], tools }, { load })).tools;
+    return (await loadExtensions({ middlewares: [], tools }, { load, reserved: new Set() })).tools;
   }
   async function call(name: string, args: Readonly<Record<string, unknown>>): Promise<ToolOutcome> {
     const tool = (await toolsOf({ url, api_key: 'secret' })).find((candidate) => candidate.name === name);

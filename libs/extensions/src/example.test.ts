@@ -10,7 +10,7 @@ const load = () => Promise.resolve({ wordBudget });
 /** A run of the lead chain with the example in it. */
 async function played(script: readonly ScriptedAnswer[], state: ThreadState = { messages: [humanMessage('hi')] }) {
   const middlewares = [{ use: '/x.mjs#wordBudget', options: { words: 5 } }];
-  const { middlewares: custom } = await loadExtensions({ middlewares, tools: [] }, { load });
+  const { middlewares: custom } = await loadExtensions({ middlewares, tools: [] }, { load, reserved: new Set() });
   const model = scriptedModel(script);
   const run = fakeRun();
   const outcome = await runAgent({
@@ -58,7 +58,7 @@ describe('the example of a custom middleware', () => {
 
   test('options it does not have keep the service from starting', async () => {
     const middlewares = [{ use: '/x.mjs#wordBudget', options: { word: 5 } }];
-    const loading = loadExtensions({ middlewares, tools: [] }, { load });
+    const loading = loadExtensions({ middlewares, tools: [] }, { load, reserved: new Set() });
 
     await expect(loading).rejects.toThrow(/extensions\.middlewares\[0\] \(\/x\.mjs#wordBudget\): .*word/);
   });

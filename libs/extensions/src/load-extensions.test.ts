@@ -1,14 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { ConfigError } from '@caribou/config';
-import { OUR_TOOLS } from '@caribou/core';
+import { RESERVED_TOOL_NAMES } from '@caribou/core';
 import { fakeSandbox } from '@caribou/testing';
-import { describeChain } from '@caribou/middleware';
+import { MIDDLEWARE_NAMES } from '@caribou/middleware';
 import { leadTools } from '@caribou/tools';
 import { type Extensions, loadExtensions } from './load-extensions.js';
 import type { LoadOptions } from './load-export.js';
 import type { Toolkit } from './public-types.js';
-import { OUR_MIDDLEWARES } from './reserved-names.js';
 
 const named = (name: string) => (caribou: Toolkit) => caribou.defineMiddleware({ name });
 const withTool = (name: string, tool: string) => (caribou: Toolkit) => {
@@ -59,7 +58,7 @@ const load: LoadOptions['load'] = (url) =>
     resolve(module());
   });
 
-const options = { load, timeoutMs: 50 };
+const options = { load, timeoutMs: 50, reserved: MIDDLEWARE_NAMES };
 const loaded = async (...uses: readonly string[]): Promise<Extensions['middlewares']> => {
   const middlewares = uses.map((use) => ({ use, options: {} }));
   return (await loadExtensions({ middlewares, tools: [] }, options)).middlewares;
@@ -73,7 +72,10 @@ describe('middlewares', () => {
   test('the middlewares of the config in its order', async () => {
     const names = (await loaded('/x/good.mjs#two', '/x/good.mjs#one', '/x/good.mjs#later')).map(({ name }) => name);
     expect(names).toEqual(['two', 'one', 'later']);
-    expect(await loadExtensions({ middlewares: [], tools: [] })).toEqual({ middlewares: [], tools: [] });
+    expect(await loadExtensions({ middlewares: [], tools: [] }, { reserved: new Set() })).toEqual({
+      middlewares: [],
+      tools: [],
+    });
   });
 
   test('the function is handed the toolkit and its options', async () => {
@@ -83,7 +85,7 @@ describe('middlewares', () => {
       return named('x')(caribou);
     };
     const middlewares = [{ use: '/x/y.mjs#give', options: { words: 5 } }];
-    await loadExtensions({ middlewares, tools: [] }, { load: () => Promise.resolve({ give }) });
+    await loadExtensions({ middlewares, tools: [] }, { load: () => Promise.resolve({ give }), reserved: new Set() });
 
     expect(handed).toEqual([['defineMiddleware', 'defineTool', 'textOf', 'z'], { words: 5 }]);
   });
@@ -99,14 +101,14 @@ describe('middlewares', () => {
     ['/x/bad.mjs#nothing', 'nothing must return what defineMiddleware gives'],
     ['/x/bad.mjs#plain', 'plain must return what defineMiddleware gives'],
     ['/x/bad.mjs#throws', 'Error: no budget was given'],
-    ['/x/bad.mjs#ours', 'its definition is wrong: name: title is the name of one of ours'],
+    ['/x/bad.mjs#ours', 'its definition is wrong: name: title is the name of a built-in middleware'],
     ['/x/bad.mjs#form', 'its definition is wrong: name: must match ^[a-z][a-z0-9-]{0,40}$'],
     ['/x/bad.mjs#typo', /^its definition is wrong: .*"beforemodel"/],
     ['/x/bad.mjs#hook', 'its definition is wrong: beforeModel: must be a function'],
     ['/x/bad.mjs#foreign', 'its definition is wrong: tools.0: must be made with defineTool'],
     ['/x/bad.mjs#state', 'its definition is wrong: state: must be a schema made with z'],
     ['/x/bad.mjs#stuck', 'it was not loaded within 50 ms'],
-    ['/x/tools.mjs#c', 'the definition of a tool is wrong: name: bash is the name of one of ours'],
+    ['/x/tools.mjs#c', 'the definition of a tool is wrong: name: bash is the name of a built-in tool'],
   ])('%s: %s', async (use, fault) => {
     const [told = '', ...more] = await faultsOf(use);
     const said = told.slice(`extensions.middlewares[0] (${use}): `.length);
@@ -140,12 +142,10 @@ describe('middlewares', () => {
   });
 });
 
-describe('the names that are ours', () => {
-  test('are those of the chain and the tools', () => {
-    const chain = describeChain('lead', {}).map(({ name }) => name);
+describe('RESERVED_TOOL_NAMES', () => {
+  test('has the name of every tool of the lead agent', () => {
     const tools = leadTools({ sandbox: fakeSandbox() }, { vision: true }).map(({ name }) => name);
 
-    expect(chain.filter((name) => !OUR_MIDDLEWARES.has(name))).toEqual([]);
-    expect(tools.filter((name) => !OUR_TOOLS.has(name))).toEqual([]);
+    expect(tools.filter((name) => !RESERVED_TOOL_NAMES.has(name))).toEqual([]);
   });
 });

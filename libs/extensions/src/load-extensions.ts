@@ -25,7 +25,12 @@ export interface Extensions {
   readonly tools: readonly AnyTool[];
 }
 
-/** A word for what is wrong, or what was made. */
+export interface ExtensionOptions extends LoadOptions {
+  /** Names of the built-in middlewares, which no other may take: node names, log lines and state fields carry them. */
+  readonly reserved: ReadonlySet<string>;
+}
+
+/** What is wrong as text, or what was made. */
 type Read<T> = string | T;
 
 /**
@@ -33,7 +38,7 @@ type Read<T> = string | T;
  *
  * @throws {ConfigError} with a line for each entry that cannot be used, naming it and why
  */
-export async function loadExtensions(entries: ExtensionEntries, options: LoadOptions = {}): Promise<Extensions> {
+export async function loadExtensions(entries: ExtensionEntries, options: ExtensionOptions): Promise<Extensions> {
   const middlewares: AgentMiddleware[] = [];
   const tools: AnyTool[] = [];
   const faults: string[] = [];
@@ -42,7 +47,7 @@ export async function loadExtensions(entries: ExtensionEntries, options: LoadOpt
     else into.push(read);
   };
   for (const [index, entry] of entries.middlewares.entries()) {
-    const read = distinct(await middlewareOf(entry, options), middlewares);
+    const read = distinct(await middlewareOf(entry, options), middlewares, options.reserved);
     keep(`extensions.middlewares[${index}]`, entry.use, read, middlewares);
   }
   const taken = toolNames(middlewares);
@@ -77,9 +82,15 @@ const exportName = (use: string): string => use.slice(use.lastIndexOf('#') + 1);
 const toolNames = (middlewares: readonly AgentMiddleware[]): readonly string[] =>
   middlewares.flatMap(({ tools = [] }) => tools.map(({ name }) => name));
 
-/** The middleware, unless it or a tool of it has a name that is taken. */
-function distinct(read: Read<AgentMiddleware>, before: readonly AgentMiddleware[]): Read<AgentMiddleware> {
+/** The middleware, unless its name or that of one of its tools is in use. */
+function distinct(
+  read: Read<AgentMiddleware>,
+  before: readonly AgentMiddleware[],
+  reserved: ReadonlySet<string>,
+): Read<AgentMiddleware> {
   if (typeof read === 'string') return read;
+  if (reserved.has(read.name))
+    return `its definition is wrong: name: ${read.name} is the name of a built-in middleware`;
   if (before.some(({ name }) => name === read.name)) return `there is another middleware '${read.name}'`;
   const names = [...toolNames(before), ...toolNames([read])];
   const twice = names.find((name, index) => names.indexOf(name) < index);

@@ -41,7 +41,10 @@ const entry = (name: string, at: string = name, over: Partial<ToolEntry> = {}): 
   ...over,
 });
 const loaded = (tools: readonly ToolEntry[], middlewares: readonly string[] = []): Promise<Extensions> =>
-  loadExtensions({ tools, middlewares: middlewares.map((at) => ({ use: `/x/y.mjs#${at}`, options: {} })) }, { load });
+  loadExtensions(
+    { tools, middlewares: middlewares.map((at) => ({ use: `/x/y.mjs#${at}`, options: {} })) },
+    { load, reserved: new Set() },
+  );
 async function toolOf(name: string, over: Partial<ToolEntry> = {}): Promise<AnyTool> {
   const [tool] = (await loaded([entry(name, name, over)])).tools;
   if (tool === undefined) throw new Error('no tool');
@@ -88,7 +91,7 @@ describe("tools of the operator's own", () => {
     [
       'a name of ours',
       entry('bash', 'ours'),
-      'the definition of a tool is wrong: name: bash is the name of one of ours',
+      'the definition of a tool is wrong: name: bash is the name of a built-in tool',
     ],
     ['no object', entry('list'), "the input of the tool 'list' cannot be used: it must describe an object"],
     ['a text', entry('text'), "the input of the tool 'text' cannot be used: it must describe an object"],
@@ -125,7 +128,7 @@ describe(withJournal, () => {
     const module = { a: made('say', count('say')), b: made('look', { ...count('look'), readOnly: true }) };
     const entries = { tools: [entry('say', 'a'), entry('look', 'b')], middlewares: [] };
     const { tools } = withJournal(
-      await loadExtensions(entries, { load: () => Promise.resolve(module) }),
+      await loadExtensions(entries, { load: () => Promise.resolve(module), reserved: new Set() }),
       memoryToolJournal(),
     );
     const [say, look] = tools;
@@ -147,7 +150,10 @@ describe(withJournal, () => {
         tools: [made('say', { run: () => ((calls += 1), Promise.reject(new Error('gone'))) })(caribou, {})],
       });
     const middlewares = [{ use: '/x/y.mjs#stuck', options: {} }];
-    const extensions = await loadExtensions({ middlewares, tools: [] }, { load: () => Promise.resolve({ stuck }) });
+    const extensions = await loadExtensions(
+      { middlewares, tools: [] },
+      { load: () => Promise.resolve({ stuck }), reserved: new Set() },
+    );
     const tool = withJournal(extensions, memoryToolJournal()).middlewares[0]?.tools?.[0];
 
     await expect(tool?.invoke({ text: 'x' }, context())).rejects.toThrow('gone');

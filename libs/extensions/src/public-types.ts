@@ -96,7 +96,7 @@ export interface OwnToolAnswer<Own> extends ToolAnswer {
 type StepHook<Own> = (state: ShownState, context: CustomContext<Own>) => Later<CustomStep<Own> | undefined | void>;
 
 export interface MiddlewareDefinition<Own> {
-  /** `^[a-z][a-z0-9-]{0,40}$`, none of ours. */
+  /** `^[a-z][a-z0-9-]{0,40}$`, not the name of a built-in one. */
   readonly name: string;
   /** Of what it keeps in a thread: plain JSON. */
   readonly state?: z.ZodType<Own>;
@@ -137,7 +137,7 @@ export type InputOf<Input extends ToolInput> = Input extends z.ZodType
   : Readonly<Record<string, unknown>>;
 
 export interface ToolDefinition<Input extends ToolInput, Own> {
-  /** `^[a-z][a-z0-9_]{0,63}$`, none of ours. */
+  /** `^[a-z][a-z0-9_]{0,63}$`, not the name of a built-in one. */
   readonly name: string;
   /** What the model reads. */
   readonly description: string;

@@ -2,7 +2,7 @@ import type { McpConfig } from '@caribou/config';
 import { MCP_DOCUMENT, McpDocument } from '@caribou/contracts';
 import {
   type AnyTool,
-  OUR_TOOLS,
+  RESERVED_TOOL_NAMES,
   type SandboxPort,
   type SharedDocuments,
   type ToolJournal,
@@ -74,7 +74,7 @@ class ServersOfProcess implements McpTools {
     await this.refresh();
     const servers = [...this.servers.values()];
     const offers = await Promise.all(servers.map(async (server) => offersOf(server, await server.offered())));
-    return offeredNames(offers.flat(), OUR_TOOLS).map(([name, { of, listed }]) =>
+    return offeredNames(offers.flat(), RESERVED_TOOL_NAMES).map(([name, { of, listed }]) =>
       mcpTool({ name, server: of, tool: listed }, { ...this.parts, ...this.live }),
     );
   }

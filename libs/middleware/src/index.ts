@@ -1,5 +1,5 @@
 export { deferredToolsSection } from './tool-search/deferred-catalog.js';
-export { describeChain, leadChain, subagentChain } from './chain/chain.js';
+export { describeChain, leadChain, MIDDLEWARE_NAMES, subagentChain } from './chain/chain.js';
 export type { ChainOptions } from './chain/chain-types.js';
 export { ChainRecorder } from './chain/chain-recorder.js';
 export { type HookName, type HookPass, runHooks } from './chain/hooks.js';

@@ -94,7 +94,12 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
       tools,
       model,
       systemPrompt: buildSystemPrompt({
-        ...promptFacts(run, switches, { tools: all, toolSearch: options.toolSearch, types: subagents.types, skills }),
+        ...promptFacts(run, switches, {
+          tools: all,
+          toolSearch: config.chain.tool_search.enabled,
+          types: subagents.types,
+          skills,
+        }),
         ...agentFacts(agent, run),
         memory: await memoryOf(run),
       }),
@@ -130,7 +135,7 @@ const namesOf = (tools: readonly AnyTool[]): readonly string[] => tools.map(({ n
 
 interface Offered {
   readonly tools: readonly AnyTool[];
-  readonly toolSearch: unknown;
+  readonly toolSearch: boolean;
   readonly types: SubagentPort['types'];
   readonly skills: readonly Skill[];
 }
@@ -140,7 +145,7 @@ function promptFacts(
   switches: RunSwitches,
   { tools, toolSearch, types, skills }: Offered,
 ): PromptFacts {
-  const hidden = toolSearch === undefined ? [] : tools.filter(({ deferred }) => deferred !== undefined);
+  const hidden = !toolSearch ? [] : tools.filter(({ deferred }) => deferred !== undefined);
   const deferredTools = deferredToolsSection(hidden.map(({ name }) => name));
   return {
     toolNames: namesOf(tools),

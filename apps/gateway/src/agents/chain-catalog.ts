@@ -20,7 +20,8 @@ export const chainCatalog = (settings: ChainSettings, models: ModelCatalog): Cha
     // A gateway loads no code of the operator's: that there is some is all it tells.
     const custom = settings.chain.extensions.middlewares.map(() => ({ name: 'custom' }));
     const options = { ...chainOptions(settings, { switches, models, tools: [] }), custom };
-    const ofTasks = { ...options, tokenBudget: settings.chain.subagents.token_budget };
+    const { token_budget: ofTasks } = settings.chain.subagents;
+    const taskOptions = { ...options, config: { ...options.config, token_budget: ofTasks } };
     return {
       switches: {
         model_name: model.name,
@@ -32,7 +33,7 @@ export const chainCatalog = (settings: ChainSettings, models: ModelCatalog): Cha
         clarification: switches.clarification,
       },
       middlewares: [...describeChain('lead', options)],
-      subagent_middlewares: [...describeChain('subagent', ofTasks)],
+      subagent_middlewares: [...describeChain('subagent', taskOptions)],
     };
   },
 });

@@ -1,4 +1,4 @@
-import { modelGateLimits, retryOptions } from './model-call-options.js';
+import { modelGateLimits } from './model-call-options.js';
 
 const call = {
   max_concurrent_calls: 1,
@@ -9,11 +9,7 @@ const call = {
   show_provider_error: true,
 };
 
-test('every key of llm_call and circuit_breaker reaches the retries or the gate', () => {
-  expect(retryOptions(call)).toEqual({
-    ...{ maxAttempts: 2, baseDelayMs: 3, maxDelayMs: 4, burstBaseDelayMs: 5 },
-    showProviderText: true,
-  });
+test('every key of circuit_breaker, and the limit of calls, reaches the gate', () => {
   expect(
     modelGateLimits({ llm_call: call, circuit_breaker: { failure_threshold: 6, recovery_timeout_sec: 7 } }),
   ).toEqual({ maxConcurrentCalls: 1, failureThreshold: 6, recoveryMs: 7_000 });

@@ -1,7 +1,15 @@
-/** Names of tools that are ours, whether an agent is given them or not: nobody else's tool may pass for one. */
-export const OUR_TOOLS: ReadonlySet<string> = new Set([
+/** Tools that an agent of this installation may have. */
+const OFFERED = [
   ...['ls', 'glob', 'grep', 'read_file', 'write_file', 'str_replace', 'bash', 'present_files', 'view_image'],
   ...['ask_clarification', 'write_todos', 'task', 'tool_search', 'setup_agent', 'update_agent', 'list_uploaded_files'],
-  ...['web_search', 'web_fetch', 'image_search', 'web_capture', 'describe_skill', 'skill_manage'],
+  ...['web_search', 'web_fetch', 'image_search'],
+];
+
+/** Built-in tools of DeerFlow that are not offered here: prompts and skills written for it mean those by these names. */
+const NOT_OFFERED = [
+  ...['web_capture', 'describe_skill', 'skill_manage'],
   ...['memory_search', 'memory_add', 'memory_update', 'memory_delete'],
-]);
+];
+
+/** Names that no tool of an MCP server or of an operator may take. */
+export const RESERVED_TOOL_NAMES: ReadonlySet<string> = new Set([...OFFERED, ...NOT_OFFERED]);

@@ -1,17 +1,15 @@
-import type { AgentMiddleware, ConversionStore, ModelGate, ModelPort, SandboxPort, Skill } from '@caribou/core';
+import type { ChainConfig, Config } from '@caribou/config';
+import type {
+  AgentMiddleware,
+  AnyTool,
+  ConversionStore,
+  ModelCatalog,
+  ModelGate,
+  ModelPort,
+  SandboxPort,
+  Skill,
+} from '@caribou/core';
 import type { CommandPolicy } from '../command-rules/command-audit.js';
-import type { ClarificationOptions } from '../conversation/clarification.js';
-import type { DeferredToolOptions } from '../tool-search/deferred-tool-filter.js';
-import type { InputSanitizationOptions } from '../conversation/input-sanitization.js';
-import type { LlmErrorOptions } from '../model-calls/llm-error.js';
-import type { LoopDetectionOptions } from '../limits/loop-detection.js';
-import type { MemoryOptions } from '../conversation/memory.js';
-import type { SafetyFinishOptions } from '../model-calls/safety-finish.js';
-import type { SubagentLimitOptions } from '../limits/subagent-limit.js';
-import type { SummarizationOptions } from '../summarization/summarization.js';
-import type { TokenBudgetOptions } from '../limits/token-budget.js';
-import type { ToolOutputLimits } from '../tool-calls/tool-output-limits.js';
-import type { TitleOptions } from '../conversation/title.js';
 
 export interface ChainPorts {
   readonly sandbox: SandboxPort;
@@ -23,52 +21,45 @@ export interface ChainPorts {
   readonly gate?: ModelGate;
 }
 
-interface Switch {
-  readonly enabled: boolean;
-}
+/** Sections of config.yaml by their keys in that file. A section or key that is absent takes the middleware's default. */
+export type ChainSections = { readonly [K in keyof ChainConfig]?: Partial<ChainConfig[K]> } & {
+  readonly title?: Partial<Config['title']>;
+};
 
-/** What a run and the configuration make of the chain. A middleware whose options are absent takes its defaults. */
+/** What the configuration and one run decide about the chain. */
 export interface ChainOptions {
+  readonly config?: ChainSections;
   /** The model reads images. */
   readonly vision?: boolean;
-  readonly llmError?: LlmErrorOptions;
-  /** Rules for shell commands; the ones that ship when absent. */
-  readonly commands?: CommandPolicy;
-  readonly summarization?: SummarizationOptions & {
-    /** Writes summaries in the place of the run's model. */
-    readonly model?: ModelPort;
-  };
-  readonly title?: TitleOptions;
-  readonly inputSanitization?: Switch & InputSanitizationOptions;
-  readonly toolOutput?: Switch & { readonly limits?: Partial<ToolOutputLimits> };
-  readonly readBeforeWrite?: Switch;
-  readonly tokenUsage?: Switch;
-  readonly memory?: MemoryOptions;
-  /** Deferred tools are hidden until they are looked up: the agent's own tools, and how many may show unasked. Absent: off. */
-  readonly toolSearch?: DeferredToolOptions;
-  readonly clarification?: ClarificationOptions;
-  /** Middlewares of the operator, in the order of the config. */
-  readonly custom?: readonly AgentMiddleware[];
-  readonly safetyFinish?: SafetyFinishOptions;
-  /** Of the user, those that are switched off included. Absent: none. */
-  readonly skills?: readonly Skill[];
   /** The agent keeps a plan. */
   readonly planMode?: boolean;
-  /** Limits of delegation; absent: the agent has no subagents. */
-  readonly subagents?: SubagentLimitOptions;
-  readonly loopDetection?: LoopDetectionOptions & Switch;
-  /** Absent: off. */
-  readonly tokenBudget?: TokenBudgetOptions & Switch;
+  /** The agent may hand work to subagents. */
+  readonly subagents?: boolean;
+  /** The agent may ask the person; true when absent. */
+  readonly clarification?: boolean;
+  /** The agent's own tools: those that are marked deferred are hidden while tool search is on. */
+  readonly tools?: readonly AnyTool[];
+  /** The models that sections may name, for titles and summaries. */
+  readonly models?: ModelCatalog;
+  /** Rules for shell commands; the ones that ship when absent. */
+  readonly commands?: CommandPolicy;
+  /** Middlewares of the operator, in the order of the configuration. */
+  readonly custom?: readonly AgentMiddleware[];
+  /** Skills of the user, those that are switched off included. Absent: none. */
+  readonly skills?: readonly Skill[];
 }
 
-/** One place of the chain: a middleware of ours, or those of the operator. */
-export interface Place {
+/** What an entry of the chain reads: the options of a run, with the sections that are there. */
+export type EntryOptions = ChainOptions & { readonly config: ChainSections };
+
+/** One position of the chain: a middleware of ours, or those of the operator. */
+export interface ChainEntry {
   readonly name: string;
-  /** Why it stands here. */
+  /** Why it is at this position. */
   readonly reason: string;
-  /** A subagent's chain has no such place. */
+  /** A subagent's chain does not have it. */
   readonly leadOnly?: true;
-  /** Why these options leave it out; undefined: they do not. */
-  readonly absent?: (options: ChainOptions) => string | undefined;
-  readonly make: (ports: ChainPorts, options: ChainOptions) => readonly AgentMiddleware[];
+  /** Why these options leave it out; undefined when they do not. */
+  readonly disabledReason?: (options: EntryOptions) => string | undefined;
+  readonly create: (ports: ChainPorts, options: EntryOptions) => readonly AgentMiddleware[];
 }

@@ -48,23 +48,29 @@ type Switch = readonly [name: string, change: Partial<ChainOptions>, places: rea
 const RUN_SWITCHES: readonly Switch[] = [
   ['vision', { vision: true }, ['view-image']],
   ['plan mode', { planMode: true }, ['todo']],
-  ['subagents', { subagents: {} }, ['subagent-limit']],
-  ['tool search', { toolSearch: { tools: [] } }, ['deferred-tool-filter']],
+  ['subagents', { subagents: true }, ['subagent-limit']],
+  ['tool search', { config: { tool_search: { enabled: true } } }, ['deferred-tool-filter']],
   ['custom middlewares', { custom: [{ name: 'custom' }] }, ['custom']],
-  ['token budget', { tokenBudget: { enabled: true } }, ['token-budget']],
+  ['token budget', { config: { token_budget: { enabled: true } } }, ['token-budget']],
 ];
 
 /** What a configuration switches off, and what goes with it. */
 const CONFIG_SWITCHES: readonly Switch[] = [
-  ['loop detection', { loopDetection: { enabled: false } }, ['loop-detection']],
-  ['token usage', { tokenUsage: { enabled: false } }, ['token-usage']],
-  ['input sanitizing', { inputSanitization: { enabled: false } }, ['input-sanitization']],
-  ['the output budget', { toolOutput: { enabled: false } }, ['tool-output-budget']],
-  ['read before write', { readBeforeWrite: { enabled: false } }, ['read-before-write']],
-  ['titles', { title: { enabled: false } }, ['title']],
-  ['safety finish', { safetyFinish: { enabled: false } }, ['safety-finish']],
-  ['memory', { memory: { enabled: false } }, ['memory']],
+  ['loop detection', { config: { loop_detection: { enabled: false } } }, ['loop-detection']],
+  ['token usage', { config: { token_usage: { enabled: false } } }, ['token-usage']],
+  ['input sanitizing', { config: { input_sanitization: { enabled: false } } }, ['input-sanitization']],
+  ['the output budget', { config: { tool_output: { enabled: false } } }, ['tool-output-budget']],
+  ['read before write', { config: { read_before_write: { enabled: false } } }, ['read-before-write']],
+  ['titles', { config: { title: { enabled: false } } }, ['title']],
+  ['safety finish', { config: { safety_finish_reason: { enabled: false } } }, ['safety-finish']],
+  ['memory', { config: { memory: { enabled: false } } }, ['memory']],
 ];
+
+const merged = (options: ChainOptions, [, change]: Switch): ChainOptions => ({
+  ...options,
+  ...change,
+  config: { ...options.config, ...change.config },
+});
 
 const subsetsOf = <T>(list: readonly T[]): readonly (readonly T[])[] =>
   Array.from({ length: 2 ** list.length }, (_, bits) => list.filter((__, index) => (bits & (2 ** index)) !== 0));
@@ -73,7 +79,7 @@ const subsetsOf = <T>(list: readonly T[]): readonly (readonly T[])[] =>
 const combinations = subsetsOf(RUN_SWITCHES).flatMap((on) =>
   [[], ...CONFIG_SWITCHES.map((one) => [one]), CONFIG_SWITCHES].map((off) => ({
     title: `with ${on.map(([name]) => name).join(', ')}; without ${off.map(([name]) => name).join(', ')}`,
-    options: [...on, ...off].reduce<ChainOptions>((options, [, change]) => ({ ...options, ...change }), {}),
+    options: [...on, ...off].reduce<ChainOptions>(merged, {}),
     gone: [...RUN_SWITCHES.filter((one) => !on.includes(one)), ...off].flatMap(([, , places]) => places),
   })),
 );
@@ -107,7 +113,7 @@ describe('the chain', () => {
   });
 
   test('each place has a reason, and says why it is left out', () => {
-    const described = describeChain('lead', { vision: false, title: { enabled: false } });
+    const described = describeChain('lead', { vision: false, config: { title: { enabled: false } } });
     expect(described.every(({ reason }) => reason.length > 20)).toBe(true);
     expect(described.filter(({ active }) => !active).map(({ name, absent }) => `${name}: ${absent}`)).toEqual([
       'todo: the run is not in plan mode',

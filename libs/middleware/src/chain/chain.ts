@@ -1,6 +1,6 @@
 import type { AgentMiddleware } from '@caribou/core';
-import { places } from './chain-places.js';
-import type { ChainOptions, ChainPorts, Place } from './chain-types.js';
+import { CHAIN } from './chain-entries.js';
+import type { ChainEntry, ChainOptions, ChainPorts, EntryOptions } from './chain-types.js';
 
 export type ChainKind = 'lead' | 'subagent';
 
@@ -12,28 +12,36 @@ export const leadChain = (ports: ChainPorts, options: ChainOptions = {}): readon
 export const subagentChain = (ports: ChainPorts, options: ChainOptions = {}): readonly AgentMiddleware[] =>
   chainOf('subagent', ports, options);
 
-function chainOf(kind: ChainKind, ports: ChainPorts, options: ChainOptions): readonly AgentMiddleware[] {
-  return places.flatMap((place) => (whyAbsent(place, kind, options) === null ? [...place.make(ports, options)] : []));
+function chainOf(kind: ChainKind, ports: ChainPorts, given: ChainOptions): readonly AgentMiddleware[] {
+  const options = withSections(given);
+  return CHAIN.flatMap((entry) =>
+    whyDisabled(entry, kind, options) === null ? [...entry.create(ports, options)] : [],
+  );
 }
 
-/** One place of the chain as people read it. */
-export interface PlaceDescription {
+const withSections = (options: ChainOptions): EntryOptions => ({ config: {}, ...options });
+
+/** One position of the chain as people read it. */
+export interface EntryDescription {
   readonly name: string;
-  /** Why it stands where it does. */
+  /** Why it is at this position. */
   readonly reason: string;
   readonly active: boolean;
   /** Why it is left out; null when it is in. */
   readonly absent: string | null;
 }
 
-/** Every place of the chain in order, with what these options make of it. */
-export const describeChain = (kind: ChainKind, options: ChainOptions): readonly PlaceDescription[] =>
-  places.map((place) => {
-    const absent = whyAbsent(place, kind, options);
-    return { name: place.name, reason: place.reason, active: absent === null, absent };
+/** Every position of the chain in order, with what these options make of it. */
+export const describeChain = (kind: ChainKind, options: ChainOptions): readonly EntryDescription[] =>
+  CHAIN.map((entry) => {
+    const absent = whyDisabled(entry, kind, withSections(options));
+    return { name: entry.name, reason: entry.reason, active: absent === null, absent };
   });
 
-function whyAbsent(place: Place, kind: ChainKind, options: ChainOptions): string | null {
-  if (kind === 'subagent' && place.leadOnly === true) return 'not for subagents';
-  return place.absent?.(options) ?? null;
+/** Names that no middleware of an operator may take: node names, log lines and fields of the state carry them. */
+export const MIDDLEWARE_NAMES: ReadonlySet<string> = new Set(CHAIN.map(({ name }) => name));
+
+function whyDisabled(entry: ChainEntry, kind: ChainKind, options: EntryOptions): string | null {
+  if (kind === 'subagent' && entry.leadOnly === true) return 'not for subagents';
+  return entry.disabledReason?.(options) ?? null;
 }

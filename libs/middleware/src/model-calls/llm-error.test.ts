@@ -2,7 +2,7 @@ import { type AiMessage, ModelError } from '@caribou/contracts';
 import { type ModelRequest, RunCancelled, silentLogger } from '@caribou/core';
 import { type FakeRun, fakeRun, modelFailure } from '@caribou/testing';
 import fc from 'fast-check';
-import { llmError, type LlmErrorOptions, nextDelayMs } from './llm-error.js';
+import { llmError, retryOptions, type LlmErrorOptions, nextDelayMs } from './llm-error.js';
 
 const request: ModelRequest = { model: 'm', system: '', messages: [], tools: [], state: { messages: [] } };
 const answer: AiMessage = {
@@ -194,4 +194,22 @@ describe(nextDelayMs, () => {
       }),
     );
   });
+});
+
+test('every key of llm_call that is about retries reaches them', () => {
+  const section = {
+    retry_max_attempts: 2,
+    retry_base_delay_ms: 3,
+    retry_cap_delay_ms: 4,
+    burst_retry_base_delay_ms: 5,
+    show_provider_error: true,
+  };
+  expect(retryOptions(section)).toEqual({
+    maxAttempts: 2,
+    baseDelayMs: 3,
+    maxDelayMs: 4,
+    burstBaseDelayMs: 5,
+    showProviderText: true,
+  });
+  expect(retryOptions()).toEqual({});
 });

@@ -1,3 +1,4 @@
+import { type ChainConfig, present } from '@caribou/config';
 import { type AiMessage, ModelError, newId } from '@caribou/contracts';
 import type {
   AgentMiddleware,
@@ -44,6 +45,16 @@ const DEFAULTS: Backoff = {
   maxRetryAfterMs: 60_000,
   random: Math.random,
 };
+
+/** How often and how fast a failed model call is made again, from section `llm_call` of config.yaml. */
+export const retryOptions = (section: Partial<ChainConfig['llm_call']> = {}): LlmErrorOptions =>
+  present({
+    maxAttempts: section.retry_max_attempts,
+    baseDelayMs: section.retry_base_delay_ms,
+    maxDelayMs: section.retry_cap_delay_ms,
+    burstBaseDelayMs: section.burst_retry_base_delay_ms,
+    showProviderText: section.show_provider_error,
+  });
 
 /**
  * Calls a failing model again, and answers in its place when it fails for good: a visible message marked

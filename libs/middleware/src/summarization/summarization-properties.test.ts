@@ -15,7 +15,7 @@ const settings: fc.Arbitrary<SummarizationOptions> = fc.record({
     { type: 'tokens', value: 40 } as const,
     { type: 'fraction', value: 0.05 } as const,
   ),
-  trimTokens: fc.constantFrom(null, 500),
+  trim_tokens_to_summarize: fc.constantFrom(null, 500),
 });
 
 async function before(from: ThreadState, options: SummarizationOptions, fails: boolean): Promise<Step | undefined> {

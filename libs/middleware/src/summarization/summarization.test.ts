@@ -50,12 +50,13 @@ interface Scene {
   readonly summaryModel?: ModelPort;
   readonly run?: RunContext;
   readonly options?: SummarizationOptions;
+  readonly timeoutMs?: number;
 }
 
 async function before(from: ThreadState, scene: Scene = {}): Promise<Step | undefined> {
-  const { own = good(), summaryModel, run = fakeRun() } = scene;
-  const ports = { model: () => own, ...(summaryModel === undefined ? {} : { summaryModel }) };
-  return summarization({ ...options, ...scene.options }, ports).beforeModel?.(from, run);
+  const { own = good(), run = fakeRun(), options: given, ...rest } = scene;
+  const ports = { model: () => own, ...rest };
+  return summarization({ ...options, ...given }, ports).beforeModel?.(from, run);
 }
 const reached = (from: ThreadState, step: Step | undefined): ThreadState => applyUpdate(from, step?.update ?? {});
 const ids = ({ messages }: ThreadState): readonly string[] => messages.map(({ id }) => id);
@@ -168,7 +169,7 @@ describe('models that give no summary', () => {
     ['says nothing', { content: ' ' }],
     ['does not end in time', { content: 'late', holdBefore: { delta: 0, until: new Promise(() => undefined) } }],
   ])('where the configured one %s, the one of the run is asked', async (_how, answer) => {
-    const step = await before(state(), { summaryModel: named('small', answer), options: { timeoutMs: 20 } });
+    const step = await before(state(), { summaryModel: named('small', answer), timeoutMs: 20 });
 
     expect(step).toMatchObject({ update: { summary_text: 'They met.' }, usage: { model: 'own' } });
   });

@@ -1,4 +1,4 @@
-import type { ContextSize } from '@caribou/config';
+import type { ChainConfig, ContextSize } from '@caribou/config';
 import type { Message, RemoveMessage, StateUpdate, ThreadState } from '@caribou/contracts';
 import {
   type AgentMiddleware,
@@ -16,26 +16,16 @@ import { summaryTokens, withSummary } from './summary-projection.js';
 import { summaryCall } from './summary-prompt.js';
 import { contextTokens, estimateTokens } from './token-estimate.js';
 
-export interface SummarizationOptions {
-  /** Whether messages are summarized; a summary that is there is shown to the model in any case. */
-  readonly enabled?: boolean;
-  /** Any one that is reached counts; null: none is. */
-  readonly trigger?: ContextSize | readonly ContextSize[] | null;
-  /** What stays, the newest first. */
-  readonly keep?: ContextSize;
-  /** Tokens shown to the model that summarizes; null: all. */
-  readonly trimTokens?: number | null;
-  /** Instructions for it; null: the ones that ship. */
-  readonly prompt?: string | null;
-  /** Longest wait for a model; two may be asked. */
-  readonly timeoutMs?: number;
-}
+/** Section `summarization` of config.yaml; the summary is shown to the model also when `enabled` is false. */
+export type SummarizationOptions = Partial<Omit<ChainConfig['summarization'], 'model_name'>>;
 
 export interface SummarizationPorts {
   /** The model of the run: its limit is what shares refer to, and it summarizes when no other does. */
   model(run: RunContext): ModelPort;
   /** The model configured for summaries. */
   readonly summaryModel?: ModelPort;
+  /** Longest wait for a model, of which two may be asked; a minute when absent. */
+  readonly timeoutMs?: number;
 }
 
 /** Without settings, as DeerFlow's code has them. */
@@ -43,10 +33,11 @@ const DEFAULTS: Required<SummarizationOptions> = {
   enabled: false,
   trigger: null,
   keep: { type: 'messages', value: 20 },
-  trimTokens: 4000,
-  prompt: null,
-  timeoutMs: 60_000,
+  trim_tokens_to_summarize: 4000,
+  summary_prompt: null,
 };
+
+const TIMEOUT_MS = 60_000;
 
 /** UTF-16 units kept of a summary: what bounds the channel when a model does not stop. */
 const MAX_SUMMARY_CHARS = 24_000;
@@ -92,9 +83,10 @@ export function summarization(options: SummarizationOptions, ports: Summarizatio
       if (fired.length === 0) return undefined;
       const cut = cutMessages(state.messages, settings.keep, model.maxInputTokens);
       if (!isWorthIt(cut, state, fired)) return undefined;
-      const call = summaryCall({ ...settings, existing: state.summary_text, messages: cut.removed });
+      const { trim_tokens_to_summarize: trimTokens, summary_prompt: prompt } = settings;
+      const call = summaryCall({ trimTokens, prompt, existing: state.summary_text, messages: cut.removed });
       const answer = await firstAnswer(modelsOf(ports, model), (candidate) =>
-        askModel(candidate, call, { run, timeoutMs: settings.timeoutMs, maxChars: MAX_ANSWER_CHARS }),
+        askModel(candidate, call, { run, timeoutMs: ports.timeoutMs ?? TIMEOUT_MS, maxChars: MAX_ANSWER_CHARS }),
       );
       return answer.text === '' ? skipped(state, run, answer.usage) : summarized({ state, run, fill }, cut, answer);
     },
