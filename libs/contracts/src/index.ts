@@ -235,4 +235,4 @@ export {
   taskRoutes,
 } from './http/threads/tasks.js';
 export { threadRoutes } from './http/threads/threads.js';
-export { type LogFields, logFields } from './common/log-fields.js';
+export { type ExactLogFields, type LogFields, logFields } from './common/log-fields.js';

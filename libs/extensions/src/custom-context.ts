@@ -1,6 +1,6 @@
 import { ExtensionError, shownToClients, type ThreadState } from '@caribou/contracts';
 import type { RunContext } from '@caribou/core';
-import { called, type Speaker } from './given-step.js';
+import { called, namedInLog, type Speaker } from './given-step.js';
 import type { Guard } from './hook-guard.js';
 import { jsonText } from './json-text.js';
 import type { CustomContext, PlainFields, ShownState } from './public-types.js';
@@ -26,8 +26,7 @@ export function customContext<Own>({ speaker, run, guard, own }: ContextParts<Ow
     signal: guard.signal,
     own,
     now: () => run.clock.now(),
-    log: (fields: PlainFields, text: string) =>
-      run.logger.info({ custom: fields, [speaker.kind]: speaker.name }, cut(text)),
+    log: (fields: PlainFields, text: string) => run.logger.info({ custom: fields, ...namedInLog(speaker) }, cut(text)),
     emit: async (data) => {
       const text = jsonText(data);
       const bytes = text === undefined ? 0 : Buffer.byteLength(text);

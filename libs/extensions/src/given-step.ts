@@ -1,4 +1,12 @@
-import { ChannelValues, ExtensionError, Message, newId, RemoveMessage, type StateUpdate } from '@caribou/contracts';
+import {
+  ChannelValues,
+  ExtensionError,
+  Message,
+  type LogFields,
+  newId,
+  RemoveMessage,
+  type StateUpdate,
+} from '@caribou/contracts';
 import type { Step } from '@caribou/core';
 import { z } from 'zod';
 import { faultsOf, type OwnState } from './own-state.js';
@@ -58,6 +66,10 @@ export interface Speaker {
   /** Name of the hook or of the tool. */
   readonly place: string;
 }
+
+/** The log field that names the custom code. */
+export const namedInLog = ({ kind, name }: Speaker): LogFields =>
+  kind === 'tool' ? { tool: name } : { middleware: name };
 
 /** `the middleware 'audit'`. */
 export const called = ({ kind, name }: Speaker): string => `the ${kind} '${name}'`;

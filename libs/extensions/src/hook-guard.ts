@@ -1,6 +1,6 @@
 import { ExtensionError } from '@caribou/contracts';
 import type { RunContext } from '@caribou/core';
-import { called, type Speaker } from './given-step.js';
+import { called, namedInLog, type Speaker } from './given-step.js';
 
 /** What custom code runs in: a signal that ends with the run or the deadline, and a way out that stops the clock. */
 export interface Guard {
@@ -37,7 +37,7 @@ export async function guarded<T>(options: GuardOptions, work: (guard: Guard) => 
   } catch (error) {
     run.signal.throwIfAborted();
     if (watch.isOurs(error) || error instanceof ExtensionError) throw error;
-    run.logger.error({ [speaker.kind]: speaker.name, reason: speaker.place, error }, 'custom code failed');
+    run.logger.error({ ...namedInLog(speaker), reason: speaker.place, error }, 'custom code failed');
     throw failed(error);
   } finally {
     watch.end();

@@ -1,4 +1,4 @@
-import { type LogFields, logFields } from '@caribou/contracts';
+import { type ExactLogFields, type LogFields, logFields } from '@caribou/contracts';
 import { pino } from 'pino';
 import { describeError } from './describe-error.js';
 import { gatheredStdout } from './gathered-lines.js';
@@ -6,11 +6,11 @@ import { redact } from './redact.js';
 
 /** The same seam as core's Logger: core is a neighbour, so it is spelled out here and a test holds the two together. */
 export interface ServiceLogger {
-  debug(fields: LogFields, message: string): void;
-  info(fields: LogFields, message: string): void;
-  warn(fields: LogFields, message: string): void;
-  error(fields: LogFields, message: string): void;
-  child(fields: LogFields): ServiceLogger;
+  debug<F extends LogFields>(fields: ExactLogFields<F>, message: string): void;
+  info<F extends LogFields>(fields: ExactLogFields<F>, message: string): void;
+  warn<F extends LogFields>(fields: ExactLogFields<F>, message: string): void;
+  error<F extends LogFields>(fields: ExactLogFields<F>, message: string): void;
+  child<F extends LogFields>(fields: ExactLogFields<F>): ServiceLogger;
 }
 
 interface LoggerOptions {
@@ -38,21 +38,21 @@ export function createLogger(options: LoggerOptions): ServiceLogger {
 /** @param flush called after warnings and errors: what went wrong is not lost with the process */
 function wrap(logger: pino.Logger, flush: () => void): ServiceLogger {
   return {
-    debug: (fields, message) => {
+    debug: (fields: LogFields, message) => {
       logger.debug(fields, message);
     },
-    info: (fields, message) => {
+    info: (fields: LogFields, message) => {
       logger.info(fields, message);
     },
-    warn: (fields, message) => {
+    warn: (fields: LogFields, message) => {
       logger.warn(fields, message);
       flush();
     },
-    error: (fields, message) => {
+    error: (fields: LogFields, message) => {
       logger.error(fields, message);
       flush();
     },
-    child: (fields) => wrap(logger.child(checked(fields)), flush),
+    child: (fields: LogFields) => wrap(logger.child(checked(fields)), flush),
   };
 }
 

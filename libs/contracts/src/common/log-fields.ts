@@ -1,7 +1,7 @@
 /**
  * The closed list of fields of a log line, so that message text, tool arguments and file contents cannot slip into the
- * logs. The compiler refuses another field where it is written out; one that comes in by a copy of an object is left out
- * at run time, and its name is shown in the field `dropped`.
+ * logs. Loggers take `ExactLogFields`, so that the compiler refuses any other field; one that comes from code without
+ * types is left out at run time, and its name is shown in the field `dropped`.
  *
  * `event` is noun.verb (`run.end`), `outcome` is ok, error, cancelled or limit; a field with a unit has it in its name.
  */
@@ -72,6 +72,10 @@ export const logFields = [
   'count',
   'limit',
   'limitBytes',
+  'usedBytes',
+  'failures',
+  'servers',
+  'changed',
   'delayMs',
   'timeoutMs',
   'afterMs',
@@ -86,3 +90,6 @@ export const logFields = [
 
 /** Fields of one log line. An `error` is described without secrets, its stack only where it is unexpected. */
 export type LogFields = { readonly [Field in (typeof logFields)[number]]?: unknown };
+
+/** Log fields without any other key, also when an object is spread or passed by a variable. */
+export type ExactLogFields<F extends LogFields> = F & { readonly [K in Exclude<keyof F, keyof LogFields>]: never };

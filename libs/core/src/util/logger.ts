@@ -1,12 +1,12 @@
-import type { LogFields } from '@caribou/contracts';
+import type { ExactLogFields, LogFields } from '@caribou/contracts';
 
 /** What libs below the apps see of the logger: one line per finished operation, ids bound by `child`. */
 export interface Logger {
-  debug(fields: LogFields, message: string): void;
-  info(fields: LogFields, message: string): void;
-  warn(fields: LogFields, message: string): void;
-  error(fields: LogFields, message: string): void;
-  child(fields: LogFields): Logger;
+  debug<F extends LogFields>(fields: ExactLogFields<F>, message: string): void;
+  info<F extends LogFields>(fields: ExactLogFields<F>, message: string): void;
+  warn<F extends LogFields>(fields: ExactLogFields<F>, message: string): void;
+  error<F extends LogFields>(fields: ExactLogFields<F>, message: string): void;
+  child<F extends LogFields>(fields: ExactLogFields<F>): Logger;
 }
 
 export const silentLogger: Logger = {

@@ -11,8 +11,8 @@ const MIB = 1024 * 1024;
 const MAX_NATIVE_MIB = 1024;
 const MAX_OPEN_FILES = 128;
 
-/** The folder that holds both `dist/` and `node_modules/`, seen from `dist/libs/documents/src/`. */
-const installation = (program: string) => join(dirname(program), '../../../..');
+/** The folder that holds both `dist/` and `node_modules/`, seen from `dist/libs/documents/src/conversion/`. */
+const installation = (program: string) => join(dirname(program), '../../../../..');
 
 const PACKAGES = 'node_modules/';
 

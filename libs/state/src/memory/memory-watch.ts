@@ -59,7 +59,7 @@ export class MemoryWatch {
       const [used, max] = [fieldOf(info, 'used_memory'), fieldOf(info, 'maxmemory')];
       const full = max > 0 && used > maxShare * max;
       if (full !== this.full) {
-        const fields = { event: 'redis.memory', full, usedBytes: used, maxBytes: max };
+        const fields = { event: 'redis.memory', outcome: full ? 'limit' : 'ok', usedBytes: used, limitBytes: max };
         logger.warn(fields, full ? 'Redis is nearly full: new runs are refused' : 'Redis has room again');
       }
       this.full = full;
