@@ -122,7 +122,7 @@ describe('what is configured', () => {
       await toolsByName(source);
 
       expect(server.authorizations.every((header) => header === lateVariable('MCP_TEST_TOKEN'))).toBe(true);
-      expect(mcp.logged).toContainEqual(expect.objectContaining({ event: 'mcp.variable', name: 'MCP_TEST_NONE' }));
+      expect(mcp.logged).toContainEqual(expect.objectContaining({ event: 'mcp.variable', variable: 'MCP_TEST_NONE' }));
       expect(mcp.logged).toContainEqual(expect.objectContaining({ event: 'mcp.failed', server: 'b' }));
       expect(JSON.stringify(mcp.logged)).not.toContain('s3cret-value');
     } finally {

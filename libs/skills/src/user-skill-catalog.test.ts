@@ -85,7 +85,7 @@ describe(UserSkillCatalog, () => {
     expect(await locations()).toEqual(['/mnt/skills/public/a/SKILL.md']);
     nowMs += 60_000;
     expect(await locations()).toEqual(['/mnt/skills/public/a/SKILL.md']);
-    expect(lines.map((line) => /"directory":"[^"]*?(\w+)","reason":"([^"]*?)[."]/.exec(line)?.slice(1, 3))).toEqual([
+    expect(lines.map((line) => /"path":"[^"]*?(\w+)","reason":"([^"]*?)[."]/.exec(line)?.slice(1, 3))).toEqual([
       ['c', 'SKILL'],
       ['d', 'SKILL'],
       ['o', 'there are too many directories, or they are nested too deep'],

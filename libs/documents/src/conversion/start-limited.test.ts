@@ -36,7 +36,7 @@ describe('startLimited', () => {
   });
 
   test('the process has no environment, reads and writes no file but the code, and starts no program', async () => {
-    const folder = join(root, 'dist/libs/documents/src');
+    const folder = join(root, 'dist/libs/documents/src/conversion');
     const program = join(folder, 'probe.js');
     const written = join(folder, 'written');
     mkdirSync(folder, { recursive: true });
