@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
+import { connectBus, createRemoteSandbox } from '@caribou/bus';
 import { newId, SandboxAcquire } from '@caribou/contracts';
 import { type SandboxPort, type SandboxScope, silentLogger } from '@caribou/core';
 import {
@@ -129,7 +129,6 @@ async function withManager<Result>(fleet: Fleet, measure: (calls: ManagerCalls) 
   const redis = createRedis({ url: fleet.redisUrl });
   const bus = connectBus({ url: fleet.natsUrl, name: 'bench', logger: silentLogger, streams: [] });
   const registry = redisSandboxRegistry(redis);
-  const rpc = createRpcClient(bus);
   const suffix = newId().slice(0, 8);
   const scopeOf = async (name: string): Promise<SandboxScope> => {
     const scope = { userId: 'bench', threadId: `${name}-${suffix}`, epoch: 1 };
@@ -139,16 +138,13 @@ async function withManager<Result>(fleet: Fleet, measure: (calls: ManagerCalls) 
   };
   try {
     await bus.whenConnected();
-    const sandbox = createRemoteSandbox({
-      rpc,
-      ...{ bus, registry, journal: redisExecutionJournal(redis) },
-      logger: silentLogger,
-    });
+    const journal = redisExecutionJournal(redis);
+    const sandbox = createRemoteSandbox({ bus, registry, journal, logger: silentLogger });
     return await measure({
       ...fileCalls(sandbox, scopeOf),
       acquire: async (name) => {
         const { userId, threadId, epoch } = await scopeOf(name);
-        await rpc.call({ contract: SandboxAcquire }, { user_id: userId, thread_id: threadId, epoch });
+        await bus.call({ contract: SandboxAcquire }, { user_id: userId, thread_id: threadId, epoch });
       },
     });
   } finally {
@@ -166,7 +162,7 @@ function fileCalls(sandbox: SandboxPort, scopeOf: (name: string) => Promise<Sand
   };
   return {
     exec: async (name) => {
-      const request = { key: newId(), command: 'true', timeoutMs: TIMEOUT_MS, maxOutputBytes: 1_024 };
+      const request = { key: newId(), command: 'true', timeout_ms: TIMEOUT_MS, max_output_bytes: 1_024 };
       expect('exec', await sandbox.exec(await scopeOf(name), request, inTime()), 'done');
     },
     write: async (name) => {
@@ -175,8 +171,8 @@ function fileCalls(sandbox: SandboxPort, scopeOf: (name: string) => Promise<Sand
     },
     read: async (name) => {
       const scope = await scopeOf(name);
-      for (let startLine = 1; startLine < LINES; startLine += LINES_PER_READ) {
-        const range = { startLine, endLine: startLine + LINES_PER_READ - 1, maxBytes: 256 * 1024 };
+      for (let first = 1; first < LINES; first += LINES_PER_READ) {
+        const range = { start_line: first, end_line: first + LINES_PER_READ - 1, max_bytes: 256 * 1024 };
         expect('read', await sandbox.read(scope, { path: FILE, ...range }, inTime()), 'ok');
       }
     },

@@ -1,4 +1,4 @@
-import type { Bus, RunEvents } from '@caribou/bus';
+import type { RunEvents, SendRequest } from '@caribou/bus';
 import { DeadlineError, type NumberedEvent, toWireError, UnavailableError } from '@caribou/contracts';
 import type { Faults } from './faults.js';
 import type { Network } from './network.js';
@@ -79,7 +79,7 @@ export class SimBus {
   }
 
   /** One request and its first reply, in Nest's packets. */
-  requestOf(process: SimProcess): Bus['request'] {
+  requestOf(process: SimProcess): SendRequest {
     return (subject, payload, { timeoutMs, signal }) =>
       new Promise((resolve, reject) => {
         signal?.addEventListener('abort', () => reject(signal.reason), { once: true });

@@ -62,8 +62,8 @@ export function sandboxOf(
 ): { readonly sandbox: SandboxPort; readonly managers: SandboxRegistry } {
   const managers = named('managers', redisSandboxRegistry(redis));
   const sandbox = createRemoteSandbox({
-    rpc: createRpcClient({ request: bus.requestOf(process) }),
     bus: {
+      ...createRpcClient(bus.requestOf(process)),
       subscribeOutput: () => () => undefined,
       get connected() {
         return !bus.isCut(process);

@@ -1,5 +1,5 @@
 import { modelGateLimits } from '@caribou/agent';
-import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
+import { type Bus, connectBus, createRemoteSandbox } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { busAccess } from '@caribou/contracts';
 import { type Logger, type SandboxPort, systemClock } from '@caribou/core';
@@ -158,7 +158,6 @@ interface SandboxParts {
 function remoteSandbox({ redis, bus, config, logger }: SandboxParts): SandboxPort {
   const registry = redisSandboxRegistry(redis);
   return createRemoteSandbox({
-    rpc: createRpcClient(bus),
     bus,
     registry,
     journal: redisExecutionJournal(redis),

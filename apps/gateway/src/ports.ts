@@ -34,7 +34,7 @@ export const SETTINGS = Symbol('GatewaySettings');
 /** What the gateway uses of the bus. */
 export type GatewayBus = Pick<
   Bus,
-  'wakes' | 'publishCancel' | 'publishEvents' | 'subscribeEvents' | 'checkStreams' | 'request' | 'publishConfigChange'
+  'wakes' | 'publishCancel' | 'publishEvents' | 'subscribeEvents' | 'checkStreams' | 'call' | 'publishConfigChange'
 >;
 
 /** The part of the configuration that decides how the gateway answers. */

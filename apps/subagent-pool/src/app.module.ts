@@ -1,5 +1,5 @@
 import { modelGateLimits, taskLimits } from '@caribou/agent';
-import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '@caribou/bus';
+import { type Bus, connectBus, createRemoteSandbox } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { BugError, busAccess, taskIds } from '@caribou/contracts';
 import { type Logger, type SandboxPort, systemClock } from '@caribou/core';
@@ -157,7 +157,6 @@ interface SandboxParts {
 function parentsSandbox({ redis, bus, held, config, logger }: SandboxParts): SandboxPort {
   const registry = redisSandboxRegistry(redis);
   const sandbox = createRemoteSandbox({
-    rpc: createRpcClient(bus),
     bus,
     registry,
     journal: redisExecutionJournal(redis),

@@ -5,7 +5,7 @@ import { borrowedSandbox } from './borrowed-sandbox.js';
 
 const TASK: SandboxScope = { userId: 'alice', threadId: 'task', epoch: 77 };
 const LENDER = { userId: 'alice', threadId: 'lender' };
-const request = { key: 'r:c', command: 'make', timeoutMs: 1, maxOutputBytes: 1 };
+const request = { key: 'r:c', command: 'make', timeout_ms: 1, max_output_bytes: 1 };
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** A clock whose waits end when the test says so. */

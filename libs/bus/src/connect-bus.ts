@@ -5,7 +5,7 @@ import { createConfigChanges } from './events/config-changes.js';
 import { createDeadLetters } from './wakes/dead-letters.js';
 import { natsFailure } from './connection/nats-errors.js';
 import { NatsLink } from './connection/nats-link.js';
-import { createRequests } from './rpc/requests.js';
+import { createRpcClient, natsRequests } from './rpc/rpc-client.js';
 import { createRunEvents } from './events/run-events.js';
 import { StreamKeeper } from './connection/stream-keeper.js';
 import { streamSpec } from './connection/stream-specs.js';
@@ -39,7 +39,7 @@ export function connectBus(options: BusOptions): Bus {
     whenConnected: (signal) => link.whenConnected(signal),
     ping: (timeoutMs) => link.flush(timeoutMs),
     checkStreams: () => keeper.ensure(),
-    request: createRequests(link),
+    ...createRpcClient(natsRequests(link)),
     wakes: (role) => wakes[role],
     ...createRunEvents(link, logger),
     ...createCancels(link, logger),

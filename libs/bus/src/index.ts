@@ -4,6 +4,7 @@ export type {
   Cancels,
   PublishedWake,
   PullOptions,
+  RpcClient,
   RunEvents,
   Wake,
   WakePull,
@@ -12,4 +13,4 @@ export type {
 export { connectBus } from './connect-bus.js';
 export { natsTarget } from './connection/nats-target.js';
 export { createRemoteSandbox } from './sandbox-client/remote-sandbox.js';
-export { createRpcClient, type RpcClient } from './rpc/rpc-client.js';
+export { createRpcClient, type SendRequest } from './rpc/rpc-client.js';

@@ -164,6 +164,13 @@ export {
 export { MAX_REPLY_FILE_BYTES, SandboxReadBytes } from './rpc/sandbox-bytes.js';
 export { SandboxGlob, SandboxGrep, SandboxList, SandboxStat } from './rpc/sandbox-lookups.js';
 export {
+  type JournalledOperation,
+  type SandboxOperation,
+  sandboxOperations,
+  type SandboxReply,
+  type SandboxRequest,
+} from './rpc/sandbox-operations.js';
+export {
   type AgentChanges,
   type AgentReply,
   agentRoutes,

@@ -86,19 +86,15 @@ export type {
   UnownedThread,
 } from './stores/run-store.js';
 export {
-  type BytesOutcome,
-  type EditOutcome,
-  type ExecOutcome,
-  type FoundOutcome,
-  type GrepOutcome,
-  type ReadOutcome,
+  mapOperations,
   RunCancelled,
   RunDraining,
   RunLost,
   RunTimedOut,
+  type SandboxCall,
+  type SandboxCalls,
   type SandboxPort,
   type SandboxScope,
-  type WriteOutcome,
 } from './ports/sandbox-port.js';
 export type { SharedDocuments } from './stores/shared-documents.js';
 export type { SafeFetch } from './ports/safe-fetch.js';

@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { createRpcClient } from '@caribou/bus';
 import { SandboxProbe, UnavailableError } from '@caribou/contracts';
 import type { ThreadStore } from '@caribou/core';
 import type { SharedVolume } from '@caribou/sandbox';
@@ -13,7 +12,7 @@ export class ReadinessCheck {
 
   constructor(
     @Inject(THREAD_STORE) store: Pick<ThreadStore, 'ping' | 'checkDurable'>,
-    @Inject(BUS) bus: Pick<GatewayBus, 'checkStreams' | 'wakes' | 'request'>,
+    @Inject(BUS) bus: Pick<GatewayBus, 'checkStreams' | 'wakes' | 'call'>,
     @Inject(VOLUME) volume: Pick<SharedVolume, 'ensureIfPresent'>,
     @Inject(SETTINGS) { problems }: Pick<GatewaySettings, 'problems'>,
   ) {
@@ -26,7 +25,7 @@ export class ReadinessCheck {
       { name: 'dispatch', check: () => bus.wakes('turns').checkPublishing(), optional: true },
       { name: 'model', check: () => modelCheck(problems) },
       { name: 'agent-runner', check: () => runnerCheck(bus) },
-      { name: 'sandbox', check: () => createRpcClient(bus).call({ contract: SandboxProbe }, {}) },
+      { name: 'sandbox', check: () => bus.call({ contract: SandboxProbe }, {}) },
     ];
   }
 

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Bus, connectBus, createRemoteSandbox, createRpcClient, natsTarget } from '@caribou/bus';
+import { type Bus, connectBus, createRemoteSandbox, natsTarget } from '@caribou/bus';
 import { loadConfig } from '@caribou/config';
 import type { OutputPiece } from '@caribou/contracts';
 import { RunCancelled, type SandboxPort, silentLogger } from '@caribou/core';
@@ -14,7 +14,8 @@ import { NestFactory } from '@nestjs/core';
 import { AppModule, connectParts, type ManagerParts } from '../app.module.js';
 
 const scope = { userId: 'default', threadId: 'thread-1', epoch: 1 };
-const limits = { timeoutMs: 20_000, maxOutputBytes: 8192 };
+const base64 = (bytes: readonly number[]): string => Buffer.from(bytes).toString('base64');
+const limits = { timeout_ms: 20_000, max_output_bytes: 8192 };
 const going = new AbortController().signal;
 
 interface Manager {
@@ -83,7 +84,7 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
     const registry = redisSandboxRegistry(redis);
     const journal = redisExecutionJournal(redis);
     remote = createRemoteSandbox({
-      ...{ rpc: createRpcClient(bus), bus, registry, journal, logger: silentLogger, lookMs: 100 },
+      ...{ bus, registry, journal, logger: silentLogger, lookMs: 100 },
     });
     await startManager();
   }, 60_000);
@@ -104,9 +105,9 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
     await remote.write(scope, { key, path, content: 'cat made; id -u\n', append: true }, going);
 
     const result = await remote.exec(scope, { key: newKey(), command: 'sh hello.sh', ...limits }, going);
-    const made = await remote.read(scope, { path: '/mnt/user-data/workspace/made', maxBytes: 100 }, going);
+    const made = await remote.read(scope, { path: '/mnt/user-data/workspace/made', max_bytes: 100 }, going);
 
-    expect(result).toMatchObject({ outcome: 'done', exitCode: 0 });
+    expect(result).toMatchObject({ outcome: 'done', exit_code: 0 });
     expect(result.outcome === 'done' && result.stdout).toMatch(/^made in \/mnt\/user-data\/workspace\n\d+\n$/);
     expect(made).toMatchObject({ outcome: 'ok', text: 'made in /mnt/user-data/workspace\n' });
   });
@@ -118,7 +119,7 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
     const ran = async (epoch: number, command: string) =>
       await remote.exec({ ...again, epoch }, { key: newKey(), command, ...limits }, going);
     await own(1);
-    expect(await ran(1, 'echo secret > ../outputs/old; echo x > old')).toMatchObject({ outcome: 'done', exitCode: 0 });
+    expect(await ran(1, 'echo secret > ../outputs/old; echo x > old')).toMatchObject({ outcome: 'done', exit_code: 0 });
 
     await redis.use((client) => client.del(lease, owner, sandbox));
     const files = erasedFiles(home);
@@ -126,7 +127,7 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
     await own(2);
     const listing = await ran(2, 'ls /mnt/user-data/outputs .; echo new > mine');
 
-    expect(listing).toMatchObject({ outcome: 'done', exitCode: 0 });
+    expect(listing).toMatchObject({ outcome: 'done', exit_code: 0 });
     expect(listing.outcome === 'done' && listing.stdout).not.toContain('old');
     expect(await files.empty(aside, going)).toBe(true);
     expect(await ran(2, 'cat mine')).toMatchObject({ outcome: 'done', stdout: 'new\n' });
@@ -136,12 +137,12 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
     const at = { path: '/mnt/user-data/workspace/known.txt', append: false };
     const key = newKey();
     expect(await remote.write(scope, { ...at, key: newKey(), content: 'one' }, going)).toMatchObject({ outcome: 'ok' });
-    const seen = await remote.read(scope, { path: at.path, maxBytes: 100 }, going);
+    const seen = await remote.read(scope, { path: at.path, max_bytes: 100 }, going);
     const expected = { sha256: seen.outcome === 'ok' ? (seen.sha256 ?? null) : null };
 
     const unread = { ...at, key: newKey(), content: 'x', expected: { sha256: null } };
     expect(await remote.write(scope, unread, going)).toEqual({ outcome: 'refused', reason: 'changed' });
-    const edit = { key, path: at.path, oldText: 'one', newText: 'two', replaceAll: false, expected };
+    const edit = { key, path: at.path, old_text: 'one', new_text: 'two', replace_all: false, expected };
     const edited = await remote.edit(scope, edit, going);
     expect(edited).toMatchObject({ outcome: 'ok' });
     expect(await remote.edit(scope, edit, going)).toEqual(edited);
@@ -162,7 +163,7 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
   test('audits each operation, with who asked, what for and what came of it', async () => {
     const key = newKey();
     await remote.exec(scope, { key, command: 'echo hello; exit 3', ...limits }, going);
-    await remote.read(scope, { path: '/etc/passwd', maxBytes: 100 }, going);
+    await remote.read(scope, { path: '/etc/passwd', max_bytes: 100 }, going);
     const lines = async (): Promise<Record<string, unknown>[]> =>
       (await redis.use((client) => client.xrange(redis.keys.audit, '-', '+'))).map(
         ([, [, line]]) => JSON.parse(line ?? '') as Record<string, unknown>,
@@ -213,7 +214,7 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
     const go = { path: '/mnt/user-data/workspace/go', content: '', append: false };
     const slow = await remote.exec(scope, { key: newKey(), command, ...limits, onOutput }, going);
 
-    expect(slow).toMatchObject({ outcome: 'done', exitCode: 0, stdout: '€ ', stderr: 'e\n' });
+    expect(slow).toMatchObject({ outcome: 'done', exit_code: 0, stdout: '€ ', stderr: 'e\n' });
     expect(told).toContain('e\n');
   });
 
@@ -221,14 +222,14 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
     const command =
       'printf "\\000\\377\\200x" > b; ln -s b link; ln b hard; mkdir -p d; mkfifo f; truncate -s 64M huge; printf GIF8 > one.gif';
     await remote.exec(scope, { key: newKey(), command, ...limits }, going);
-    const read = (name: string, offset = 0, maxBytes = 100) =>
-      remote.readBytes(scope, { path: `/mnt/user-data/workspace/${name}`, offset, maxBytes }, going);
+    const read = (name: string, offset = 0, max_bytes = 100) =>
+      remote.readBytes(scope, { path: `/mnt/user-data/workspace/${name}`, offset, max_bytes }, going);
     await remote.exec(scope, { key: newKey(), command: 'rm hard', ...limits }, going);
 
-    expect(await read('b')).toEqual({ outcome: 'ok', bytes: Buffer.from([0, 255, 128, 120]), totalBytes: 4 });
-    expect(await read('b', 1, 2)).toMatchObject({ bytes: Buffer.from([255, 128]), totalBytes: 4 });
-    expect(await read('b', 9)).toMatchObject({ bytes: Buffer.alloc(0), totalBytes: 4 });
-    expect(await read('huge', 2 ** 25, 3)).toMatchObject({ bytes: Buffer.alloc(3), totalBytes: 2 ** 26 });
+    expect(await read('b')).toEqual({ outcome: 'ok', base64: base64([0, 255, 128, 120]), bytes: 4, total_bytes: 4 });
+    expect(await read('b', 1, 2)).toMatchObject({ base64: base64([255, 128]), total_bytes: 4 });
+    expect(await read('b', 9)).toMatchObject({ base64: '', total_bytes: 4 });
+    expect(await read('huge', 2 ** 25, 3)).toMatchObject({ base64: base64([0, 0, 0]), total_bytes: 2 ** 26 });
     await remote.exec(scope, { key: newKey(), command: 'ln one.gif twice; rm huge', ...limits }, going);
     const refusals = await Promise.all(
       ['link', 'd', 'f', 'one.gif', 'none', '../../etc/passwd'].map((name) => read(name)),
@@ -239,7 +240,7 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
   });
 
   test('says why a file is refused', async () => {
-    const read = (path: string) => remote.read(scope, { path, maxBytes: 100 }, going);
+    const read = (path: string) => remote.read(scope, { path, max_bytes: 100 }, going);
 
     expect(await read('/etc/passwd')).toEqual({ outcome: 'refused', reason: 'outside' });
     expect(await read('/mnt/user-data/workspace/none')).toEqual({ outcome: 'refused', reason: 'not_found' });
@@ -258,13 +259,13 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
       message: expect.stringMatching(/^\S+\/note: this thread's files take 8\.\d MiB, and may take 8 MiB$/),
     };
     expect(await write()).toEqual(refused);
-    const edit = { key: newKey(), path, oldText: 'text', newText: 'other', replaceAll: false };
+    const edit = { key: newKey(), path, old_text: 'text', new_text: 'other', replace_all: false };
     expect(await remote.edit(scope, edit, going)).toEqual(refused);
     expect(await exec('cat note')).toMatchObject({
       stdout: 'text',
       stderr: expect.stringMatching(/\[nothing can be written: this thread's files take/),
     });
-    expect(await exec('rm big')).toMatchObject({ stderr: '', exitCode: 0 });
+    expect(await exec('rm big')).toMatchObject({ stderr: '', exit_code: 0 });
     expect(await write()).toEqual({ outcome: 'ok', bytes: 4 });
   });
 

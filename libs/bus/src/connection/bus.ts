@@ -5,9 +5,11 @@ import type {
   NatsSecurity,
   NumberedEvent,
   OutputPiece,
+  RpcContract,
   WakeRole,
 } from '@caribou/contracts';
 import type { Logger, ThreadKey } from '@caribou/core';
+import type { z } from 'zod';
 
 /** The JetStream streams by role; names and subjects stand in @caribou/contracts. */
 export type StreamRole = 'turns' | 'subagents' | 'memory' | 'deadLetters';
@@ -155,14 +157,39 @@ export interface DeadLetters {
   deadLetter(kind: DeadLetterKind, id: string, entry: Readonly<Record<string, unknown>>): Promise<void>;
 }
 
-export interface RequestOptions {
-  readonly timeoutMs: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Stops the waiting, nothing else. */
+export interface CallOptions {
+  /** Stops the wait with its reason; the remote procedure continues. */
   readonly signal?: AbortSignal;
+  /** Instead of the contract's, in milliseconds. */
+  readonly timeoutMs?: number;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface Bus extends RunEvents, Cancels, CommandOutputs, ConfigChanges, DeadLetters {
+/** What to call and where: the subject is the contract's name, or a manager's own. */
+export interface CallTarget<Request extends z.ZodType, Reply extends z.ZodType> {
+  readonly contract: RpcContract<Request, Reply>;
+  /** Default: `contract.name`. */
+  readonly subject?: string;
+}
+
+export interface RpcClient {
+  /**
+   * Calls a Nest `@MessagePattern` handler and answers its parsed reply.
+   *
+   * @throws {InvalidRequestError} when the payload breaks the contract
+   * @throws {UnavailableError} no handler is there, or the connection was lost: whether it ran is unknown
+   * @throws {DeadlineError} no reply in time
+   * @throws the handler's AppError, as the class of its code
+   * @throws {BugError} when the reply breaks the contract
+   */
+  call<Request extends z.ZodType, Reply extends z.ZodType>(
+    target: CallTarget<Request, Reply>,
+    payload: z.input<Request>,
+    options?: CallOptions,
+  ): Promise<z.output<Reply>>;
+}
+
+export interface Bus extends RpcClient, RunEvents, Cancels, CommandOutputs, ConfigChanges, DeadLetters {
   readonly connected: boolean;
   /** Whoever publishes or pulls for a role names its stream in `BusOptions.streams`. */
   wakes(role: WakeRole): Wakes;
@@ -172,14 +199,6 @@ export interface Bus extends RunEvents, Cancels, CommandOutputs, ConfigChanges, 
   ping(timeoutMs: number): Promise<void>;
   /** Resolves when the streams of this process stand, making what is missing. @throws {UnavailableError} saying what is wrong */
   checkStreams(): Promise<void>;
-  /**
-   * One request and its first reply.
-   * @throws {UnavailableError} at once without a connection or a responder, and when the connection is lost while waiting
-   * @throws {DeadlineError} after `timeoutMs`
-   * @throws {TooLargeError} when the request is over the server's limit
-   * @throws the signal's reason
-   */
-  request(subject: string, payload: Uint8Array, options: RequestOptions): Promise<Uint8Array>;
   /** Stops everything and closes the connection, draining for at most `timeoutMs` (default 2 s). Idempotent; never throws. */
   close(timeoutMs?: number): Promise<void>;
 }

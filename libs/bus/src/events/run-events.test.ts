@@ -1,7 +1,8 @@
-import { type NumberedEvent, runEventsSubject } from '@caribou/contracts';
+import { type NumberedEvent, rpc, runEventsSubject } from '@caribou/contracts';
 import { silentLogger } from '@caribou/core';
 import { startNats, startProxy, type TestServer, waitFor } from '@caribou/testing';
 import fc from 'fast-check';
+import { z } from 'zod';
 import { decodeBatch, encodeBatches } from './event-batch.js';
 import { type Bus, connectBus } from '../index.js';
 
@@ -86,9 +87,8 @@ describe('run events', () => {
     const [runner, gateway] = [await start(), await start()];
     const subscriptions = async (): Promise<unknown> => {
       // An unused subject has no responder, a subscribed one is silent.
-      return await runner
-        .request(runEventsSubject('run-1'), new Uint8Array(), { timeoutMs: 100 })
-        .catch((cause: unknown) => cause);
+      const probe = rpc({ name: runEventsSubject('run-1'), request: z.null(), reply: z.null(), timeoutMs: 100 });
+      return await runner.call({ contract: probe }, null).catch((cause: unknown) => cause);
     };
     const [first, second] = [await watch(gateway, 'run-1'), await watch(gateway, 'run-1')];
     first.leave();

@@ -1,38 +1,36 @@
-import { BugError, fromWireError, InvalidRequestError, newId, type RpcContract, WireError } from '@caribou/contracts';
+import {
+  BugError,
+  DeadlineError,
+  fromWireError,
+  InvalidRequestError,
+  newId,
+  type RpcContract,
+  TooLargeError,
+  UnavailableError,
+  WireError,
+} from '@caribou/contracts';
+import { headers, type Msg } from 'nats';
 import { z } from 'zod';
-import type { Bus } from '../connection/bus.js';
+import type { RpcClient } from '../connection/bus.js';
+import { natsFailure } from '../connection/nats-errors.js';
+import type { NatsLink } from '../connection/nats-link.js';
 
-export interface CallOptions {
-  /** Stops the waiting with its reason; the procedure itself goes on. */
-  readonly signal?: AbortSignal;
-  /** Instead of the contract's, in milliseconds. */
-  readonly timeoutMs?: number;
+export interface RequestOptions {
+  readonly timeoutMs: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Stops the wait; the receiver is not told. */
+  readonly signal?: AbortSignal;
 }
 
-/** What to call and where: the subject is the contract's name, or a manager's own. */
-export interface CallTarget<Request extends z.ZodType, Reply extends z.ZodType> {
-  readonly contract: RpcContract<Request, Reply>;
-  /** Default: `contract.name`. */
-  readonly subject?: string;
-}
-
-export interface RpcClient {
-  /**
-   * Calls a Nest `@MessagePattern` handler and answers its parsed reply.
-   *
-   * @throws {InvalidRequestError} when the payload breaks the contract
-   * @throws {UnavailableError} no handler is there, or the connection was lost: whether it ran is unknown
-   * @throws {DeadlineError} no reply in time
-   * @throws the handler's AppError, as the class of its code
-   * @throws {BugError} when the reply breaks the contract
-   */
-  call<Request extends z.ZodType, Reply extends z.ZodType>(
-    target: CallTarget<Request, Reply>,
-    payload: z.input<Request>,
-    options?: CallOptions,
-  ): Promise<z.output<Reply>>;
-}
+/**
+ * Sends one request and resolves with its first reply.
+ *
+ * @throws {UnavailableError} at once without a connection or a responder, and when the connection is lost while waiting
+ * @throws {DeadlineError} after `timeoutMs`
+ * @throws {TooLargeError} when the request is over the server's limit
+ * @throws the signal's reason
+ */
+export type SendRequest = (subject: string, payload: Uint8Array, options: RequestOptions) => Promise<Uint8Array>;
 
 /** What a Nest handler answers: one packet with a response or an error. */
 const Packet = z.looseObject({ response: z.unknown().optional(), err: z.unknown().optional() });
@@ -40,8 +38,8 @@ const Packet = z.looseObject({ response: z.unknown().optional(), err: z.unknown(
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** A client for Nest's handlers over the bus, in Nest's packet format. */
-export function createRpcClient(bus: Pick<Bus, 'request'>): RpcClient {
+/** A client for Nest's handlers in Nest's packet format; `send` carries the packets. */
+export function createRpcClient(send: SendRequest): RpcClient {
   return {
     call: async ({ contract, subject = contract.name }, payload, options = {}) => {
       const request = contract.request.safeParse(payload);
@@ -50,7 +48,7 @@ export function createRpcClient(bus: Pick<Bus, 'request'>): RpcClient {
       }
       const timeoutMs = options.timeoutMs ?? contract.timeoutMs;
       const packet = { pattern: subject, data: request.data, id: newId() };
-      const data = await bus.request(subject, encoder.encode(JSON.stringify(packet)), {
+      const data = await send(subject, encoder.encode(JSON.stringify(packet)), {
         timeoutMs,
         ...(options.headers === undefined ? {} : { headers: options.headers }),
         ...(options.signal === undefined ? {} : { signal: options.signal }),
@@ -84,3 +82,99 @@ function jsonOrUndefined(data: Uint8Array): unknown {
     throw cause;
   }
 }
+
+interface Waiting {
+  readonly subject: string;
+  readonly resolve: (data: Uint8Array) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const NO_RESPONDERS = 503;
+
+/**
+ * Requests over NATS. All replies arrive in one inbox, so a caller can stop waiting at any moment and leaves no
+ * subscription behind. A lost connection ends all waits, as the reply may have been lost with it.
+ */
+export function natsRequests(link: NatsLink): SendRequest {
+  const inbox = link.inbox();
+  const waiting = new Map<string, Waiting>();
+  let count = 0;
+  link.subscribe(`${inbox}.*`, (message) => {
+    const token = message.subject.slice(inbox.length + 1);
+    const waiter = waiting.get(token);
+    if (waiter !== undefined) settle(waiter, message);
+  });
+  link.onDown(() => {
+    for (const { subject, reject } of waiting.values())
+      reject(unavailable(`the connection was lost while waiting for ${subject}`));
+  });
+  return async (subject, payload, options) => {
+    options.signal?.throwIfAborted();
+    const token = (count++).toString(36);
+    let stop: () => void = () => undefined;
+    try {
+      return await new Promise<Uint8Array>((resolve, reject) => {
+        waiting.set(token, { subject, resolve, reject });
+        stop = rejectWhenOver(options, subject, reject);
+        send(link, { subject, payload, reply: `${inbox}.${token}`, options });
+      });
+    } finally {
+      waiting.delete(token);
+      stop();
+    }
+  };
+}
+
+function settle({ subject, resolve, reject }: Waiting, message: Msg): void {
+  if (message.headers?.code === NO_RESPONDERS && message.data.length === 0) {
+    reject(unavailable(`nobody answers on ${subject}`));
+  } else resolve(message.data);
+}
+
+/** Rejects at the deadline or the abort, whichever is first. The returned function cancels both. */
+function rejectWhenOver(
+  { timeoutMs, signal }: RequestOptions,
+  subject: string,
+  reject: (error: unknown) => void,
+): () => void {
+  const timer = setTimeout(() => {
+    reject(new DeadlineError(`no reply from ${subject} within ${timeoutMs} ms`, { details: { afterMs: timeoutMs } }));
+  }, timeoutMs);
+  const abort = (): void => reject(signal?.reason);
+  signal?.addEventListener('abort', abort, { once: true });
+  return () => {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+  };
+}
+
+interface Outgoing {
+  readonly subject: string;
+  readonly payload: Uint8Array;
+  readonly reply: string;
+  readonly options: RequestOptions;
+}
+
+function send(link: NatsLink, { subject, payload, reply, options }: Outgoing): void {
+  const { connection } = link;
+  const limitBytes = connection.info?.max_payload ?? 1_048_576;
+  const head = headers();
+  let headBytes = 64;
+  for (const [name, value] of Object.entries(options.headers ?? {})) {
+    head.set(name, value);
+    headBytes += name.length + value.length + 4;
+  }
+  if (payload.length + headBytes > limitBytes) {
+    throw new TooLargeError(`the request to ${subject} has ${payload.length} bytes; the bus carries ${limitBytes}`, {
+      details: { limitBytes },
+    });
+  }
+  try {
+    connection.publish(subject, payload, { reply, headers: head });
+  } catch (cause) {
+    throw natsFailure(`send to ${subject}`, cause);
+  }
+}
+
+const unavailable = (reason: string): UnavailableError =>
+  new UnavailableError(`NATS: ${reason}`, { details: { dependency: 'nats' } });

@@ -1,10 +1,10 @@
 import { BugError, DeadlineError, RateLimitedError, SandboxAcquire, UnavailableError } from '@caribou/contracts';
 import { type Clock, type ExecutionState, RunDraining, type SandboxPort, silentLogger } from '@caribou/core';
 import { createRemoteSandbox } from './remote-sandbox.js';
-import type { RpcClient } from '../rpc/rpc-client.js';
+import type { RpcClient } from '../connection/bus.js';
 
 const scope = { userId: 'default', threadId: 't1', epoch: 7 };
-const command = { key: 'run:call', command: 'echo once >> ledger', timeoutMs: 600_000, maxOutputBytes: 2_048 };
+const command = { key: 'run:call', command: 'echo once >> ledger', timeout_ms: 600_000, max_output_bytes: 2_048 };
 const append = { key: 'run:call', path: '/mnt/user-data/workspace/x', content: 'x', append: true };
 const DONE = {
   ...{ outcome: 'done', exit_code: 0, stdout: 'out', stderr: '', truncated_bytes: 0 },
@@ -57,8 +57,8 @@ class World {
 
 function sandboxIn(world: World): SandboxPort {
   return createRemoteSandbox({
-    rpc: world.rpc,
     bus: {
+      ...world.rpc,
       get connected() {
         return world.connected;
       },
@@ -108,7 +108,7 @@ describe('a sandbox call whose manager does not answer', () => {
     reportsAfter(60_000);
 
     await expect(sandbox.exec(scope, command, signal)).rejects.toThrow(RunDraining);
-    await expect(sandbox.read(scope, { path: '/x', maxBytes: 9 }, signal)).rejects.toThrow(RunDraining);
+    await expect(sandbox.read(scope, { path: '/x', max_bytes: 9 }, signal)).rejects.toThrow(RunDraining);
   });
 
   test('a command of a manager that lives, but cannot be reached, is waited for until it is reported', async () => {
@@ -128,7 +128,7 @@ describe('a sandbox call whose manager does not answer', () => {
     };
     world.known = { state: 'running', managerId: 'm1' };
     expect(await sandbox.write(scope, append, signal)).toMatchObject({ outcome: 'unknown' });
-    const edit = { key: 'run:call', path: '/x', oldText: 'a', newText: 'b', replaceAll: false };
+    const edit = { key: 'run:call', path: '/x', old_text: 'a', new_text: 'b', replace_all: false };
     expect(await sandbox.edit(scope, edit, signal)).toMatchObject({ outcome: 'unknown' });
 
     world.known = { state: 'new' };

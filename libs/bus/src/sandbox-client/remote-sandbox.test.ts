@@ -5,22 +5,20 @@ import {
   NotFoundError,
   SandboxAcquire,
   SandboxCancel,
-  SandboxExec,
-  SandboxRead,
+  sandboxOperations,
   SandboxRelease,
-  SandboxWrite,
   toWireError,
   UnavailableError,
 } from '@caribou/contracts';
 import { RunCancelled, RunLost, type SandboxPort, silentLogger } from '@caribou/core';
 import { startNats, type TestServer, waitFor } from '@caribou/testing';
 import { connect, type NatsConnection } from 'nats';
-import { type Bus, connectBus, createRemoteSandbox, createRpcClient } from '../index.js';
+import { type Bus, connectBus, createRemoteSandbox } from '../index.js';
 
 type Handler = (request: Record<string, unknown>) => unknown;
 
 const scope = { userId: 'default', threadId: 't1', epoch: 7 };
-const request = { key: 'run:call', command: 'true', timeoutMs: 1_000, maxOutputBytes: 2_048 };
+const request = { key: 'run:call', command: 'true', timeout_ms: 1_000, max_output_bytes: 2_048 };
 const done = {
   ...{ outcome: 'done', exit_code: 0, stdout: 'out', stderr: '', truncated_bytes: 0 },
   ...{ timed_out: false, cancelled: false, duration_ms: 3 },
@@ -60,7 +58,7 @@ describe('remote sandbox', () => {
       });
     };
     serve(SandboxAcquire.name, handlers['acquire'] ?? (() => boxOf(holder ?? id)), 'managers');
-    for (const contract of [SandboxExec, SandboxRead, SandboxWrite, SandboxCancel, SandboxRelease]) {
+    for (const contract of [...Object.values(sandboxOperations), SandboxCancel, SandboxRelease]) {
       const handle = handlers[contract.name];
       if (handle !== undefined) serve(managerSubject(id, contract), handle);
     }
@@ -81,7 +79,6 @@ describe('remote sandbox', () => {
     await bus.whenConnected();
     sandbox = createRemoteSandbox({
       bus,
-      rpc: createRpcClient(bus),
       registry: {
         isManagerAlive: async (id) => alive.has(id),
         binding: async () => (holder === undefined ? null : { ...box(holder), driver: 'bwrap' }),
@@ -110,12 +107,12 @@ describe('remote sandbox', () => {
     expect(sandbox.binding(scope)).toBeUndefined();
     expect(await sandbox.exec(scope, request, signal)).toMatchObject({
       outcome: 'done',
-      exitCode: 0,
-      truncatedBytes: 0,
+      exit_code: 0,
+      truncated_bytes: 0,
     });
-    expect(await sandbox.read(scope, { path: '/x', maxBytes: 10 }, signal)).toMatchObject({
+    expect(await sandbox.read(scope, { path: '/x', max_bytes: 10 }, signal)).toMatchObject({
       text: 'hello',
-      totalLines: 1,
+      total_lines: 1,
     });
     const write = { key: 'run:call2', path: '/x', content: '', append: false };
     expect(await sandbox.write(scope, write, signal)).toEqual({ outcome: 'refused', reason: 'no_space' });
@@ -185,10 +182,68 @@ describe('remote sandbox', () => {
     await manager('m1', { exec: (data) => (hashes.push(data['args_hash']), done) });
     const { signal } = new AbortController();
     await sandbox.exec(scope, request, signal);
-    await sandbox.exec(scope, { ...request, maxOutputBytes: 4_096 }, signal);
+    await sandbox.exec(scope, { ...request, max_output_bytes: 4_096 }, signal);
     await sandbox.exec(scope, { ...request, command: 'false' }, signal);
     expect(hashes[0]).toBe(hashes[1]);
     expect(hashes[2]).not.toBe(hashes[0]);
+  });
+
+  test('the hash of a call is the same in every version: another process may repeat the call after an upgrade', async () => {
+    const hashes: unknown[] = [];
+    const keepHash = (data: Record<string, unknown>): unknown => {
+      hashes.push(data['args_hash']);
+      return { outcome: 'unknown', reason: 'test' };
+    };
+    await manager('m1', { exec: keepHash, write: keepHash, edit: keepHash });
+    const { signal } = new AbortController();
+    await sandbox.exec(scope, request, signal);
+    await sandbox.write(scope, { key: 'run:2', path: '/x', content: 'a', append: false }, signal);
+    const edit = { key: 'run:3', path: '/x', old_text: 'a', new_text: 'b', replace_all: false };
+    await sandbox.edit(scope, edit, signal);
+
+    expect(hashes).toEqual([
+      '57992d0e96653c71212b116b674eadf4acf77986c2a9d3be3724bdff2571b81b',
+      '9e70da289683ff19855607646f4464bb4ff609619808d5571d1882173d40c7cb',
+      'f502e15da5adcc85002865249040a65f692658c5b7e034a8704856f040d518c0',
+    ]);
+  });
+
+  test('a request for each operation carries scope, sandbox and the fields of its contract, and nothing else', async () => {
+    const seen: Record<string, object> = {};
+    const see = (name: string) => (data: object) => {
+      seen[name] = data;
+      throw new ConflictError('seen');
+    };
+    const names = ['exec', 'read', 'read_bytes', 'write', 'edit', 'list', 'glob', 'grep', 'stat'];
+    await manager('m1', Object.fromEntries(names.map((name) => [name, see(name)])));
+    const { signal } = new AbortController();
+    const path = '/x';
+    const calls = [
+      sandbox.exec(scope, { ...request, onOutput: () => undefined }, signal),
+      sandbox.read(scope, { path, start_line: 2, max_bytes: 9, key: undefined }, signal),
+      sandbox.readBytes(scope, { path, offset: 0, max_bytes: 9 }, signal),
+      sandbox.write(scope, { key: 'run:2', path, content: 'a', append: false }, signal),
+      sandbox.edit(scope, { key: 'run:3', path, old_text: 'a', new_text: 'b', replace_all: false }, signal),
+      sandbox.list(scope, { path, depth: 1, max_results: 5 }, signal),
+      sandbox.glob(scope, { path, pattern: '*', include_dirs: false, max_results: 5 }, signal),
+      sandbox.grep(scope, { path, pattern: 'x', literal: true, case_sensitive: true, max_results: 5 }, signal),
+      sandbox.stat(scope, { key: 'run:4', paths: [path] }, signal),
+    ];
+    for (const call of calls) await expect(call).rejects.toThrow(ConflictError);
+
+    const box = ['epoch', 'sandbox_id', 'thread_id', 'user_id'];
+    const fields = (...own: string[]): string[] => [...box, ...own].sort();
+    expect(Object.fromEntries(Object.entries(seen).map(([name, data]) => [name, Object.keys(data).sort()]))).toEqual({
+      exec: fields('key', 'args_hash', 'command', 'timeout_ms', 'max_output_bytes'),
+      read: fields('path', 'start_line', 'max_bytes'),
+      read_bytes: fields('path', 'offset', 'max_bytes'),
+      write: fields('key', 'args_hash', 'path', 'content', 'append'),
+      edit: fields('key', 'args_hash', 'path', 'old_text', 'new_text', 'replace_all'),
+      list: fields('path', 'depth', 'max_results'),
+      glob: fields('path', 'pattern', 'include_dirs', 'max_results'),
+      grep: fields('path', 'pattern', 'literal', 'case_sensitive', 'max_results'),
+      stat: fields('key', 'paths'),
+    });
   });
 
   test("a manager's refusal arrives as the error of its code", async () => {
@@ -377,7 +432,7 @@ describe('remote sandbox', () => {
     stop.abort(new RunLost('lease'));
     await expect(answer).rejects.toThrow(RunLost);
     await expect(
-      createRpcClient(bus).call({ contract: SandboxAcquire }, { user_id: 'default', thread_id: 't1', epoch: 1 }),
+      bus.call({ contract: SandboxAcquire }, { user_id: 'default', thread_id: 't1', epoch: 1 }),
     ).rejects.toThrow(UnavailableError);
   });
 });

@@ -4,8 +4,6 @@ import {
   MAX_BLOCKED_CHARS,
   SandboxBlocked,
   SandboxCancel,
-  SandboxExec,
-  SandboxRead,
   SandboxRelease,
 } from '@caribou/contracts';
 import {
@@ -20,15 +18,11 @@ import {
 import type { Bus } from '../connection/bus.js';
 import { CommandsInFlight, type KeyedJob } from './commands-in-flight.js';
 import { ExecutionOutcomes } from './execution-outcomes.js';
-import { remoteFiles } from './remote-files.js';
-import type { RpcClient } from '../rpc/rpc-client.js';
-import { argsHash, onBehalfOf, toExecOutcome, toReadOutcome } from './sandbox-calls.js';
-import { type HeldSandbox, ManagerCalls, scopeFields } from './sandbox-manager-call.js';
+import { type HeldSandbox, ManagerCalls, scopeFields } from './manager-calls.js';
+import { remoteOperations } from './sandbox-operations.js';
 
 export interface RemoteSandboxOptions {
-  readonly rpc: RpcClient;
-  /** What `rpc` calls over, and where managers publish what commands write. */
-  readonly bus: Pick<Bus, 'connected' | 'subscribeOutput'>;
+  readonly bus: Pick<Bus, 'call' | 'connected' | 'subscribeOutput'>;
   readonly registry: Pick<SandboxRegistry, 'isManagerAlive' | 'binding'>;
   /** What managers have executed; asked where they do not answer. */
   readonly journal: Pick<ExecutionJournal, 'find' | 'withdraw'>;
@@ -46,84 +40,52 @@ const CANCEL_TIMEOUT_MS = 3_000;
 const RELEASE_TIMEOUT_MS = 5_000;
 
 /**
- * Sandboxes behind sandbox-managers, over RPC. Each call goes on over lost replies, connections and managers: the key
- * makes asking again safe, and what a lost manager had started answers `unknown`.
+ * Sandboxes behind sandbox-managers, over RPC. A call survives lost replies, connections and managers: its key makes
+ * repeating it safe, and a call that a lost manager had started is answered with `unknown`.
  */
 export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort {
-  const { rpc, bus, registry, journal, logger, clock = systemClock } = options;
+  const { bus, registry, journal, logger, clock = systemClock } = options;
   const { lookMs = 2_000, acquireMs = 5_000, awayMs = 20_000 } = options;
   const isManagerAlive = (managerId: string): Promise<boolean> => registry.isManagerAlive(managerId);
   const outcomes = new ExecutionOutcomes({ journal, isManagerAlive, isConnected: () => bus.connected, logger });
-  const calls = new ManagerCalls({ rpc, isManagerAlive, logger, clock, lookMs, acquireMs, awayMs, outcomes });
-  const commands = new CommandsInFlight((job) => cancelCommand({ rpc, logger, calls }, job));
+  const calls = new ManagerCalls({ bus, isManagerAlive, logger, clock, lookMs, acquireMs, awayMs, outcomes });
+  const operations = remoteOperations(calls);
+  const commands = new CommandsInFlight((job) => cancelCommand({ bus, logger, calls }, job));
   return {
-    exec: async (scope, { key, command, timeoutMs, maxOutputBytes, audit, onOutput }, signal) => {
+    ...operations,
+    exec: async (scope, { onOutput, ...request }, signal) => {
+      const { key } = request;
       const stop = onOutput === undefined ? undefined : bus.subscribeOutput({ ...scope, key }, onOutput);
-      const hash = argsHash({ command });
-      const asked = calls.ask({
-        contract: SandboxExec,
-        scope,
-        signal,
-        execution: { key, argsHash: hash, kind: 'exec', epoch: scope.epoch },
-        payload: (sandboxId) => ({
-          ...scopeFields(scope),
-          sandbox_id: sandboxId,
-          key,
-          args_hash: hash,
-          command,
-          timeout_ms: timeoutMs,
-          max_output_bytes: maxOutputBytes,
-          ...(audit === undefined ? {} : { audit }),
-        }),
-      });
-      return toExecOutcome(await commands.follow({ scope, key, signal }, asked.finally(stop)));
+      return commands.follow({ scope, key, signal }, operations.exec(scope, request, signal).finally(stop));
     },
-    read: async (scope, { key, path, startLine, endLine, maxBytes }, signal) => {
-      const reply = await calls.ask({
-        contract: SandboxRead,
-        scope,
-        signal,
-        payload: (sandboxId) => ({
-          ...scopeFields(scope),
-          sandbox_id: sandboxId,
-          path,
-          ...(startLine === undefined ? {} : { start_line: startLine }),
-          ...(endLine === undefined ? {} : { end_line: endLine }),
-          max_bytes: maxBytes,
-          ...onBehalfOf(key),
-        }),
-      });
-      return toReadOutcome(reply);
-    },
-    ...remoteFiles(calls),
     cancel: async (scope, key, signal) => {
       const bound = calls.known(scope) ?? (await registry.binding(scope));
-      if (bound !== null) await cancelAt(rpc, bound, { scope, key, signal });
+      if (bound !== null) await cancelAt(bus, bound, { scope, key, signal });
     },
-    blocked: (scope, request, signal) => recordBlocked({ rpc, logger, calls }, { scope, ...request, signal }),
+    blocked: (scope, request, signal) => recordBlocked({ bus, logger, calls }, { scope, ...request, signal }),
     binding: (scope) => {
       const sandbox = calls.known(scope);
       return sandbox === undefined ? undefined : { sandbox_id: sandbox.sandboxId, driver: sandbox.driver };
     },
     release: async (scope) => {
       await commands.settled(scope);
-      await release({ rpc, logger, calls }, scope);
+      await release({ bus, logger, calls }, scope);
     },
   };
 }
 
 interface Parts {
-  readonly rpc: RpcClient;
+  readonly bus: Pick<Bus, 'call'>;
   readonly logger: Logger;
   readonly calls: ManagerCalls;
 }
 
 /** Ends the command of a cancelled run; a manager that cannot be told ends it by its own time limit. */
-async function cancelCommand({ rpc, logger, calls }: Parts, { scope, key }: KeyedJob): Promise<void> {
+async function cancelCommand({ bus, logger, calls }: Parts, { scope, key }: KeyedJob): Promise<void> {
   const sandbox = calls.known(scope);
   if (sandbox === undefined) return;
   try {
-    await cancelAt(rpc, sandbox, { scope, key, signal: new AbortController().signal });
+    await cancelAt(bus, sandbox, { scope, key, signal: new AbortController().signal });
   } catch (cause) {
     if (!(cause instanceof AppError)) throw cause;
     logger.warn({ error: cause, threadId: scope.threadId }, 'a running command could not be cancelled');
@@ -132,11 +94,11 @@ async function cancelCommand({ rpc, logger, calls }: Parts, { scope, key }: Keye
 
 type Bound = Pick<HeldSandbox, 'managerId' | 'sandboxId'>;
 
-async function cancelAt(rpc: RpcClient, { managerId, sandboxId }: Bound, job: KeyedJob): Promise<void> {
+async function cancelAt(bus: Pick<Bus, 'call'>, { managerId, sandboxId }: Bound, job: KeyedJob): Promise<void> {
   const { scope, key, signal } = job;
   const subject = managerSubject(managerId, SandboxCancel);
   const payload = { ...scopeFields(scope), sandbox_id: sandboxId, key };
-  await rpc.call({ contract: SandboxCancel, subject }, payload, { timeoutMs: CANCEL_TIMEOUT_MS, signal });
+  await bus.call({ contract: SandboxCancel, subject }, payload, { timeoutMs: CANCEL_TIMEOUT_MS, signal });
 }
 
 interface BlockedCommand extends KeyedJob {
@@ -146,13 +108,13 @@ interface BlockedCommand extends KeyedJob {
 
 /** A block holds whether or not it can be put on record: then this process's own log has it. */
 async function recordBlocked(
-  { rpc, logger }: Parts,
+  { bus, logger }: Parts,
   { scope, key, command, rules, signal }: BlockedCommand,
 ): Promise<void> {
   const audit = { verdict: 'block' as const, rules: [...rules] };
   const payload = { ...scopeFields(scope), key, command: command.slice(0, MAX_BLOCKED_CHARS), audit };
   try {
-    await rpc.call({ contract: SandboxBlocked }, payload, { signal });
+    await bus.call({ contract: SandboxBlocked }, payload, { signal });
   } catch (cause) {
     if (signal.aborted || !(cause instanceof AppError)) throw cause;
     logger.error(
@@ -162,14 +124,14 @@ async function recordBlocked(
   }
 }
 
-async function release({ rpc, logger, calls }: Parts, scope: SandboxScope): Promise<void> {
+async function release({ bus, logger, calls }: Parts, scope: SandboxScope): Promise<void> {
   const sandbox = calls.known(scope);
   if (sandbox === undefined) return;
   calls.forget(scope);
   const subject = managerSubject(sandbox.managerId, SandboxRelease);
   const payload = { ...scopeFields(scope), sandbox_id: sandbox.sandboxId };
   try {
-    await rpc.call({ contract: SandboxRelease, subject }, payload, { timeoutMs: RELEASE_TIMEOUT_MS });
+    await bus.call({ contract: SandboxRelease, subject }, payload, { timeoutMs: RELEASE_TIMEOUT_MS });
   } catch (cause) {
     if (!(cause instanceof AppError)) throw cause;
     logger.debug(

@@ -29,7 +29,7 @@ export interface UploadsLook {
 
 /** Names of what lies in the thread's uploads, at most `limit`; none when the folder cannot be read. */
 export async function uploadNames({ sandbox, scope, signal }: UploadsLook, limit: number): Promise<readonly string[]> {
-  const listed = await sandbox.list(scope, { path: FOLDER, depth: 1, maxResults: limit }, signal);
+  const listed = await sandbox.list(scope, { path: FOLDER, depth: 1, max_results: limit }, signal);
   if (listed.outcome !== 'ok') return [];
   return listed.paths
     .filter((path) => path.startsWith(`${FOLDER}/`) && !path.endsWith('/'))
@@ -42,10 +42,10 @@ export async function uploadSizes(
   names: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   if (names.length === 0) return new Map();
-  const found = await sandbox.stat(scope, { paths: names.map(uploadsPath) }, signal);
+  const { files } = await sandbox.stat(scope, { paths: names.map(uploadsPath) }, signal);
   return new Map(
     names.flatMap((name, at): [string, number][] => {
-      const file = found[at];
+      const file = files[at];
       return file?.outcome === 'file' ? [[name, file.bytes]] : [];
     }),
   );

@@ -1,4 +1,4 @@
-import type { CommandAudit, FileExpectation, OutputPiece, SandboxBinding } from '@caribou/contracts';
+import type { OutputPiece, SandboxBinding, SandboxOperation, SandboxReply, SandboxRequest } from '@caribou/contracts';
 
 /** Who asks, checked by the sandbox-manager itself. */
 export interface SandboxScope {
@@ -7,94 +7,29 @@ export interface SandboxScope {
   readonly epoch: number;
 }
 
-export type ExecOutcome =
-  | {
-      readonly outcome: 'done';
-      readonly exitCode: number;
-      readonly stdout: string;
-      readonly stderr: string;
-      readonly truncatedBytes: number;
-      readonly timedOut: boolean;
-      readonly cancelled: boolean;
-      readonly durationMs: number;
-    }
-  | { readonly outcome: 'unknown'; readonly reason: string };
+/** One operation of the sandbox: request and reply are those of its contract. */
+export type SandboxCall<Name extends SandboxOperation> = (
+  scope: SandboxScope,
+  request: SandboxRequest<Name>,
+  signal: AbortSignal,
+) => Promise<SandboxReply<Name>>;
 
-export type ReadOutcome =
-  | {
-      readonly outcome: 'ok';
-      readonly text: string;
-      readonly totalBytes: number;
-      readonly totalLines: number;
-      readonly truncated: boolean;
-      /** Of the whole file, in hex; absent when the sandbox's manager does not tell. */
-      readonly sha256?: string;
-    }
-  | { readonly outcome: 'refused'; readonly reason: string };
+export type SandboxCalls = { readonly [Name in SandboxOperation]: SandboxCall<Name> };
 
-export type BytesOutcome =
-  | { readonly outcome: 'ok'; readonly bytes: Uint8Array; readonly totalBytes: number }
-  | { readonly outcome: 'refused'; readonly reason: string };
-
-export type WriteOutcome =
-  | { readonly outcome: 'ok'; readonly bytes: number }
-  | { readonly outcome: 'refused'; readonly reason: string; readonly message?: string | undefined }
-  | { readonly outcome: 'unknown'; readonly reason: string };
-
-/** Virtual paths below a directory that was looked through. */
-export type FoundOutcome =
-  | {
-      readonly outcome: 'ok';
-      /** Directories end in a slash. */
-      readonly paths: readonly string[];
-      /** There are more than were asked for. */
-      readonly truncated: boolean;
-      /** Not everything was looked at: there was too much of it. */
-      readonly incomplete: boolean;
-    }
-  | { readonly outcome: 'refused'; readonly reason: string };
-
-export type GrepOutcome =
-  | {
-      readonly outcome: 'ok';
-      /** `line` is 1-based, `text` the line, shortened. */
-      readonly matches: readonly { readonly path: string; readonly line: number; readonly text: string }[];
-      readonly truncated: boolean;
-      readonly incomplete: boolean;
-    }
-  | { readonly outcome: 'refused'; readonly reason: string }
-  | { readonly outcome: 'invalid_pattern'; readonly message: string };
-
-/** A regular file, or why it is none that can be had. */
-export type FileFound =
-  | { readonly outcome: 'file'; readonly bytes: number }
-  | { readonly outcome: 'refused'; readonly reason: string };
-
-/** 1-based and inclusive, in the file as it is after the edit. */
-export interface LineRange {
-  readonly first: number;
-  readonly last: number;
-}
-
-export type EditOutcome =
-  | { readonly outcome: 'ok'; readonly replaced: number; readonly changed: readonly LineRange[] }
-  /** Nothing was changed: the text occurs `count` times, which is 0, or more than one where one was meant. */
-  | { readonly outcome: 'not_unique'; readonly count: number }
-  | { readonly outcome: 'refused'; readonly reason: string; readonly message?: string | undefined }
-  | { readonly outcome: 'unknown'; readonly reason: string };
-
-/** A request that changes nothing and may be repeated. */
-interface Look {
-  /** `run_id:tool_call_id` that it is made for, for the audit. */
-  readonly key?: string;
-}
-
-/** What to look for below a directory. */
-export interface DirectoryQuery extends Look {
-  /** Virtual path of the directory. */
-  readonly path: string;
-  readonly maxResults: number;
-}
+/** Builds all operations with one function. */
+export const mapOperations = (
+  make: <Name extends SandboxOperation>(name: Name) => SandboxCall<Name>,
+): SandboxCalls => ({
+  exec: make('exec'),
+  read: make('read'),
+  readBytes: make('readBytes'),
+  write: make('write'),
+  edit: make('edit'),
+  list: make('list'),
+  glob: make('glob'),
+  grep: make('grep'),
+  stat: make('stat'),
+});
 
 /**
  * A thread's sandbox as tools see it; acquisition is lazy and happens inside. `key` is `run_id:tool_call_id`: the same
@@ -106,95 +41,18 @@ export interface DirectoryQuery extends Look {
  * @throws {FencedError} when the epoch is not the thread's current one.
  * @throws {RunDraining} when this process can reach neither the bus nor the journal: whoever resumes the run asks again.
  */
-export interface SandboxPort {
+export interface SandboxPort extends SandboxCalls {
   exec(
     scope: SandboxScope,
-    request: {
-      readonly key: string;
-      readonly command: string;
-      readonly timeoutMs: number;
-      readonly maxOutputBytes: number;
-      /** What the rules said of the command; only put on record. */
-      readonly audit?: CommandAudit;
-      /** Hears what the command writes while it runs, once it goes on for longer than a moment. Pieces may be lost, none comes twice. */
+    request: SandboxRequest<'exec'> & {
+      /**
+       * Receives what the command writes while it runs, unless it ends within a moment. A piece may be lost; none is
+       * delivered twice.
+       */
       readonly onOutput?: (piece: OutputPiece) => void;
     },
     signal: AbortSignal,
-  ): Promise<ExecOutcome>;
-  read(
-    scope: SandboxScope,
-    request: Look & {
-      readonly path: string;
-      readonly startLine?: number;
-      readonly endLine?: number;
-      readonly maxBytes: number;
-    },
-    signal: AbortSignal,
-  ): Promise<ReadOutcome>;
-  write(
-    scope: SandboxScope,
-    request: {
-      readonly key: string;
-      readonly path: string;
-      readonly content: string;
-      /** Of the content; default utf8. */
-      readonly encoding?: 'utf8' | 'base64';
-      readonly append: boolean;
-      /** Refused as `changed` when there is a file that is another one; checked together with the write. */
-      readonly expected?: FileExpectation;
-    },
-    signal: AbortSignal,
-  ): Promise<WriteOutcome>;
-  /** Replaces a text in a file, once per key. */
-  edit(
-    scope: SandboxScope,
-    request: {
-      readonly key: string;
-      readonly path: string;
-      readonly oldText: string;
-      readonly newText: string;
-      /** Else the text must occur once. */
-      readonly replaceAll: boolean;
-      /** As for `write`. */
-      readonly expected?: FileExpectation;
-    },
-    signal: AbortSignal,
-  ): Promise<EditOutcome>;
-  /** Entries down to `depth`, sorted; 1 for the directory's own. */
-  list(
-    scope: SandboxScope,
-    request: DirectoryQuery & { readonly depth: number },
-    signal: AbortSignal,
-  ): Promise<FoundOutcome>;
-  /** Files that match a pattern. */
-  glob(
-    scope: SandboxScope,
-    request: DirectoryQuery & { readonly pattern: string; readonly includeDirectories: boolean },
-    signal: AbortSignal,
-  ): Promise<FoundOutcome>;
-  /** Lines of text files that match a pattern; `glob` narrows the files. */
-  grep(
-    scope: SandboxScope,
-    request: DirectoryQuery & {
-      readonly pattern: string;
-      readonly literal: boolean;
-      readonly caseSensitive: boolean;
-      readonly glob?: string;
-    },
-    signal: AbortSignal,
-  ): Promise<GrepOutcome>;
-  /** A part of a file as bytes, at most 512 KiB; empty behind its end. `key` says which tool call asks, for the audit. */
-  readBytes(
-    scope: SandboxScope,
-    request: { readonly path: string; readonly offset: number; readonly maxBytes: number; readonly key?: string },
-    signal: AbortSignal,
-  ): Promise<BytesOutcome>;
-  /** Whether files are there, in the order asked. */
-  stat(
-    scope: SandboxScope,
-    request: Look & { readonly paths: readonly string[] },
-    signal: AbortSignal,
-  ): Promise<readonly FileFound[]>;
+  ): Promise<SandboxReply<'exec'>>;
   /**
    * Puts on record that a command was blocked before it reached the sandbox. When nobody can be told, the log says so;
    * throws only the signal's reason.

@@ -17,7 +17,7 @@ function useSandbox(port: SandboxPort, state: ThreadState): Promise<ToolOutcome>
   return sandbox(port).wrapToolCall?.(
     requestIn(state),
     async () => {
-      await port.exec(scope, { key: 'k', command: 'true', timeoutMs: 1000, maxOutputBytes: 1024 }, run.signal);
+      await port.exec(scope, { key: 'k', command: 'true', timeout_ms: 1000, max_output_bytes: 1024 }, run.signal);
       return { content: 'ran', isError: true };
     },
     run,

@@ -4,7 +4,6 @@ import {
   type AgentMiddleware,
   defuseFrameworkTags,
   isFromPerson,
-  type ReadOutcome,
   type RunContext,
   type SandboxPort,
   type Skill,
@@ -66,7 +65,7 @@ async function readText(
 ): Promise<string | undefined> {
   const scope = { userId: run.userId, threadId: run.threadId, epoch: run.epoch };
   try {
-    const read: ReadOutcome = await sandbox.read(scope, { path: location, maxBytes: MAX_BYTES }, run.signal);
+    const read = await sandbox.read(scope, { path: location, max_bytes: MAX_BYTES }, run.signal);
     if (read.outcome === 'refused') return undefined;
     const { body } = splitSkillFile(read.text);
     const isCut = read.truncated || body.length > MAX_CHARS;

@@ -57,8 +57,13 @@ describe(viewImage, () => {
 
   const holding = (bytes: Buffer): SandboxPort => ({
     ...fakeSandbox(),
-    readBytes: (_scope, { offset, maxBytes }) =>
-      Promise.resolve({ outcome: 'ok', bytes: bytes.subarray(offset, offset + maxBytes), totalBytes: bytes.length }),
+    readBytes: (_scope, { offset, max_bytes }) =>
+      Promise.resolve({
+        outcome: 'ok',
+        base64: bytes.subarray(offset, offset + max_bytes).toString('base64'),
+        bytes: Math.min(max_bytes, bytes.length - offset),
+        total_bytes: bytes.length,
+      }),
   });
 
   test('a request after a look ends with the images, read whole, however large', async () => {

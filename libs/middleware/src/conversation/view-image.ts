@@ -74,10 +74,10 @@ async function dataUrl(
   const parts: Uint8Array[] = [];
   for (let offset = 0; offset < size; offset += MAX_REPLY_FILE_BYTES) {
     try {
-      const request = { path, offset, maxBytes: MAX_REPLY_FILE_BYTES };
+      const request = { path, offset, max_bytes: MAX_REPLY_FILE_BYTES };
       const part = await sandbox.readBytes(scope, request, run.signal);
-      if (part.outcome === 'refused' || part.totalBytes !== size) return undefined;
-      parts.push(part.bytes);
+      if (part.outcome === 'refused' || part.total_bytes !== size) return undefined;
+      parts.push(Buffer.from(part.base64, 'base64'));
     } catch (error) {
       if (run.signal.aborted || !(error instanceof AppError) || error.code === 'fenced') throw error;
       run.logger.warn({ error, path }, 'an image could not be read for the model');

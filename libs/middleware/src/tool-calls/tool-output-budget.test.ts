@@ -1,5 +1,5 @@
-import { FencedError, UnavailableError } from '@caribou/contracts';
-import type { SandboxPort, ToolCallRequest, ToolOutcome, WriteOutcome } from '@caribou/core';
+import { FencedError, type SandboxReply, UnavailableError } from '@caribou/contracts';
+import type { SandboxPort, ToolCallRequest, ToolOutcome } from '@caribou/core';
 import { type FakeSandbox, fakeRun, fakeSandbox } from '@caribou/testing';
 import { toolOutputBudget } from './tool-output-budget.js';
 import type { ToolOutputLimits } from './tool-output-limits.js';
@@ -42,7 +42,7 @@ async function through(
   return answered;
 }
 
-const writing = (write: () => Promise<WriteOutcome>): SandboxPort => ({ ...fakeSandbox(), write });
+const writing = (write: () => Promise<SandboxReply<'write'>>): SandboxPort => ({ ...fakeSandbox(), write });
 const fileOf = ({ files }: FakeSandbox): readonly [string, string] => [...files][0] ?? ['', ''];
 const long = `Error: begin\n${'line of text\n'.repeat(100)}the end\n`;
 
@@ -160,7 +160,7 @@ describe(toolOutputBudget, () => {
     expect((await through(fakeSandbox(), { content: '\0'.repeat(3_000) })).content).toContain('it holds no text');
   });
 
-  test.each<[string, () => Promise<WriteOutcome>, string]>([
+  test.each<[string, () => Promise<SandboxReply<'write'>>, string]>([
     ['refused', () => Promise.resolve({ outcome: 'refused', reason: 'no_space' }), 'no space'],
     [
       'unknown',

@@ -5,11 +5,11 @@ import {
   newId,
   type NextNode,
   type RunEvent,
+  type SandboxReply,
   type ThreadState,
 } from '@caribou/contracts';
 import {
   type Clock,
-  type ExecOutcome,
   type LoopHost,
   type RunContext,
   RunLost,
@@ -118,14 +118,14 @@ export interface FakeSandbox extends SandboxPort {
 
 /** A sandbox in memory that executes a key once and keeps its result, as the journal does. `echo` says its words. */
 export function fakeSandbox(
-  exec: (command: string) => Partial<Extract<ExecOutcome, { outcome: 'done' }>> = echo,
+  exec: (command: string) => Partial<Extract<SandboxReply<'exec'>, { outcome: 'done' }>> = echo,
 ): FakeSandbox {
   const files = new Map<string, string>();
   const executed: string[] = [];
   const released: SandboxScope[] = [];
   const cancelled: string[] = [];
   const blockedCommands: { command: string; rules: readonly string[] }[] = [];
-  const results = new Map<string, ExecOutcome>();
+  const results = new Map<string, SandboxReply<'exec'>>();
   const written = new Set<string>();
   let acquired = false;
   return {
@@ -140,7 +140,7 @@ export function fakeSandbox(
       const kept = results.get(key);
       if (kept !== undefined) return Promise.resolve(kept);
       executed.push(command);
-      const result: ExecOutcome = { ...NOTHING, ...exec(command) };
+      const result: SandboxReply<'exec'> = { ...NOTHING, ...exec(command) };
       results.set(key, result);
       return Promise.resolve(result);
     },
@@ -148,7 +148,7 @@ export function fakeSandbox(
       acquired = true;
       const text = files.get(path);
       if (text === undefined) return Promise.resolve({ outcome: 'refused', reason: 'not_found' });
-      const size = { totalBytes: Buffer.byteLength(text), totalLines: text.split('\n').length, truncated: false };
+      const size = { total_bytes: Buffer.byteLength(text), total_lines: text.split('\n').length, truncated: false };
       return Promise.resolve({ outcome: 'ok', text, ...size, sha256: sha256Of(text) });
     },
     write(_scope, { key, path, content: given, encoding, append, expected }) {
@@ -190,15 +190,15 @@ function fakeFiles(
 ): Pick<SandboxPort, 'edit' | 'list' | 'glob' | 'grep' | 'readBytes' | 'stat'> {
   const noSearch = () => Promise.reject(new Error('the fake sandbox does not search'));
   return {
-    edit(_scope, { key, path, oldText, newText, replaceAll, expected }) {
+    edit(_scope, { key, path, old_text, new_text, replace_all, expected }) {
       const text = files.get(path);
       if (text === undefined) return Promise.resolve({ outcome: 'refused', reason: 'not_found' });
       if (!edited.has(key) && isAnother(text, expected))
         return Promise.resolve({ outcome: 'refused', reason: 'changed' });
-      const parts = text.split(oldText);
+      const parts = text.split(old_text);
       const count = edited.has(key) ? 1 : parts.length - 1;
-      if (count === 0 || (count > 1 && !replaceAll)) return Promise.resolve({ outcome: 'not_unique', count });
-      if (!edited.has(key)) files.set(path, parts.join(newText));
+      if (count === 0 || (count > 1 && !replace_all)) return Promise.resolve({ outcome: 'not_unique', count });
+      if (!edited.has(key)) files.set(path, parts.join(new_text));
       edited.add(key);
       return Promise.resolve({ outcome: 'ok', replaced: count, changed: [{ first: 1, last: 1 }] });
     },
@@ -210,37 +210,39 @@ function fakeFiles(
       }),
     glob: noSearch,
     grep: noSearch,
-    readBytes(_scope, { path, offset, maxBytes }) {
+    readBytes(_scope, { path, offset, max_bytes }) {
       const text = files.get(path);
       if (text === undefined) return Promise.resolve({ outcome: 'refused', reason: 'not_found' });
       // A character of a file in memory is a byte, so that a test can put any bytes there.
       const bytes = Buffer.from(text, 'latin1');
+      const part = bytes.subarray(offset, offset + max_bytes);
       return Promise.resolve({
         outcome: 'ok',
-        bytes: bytes.subarray(offset, offset + maxBytes),
-        totalBytes: bytes.length,
+        base64: part.toString('base64'),
+        bytes: part.length,
+        total_bytes: bytes.length,
       });
     },
     stat: (_scope, { paths }) =>
-      Promise.resolve(
-        paths.map((path) => {
+      Promise.resolve({
+        files: paths.map((path) => {
           const text = files.get(path);
           if (text === undefined) return { outcome: 'refused', reason: 'not_found' };
           return { outcome: 'file', bytes: Buffer.byteLength(text) };
         }),
-      ),
+      }),
   };
 }
 
 const NOTHING = {
   outcome: 'done',
-  exitCode: 0,
+  exit_code: 0,
   stdout: '',
   stderr: '',
-  truncatedBytes: 0,
-  timedOut: false,
+  truncated_bytes: 0,
+  timed_out: false,
   cancelled: false,
-  durationMs: 1,
+  duration_ms: 1,
 } as const;
 
 const echo = (command: string): { readonly stdout: string } => ({

@@ -25,7 +25,7 @@ export function presentFilesTool(sandbox: SandboxPort): AnyTool {
         if (output === undefined) return failed(`Only files in /mnt/user-data/outputs can be presented: ${path}`);
         if (!paths.includes(output)) paths.push(output);
       }
-      const files = await sandbox.stat(scopeOf(context), { key: context.key, paths }, context.run.signal);
+      const { files } = await sandbox.stat(scopeOf(context), { key: context.key, paths }, context.run.signal);
       for (const [index, file] of files.entries()) {
         if (file.outcome === 'refused') return failed(refused(file.reason, paths[index] ?? ''));
       }

@@ -1,12 +1,5 @@
-import type { OutputPiece } from '@caribou/contracts';
-import {
-  type AnyTool,
-  defineTool,
-  type ExecOutcome,
-  type SandboxPort,
-  type ToolContext,
-  type ToolOutcome,
-} from '@caribou/core';
+import type { OutputPiece, SandboxReply } from '@caribou/contracts';
+import { type AnyTool, defineTool, type SandboxPort, type ToolContext, type ToolOutcome } from '@caribou/core';
 import { z } from 'zod';
 import { cutMiddle } from './cut-text.js';
 import { DESCRIPTION_HINT, failed, scopeOf } from './sandbox-request.js';
@@ -40,9 +33,12 @@ export function bashTool(sandbox: SandboxPort, timeoutMs = DEFAULT_TIMEOUT_MS): 
     input: Input,
     async run({ command }, context) {
       const request = {
-        ...{ key: context.key, command, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES },
+        key: context.key,
+        command,
+        timeout_ms: timeoutMs,
+        max_output_bytes: MAX_OUTPUT_BYTES,
+        audit: context.audit,
         onOutput: (piece: OutputPiece) => void tell(piece, context),
-        ...(context.audit === undefined ? {} : { audit: context.audit }),
       };
       return outcomeOf(await sandbox.exec(scopeOf(context), request, context.run.signal), limit);
     },
@@ -58,7 +54,7 @@ async function tell(piece: OutputPiece, { run, toolCallId }: ToolContext): Promi
   }
 }
 
-function outcomeOf(done: ExecOutcome, limit: string): ToolOutcome {
+function outcomeOf(done: SandboxReply<'exec'>, limit: string): ToolOutcome {
   if (done.outcome === 'unknown') {
     return failed(
       `The outcome of the command is not known (${done.reason}). It may have run completely, partly or not at all. ` +
@@ -66,17 +62,17 @@ function outcomeOf(done: ExecOutcome, limit: string): ToolOutcome {
     );
   }
   const output = cutMiddle(outputText(done), MAX_OUTPUT_CHARS);
-  if (done.timedOut) return failed(withOutput(`Command timed out after ${limit} and was stopped.`, output));
+  if (done.timed_out) return failed(withOutput(`Command timed out after ${limit} and was stopped.`, output));
   if (done.cancelled) return failed(withOutput('Command was cancelled.', output));
   return { content: output === '' ? '(no output)' : output };
 }
 
-type Finished = Extract<ExecOutcome, { outcome: 'done' }>;
+type Finished = Extract<SandboxReply<'exec'>, { outcome: 'done' }>;
 
-function outputText({ stdout, stderr, exitCode, timedOut, cancelled, truncatedBytes }: Finished): string {
+function outputText({ stdout, stderr, exit_code, timed_out, cancelled, truncated_bytes }: Finished): string {
   const errors = stderr === '' ? '' : stdout === '' ? stderr : `\nStd Error:\n${stderr}`;
-  const code = exitCode === 0 || timedOut || cancelled ? '' : `\nExit Code: ${exitCode}`;
-  const lost = truncatedBytes === 0 ? '' : `\n(${truncatedBytes} more bytes of output were not kept)`;
+  const code = exit_code === 0 || timed_out || cancelled ? '' : `\nExit Code: ${exit_code}`;
+  const lost = truncated_bytes === 0 ? '' : `\n(${truncated_bytes} more bytes of output were not kept)`;
   return `${stdout}${errors}${lost}${code}`;
 }
 

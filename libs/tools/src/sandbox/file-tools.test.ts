@@ -1,4 +1,5 @@
-import type { AnyTool, EditOutcome, FoundOutcome, GrepOutcome, SandboxPort, ToolOutcome } from '@caribou/core';
+import type { SandboxReply } from '@caribou/contracts';
+import type { AnyTool, SandboxPort, ToolOutcome } from '@caribou/core';
 import { fakeRun, fakeSandbox } from '@caribou/testing';
 import { globTool } from './glob.js';
 import { grepTool } from './grep.js';
@@ -9,7 +10,7 @@ import { strReplaceTool } from './str-replace.js';
 const context = { run: fakeRun(), toolCallId: 'c1', key: 'r1:c1', state: { messages: [] } };
 const invoke = (tool: AnyTool, args: object): Promise<ToolOutcome> =>
   tool.invoke({ description: 'why', ...args }, context);
-const found = (paths: readonly string[], more: Partial<Extract<FoundOutcome, { outcome: 'ok' }>> = {}) => ({
+const found = (paths: readonly string[], more: Partial<Extract<SandboxReply<'list'>, { outcome: 'ok' }>> = {}) => ({
   ...{ outcome: 'ok' as const, paths, truncated: false, incomplete: false },
   ...more,
 });
@@ -22,7 +23,7 @@ const REFUSALS = [
 ] as const;
 
 describe(lsTool, () => {
-  const ls = (outcome: FoundOutcome) =>
+  const ls = (outcome: SandboxReply<'list'>) =>
     invoke(lsTool({ ...fakeSandbox(), list: () => Promise.resolve(outcome) }), { path: '/d' });
 
   test('entries come one a line; nothing is said to be empty', async () => {
@@ -67,10 +68,10 @@ describe(lsTool, () => {
 
 describe(globTool, () => {
   const asked: number[] = [];
-  const glob = (outcome: FoundOutcome, args: object = {}) => {
+  const glob = (outcome: SandboxReply<'list'>, args: object = {}) => {
     const port: SandboxPort = {
       ...fakeSandbox(),
-      glob: (_scope, { maxResults }) => (asked.push(maxResults), Promise.resolve(outcome)),
+      glob: (_scope, { max_results }) => (asked.push(max_results), Promise.resolve(outcome)),
     };
     return invoke(globTool(port), { path: '/d', pattern: '*', ...args });
   };
@@ -103,7 +104,7 @@ describe(globTool, () => {
 
 describe(grepTool, () => {
   const asked: unknown[] = [];
-  const grep = (outcome: GrepOutcome, args: object = {}) => {
+  const grep = (outcome: SandboxReply<'grep'>, args: object = {}) => {
     const port: SandboxPort = {
       ...fakeSandbox(),
       grep: (_scope, request) => (asked.push(request), Promise.resolve(outcome)),
@@ -126,8 +127,8 @@ describe(grepTool, () => {
 
     const request = { key: 'r1:c1', path: '/d', pattern: 'x' };
     expect(asked).toEqual([
-      { ...request, literal: false, caseSensitive: false, maxResults: 100 },
-      { ...request, literal: true, caseSensitive: true, maxResults: 500, glob: '*.c' },
+      { ...request, literal: false, case_sensitive: false, max_results: 100 },
+      { ...request, literal: true, case_sensitive: true, max_results: 500, glob: '*.c' },
     ]);
   });
 
@@ -141,13 +142,13 @@ describe(grepTool, () => {
 });
 
 describe(strReplaceTool, () => {
-  const replace = (outcome: EditOutcome, args: object = {}) =>
+  const replace = (outcome: SandboxReply<'edit'>, args: object = {}) =>
     invoke(strReplaceTool({ ...fakeSandbox(), edit: () => Promise.resolve(outcome) }), {
       ...{ path: '/f', old_str: 'a', new_str: 'b' },
       ...args,
     });
 
-  test.each<[EditOutcome, string]>([
+  test.each<[SandboxReply<'edit'>, string]>([
     [{ outcome: 'ok', replaced: 1, changed: [{ first: 3, last: 3 }] }, 'OK (changed line 3)'],
     [{ outcome: 'ok', replaced: 1, changed: [{ first: 3, last: 5 }] }, 'OK (changed lines 3-5)'],
     [
@@ -164,7 +165,7 @@ describe(strReplaceTool, () => {
     expect(await replace(outcome)).toEqual({ content });
   });
 
-  test.each<[EditOutcome, RegExp]>([
+  test.each<[SandboxReply<'edit'>, RegExp]>([
     [{ outcome: 'not_unique', count: 0 }, /^Error: String to replace not found in file: \/f$/],
     [{ outcome: 'not_unique', count: 3 }, /^Error: String to replace occurs 3 times in file: \/f\. .*replace_all=true/],
     [{ outcome: 'refused', reason: 'not_found' }, /^Error: File not found: \/f$/],
@@ -179,7 +180,7 @@ describe(strReplaceTool, () => {
   });
 
   test('text over 80 KB is refused, counted in bytes, and so is no text at all', async () => {
-    const ok: EditOutcome = { outcome: 'ok', replaced: 1, changed: [] };
+    const ok: SandboxReply<'edit'> = { outcome: 'ok', replaced: 1, changed: [] };
 
     expect((await replace(ok, { new_str: 'é'.repeat(41_000) })).content).toMatch(
       /^Error: Text is 82000 bytes; at most/,
@@ -204,18 +205,21 @@ describe(strReplaceTool, () => {
 
 describe(presentFilesTool, () => {
   const OUT = '/mnt/user-data/outputs';
-  const present = (filepaths: readonly string[], reason?: string) =>
+  const present = (
+    filepaths: readonly string[],
+    reason?: 'not_found' | 'is_directory' | 'not_regular' | 'permission',
+  ) =>
     invoke(
       presentFilesTool({
         ...fakeSandbox(),
         stat: (_scope, { paths }) =>
-          Promise.resolve(
-            paths.map((path) =>
+          Promise.resolve({
+            files: paths.map((path) =>
               reason !== undefined && path.endsWith('bad')
                 ? { outcome: 'refused', reason }
                 : { outcome: 'file', bytes: 1 },
             ),
-          ),
+          }),
       }),
       { filepaths },
     );
@@ -237,10 +241,10 @@ describe(presentFilesTool, () => {
   );
 
   test.each([
-    ['not_found', `File not found: ${OUT}/bad`],
-    ['is_directory', `Path is a directory, not a file: ${OUT}/bad`],
-    ['not_regular', `Not a regular file: ${OUT}/bad`],
-    ['permission', `Permission denied reading file: ${OUT}/bad`],
+    ['not_found' as const, `File not found: ${OUT}/bad`],
+    ['is_directory' as const, `Path is a directory, not a file: ${OUT}/bad`],
+    ['not_regular' as const, `Not a regular file: ${OUT}/bad`],
+    ['permission' as const, `Permission denied reading file: ${OUT}/bad`],
   ])('%s fails the whole call', async (reason, text) => {
     expect(await present([`${OUT}/a`, `${OUT}/bad`], reason)).toEqual(error(text));
   });

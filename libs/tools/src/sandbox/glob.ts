@@ -30,8 +30,8 @@ export function globTool(sandbox: SandboxPort): AnyTool {
     input: Input,
     async run({ pattern, path, include_dirs, max_results }, context) {
       if (pattern.startsWith('/')) return failed(`Pattern must be relative to the path: ${pattern}`);
-      const maxResults = Math.min(max_results, MAX_RESULTS);
-      const request = { key: context.key, path, pattern, includeDirectories: include_dirs, maxResults };
+      const most = Math.min(max_results, MAX_RESULTS);
+      const request = { key: context.key, path, pattern, include_dirs, max_results: most };
       const found = await sandbox.glob(scopeOf(context), request, context.run.signal);
       if (found.outcome === 'refused') return failed(lookupRefusal(found.reason, path));
       const lines = found.paths.map((entry, index) => `${index + 1}. ${defuseFrameworkTags(entry)}`);

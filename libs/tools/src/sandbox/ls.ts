@@ -21,7 +21,7 @@ export function lsTool(sandbox: SandboxPort): AnyTool {
       'What programs make is left out: version control, installed packages, caches, build output, logs.',
     input: Input,
     async run({ path }, context) {
-      const request = { key: context.key, path, depth: DEPTH, maxResults: MAX_ENTRIES };
+      const request = { key: context.key, path, depth: DEPTH, max_results: MAX_ENTRIES };
       const listed = await sandbox.list(scopeOf(context), request, context.run.signal);
       if (listed.outcome === 'refused') return failed(lookupRefusal(listed.reason, path));
       return { content: shown(listed.paths, listed.truncated || listed.incomplete) };

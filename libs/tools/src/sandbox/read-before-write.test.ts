@@ -41,7 +41,7 @@ describe('files that are changed as they are known', () => {
     const silent = {
       ...sandbox,
       read: () =>
-        Promise.resolve({ outcome: 'ok' as const, text: 'one', totalBytes: 3, totalLines: 1, truncated: false }),
+        Promise.resolve({ outcome: 'ok' as const, text: 'one', total_bytes: 3, total_lines: 1, truncated: false }),
     };
 
     expect((await call(readFileTool(sandbox), { path: `${path}.none` })).additionalKwargs).toBeUndefined();

@@ -1,11 +1,5 @@
-import {
-  type AnyTool,
-  defineTool,
-  fileMark,
-  type ReadOutcome,
-  type SandboxPort,
-  type ToolOutcome,
-} from '@caribou/core';
+import type { SandboxReply } from '@caribou/contracts';
+import { type AnyTool, defineTool, fileMark, type SandboxPort, type ToolOutcome } from '@caribou/core';
 import { z } from 'zod';
 import { cutTail } from './cut-text.js';
 import { DESCRIPTION_HINT, failed, refusalText, scopeOf } from './sandbox-request.js';
@@ -39,13 +33,7 @@ export function readFileTool(sandbox: SandboxPort): AnyTool {
       if (start_line !== undefined && end_line !== undefined && end_line < start_line) {
         return { content: '(end_line is before start_line)' };
       }
-      const request = {
-        key: context.key,
-        path,
-        maxBytes: MAX_BYTES,
-        ...(start_line === undefined ? {} : { startLine: start_line }),
-        ...(end_line === undefined ? {} : { endLine: end_line }),
-      };
+      const request = { key: context.key, path, start_line, end_line, max_bytes: MAX_BYTES };
       const read = await sandbox.read(scopeOf(context), request, context.run.signal);
       if (read.outcome === 'refused') return failed(refused(read.reason, path));
       const outcome = shown(read, { start_line, end_line });
@@ -54,14 +42,14 @@ export function readFileTool(sandbox: SandboxPort): AnyTool {
   });
 }
 
-function shown(read: Extract<ReadOutcome, { outcome: 'ok' }>, range: Range): ToolOutcome {
-  if (range.start_line !== undefined && range.start_line > 1 && range.start_line > read.totalLines) {
-    return { content: `(start_line exceeds file length of ${read.totalLines} lines)` };
+function shown(read: Extract<SandboxReply<'read'>, { outcome: 'ok' }>, range: Range): ToolOutcome {
+  if (range.start_line !== undefined && range.start_line > 1 && range.start_line > read.total_lines) {
+    return { content: `(start_line exceeds file length of ${read.total_lines} lines)` };
   }
   if (read.text === '') return { content: '(empty)' };
   const text = cutTail(read.text, MAX_CHARS);
   if (text.length === read.text.length && !read.truncated) return { content: text };
-  const hint = `the file has ${read.totalLines} lines, ${read.totalBytes} bytes; use start_line and end_line to read the rest`;
+  const hint = `the file has ${read.total_lines} lines, ${read.total_bytes} bytes; use start_line and end_line to read the rest`;
   return { content: `${text}\n... [shortened after ${text.length} characters: ${hint}]` };
 }
 

@@ -1,4 +1,3 @@
-import type { FileExpectation } from '@caribou/contracts';
 import type { SandboxScope, ToolContext, ToolOutcome } from '@caribou/core';
 
 /** Shown in the interface and kept in logs; executing ignores it. */
@@ -23,10 +22,6 @@ export function refusalText(reason: string, path: string): string | undefined {
   };
   return texts[reason];
 }
-
-/** What a change of a file says of what it expects there. */
-export const expectationOf = ({ expectedFile }: ToolContext): { readonly expected?: FileExpectation } =>
-  expectedFile === undefined ? {} : { expected: expectedFile };
 
 /** Why a file that is not as expected was left alone, and what to do about it. */
 export function changedText(path: string, { expectedFile }: ToolContext): string {

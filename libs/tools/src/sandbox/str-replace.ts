@@ -1,6 +1,7 @@
-import { type AnyTool, defineTool, type EditOutcome, type SandboxPort, type ToolOutcome } from '@caribou/core';
+import type { SandboxReply } from '@caribou/contracts';
+import { type AnyTool, defineTool, type SandboxPort, type ToolOutcome } from '@caribou/core';
 import { z } from 'zod';
-import { changedText, DESCRIPTION_HINT, expectationOf, failed, refusalText, scopeOf } from './sandbox-request.js';
+import { changedText, DESCRIPTION_HINT, failed, refusalText, scopeOf } from './sandbox-request.js';
 
 /** Most bytes of UTF-8 in one argument, as for write_file. */
 const MAX_TEXT_BYTES = 80 * 1024;
@@ -30,8 +31,8 @@ export function strReplaceTool(sandbox: SandboxPort): AnyTool {
       if (bytes > MAX_TEXT_BYTES) {
         return failed(`Text is ${bytes} bytes; at most ${MAX_TEXT_BYTES} bytes can be replaced at once: ${path}`);
       }
-      const texts = { oldText: old_str, newText: new_str, replaceAll: replace_all };
-      const request = { key: context.key, path, ...texts, ...expectationOf(context) };
+      const texts = { old_text: old_str, new_text: new_str, replace_all };
+      const request = { key: context.key, path, ...texts, expected: context.expectedFile };
       const edited = await sandbox.edit(scopeOf(context), request, context.run.signal);
       if (edited.outcome === 'refused' && edited.reason === 'changed') return failed(changedText(path, context));
       return answer(edited, input);
@@ -39,7 +40,7 @@ export function strReplaceTool(sandbox: SandboxPort): AnyTool {
   });
 }
 
-function answer(edited: EditOutcome, { path }: Edit): ToolOutcome {
+function answer(edited: SandboxReply<'edit'>, { path }: Edit): ToolOutcome {
   switch (edited.outcome) {
     case 'ok':
       return { content: `OK${changes(edited)}` };
@@ -60,7 +61,7 @@ function answer(edited: EditOutcome, { path }: Edit): ToolOutcome {
   }
 }
 
-function changes({ replaced, changed }: Extract<EditOutcome, { outcome: 'ok' }>): string {
+function changes({ replaced, changed }: Extract<SandboxReply<'edit'>, { outcome: 'ok' }>): string {
   const ranges = changed
     .slice(0, MAX_SHOWN_RANGES)
     .map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`));

@@ -59,9 +59,9 @@ describe(viewImageTool, () => {
   });
 
   test.each([
-    ['is_directory', 'Error: Path is not a file: /mnt/user-data/uploads/x.png'],
-    ['not_regular', 'Error: Path is not a file: /mnt/user-data/uploads/x.png'],
-    ['permission', 'Error: Permission denied reading file: /mnt/user-data/uploads/x.png'],
+    ['is_directory' as const, 'Error: Path is not a file: /mnt/user-data/uploads/x.png'],
+    ['not_regular' as const, 'Error: Path is not a file: /mnt/user-data/uploads/x.png'],
+    ['permission' as const, 'Error: Permission denied reading file: /mnt/user-data/uploads/x.png'],
   ])('what the sandbox refuses as %s is told', async (reason, content) => {
     const port: SandboxPort = { ...fakeSandbox(), readBytes: () => Promise.resolve({ outcome: 'refused', reason }) };
     expect(await look(port, '/mnt/user-data/uploads/x.png')).toEqual({ content, isError: true });
@@ -71,9 +71,14 @@ describe(viewImageTool, () => {
     let asked = 0;
     const port: SandboxPort = {
       ...fakeSandbox(),
-      readBytes: (_scope, { maxBytes }) => {
-        asked = maxBytes;
-        return Promise.resolve({ outcome: 'ok', bytes: Buffer.from(PNG, 'latin1'), totalBytes: 20 * 1024 * 1024 + 1 });
+      readBytes: (_scope, { max_bytes }) => {
+        asked = max_bytes;
+        return Promise.resolve({
+          outcome: 'ok',
+          base64: Buffer.from(PNG, 'latin1').toString('base64'),
+          bytes: PNG.length,
+          total_bytes: 20 * 1024 * 1024 + 1,
+        });
       },
     };
     const { content } = await look(port, `${WORKSPACE}/huge.png`);

@@ -1,6 +1,6 @@
+import type { SandboxReply } from '@caribou/contracts';
 import {
   type AnyTool,
-  type BytesOutcome,
   defineTool,
   formatVirtualPath,
   parseVirtualPath,
@@ -36,7 +36,7 @@ export function viewImageTool(sandbox: SandboxPort): AnyTool {
       if (place === null) return failed(refusalText('outside', path) ?? path);
       const promised = kindByName(path);
       if (promised === undefined) return failed(`Unsupported image format: ${path}. ${supported}`);
-      const head = { path, offset: 0, maxBytes: IMAGE_HEAD_BYTES, key: context.key };
+      const head = { path, offset: 0, max_bytes: IMAGE_HEAD_BYTES, key: context.key };
       const read = await sandbox.readBytes(scopeOf(context), head, context.run.signal);
       return seen(read, { path, promised, key: formatVirtualPath(place) });
     },
@@ -53,15 +53,15 @@ interface Wanted {
   readonly key: string;
 }
 
-function seen(read: BytesOutcome, { path, promised, key }: Wanted): ToolOutcome {
+function seen(read: SandboxReply<'readBytes'>, { path, promised, key }: Wanted): ToolOutcome {
   if (read.outcome === 'refused') return failed(refused(read.reason, path));
-  if (read.totalBytes > MAX_IMAGE_BYTES) {
-    return failed(`Image is ${read.totalBytes} bytes; at most ${MAX_IMAGE_BYTES} bytes can be viewed: ${path}`);
+  if (read.total_bytes > MAX_IMAGE_BYTES) {
+    return failed(`Image is ${read.total_bytes} bytes; at most ${MAX_IMAGE_BYTES} bytes can be viewed: ${path}`);
   }
-  const kind = kindByContent(read.bytes);
+  const kind = kindByContent(Buffer.from(read.base64, 'base64'));
   if (kind === undefined) return failed(`File is not an image: ${path}. ${supported}`);
   if (kind !== promised) return failed(`File name does not fit its content, which is ${kind}: ${path}`);
-  const image = { mime_type: kind, size: read.totalBytes };
+  const image = { mime_type: kind, size: read.total_bytes };
   return { content: 'Successfully read image', update: { viewed_images: { [key]: image } } };
 }
 

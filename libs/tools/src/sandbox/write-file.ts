@@ -1,6 +1,6 @@
 import { type AnyTool, defineTool, type SandboxPort } from '@caribou/core';
 import { z } from 'zod';
-import { changedText, DESCRIPTION_HINT, expectationOf, failed, refusalText, scopeOf } from './sandbox-request.js';
+import { changedText, DESCRIPTION_HINT, failed, refusalText, scopeOf } from './sandbox-request.js';
 
 /** Most bytes of UTF-8 one call writes: longer arguments are cut by models and break as JSON. */
 const MAX_CONTENT_BYTES = 80 * 1024;
@@ -31,7 +31,7 @@ export function writeFileTool(sandbox: SandboxPort): AnyTool {
       }
       const written = await sandbox.write(
         scopeOf(context),
-        { key: context.key, path, content, append, ...expectationOf(context) },
+        { key: context.key, path, content, append, expected: context.expectedFile },
         context.run.signal,
       );
       if (written.outcome === 'ok') return { content: 'OK' };

@@ -10,7 +10,7 @@ import {
 import type { CalledExecution, Clock, Logger, SandboxScope } from '@caribou/core';
 import type { z } from 'zod';
 import { type ExecutionOutcomes, isAway, ManagerGone } from './execution-outcomes.js';
-import type { RpcClient } from '../rpc/rpc-client.js';
+import type { RpcClient } from '../connection/bus.js';
 
 /** A thread's sandbox and the manager process that holds it. */
 export interface HeldSandbox {
@@ -20,7 +20,7 @@ export interface HeldSandbox {
 }
 
 export interface ManagerCallOptions {
-  readonly rpc: RpcClient;
+  readonly bus: RpcClient;
   /** Whether the manager's lease in the registry lives. */
   readonly isManagerAlive: (managerId: string) => Promise<boolean>;
   readonly logger: Logger;
@@ -42,10 +42,11 @@ const ATTACH_MS = 30_000;
 const RETRY_MS = 250;
 const MAX_BINDINGS = 10_000;
 
-export interface ManagerRequest<Request extends z.ZodType, Reply extends z.ZodType> {
-  readonly contract: RpcContract<Request, Reply>;
+export interface ManagerRequest<Reply extends z.ZodType> {
+  readonly contract: RpcContract<z.ZodType, Reply>;
   readonly scope: SandboxScope;
-  readonly payload: (sandboxId: string) => z.input<Request>;
+  /** The fields of the contract but scope and sandbox, which are added here. */
+  readonly request: object;
   readonly signal: AbortSignal;
   /** What it asks the manager to execute; absent for a request that changes nothing. */
   readonly execution?: CalledExecution;
@@ -74,9 +75,7 @@ export class ManagerCalls {
    * @throws {UnavailableError}, {DeadlineError} when nobody answered and nothing was executed
    * @throws {RunDraining} when this process could not reach NATS for `awayMs`
    */
-  async ask<Request extends z.ZodType, Reply extends z.ZodType>(
-    request: ManagerRequest<Request, Reply>,
-  ): Promise<z.output<Reply>> {
+  async ask<Reply extends z.ZodType>(request: ManagerRequest<Reply>): Promise<z.output<Reply>> {
     const { clock, outcomes, awayMs } = this.options;
     const deadline = clock.monotonicMs() + request.contract.timeoutMs;
     const away = new AwayTime();
@@ -108,8 +107,8 @@ export class ManagerCalls {
    * What the journal has of the call meanwhile. A binding is kept while its manager lives: another would only point
    * back to it.
    */
-  private async afterLoss<Request extends z.ZodType, Reply extends z.ZodType>(
-    request: ManagerRequest<Request, Reply>,
+  private async afterLoss<Reply extends z.ZodType>(
+    request: ManagerRequest<Reply>,
     cause: unknown,
   ): Promise<{ readonly reply: z.output<Reply> } | undefined> {
     const sandbox = this.known(request.scope);
@@ -129,20 +128,20 @@ export class ManagerCalls {
 
   /** @throws {DeadlineError} after the contract's time */
   private async acquired(scope: SandboxScope, signal: AbortSignal): Promise<z.output<typeof SandboxAcquire.reply>> {
-    const { rpc, clock, acquireMs } = this.options;
+    const { bus, clock, acquireMs } = this.options;
     const deadline = clock.monotonicMs() + SandboxAcquire.timeoutMs;
     for (;;) {
       const timeoutMs = Math.max(1, Math.min(acquireMs, deadline - clock.monotonicMs()));
       try {
-        return await rpc.call({ contract: SandboxAcquire }, scopeFields(scope), { signal, timeoutMs });
+        return await bus.call({ contract: SandboxAcquire }, scopeFields(scope), { signal, timeoutMs });
       } catch (cause) {
         if (!(cause instanceof DeadlineError) || clock.monotonicMs() >= deadline) throw cause;
       }
     }
   }
 
-  private async askOnce<Request extends z.ZodType, Reply extends z.ZodType>(
-    { contract, payload, signal }: ManagerRequest<Request, Reply>,
+  private async askOnce<Reply extends z.ZodType>(
+    { contract, scope, request, signal }: ManagerRequest<Reply>,
     sandbox: HeldSandbox,
     timeoutMs: number,
   ): Promise<z.output<Reply>> {
@@ -157,7 +156,8 @@ export class ManagerCalls {
     );
     try {
       const subject = managerSubject(sandbox.managerId, contract);
-      return await this.options.rpc.call({ contract, subject }, payload(sandbox.sandboxId), {
+      const payload = { ...scopeFields(scope), sandbox_id: sandbox.sandboxId, ...request };
+      return await this.options.bus.call({ contract, subject }, payload, {
         signal: AbortSignal.any([signal, gone.signal]),
         timeoutMs: Math.max(timeoutMs, 1),
       });

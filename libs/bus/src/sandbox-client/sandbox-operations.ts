@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import {
+  type JournalledOperation,
+  type RpcContract,
+  type SandboxOperation,
+  sandboxOperations,
+  type SandboxReply,
+  type SandboxRequest,
+} from '@caribou/contracts';
+import { type CalledExecution, mapOperations, type SandboxCall, type SandboxCalls } from '@caribou/core';
+import type { z } from 'zod';
+import type { ManagerCalls } from './manager-calls.js';
+
+interface Execution<Name extends SandboxOperation> {
+  readonly kind: CalledExecution['kind'];
+  readonly identify: (request: SandboxRequest<Name>) => {
+    readonly key: string;
+    /**
+     * What the model decided. Limits are left out: they are the operator's and may change between two attempts at the
+     * same call; so is the expected content of a file, which the runner adds.
+     */
+    readonly args: Readonly<Record<string, string | boolean>>;
+  };
+}
+
+/**
+ * The operations that change something, which the manager executes once per key. The journal stores a hash of the names
+ * and values in `args`, and another version of this service may repeat the call, so neither may change.
+ */
+const journalled: { readonly [Name in JournalledOperation]: Execution<Name> } = {
+  exec: { kind: 'exec', identify: ({ key, command }) => ({ key, args: { command } }) },
+  write: { kind: 'write', identify: ({ key, path, content, append }) => ({ key, args: { path, content, append } }) },
+  edit: {
+    kind: 'write',
+    identify: ({ key, path, old_text, new_text, replace_all }) => ({
+      key,
+      args: { path, oldText: old_text, newText: new_text, replaceAll: replace_all },
+    }),
+  },
+};
+
+const executions: { readonly [Name in SandboxOperation]?: Execution<Name> } = journalled;
+
+const contracts: {
+  readonly [Name in SandboxOperation]: RpcContract<z.ZodType, z.ZodType<SandboxReply<Name>>>;
+} = sandboxOperations;
+
+/** The operations as requests to the manager of the thread's sandbox. */
+export const remoteOperations = (calls: ManagerCalls): SandboxCalls =>
+  mapOperations((name) => remoteOperation(calls, name));
+
+function remoteOperation<Name extends SandboxOperation>(calls: ManagerCalls, name: Name): SandboxCall<Name> {
+  const contract = contracts[name];
+  const executed = executions[name];
+  return (scope, request, signal) => {
+    if (executed === undefined) return calls.ask({ contract, scope, signal, request });
+    const { key, args } = executed.identify(request);
+    const argsHash = hashArguments(args);
+    const execution = { key, argsHash, kind: executed.kind, epoch: scope.epoch };
+    return calls.ask({ contract, scope, signal, execution, request: { ...request, args_hash: argsHash } });
+  };
+}
+
+function hashArguments(args: Readonly<Record<string, string | boolean>>): string {
+  const canonical = JSON.stringify(Object.entries(args).sort(([left], [right]) => (left < right ? -1 : 1)));
+  return createHash('sha256').update(canonical).digest('hex');
+}
