@@ -1,5 +1,13 @@
 import { FencedError } from '@caribou/contracts';
-import { type Clock, RunLost, type SandboxPort, type SandboxScope, type ThreadKey } from '@caribou/core';
+import {
+  type Clock,
+  mapOperations,
+  RunLost,
+  type SandboxCalls,
+  type SandboxPort,
+  type SandboxScope,
+  type ThreadKey,
+} from '@caribou/core';
 
 export interface BorrowedSandboxParts {
   readonly sandbox: SandboxPort;
@@ -38,16 +46,9 @@ export function borrowedSandbox(parts: BorrowedSandboxParts): SandboxPort {
         underWay.delete(lentCall);
       }
     };
+  const operations: SandboxCalls = sandbox;
   return {
-    exec: lent((...call) => sandbox.exec(...call)),
-    read: lent((...call) => sandbox.read(...call)),
-    write: lent((...call) => sandbox.write(...call)),
-    edit: lent((...call) => sandbox.edit(...call)),
-    list: lent((...call) => sandbox.list(...call)),
-    glob: lent((...call) => sandbox.glob(...call)),
-    grep: lent((...call) => sandbox.grep(...call)),
-    readBytes: lent((...call) => sandbox.readBytes(...call)),
-    stat: lent((...call) => sandbox.stat(...call)),
+    ...mapOperations((name) => lent((...call) => operations[name](...call))),
     blocked: lent((...call) => sandbox.blocked(...call)),
     cancel: lent((...call) => sandbox.cancel(...call)),
     binding: () => undefined,
