@@ -2,7 +2,10 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 export type Outcome = 'ok' | 'error' | 'cancelled' | 'limit';
 
-/** What a service counts. Ids are never labels; durations are in milliseconds. */
+/**
+ * What a service counts. Ids are never labels. Durations are given in milliseconds and exported in seconds, the base unit of
+ * Prometheus.
+ */
 export interface Metrics {
   /** A run reached its end; `status` as the run record has it (`success`, `error`, `interrupted`…). */
   runEnded(status: string): void;
@@ -14,17 +17,17 @@ export interface Metrics {
   sandboxReady(durationMs: number): void;
   /** A client asked for events that are gone. */
   streamGap(): void;
-  /** One fenced write. */
+  /** One write that Redis accepts only from the holder of the lease. */
   redisCommit(durationMs: number): void;
   /** A write was refused because the lease is lost. */
   fenced(): void;
-  /** A wake was delivered more than once. */
+  /** NATS delivered the notification of a run more than once. */
   redelivered(): void;
   /** A run was taken over from a runner that went away. */
   takenOver(): void;
-  /** A thread was read for a memory; `outcome`: learnt, nothing, retry, dead or lost. */
+  /** Facts were extracted from a thread; `outcome`: learnt, nothing, retry, dead or lost. */
   memoryRead(outcome: string, durationMs: number): void;
-  /** Threads with words that memory has not looked at, of all users. */
+  /** Threads that wait for memory extraction, of all users. */
   memoryDue(count: number): void;
   readonly contentType: string;
   /** All figures in the Prometheus text format. */
@@ -34,35 +37,39 @@ export interface Metrics {
 /** More label values than this are counted as "other": models invent tool names. */
 const MAX_LABEL_VALUES = 200;
 
-const fastMs = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 1_000, 4_000];
-const slowMs = [10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000];
+/** Upper bounds of the buckets, in seconds: of one exchange with Redis, and of whole operations. */
+const FAST = [0.000_25, 0.000_5, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 1, 4];
+const SLOW = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300];
 
-/** Metrics of one service in a registry of its own; figures of the process are read when asked, without timers. */
+const seconds = (milliseconds: number): number => milliseconds / 1_000;
+
+/** Metrics of one service in a registry of their own. Those of the process are read on each request, without timers. */
 export function createMetrics({ service }: { readonly service: string }): Metrics {
   const registry = new Registry();
   registry.setDefaultLabels({ service });
   const registers = [registry];
   addProcessFigures(registry);
-  const counter = (name: string, help: string) => new Counter({ name, help, registers });
+  const counter = (name: string, help: string) => new Counter({ name: `caribou_${name}`, help, registers });
   const labelled = <L extends string>(name: string, help: string, labelNames: L[]) =>
-    new Counter({ name, help, labelNames, registers });
+    new Counter({ name: `caribou_${name}`, help, labelNames, registers });
   const histogram = (name: string, help: string, buckets: number[]) =>
-    new Histogram({ name, help, buckets, registers });
+    new Histogram({ name: `caribou_${name}_duration_seconds`, help, buckets, registers });
+  const gauge = (name: string, help: string) => new Gauge({ name: `caribou_${name}`, help, registers });
 
   const runs = labelled('runs_total', 'Runs that ended', ['outcome']);
-  const turns = histogram('turn_duration_ms', 'Model turns, from load to commit', slowMs);
-  const tokens = labelled('model_tokens_total', 'Tokens the providers counted', ['kind']);
-  const retries = labelled('model_retries_total', 'Model calls tried again', ['reason']);
+  const turns = histogram('model_turn', 'Model turns, from the load of the state to its commit', SLOW);
+  const tokens = labelled('model_tokens_total', 'Tokens that model providers counted', ['kind']);
+  const retries = labelled('model_retries_total', 'Model calls that were made again', ['reason']);
   const tools = labelled('tool_calls_total', 'Tool calls that ended', ['tool', 'outcome']);
-  const sandboxes = histogram('sandbox_ready_ms', 'From the request to a usable sandbox', slowMs);
-  const gaps = counter('run_stream_gap_total', 'Streams that asked for events that are gone');
-  const commits = histogram('redis_commit_ms', 'Fenced writes', fastMs);
-  const fenced = counter('fenced_total', 'Writes refused because the lease was lost');
-  const redelivered = counter('redelivered_total', 'Wakes delivered more than once');
-  const takenOver = counter('takeovers_total', 'Runs taken over from another runner');
-  const readings = labelled('memory_readings_total', 'Threads read for a memory', ['outcome']);
-  const readingTimes = histogram('memory_reading_ms', 'Reading one thread for a memory', slowMs);
-  const memoryDue = new Gauge({ name: 'memory_due', help: 'Threads whose words memory has not looked at', registers });
+  const sandboxes = histogram('sandbox_start', 'From the request for a sandbox until it takes commands', SLOW);
+  const gaps = counter('stream_gaps_total', 'Streams whose client asked for events that have expired');
+  const commits = histogram('commit', 'Commits of a run to Redis', FAST);
+  const fenced = counter('fenced_writes_total', 'Writes that were refused because the lease was lost');
+  const redelivered = counter('redelivered_notifications_total', 'Notifications of runs that NATS delivered again');
+  const takenOver = counter('run_takeovers_total', 'Runs taken over from another runner');
+  const extractions = labelled('memory_extractions_total', 'Threads that memory extraction read', ['outcome']);
+  const extractionTimes = histogram('memory_extraction', 'Memory extraction of one thread', SLOW);
+  const memoryQueue = gauge('memory_queue_length', 'Threads that wait for memory extraction');
   const [toolLabel, reasonLabel] = [boundedLabel(), boundedLabel()];
 
   return {
@@ -70,7 +77,7 @@ export function createMetrics({ service }: { readonly service: string }): Metric
       runs.inc({ outcome });
     },
     turnEnded: (durationMs) => {
-      turns.observe(durationMs);
+      turns.observe(seconds(durationMs));
     },
     modelTokens: (kind, count) => {
       tokens.inc({ kind }, count);
@@ -82,13 +89,13 @@ export function createMetrics({ service }: { readonly service: string }): Metric
       tools.inc({ tool: toolLabel(tool), outcome });
     },
     sandboxReady: (durationMs) => {
-      sandboxes.observe(durationMs);
+      sandboxes.observe(seconds(durationMs));
     },
     streamGap: () => {
       gaps.inc();
     },
     redisCommit: (durationMs) => {
-      commits.observe(durationMs);
+      commits.observe(seconds(durationMs));
     },
     fenced: () => {
       fenced.inc();
@@ -100,11 +107,11 @@ export function createMetrics({ service }: { readonly service: string }): Metric
       takenOver.inc();
     },
     memoryRead: (outcome, durationMs) => {
-      readings.inc({ outcome });
-      readingTimes.observe(durationMs);
+      extractions.inc({ outcome });
+      extractionTimes.observe(seconds(durationMs));
     },
     memoryDue: (count) => {
-      memoryDue.set(count);
+      memoryQueue.set(count);
     },
     contentType: registry.contentType,
     text: () => registry.metrics(),
@@ -129,13 +136,14 @@ function addProcessFigures(registry: Registry): void {
       this.set(process.memoryUsage.rss());
     },
   });
-  new Gauge({
+  new Counter({
     name: 'process_cpu_seconds_total',
     help: 'User and system CPU time',
     registers,
     collect() {
       const { user, system } = process.cpuUsage();
-      this.set((user + system) / 1_000_000);
+      this.reset();
+      this.inc((user + system) / 1_000_000);
     },
   });
 }
