@@ -1,5 +1,5 @@
 import { emptyMemory, type MemoryDocument } from '@caribou/contracts';
-import { shownMemory } from '@caribou/memory';
+import { renderMemory } from '@caribou/memory';
 import { createRedis, redisMemoryStore } from '@caribou/state';
 import { inTurn, median } from './sample.js';
 
@@ -27,7 +27,7 @@ const MAX_TOKENS = 2_000;
 export async function promptMemoryCost(redisUrl: string, rounds: number): Promise<PromptMemoryCost> {
   const bytesBefore = process.memoryUsage.rss();
   const startMs = performance.now();
-  await shownMemory(memoryOf(100), MAX_TOKENS);
+  await renderMemory(memoryOf(100), MAX_TOKENS);
   const tokenizerMs = performance.now() - startMs;
   const tokenizerBytes = process.memoryUsage.rss() - bytesBefore;
   const redis = createRedis({ url: redisUrl });
@@ -40,8 +40,8 @@ export async function promptMemoryCost(redisUrl: string, rounds: number): Promis
     const { revision } = await store.read(scope);
     await store.write(scope, { document, expectedRevision: revision, cause: { kind: 'imported' } });
     const readMs = await timeOf(rounds, () => store.read(scope));
-    const textMs = await timeOf(rounds, () => shownMemory(document, MAX_TOKENS));
-    return { facts, chars: (await shownMemory(document, MAX_TOKENS)).length, readMs, textMs };
+    const textMs = await timeOf(rounds, () => renderMemory(document, MAX_TOKENS));
+    return { facts, chars: (await renderMemory(document, MAX_TOKENS)).length, readMs, textMs };
   });
   await store.eraseUser('bench');
   await redis.close();

@@ -10,7 +10,7 @@ import {
 } from '@caribou/contracts';
 import { type Logger, onceOnly, systemClock } from '@caribou/core';
 import { leadChain } from '@caribou/middleware';
-import { silentTracing } from '@caribou/observability';
+import { noopTracing } from '@caribou/observability';
 import { RunExecutor, RunRegistry, Sweeper, TurnWorker } from '@caribou/runs';
 import {
   redisExecutionJournal,
@@ -51,7 +51,7 @@ export function startRunner(world: Surroundings, process: SimProcess): void {
   const tools = [...own, ...(subagents === undefined ? [] : [taskTool(subagents.port, names)])];
   const registry = new RunRegistry();
   const executor = new RunExecutor({
-    ...{ store, registry, sandbox, logger, metrics, clock: systemClock, tracing: silentTracing },
+    ...{ store, registry, sandbox, logger, metrics, clock: systemClock, tracing: noopTracing },
     publisher: { publishEvents: (runId, events) => bus.publishEvents(process, runId, events) },
     ...(subagents === undefined ? {} : { afterCancel: subagents.endTasks }),
     agent: ({ host, run, head, position }) =>

@@ -2,7 +2,7 @@ import { runAgent } from '@caribou/agent';
 import { BugError, type CancelAction, taskIds } from '@caribou/contracts';
 import { onceOnly, type SlotLimits, type SubagentPort, systemClock, type TaskSlots } from '@caribou/core';
 import { subagentChain } from '@caribou/middleware';
-import { silentTracing } from '@caribou/observability';
+import { noopTracing } from '@caribou/observability';
 import { type AfterCancel, endTasksOf, RunExecutor, RunRegistry, SubagentTasks, Sweeper } from '@caribou/runs';
 import {
   type RedisConnection,
@@ -121,7 +121,7 @@ function executorOf(
   const calls = named('calls', redisToolJournal(taskPart(redis)));
   const tools = [...leadTools({ sandbox }), ...onceOnly([effectTool(world, process)], calls)];
   return new RunExecutor({
-    ...{ store, registry, sandbox, logger, metrics, clock: systemClock, tracing: silentTracing },
+    ...{ store, registry, sandbox, logger, metrics, clock: systemClock, tracing: noopTracing },
     publisher: { publishEvents: (runId, events) => world.bus.publishEvents(process, runId, events) },
     agent: ({ host, run, claimed, head, position }) =>
       runAgent({

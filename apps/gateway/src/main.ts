@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
 import { loadConfig } from '@caribou/config';
-import { liveUntilStopped, runMain } from '@caribou/nest';
+import { runUntilStopped, runMain } from '@caribou/nest';
 import { createLogger } from '@caribou/observability';
 import { openGateway } from './open-gateway.js';
 
@@ -11,5 +11,5 @@ runMain(async () => {
   const gateway = await openGateway(config, logger);
   await gateway.app.listen(config.http.port, config.http.host);
   const { port } = gateway.app.getHttpServer().address() as AddressInfo;
-  liveUntilStopped({ logger, config, healthPort: port, stop: gateway.stop });
+  runUntilStopped({ logger, config, healthPort: port, stop: gateway.stop });
 });

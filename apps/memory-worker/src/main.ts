@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { loadConfig } from '@caribou/config';
-import { liveUntilStopped, nestLogger, runMain, startHealthServer } from '@caribou/nest';
+import { runUntilStopped, nestLogger, runMain, startHealthServer } from '@caribou/nest';
 import { createLogger } from '@caribou/observability';
 import { NestFactory } from '@nestjs/core';
 import { AppModule, connectParts, hearNudges } from './app.module.js';
@@ -14,7 +14,7 @@ runMain(async () => {
   const health = await startHealthServer({ port: config.healthPort, checks, metrics });
   worker?.start();
   const nudges = worker === undefined ? undefined : hearNudges(bus, worker);
-  liveUntilStopped({
+  runUntilStopped({
     logger,
     config,
     healthPort: health.port,

@@ -3,7 +3,7 @@ import { natsTarget } from '@caribou/bus';
 import { MANAGERS_QUEUE } from '@caribou/contracts';
 import { loadConfig } from '@caribou/config';
 import {
-  liveUntilStopped,
+  runUntilStopped,
   nestLogger,
   RpcErrorFilter,
   rpcServerOptions,
@@ -37,7 +37,7 @@ runMain(async () => {
   parts.lease.start();
   parts.reaper.start();
   await app.listen();
-  liveUntilStopped({
+  runUntilStopped({
     logger,
     config,
     healthPort: health.port,

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { loadConfig } from '@caribou/config';
 import { loadExtensions } from '@caribou/extensions';
 import { MIDDLEWARE_NAMES } from '@caribou/middleware';
-import { liveUntilStopped, nestLogger, runMain, startHealthServer } from '@caribou/nest';
+import { runUntilStopped, nestLogger, runMain, startHealthServer } from '@caribou/nest';
 import { createLogger, createTracing } from '@caribou/observability';
 import { NestFactory } from '@nestjs/core';
 import { AppModule, connectParts } from './app.module.js';
@@ -22,7 +22,7 @@ runMain(async () => {
   const health = await startHealthServer({ port: config.healthPort, checks: parts.checks, metrics: parts.metrics });
   parts.worker.start();
   parts.sweeper.start();
-  liveUntilStopped({
+  runUntilStopped({
     logger,
     config,
     healthPort: health.port,

@@ -13,7 +13,7 @@ export type {
 } from './settings/config.js';
 export { ConfigError } from './common/config-error.js';
 export { type ExtensionsFile, extensionsFile } from './load/extensions-file.js';
-export { lateVariable } from './common/late-variable.js';
+export { readEnvLazily } from './common/read-env-lazily.js';
 export { loadConfig } from './load/load-config.js';
 export { BUILT_IN_GROUPS } from './deerflow/tool-groups.js';
 export { BUILT_IN_SUBAGENTS, SubagentsFile as SubagentsConfig } from './schema/subagents-schema.js';

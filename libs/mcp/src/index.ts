@@ -1,4 +1,4 @@
 export type { Fetch } from './limited-fetch.js';
-export { type McpTools, mcpTools } from './mcp-tools.js';
-export { serverSettings, transportOf } from './server-settings.js';
-export { type WrittenServer, writtenServers } from './written-servers.js';
+export { type McpTools, createMcpTools } from './mcp-tools.js';
+export { parseServerSettings, transportOf } from './server-settings.js';
+export { type ConfiguredServer, configuredServers } from './configured-servers.js';

@@ -1,4 +1,4 @@
-import { lateVariable } from '@caribou/config';
+import { readEnvLazily } from '@caribou/config';
 import { UnavailableError } from '@caribou/contracts';
 import {
   callTool,
@@ -121,7 +121,7 @@ describe('what is configured', () => {
       const source = mcp.process();
       await toolsByName(source);
 
-      expect(server.authorizations.every((header) => header === lateVariable('MCP_TEST_TOKEN'))).toBe(true);
+      expect(server.authorizations.every((header) => header === readEnvLazily('MCP_TEST_TOKEN'))).toBe(true);
       expect(mcp.logged).toContainEqual(expect.objectContaining({ event: 'mcp.variable', variable: 'MCP_TEST_NONE' }));
       expect(mcp.logged).toContainEqual(expect.objectContaining({ event: 'mcp.failed', server: 'b' }));
       expect(JSON.stringify(mcp.logged)).not.toContain('s3cret-value');

@@ -12,10 +12,10 @@ import type { ListedTool } from './listed-tool.js';
 import { McpServer, type ServerTimes } from './mcp-server.js';
 import { mcpTool, sessionPrefix } from './mcp-tool.js';
 import { transportOpener, type TransportParts } from './open-transport.js';
-import { type ServerSettings, serverSettings } from './server-settings.js';
+import { type ServerSettings, parseServerSettings } from './server-settings.js';
 import { SessionPool } from './session-pool.js';
 import { offeredNames } from './tool-names.js';
-import { writtenServers } from './written-servers.js';
+import { configuredServers } from './configured-servers.js';
 
 export interface McpToolsParts extends TransportParts {
   readonly config: McpConfig;
@@ -46,7 +46,7 @@ export interface McpTools extends ToolSource {
  * document that administrators write are looked at before each run. A server that changed is connected to anew; the others
  * do not notice.
  */
-export function mcpTools(parts: McpToolsParts): McpTools {
+export function createMcpTools(parts: McpToolsParts): McpTools {
   return new ServersOfProcess(parts);
 }
 
@@ -110,11 +110,11 @@ class ServersOfProcess implements McpTools {
   private async look(): Promise<void> {
     const { file, logger } = this.parts;
     const [{ content, problem }, isNew] = await Promise.all([file.read(), this.readDocument()]);
-    const written = writtenServers(content['mcpServers'], this.document).filter(({ enabled }) => enabled);
+    const written = configuredServers(content['mcpServers'], this.document).filter(({ enabled }) => enabled);
     const problems = problem === undefined ? [] : [problem];
     const settings = new Map<string, ServerSettings>();
     for (const server of written) {
-      const parsed = serverSettings(server, this.parts.config);
+      const parsed = parseServerSettings(server, this.parts.config);
       if ('settings' in parsed) settings.set(server.name, parsed.settings);
       else problems.push(`${server.name}: ${parsed.problem}`);
     }

@@ -1,6 +1,6 @@
 import { type McpOAuth, McpServer } from '@caribou/contracts';
 import type { Deferral } from '@caribou/core';
-import type { Origin, WrittenServer } from './written-servers.js';
+import type { Origin, ConfiguredServer } from './configured-servers.js';
 
 /** How a server is reached; texts may be references to variables. */
 export type Endpoint =
@@ -41,7 +41,7 @@ export interface ApiRules {
 export type Parsed = { readonly settings: ServerSettings } | { readonly problem: string };
 
 /** The settings of a server, or what is wrong with it; a wrong value is never told. */
-export function serverSettings({ name, origin, entry }: WrittenServer, rules: ApiRules): Parsed {
+export function parseServerSettings({ name, origin, entry }: ConfiguredServer, rules: ApiRules): Parsed {
   const parsed = McpServer.safeParse(entry);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;

@@ -50,7 +50,7 @@ follows, and whether it contradicts the memory.`;
 export function extractionCall(document: MemoryDocument, lines: readonly Line[]): ModelCall {
   const corrected = lines.flatMap(({ who, text }, at) => (who === 'person' && isCorrection(text) ? [at + 1] : []));
   const blocks = [
-    `<current_memory>\n${escapeMarkup(JSON.stringify(shownMemory(document)))}\n</current_memory>`,
+    `<current_memory>\n${escapeMarkup(JSON.stringify(memoryForModel(document)))}\n</current_memory>`,
     ...(corrected.length === 0 ? [] : [CORRECTED.replace('NUMBERS', corrected.join(', '))]),
     `<conversation>\n${lines.map(paragraph).join('\n\n')}\n</conversation>`,
   ];
@@ -67,7 +67,7 @@ const paragraph = ({ who, text }: Line, at: number): string =>
   `[${at + 1}] ${who === 'person' ? 'User' : 'Assistant'}: ${escapeMarkup(text)}`;
 
 /** What the model needs of the memory: when and where something was learnt does not change what follows from it. */
-function shownMemory({ user, history, facts }: MemoryDocument): unknown {
+function memoryForModel({ user, history, facts }: MemoryDocument): unknown {
   const summaries = (sections: Readonly<Record<string, { readonly summary: string }>>) =>
     Object.fromEntries(Object.entries(sections).map(([name, { summary }]) => [name, summary]));
   return {

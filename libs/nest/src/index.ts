@@ -7,4 +7,4 @@ export {
 export { nestLogger } from './nest-logger.js';
 export { parseRequest, RpcErrorFilter } from './rpc-handlers.js';
 export { rpcServerOptions } from './rpc-server.js';
-export { liveUntilStopped, runMain, type StopStep } from './service-life.js';
+export { runUntilStopped, runMain, type StopStep } from './service-lifecycle.js';

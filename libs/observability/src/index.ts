@@ -2,5 +2,5 @@ export { createLogger } from './logger.js';
 export { createMetrics, type Metrics } from './metrics.js';
 export { childOf, newTrace, parseTraceparent, toTraceparent } from './trace.js';
 export type { TraceSpan, Tracing } from './trace-span.js';
-export { createTracing, silentTracing } from './tracing.js';
+export { createTracing, noopTracing } from './tracing.js';
 export { redactText } from './redact.js';

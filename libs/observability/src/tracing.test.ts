@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Span } from '@caribou/core';
 import { type OtlpReceiver, startOtlpReceiver, waitFor } from '@caribou/testing';
-import { createTracing, parseTraceparent, silentTracing, type TraceSpan } from './index.js';
+import { createTracing, parseTraceparent, noopTracing, type TraceSpan } from './index.js';
 
 const caller = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
 
@@ -13,7 +13,7 @@ describe('without a collector', () => {
     const span = tracing.start('x', { kind: 'server', parent: caller });
     const other = tracing.start('x', { kind: 'server', parent: 'broken' });
 
-    expect(tracing).toBe(silentTracing);
+    expect(tracing).toBe(noopTracing);
     expect(span.traceparent).toMatch(/^00-a{32}-(?!b{16})[0-9a-f]{16}-01$/);
     expect(parseTraceparent(other.traceparent)?.traceId).not.toBe('a'.repeat(32));
     expect(span.child('y').traceparent).toBe(span.traceparent);

@@ -4,13 +4,13 @@ import type { TraceSpan, Tracing, TracingOptions } from './trace-span.js';
 /** Traces of one service, sent to an OpenTelemetry collector where there is one. */
 export async function createTracing(options: TracingOptions): Promise<Tracing> {
   const { endpoint } = options;
-  if (endpoint === undefined) return silentTracing;
+  if (endpoint === undefined) return noopTracing;
   const { exportedTracing } = await import('./exported-tracing.js');
   return exportedTracing({ ...options, endpoint });
 }
 
 /** Records nothing; a trace that came in goes on, and one that did not begins. */
-export const silentTracing: Tracing = {
+export const noopTracing: Tracing = {
   on: false,
   start: (_name, { parent }) => {
     const trace = parseTraceparent(parent ?? undefined);

@@ -1,6 +1,6 @@
 import type { RunEvent } from '@caribou/contracts';
 import { silentLogger, systemClock } from '@caribou/core';
-import { createMetrics, silentTracing } from '@caribou/observability';
+import { createMetrics, noopTracing } from '@caribou/observability';
 import { redisRunStore } from '@caribou/state';
 import {
   admission,
@@ -33,7 +33,7 @@ const executorOn = (maxAttempts: number): RunExecutor =>
   new RunExecutor({
     ...{ store: redisRunStore(store.redis, { leaseMs: LEASE_MS, maxAttempts }), registry: new RunRegistry() },
     ...{ clock: systemClock, clocks: { leaseMs: LEASE_MS, renewMs: 60 }, logger: silentLogger },
-    ...{ metrics: createMetrics({ service: 'test' }), tracing: silentTracing },
+    ...{ metrics: createMetrics({ service: 'test' }), tracing: noopTracing },
     publisher: { publishEvents: () => undefined },
     agent: () => Promise.reject(new Error('the agent was asked')),
   });

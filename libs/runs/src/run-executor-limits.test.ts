@@ -8,7 +8,7 @@ import {
   systemClock,
   type ThreadKey,
 } from '@caribou/core';
-import { createMetrics, silentTracing } from '@caribou/observability';
+import { createMetrics, noopTracing } from '@caribou/observability';
 import { redisRunStore } from '@caribou/state';
 import { admission, ai, openStores, startRedis, type StoreFixture, type TestServer, thread } from '@caribou/testing';
 import type { AfterCancel } from './run-endings.js';
@@ -72,7 +72,7 @@ async function executed({ agent, limit, afterCancel, spoil }: Given, cancel?: 'i
     },
     ...(afterCancel === undefined ? {} : { afterCancel }),
     ...{ clock: limit === undefined ? systemClock : clockTo(limit), clocks: { leaseMs: LEASE_MS, renewMs: 200 } },
-    ...{ metrics: createMetrics({ service: 'test' }), tracing: silentTracing },
+    ...{ metrics: createMetrics({ service: 'test' }), tracing: noopTracing },
   });
   const handling: Handling = await executor.handle(key, () => undefined);
   const { events } = await store.events.read(key.userId, runId, { after: 0, limit: 100 });

@@ -1,4 +1,4 @@
-import { createMetrics, silentTracing } from '@caribou/observability';
+import { createMetrics, noopTracing } from '@caribou/observability';
 import {
   FROM_CLIENT,
   InvalidRequestError,
@@ -139,7 +139,7 @@ function executorOn(store: RunStore, agent: AgentLoop, more: More = {}): RunExec
     logger: silentLogger,
     clocks: { leaseMs: LEASE_MS, renewMs: LEASE_MS / 3 },
     metrics: createMetrics({ service: 'test' }),
-    tracing: silentTracing,
+    tracing: noopTracing,
   });
 }
 

@@ -1,5 +1,5 @@
 import { newId, type RunRecord } from '@caribou/contracts';
-import { createLogger, createTracing, silentTracing } from '@caribou/observability';
+import { createLogger, createTracing, noopTracing } from '@caribou/observability';
 import { startOtlpReceiver } from '@caribou/testing';
 import { recordRun } from './run-recording.js';
 
@@ -37,7 +37,7 @@ function recording() {
 describe(recordRun, () => {
   test('the end of a run is one line that says what its chain did', () => {
     const { logger, lines } = recording();
-    const { recorder, end } = recordRun({ clock: clock(), tracing: silentTracing }, run, logger);
+    const { recorder, end } = recordRun({ clock: clock(), tracing: noopTracing }, run, logger);
     recorder.decided('loop-detection', 'warned');
     recorder.hook('title', 'afterModel').end();
     end('success');

@@ -1,5 +1,5 @@
 import type { Bus } from '@caribou/bus';
-import { type Config, extensionsFile, lateVariable } from '@caribou/config';
+import { type Config, extensionsFile, readEnvLazily } from '@caribou/config';
 import { MCP_DOCUMENT } from '@caribou/contracts';
 import {
   type AgentMiddleware,
@@ -14,7 +14,7 @@ import {
 import { documentConverter } from '@caribou/documents';
 import { mcpFetches, webReach } from '@caribou/egress';
 import { type Extensions, withJournal } from '@caribou/extensions';
-import { type McpTools, mcpTools } from '@caribou/mcp';
+import { type McpTools, createMcpTools } from '@caribou/mcp';
 import { openSkillCatalog } from '@caribou/skills';
 import { type RedisConnection, redisSharedDocuments, redisSkills, redisTokenRecords } from '@caribou/state';
 import { webTools } from '@caribou/web';
@@ -60,10 +60,10 @@ export function connectToolbox(parts: ToolboxParts): Toolbox {
 }
 
 function connectMcp({ config, redis, journal, bus, sandbox, logger }: ToolboxParts): McpTools {
-  const mcp = mcpTools({
+  const mcp = createMcpTools({
     config: config.mcp,
     file: extensionsFile(config.extensionsConfigPath),
-    variable: lateVariable,
+    variable: readEnvLazily,
     documents: redisSharedDocuments(redis),
     journal,
     tokens: redisTokenRecords(redis),

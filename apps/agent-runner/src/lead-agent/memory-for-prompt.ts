@@ -1,7 +1,7 @@
 import type { ChainConfig } from '@caribou/config';
 import { AppError, customAgentOf, DeadlineError, LEAD_AGENT } from '@caribou/contracts';
 import type { MemoryStore, RunContext } from '@caribou/core';
-import { loadTokenCounter, shownMemory } from '@caribou/memory';
+import { loadTokenCounter, renderMemory } from '@caribou/memory';
 import { LRUCache } from 'lru-cache';
 
 /** Longest wait of a run for what is remembered. */
@@ -43,7 +43,7 @@ export function memoryForPrompt(memories: Pick<MemoryStore, 'read'>, section: Ch
       const agent = customAgentOf(context) ?? LEAD_AGENT;
       const { document, revision } = await inTime(memories.read({ userId, agent }), run);
       const known = texts.get(`${userId}/${agent}`);
-      const text = known?.revision === revision ? known.text : await shownMemory(document, maxTokens);
+      const text = known?.revision === revision ? known.text : await renderMemory(document, maxTokens);
       texts.set(`${userId}/${agent}`, { revision, text });
       if (text !== '') run.decided('memory', 'shown', { revision, bytes: Buffer.byteLength(text) });
       return text;

@@ -1,7 +1,7 @@
 import type { ExtensionsFile } from '@caribou/config';
 import { ConflictError, MCP_DOCUMENT, type McpConfigReply, McpDocument, NotFoundError } from '@caribou/contracts';
 import type { SharedDocuments } from '@caribou/core';
-import { type WrittenServer, writtenServers } from '@caribou/mcp';
+import { type ConfiguredServer, configuredServers } from '@caribou/mcp';
 import { Inject } from '@nestjs/common';
 import { BUS, DOCUMENTS, EXTENSIONS_FILE, type GatewayBus, type GatewaySettings, SETTINGS } from '../ports.js';
 import { shownServer } from './masked-servers.js';
@@ -13,7 +13,7 @@ const MAX_ATTEMPTS = 10;
 interface Standing {
   readonly version: number;
   readonly document: McpDocument;
-  readonly servers: readonly WrittenServer[];
+  readonly servers: readonly ConfiguredServer[];
 }
 
 /**
@@ -73,11 +73,11 @@ export class McpConfigService {
   private async standing(): Promise<Standing> {
     const [{ version, value }, { content }] = await Promise.all([this.documents.read(MCP_DOCUMENT), this.file.read()]);
     const document = McpDocument.parse(value ?? {});
-    return { version, document, servers: writtenServers(content['mcpServers'], document) };
+    return { version, document, servers: configuredServers(content['mcpServers'], document) };
   }
 }
 
-const shown = (servers: readonly WrittenServer[]): McpConfigReply => ({
+const shown = (servers: readonly ConfiguredServer[]): McpConfigReply => ({
   mcp_servers: Object.fromEntries(
     servers.flatMap(({ name, entry, enabled }) => {
       const server = shownServer(entry, enabled);

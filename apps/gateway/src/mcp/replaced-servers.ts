@@ -6,7 +6,7 @@ import {
   type McpDocument,
   McpServerName,
 } from '@caribou/contracts';
-import { serverSettings, type WrittenServer } from '@caribou/mcp';
+import { parseServerSettings, type ConfiguredServer } from '@caribou/mcp';
 import { maskedServer, shownServer } from './masked-servers.js';
 import { sameJson, unmaskedServer } from './unmasked-server.js';
 
@@ -21,7 +21,7 @@ type Fields = Readonly<Record<string, unknown>>;
  */
 export function replacedServers(
   written: Readonly<Record<string, Fields>>,
-  standing: readonly WrittenServer[],
+  standing: readonly ConfiguredServer[],
   rules: McpConfig,
 ): Pick<McpDocument, 'servers' | 'switched'> {
   if (Object.keys(written).length > MAX_MCP_SERVERS)
@@ -39,10 +39,10 @@ export function replacedServers(
 }
 
 /** What is no server is not shown, so nobody can send it back. */
-const isShownOperators = ({ origin, entry, enabled }: WrittenServer): boolean =>
+const isShownOperators = ({ origin, entry, enabled }: ConfiguredServer): boolean =>
   origin === 'operator' && shownServer(entry, enabled) !== undefined;
 
-function switchOf(server: WrittenServer, written: Fields | undefined): boolean {
+function switchOf(server: ConfiguredServer, written: Fields | undefined): boolean {
   const where = 'stands in extensions_config.json';
   if (written === undefined)
     throw new ConflictError(`the MCP server "${server.name}" ${where} and cannot be removed here; switch it off`);
@@ -54,7 +54,7 @@ function switchOf(server: WrittenServer, written: Fields | undefined): boolean {
 }
 
 /** Whether these are the fields of a server as it was shown, or as it was written. */
-function isSame(written: Fields, { entry, enabled }: WrittenServer): boolean {
+function isSame(written: Fields, { entry, enabled }: ConfiguredServer): boolean {
   return [shownServer(entry, enabled), maskedServer(entry)].some((known) => {
     const { enabled: _switch, ...rest } = known ?? {};
     return sameJson(written, rest);
@@ -62,7 +62,7 @@ function isSame(written: Fields, { entry, enabled }: WrittenServer): boolean {
 }
 
 interface Known {
-  readonly standing: readonly WrittenServer[];
+  readonly standing: readonly ConfiguredServer[];
   readonly rules: McpConfig;
 }
 
@@ -71,13 +71,13 @@ function keptServer(name: string, written: Fields, { standing, rules }: Known): 
   if (!named.success) throw new InvalidRequestError(`mcp_servers: ${named.error.issues[0]?.message ?? 'wrong name'}`);
   const before = standing.find((server) => server.name === name);
   const entry = unmaskedServer(name, written, before === undefined ? undefined : asShown(before));
-  const parsed = serverSettings({ name, origin: 'api', entry, enabled: true }, rules);
+  const parsed = parseServerSettings({ name, origin: 'api', entry, enabled: true }, rules);
   if ('problem' in parsed) throw new InvalidRequestError(`${name}.${parsed.problem}`);
   return entry;
 }
 
 /** The server with the fields that a reply adds, so that a mask in one of them is known. */
-function asShown({ entry, enabled }: WrittenServer): Fields {
+function asShown({ entry, enabled }: ConfiguredServer): Fields {
   const { env, headers, oauth, args, url } = entry;
   const shown = shownServer(entry, enabled) ?? {};
   const secret = { env, headers, oauth, args, url };

@@ -9,7 +9,7 @@ import {
   type NewFact,
 } from '@caribou/contracts';
 import { type MemoryScope, type MemoryStore, systemClock } from '@caribou/core';
-import { addFact, editFact, importedMemory, removeFact } from '@caribou/memory';
+import { addFact, editFact, importMemory, removeFact } from '@caribou/memory';
 import { type GatewaySettings, MEMORIES, SETTINGS } from '../ports.js';
 
 /** Every round of those who write at the same time lets one of them through. */
@@ -54,7 +54,7 @@ export class MemoryEdits {
   /** @throws {TooLargeError} above the size of a memory */
   replace(scope: MemoryScope, given: MemoryImport): Promise<MemoryDocument> {
     const { max_facts: maxFacts } = this.settings.memory;
-    return this.change(scope, 'imported', (_, at) => importedMemory(given, { at, maxFacts }));
+    return this.change(scope, 'imported', (_, at) => importMemory(given, { at, maxFacts }));
   }
 
   private async change(scope: MemoryScope, kind: MemoryCause['kind'], edit: Edit): Promise<MemoryDocument> {

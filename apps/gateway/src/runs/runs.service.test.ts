@@ -1,6 +1,6 @@
 import { RunCreate } from '@caribou/contracts';
 import { silentLogger } from '@caribou/core';
-import { silentTracing } from '@caribou/observability';
+import { noopTracing } from '@caribou/observability';
 import type { GatewayBus, GatewaySettings } from '../ports.js';
 import { RunAgents } from './run-agents.js';
 import { RunInputs } from './run-inputs.js';
@@ -26,7 +26,7 @@ const service = (): RunsService =>
     {} as GatewayBus,
     settings,
     silentLogger,
-    silentTracing,
+    noopTracing,
     new RunAgents(stalled(), settings),
     new RunInputs(stalled()),
   );

@@ -1,7 +1,7 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { extensionsFile, lateVariable, loadConfig, type McpConfig } from '@caribou/config';
+import { extensionsFile, readEnvLazily, loadConfig, type McpConfig } from '@caribou/config';
 import { McpDocument, type ToolMessage } from '@caribou/contracts';
 import {
   type AnyTool,
@@ -11,7 +11,7 @@ import {
   type ToolContext,
   type ToolOutcome,
 } from '@caribou/core';
-import { type Fetch, type McpTools, mcpTools } from '@caribou/mcp';
+import { type Fetch, type McpTools, createMcpTools } from '@caribou/mcp';
 import { redisSharedDocuments, redisTokenRecords, redisToolJournal } from '@caribou/state';
 import { openStores, thread } from './store-fixture.js';
 import { type FakeSandbox, fakeRun, fakeSandbox } from './fake-run.js';
@@ -55,10 +55,10 @@ export function mcpFixture(redisUrl: string): McpFixture {
       await documents.write('mcp', McpDocument.parse(document), await documents.version('mcp'));
     },
     process: (config, fetches) => {
-      const source = mcpTools({
+      const source = createMcpTools({
         config: { ...loadConfig({}, folder).mcp, ...config },
         file: extensionsFile(path),
-        variable: lateVariable,
+        variable: readEnvLazily,
         documents,
         journal: redisToolJournal(store.redis),
         tokens: redisTokenRecords(store.redis),

@@ -1,16 +1,16 @@
 import { emptyMemory, MemoryDocument, MemoryImport } from '@caribou/contracts';
 import fc from 'fast-check';
-import { importedMemory } from './imported-memory.js';
+import { importMemory } from './import-memory.js';
 
 const at = '2026-11-22T10:00:00.000Z';
 const imported = (file: object, maxFacts = 100): MemoryDocument =>
-  importedMemory(MemoryImport.parse(file), { at, maxFacts });
+  importMemory(MemoryImport.parse(file), { at, maxFacts });
 const faultOf = (file: unknown): string => {
   const issue = MemoryImport.safeParse(file).error?.issues[0];
   return issue === undefined ? 'none' : `${issue.path.join('.')}: ${issue.message}`;
 };
 
-describe(importedMemory, () => {
+describe(importMemory, () => {
   test('an export comes back as it was, but for the time of the last change', () => {
     const document: MemoryDocument = {
       ...emptyMemory('2026-03-14T10:00:00.000Z'),
@@ -135,7 +135,7 @@ describe(importedMemory, () => {
       fc.property(loose, (file) => {
         const parsed = MemoryImport.safeParse(file);
         if (!parsed.success) return;
-        const document = importedMemory(parsed.data, { at, maxFacts: 100 });
+        const document = importMemory(parsed.data, { at, maxFacts: 100 });
         expect(MemoryDocument.parse(document)).toEqual(document);
       }),
     );

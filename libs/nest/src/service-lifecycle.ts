@@ -25,7 +25,7 @@ const LOG_FLUSH_MS = 20;
  * Exit code 0 after an orderly stop, 1 when a step failed or the stop took longer than `clocks.drainMs`, or for an
  * error that nobody handled.
  */
-export function liveUntilStopped({ logger, config, healthPort, stop }: ServiceLife): void {
+export function runUntilStopped({ logger, config, healthPort, stop }: ServiceLife): void {
   for (const warning of config.warnings) logger.warn({ event: 'config.warning', reason: warning }, 'configuration');
   for (const notice of config.notices) logger.info({ event: 'config.notice', reason: notice }, 'configuration');
   let stopping = false;

@@ -28,7 +28,7 @@ const UNSAID_CONFIDENCE = 0.5;
  * of it, a time without a zone is UTC, an id that is missing or there twice is a fresh one. Facts without words and
  * repetitions are left out; over `maxFacts` the least certain go, as they do when a conversation is read.
  */
-export function importedMemory(given: MemoryImport, { at, maxFacts }: ImportOptions): MemoryDocument {
+export function importMemory(given: MemoryImport, { at, maxFacts }: ImportOptions): MemoryDocument {
   const document = emptyMemory(at);
   for (const name of USER_SECTIONS) document.user[name] = sectionOf(given.user?.[name]);
   for (const name of HISTORY_SECTIONS) document.history[name] = sectionOf(given.history?.[name]);

@@ -1,5 +1,5 @@
 import { emptyMemory, type MemoryDocument } from '@caribou/contracts';
-import { shownMemory } from './shown-memory.js';
+import { renderMemory } from './render-memory.js';
 import { loadTokenCounter } from './token-counter.js';
 
 const remembering = (facts: number): MemoryDocument => ({
@@ -10,18 +10,18 @@ const remembering = (facts: number): MemoryDocument => ({
   })),
 });
 
-describe(shownMemory, () => {
+describe(renderMemory, () => {
   test('a small memory is shown whole, without a tokenizer', async () => {
     const load = jest.fn(loadTokenCounter);
 
-    expect(await shownMemory(remembering(20), 2_000, load)).toContain('Remembers number 19');
-    expect(await shownMemory(emptyMemory(), 100, load)).toBe('');
+    expect(await renderMemory(remembering(20), 2_000, load)).toContain('Remembers number 19');
+    expect(await renderMemory(emptyMemory(), 100, load)).toBe('');
     expect(load).not.toHaveBeenCalled();
   });
 
   test('a larger one is counted', async () => {
     const count = await loadTokenCounter();
-    const text = await shownMemory(remembering(300), 1_000);
+    const text = await renderMemory(remembering(300), 1_000);
 
     expect(count(text)).toBeLessThanOrEqual(1_000);
     expect(count(text)).toBeGreaterThan(970);
@@ -29,12 +29,12 @@ describe(shownMemory, () => {
 
   test('as many bytes as tokens fit, one more is counted', async () => {
     const load = jest.fn(loadTokenCounter);
-    const whole = await shownMemory(remembering(10), 100_000, load);
+    const whole = await renderMemory(remembering(10), 100_000, load);
     const bytes = Buffer.byteLength(whole);
 
-    expect(await shownMemory(remembering(10), bytes, load)).toBe(whole);
+    expect(await renderMemory(remembering(10), bytes, load)).toBe(whole);
     expect(load).not.toHaveBeenCalled();
-    expect(await shownMemory(remembering(10), bytes - 1, load)).toBe(whole);
+    expect(await renderMemory(remembering(10), bytes - 1, load)).toBe(whole);
     expect(load).toHaveBeenCalledTimes(1);
   });
 });

@@ -6,7 +6,7 @@ import { type CountTokens, loadTokenCounter } from './token-counter.js';
  * The memory as an agent is shown it, in at most `maxTokens`; '' when there is nothing. A token stands for at least one
  * byte, so a memory with no more bytes than tokens is shown whole, and no tokenizer is loaded for it.
  */
-export async function shownMemory(
+export async function renderMemory(
   document: MemoryDocument,
   maxTokens: number,
   load: () => Promise<CountTokens> = loadTokenCounter,

@@ -6,7 +6,7 @@ type Fields = Readonly<Record<string, unknown>>;
 export type Origin = 'operator' | 'api';
 
 /** A server as it was written, with the switch as it stands. */
-export interface WrittenServer {
+export interface ConfiguredServer {
   readonly name: string;
   readonly origin: Origin;
   /** As it was written: references are not resolved. */
@@ -18,8 +18,8 @@ export interface WrittenServer {
  * All servers by name: those of `mcpServers` of the operator's file, switched as administrators say, and those that
  * administrators wrote. A name in both is the operator's. What is no server, or one too many, is left out.
  */
-export function writtenServers(file: unknown, document: McpDocument): readonly WrittenServer[] {
-  const found = new Map<string, WrittenServer>();
+export function configuredServers(file: unknown, document: McpDocument): readonly ConfiguredServer[] {
+  const found = new Map<string, ConfiguredServer>();
   for (const [name, entry] of entriesOf(document.servers)) {
     found.set(name, { name, origin: 'api', entry, enabled: isEnabled(entry) });
   }
