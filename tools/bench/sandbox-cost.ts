@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { connectBus, createRemoteSandbox } from '@caribou/bus';
 import { newId, SandboxAcquire } from '@caribou/contracts';
 import { type SandboxPort, type SandboxScope, silentLogger } from '@caribou/core';
+import { sandboxMounts } from '@caribou/files';
 import {
   BwrapDriver,
   DEFAULT_SANDBOX_LIMITS,
@@ -57,6 +58,7 @@ function driverOf(kind: SandboxKind, homeDir: string): SandboxDriver {
     image: 'caribou-sandbox:latest',
     limits: DEFAULT_SANDBOX_LIMITS,
     homeDir,
+    mounts: sandboxMounts(homeDir),
   };
   return kind === 'bwrap' ? new BwrapDriver(settings) : new DockerDriver(settings);
 }

@@ -14,6 +14,7 @@ const floors = [
     'state',
     'bus',
     'sandbox',
+    'files',
     'skills',
     'mcp',
     'documents',
@@ -48,10 +49,11 @@ const vendorDoors = [
 ];
 
 /**
- * Files on disk: user data is opened by libs/sandbox alone, which follows no link out of a thread's folder.
- * The other doors read what ships with the product (scripts, prompts) or what the operator wrote.
+ * Files on disk: user data is opened by libs/files alone, which follows no link out of a thread's folder. libs/sandbox
+ * makes directories of its own; the other doors read what ships with the product (scripts, prompts) or what the operator
+ * wrote.
  */
-const diskDoors = ['libs/sandbox', 'libs/config', 'libs/state', 'libs/skills'];
+const diskDoors = ['libs/files', 'libs/sandbox', 'libs/config', 'libs/state', 'libs/skills'];
 
 /** The libs that `lib` may import besides itself. */
 function openTo(lib) {

@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '@caribou/config';
+import { sandboxMounts } from '@caribou/files';
 import {
   BwrapDriver,
   DEFAULT_SANDBOX_LIMITS,
@@ -52,7 +53,7 @@ function settingsOf({ sandbox }: Config, homeDir: string): SandboxSettings {
   const { driver, image, runtime, hostHomeDir, limits } = sandbox;
   const { memoryBytes, cpus, pids, tmpBytes } = limits;
   return {
-    ...{ driver, image, homeDir },
+    ...{ driver, image, homeDir, mounts: sandboxMounts(homeDir) },
     ...(runtime === undefined ? {} : { runtime }),
     ...(hostHomeDir === undefined ? {} : { hostHomeDir }),
     limits: { ...DEFAULT_SANDBOX_LIMITS, memoryBytes, cpus, pids, tmpBytes },

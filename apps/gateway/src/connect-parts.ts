@@ -29,7 +29,7 @@ import {
   requireDurableRedis,
   taskPart,
 } from '@caribou/state';
-import { erasedFiles, SharedVolume, skillFiles, userFiles } from '@caribou/sandbox';
+import { erasedFiles, SharedVolume, skillFiles, userFiles } from '@caribou/files';
 import { openSkillCatalog } from '@caribou/skills';
 import { chainCatalog } from './agents/chain-catalog.js';
 import { scryptPasswords } from './auth/passwords.js';

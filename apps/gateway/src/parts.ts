@@ -17,7 +17,7 @@ import type {
 } from '@caribou/core';
 import type { DocumentConverter } from '@caribou/documents';
 import type { Metrics, Tracing } from '@caribou/observability';
-import type { SharedVolume, SkillFiles, UserFiles } from '@caribou/sandbox';
+import type { SharedVolume, SkillFiles, UserFiles } from '@caribou/files';
 import type { Provider } from '@nestjs/common';
 import type { Erasures } from './erasure/erasures.js';
 import type { ChainCatalog } from './agents/chain-catalog.js';

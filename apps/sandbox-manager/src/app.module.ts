@@ -1,20 +1,16 @@
 import { type Bus, connectBus } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { busAccess, newId } from '@caribou/contracts';
-import { type Logger, systemClock } from '@caribou/core';
+import { commandIdentity, type Logger, type SandboxMounts, systemClock } from '@caribou/core';
 import type { HealthCheck } from '@caribou/nest';
 import { createMetrics, type Metrics } from '@caribou/observability';
+import { sandboxMounts, SharedVolume, SkillViews, threadFiles, WorkspaceQuota } from '@caribou/files';
 import {
-  commandIdentity,
   DEFAULT_SANDBOX_LIMITS,
   sandboxDrivers,
   sandboxIdOf,
-  SharedVolume,
   type SandboxNetwork,
   type SandboxSettings,
-  SkillViews,
-  threadFiles,
-  WorkspaceQuota,
 } from '@caribou/sandbox';
 import {
   createRedis,
@@ -81,17 +77,16 @@ export class AppModule {
 /** libs/sandbox's settings from the configuration; what that does not name has a default there. */
 export function toSandboxSettings(
   { sandbox, homeDir }: Pick<Config, 'sandbox' | 'homeDir'>,
+  mounts: SandboxMounts,
   network?: SandboxNetwork,
-  skills?: SandboxSettings['skills'],
 ): SandboxSettings {
   const { driver, image, runtime, hostHomeDir, limits } = sandbox;
   const { memoryBytes, cpus, pids, tmpBytes, commandTimeoutMs } = limits;
   return {
-    ...{ driver, image, homeDir },
+    ...{ driver, image, homeDir, mounts },
     ...(runtime === undefined ? {} : { runtime }),
     ...(hostHomeDir === undefined ? {} : { hostHomeDir }),
     ...(network === undefined ? {} : { network }),
-    ...(skills === undefined ? {} : { skills }),
     limits: { ...DEFAULT_SANDBOX_LIMITS, memoryBytes, cpus, pids, tmpBytes, commandTimeoutMs },
   };
 }
@@ -107,7 +102,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const egress = sandboxEgress(config.sandbox.network, egressTrail);
   const catalog = openSkillCatalog(config, { store: redisSkills(redis), clock, logger });
   const skills = mountedSkills(catalog, new SkillViews(config.homeDir));
-  const settings = toSandboxSettings(config, egress?.network, skills);
+  const settings = toSandboxSettings(config, sandboxMounts(config.homeDir, skills), egress?.network);
   const registry = redisSandboxRegistry(redis);
   const journal = redisExecutionJournal(redis);
   const ownFiles = threadFiles(settings.homeDir, commandIdentity(), skills);

@@ -62,6 +62,9 @@ export type {
   ToolCallNext,
   ToolCallRequest,
 } from './agent/middleware.js';
+export { type CommandIdentity, closedDirectory, commandIdentity } from './util/command-identity.js';
+export { errnoOf } from './util/errno.js';
+export type { ThreadKey } from './util/thread-key.js';
 export type { CallOutcome, CallPass, Entry, ModelEndpoint, ModelGate } from './ports/model-gate.js';
 export type { ModelCall, ModelCatalog, ModelDelta, ModelPort } from './ports/model-port.js';
 export { isFromPerson, wordsOf } from './text/person-words.js';
@@ -82,7 +85,6 @@ export type {
   RunStore,
   RawRecord,
   ThreadHead,
-  ThreadKey,
   UnownedThread,
 } from './stores/run-store.js';
 export {
@@ -96,6 +98,8 @@ export {
   type SandboxPort,
   type SandboxScope,
 } from './ports/sandbox-port.js';
+export type { DataMounts, SandboxMounts, SkillsMount } from './ports/sandbox-mounts.js';
+export type { DiskUsage, ThreadQuota } from './ports/thread-quota.js';
 export type { SharedDocuments } from './stores/shared-documents.js';
 export type { SafeFetch } from './ports/safe-fetch.js';
 export type { Skill, SkillCatalog, SkillLimits, SkillStore, UserSkills } from './ports/skill-catalog.js';
@@ -155,3 +159,4 @@ export {
   type VirtualPath,
 } from './text/virtual-path.js';
 export type { VolumeRegistry } from './stores/volume-registry.js';
+export { wholeCharacters } from './text/whole-characters.js';

@@ -1,12 +1,11 @@
 import { UnavailableError } from '@caribou/contracts';
-import type { Clock, SandboxDriverKind } from '@caribou/core';
+import type { Clock, SandboxDriverKind, ThreadQuota } from '@caribou/core';
 import { BwrapDriver } from './bwrap/bwrap-driver.js';
 import { DockerDriver } from './docker/docker-driver.js';
 import type { Probe, SandboxDriver } from './drivers/driver.js';
 import { withoutHostPaths } from './drivers/host-paths.js';
 import { withinQuota } from './quota-driver.js';
 import type { SandboxSettings } from './drivers/settings.js';
-import type { WorkspaceQuota } from './files/quota/workspace-quota.js';
 
 /** A driver that failed its probe is asked again after this long, in milliseconds: someone may have helped it. */
 const RETRY_FAILED_MS = 15_000;
@@ -33,7 +32,7 @@ interface Candidate {
 export function sandboxDrivers(
   settings: SandboxSettings,
   clock: Clock,
-  quota: WorkspaceQuota,
+  quota: ThreadQuota,
   onFailed?: FailedProbe,
 ): SandboxDrivers {
   const drivers = [new DockerDriver(settings), new BwrapDriver(settings)];

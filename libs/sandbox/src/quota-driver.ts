@@ -1,8 +1,5 @@
-import type { Clock } from '@caribou/core';
+import { type Clock, type DiskUsage, errnoOf, type ThreadQuota } from '@caribou/core';
 import type { BoxCommand, BoxResult, BoxSpec, SandboxDriver } from './drivers/driver.js';
-import { errnoOf } from './files/file-refused.js';
-import type { DiskUsage } from './files/quota/disk-usage.js';
-import type { WorkspaceQuota } from './files/quota/workspace-quota.js';
 
 /**
  * Commands within the thread's quota. No file system here has one, so a command is looked after:
@@ -27,7 +24,7 @@ const UNCOUNTED_MS = 10_000;
 const STRICT_SLACK = { bytes: 1024 * 1024, files: 64 };
 
 interface Watched {
-  readonly quota: WorkspaceQuota;
+  readonly quota: ThreadQuota;
   readonly box: BoxSpec;
   /** What there was at the start, when that was too much. */
   readonly over: DiskUsage | null;
@@ -35,7 +32,7 @@ interface Watched {
 }
 
 /** The driver, with commands within the quota. */
-export function withinQuota(driver: SandboxDriver, quota: WorkspaceQuota, clock: Clock): SandboxDriver {
+export function withinQuota(driver: SandboxDriver, quota: ThreadQuota, clock: Clock): SandboxDriver {
   return {
     kind: driver.kind,
     probe: () => driver.probe(),
@@ -112,7 +109,7 @@ function isTooMuch({ quota, over }: Watched, usage: DiskUsage, ranMs: number): b
 }
 
 /** A fresh figure, or null when the system cannot tell at the moment: the last one stands then. */
-async function lookAgain(quota: WorkspaceQuota, box: BoxSpec): Promise<DiskUsage | null> {
+async function lookAgain(quota: ThreadQuota, box: BoxSpec): Promise<DiskUsage | null> {
   try {
     return await quota.measure(box);
   } catch (error) {

@@ -2,7 +2,7 @@ export { describeSandboxAbuse } from './conformance/sandbox-abuse.js';
 export { describeFileAbuse } from './conformance/sandbox-file-abuse.js';
 export { describeWorkspaceQuota } from './conformance/workspace-quota.js';
 export { describeSandboxNetwork } from './conformance/sandbox-network.js';
-export { describeSandboxDriver, skillsBelow } from './conformance/sandbox-driver.js';
+export { describeSandboxDriver, mountsBelow } from './conformance/sandbox-driver.js';
 export { ON_GVISOR } from './conformance/box-traits.js';
 export {
   admission,

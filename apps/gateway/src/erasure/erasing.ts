@@ -1,5 +1,5 @@
 import { BeingErasedError, type ThreadKey, type ThreadStore } from '@caribou/core';
-import type { UserFiles } from '@caribou/sandbox';
+import type { UserFiles } from '@caribou/files';
 import type { Erasures } from './erasures.js';
 
 interface Parts {

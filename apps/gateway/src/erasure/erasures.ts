@@ -10,7 +10,7 @@ import {
   type ThreadKey,
   type ThreadStore,
 } from '@caribou/core';
-import type { ErasedFiles } from '@caribou/sandbox';
+import type { ErasedFiles } from '@caribou/files';
 
 export interface ErasurePorts {
   readonly store: ErasureStore;

@@ -1,5 +1,5 @@
 import { BadRequestError, ForbiddenError, NotFoundError, TooLargeError } from '@caribou/contracts';
-import { type FileRefusal, FileRefusedError, QuotaExceededError } from '@caribou/sandbox';
+import { type FileRefusal, FileRefusedError, QuotaExceededError } from '@caribou/files';
 
 const answers: Readonly<Record<FileRefusal, (path: string) => Error>> = {
   not_found: (path) => new NotFoundError(`there is no file ${path}`),

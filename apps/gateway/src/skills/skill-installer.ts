@@ -10,7 +10,7 @@ import {
   TooLargeError,
 } from '@caribou/contracts';
 import type { SkillCatalog, SkillLimits, SkillStore, ThreadKey } from '@caribou/core';
-import type { SkillFiles, SkillStaging, UserFiles } from '@caribou/sandbox';
+import type { SkillFiles, SkillStaging, UserFiles } from '@caribou/files';
 import { SkillRejectedError, unpackSkill } from '@caribou/skills';
 import { Inject, Injectable } from '@nestjs/common';
 import { artifactPath } from '../files/artifacts/artifact-path.js';

@@ -1,6 +1,6 @@
 import { ForbiddenError, NotFoundError, type SkillReply } from '@caribou/contracts';
 import type { Skill, SkillCatalog, SkillStore } from '@caribou/core';
-import type { SkillFiles } from '@caribou/sandbox';
+import type { SkillFiles } from '@caribou/files';
 import { Inject, Injectable } from '@nestjs/common';
 import { SKILL_CATALOG, SKILL_FILES, SKILL_STORE } from '../ports.js';
 

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { SandboxProbe, UnavailableError } from '@caribou/contracts';
 import type { ThreadStore } from '@caribou/core';
-import type { SharedVolume } from '@caribou/sandbox';
+import type { SharedVolume } from '@caribou/files';
 import { type HealthCheck, type Readiness, readinessOf } from '@caribou/nest';
 import { BUS, type GatewayBus, type GatewaySettings, SETTINGS, THREAD_STORE, VOLUME } from '../ports.js';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { loadConfig } from '@caribou/config';
 import { newId } from '@caribou/contracts';
 import { silentLogger } from '@caribou/core';
-import { erasedFiles } from '@caribou/sandbox';
+import { erasedFiles } from '@caribou/files';
 import { createRedis, type RedisConnection, redisErasures, redisRunStore, redisThreadStore } from '@caribou/state';
 import { admission, human, startNats, startRedis, type TestServer, waitFor, temporaryFolder } from '@caribou/testing';
 import { scryptPasswords } from '../auth/passwords.js';

@@ -14,7 +14,7 @@ import {
   type ThreadState,
 } from '@caribou/contracts';
 import { applyUpdate, type RunStore, silentLogger } from '@caribou/core';
-import { userFiles } from '@caribou/sandbox';
+import { userFiles } from '@caribou/files';
 import { createRedis, type RedisConnection, redisRunStore } from '@caribou/state';
 import { ai, startNats, startRedis, type TestServer, temporaryFolder } from '@caribou/testing';
 import { type OpenGateway, openGateway } from '../open-gateway.js';

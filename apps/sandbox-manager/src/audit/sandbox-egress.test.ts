@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Config, loadConfig } from '@caribou/config';
-import { silentLogger, systemClock } from '@caribou/core';
-import { commandIdentity, type SandboxDriver, sandboxDrivers, threadFiles, WorkspaceQuota } from '@caribou/sandbox';
+import { commandIdentity, silentLogger, systemClock } from '@caribou/core';
+import { sandboxMounts, threadFiles, WorkspaceQuota } from '@caribou/files';
+import { type SandboxDriver, sandboxDrivers } from '@caribou/sandbox';
 import type { AuditLine } from '@caribou/state';
 import { waitFor } from '@caribou/testing';
 import { toSandboxSettings } from '../app.module.js';
@@ -40,7 +41,11 @@ describe('sandboxEgress', () => {
     const options = { managerId: 'm1', trail, clock: systemClock, logger: silentLogger };
     egress = sandboxEgress(config.sandbox.network, new EgressTrail(options));
     const quota = new WorkspaceQuota(threadFiles(home, commandIdentity()), config.sandbox.limits);
-    driver = await sandboxDrivers(toSandboxSettings(config, egress?.network), systemClock, quota).forNewThread();
+    driver = await sandboxDrivers(
+      toSandboxSettings(config, sandboxMounts(home), egress?.network),
+      systemClock,
+      quota,
+    ).forNewThread();
     await driver.create(box, { fresh: true });
     const targets = ['evil.test:443', 'localhost:80', '169.254.169.254:80', '[::1]:80', '127.0.0.1:6379'];
     const command = targets.map((target) => `(${connectTo(target)})`).join('; ');
@@ -66,7 +71,7 @@ describe('sandboxEgress', () => {
     const none = sandboxEgress({ allow: [], allowPrivate: ['10.0.0.0/8'] }, { record: () => undefined });
 
     expect(none).toBeUndefined();
-    expect(toSandboxSettings(config, none?.network)).not.toHaveProperty('network');
+    expect(toSandboxSettings(config, sandboxMounts(home), none?.network)).not.toHaveProperty('network');
   });
 
   test('says which rule or range is none', () => {

@@ -1,4 +1,5 @@
-import type { SandboxSettings, SkillViews } from '@caribou/sandbox';
+import type { SkillsMount } from '@caribou/core';
+import type { SkillViews } from '@caribou/files';
 import type { UserSkillCatalog } from '@caribou/skills';
 
 /** What the boxes of a user have at /mnt/skills: the skills that are switched on when it is asked for. */
@@ -6,7 +7,7 @@ export const mountedSkills =
   (
     catalog: Pick<UserSkillCatalog, 'located'>,
     views: Pick<SkillViews, 'mount'>,
-  ): NonNullable<SandboxSettings['skills']> =>
+  ): ((userId: string) => Promise<SkillsMount>) =>
   async (userId) => {
     const enabled = (await catalog.located(userId)).filter(({ skill }) => skill.enabled);
     return views.mount(userId, enabled);

@@ -1,6 +1,6 @@
 import { SandboxEdit } from '@caribou/contracts';
 import type { SandboxThread } from '@caribou/core';
-import { FileRefusedError, occurrences, replaceAt, type ThreadFiles } from '@caribou/sandbox';
+import { FileRefusedError, occurrences, replaceAt, type ThreadFiles } from '@caribou/files';
 import type { z } from 'zod';
 import type { Execution } from '../executions/execution.js';
 import { isExpectedContent } from './file-expectation.js';

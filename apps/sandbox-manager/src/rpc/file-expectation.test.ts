@@ -4,7 +4,8 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FileExpectation } from '@caribou/contracts';
-import { commandIdentity, type ThreadFiles, threadFiles } from '@caribou/sandbox';
+import { commandIdentity } from '@caribou/core';
+import { type ThreadFiles, threadFiles } from '@caribou/files';
 import type { Execution } from '../executions/execution.js';
 import { fileEdit } from './file-edit.js';
 import { PathLocks } from './path-locks.js';

@@ -1,6 +1,6 @@
 import type { FileExpectation } from '@caribou/contracts';
 import type { SandboxThread } from '@caribou/core';
-import { fileHash, FileRefusedError, MAX_TEXT_FILE_BYTES, sha256Of, type ThreadFiles } from '@caribou/sandbox';
+import { fileHash, FileRefusedError, MAX_TEXT_FILE_BYTES, sha256Of, type ThreadFiles } from '@caribou/files';
 
 /**
  * Whether a file is what it is taken to be; one that is not there always is, as nothing of it can be lost. Holds until the

@@ -8,7 +8,7 @@ import {
   type LookupPlace,
   searchLines,
   type ThreadFiles,
-} from '@caribou/sandbox';
+} from '@caribou/files';
 import type { z } from 'zod';
 import { threadOf } from './sandbox-commands.js';
 

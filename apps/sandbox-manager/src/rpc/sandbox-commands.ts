@@ -8,14 +8,13 @@ import {
 } from '@caribou/contracts';
 import type { Clock, SandboxThread } from '@caribou/core';
 import {
-  type BoxResult,
   type FileRefusal,
   FileRefusedError,
-  MAX_COMMAND_BYTES,
   QuotaExceededError,
   readTextRange,
   type ThreadFiles,
-} from '@caribou/sandbox';
+} from '@caribou/files';
+import { type BoxResult, MAX_COMMAND_BYTES } from '@caribou/sandbox';
 import type { z } from 'zod';
 import { type Execution, ExecutionEnded } from '../executions/execution.js';
 import { isAsExpected } from './file-expectation.js';

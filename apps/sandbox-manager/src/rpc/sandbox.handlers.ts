@@ -18,7 +18,8 @@ import {
 } from '@caribou/contracts';
 import { systemClock } from '@caribou/core';
 import { parseRequest } from '@caribou/nest';
-import type { SandboxDrivers, ThreadFiles } from '@caribou/sandbox';
+import type { ThreadFiles } from '@caribou/files';
+import type { SandboxDrivers } from '@caribou/sandbox';
 import { Controller, Inject } from '@nestjs/common';
 import { MessagePattern, Payload } from '@nestjs/microservices';
 import type { Executor } from '../executions/executor.js';

@@ -6,7 +6,7 @@ import { loadConfig } from '@caribou/config';
 import type { OutputPiece } from '@caribou/contracts';
 import { RunCancelled, type SandboxPort, silentLogger } from '@caribou/core';
 import { RpcErrorFilter, rpcServerOptions } from '@caribou/nest';
-import { erasedFiles } from '@caribou/sandbox';
+import { erasedFiles } from '@caribou/files';
 import { createRedis, type RedisConnection, redisExecutionJournal, redisSandboxRegistry } from '@caribou/state';
 import { processesWith, startNats, startProxy, startRedis, type TestServer, waitFor } from '@caribou/testing';
 import type { INestMicroservice } from '@nestjs/common';

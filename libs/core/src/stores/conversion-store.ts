@@ -1,4 +1,4 @@
-import type { ThreadKey } from './run-store.js';
+import type { ThreadKey } from '../util/thread-key.js';
 
 /**
  * Port to what is known of uploaded files and of their conversion to Markdown, shared by all processes.

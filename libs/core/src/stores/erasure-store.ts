@@ -1,5 +1,5 @@
 import { ConflictError } from '@caribou/contracts';
-import type { ThreadKey } from './run-store.js';
+import type { ThreadKey } from '../util/thread-key.js';
 
 /**
  * Port to what is deleted and whose files are still to go. A deletion enters the thread in the same step in which its

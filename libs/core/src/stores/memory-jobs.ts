@@ -1,6 +1,6 @@
 import type { MemoryCause, MemoryDocument, Message } from '@caribou/contracts';
 import type { MemoryScope } from './memory-store.js';
-import type { ThreadKey } from './run-store.js';
+import type { ThreadKey } from '../util/thread-key.js';
 
 /** A thread's words for one agent's memory: the unit of extraction. */
 export interface MemoryJobKey extends ThreadKey, MemoryScope {}

@@ -12,12 +12,7 @@ import type {
   ThreadState,
 } from '@caribou/contracts';
 import type { TurnUsage } from '../agent/agent-runtime.js';
-
-/** A thread with its owner: every lookup needs both; another user's thread does not exist. */
-export interface ThreadKey {
-  readonly userId: string;
-  readonly threadId: string;
-}
+import type { ThreadKey } from '../util/thread-key.js';
 
 /** The right to write a thread for one run: all three are compared in every fenced script. */
 export interface RunLease extends ThreadKey {

@@ -1,4 +1,4 @@
-import type { ThreadKey } from './run-store.js';
+import type { ThreadKey } from '../util/thread-key.js';
 
 export interface SlotLimits {
   /** Tasks that run at once, over all pools. */

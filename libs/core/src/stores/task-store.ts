@@ -1,5 +1,6 @@
 import type { CheckpointView, HumanMessage, RunRecord, TaskSpec } from '@caribou/contracts';
-import type { CancelResult, ThreadKey } from './run-store.js';
+import type { CancelResult } from './run-store.js';
+import type { ThreadKey } from '../util/thread-key.js';
 import type { FeedRow } from './thread-store.js';
 
 /** A task as its parent hands it over. */

@@ -11,7 +11,8 @@ import type {
   ThreadStatus,
 } from '@caribou/contracts';
 import type { CallUsage } from '../agent/middleware.js';
-import type { AdmitRequest, AdmitResult, CancelResult, ThreadKey } from './run-store.js';
+import type { AdmitRequest, AdmitResult, CancelResult } from './run-store.js';
+import type { ThreadKey } from '../util/thread-key.js';
 
 export interface ThreadSearch {
   readonly userId: string;

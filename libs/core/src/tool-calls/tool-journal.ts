@@ -1,4 +1,4 @@
-import type { ThreadKey } from '../stores/run-store.js';
+import type { ThreadKey } from '../util/thread-key.js';
 import type { ToolOutcome } from '../agent/tool.js';
 
 /**

@@ -3,7 +3,7 @@ import { AppError } from '@caribou/contracts';
 import { type RunContext, type SandboxPort, VIRTUAL_ROOT } from '@caribou/core';
 import { splitsPair } from './result-cut.js';
 
-/** Not shown by listings and searches of what lies above it (libs/sandbox/src/files/lookup/ignored-names.ts). */
+/** Not shown by listings and searches of what lies above it (libs/files/src/lookup/ignored-names.ts). */
 const FOLDER = `${VIRTUAL_ROOT}/outputs/.tool-results`;
 /** Characters in one write: at most three bytes each, and six in JSON, where a message of the bus has 8 MB. */
 const PART_CHARS = 256 * 1024;

@@ -1,7 +1,6 @@
-import { DATA_DIRECTORIES, type DataDirectory, SKILLS_ROOT, VIRTUAL_ROOT } from '@caribou/core';
+import { type CommandIdentity, DATA_DIRECTORIES, type DataDirectory, SKILLS_ROOT, VIRTUAL_ROOT } from '@caribou/core';
 import { commandEnvironment, WORKING_DIRECTORY } from '../drivers/command-environment.js';
 import { EXIT_DIRECTORY, NODE_IN_BOX } from '../drivers/sandbox-network.js';
-import type { CommandIdentity } from '../files/identity.js';
 import type { SandboxLimits } from '../drivers/settings.js';
 
 /** Where bwrap finds what it mounts; paths as bwrap sees them. */

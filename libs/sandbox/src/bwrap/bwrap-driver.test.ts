@@ -6,12 +6,12 @@ import {
   describeSandboxAbuse,
   describeSandboxDriver,
   describeWorkspaceQuota,
-  skillsBelow,
+  mountsBelow,
 } from '@caribou/testing';
+import { commandIdentity } from '@caribou/core';
+import { threadFiles } from '@caribou/files';
 import { BwrapDriver } from './bwrap-driver.js';
-import { commandIdentity } from '../files/identity.js';
 import { DEFAULT_SANDBOX_LIMITS } from '../drivers/settings.js';
-import { threadFiles } from '../files/thread-files.js';
 
 const MiB = 1024 * 1024;
 const limits = {
@@ -29,7 +29,7 @@ async function ready(homeDir: string): Promise<BwrapDriver> {
     image: 'none',
     limits,
     homeDir,
-    skills: skillsBelow(homeDir),
+    mounts: mountsBelow(homeDir),
   });
   const probe = await driver.probe();
   if (!probe.ok) throw new Error(probe.reason);

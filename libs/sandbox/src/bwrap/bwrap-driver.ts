@@ -1,16 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { AppError, BugError, InvalidRequestError, newId, UnavailableError } from '@caribou/contracts';
-import type { DataDirectory } from '@caribou/core';
+import { commandIdentity } from '@caribou/core';
 import { launch, type LaunchPlan, type LaunchSources } from './bwrap-launch.js';
+import { beforeStart, dataMounts, skillsMount } from '../drivers/available-mounts.js';
 import type { ProcessMark } from './bwrap-host.js';
 import { explainFailure, planLaunch } from './bwrap-probe.js';
 import { BwrapRecords, instanceOf } from './bwrap-records.js';
 import { endGroup, follow } from './bwrap-run.js';
-import { makeClosedDirectory } from '../files/data-home.js';
 import {
   type BoxCommand,
-  BoxGoneError,
   type BoxInfo,
   type BoxResult,
   type BoxSpec,
@@ -19,13 +17,10 @@ import {
   type SandboxDriver,
 } from '../drivers/driver.js';
 import { ExitSockets } from '../drivers/exit-sockets.js';
-import { FileRefusedError } from '../files/file-refused.js';
-import { commandIdentity } from '../files/identity.js';
 import { killGroup } from './process-group.js';
 import { NO_EXIT } from '../drivers/sandbox-network.js';
 import type { SandboxSettings } from '../drivers/settings.js';
-import { skillsOf } from '../drivers/skills-of-box.js';
-import { type ThreadFiles, threadFiles } from '../files/thread-files.js';
+import { makeTrialHome } from '../drivers/trial-home.js';
 
 const PROBE_TIMEOUT_MS = 10_000;
 
@@ -35,13 +30,11 @@ const PROBE_TIMEOUT_MS = 10_000;
  */
 export class BwrapDriver implements SandboxDriver {
   readonly kind = 'bwrap';
-  private readonly files: ThreadFiles;
   private readonly records: BwrapRecords;
   private readonly exits: ExitSockets | undefined;
   private plan: LaunchPlan | undefined;
 
   constructor(private readonly settings: SandboxSettings) {
-    this.files = threadFiles(settings.homeDir, commandIdentity());
     this.records = new BwrapRecords(settings.homeDir);
     const { network, homeDir } = settings;
     this.exits = network === undefined ? undefined : new ExitSockets(homeDir, network, commandIdentity());
@@ -66,11 +59,8 @@ export class BwrapDriver implements SandboxDriver {
 
   /** Runs one command under a thread that belongs to nobody. @throws {UnavailableError} when that does not go well */
   private async tryOut(plan: LaunchPlan): Promise<void> {
-    const homeDir = mkdtempSync(join(this.settings.homeDir, 'probe-'));
-    makeClosedDirectory(homeDir);
-    // Nobody's thread has no skills.
-    const { skills: _skills, ...settings } = this.settings;
-    const trial = new BwrapDriver({ ...settings, homeDir });
+    const { homeDir, mounts } = makeTrialHome(this.settings.homeDir);
+    const trial = new BwrapDriver({ ...this.settings, homeDir, mounts });
     trial.plan = plan;
     const box = { sandboxId: 'probe', managerId: newId(), userId: 'probe', threadId: 'probe' };
     try {
@@ -88,7 +78,7 @@ export class BwrapDriver implements SandboxDriver {
   }
 
   async create(box: BoxSpec, { fresh }: { readonly fresh: boolean }): Promise<void> {
-    await this.files.prepare(box);
+    await this.settings.mounts.prepareData(box);
     if (fresh) await this.endRecorded(box);
     await this.exits?.open(box, { fresh });
   }
@@ -100,7 +90,7 @@ export class BwrapDriver implements SandboxDriver {
     const { plan } = this;
     if (plan === undefined) throw new BugError('probe() must have passed before exec()');
     const timeoutMs = Math.min(command.timeoutMs, this.settings.limits.commandTimeoutMs);
-    const sources = await this.sourcesOf(box);
+    const sources = await beforeStart(this.sourcesOf(box));
     const launched = launch(plan, sources, { ...command, timeoutMs });
     const { leader } = launched;
     try {
@@ -122,34 +112,17 @@ export class BwrapDriver implements SandboxDriver {
     }
   }
 
-  /** What is mounted. @throws {BoxGoneError} when a directory of the thread is not there, or the skills cannot be had */
+  /** What is mounted. @throws {UnavailableError} when a part of it is not there */
   private async sourcesOf(box: BoxSpec): Promise<LaunchSources> {
-    const path = async (directory: DataDirectory): Promise<string> => {
-      const opened = await this.files.openDataDirectory(box, directory);
-      await opened.close();
-      return this.files.hostPath(box, directory);
+    const data = await dataMounts(this.settings, box, this.kind);
+    const exit = await this.exits?.directoryOf(box);
+    if (this.exits !== undefined && exit === undefined) throw new UnavailableError('the exit of the box is not there');
+    const skills = await skillsMount(this.settings, box);
+    return {
+      data,
+      ...(skills === undefined ? {} : { skills: skills.directory }),
+      ...(exit === undefined ? {} : { exit }),
     };
-    try {
-      const data = {
-        workspace: await path('workspace'),
-        uploads: await path('uploads'),
-        outputs: await path('outputs'),
-      };
-      const exit = await this.exits?.directoryOf(box);
-      if (this.exits !== undefined && exit === undefined) throw new BoxGoneError('the exit of the box is not there');
-      const skills = await skillsOf(this.settings, box);
-      return {
-        data,
-        ...(skills === undefined ? {} : { skills: skills.directory }),
-        ...(exit === undefined ? {} : { exit }),
-      };
-    } catch (error) {
-      if (!(error instanceof FileRefusedError)) throw error;
-      throw new BoxGoneError('the directories of the thread are not there', {
-        cause: error,
-        details: { dependency: 'bwrap' },
-      });
-    }
   }
 
   async remove(box: BoxSpec): Promise<void> {

@@ -1,8 +1,7 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { type CommandIdentity, errnoOf } from '@caribou/core';
 import type { RootEntry } from './bwrap-arguments.js';
-import { errnoOf } from '../files/file-refused.js';
-import type { CommandIdentity } from '../files/identity.js';
 
 /** What the bwrap driver needs to know of the machine it runs on. */
 

@@ -2,10 +2,9 @@ import { execFile } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
+import { commandIdentity } from '@caribou/core';
 import { findProgram, hostRootEntries, isReachableBy } from './bwrap-host.js';
 import { isSystemNode, type LaunchPlan, type Programs } from './bwrap-launch.js';
-import { prepareHome } from '../files/data-home.js';
-import { commandIdentity } from '../files/identity.js';
 import { seccompFilter } from '../syscalls/seccomp.js';
 import type { SandboxSettings } from '../drivers/settings.js';
 
@@ -66,7 +65,7 @@ export async function planLaunch(settings: SandboxSettings): Promise<Planned> {
   if (typeof programs === 'string') return no(programs);
   const problem = await versionProblem(programs.bwrap);
   if (problem !== null) return no(problem);
-  prepareHome(settings.homeDir);
+  settings.mounts.prepareHome();
   const identity = commandIdentity();
   const dropsUser = process.getuid?.() === 0;
   const { contents, sources } = placesOf(settings);

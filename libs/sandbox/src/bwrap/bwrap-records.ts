@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { errnoOf } from '@caribou/core';
 import type { ProcessMark } from './bwrap-host.js';
 import type { BoxInfo, BoxSpec } from '../drivers/driver.js';
-import { errnoOf } from '../files/file-refused.js';
 import { markGroup } from './process-group.js';
 
 const ProcessRecord = z.object({

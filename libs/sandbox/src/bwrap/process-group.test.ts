@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { skillsBelow, waitFor } from '@caribou/testing';
+import { mountsBelow, waitFor } from '@caribou/testing';
 import { BwrapDriver } from './bwrap-driver.js';
 import { BwrapRecords } from './bwrap-records.js';
 import type { BoxResult, BoxSpec } from '../drivers/driver.js';
@@ -21,13 +21,12 @@ describe('the process group of a launch', () => {
   let driver: BwrapDriver;
 
   const readyDriver = async (): Promise<BwrapDriver> => {
-    const skills = skillsBelow(home);
     const made = new BwrapDriver({
       driver: 'bwrap',
       image: 'none',
       limits: DEFAULT_SANDBOX_LIMITS,
       homeDir: home,
-      skills,
+      mounts: mountsBelow(home),
     });
     expect(await made.probe()).toMatchObject({ ok: true });
     return made;

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
+import { errnoOf } from '@caribou/core';
 import { isRunning, markProcess, type ProcessMark, processStat } from './bwrap-host.js';
-import { errnoOf } from '../files/file-refused.js';
 
 /**
  * A launch leads a process group of its own, and everything of bwrap stays in it: the process that waits outside, and

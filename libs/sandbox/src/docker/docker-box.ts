@@ -1,16 +1,23 @@
 import { createHash } from 'node:crypto';
 import { join, relative } from 'node:path';
-import { DATA_DIRECTORIES, SKILLS_ROOT, VIRTUAL_ROOT } from '@caribou/core';
+import {
+  type CommandIdentity,
+  DATA_DIRECTORIES,
+  type DataMounts,
+  SKILLS_ROOT,
+  type SkillsMount,
+  VIRTUAL_ROOT,
+} from '@caribou/core';
 import type { ContainerCreateOptions, ContainerInfo, MountSettings } from 'dockerode';
 import { commandEnvironment, WORKING_DIRECTORY } from '../drivers/command-environment.js';
 import type { BoxInfo, BoxSpec } from '../drivers/driver.js';
 import { endsWithManager, processBounds } from './gvisor.js';
-import { KEEPER } from '../files/identity.js';
 import { seccompProfile } from '../syscalls/oci-seccomp.js';
 import { EXIT_DIRECTORY, forwarderCommand } from '../drivers/sandbox-network.js';
 import type { SandboxSettings } from '../drivers/settings.js';
-import type { SkillsMount } from '../files/skills-mount.js';
-import type { ThreadFiles } from '../files/thread-files.js';
+
+/** PID 1 of a docker box: another user than the commands, so that they cannot signal it. */
+export const INIT_USER: CommandIdentity = { uid: 10_002, gid: 10_002 };
 
 /** Labels by which a container tells whose it is; `home` keeps installations on one engine apart. */
 export const LABEL = {
@@ -47,11 +54,11 @@ function waiting(settings: BoxSettings): string[] {
 const seenByEngine = ({ homeDir, hostHomeDir }: SandboxSettings, path: string): string =>
   join(hostHomeDir ?? homeDir, relative(homeDir, path));
 
-function bindMounts(settings: BoxSettings, files: ThreadFiles, box: BoxSpec): MountSettings[] {
+function bindMounts(settings: BoxSettings): MountSettings[] {
   const data = DATA_DIRECTORIES.map(
     (directory): MountSettings => ({
       Type: 'bind',
-      Source: seenByEngine(settings, files.hostPath(box, directory)),
+      Source: seenByEngine(settings, settings.data[directory]),
       Target: `${VIRTUAL_ROOT}/${directory}`,
     }),
   );
@@ -64,6 +71,7 @@ function bindMounts(settings: BoxSettings, files: ThreadFiles, box: BoxSpec): Mo
 /** The settings, and what is different from box to box. */
 type BoxSettings = SandboxSettings & {
   readonly home: string;
+  readonly data: DataMounts;
   /** Directory of the box's exit, if it has one. */
   readonly exitDirectory?: string;
   readonly mountedSkills?: SkillsMount;
@@ -85,7 +93,7 @@ const SECCOMP = PROFILE === null ? null : JSON.stringify(PROFILE);
  * would fill the engine's disk with whatever a command prints; without `Init` the children of a fork bomb stay zombies
  * and use up the process limit for good.
  */
-export function containerOptions(settings: BoxSettings, files: ThreadFiles, box: BoxSpec): ContainerCreateOptions {
+export function containerOptions(settings: BoxSettings, box: BoxSpec): ContainerCreateOptions {
   const { limits, exitDirectory } = settings;
   const tied = endsWithManager(settings);
   const { PidsLimit, Ulimits } = processBounds(settings);
@@ -98,7 +106,7 @@ export function containerOptions(settings: BoxSettings, files: ThreadFiles, box:
     Image: settings.image,
     Entrypoint: waiting(settings),
     Cmd: [],
-    User: `${KEEPER.uid}:${KEEPER.gid}`,
+    User: `${INIT_USER.uid}:${INIT_USER.gid}`,
     WorkingDir: WORKING_DIRECTORY,
     Env: Object.entries(commandEnvironment(exitDirectory !== undefined)).map(([name, value]) => `${name}=${value}`),
     Hostname: 'sandbox',
@@ -126,7 +134,7 @@ export function containerOptions(settings: BoxSettings, files: ThreadFiles, box:
       LogConfig: { Type: 'none', Config: {} },
       RestartPolicy: { Name: 'no' },
       AutoRemove: tied,
-      Mounts: [...bindMounts(settings, files, box), ...exit],
+      Mounts: [...bindMounts(settings), ...exit],
       ...(settings.runtime === undefined ? {} : { Runtime: settings.runtime }),
     },
   };

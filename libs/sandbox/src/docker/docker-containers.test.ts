@@ -6,13 +6,7 @@ import { DriverContainers } from './docker-containers.js';
 import { DEFAULT_SANDBOX_LIMITS } from '../drivers/settings.js';
 
 const box = { sandboxId: 'caribou-1', managerId: 'm2', userId: 'default', threadId: 't1' };
-const settings = {
-  driver: 'docker',
-  image: 'any',
-  runtime: 'runsc',
-  limits: DEFAULT_SANDBOX_LIMITS,
-  homeDir: '/none',
-} as const;
+const settings = { runtime: 'runsc', limits: DEFAULT_SANDBOX_LIMITS };
 
 /** What the engine has been asked, each as `METHOD /path`. */
 let asked: string[];

@@ -6,8 +6,7 @@ import { LABEL } from './docker-box.js';
 import { unlessStatus, withinTime } from './docker-engine.js';
 import { BoxTethers } from './docker-tether.js';
 import type { BoxSpec } from '../drivers/driver.js';
-import { endingTimes, endsWithManager } from './gvisor.js';
-import type { SandboxSettings } from '../drivers/settings.js';
+import { endingTimes, endsWithManager, type RuntimeSettings } from './gvisor.js';
 
 /**
  * How long a name may be held by others, in milliseconds. Another creator of the same name holds it from before its
@@ -33,7 +32,7 @@ export class DriverContainers {
 
   constructor(
     private readonly docker: Docker,
-    private readonly settings: SandboxSettings,
+    private readonly settings: RuntimeSettings,
   ) {
     this.tethers = endsWithManager(settings) ? new BoxTethers(docker) : undefined;
   }

@@ -8,14 +8,14 @@ import {
   describeWorkspaceQuota,
   importImage,
   missingForDocker,
-  skillsBelow,
+  mountsBelow,
 } from '@caribou/testing';
 import Docker from 'dockerode';
+import { commandIdentity } from '@caribou/core';
+import { threadFiles } from '@caribou/files';
 import { DockerDriver } from './docker-driver.js';
 import type { Probe } from '../drivers/driver.js';
-import { commandIdentity } from '../files/identity.js';
 import { DEFAULT_SANDBOX_LIMITS, type SandboxSettings } from '../drivers/settings.js';
-import { threadFiles } from '../files/thread-files.js';
 
 const MiB = 1024 * 1024;
 const IMAGE = 'caribou-sandbox-test:latest';
@@ -32,7 +32,7 @@ const settingsOf = (homeDir: string): SandboxSettings => ({
   image: IMAGE,
   limits,
   homeDir,
-  skills: skillsBelow(homeDir),
+  mounts: mountsBelow(homeDir),
 });
 
 let probed: Promise<Probe> | undefined;

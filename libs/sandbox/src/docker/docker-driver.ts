@@ -1,10 +1,11 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { InvalidRequestError, newId, UnavailableError } from '@caribou/contracts';
 import type Docker from 'dockerode';
 import type { Container, ContainerCreateOptions } from 'dockerode';
-import { makeClosedDirectory, prepareHome } from '../files/data-home.js';
-import { containerOptions, homeLabel, LABEL, toBoxInfo } from './docker-box.js';
+import { commandIdentity } from '@caribou/core';
+import { beforeStart, dataMounts, skillsMount } from '../drivers/available-mounts.js';
+import { containerOptions, homeLabel, INIT_USER, LABEL, toBoxInfo } from './docker-box.js';
 import { DriverContainers } from './docker-containers.js';
 import { engineMessage, openEngine, unlessStatus, withinTime } from './docker-engine.js';
 import { pinProblem } from './image-pin.js';
@@ -21,11 +22,9 @@ import {
 } from '../drivers/driver.js';
 import { ExitSockets } from '../drivers/exit-sockets.js';
 import { endingTimes, lostExitCode, processesOfCommand } from './gvisor.js';
-import { commandIdentity, KEEPER } from '../files/identity.js';
 import { NO_EXIT } from '../drivers/sandbox-network.js';
 import type { SandboxSettings } from '../drivers/settings.js';
-import { skillsOf } from '../drivers/skills-of-box.js';
-import { type ThreadFiles, threadFiles } from '../files/thread-files.js';
+import { makeTrialHome } from '../drivers/trial-home.js';
 
 const PING_TIMEOUT_MS = 3000;
 const TRIAL_TIMEOUT_MS = 20_000;
@@ -35,7 +34,6 @@ export class DockerDriver implements SandboxDriver {
   readonly kind = 'docker';
   private readonly docker: Docker;
   private readonly containers: DriverContainers;
-  private readonly files: ThreadFiles;
   private readonly identity = commandIdentity();
   private readonly exits: ExitSockets | undefined;
   /** Which skills each box was made with, by sandbox id. */
@@ -48,9 +46,8 @@ export class DockerDriver implements SandboxDriver {
   ) {
     this.docker = openEngine(settings.engineSocket);
     this.containers = new DriverContainers(this.docker, settings);
-    this.files = threadFiles(settings.homeDir, this.identity);
     const { network, homeDir } = settings;
-    this.exits = network === undefined ? undefined : new ExitSockets(homeDir, network, KEEPER);
+    this.exits = network === undefined ? undefined : new ExitSockets(homeDir, network, INIT_USER);
   }
 
   async probe(): Promise<Probe> {
@@ -76,13 +73,11 @@ export class DockerDriver implements SandboxDriver {
   /** Runs one command under a thread that belongs to nobody, and sees that engine and manager mean the same directory. */
   private async tryOut(): Promise<void> {
     const { homeDir, hostHomeDir } = this.settings;
-    prepareHome(homeDir);
-    const trialHome = mkdtempSync(join(homeDir, 'probe-'));
-    makeClosedDirectory(trialHome);
-    const seenByEngine = hostHomeDir === undefined ? {} : { hostHomeDir: join(hostHomeDir, basename(trialHome)) };
-    // Nobody's thread has no skills.
-    const { skills: _skills, ...settings } = this.settings;
-    const trial = new DockerDriver({ ...settings, homeDir: trialHome, ...seenByEngine }, this.home);
+    this.settings.mounts.prepareHome();
+    const trialHome = makeTrialHome(homeDir);
+    const seenByEngine =
+      hostHomeDir === undefined ? {} : { hostHomeDir: join(hostHomeDir, basename(trialHome.homeDir)) };
+    const trial = new DockerDriver({ ...this.settings, ...trialHome, ...seenByEngine }, this.home);
     const box = { sandboxId: `caribou-probe-${newId()}`, managerId: newId(), userId: 'probe', threadId: 'probe' };
     try {
       await trial.create(box, { fresh: false });
@@ -94,24 +89,21 @@ export class DockerDriver implements SandboxDriver {
       if (stderr.includes(NO_EXIT)) {
         throw new UnavailableError('the way to the network did not come up in a trial box: its image needs node');
       }
-      if (!existsSync(join(this.trialWorkspace(trialHome), 'probe'))) {
+      const { workspace } = await trialHome.mounts.dataOf(box);
+      if (!existsSync(join(workspace, 'probe'))) {
         throw new UnavailableError(
           `the docker engine knows ${homeDir} as another directory: mount it at the same path, or name the engine's path`,
         );
       }
     } finally {
       await trial.remove(box);
-      rmSync(trialHome, { recursive: true, force: true });
+      rmSync(trialHome.homeDir, { recursive: true, force: true });
     }
-  }
-
-  private trialWorkspace(trialHome: string): string {
-    return threadFiles(trialHome, this.identity).hostPath({ userId: 'probe', threadId: 'probe' }, 'workspace');
   }
 
   create(box: BoxSpec, { fresh }: { readonly fresh: boolean }): Promise<void> {
     return this.containers.inTurn(box, async () => {
-      await this.files.prepare(box);
+      await this.settings.mounts.prepareData(box);
       await this.containers.make(box, await this.optionsFor(box, { fresh }), { fresh });
     });
   }
@@ -120,10 +112,11 @@ export class DockerDriver implements SandboxDriver {
   private async optionsFor(box: BoxSpec, { fresh }: { readonly fresh: boolean }): Promise<ContainerCreateOptions> {
     const exitDirectory = await this.exits?.open(box, { fresh });
     const exit = exitDirectory === undefined ? {} : { exitDirectory };
-    const mountedSkills = await skillsOf(this.settings, box);
+    const mountedSkills = await skillsMount(this.settings, box);
     const skills = mountedSkills === undefined ? {} : { mountedSkills };
     this.skillsMounted.set(box.sandboxId, mountedSkills?.instance);
-    return containerOptions({ ...this.settings, home: this.home, ...exit, ...skills }, this.files, box);
+    const data = await dataMounts(this.settings, box, this.kind);
+    return containerOptions({ ...this.settings, home: this.home, data, ...exit, ...skills }, box);
   }
 
   /**
@@ -161,7 +154,7 @@ export class DockerDriver implements SandboxDriver {
 
   /** A container keeps its mounts: for others it has to be made again. @throws {BoxGoneError} */
   private async requireCurrentSkills(box: BoxSpec): Promise<void> {
-    const current = await skillsOf(this.settings, box);
+    const current = await beforeStart(skillsMount(this.settings, box));
     if (!this.skillsMounted.has(box.sandboxId) || this.skillsMounted.get(box.sandboxId) === current?.instance) return;
     throw new BoxGoneError('the skills of the box are not those that are switched on', {
       details: { dependency: 'docker' },

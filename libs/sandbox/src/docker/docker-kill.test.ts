@@ -1,12 +1,12 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { importImage, missingForDocker, skillsBelow, waitFor } from '@caribou/testing';
+import { importImage, missingForDocker, mountsBelow, waitFor } from '@caribou/testing';
 import Docker from 'dockerode';
+import { commandIdentity } from '@caribou/core';
+import { threadFiles } from '@caribou/files';
 import { DockerDriver } from './docker-driver.js';
-import { commandIdentity } from '../files/identity.js';
 import { DEFAULT_SANDBOX_LIMITS } from '../drivers/settings.js';
-import { threadFiles } from '../files/thread-files.js';
 
 const IMAGE = 'caribou-sandbox-test';
 
@@ -29,7 +29,7 @@ if (reason === null) {
       home = mkdtempSync(join(tmpdir(), 'caribou-kill-'));
       const image = `${IMAGE}:latest`;
       driver = new DockerDriver({
-        ...{ driver: 'docker', image, limits: DEFAULT_SANDBOX_LIMITS, homeDir: home, skills: skillsBelow(home) },
+        ...{ driver: 'docker', image, limits: DEFAULT_SANDBOX_LIMITS, homeDir: home, mounts: mountsBelow(home) },
       });
       await driver.create(box, { fresh: true });
     });

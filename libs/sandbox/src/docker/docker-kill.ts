@@ -1,9 +1,9 @@
 import { finished } from 'node:stream/promises';
 import type { Container, Exec } from 'dockerode';
+import type { CommandIdentity } from '@caribou/core';
 import { WORKING_DIRECTORY } from '../drivers/command-environment.js';
 import { withinTime } from './docker-engine.js';
 import type { EndingTimes } from './gvisor.js';
-import type { CommandIdentity } from '../files/identity.js';
 
 /**
  * Whether the shell's user has another process in the container, one that is dead and not yet reaped among them. kill(-1)

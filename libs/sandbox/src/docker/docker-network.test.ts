@@ -6,16 +6,22 @@ import {
   missingForGvisor,
   processesInContainers,
 } from '@caribou/testing';
+import { commandIdentity } from '@caribou/core';
+import { sandboxMounts, threadFiles } from '@caribou/files';
 import { DockerDriver } from './docker-driver.js';
-import { commandIdentity } from '../files/identity.js';
 import { DEFAULT_SANDBOX_LIMITS, type SandboxSettings } from '../drivers/settings.js';
-import { threadFiles } from '../files/thread-files.js';
 
 const IMAGE = 'caribou-sandbox-node-test';
 
 const underTest = (more: Pick<SandboxSettings, 'runtime'>): Parameters<typeof describeSandboxNetwork>[1] => ({
   make: async (homeDir, network) => {
-    const settings = { driver: 'docker', image: `${IMAGE}:latest`, limits: DEFAULT_SANDBOX_LIMITS, homeDir } as const;
+    const settings = {
+      driver: 'docker',
+      image: `${IMAGE}:latest`,
+      limits: DEFAULT_SANDBOX_LIMITS,
+      homeDir,
+      mounts: sandboxMounts(homeDir),
+    } as const;
     const driver = new DockerDriver({ ...settings, ...more, ...(network === undefined ? {} : { network }) });
     const probe = await driver.probe();
     if (!probe.ok) throw new Error(probe.reason);

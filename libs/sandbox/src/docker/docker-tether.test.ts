@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { importImage, missingForDocker, skillsBelow, waitFor } from '@caribou/testing';
+import { importImage, missingForDocker, mountsBelow, waitFor } from '@caribou/testing';
 import Docker from 'dockerode';
 import { DockerDriver } from './docker-driver.js';
 import { DEFAULT_SANDBOX_LIMITS } from '../drivers/settings.js';
@@ -61,7 +61,7 @@ if (reason === null) {
       engine = new EngineSocket(join(home, 'engine.sock'));
       const image = `${IMAGE}:latest`;
       driver = new DockerDriver({
-        ...{ driver: 'docker', image, limits: DEFAULT_SANDBOX_LIMITS, homeDir: home, skills: skillsBelow(home) },
+        ...{ driver: 'docker', image, limits: DEFAULT_SANDBOX_LIMITS, homeDir: home, mounts: mountsBelow(home) },
         engineSocket: engine.path,
       });
       await driver.create(box, { fresh: true });
@@ -77,7 +77,7 @@ if (reason === null) {
       const running = run('echo begun > begun; sleep 600').catch((error: unknown) => error);
       const second = new DockerDriver({
         ...{ driver: 'docker', image: `${IMAGE}:latest`, limits: DEFAULT_SANDBOX_LIMITS },
-        ...{ homeDir: home, skills: skillsBelow(home) },
+        ...{ homeDir: home, mounts: mountsBelow(home) },
       });
       expect(await second.list()).toHaveLength(1);
 

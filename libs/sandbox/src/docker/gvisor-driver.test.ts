@@ -8,16 +8,16 @@ import {
   describeWorkspaceQuota,
   importImage,
   missingForGvisor,
+  mountsBelow,
   ON_GVISOR,
   processesInContainers,
   processesWith,
-  skillsBelow,
 } from '@caribou/testing';
+import { commandIdentity } from '@caribou/core';
+import { threadFiles } from '@caribou/files';
 import { DockerDriver } from './docker-driver.js';
 import type { Probe } from '../drivers/driver.js';
-import { commandIdentity } from '../files/identity.js';
 import { DEFAULT_SANDBOX_LIMITS } from '../drivers/settings.js';
-import { threadFiles } from '../files/thread-files.js';
 
 const MiB = 1024 * 1024;
 const IMAGE = 'caribou-gvisor-test';
@@ -39,7 +39,7 @@ async function ready(homeDir: string): Promise<DockerDriver> {
     runtime: 'runsc',
     limits,
     homeDir,
-    skills: skillsBelow(homeDir),
+    mounts: mountsBelow(homeDir),
   } as const;
   const driver = new DockerDriver(settings);
   // It tries engine, image and home, which are of one kind in all suites: once is enough.

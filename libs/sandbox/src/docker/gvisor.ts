@@ -7,7 +7,8 @@ interface ProcessBounds {
   readonly PidsLimit: number;
   readonly Ulimits: NonNullable<HostConfig['Ulimits']>;
 }
-type RuntimeSettings = Pick<SandboxSettings, 'runtime' | 'limits'>;
+
+export type RuntimeSettings = Pick<SandboxSettings, 'runtime' | 'limits'>;
 
 /** A box takes this many processes of a user beyond its limit: whoever ends the others must get in. */
 const SPARE_PROCESSES = 16;

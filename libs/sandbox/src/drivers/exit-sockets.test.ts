@@ -3,9 +3,9 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } f
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { commandIdentity } from '@caribou/core';
 import type { BoxSpec } from './driver.js';
 import { ExitSockets } from './exit-sockets.js';
-import { commandIdentity } from '../files/identity.js';
 
 // A machine that has much else to do.
 jest.setTimeout(60_000);

@@ -14,10 +14,9 @@ import {
 import { copyFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { dirname, join } from 'node:path';
+import { type CommandIdentity, errnoOf } from '@caribou/core';
 import type { BoxSpec } from './driver.js';
-import { makeClosedDirectory } from '../files/data-home.js';
-import { errnoOf } from '../files/file-refused.js';
-import type { CommandIdentity } from '../files/identity.js';
+import { makeClosedDirectory } from './closed-directory.js';
 import { EXIT_SOCKET, FORWARDER, type SandboxNetwork } from './sandbox-network.js';
 
 interface Exit {

@@ -1,5 +1,5 @@
+import { wholeCharacters } from '@caribou/core';
 import type { OutputListener } from './driver.js';
-import { wholeCharacters } from '../files/text/text-range.js';
 
 /** Keeps the beginning and the end of a stream of bytes within `maxBytes`; memory stays below twice that. */
 export class OutputWindow {

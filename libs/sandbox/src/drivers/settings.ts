@@ -1,5 +1,5 @@
+import type { SandboxMounts } from '@caribou/core';
 import type { SandboxNetwork } from './sandbox-network.js';
-import type { SkillsMount } from '../files/skills-mount.js';
 
 /** What one box may use. Sizes in bytes, times in milliseconds. */
 export interface SandboxLimits {
@@ -33,8 +33,8 @@ export interface SandboxSettings {
   readonly homeDir: string;
   /** The same directory as the docker engine sees it; `homeDir` when absent. */
   readonly hostHomeDir?: string;
-  /** What is mounted read-only at /mnt/skills in the boxes of a user, below `homeDir`; nothing when absent. */
-  readonly skills?: (userId: string) => Promise<SkillsMount>;
+  /** What boxes mount; all of it lies below `homeDir`. */
+  readonly mounts: SandboxMounts;
   /** Where boxes' connections go; boxes have no network at all when absent. */
   readonly network?: SandboxNetwork;
 }

@@ -2,7 +2,8 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, st
 import { connect, createServer, type Server } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { BoxResult, BoxSpec, SandboxDriver, ThreadFiles } from '@caribou/sandbox';
+import type { ThreadFiles } from '@caribou/files';
+import type { BoxResult, BoxSpec, SandboxDriver } from '@caribou/sandbox';
 import { waitFor } from '../util/wait-for.js';
 import type { SandboxDriverUnderTest } from './sandbox-driver.js';
 

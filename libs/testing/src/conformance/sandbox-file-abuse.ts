@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chownSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { findFiles, FileRefusedError, listDirectory, searchLines, userFiles } from '@caribou/sandbox';
+import { findFiles, FileRefusedError, listDirectory, searchLines, userFiles } from '@caribou/files';
 import { ON_MACHINE_KERNEL } from './box-traits.js';
 import { type Canary, openCanary } from './sandbox-canary.js';
 import type { SandboxDriverUnderTest } from './sandbox-driver.js';

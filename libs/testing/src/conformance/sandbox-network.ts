@@ -5,7 +5,8 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EgressEntry, EgressProxy, parseEgressRule } from '@caribou/egress';
-import type { BoxResult, BoxSpec, SandboxDriver, SandboxNetwork, ThreadFiles } from '@caribou/sandbox';
+import type { ThreadFiles } from '@caribou/files';
+import type { BoxResult, BoxSpec, SandboxDriver, SandboxNetwork } from '@caribou/sandbox';
 import { type ProcessLookup, processesWith } from '../sandboxes/box-processes.js';
 import { waitFor } from '../util/wait-for.js';
 

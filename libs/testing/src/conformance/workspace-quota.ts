@@ -3,15 +3,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, statfsSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@caribou/core';
-import {
-  type BoxResult,
-  type BoxSpec,
-  type SandboxDriver,
-  type ThreadFiles,
-  userFiles,
-  withinQuota,
-  WorkspaceQuota,
-} from '@caribou/sandbox';
+import { type ThreadFiles, userFiles, WorkspaceQuota } from '@caribou/files';
+import { type BoxResult, type BoxSpec, type SandboxDriver, withinQuota } from '@caribou/sandbox';
 import type { SandboxDriverUnderTest } from './sandbox-driver.js';
 
 const MiB = 1024 * 1024;

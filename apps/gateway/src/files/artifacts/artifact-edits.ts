@@ -8,7 +8,7 @@ import {
   UnsupportedMediaTypeError,
 } from '@caribou/contracts';
 import { type Locks, type ThreadKey, VIRTUAL_ROOT } from '@caribou/core';
-import { FileRefusedError, sha256Of, type UserFiles } from '@caribou/sandbox';
+import { FileRefusedError, sha256Of, type UserFiles } from '@caribou/files';
 import { Inject, Injectable } from '@nestjs/common';
 import { answeringRefusals } from '../../http/file-answer.js';
 import { LOCKS, USER_FILES } from '../../ports.js';

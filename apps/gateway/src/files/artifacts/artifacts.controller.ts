@@ -1,7 +1,7 @@
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import { fileRoutes, type RouteInput } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import { FileRefusedError, type UserFiles } from '@caribou/sandbox';
+import { FileRefusedError, type UserFiles } from '@caribou/files';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '../../auth/principal.js';
 import { answeringRefusals } from '../../http/file-answer.js';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { MAX_EDITED_BYTES } from '@caribou/contracts';
-import { readUpTo, sha256Of, type UserFiles } from '@caribou/sandbox';
+import { readUpTo, sha256Of, type UserFiles } from '@caribou/files';
 import type { ByteRange } from './byte-range.js';
 import { type Body, HEAD_BYTES, sendBody, type SendOptions } from './send-body.js';
 

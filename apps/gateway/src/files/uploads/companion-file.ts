@@ -1,5 +1,5 @@
 import type { Companion, FileVersion, ThreadKey } from '@caribou/core';
-import type { FileEntry, StagedFile, UserFiles } from '@caribou/sandbox';
+import type { FileEntry, StagedFile, UserFiles } from '@caribou/files';
 import { freeName } from './safe-name.js';
 
 /** Files of a directory that are looked at. */

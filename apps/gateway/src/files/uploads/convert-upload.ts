@@ -1,7 +1,7 @@
 import { ConflictError } from '@caribou/contracts';
 import type { ConversionLease, ConversionStore, PendingConversion, UploadKey } from '@caribou/core';
 import type { DocumentConverter } from '@caribou/documents';
-import type { UserFiles } from '@caribou/sandbox';
+import type { UserFiles } from '@caribou/files';
 import { isSameVersion, publishCompanion, uploadsByName } from './companion-file.js';
 import { uploadPath } from './upload-json.js';
 

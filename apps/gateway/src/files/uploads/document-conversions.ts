@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AppError, RateLimitedError, UnavailableError } from '@caribou/contracts';
 import type { ConversionRecord, ConversionStore, Logger, PendingConversion, ThreadKey, UploadKey } from '@caribou/core';
 import { type DocumentConverter, documentKindOf } from '@caribou/documents';
-import type { FileEntry, UserFiles } from '@caribou/sandbox';
+import type { FileEntry, UserFiles } from '@caribou/files';
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { CONVERSIONS, CONVERTER, type GatewaySettings, LOGGER, SETTINGS, USER_FILES } from '../../ports.js';
 import { type ConversionJob, convertUpload } from './convert-upload.js';

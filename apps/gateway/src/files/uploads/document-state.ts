@@ -1,5 +1,5 @@
 import type { ConversionRecord } from '@caribou/core';
-import type { FileEntry } from '@caribou/sandbox';
+import type { FileEntry } from '@caribou/files';
 import { isSameVersion } from './companion-file.js';
 
 /** How far the conversion of a file is, as far as it still speaks of the files that are there. */

@@ -1,4 +1,4 @@
-import type { UserFiles } from '@caribou/sandbox';
+import type { UserFiles } from '@caribou/files';
 
 /** Files of threads, each of whose operations first makes sure that they lie on the volume that everybody uses. */
 export function filesOnVolume(files: UserFiles, ensure: () => Promise<void>): UserFiles {

@@ -1,6 +1,6 @@
 import type { UploadedFile } from '@caribou/contracts';
 import { VIRTUAL_ROOT } from '@caribou/core';
-import type { FileEntry } from '@caribou/sandbox';
+import type { FileEntry } from '@caribou/files';
 import type { DocumentState } from './document-state.js';
 
 /** The virtual path of an uploaded file. */

@@ -7,7 +7,7 @@ import {
   type UploadReply,
 } from '@caribou/contracts';
 import { parseVirtualPath, type ThreadKey } from '@caribou/core';
-import { type FileEntry, FileRefusedError, type StagedFile, type UserFiles } from '@caribou/sandbox';
+import { type FileEntry, FileRefusedError, type StagedFile, type UserFiles } from '@caribou/files';
 import { answeringRefusals } from '../../http/file-answer.js';
 import { type GatewaySettings, SETTINGS, USER_FILES } from '../../ports.js';
 import { DocumentConversions } from './document-conversions.js';

@@ -1,6 +1,6 @@
 import { type BranchReply, type CloneMode, ConflictError, newId, NotFoundError } from '@caribou/contracts';
 import type { FeedRow, Logger, ThreadKey, ThreadStore } from '@caribou/core';
-import { FileRefusedError, type UserFiles } from '@caribou/sandbox';
+import { FileRefusedError, type UserFiles } from '@caribou/files';
 import { Inject, Injectable } from '@nestjs/common';
 import { LOGGER, THREAD_STORE, USER_FILES } from '../../ports.js';
 

@@ -1,0 +1,25 @@
+import type { DataDirectory } from '../text/virtual-path.js';
+import type { ThreadKey } from '../util/thread-key.js';
+
+/** What is mounted at /mnt/skills. */
+export interface SkillsMount {
+  /** Host path. */
+  readonly directory: string;
+  /** Distinguishes this directory from one that is made at the same path later. */
+  readonly instance: string;
+}
+
+/** Host path of each data directory of a thread. */
+export type DataMounts = Readonly<Record<DataDirectory, string>>;
+
+/** The part of the data volume that sandboxes mount: drivers ask for host paths and open no file of a user themselves. */
+export interface SandboxMounts {
+  /** Makes CARIBOU_HOME if it is missing, and closes it to the machine's other users. Idempotent. */
+  prepareHome(): void;
+  /** Makes the data directories of a thread, owned by the user of commands. Idempotent. */
+  prepareData(thread: ThreadKey): Promise<void>;
+  /** @throws {AppError} unless each of them is a directory */
+  dataOf(thread: ThreadKey): Promise<DataMounts>;
+  /** The skills of a user as they are switched on now; undefined where sandboxes have none. @throws {AppError} */
+  skillsOf(userId: string): Promise<SkillsMount | undefined>;
+}

@@ -1,0 +1,57 @@
+import { chmodSync, chownSync, mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { closedDirectory, type CommandIdentity, commandIdentity, errnoOf } from '@caribou/core';
+
+/**
+ * CARIBOU_HOME is closed to the machine's other users: whoever can come to a file that a command has made can also read
+ * or execute it. As root, the user of commands may pass through the platform's directories by their group, as bwrap
+ * mounts by path; as anybody else, that user is this process's own.
+ */
+
+/** Directories of the platform that have users' files, sockets or records below them. */
+const CLOSED_DIRECTORIES = ['users', 'egress', 'sandboxes'];
+
+const OWNER_BITS = 0o700;
+const GROUP_SEARCH = 0o010;
+const OTHERS_SEARCH = 0o001;
+const OTHERS_BITS = 0o007;
+
+const isRoot = (): boolean => process.getuid?.() === 0;
+
+function close(path: string): void {
+  const { owner, mode } = closedDirectory(commandIdentity());
+  if (isRoot()) chownSync(path, owner.uid, owner.gid);
+  chmodSync(path, mode);
+}
+
+/** Makes the home if it is missing, and closes it and what an earlier version left open below it. Idempotent. */
+export function prepareHome(homeDir: string): void {
+  mkdirSync(homeDir, { recursive: true, mode: OWNER_BITS });
+  const commands = commandIdentity();
+  closeHome(homeDir, commands);
+  const { mode } = closedDirectory(commands);
+  for (const path of CLOSED_DIRECTORIES.map((name) => join(homeDir, name))) {
+    if (((modeOf(path) ?? mode) & ~mode) !== 0) close(path);
+  }
+}
+
+/**
+ * Takes the home from others. What root's user of commands could reach as one of them it reaches by its group from then
+ * on, unless the operator has given the home a group.
+ */
+function closeHome(homeDir: string, { gid }: CommandIdentity): void {
+  const { mode, gid: group } = statSync(homeDir);
+  if ((mode & OTHERS_BITS) === 0) return;
+  const passes = isRoot() && group === 0 && (mode & OTHERS_SEARCH) !== 0;
+  if (passes) chownSync(homeDir, -1, gid);
+  chmodSync(homeDir, passes ? OWNER_BITS | GROUP_SEARCH : mode & 0o777 & ~OTHERS_BITS);
+}
+
+function modeOf(path: string): number | undefined {
+  try {
+    return statSync(path).mode & 0o777;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,15 @@
+export { type ErasedFiles, erasedFiles } from './erased-files.js';
+export { fileHash, sha256Of } from './file-hash.js';
+export { type FileRefusal, FileRefusedError, QuotaExceededError } from './file-refused.js';
+export { findFiles, type Found, listDirectory, type LookupPlace, searchLines } from './lookup/find-files.js';
+export { WorkspaceQuota } from './quota/workspace-quota.js';
+export { sandboxMounts } from './sandbox-mounts.js';
+export { SharedVolume } from './shared-volume.js';
+export { type SkillFiles, skillFiles, type SkillStaging } from './skills/skill-files.js';
+export { SkillViews } from './skills/skill-views.js';
+export { readUpTo } from './text/replace-text.js';
+export { occurrences, replaceAt } from './text/text-edit.js';
+export { MAX_TEXT_FILE_BYTES, readTextRange } from './text/text-range.js';
+export { type ThreadFiles, threadFiles } from './thread-files.js';
+export type { FileEntry, StagedFile } from './uploads/upload-intake.js';
+export { type UserFiles, userFiles } from './uploads/user-files.js';

@@ -1,0 +1,116 @@
+import type { DiskUsage, SandboxThread, ThreadQuota } from '@caribou/core';
+import { MAX_MEASURED_DEPTH, measureUsage } from './disk-usage.js';
+import { QuotaExceededError } from '../file-refused.js';
+import type { ThreadFiles } from '../thread-files.js';
+
+/** What the three directories of one thread may take. */
+export interface QuotaLimits {
+  readonly workspaceBytes: number;
+  readonly workspaceFiles: number;
+  /** With less than this on the disk nothing more is written. */
+  readonly minFreeBytes: number;
+}
+
+type Write = (thread: SandboxThread, path: string, content: Uint8Array) => Promise<number>;
+
+const MAX_KNOWN = 10_000;
+/** Files are counted up to this many times their limit, so that it shows whether there are more or fewer of them. */
+const COUNTED_SHARE = 4;
+
+const keyOf = ({ userId, threadId }: SandboxThread): string => `${userId}/${threadId}`;
+
+const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+
+/** A size as people read it. */
+function sizeText(bytes: number): string {
+  const power = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), UNITS.length - 1);
+  return `${Number((bytes / 1024 ** power).toFixed(1))} ${UNITS[power] ?? ''}`;
+}
+
+/**
+ * How much the files of threads take, as last measured and counted on since. A figure may be behind what a command has
+ * just written; nothing is refused but on a fresh one.
+ */
+export class WorkspaceQuota implements ThreadQuota {
+  private readonly known = new Map<string, DiskUsage>();
+  private readonly measuring = new Map<string, Promise<DiskUsage>>();
+
+  constructor(
+    private readonly files: ThreadFiles,
+    readonly limits: QuotaLimits,
+  ) {}
+
+  excess({ bytes, files, tooDeep, freeBytes }: DiskUsage): string | null {
+    const { workspaceBytes, workspaceFiles, minFreeBytes } = this.limits;
+    if (bytes > workspaceBytes)
+      return `this thread's files take ${sizeText(bytes)}, and may take ${sizeText(workspaceBytes)}`;
+    if (files > workspaceFiles) return `this thread has ${files} files, and may have ${workspaceFiles}`;
+    if (freeBytes < minFreeBytes)
+      return `the disk has ${sizeText(freeBytes)} left, and keeps ${sizeText(minFreeBytes)}`;
+    return tooDeep ? `this thread's directories are nested deeper than ${MAX_MEASURED_DEPTH} levels` : null;
+  }
+
+  async usage(thread: SandboxThread): Promise<DiskUsage> {
+    const known = (await this.measuring.get(keyOf(thread))) ?? this.known.get(keyOf(thread));
+    return known === undefined || this.excess(known) !== null ? this.measure(thread) : known;
+  }
+
+  async measure(thread: SandboxThread): Promise<DiskUsage> {
+    const key = keyOf(thread);
+    const measuring = measureUsage(this.files, thread, COUNTED_SHARE * this.limits.workspaceFiles);
+    this.measuring.set(key, measuring);
+    try {
+      const usage = await measuring;
+      this.remember(key, usage);
+      return usage;
+    } finally {
+      if (this.measuring.get(key) === measuring) this.measuring.delete(key);
+    }
+  }
+
+  /**
+   * Makes sure that a file of `bytes` may be added.
+   *
+   * @throws {QuotaExceededError} naming `path` and the limit
+   */
+  async requireRoom(thread: SandboxThread, path: string, bytes: number): Promise<void> {
+    const excess = async (usage: Promise<DiskUsage>): Promise<string | null> => {
+      const known = await usage;
+      return this.excess({ ...known, bytes: known.bytes + bytes, files: known.files + 1 });
+    };
+    if ((await excess(this.usage(thread))) === null) return;
+    const reason = await excess(this.measure(thread));
+    if (reason !== null) throw new QuotaExceededError(path, reason);
+  }
+
+  /** Counts a file that the platform has written. */
+  added(thread: SandboxThread, bytes: number): void {
+    const known = this.known.get(keyOf(thread));
+    if (known !== undefined)
+      this.remember(keyOf(thread), { ...known, bytes: known.bytes + bytes, files: known.files + 1 });
+  }
+
+  /** The thread's files under this quota: what is written needs room. */
+  guard(files: ThreadFiles): ThreadFiles {
+    const within =
+      (write: Write): Write =>
+      async (thread, path, content) => {
+        await this.requireRoom(thread, path, content.byteLength);
+        const written = await write(thread, path, content);
+        this.added(thread, written);
+        return written;
+      };
+    return {
+      ...files,
+      replace: within((thread, path, content) => files.replace(thread, path, content)),
+      append: within((thread, path, content) => files.append(thread, path, content)),
+    };
+  }
+
+  private remember(key: string, usage: DiskUsage): void {
+    this.known.delete(key);
+    this.known.set(key, usage);
+    const oldest = this.known.keys().next();
+    if (this.known.size > MAX_KNOWN && oldest.done !== true) this.known.delete(oldest.value);
+  }
+}

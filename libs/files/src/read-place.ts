@@ -1,0 +1,63 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import {
+  parseSkillsPath,
+  parseVirtualPath,
+  type SandboxThread,
+  SKILLS_ROOT,
+  type SkillsMount,
+  VIRTUAL_ROOT,
+} from '@caribou/core';
+import { below, openDirectory } from './descriptor-walk.js';
+import { FileRefusedError } from './file-refused.js';
+import { hostPathOf, requireRegular } from './thread-place.js';
+
+/** What a path leads to that may be read: a place in a thread's directories, or among the skills of its user. */
+export interface ReadPlace {
+  /** Virtual path of the directory that the names lie below. */
+  readonly root: string;
+  readonly segments: readonly string[];
+  /** Files may have several names: the platform laid them out, and no command can add one. */
+  readonly mayBeLinked: boolean;
+  readonly hostRoot: () => Promise<string>;
+}
+
+export interface ReadRoots {
+  readonly homeDir: string;
+  /** The skills that a user's sandboxes see; without it there are none. */
+  readonly skills?: (userId: string) => Promise<SkillsMount>;
+}
+
+/** @throws {FileRefusedError} `outside` */
+export function readPlace({ homeDir, skills }: ReadRoots, thread: SandboxThread, path: string): ReadPlace {
+  const names = skills === undefined ? null : parseSkillsPath(path);
+  if (skills !== undefined && names !== null) {
+    const hostRoot = async (): Promise<string> => (await skills(thread.userId)).directory;
+    return { root: SKILLS_ROOT, segments: names, mayBeLinked: true, hostRoot };
+  }
+  const parsed = parseVirtualPath(path);
+  if (parsed === null) throw new FileRefusedError('outside', path);
+  const { directory, segments } = parsed;
+  return {
+    root: `${VIRTUAL_ROOT}/${directory}`,
+    segments,
+    mayBeLinked: false,
+    hostRoot: () => Promise.resolve(hostPathOf(homeDir, thread, directory)),
+  };
+}
+
+/** A readable descriptor of the regular file under the path. @throws {FileRefusedError}, or a system error */
+export async function openPlacedFile(
+  { segments, mayBeLinked, hostRoot }: ReadPlace,
+  path: string,
+): Promise<FileHandle> {
+  const name = segments.at(-1);
+  if (name === undefined) throw new FileRefusedError('is_directory', path);
+  const parent = await openDirectory(await hostRoot(), segments.slice(0, -1));
+  try {
+    const handle = await open(below(parent, name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    return await requireRegular(handle, path, { mayBeLinked });
+  } finally {
+    await parent.close();
+  }
+}

@@ -1,0 +1,26 @@
+import { commandIdentity, type DataDirectory, type SandboxMounts } from '@caribou/core';
+import { prepareHome } from './data-home.js';
+import type { ReadRoots } from './read-place.js';
+import { threadFiles } from './thread-files.js';
+
+/** What sandboxes mount of the data volume at `homeDir`, and of their users' skills where there are any. */
+export function sandboxMounts(homeDir: string, skills?: ReadRoots['skills']): SandboxMounts {
+  const files = threadFiles(homeDir, commandIdentity());
+  return {
+    prepareHome: () => prepareHome(homeDir),
+    prepareData: (thread) => files.prepare(thread),
+    dataOf: async (thread) => {
+      const path = async (directory: DataDirectory): Promise<string> => {
+        const opened = await files.openDataDirectory(thread, directory);
+        await opened.close();
+        return files.hostPath(thread, directory);
+      };
+      return {
+        workspace: await path('workspace'),
+        uploads: await path('uploads'),
+        outputs: await path('outputs'),
+      };
+    },
+    skillsOf: async (userId) => skills?.(userId),
+  };
+}

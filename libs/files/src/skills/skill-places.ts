@@ -1,0 +1,46 @@
+import { chmod, chown, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { UserId } from '@caribou/contracts';
+import { closedDirectory, type CommandIdentity, commandIdentity, errnoOf } from '@caribou/core';
+
+/**
+ * Where the skills of users lie on the data volume, below `users/<user>/skills`:
+ *
+ *   staging/<any>     what is being installed
+ *   installed/<id>    what was: its files never change
+ *   views/<version>   what is mounted into the user's sandboxes: the skills that are switched on
+ *
+ * No sandbox can write here, so names are the platform's own.
+ */
+export type SkillPlace = 'staging' | 'installed' | 'views';
+
+export const PUBLIC_DIRECTORY_MODE = 0o755;
+export const DATA_MODE = 0o644;
+export const PROGRAM_MODE = 0o755;
+
+/** Host path of a place of a user. @throws when the id is not of the strict pattern */
+export const skillPlace = (homeDir: string, userId: string, place: SkillPlace): string =>
+  join(homeDir, 'users', UserId.parse(userId), 'skills', place);
+
+/** Makes the place and what is above it, closed to the machine's other users. */
+export async function prepareSkillPlace(homeDir: string, userId: string, place: SkillPlace): Promise<string> {
+  const path = skillPlace(homeDir, userId, place);
+  const { owner, mode } = closedDirectory(commandIdentity());
+  let above = homeDir;
+  for (const name of ['users', UserId.parse(userId), 'skills', place]) {
+    above = join(above, name);
+    await makeDirectory(above, mode, owner);
+  }
+  return path;
+}
+
+/** One that is there already keeps its mode. */
+export async function makeDirectory(path: string, mode: number, owner?: CommandIdentity): Promise<void> {
+  try {
+    await mkdir(path, { mode });
+    if (owner !== undefined && process.getuid?.() === 0) await chown(path, owner.uid, owner.gid);
+    await chmod(path, mode);
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw error;
+  }
+}

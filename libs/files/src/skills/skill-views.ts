@@ -1,0 +1,152 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { chmod, copyFile, link, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { UnavailableError } from '@caribou/contracts';
+import { LRUCache } from 'lru-cache';
+import { errnoOf, type SkillsMount } from '@caribou/core';
+import { removeOld } from './skill-files.js';
+import {
+  DATA_MODE,
+  makeDirectory,
+  prepareSkillPlace,
+  PROGRAM_MODE,
+  PUBLIC_DIRECTORY_MODE,
+  skillPlace,
+} from './skill-places.js';
+
+/** A skill to be seen in a sandbox. */
+export interface SkillPackage {
+  /** Names of its directory below the mount. */
+  readonly place: readonly string[];
+  readonly source:
+    | { readonly kind: 'folder'; readonly directory: string; readonly fingerprint: string }
+    | { readonly kind: 'installed'; readonly id: string };
+}
+
+/** A view that nobody asked for in this time goes when the next one is made: longer than any command may run. */
+const UNUSED_MS = 2 * 3_600_000;
+const TOUCH_MS = 600_000;
+const MAX_TOUCHED = 1_000;
+const RUNNABLE = 0o100;
+
+/**
+ * Directories that hold a user's skills as they are switched on, one per set of skills. A view never changes once it can
+ * be seen, so what is mounted stays whole until its box gets another. Skills that users installed are linked, as their
+ * files never change; those of a folder are copied, which also brings them to the volume that engines mount from.
+ */
+export class SkillViews {
+  private readonly making = new Map<string, Promise<void>>();
+  /** When each view was last marked as used. */
+  private readonly touched = new LRUCache<string, number>({ max: MAX_TOUCHED });
+
+  constructor(private readonly homeDir: string) {}
+
+  /** The view of exactly these skills. @throws {UnavailableError} when it cannot be made */
+  async mount(userId: string, packages: readonly SkillPackage[]): Promise<SkillsMount> {
+    const directory = join(skillPlace(this.homeDir, userId, 'views'), versionOf(packages));
+    try {
+      const found = await instanceOf(directory);
+      if (found === null) await this.made(userId, directory, packages);
+      const instance = found ?? (await instanceOf(directory)) ?? '';
+      await this.touch(directory);
+      return { directory, instance };
+    } catch (error) {
+      const message = `the skills of the user cannot be laid out (${errnoOf(error) ?? 'unknown'})`;
+      throw new UnavailableError(message, { cause: error, details: { dependency: 'disk' } });
+    }
+  }
+
+  /** One at a time here; of several processes the first one's counts. */
+  private async made(userId: string, directory: string, packages: readonly SkillPackage[]): Promise<void> {
+    const making = this.making.get(directory) ?? this.make(userId, directory, packages);
+    this.making.set(directory, making);
+    await making.finally(() => this.making.delete(directory));
+  }
+
+  private async make(userId: string, directory: string, packages: readonly SkillPackage[]): Promise<void> {
+    const views = await prepareSkillPlace(this.homeDir, userId, 'views');
+    const part = join(views, `.${randomUUID()}`);
+    try {
+      await makeDirectory(part, PUBLIC_DIRECTORY_MODE);
+      for (const { place, source } of packages) await this.lay(userId, source, await directoryAt(part, place));
+      await rename(part, directory);
+    } catch (error) {
+      await rm(part, { recursive: true, force: true });
+      if (!['EEXIST', 'ENOTEMPTY'].includes(errnoOf(error) ?? '')) throw error;
+    }
+    await removeOld(views, new Set([directory.slice(views.length + 1)]), UNUSED_MS);
+  }
+
+  private async lay(userId: string, source: SkillPackage['source'], target: string): Promise<void> {
+    if (source.kind === 'folder') return layTree(source.directory, target, copyPlain);
+    const installed = join(skillPlace(this.homeDir, userId, 'installed'), source.id);
+    return layTree(installed, target, linkOrCopy);
+  }
+
+  private async touch(directory: string): Promise<void> {
+    const nowMs = Date.now();
+    if (nowMs - (this.touched.get(directory) ?? 0) < TOUCH_MS) return;
+    await utimes(directory, nowMs / 1_000, nowMs / 1_000);
+    this.touched.set(directory, nowMs);
+  }
+}
+
+const versionOf = (packages: readonly SkillPackage[]): string => {
+  const parts = packages.map(({ place, source }) => [place, source.kind === 'folder' ? source.fingerprint : source.id]);
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+};
+
+/** Null for a directory that is not there. */
+async function instanceOf(directory: string): Promise<string | null> {
+  const found = await unlessGone(stat(directory, { bigint: true }));
+  return found === null ? null : [found.dev, found.ino, found.birthtimeNs].join('-');
+}
+
+async function unlessGone<T>(act: Promise<T>): Promise<T | null> {
+  try {
+    return await act;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+async function directoryAt(root: string, names: readonly string[]): Promise<string> {
+  let path = root;
+  for (const name of names) {
+    path = join(path, name);
+    await makeDirectory(path, PUBLIC_DIRECTORY_MODE);
+  }
+  return path;
+}
+
+/** Plain files and directories; links, what else there may be, and what goes away meanwhile are passed over. */
+async function layTree(
+  source: string,
+  target: string,
+  lay: (from: string, to: string) => Promise<void>,
+): Promise<void> {
+  const entries = (await unlessGone(readdir(source, { withFileTypes: true }))) ?? [];
+  for (const entry of entries) {
+    const [from, to] = [join(source, entry.name), join(target, entry.name)];
+    if (entry.isFile()) await unlessGone(lay(from, to));
+    if (!entry.isDirectory()) continue;
+    await makeDirectory(to, PUBLIC_DIRECTORY_MODE);
+    await layTree(from, to, lay);
+  }
+}
+
+async function copyPlain(from: string, to: string): Promise<void> {
+  const { mode } = await stat(from);
+  await copyFile(from, to);
+  await chmod(to, (mode & RUNNABLE) === 0 ? DATA_MODE : PROGRAM_MODE);
+}
+
+async function linkOrCopy(from: string, to: string): Promise<void> {
+  try {
+    await link(from, to);
+  } catch (error) {
+    if (!['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP'].includes(errnoOf(error) ?? '')) throw error;
+    await copyPlain(from, to);
+  }
+}

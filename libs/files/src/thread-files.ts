@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, open, rename, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  closedDirectory,
+  type CommandIdentity,
+  DATA_DIRECTORIES,
+  type DataDirectory,
+  errnoOf,
+  type SandboxThread,
+} from '@caribou/core';
+import { prepareHome } from './data-home.js';
+import { below, giveTo, openDirectory } from './descriptor-walk.js';
+import { FileRefusedError, toFileRefused } from './file-refused.js';
+import { openPlacedFile, readPlace, type ReadPlace, type ReadRoots } from './read-place.js';
+import {
+  DIRECTORY_MODE,
+  FILE_MODE,
+  hostPathOf,
+  NEW_FILE,
+  type Place,
+  requireRegular,
+  TEMPORARY_MODE,
+  threadNames,
+  withinPlace,
+} from './thread-place.js';
+
+/**
+ * The one module for access to users' files from outside a sandbox. Whoever is inside may rename, link and replace
+ * anything below the three directories at any moment, so:
+ *
+ *  F1  every name is opened through the descriptor of its directory, links refused; no path is checked and then used
+ *  F2  nothing but a regular file with a single name is read or appended to, decided by fstat after the open; files of
+ *      skills may have several, as no sandbox can write where they lie
+ *  F3  a file is replaced by rename within its directory, so a reader sees the old or the new content, never a part
+ *  F4  every read and write has a size limit
+ *  F5  what is created belongs to the user of commands and is never setuid
+ *
+ * Directories above the three are the platform's own: no sandbox can reach them.
+ */
+
+/** Largest file that an append may grow, in bytes. */
+export const MAX_FILE_BYTES = 512 * 1024 * 1024;
+const PRIVATE_MODE = 0o700;
+
+export interface ThreadFiles {
+  /** Makes the three directories, owned by the user of commands. Idempotent. */
+  prepare(thread: SandboxThread): Promise<void>;
+  /** Host path of a directory, to be mounted; never to be opened by name. */
+  hostPath(thread: SandboxThread, directory: DataDirectory): string;
+  /** A descriptor of the directory itself; the caller closes it. @throws {FileRefusedError} */
+  openDataDirectory(thread: SandboxThread, directory: DataDirectory): Promise<FileHandle>;
+  /** What a path leads to that may be read. @throws {FileRefusedError} `outside` */
+  readPlace(thread: SandboxThread, path: string): ReadPlace;
+  /** A readable descriptor of a regular file, of a skill too; the caller closes it. @throws {FileRefusedError} */
+  openFile(thread: SandboxThread, path: string): Promise<FileHandle>;
+  /** Replaces a file whole, or creates it and the directories above it. Bytes written. @throws {FileRefusedError} */
+  replace(thread: SandboxThread, path: string, content: Uint8Array): Promise<number>;
+  /** Adds to the end of a file, or creates it. Bytes added. @throws {FileRefusedError} */
+  append(thread: SandboxThread, path: string, content: Uint8Array): Promise<number>;
+}
+
+/** The permission bits a replacement keeps of what it replaces. @throws FileRefusedError for anything but a file */
+async function modeToKeep(directory: FileHandle, place: Place, path: string): Promise<number> {
+  try {
+    const stat = await lstat(below(directory, place.name));
+    if (stat.isDirectory()) throw new FileRefusedError('is_directory', path);
+    if (!stat.isFile()) throw new FileRefusedError('not_regular', path);
+    return stat.mode & 0o777;
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return FILE_MODE;
+    throw error;
+  }
+}
+
+/** (F3, F5) Writes beside the target and renames over it; leaves nothing behind when it fails. */
+async function replaceIn(
+  directory: FileHandle,
+  place: Place,
+  file: { content: Uint8Array; mode: number; owner: CommandIdentity },
+): Promise<void> {
+  const temporary = below(directory, `.caribou-${randomUUID()}`);
+  const handle = await open(temporary, NEW_FILE, TEMPORARY_MODE);
+  try {
+    await handle.writeFile(file.content);
+    await giveTo(handle, file.owner);
+    await handle.chmod(file.mode);
+    await rename(temporary, below(directory, place.name));
+  } catch (error) {
+    await unlink(temporary).catch((late: unknown) => {
+      if (errnoOf(late) !== 'ENOENT') throw late;
+    });
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function openForAppend(directory: FileHandle, place: Place, owner: CommandIdentity): Promise<FileHandle> {
+  const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  try {
+    const made = await open(below(directory, place.name), flags | constants.O_CREAT | constants.O_EXCL, FILE_MODE);
+    await giveTo(made, owner);
+    return made;
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw error;
+    return open(below(directory, place.name), flags);
+  }
+}
+
+async function appendTo(handle: FileHandle, content: Uint8Array, path: string): Promise<void> {
+  const { size } = await handle.stat();
+  if (size + content.byteLength > MAX_FILE_BYTES) throw new FileRefusedError('too_large', path);
+  await handle.appendFile(content);
+}
+
+/** Makes the platform's directories above a thread's data, closed to others, and the data's own. */
+async function prepareThread(homeDir: string, names: readonly string[], owner: CommandIdentity): Promise<void> {
+  prepareHome(homeDir);
+  const above = await openDirectory(homeDir, names, closedDirectory(owner));
+  await above.close();
+  const data = await openDirectory(join(homeDir, ...names), ['user-data'], { owner, mode: PRIVATE_MODE });
+  await data.close();
+  for (const directory of DATA_DIRECTORIES) {
+    const made = await openDirectory(join(homeDir, ...names, 'user-data'), [directory], {
+      owner,
+      mode: DIRECTORY_MODE,
+    });
+    await made.close();
+  }
+}
+
+const openFileAt = async (roots: ReadRoots, thread: SandboxThread, path: string): Promise<FileHandle> =>
+  openPlacedFile(readPlace(roots, thread, path), path);
+
+/** Access to the files of all threads below `homeDir` (CARIBOU_HOME), and with `skills` to those of their users' skills. */
+export function threadFiles(homeDir: string, owner: CommandIdentity, skills?: ReadRoots['skills']): ThreadFiles {
+  const roots: ReadRoots = { homeDir, ...(skills === undefined ? {} : { skills }) };
+  const hostPath = (thread: SandboxThread, directory: DataDirectory): string => hostPathOf(homeDir, thread, directory);
+  const within = <T>(
+    thread: SandboxThread,
+    path: string,
+    act: (parent: FileHandle, place: Place) => Promise<T>,
+    create = false,
+  ): Promise<T> => withinPlace({ homeDir, thread, path, ...(create ? { createFor: owner } : {}) }, act);
+
+  return {
+    prepare: async (thread) => prepareThread(homeDir, threadNames(thread), owner),
+    hostPath,
+    openDataDirectory: (thread, directory) =>
+      openDirectory(hostPath(thread, directory), []).catch((error: unknown) => {
+        throw toFileRefused(error, directory);
+      }),
+    readPlace: (thread, path) => readPlace(roots, thread, path),
+    openFile: (thread, path) =>
+      openFileAt(roots, thread, path).catch((error: unknown) => {
+        throw toFileRefused(error, path);
+      }),
+    replace: (thread, path, content) =>
+      within(
+        thread,
+        path,
+        async (parent, place) => {
+          if (content.byteLength > MAX_FILE_BYTES) throw new FileRefusedError('too_large', path);
+          const mode = await modeToKeep(parent, place, path);
+          await replaceIn(parent, place, { content, mode, owner });
+          return content.byteLength;
+        },
+        true,
+      ),
+    append: (thread, path, content) =>
+      within(
+        thread,
+        path,
+        async (parent, place) => {
+          const handle = await requireRegular(await openForAppend(parent, place, owner), path);
+          try {
+            await appendTo(handle, content, path);
+          } finally {
+            await handle.close();
+          }
+          return content.byteLength;
+        },
+        true,
+      ),
+  };
+}

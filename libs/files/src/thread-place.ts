@@ -1,0 +1,93 @@
+import { constants } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ThreadId, UserId } from '@caribou/contracts';
+import {
+  type CommandIdentity,
+  type DataDirectory,
+  parseVirtualPath,
+  type SandboxThread,
+  type VirtualPath,
+} from '@caribou/core';
+import { openDirectory } from './descriptor-walk.js';
+import { FileRefusedError, toFileRefused } from './file-refused.js';
+
+export const DIRECTORY_MODE = 0o755;
+export const FILE_MODE = 0o644;
+/** Of a file that is being written beside its target. */
+export const TEMPORARY_MODE = 0o600;
+/** A new file for writing; what has the name already, a link included, makes the open fail. */
+export const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+
+/** Names of a thread's folder below CARIBOU_HOME. @throws when an id is not of the strict pattern */
+export const threadNames = ({ userId, threadId }: SandboxThread): readonly string[] => [
+  'users',
+  UserId.parse(userId),
+  'threads',
+  ThreadId.parse(threadId),
+];
+
+/** Host path of one of a thread's three directories. */
+export const hostPathOf = (homeDir: string, thread: SandboxThread, directory: DataDirectory): string =>
+  join(homeDir, ...threadNames(thread), 'user-data', directory);
+
+/** The directory above a path's last name, and that name. */
+export interface Place {
+  readonly parents: readonly string[];
+  readonly name: string;
+}
+
+function placeOf(path: string): VirtualPath & Place {
+  const parsed = parseVirtualPath(path);
+  if (parsed === null) throw new FileRefusedError('outside', path);
+  const name = parsed.segments.at(-1);
+  if (name === undefined) throw new FileRefusedError('is_directory', path);
+  return { ...parsed, parents: parsed.segments.slice(0, -1), name };
+}
+
+export interface PlaceOptions {
+  readonly homeDir: string;
+  readonly thread: SandboxThread;
+  readonly path: string;
+  /** Makes missing directories above the name, owned by this user. */
+  readonly createFor?: CommandIdentity;
+}
+
+/**
+ * Runs `act` on the open directory of the path's last name.
+ *
+ * @throws {FileRefusedError} naming the virtual path
+ */
+export async function withinPlace<T>(
+  { homeDir, thread, path, createFor }: PlaceOptions,
+  act: (parent: FileHandle, place: Place) => Promise<T>,
+): Promise<T> {
+  const place = placeOf(path);
+  const create = createFor === undefined ? undefined : { owner: createFor, mode: DIRECTORY_MODE };
+  try {
+    const parent = await openDirectory(hostPathOf(homeDir, thread, place.directory), place.parents, create);
+    try {
+      return await act(parent, place);
+    } finally {
+      await parent.close();
+    }
+  } catch (error) {
+    throw toFileRefused(error, path);
+  }
+}
+
+/**
+ * Closes the handle and refuses unless it is a regular file, with a single name unless it may have several.
+ *
+ * @throws {FileRefusedError}
+ */
+export async function requireRegular(
+  handle: FileHandle,
+  path: string,
+  { mayBeLinked }: { readonly mayBeLinked: boolean } = { mayBeLinked: false },
+): Promise<FileHandle> {
+  const stat = await handle.stat();
+  if (stat.isFile() && (mayBeLinked || stat.nlink === 1)) return handle;
+  await handle.close();
+  throw new FileRefusedError(stat.isDirectory() ? 'is_directory' : 'not_regular', path);
+}

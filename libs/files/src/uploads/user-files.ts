@@ -1,0 +1,45 @@
+import type { FileHandle } from 'node:fs/promises';
+import { commandIdentity, type DataDirectory, type SandboxThread } from '@caribou/core';
+import { type FileList, listFiles, removeFile } from './directory-files.js';
+import { type CopiedFiles, copyFiles } from './copy-files.js';
+import { removeUnchanged } from './remove-unchanged.js';
+import { threadFiles } from '../thread-files.js';
+import { type FileEntry, type IntakeOptions, openUploadIntake, type UploadIntake } from './upload-intake.js';
+import { replaceText, type TextReplacement } from '../text/replace-text.js';
+import { type QuotaLimits, WorkspaceQuota } from '../quota/workspace-quota.js';
+
+/** What a user may do with the files of his threads from outside a sandbox. Paths are virtual. */
+export interface UserFiles {
+  /** An intake into the thread's uploads, which it makes by default; close it whatever happens. @throws {FileRefusedError} */
+  openIntake(thread: SandboxThread, options?: IntakeOptions): Promise<UploadIntake>;
+  /** Regular files of a directory by name, at most `maxFiles`. */
+  list(thread: SandboxThread, directory: DataDirectory, maxFiles: number): Promise<FileList>;
+  /** Copies all regular files of a thread to another one, which has none; links stay behind. @throws {FileRefusedError} */
+  copyAll(thread: SandboxThread, to: SandboxThread): Promise<CopiedFiles>;
+  /** A readable descriptor of a regular file; the caller closes it. @throws {FileRefusedError} */
+  open(thread: SandboxThread, path: string): Promise<FileHandle>;
+  /** Replaces a text file that is still as the caller knows it; whether it was. @throws {FileRefusedError} */
+  replaceText(thread: SandboxThread, path: string, replacement: TextReplacement): Promise<boolean>;
+  /** Removes a regular file. @throws {FileRefusedError} when there is none under the path */
+  remove(thread: SandboxThread, path: string): Promise<void>;
+  /** Removes a file of a directory if it is still as the entry says. @throws {FileRefusedError} */
+  removeUnchanged(thread: SandboxThread, directory: DataDirectory, entry: FileEntry): Promise<boolean>;
+}
+
+/** The files of all threads below `homeDir` (CARIBOU_HOME), owned by the user of commands; uploads within the limits. */
+export function userFiles(homeDir: string, limits?: QuotaLimits): UserFiles {
+  const owner = commandIdentity();
+  const files = threadFiles(homeDir, owner);
+  const quota = limits === undefined ? undefined : new WorkspaceQuota(files, limits);
+  return {
+    openIntake: (thread, options) =>
+      openUploadIntake({ files, owner, ...(quota === undefined ? {} : { quota }) }, thread, options),
+    list: (thread, directory, maxFiles) => listFiles(files, { thread, directory }, maxFiles),
+    copyAll: (thread, to) => copyFiles({ files, owner, ...(quota === undefined ? {} : { quota }) }, thread, to),
+    open: (thread, path) => files.openFile(thread, path),
+    replaceText: (thread, path, replacement) =>
+      replaceText(quota?.guard(files) ?? files, { thread, path }, replacement),
+    remove: (thread, path) => removeFile(homeDir, thread, path),
+    removeUnchanged: (thread, directory, entry) => removeUnchanged(files, { thread, directory }, entry),
+  };
+}

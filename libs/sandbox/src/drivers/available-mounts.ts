@@ -1,0 +1,41 @@
+import { AppError, UnavailableError } from '@caribou/contracts';
+import type { DataMounts, SandboxDriverKind, SkillsMount } from '@caribou/core';
+import { BoxGoneError, type BoxSpec } from './driver.js';
+import type { SandboxSettings } from './settings.js';
+
+/** Host paths of the thread's data directories. @throws {UnavailableError} when they are not there */
+export async function dataMounts(
+  { mounts }: SandboxSettings,
+  box: BoxSpec,
+  dependency: SandboxDriverKind,
+): Promise<DataMounts> {
+  try {
+    return await mounts.dataOf(box);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    throw new UnavailableError('the directories of the thread are not there', {
+      cause: error,
+      details: { dependency },
+    });
+  }
+}
+
+/** The skills of the sandbox's user; undefined where sandboxes have none. @throws {UnavailableError} */
+export async function skillsMount({ mounts }: SandboxSettings, { userId }: BoxSpec): Promise<SkillsMount | undefined> {
+  try {
+    return await mounts.skillsOf(userId);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    throw new UnavailableError(error.message, { cause: error, details: error.details });
+  }
+}
+
+/** The result of what comes before the start of a command. @throws {BoxGoneError} for an UnavailableError: nothing ran */
+export async function beforeStart<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof UnavailableError)) throw error;
+    throw new BoxGoneError(error.message, { cause: error, details: error.details });
+  }
+}
