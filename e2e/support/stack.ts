@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ServiceName } from '@caribou/contracts';
+import type { SandboxDriverKind, ServiceName } from '@caribou/contracts';
 import { startNats, startRedis, startService, type TestServer, type TestService, waitFor } from '@caribou/testing';
 import { natsConfig } from '../../tools/access/nats-config.js';
 import { addressOf, ADMIN, HEALTH, newPasswords, type UserName } from '../../tools/access/passwords.js';
@@ -23,7 +23,7 @@ export interface StackOptions {
   readonly productionClocks?: boolean;
   /** More top-level lines of config.yaml. */
   readonly config?: string;
-  readonly sandboxDriver?: 'bwrap' | 'docker';
+  readonly sandboxDriver?: SandboxDriverKind;
   /** More lines of the section `sandbox` of config.yaml, without their indent. */
   readonly sandbox?: readonly string[];
 }

@@ -1,6 +1,7 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import type { SandboxDriverKind } from '@caribou/contracts';
 import type { Pids } from './cpu-time.js';
 import { freePort, listensOn, type ProcessPlan, readyMessage, type RunningProcess, startProcess } from './processes.js';
 
@@ -23,7 +24,7 @@ export interface FleetOptions {
   /** No quota of requests and threads, as one user sends the load of many; default true. */
   readonly unlimited?: boolean;
   /** Default: bwrap. */
-  readonly sandboxDriver?: 'bwrap' | 'docker';
+  readonly sandboxDriver?: SandboxDriverKind;
 }
 
 /** Nothing is read for memory while other things are measured; the part on memory says itself when. */

@@ -1,16 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectBus, createRemoteSandbox } from '@caribou/bus';
-import { newId, SandboxAcquire } from '@caribou/contracts';
+import { newId, SandboxAcquire, type SandboxDriverKind } from '@caribou/contracts';
 import { type SandboxPort, type SandboxScope, silentLogger } from '@caribou/core';
 import { sandboxMounts } from '@caribou/files';
-import {
-  BwrapDriver,
-  DEFAULT_SANDBOX_LIMITS,
-  DockerDriver,
-  type SandboxDriver,
-  type SandboxSettings,
-} from '@caribou/sandbox';
+import { createDriver, DEFAULT_SANDBOX_LIMITS, type SandboxDriver, type SandboxSettings } from '@caribou/sandbox';
 import { createRedis, redisExecutionJournal, redisSandboxRegistry } from '@caribou/state';
 import type { Fleet } from './fleet.js';
 import { timed } from './long-thread.js';
@@ -41,8 +35,6 @@ export interface Crowd {
   readonly failures: number;
 }
 
-export type SandboxKind = 'bwrap' | 'docker';
-
 const CROWD = 64;
 const TIMEOUT_MS = 60_000;
 const FILE = '/mnt/user-data/workspace/megabyte';
@@ -52,7 +44,7 @@ const LINES_PER_READ = 4_096;
 
 const spread = (values: readonly number[]): Spread => ({ p50: median(values), p99: quantile(values, 0.99) });
 
-function driverOf(kind: SandboxKind, homeDir: string): SandboxDriver {
+function driverOf(kind: SandboxDriverKind, homeDir: string): SandboxDriver {
   const settings: SandboxSettings = {
     driver: kind,
     image: 'caribou-sandbox:latest',
@@ -60,17 +52,17 @@ function driverOf(kind: SandboxKind, homeDir: string): SandboxDriver {
     homeDir,
     mounts: sandboxMounts(homeDir),
   };
-  return kind === 'bwrap' ? new BwrapDriver(settings) : new DockerDriver(settings);
+  return createDriver(kind, settings);
 }
 
 /** Why sandboxes of this kind cannot be had on this machine, or null. */
-export async function sandboxMissing(kind: SandboxKind, homeDir: string): Promise<string | null> {
+export async function sandboxMissing(kind: SandboxDriverKind, homeDir: string): Promise<string | null> {
   const probe = await driverOf(kind, homeDir).probe();
   return probe.ok ? null : probe.reason;
 }
 
 /** What the sandboxes of a fleet cost, beside the driver alone. */
-export async function sandboxCost(fleet: Fleet, kind: SandboxKind, repeats: number): Promise<SandboxCost> {
+export async function sandboxCost(fleet: Fleet, kind: SandboxDriverKind, repeats: number): Promise<SandboxCost> {
   const homeDir = join(fleet.homeDir, '../own-driver');
   await mkdir(homeDir, { mode: 0o711, recursive: true });
   const driver = driverOf(kind, homeDir);

@@ -1,7 +1,8 @@
+import type { SandboxDriverKind } from '@caribou/contracts';
 import type { Bench } from './bench.js';
 import { type Fleet, startFleet } from './fleet.js';
 import { type Budget, say, saySandbox } from './report.js';
-import { sandboxCost, type SandboxKind, sandboxMissing } from './sandbox-cost.js';
+import { sandboxCost, sandboxMissing } from './sandbox-cost.js';
 
 /** On this fleet, and on one of its own with containers where there is a Docker engine. */
 export async function sandbox({ fleet, times }: Bench): Promise<readonly Budget[]> {
@@ -20,7 +21,7 @@ export async function sandbox({ fleet, times }: Bench): Promise<readonly Budget[
   }
 }
 
-async function sandboxOf(kind: SandboxKind, fleet: Fleet, repeats: number): Promise<readonly Budget[]> {
+async function sandboxOf(kind: SandboxDriverKind, fleet: Fleet, repeats: number): Promise<readonly Budget[]> {
   say();
   const missing = await sandboxMissing(kind, fleet.homeDir);
   say(`Sandbox (${kind})${missing === null ? '' : `: not measured, ${missing}`}`);

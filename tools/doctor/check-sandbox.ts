@@ -2,14 +2,9 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '@caribou/config';
+import { SandboxDriverKind } from '@caribou/contracts';
 import { sandboxMounts } from '@caribou/files';
-import {
-  BwrapDriver,
-  DEFAULT_SANDBOX_LIMITS,
-  DockerDriver,
-  type SandboxDriver,
-  type SandboxSettings,
-} from '@caribou/sandbox';
+import { createDriver, DEFAULT_SANDBOX_LIMITS, type SandboxDriver, type SandboxSettings } from '@caribou/sandbox';
 import { type Finding, fail, ok, warn } from './finding.js';
 import type { Surroundings } from './surroundings.js';
 
@@ -18,9 +13,9 @@ export async function checkSandbox(config: Config, { findProgram }: Surroundings
   const { driver: wanted, image } = config.sandbox;
   const trial = existsSync(config.homeDir) ? undefined : mkdtempSync(join(tmpdir(), 'caribou-doctor-'));
   const settings = settingsOf(config, trial ?? config.homeDir);
-  const drivers = [new DockerDriver(settings), new BwrapDriver(settings)].filter(
-    ({ kind }) => wanted === 'auto' || kind === wanted,
-  );
+  const drivers = SandboxDriverKind.options
+    .filter((kind) => wanted === 'auto' || kind === wanted)
+    .map((kind) => createDriver(kind, settings));
   try {
     return await usable(drivers, { image, installs: findProgram('apt-get') !== undefined });
   } finally {

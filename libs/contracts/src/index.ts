@@ -83,6 +83,7 @@ export {
   type UploadedFileState,
   ViewedImage,
 } from './records/thread-state.js';
+export { SandboxDriverKind } from './records/sandbox-driver.js';
 export {
   CancelAction,
   customAgentOf,

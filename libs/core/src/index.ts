@@ -133,7 +133,6 @@ export type {
   ExecutionJournal,
   ExecutionState,
   SandboxBinding,
-  SandboxDriverKind,
   SandboxProposal,
   SandboxRecord,
   SandboxRegistry,

@@ -1,4 +1,5 @@
-import type { Clock, SandboxDriverKind } from '@caribou/core';
+import type { SandboxDriverKind } from '@caribou/contracts';
+import type { Clock } from '@caribou/core';
 import { chooseAmong } from './choose-driver.js';
 import { engineAway } from './docker/docker-engine.js';
 import type { Probe, SandboxDriver } from './drivers/driver.js';

@@ -1,5 +1,5 @@
-import { UnavailableError } from '@caribou/contracts';
-import type { Clock, SandboxDriverKind, ThreadQuota } from '@caribou/core';
+import { SandboxDriverKind, UnavailableError } from '@caribou/contracts';
+import type { Clock, ThreadQuota } from '@caribou/core';
 import { BwrapDriver } from './bwrap/bwrap-driver.js';
 import { DockerDriver } from './docker/docker-driver.js';
 import type { Probe, SandboxDriver } from './drivers/driver.js';
@@ -28,6 +28,14 @@ interface Candidate {
   failedAtMs: number;
 }
 
+const make: Readonly<Record<SandboxDriverKind, (settings: SandboxSettings) => SandboxDriver>> = {
+  docker: (settings) => new DockerDriver(settings),
+  bwrap: (settings) => new BwrapDriver(settings),
+};
+
+/** A driver of this kind. Its probe must pass before it is used. */
+export const createDriver = (kind: SandboxDriverKind, settings: SandboxSettings): SandboxDriver => make[kind](settings);
+
 /** Docker when its engine answers and has the image, else bubblewrap, or only the one that the settings name. */
 export function sandboxDrivers(
   settings: SandboxSettings,
@@ -35,9 +43,8 @@ export function sandboxDrivers(
   quota: ThreadQuota,
   onFailed?: FailedProbe,
 ): SandboxDrivers {
-  const drivers = [new DockerDriver(settings), new BwrapDriver(settings)];
   return chooseAmong(
-    drivers.map((driver) => withinQuota(driver, quota, clock)),
+    SandboxDriverKind.options.map((kind) => withinQuota(createDriver(kind, settings), quota, clock)),
     settings.driver,
     clock,
     onFailed,

@@ -1,6 +1,4 @@
-export { BwrapDriver } from './bwrap/bwrap-driver.js';
-export { chooseAmong, type SandboxDrivers, sandboxDrivers } from './choose-driver.js';
-export { DockerDriver } from './docker/docker-driver.js';
+export { chooseAmong, createDriver, type SandboxDrivers, sandboxDrivers } from './choose-driver.js';
 export {
   type BoxCommand,
   BoxGoneError,

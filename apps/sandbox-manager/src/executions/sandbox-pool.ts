@@ -1,13 +1,5 @@
-import { NotFoundError, UnavailableError } from '@caribou/contracts';
-import type {
-  Clock,
-  Logger,
-  SandboxDriverKind,
-  SandboxProposal,
-  SandboxRecord,
-  SandboxRegistry,
-  SandboxThread,
-} from '@caribou/core';
+import { NotFoundError, type SandboxDriverKind, UnavailableError } from '@caribou/contracts';
+import type { Clock, Logger, SandboxProposal, SandboxRecord, SandboxRegistry, SandboxThread } from '@caribou/core';
 import type { SandboxDriver, SandboxDrivers } from '@caribou/sandbox';
 import type { Box } from './box.js';
 import { ExecutionLane } from './execution-lane.js';

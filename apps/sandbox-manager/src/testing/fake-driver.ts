@@ -1,3 +1,4 @@
+import type { SandboxDriverKind } from '@caribou/contracts';
 import {
   type BoxCommand,
   BoxGoneError,
@@ -33,7 +34,7 @@ export class FakeDriver implements SandboxDriver {
   mostAtOnce = 0;
 
   constructor(
-    readonly kind: 'docker' | 'bwrap' = 'docker',
+    readonly kind: SandboxDriverKind = 'docker',
     /** What runs in the machine, shared by the drivers of several managers. */
     private readonly machine = new Set<RunningCommand>(),
   ) {}

@@ -6,6 +6,7 @@ import {
   NotFoundError,
   type RpcContract,
   SandboxAcquire,
+  type SandboxDriverKind,
 } from '@caribou/contracts';
 import type { CalledExecution, Clock, Logger, SandboxScope } from '@caribou/core';
 import type { z } from 'zod';
@@ -16,7 +17,7 @@ import type { RpcClient } from '../connection/bus.js';
 export interface HeldSandbox {
   readonly sandboxId: string;
   readonly managerId: string;
-  readonly driver: 'docker' | 'bwrap';
+  readonly driver: SandboxDriverKind;
 }
 
 export interface ManagerCallOptions {

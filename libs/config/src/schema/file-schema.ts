@@ -1,4 +1,4 @@
-import { CommandRule, CommandVerdict } from '@caribou/contracts';
+import { CommandRule, CommandVerdict, SandboxDriverKind } from '@caribou/contracts';
 import { z } from 'zod';
 import { AgentsApiFile } from './agents-schema.js';
 import { AuthFile } from './auth-schema.js';
@@ -103,7 +103,7 @@ export const NetworkFile = z
 export const SandboxFile = z
   .object({
     driver: z
-      .enum(['auto', 'docker', 'bwrap'])
+      .enum(['auto', ...SandboxDriverKind.options])
       .default('auto')
       .describe('auto: Docker when an engine answers, else bwrap'),
     image: z

@@ -1,4 +1,4 @@
-import type { CommandRule, NatsSecurity, RedisSecurity } from '@caribou/contracts';
+import type { CommandRule, NatsSecurity, RedisSecurity, SandboxDriverKind } from '@caribou/contracts';
 import type { z } from 'zod';
 import type { AgentsApiFile } from '../schema/agents-schema.js';
 import type { AuthFile } from '../schema/auth-schema.js';
@@ -58,7 +58,7 @@ export interface HttpConfig {
 }
 
 export interface SandboxConfig {
-  readonly driver: 'auto' | 'docker' | 'bwrap';
+  readonly driver: 'auto' | SandboxDriverKind;
   readonly image: string;
   readonly runtime?: string;
   /** `homeDir` as the Docker engine sees it, when it is not the same path. */

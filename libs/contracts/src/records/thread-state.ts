@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Message, RemoveMessage } from './messages.js';
+import { SandboxDriverKind } from './sandbox-driver.js';
 
 /** The virtual directories of a thread, as tools and prompts see them; host paths never enter the state. */
 export const ThreadData = z.object({
@@ -12,8 +13,8 @@ export type ThreadData = z.infer<typeof ThreadData>;
 export const Todo = z.object({ content: z.string(), status: z.enum(['pending', 'in_progress', 'completed']) });
 export type Todo = z.infer<typeof Todo>;
 
-/** The sandbox bound to the thread; `driver` is fixed for the thread's life. */
-export const SandboxBinding = z.object({ sandbox_id: z.string(), driver: z.enum(['docker', 'bwrap']) });
+/** The sandbox bound to the thread. */
+export const SandboxBinding = z.object({ sandbox_id: z.string(), driver: SandboxDriverKind });
 export type SandboxBinding = z.infer<typeof SandboxBinding>;
 
 /** A file that came with the last message of a person; paths are virtual. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CommandAudit } from '../settings/command-rules.js';
 import { ThreadId, UserId } from '../common/ids.js';
+import { SandboxDriverKind } from '../records/sandbox-driver.js';
 import { rpc } from './contract.js';
 
 /** Whose sandbox, and under which epoch of the thread's lease the caller acts: the manager checks all three itself. */
@@ -22,7 +23,7 @@ export const MAX_BLOCKED_CHARS = 2048;
 export const SandboxAcquire = rpc({
   name: 'sandbox.acquire',
   request: z.object(scope),
-  reply: z.object({ sandbox_id: z.string(), manager_id: z.string(), driver: z.enum(['docker', 'bwrap']) }),
+  reply: z.object({ sandbox_id: z.string(), manager_id: z.string(), driver: SandboxDriverKind }),
   timeoutMs: 60_000,
 });
 
@@ -30,7 +31,7 @@ export const SandboxAcquire = rpc({
 export const SandboxProbe = rpc({
   name: 'sandbox.probe',
   request: z.object({}),
-  reply: z.object({ driver: z.enum(['docker', 'bwrap']) }),
+  reply: z.object({ driver: SandboxDriverKind }),
   timeoutMs: 2_500,
 });
 

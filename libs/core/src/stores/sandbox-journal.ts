@@ -1,3 +1,5 @@
+import type { SandboxDriverKind } from '@caribou/contracts';
+
 /**
  * Ports to the shared state behind sandboxes: who manages a thread's sandbox, and what was executed in it.
  *
@@ -15,8 +17,6 @@ export interface SandboxThread {
   readonly userId: string;
   readonly threadId: string;
 }
-
-export type SandboxDriverKind = 'docker' | 'bwrap';
 
 /** The binding of a thread to its sandbox. */
 export interface SandboxRecord {

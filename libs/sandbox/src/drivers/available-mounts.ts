@@ -1,5 +1,5 @@
-import { AppError, UnavailableError } from '@caribou/contracts';
-import type { DataMounts, SandboxDriverKind, SkillsMount } from '@caribou/core';
+import { AppError, type SandboxDriverKind, UnavailableError } from '@caribou/contracts';
+import type { DataMounts, SkillsMount } from '@caribou/core';
 import { BoxGoneError, type BoxSpec } from './driver.js';
 import type { SandboxSettings } from './settings.js';
 

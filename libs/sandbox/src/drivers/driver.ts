@@ -1,5 +1,5 @@
-import { UnavailableError } from '@caribou/contracts';
-import type { SandboxDriverKind, SandboxThread } from '@caribou/core';
+import { type SandboxDriverKind, UnavailableError } from '@caribou/contracts';
+import type { SandboxThread } from '@caribou/core';
 
 /** The sandbox of one thread, as a driver needs to know it. */
 export interface BoxSpec extends SandboxThread {

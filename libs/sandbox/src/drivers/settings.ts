@@ -1,3 +1,4 @@
+import type { SandboxDriverKind } from '@caribou/contracts';
 import type { SandboxMounts } from '@caribou/core';
 import type { SandboxNetwork } from './sandbox-network.js';
 
@@ -21,7 +22,7 @@ export interface SandboxLimits {
 }
 
 export interface SandboxSettings {
-  readonly driver: 'auto' | 'docker' | 'bwrap';
+  readonly driver: 'auto' | SandboxDriverKind;
   /** Image of docker boxes. */
   readonly image: string;
   /** Container runtime, `runsc` for gVisor; the engine's default when absent. */

@@ -1,5 +1,5 @@
-import { ConflictError, FencedError } from '@caribou/contracts';
-import type { SandboxBinding, SandboxDriverKind, SandboxRecord, SandboxRegistry } from '@caribou/core';
+import { ConflictError, FencedError, type SandboxDriverKind } from '@caribou/contracts';
+import type { SandboxBinding, SandboxRecord, SandboxRegistry } from '@caribou/core';
 import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
 
