@@ -31,7 +31,7 @@ import { StatelessRunsController } from './runs/stateless-runs.controller.js';
 import { SkillInstaller } from './skills/skill-installer.js';
 import { SkillsController } from './skills/skills.controller.js';
 import { SkillsService } from './skills/skills.service.js';
-import { RunWatcher } from './runs/streams/run-watcher.js';
+import { RunStreams } from './runs/streams/run-streams.js';
 import { SuggestionsController } from './threads/suggestions/suggestions.controller.js';
 import { SuggestionsService } from './threads/suggestions/suggestions.service.js';
 import { ReadinessCheck } from './system/readiness.js';
@@ -98,7 +98,7 @@ export class AppModule {
         McpConfigService,
         SignInService,
         SuggestionsService,
-        RunWatcher,
+        RunStreams,
         ReadinessCheck,
       ],
     };

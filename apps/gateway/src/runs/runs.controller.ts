@@ -3,7 +3,7 @@ import { type RouteInput, runRoutes } from '@caribou/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
-import { linksOf, RunWatcher } from './streams/run-watcher.js';
+import { linksOf, RunStreams } from './streams/run-streams.js';
 import { selected } from '../threads/thread-json.js';
 import { runJson, summaryJson } from './run-json.js';
 import { RunsService } from './runs.service.js';
@@ -23,7 +23,7 @@ const keyOf = (caller: Principal, { params }: { readonly params: { readonly thre
 export class RunsController {
   constructor(
     private readonly runs: RunsService,
-    private readonly watcher: RunWatcher,
+    private readonly streams: RunStreams,
   ) {}
 
   @Route(runRoutes.create)
@@ -45,12 +45,8 @@ export class RunsController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ) {
-    await this.watcher.withPlace(caller.userId, async () => {
-      const run = await this.runs.start(keyOf(caller, input), input.body, startHeaders(request));
-      const { stream_mode: modes, on_disconnect } = run.kwargs;
-      const cancelOnDisconnect = on_disconnect === 'cancel';
-      await this.watcher.stream({ run, reply, modes, lastEventId: lastEventId(request), cancelOnDisconnect });
-    });
+    const start = () => this.runs.start(keyOf(caller, input), input.body, startHeaders(request));
+    await this.streams.stream({ userId: caller.userId, reply }, start, { lastEventId: lastEventId(request) });
   }
 
   @Route(runRoutes.wait)
@@ -60,10 +56,8 @@ export class RunsController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ) {
-    await this.watcher.withPlace(caller.userId, async () => {
-      const run = await this.runs.start(keyOf(caller, input), input.body, startHeaders(request));
-      await this.watcher.wait({ run, reply, cancelOnDisconnect: run.kwargs.on_disconnect === 'cancel' });
-    });
+    const start = () => this.runs.start(keyOf(caller, input), input.body, startHeaders(request));
+    await this.streams.wait({ userId: caller.userId, reply }, start);
   }
 
   @Route(runRoutes.list)
@@ -85,10 +79,9 @@ export class RunsController {
 
   @Route(runRoutes.join)
   async join(@Caller() caller: Principal, @Input() input: Of<'join'>, @Res() reply: FastifyReply) {
-    await this.watcher.withPlace(caller.userId, async () => {
-      const run = await this.runs.get(keyOf(caller, input), input.params.run_id);
-      await this.watcher.wait({ run, reply, cancelOnDisconnect: input.query.cancel_on_disconnect ?? false });
-    });
+    const find = () => this.runs.get(keyOf(caller, input), input.params.run_id);
+    const cancelOnDisconnect = input.query.cancel_on_disconnect ?? false;
+    await this.streams.wait({ userId: caller.userId, reply }, find, { cancelOnDisconnect });
   }
 
   @Route(runRoutes.joinStream)
@@ -98,19 +91,17 @@ export class RunsController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ) {
-    await this.watcher.withPlace(caller.userId, async () => {
-      const run = await this.runs.get(keyOf(caller, input), input.params.run_id);
-      const { cancel_on_disconnect: cancelOnDisconnect = false, stream_mode: asked = [] } = input.query;
-      const modes = asked.length > 0 ? asked : run.kwargs.stream_mode;
-      await this.watcher.stream({ run, reply, modes, lastEventId: lastEventId(request), cancelOnDisconnect });
-    });
+    const find = () => this.runs.get(keyOf(caller, input), input.params.run_id);
+    const { cancel_on_disconnect: cancelOnDisconnect = false, stream_mode: modes = [] } = input.query;
+    const options = { cancelOnDisconnect, modes, lastEventId: lastEventId(request) };
+    await this.streams.stream({ userId: caller.userId, reply }, find, options);
   }
 
   @Route(runRoutes.cancel)
   async cancel(@Caller() caller: Principal, @Input() input: Of<'cancel'>, @Res() reply: FastifyReply) {
     const { wait = false, action } = input.query;
     const run = await this.runs.cancel(keyOf(caller, input), input.params.run_id, action);
-    const over = wait && (await this.watcher.untilOver(run, CANCEL_WAIT_MS)) !== null;
+    const over = wait && (await this.streams.untilOver(run, CANCEL_WAIT_MS)) !== null;
     await reply.status(over ? 204 : 202).send();
   }
 }

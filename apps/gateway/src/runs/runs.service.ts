@@ -26,17 +26,17 @@ import { StoreDeadline } from './store-deadline.js';
 /** All store calls of a request that starts a run, so that it is answered within 5 s while Redis is away. */
 const STORE_MS = 4_500;
 
-/** What of a request counts besides its body. */
+/** The parts of a request that matter besides its body. */
 export interface StartHeaders {
   readonly idempotencyKey: string | readonly string[] | undefined;
   readonly traceparent: string | undefined;
-  /** The body as it was sent: what an idempotency key stands for. */
+  /** The body as it was sent, which an idempotency key is tied to. */
   readonly rawBody: unknown;
   /** Called with the size of the state that the run will find, in bytes. */
   readonly onStateBytes: (bytes: number) => void;
 }
 
-/** Starting, finding and stopping runs. Owns nothing: the store decides, the bus is told afterwards. */
+/** Starting, finding and stopping runs. Owns nothing: the store decides, then the bus is notified. */
 @Injectable()
 export class RunsService {
   constructor(
@@ -61,25 +61,22 @@ export class RunsService {
     const place: RunPlace = { ...key, temporary: false, ifNotExists: 'reject' };
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: key.threadId, body: headers.rawBody });
     const deadline = new StoreDeadline(STORE_MS);
-    return this.admit(await this.requestOf(body, place, deadline), { idempotency, headers, deadline });
+    return this.admit(await this.prepare(body, place, deadline), { idempotency, headers, deadline });
   }
 
   /** Admits a run on a thread of its own, or on the one its configurable names. */
   async startAlone(userId: string, body: RunCreate, headers: StartHeaders): Promise<RunRecord> {
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: null, body: headers.rawBody });
     const deadline = new StoreDeadline(STORE_MS);
-    return this.admit(await this.requestOf(body, placeAlone(userId, body), deadline), {
-      idempotency,
-      headers,
-      deadline,
-    });
+    const request = await this.prepare(body, placeAlone(userId, body), deadline);
+    return this.admit(request, { idempotency, headers, deadline });
   }
 
   /** Admits several, all of them checked before the first is stored; what was stored is stopped when a later one is refused. */
   async startBatch(userId: string, bodies: readonly RunCreate[], headers: StartHeaders): Promise<readonly RunRecord[]> {
     const requests: AdmitRequest[] = [];
     for (const body of bodies)
-      requests.push(await this.requestOf(body, placeAlone(userId, body), new StoreDeadline(STORE_MS)));
+      requests.push(await this.prepare(body, placeAlone(userId, body), new StoreDeadline(STORE_MS)));
     const runs: RunRecord[] = [];
     try {
       for (const [part, request] of requests.entries()) {
@@ -125,54 +122,35 @@ export class RunsService {
     }
   }
 
-  private async requestOf(body: RunCreate, place: RunPlace, deadline: StoreDeadline): Promise<AdmitRequest> {
+  /** Checks a request and makes its admission; nothing is stored. */
+  private async prepare(body: RunCreate, place: RunPlace, deadline: StoreDeadline): Promise<AdmitRequest> {
     const resolved = await deadline.within(() => this.inputs.resolve(place, body));
     const request = admitRequest(resolved, place, this.settings);
     await deadline.within(() => this.agents.check(body, request));
     return request;
   }
 
-  /** Admits within a span of the caller's trace; the run is carried out as a part of it, by whichever runner. */
+  /**
+   * Stores the run within a span of the caller's trace, of which the run becomes a part, and publishes what follows: the
+   * runs that it ends or cancels, and a wake.
+   */
   private async admit(request: AdmitRequest, { idempotency, headers, deadline }: Admission): Promise<RunRecord> {
     const span = this.tracing.start('run.admit', { kind: 'server', parent: headers.traceparent });
     try {
       const { traceparent } = span;
-      const named = { ...request, traceparent, ...(idempotency === undefined ? {} : { idempotency }) };
-      const { run, repeated, stateBytes } = await this.admitAndTell(named, deadline);
-      headers.onStateBytes(stateBytes);
+      const traced = { ...request, traceparent, ...(idempotency === undefined ? {} : { idempotency }) };
+      const { run, repeated, cancelled, ended, stateBytes } = await storeRun(this.store, traced, deadline);
       const { run_id, thread_id } = run;
+      this.publishEnds(ended);
+      const action = request.multitaskStrategy === 'rollback' ? 'rollback' : 'interrupt';
+      for (const runId of cancelled) this.bus.publishCancel(runId, action);
+      if (!repeated) void this.wake({ userId: request.userId, threadId: thread_id });
+      headers.onStateBytes(stateBytes);
       span.end({ fields: { 'caribou.run_id': run_id, 'caribou.thread_id': thread_id, 'caribou.repeated': repeated } });
       return run;
     } catch (error) {
       span.end({ error });
       throw error;
-    }
-  }
-
-  private async admitAndTell(request: AdmitRequest, deadline: StoreDeadline): Promise<AdmitResult> {
-    const result = await this.admitOnce(request, deadline);
-    this.publishEnds(result.ended);
-    const action = request.multitaskStrategy === 'rollback' ? 'rollback' : 'interrupt';
-    for (const runId of result.cancelled) this.bus.publishCancel(runId, action);
-    if (!result.repeated) void this.wake({ userId: request.userId, threadId: result.run.thread_id });
-    return result;
-  }
-
-  /**
-   * Admits; when the reply was lost, looks whether the run was stored. When that cannot be found out either, the error
-   * names the run: a Redis that stalls may store it later.
-   */
-  private async admitOnce(request: AdmitRequest, deadline: StoreDeadline): Promise<AdmitResult> {
-    try {
-      return await deadline.within(() => this.store.admit(request));
-    } catch (error) {
-      if (!(error instanceof UnavailableError) || error.details['noEffect'] === true) throw error;
-      try {
-        const run = await deadline.within(() => this.store.getRun(request, request.runId));
-        return { run, repeated: false, cancelled: [], ended: [], stateBytes: 0 };
-      } catch {
-        throw mayBeStored(request, error);
-      }
     }
   }
 
@@ -196,6 +174,28 @@ interface Admission {
   readonly idempotency: AdmitRequest['idempotency'];
   readonly headers: StartHeaders;
   readonly deadline: StoreDeadline;
+}
+
+/**
+ * Stores a run. When the reply was lost, the run's record is looked for; when that fails too, the error names the run, as
+ * a Redis that stalls may store it later.
+ */
+async function storeRun(
+  store: Pick<ThreadStore, 'admit' | 'getRun'>,
+  request: AdmitRequest,
+  deadline: StoreDeadline,
+): Promise<AdmitResult> {
+  try {
+    return await deadline.within(() => store.admit(request));
+  } catch (error) {
+    if (!(error instanceof UnavailableError) || error.details['noEffect'] === true) throw error;
+    try {
+      const run = await deadline.within(() => store.getRun(request, request.runId));
+      return { run, repeated: false, cancelled: [], ended: [], stateBytes: 0 };
+    } catch {
+      throw mayBeStored(request, error);
+    }
+  }
 }
 
 const mayBeStored = ({ runId, threadId }: AdmitRequest, cause: UnavailableError): UnavailableError =>

@@ -3,7 +3,7 @@ import { type RouteInput, statelessRoutes } from '@caribou/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
-import { linksOf, RunWatcher } from './streams/run-watcher.js';
+import { linksOf, RunStreams } from './streams/run-streams.js';
 import { runJson } from './run-json.js';
 import { RunsService } from './runs.service.js';
 import { startHeaders } from './start-headers.js';
@@ -14,7 +14,7 @@ type Of<Name extends keyof typeof statelessRoutes> = RouteInput<(typeof stateles
 export class StatelessRunsController {
   constructor(
     private readonly runs: RunsService,
-    private readonly watcher: RunWatcher,
+    private readonly streams: RunStreams,
   ) {}
 
   @Route(statelessRoutes.create)
@@ -36,17 +36,8 @@ export class StatelessRunsController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ) {
-    await this.watcher.withPlace(caller.userId, async () => {
-      const run = await this.runs.startAlone(caller.userId, body, startHeaders(request));
-      const { stream_mode: modes, on_disconnect } = run.kwargs;
-      await this.watcher.stream({
-        run,
-        reply,
-        modes,
-        lastEventId: undefined,
-        cancelOnDisconnect: on_disconnect === 'cancel',
-      });
-    });
+    const start = () => this.runs.startAlone(caller.userId, body, startHeaders(request));
+    await this.streams.stream({ userId: caller.userId, reply }, start);
   }
 
   @Route(statelessRoutes.wait)
@@ -56,10 +47,8 @@ export class StatelessRunsController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ) {
-    await this.watcher.withPlace(caller.userId, async () => {
-      const run = await this.runs.startAlone(caller.userId, body, startHeaders(request));
-      await this.watcher.wait({ run, reply, cancelOnDisconnect: run.kwargs.on_disconnect === 'cancel' });
-    });
+    const start = () => this.runs.startAlone(caller.userId, body, startHeaders(request));
+    await this.streams.wait({ userId: caller.userId, reply }, start);
   }
 
   @Route(statelessRoutes.batch)

@@ -1,7 +1,9 @@
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { NotFoundError, type NumberedEvent, type RunEvent, type RunRecord, type StreamMode } from '@caribou/contracts';
 import { parsePosition } from './projections/position.js';
-import type { ResponseWriter } from './response-writer.js';
 import { streamRun } from './run-stream.js';
+import { SseWriter } from './sse-writer.js';
 
 const run: RunRecord = {
   run_id: 'r1',
@@ -92,6 +94,28 @@ function framesOf(text: string): Seen[] {
     });
 }
 
+/** A response whose reader takes everything at once. */
+class FakeResponse extends EventEmitter {
+  readonly writableNeedDrain = false;
+  readonly destroyed = false;
+  text = '';
+  ended = false;
+
+  writeHead(): void {}
+
+  flushHeaders(): void {}
+
+  write(text: string): boolean {
+    this.text += text;
+    return true;
+  }
+
+  end(text: string): void {
+    this.text += text;
+    this.ended = true;
+  }
+}
+
 interface Scene {
   readonly events: readonly NumberedEvent[];
   readonly modes?: readonly StreamMode[];
@@ -101,17 +125,10 @@ interface Scene {
 }
 
 async function watch({ events, modes = ['values', 'messages-tuple'], from, record = run, stored = record }: Scene) {
-  let text = '';
-  let ended = false;
-  const writer = {
-    signal: new AbortController().signal,
-    write: (piece: string) => ((text += piece), true),
-    drained: () => Promise.resolve(),
-    end: (piece = '') => {
-      text += piece;
-      ended = true;
-    },
-  } as unknown as ResponseWriter;
+  const response = new FakeResponse();
+  const writer = new SseWriter(response as unknown as ServerResponse, {
+    ...{ headers: {}, beat: ': heartbeat\n\n', beatMs: 60_000, stallMs: 60_000 },
+  });
   const firstKept = events[0]?.seq ?? 0;
   const lastSeq = events.at(-1)?.seq ?? 0;
   const ports = {
@@ -143,7 +160,7 @@ async function watch({ events, modes = ['values', 'messages-tuple'], from, recor
     { run: record, modes, from: parsePosition(from), checkMs: 5 },
     writer,
   );
-  return { frames: framesOf(text), ended, gaps };
+  return { frames: framesOf(response.text), ended: response.ended, gaps };
 }
 
 const labels = (frames: readonly Seen[]): string[] => frames.map(({ event, id }) => `${event} ${id ?? '-'}`);

@@ -4,10 +4,9 @@ import { stableId } from './projections/stable-id.js';
 import type { Frame, FrameKind, ProjectionContext } from './projections/frame.js';
 import { frameId, isAfter, type Position, START, WHOLE } from './projections/position.js';
 import { kindsFor, type PlacedFrame, project } from './projections/project.js';
-import { freshMemory, remember } from './projections/remember.js';
-import { FramePen } from './frame-pen.js';
+import { initialState, reduce } from './projections/projection-state.js';
 import { type Followed, type FollowPorts, retryWhileUnavailable, RunFollower } from '@caribou/runs';
-import type { ResponseWriter } from './response-writer.js';
+import type { SseWriter } from './sse-writer.js';
 import type { ValuesCache } from './values-cache.js';
 
 /**
@@ -37,19 +36,15 @@ export interface RunStreamPorts extends FollowPorts {
   onGap?(): void;
 }
 
-/** Kinds whose frames need what came before: a stream that resumes reads the log from the start for them. */
-const withMemory: readonly FrameKind[] = ['messages-tuple', 'messages-partial', 'tasks', 'debug', 'events'];
+/** Kinds whose frames depend on earlier events: a stream that resumes reads the log from the start for them. */
+const statefulKinds: readonly FrameKind[] = ['messages-tuple', 'messages-partial', 'tasks', 'debug', 'events'];
 
 /** Writes the stream to its end. @throws {ResponseGone} when the client left, stalled, or the gateway stops */
-export async function streamRun(
-  ports: RunStreamPorts,
-  request: RunStreamRequest,
-  writer: ResponseWriter,
-): Promise<void> {
+export async function streamRun(ports: RunStreamPorts, request: RunStreamRequest, writer: SseWriter): Promise<void> {
   const kinds = kindsFor(request.modes);
   const { from } = request;
-  const warmUp = withMemory.some((kind) => kinds.has(kind));
-  const after = warmUp ? 0 : from.place === WHOLE ? from.seq : from.seq - 1;
+  const needsState = statefulKinds.some((kind) => kinds.has(kind));
+  const after = needsState ? 0 : from.place === WHOLE ? from.seq : from.seq - 1;
   const follower = await RunFollower.open(ports, {
     run: request.run,
     after,
@@ -58,6 +53,7 @@ export async function streamRun(
     signal: writer.signal,
   });
   try {
+    writer.pauseWhenSlow(follower);
     await new RunStream(ports, request, { kinds, follower, writer }).run();
   } finally {
     follower.close();
@@ -66,26 +62,26 @@ export async function streamRun(
 
 type Trim = Extract<Followed, { readonly kind: 'trimmed' }>;
 
-interface Wiring {
+interface StreamDependencies {
   readonly kinds: ReadonlySet<FrameKind>;
   readonly follower: RunFollower;
-  readonly writer: ResponseWriter;
+  readonly writer: SseWriter;
 }
 
 class RunStream {
   private readonly context: ProjectionContext;
   private readonly dropped: Set<string>;
   private sent: Position;
-  private readonly pen: FramePen;
+  private readonly writer: SseWriter;
 
   constructor(
     private readonly ports: RunStreamPorts,
     private readonly request: RunStreamRequest,
-    private readonly wiring: Wiring,
+    private readonly stream: StreamDependencies,
   ) {
     const { run } = request;
     this.sent = request.from;
-    this.pen = new FramePen(wiring.writer, wiring.follower);
+    this.writer = stream.writer;
     this.dropped = new Set(run.dropped_message_ids);
     this.context = {
       run: {
@@ -95,28 +91,29 @@ class RunStream {
         assistantId: stableId(run.assistant_id),
         input: run.kwargs.input,
       },
-      memory: freshMemory(run),
+      state: initialState(run),
     };
   }
 
   async run(): Promise<void> {
     const { run, from } = this.request;
     // The log was longer when the client read it.
-    if (run.last_seq > 0 && from.seq > run.last_seq) return await this.showGap({ firstKept: 1, lastSeq: run.last_seq });
+    if (run.last_seq > 0 && from.seq > run.last_seq)
+      return await this.writeGap({ firstKept: 1, lastSeq: run.last_seq });
     for (;;) {
-      const item = await this.wiring.follower.next();
+      const item = await this.stream.follower.next();
       switch (item.kind) {
         case 'events':
-          if (await this.show(item.events)) {
-            await this.pen.end();
+          if (await this.writeEvents(item.events)) {
+            await this.writer.end();
             return;
           }
           break;
         case 'trimmed':
-          if (await this.passTrim(item)) return;
+          if (await this.handleTruncatedLog(item)) return;
           break;
         case 'rewound':
-          await this.showGap(item);
+          await this.writeGap(item);
           return;
         case 'over':
           await this.endWithoutLog(item.run);
@@ -125,8 +122,8 @@ class RunStream {
     }
   }
 
-  /** Writes what these events show; true when the last of them was the run's `end`, which goes out with the end. */
-  private async show(events: readonly NumberedEvent[]): Promise<boolean> {
+  /** Writes the frames of these events; true when the last one was the run's `end`, which is sent with the end of the response. */
+  private async writeEvents(events: readonly NumberedEvent[]): Promise<boolean> {
     for (const { event } of events) {
       if (event.kind === 'run.start') for (const id of event.dropped_message_ids) this.dropped.add(id);
     }
@@ -134,21 +131,21 @@ class RunStream {
     for (const numbered of events) {
       const { event } = numbered;
       ended = event.kind === 'end';
-      if (this.sent === START && event.kind !== 'run.start') await this.sayWhich(`${numbered.seq}.0`);
+      if (this.sent === START && event.kind !== 'run.start') await this.writeMetadata(`${numbered.seq}.0`);
       if ((event.kind === 'message.delta' || event.kind === 'model.start') && this.dropped.has(event.message_id))
         continue;
-      for (const placed of project(numbered, this.wiring.kinds, this.context)) await this.send(placed);
-      remember(this.context.memory, event, this.wiring.kinds);
+      for (const placed of project(numbered, this.stream.kinds, this.context)) await this.send(placed);
+      reduce(this.context.state, event, this.stream.kinds);
     }
-    if (!ended) await this.pen.flush();
+    if (!ended) await this.writer.flush();
     return ended;
   }
 
   /** `metadata` for a stream whose log begins without a start: a run that ended in the queue, or long ago. */
-  private async sayWhich(id: string): Promise<void> {
+  private async writeMetadata(id: string): Promise<void> {
     const { run_id, thread_id, attempt } = this.request.run;
     this.sent = { seq: 0, place: 0 };
-    await this.pen.put('metadata', JSON.stringify({ run_id, thread_id, attempt }), id);
+    await this.writer.write('metadata', JSON.stringify({ run_id, thread_id, attempt }), id);
   }
 
   private async send({ position, frame }: PlacedFrame): Promise<void> {
@@ -156,7 +153,7 @@ class RunStream {
     const data = await this.dataOf(frame);
     if (data === null) return;
     this.sent = position;
-    await this.pen.put(frame.event, data, frameId(position));
+    await this.writer.write(frame.event, data, frameId(position));
   }
 
   private async dataOf(frame: Frame): Promise<string | null> {
@@ -164,7 +161,7 @@ class RunStream {
     const { run, checkMs } = this.request;
     const thread = { userId: run.user_id, threadId: run.thread_id };
     const load = (): Promise<string | null> => this.ports.values.text(thread, frame.checkpointId);
-    const text = await retryWhileUnavailable(load, { checkMs, signal: this.wiring.writer.signal });
+    const text = await retryWhileUnavailable(load, { checkMs, signal: this.writer.signal });
     return text === null ? null : `${frame.before}${text}${frame.after}`;
   }
 
@@ -173,43 +170,43 @@ class RunStream {
     return this.sent.place === WHOLE ? this.sent.seq + 1 : this.sent.seq;
   }
 
-  /** Goes on after a part of the log that is gone; true when the client must be told of a gap and the stream is over. */
-  private async passTrim(trim: Trim): Promise<boolean> {
-    if (this.needed >= trim.firstKept) this.wiring.follower.skipTo(trim.firstKept);
+  /** Continues after a part of the log that is gone; true when that took a gap, which ends the stream. */
+  private async handleTruncatedLog(trim: Trim): Promise<boolean> {
+    if (this.needed >= trim.firstKept) this.stream.follower.skipTo(trim.firstKept);
     else if (this.sent.seq === 0) await this.catchUp(trim.firstKept);
     else {
-      await this.showGap(trim);
+      await this.writeGap(trim);
       return true;
     }
     return false;
   }
 
-  /** The start of the log is gone: who the run is, what the thread holds now, and on from what is left. */
+  /** For a log without its start: writes the run's `metadata` and the newest values, and continues with the rest of the log. */
   private async catchUp(firstKept: number): Promise<void> {
     const { run, checkMs } = this.request;
     const { run_id, thread_id, attempt, dropped_message_ids } = run;
-    await this.pen.put(
+    await this.writer.write(
       'metadata',
       JSON.stringify({ run_id, thread_id, attempt, dropped_message_ids }),
       `${firstKept - 1}.1`,
     );
-    if (this.wiring.kinds.has('values')) {
+    if (this.stream.kinds.has('values')) {
       const key = { userId: run.user_id, threadId: thread_id };
-      const options = { checkMs, signal: this.wiring.writer.signal };
+      const options = { checkMs, signal: this.writer.signal };
       const head = await retryWhileUnavailable(() => this.ports.store.head(key), options);
       const text =
         head === null
           ? null
           : await retryWhileUnavailable(() => this.ports.values.text(key, head.checkpointId), options);
-      if (text !== null) await this.pen.put('values', text, String(firstKept - 1));
+      if (text !== null) await this.writer.write('values', text, String(firstKept - 1));
     }
-    await this.pen.flush();
+    await this.writer.flush();
     this.sent = { seq: firstKept - 1, place: WHOLE };
-    this.wiring.follower.skipTo(firstKept);
+    this.stream.follower.skipTo(firstKept);
   }
 
-  /** Says what is left of the log; a client reloads the thread's state and follows the run after `latest_available_event_id`. */
-  private async showGap({ firstKept, lastSeq }: Omit<Trim, 'kind'>): Promise<void> {
+  /** Writes what is left of the log, and ends the stream; a client reloads the thread's state and follows the run after `latest_available_event_id`. */
+  private async writeGap({ firstKept, lastSeq }: Omit<Trim, 'kind'>): Promise<void> {
     const gap = {
       code: 'stream_replay_gap',
       run_id: this.request.run.run_id,
@@ -219,8 +216,8 @@ class RunStream {
       recovery: 'reload_durable_state',
     };
     this.ports.onGap?.();
-    await this.pen.put('gap', JSON.stringify(gap), null);
-    await this.pen.end();
+    await this.writer.write('gap', JSON.stringify(gap), null);
+    await this.writer.end();
   }
 
   /**
@@ -229,18 +226,18 @@ class RunStream {
    */
   private async endWithoutLog(run: RunRecord | null): Promise<void> {
     if (this.sent.seq > 0 && run !== null && this.needed < run.last_seq) {
-      await this.showGap({ firstKept: run.last_seq, lastSeq: run.last_seq });
+      await this.writeGap({ firstKept: run.last_seq, lastSeq: run.last_seq });
       return;
     }
     // The ids continue what the client has, and never pass the last number that the log had.
     const last = Math.max(this.sent.seq, run?.last_seq ?? 0);
-    if (this.sent === START) await this.sayWhich('0.1');
+    if (this.sent === START) await this.writeMetadata('0.1');
     const failure = run === null ? { name: 'RunGone', message: 'the run is no longer there' } : run.error;
     if (failure !== null) {
       const { name, message } = failure;
-      await this.pen.put('error', JSON.stringify({ error: name, name, message }), null);
+      await this.writer.write('error', JSON.stringify({ error: name, name, message }), null);
     }
-    await this.pen.put('end', 'null', String(last));
-    await this.pen.end();
+    await this.writer.write('end', 'null', String(last));
+    await this.writer.end();
   }
 }

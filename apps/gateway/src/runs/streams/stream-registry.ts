@@ -1,15 +1,15 @@
 import { RateLimitedError } from '@caribou/contracts';
-import type { ResponseWriter } from './response-writer.js';
+import type { SseWriter } from './sse-writer.js';
 
 /** The long responses of this process: counted per user, and broken off when the process stops. */
 export class StreamRegistry {
-  private readonly writers = new Set<ResponseWriter>();
+  private readonly writers = new Set<SseWriter>();
   private readonly perUser = new Map<string, number>();
 
   constructor(private readonly maxPerUser: number) {}
 
   /**
-   * Takes a place for one long response; the returned function gives it back, once.
+   * Counts one long response of the user; the returned function ends that, once.
    *
    * @throws {RateLimitedError} when the user has too many open
    */
@@ -31,15 +31,15 @@ export class StreamRegistry {
     };
   }
 
-  add(writer: ResponseWriter): void {
+  add(writer: SseWriter): void {
     this.writers.add(writer);
   }
 
-  remove(writer: ResponseWriter): void {
+  remove(writer: SseWriter): void {
     this.writers.delete(writer);
   }
 
-  /** Breaks every response off without an end, so that clients go on at another gateway. Runs are left alone. */
+  /** Breaks every response off without an end, so that clients reconnect to another gateway. Runs are not touched. */
   cutAll(): void {
     for (const writer of this.writers) writer.cut('shutdown');
   }

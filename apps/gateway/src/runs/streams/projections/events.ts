@@ -77,17 +77,17 @@ function contentPart(event: RunEvent, own: (name: string) => string): Part | und
 /** The end of the run around its final values; a run that failed or was stopped has none, and nothing follows `error`. */
 function endFrames(context: ProjectionContext): readonly Frame[] {
   const { runId: run_id } = context.run;
-  const { checkpointId } = context.memory;
+  const { checkpointId } = context.state;
   const rest = { name: 'LangGraph', run_id, tags: [], metadata: runMetadata(context) };
   if (checkpointId === null) return [jsonFrame('events', { event: 'on_chain_end', data: {}, ...rest })];
   const after = `},${JSON.stringify(rest).slice(1)}`;
   return [{ event: 'events', checkpointId, before: '{"event":"on_chain_end","data":{"output":', after }];
 }
 
-const runMetadata = ({ run, memory }: ProjectionContext): Readonly<Record<string, unknown>> => ({
+const runMetadata = ({ run, state }: ProjectionContext): Readonly<Record<string, unknown>> => ({
   graph_id: run.graphId,
   assistant_id: run.assistantId,
-  run_attempt: memory.attempt,
+  run_attempt: state.attempt,
   thread_id: run.threadId,
   run_id: run.runId,
 });

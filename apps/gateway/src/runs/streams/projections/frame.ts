@@ -26,10 +26,10 @@ export type FrameKind =
   | 'end';
 
 /**
- * What a stream remembers of the events it has seen. All of it is rebuilt by reading the events again, so the frames
- * of an event do not depend on where a client joined.
+ * What the frames of an event depend on besides the event. All of it follows from the events before, so a client that
+ * joins later gets the same frames.
  */
-export interface StreamMemory {
+export interface ProjectionState {
   attempt: number;
   /** Newest committed checkpoint, and what comes after it. */
   checkpointId: string | null;
@@ -70,7 +70,7 @@ export interface StreamRun {
 
 export interface ProjectionContext {
   readonly run: StreamRun;
-  readonly memory: StreamMemory;
+  readonly state: ProjectionState;
 }
 
 /** Frames of one kind for one event: pure, in order, none when the kind does not show the event. */

@@ -14,12 +14,12 @@ type Metadata = Readonly<Record<string, unknown>>;
  * The namespace of the `tools` node stays empty: clients take a namespace with a `tools:` segment for a subagent's
  * and keep its messages out of the conversation.
  */
-export function nodeMetadata({ node, step }: Origin, { run, memory }: ProjectionContext): Metadata {
+export function nodeMetadata({ node, step }: Origin, { run, state }: ProjectionContext): Metadata {
   const namespace = node === 'tools' ? '' : `${node}:${stableId(`${run.runId}:${step}:${node}`)}`;
   return {
     graph_id: run.graphId,
     assistant_id: run.assistantId,
-    run_attempt: memory.attempt,
+    run_attempt: state.attempt,
     thread_id: run.threadId,
     run_id: run.runId,
     langgraph_step: step,
@@ -35,17 +35,17 @@ export function nodeMetadata({ node, step }: Origin, { run, memory }: Projection
 export const modelMetadata = (origin: Origin, context: ProjectionContext): Metadata => ({
   ...nodeMetadata(origin, context),
   ls_provider: 'openai',
-  ls_model_name: context.memory.model,
+  ls_model_name: context.state.model,
   ls_model_type: 'chat',
 });
 
 /** The same as JSON beside a message, with empty `tags`. Made once for all deltas of one answer. */
 export function messageMetadataText(origin: Origin, context: ProjectionContext): string {
-  const { memory } = context;
-  const known = memory.messageMetadata;
-  const key = `${memory.attempt} ${origin.step} ${origin.node} ${memory.model}`;
+  const { state } = context;
+  const known = state.messageMetadata;
+  const key = `${state.attempt} ${origin.step} ${origin.node} ${state.model}`;
   if (known?.key === key) return known.text;
   const text = JSON.stringify({ tags: [], ...modelMetadata(origin, context) });
-  memory.messageMetadata = { key, text };
+  state.messageMetadata = { key, text };
   return text;
 }

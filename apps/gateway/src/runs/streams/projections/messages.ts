@@ -4,14 +4,14 @@ import { modelMetadata } from './message-metadata.js';
 
 /** Mode `messages`: who writes a message, once, before its first piece. */
 export const messagesMetadata: Projection = (event, context) => {
-  if (event.kind !== 'message.delta' || context.memory.partials.has(event.message_id)) return NO_FRAMES;
+  if (event.kind !== 'message.delta' || context.state.partials.has(event.message_id)) return NO_FRAMES;
   return [jsonFrame('messages/metadata', { [event.message_id]: { metadata: modelMetadata(event, context) } })];
 };
 
 /** Mode `messages`: the message as far as it has come, at each delta. */
-export const messagesPartial: Projection = (event, { memory }) => {
+export const messagesPartial: Projection = (event, { state }) => {
   if (event.kind !== 'message.delta') return NO_FRAMES;
-  const sum = sumUp(memory.partials.get(event.message_id), event);
+  const sum = sumUp(state.partials.get(event.message_id), event);
   return [jsonFrame('messages/partial', [partialMessage(sum, event)])];
 };
 

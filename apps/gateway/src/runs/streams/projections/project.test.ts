@@ -2,7 +2,7 @@ import type { AiMessage, RunEvent, StreamMode, ToolMessage } from '@caribou/cont
 import type { Frame, ProjectionContext } from './frame.js';
 import { frameId, isAfter, parsePosition, START, WHOLE } from './position.js';
 import { kindsFor, project } from './project.js';
-import { remember } from './remember.js';
+import { reduce } from './projection-state.js';
 
 const context = (): ProjectionContext => ({
   run: {
@@ -12,7 +12,7 @@ const context = (): ProjectionContext => ({
     assistantId: 'bee7d354-5df5-5f26-a978-10ea053f620d',
     input: null,
   },
-  memory: {
+  state: {
     attempt: 1,
     checkpointId: null,
     next: [],
@@ -60,7 +60,7 @@ function shown(events: readonly RunEvent[], modes: readonly StreamMode[]): { eve
       event: frame.event,
       data: dataOf(frame),
     }));
-    remember(given.memory, event, kinds);
+    reduce(given.state, event, kinds);
     return frames;
   });
 }

@@ -1,5 +1,5 @@
 import type { NumberedEvent, RunEvent, StreamMode } from '@caribou/contracts';
-import { custom, end, error, metadata } from './always.js';
+import { custom, end, error, metadata } from './lifecycle-frames.js';
 import { events } from './events.js';
 import type { Frame, FrameKind, Projection, ProjectionContext } from './frame.js';
 import { messagesComplete, messagesMetadata, messagesPartial } from './messages.js';

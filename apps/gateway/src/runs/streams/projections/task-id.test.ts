@@ -1,6 +1,6 @@
 import type { RunEvent } from '@caribou/contracts';
 import type { FrameKind } from './frame.js';
-import { freshMemory, remember } from './remember.js';
+import { initialState, reduce } from './projection-state.js';
 import { announcedTaskId, endedTaskId, startedTaskId } from './task-id.js';
 
 const checkpoint: RunEvent = {
@@ -25,7 +25,7 @@ const again = (attempt: number): RunEvent => ({
 
 /** The ids clients are told at the start and end of tasks, in order. */
 function toldIds(events: readonly RunEvent[]): string[] {
-  const memory = freshMemory({
+  const state = initialState({
     attempt: 1,
     created_at: '2026-01-01T00:00:00.000Z',
     kwargs: {
@@ -41,11 +41,11 @@ function toldIds(events: readonly RunEvent[]): string[] {
   return events.flatMap((event) => {
     const id =
       event.kind === 'task.start'
-        ? startedTaskId(event, memory)
+        ? startedTaskId(event, state)
         : event.kind === 'task.end'
-          ? endedTaskId(event, memory)
+          ? endedTaskId(event, state)
           : [];
-    remember(memory, event, new Set<FrameKind>(['tasks']));
+    reduce(state, event, new Set<FrameKind>(['tasks']));
     return id;
   });
 }

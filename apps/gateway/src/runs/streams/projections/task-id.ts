@@ -1,5 +1,5 @@
 import type { RunEventOf } from '@caribou/contracts';
-import type { StreamMemory } from './frame.js';
+import type { ProjectionState } from './frame.js';
 import { stableId } from './stable-id.js';
 
 /**
@@ -9,12 +9,12 @@ import { stableId } from './stable-id.js';
 export const announcedTaskId = (checkpointId: string, node: string): string => stableId(`${checkpointId}:${node}`);
 
 /** The id of a task that starts. A checkpoint announces each node once: parallel tasks after the first are numbered. */
-export function startedTaskId(event: RunEventOf<'task.start'>, { checkpointId, tasks }: StreamMemory): string {
+export function startedTaskId(event: RunEventOf<'task.start'>, { checkpointId, tasks }: ProjectionState): string {
   if (checkpointId === null) return event.task_id;
   const earlier = [...tasks.values()].filter(({ node }) => node === event.node).length;
   return announcedTaskId(checkpointId, earlier === 0 ? event.node : `${event.node}:${earlier}`);
 }
 
 /** The id a task was started under. */
-export const endedTaskId = (event: RunEventOf<'task.end'>, { tasks }: StreamMemory): string =>
+export const endedTaskId = (event: RunEventOf<'task.end'>, { tasks }: ProjectionState): string =>
   tasks.get(event.task_id)?.id ?? event.task_id;

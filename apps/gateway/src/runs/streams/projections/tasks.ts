@@ -9,17 +9,17 @@ interface Parts {
 }
 
 /** A node's start, around its input. */
-function taskStart(event: RunEventOf<'task.start'>, { run, memory }: ProjectionContext): Parts {
-  const head = JSON.stringify({ id: startedTaskId(event, memory), name: event.node });
+function taskStart(event: RunEventOf<'task.start'>, { run, state }: ProjectionContext): Parts {
+  const head = JSON.stringify({ id: startedTaskId(event, state), name: event.node });
   const { runId: run_id, graphId: graph_id, assistantId: assistant_id } = run;
-  const metadata = { graph_id, assistant_id, run_id, run_attempt: memory.attempt };
+  const metadata = { graph_id, assistant_id, run_id, run_attempt: state.attempt };
   const tail = JSON.stringify({ triggers: event.triggers, interrupts: [], metadata });
   return { before: `${head.slice(0, -1)},"input":`, after: `,${tail.slice(1)}` };
 }
 
 /** A node's end. */
-const taskEnd = (event: RunEventOf<'task.end'>, { memory }: ProjectionContext): Readonly<Record<string, unknown>> => ({
-  id: endedTaskId(event, memory),
+const taskEnd = (event: RunEventOf<'task.end'>, { state }: ProjectionContext): Readonly<Record<string, unknown>> => ({
+  id: endedTaskId(event, state),
   name: event.node,
   result: event.update,
   error: event.error,
@@ -27,9 +27,9 @@ const taskEnd = (event: RunEventOf<'task.end'>, { memory }: ProjectionContext): 
 });
 
 /** A frame around the values the node was given: those of the newest checkpoint. */
-function aroundValues(event: string, { before, after }: Parts, { memory }: ProjectionContext): Frame {
-  if (memory.checkpointId === null) return { event, data: `${before}{}${after}` };
-  return { event, checkpointId: memory.checkpointId, before, after };
+function aroundValues(event: string, { before, after }: Parts, { state }: ProjectionContext): Frame {
+  if (state.checkpointId === null) return { event, data: `${before}{}${after}` };
+  return { event, checkpointId: state.checkpointId, before, after };
 }
 
 /** `{step, type, timestamp, payload}` around a payload in parts. */
@@ -51,7 +51,7 @@ export const tasks: Projection = (event, context) => {
 
 /** Mode `debug`: checkpoints and nodes, each with its step. */
 export const debug: Projection = (event, context) => {
-  const { timestamp } = context.memory;
+  const { timestamp } = context.state;
   switch (event.kind) {
     case 'checkpoint': {
       const head = { step: event.metadata.step, type: 'checkpoint', timestamp: event.created_at };

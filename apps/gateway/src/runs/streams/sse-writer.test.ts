@@ -1,14 +1,14 @@
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ResponseGone, ResponseWriter, type WriterOptions } from './response-writer.js';
+import { ResponseGone, SseWriter, type WriterOptions } from './sse-writer.js';
 
 /** A response that is under way, and the client's end of it. */
 async function exchange(options: Partial<WriterOptions>) {
   let server: Server | undefined;
-  const made = new Promise<ResponseWriter>((resolve) => {
+  const made = new Promise<SseWriter>((resolve) => {
     server = createServer((_, response) => {
       resolve(
-        new ResponseWriter(response, {
+        new SseWriter(response, {
           headers: {},
           beat: ': heartbeat\n\n',
           beatMs: 60_000,
@@ -33,10 +33,16 @@ async function exchange(options: Partial<WriterOptions>) {
   return { writer, client, close };
 }
 
+async function textOf(client: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const data of client) text += String(data);
+  return text;
+}
+
 const goneOf = (signal: AbortSignal): Promise<unknown> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve(signal.reason), { once: true }));
 
-describe('ResponseWriter', () => {
+describe(SseWriter, () => {
   test('headers and beats arrive before anything is written', async () => {
     const { client, writer, close } = await exchange({ beatMs: 5 });
     const text = await new Promise<string>((resolve) => {
@@ -46,34 +52,55 @@ describe('ResponseWriter', () => {
         if (seen.length > 40) resolve(seen);
       });
     });
-    writer.end();
+    await writer.end();
     await close();
 
     expect(client.statusCode).toBe(200);
     expect(text).toMatch(/^(: heartbeat\n\n)+/);
   });
 
-  test('a reader that does not read is told by write, and cut off', async () => {
-    const { client, writer, close } = await exchange({ stallMs: 50 });
-    client.pause();
-    const gone = goneOf(writer.signal);
-    writer.write('x'.repeat(64_000_000));
+  test('frames arrive together once they are flushed, and what is left with the end', async () => {
+    const { client, writer, close } = await exchange({});
+    const text = textOf(client);
+    await writer.write('values', '{}', '1');
+    await writer.write('gap', 'null', null);
+    await writer.flush();
+    await writer.write('end', 'null', '2');
+    await writer.end();
 
-    await expect(writer.drained()).rejects.toThrow(ResponseGone);
-    expect(await gone).toMatchObject({ reason: 'stalled' });
+    expect(await text).toBe(
+      'event: values\ndata: {}\nid: 1\n\nevent: gap\ndata: null\n\nevent: end\ndata: null\nid: 2\n\n',
+    );
     await close();
   });
 
-  test('a slow reader that comes back is waited for', async () => {
-    const { client, writer, close } = await exchange({});
+  test('a reader that does not read is cut off', async () => {
+    const { client, writer, close } = await exchange({ stallMs: 50 });
     client.pause();
-    while (writer.write('x'.repeat(1_000_000)));
-    const drained = writer.drained();
-    client.resume();
+    const gone = goneOf(writer.signal);
 
-    await drained;
+    await expect(writer.write('values', 'x'.repeat(64_000_000), '1')).rejects.toThrow(ResponseGone);
+    expect(await gone).toMatchObject({ reason: 'stalled' });
+    await expect(writer.end()).rejects.toThrow(ResponseGone);
+    await close();
+  });
+
+  test('a slow reader that comes back is waited for, with the source paused meanwhile', async () => {
+    const { client, writer, close } = await exchange({});
+    const calls: string[] = [];
+    writer.pauseWhenSlow({
+      pause: () => {
+        calls.push('pause');
+        client.resume();
+      },
+      resume: () => void calls.push('resume'),
+    });
+    client.pause();
+    while (calls.length === 0) await writer.write('values', 'x'.repeat(1_000_000), '1');
+
+    expect(calls).toEqual(['pause', 'resume']);
     expect(writer.signal.aborted).toBe(false);
-    writer.end();
+    await writer.end();
     await close();
   });
 
@@ -85,8 +112,9 @@ describe('ResponseWriter', () => {
     await first.close();
 
     const second = await exchange({});
-    second.writer.end('bye');
-    await new Promise((resolve) => second.client.on('end', resolve).resume());
+    const text = textOf(second.client);
+    await second.writer.end('bye');
+    expect(await text).toBe('bye');
     expect(second.writer.signal.aborted).toBe(false);
     await second.close();
   });

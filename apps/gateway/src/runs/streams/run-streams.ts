@@ -1,0 +1,182 @@
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { AppError, type RunRecord, type RunSummary, type StreamMode } from '@caribou/contracts';
+import type { Logger, RunEventLog, ThreadStore } from '@caribou/core';
+import type { Metrics } from '@caribou/observability';
+import type { FastifyReply } from 'fastify';
+import {
+  BUS,
+  EVENT_LOG,
+  type GatewayBus,
+  type GatewaySettings,
+  LOGGER,
+  METRICS,
+  SETTINGS,
+  THREAD_STORE,
+} from '../../ports.js';
+import { parsePosition } from './projections/position.js';
+import { slicedJson } from '../../http/sliced-json.js';
+import { RunsService } from '../runs.service.js';
+import { finalValues, runOutcome, type RunOutcome } from './run-outcome.js';
+import { streamRun } from './run-stream.js';
+import { ResponseGone, SseWriter, type WriterOptions } from './sse-writer.js';
+import { StreamRegistry } from './stream-registry.js';
+import { ValuesCache } from './values-cache.js';
+
+/** A reader that takes nothing of a write for this long is cut off. */
+const STALL_MS = 30_000;
+/** How often an answer that waits sends a newline. */
+const NEWLINE_MS = 1_000;
+
+export interface StreamClient {
+  readonly userId: string;
+  readonly reply: FastifyReply;
+}
+
+export interface WaitOptions {
+  /** Whether the run is cancelled when the client disconnects; by default as the run was started. */
+  readonly cancelOnDisconnect?: boolean;
+}
+
+export interface StreamOptions extends WaitOptions {
+  /** Without any: the modes that the run was started with. */
+  readonly modes?: readonly StreamMode[];
+  readonly lastEventId?: string | undefined;
+}
+
+/** How one response is written. */
+interface Answer extends WaitOptions, Omit<WriterOptions, 'stallMs'> {
+  write(run: RunRecord, writer: SseWriter): Promise<void>;
+}
+
+/** The long answers: event streams, and those that wait for a run's end. */
+@Injectable()
+export class RunStreams implements OnModuleDestroy {
+  private readonly values: ValuesCache;
+  private readonly registry: StreamRegistry;
+
+  constructor(
+    @Inject(THREAD_STORE) private readonly store: ThreadStore,
+    @Inject(EVENT_LOG) private readonly log: RunEventLog,
+    @Inject(BUS) private readonly bus: GatewayBus,
+    @Inject(SETTINGS) private readonly settings: GatewaySettings,
+    @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(METRICS) private readonly metrics: Pick<Metrics, 'streamGap'>,
+    private readonly runs: RunsService,
+  ) {
+    this.values = new ValuesCache(store);
+    this.registry = new StreamRegistry(settings.maxStreamsPerUser);
+  }
+
+  /** The process stops: streams break off without an end, so that their clients reconnect to another gateway. */
+  onModuleDestroy(): void {
+    this.registry.cutAll();
+  }
+
+  /**
+   * Starts or finds a run and streams its events to its end.
+   *
+   * @throws {RateLimitedError} when the user has too many long answers open; no run is started then
+   */
+  async stream(client: StreamClient, find: () => Promise<RunRecord>, options: StreamOptions = {}): Promise<void> {
+    const { modes = [], lastEventId, ...wait } = options;
+    const checkMs = this.settings.heartbeatMs;
+    await this.answer(client, find, {
+      ...wait,
+      headers: {
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-cache',
+        'x-accel-buffering': 'no',
+      },
+      beat: ': heartbeat\n\n',
+      beatMs: checkMs,
+      write: (run, writer) => {
+        const shown = modes.length > 0 ? modes : run.kwargs.stream_mode;
+        return streamRun(this.ports, { run, modes: shown, from: parsePosition(lastEventId), checkMs }, writer);
+      },
+    });
+  }
+
+  /** Starts or finds a run and answers its final values; headers at once, and a newline every second until then. */
+  async wait(client: StreamClient, find: () => Promise<RunRecord>, options: WaitOptions = {}): Promise<void> {
+    await this.answer(client, find, {
+      ...options,
+      headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache' },
+      beat: '\n',
+      beatMs: NEWLINE_MS,
+      write: async (run, writer) => {
+        const follow = { run, checkMs: this.settings.heartbeatMs, signal: writer.signal };
+        const outcome = await runOutcome(this.ports, follow);
+        await writer.end(await slicedJson(await finalValues(this.ports, outcome, follow)));
+      },
+    });
+  }
+
+  /** How the run ended, or null when it had not within `timeoutMs`. */
+  async untilOver(run: RunSummary, timeoutMs: number): Promise<RunOutcome | null> {
+    const signal = AbortSignal.timeout(timeoutMs);
+    try {
+      return await runOutcome(this.ports, { run, checkMs: Math.min(this.settings.heartbeatMs, 1_000), signal });
+    } catch (error) {
+      if (signal.aborted) return null;
+      throw error;
+    }
+  }
+
+  private get ports() {
+    const { store, log, bus, values, metrics } = this;
+    return { store, log, bus, values, onGap: () => metrics.streamGap() };
+  }
+
+  /** Counts the response, finds the run, and writes the answer; an error from then on breaks the connection. */
+  private async answer({ userId, reply }: StreamClient, find: () => Promise<RunRecord>, answer: Answer): Promise<void> {
+    const release = this.registry.take(userId);
+    try {
+      const run = await find();
+      const headers = { ...headersOf(reply), ...linksOf(run), ...answer.headers };
+      reply.hijack();
+      if (reply.request.method === 'HEAD') reply.raw.writeHead(200, headers).end();
+      else await this.write(run, answer, new SseWriter(reply.raw, { ...answer, headers, stallMs: STALL_MS }));
+    } finally {
+      release();
+    }
+  }
+
+  private async write(run: RunRecord, answer: Answer, writer: SseWriter): Promise<void> {
+    this.registry.add(writer);
+    try {
+      await answer.write(run, writer);
+    } catch (error) {
+      const { run_id: runId, thread_id: threadId } = run;
+      if (error instanceof ResponseGone) {
+        this.logger.debug({ event: 'stream.left', runId, reason: error.reason }, 'the client is gone');
+        const cancels = answer.cancelOnDisconnect ?? run.kwargs.on_disconnect === 'cancel';
+        if (cancels && error.reason !== 'shutdown') await this.cancel(run);
+      } else {
+        this.logger.error({ event: 'stream.broke', runId, threadId, error }, 'the stream broke');
+        writer.cut('shutdown');
+      }
+    } finally {
+      this.registry.remove(writer);
+    }
+  }
+
+  private async cancel({ user_id: userId, thread_id: threadId, run_id: runId }: RunRecord): Promise<void> {
+    try {
+      await this.runs.cancel({ userId, threadId }, runId, 'interrupt');
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      this.logger.warn({ event: 'stream.left', runId, error }, 'the run could not be cancelled');
+    }
+  }
+}
+
+/** The paths of the run, with nothing after its id, and of its stream for a client that reconnects; without a public prefix. */
+export function linksOf({ thread_id, run_id }: RunRecord): Readonly<Record<string, string>> {
+  const path = `/threads/${thread_id}/runs/${run_id}`;
+  return { 'content-location': path, location: `${path}/stream` };
+}
+
+/** Headers that hooks have set already, mainly those of CORS. */
+function headersOf(reply: FastifyReply): Record<string, string> {
+  return Object.fromEntries(Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)]));
+}
