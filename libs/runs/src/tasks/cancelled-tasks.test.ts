@@ -43,10 +43,10 @@ const result = (id: string): ToolMessage => ({
 });
 const taskOf = (toolCallId: string) => sampleTask({ parent: parent.lease, runId: parent.lease.runId, toolCallId });
 
-async function handedOver(toolCallId: string): Promise<RunRecord> {
+async function dispatch(toolCallId: string): Promise<RunRecord> {
   return fixture.tasks.dispatch(taskOf(toolCallId));
 }
-const told = (...events: readonly TaskEvent[]) =>
+const publish = (...events: readonly TaskEvent[]) =>
   fixture.main.runs.append(
     parent.lease,
     events.map((data) => ({ kind: 'custom', data })),
@@ -78,8 +78,8 @@ const cancelled = (id: string, over: Record<string, unknown> = {}) => ({
 });
 
 describe(endTasksOf, () => {
-  test('ends a task that waits at once, and tells so', async () => {
-    await handedOver('call_1');
+  test('ends a waiting task at once and publishes that', async () => {
+    await dispatch('call_1');
 
     const { words, bus } = ending({ messages: [human('hi'), asksFor(['task', 'call_1'])] });
 
@@ -88,12 +88,12 @@ describe(endTasksOf, () => {
     expect(await fixture.runs.listUnowned(10)).toEqual([]);
   });
 
-  test('tells a task that runs to end, waits for it, and counts what it cost', async () => {
-    const { run_id: runId } = await handedOver('call_1');
+  test('asks a running task to end, waits for it, and counts what it cost', async () => {
+    const { run_id: runId } = await dispatch('call_1');
     const pool = await fixture.answer(await fixture.take(taskOf('call_1')), ai('Looking.'), counted);
 
     const { words, bus } = ending({ messages: [asksFor(['task', 'call_1'])] });
-    await waitFor(() => bus.cancelled.length > 0, { what: 'the task to be told' });
+    await waitFor(() => bus.cancelled.length > 0, { what: 'the cancel to be published' });
     expect(bus.cancelled).toEqual([runId]);
     expect(await fixture.runs.renew(pool.lease)).toEqual({ cancel: 'interrupt' });
     await fixture.finish(pool, { status: 'interrupted' });
@@ -104,8 +104,8 @@ describe(endTasksOf, () => {
     });
   });
 
-  test('a task that ended before, with its result in no commit, is told as it ended and counted', async () => {
-    await handedOver('call_1');
+  test('a task that ended before its result was committed is published with its outcome and counted', async () => {
+    await dispatch('call_1');
     await fixture.finish(await fixture.answer(await fixture.take(taskOf('call_1')), ai('Done.'), counted));
 
     const { words } = ending({ messages: [asksFor(['task', 'call_1'])] });
@@ -121,10 +121,10 @@ describe(endTasksOf, () => {
     });
   });
 
-  test('what watchers know of a task’s end is not told again, but counted', async () => {
-    await handedOver('call_1');
+  test('a published end of a task is not published again, but counted', async () => {
+    await dispatch('call_1');
     await fixture.finish(await fixture.answer(await fixture.take(taskOf('call_1')), ai('Done.'), counted));
-    await told(
+    await publish(
       { type: 'task_started', task_id: 'call_1', description: 'd' },
       { type: 'task_completed', task_id: 'call_1', result: 'Done.', usage },
     );
@@ -134,8 +134,8 @@ describe(endTasksOf, () => {
     expect(await words).toMatchObject({ calls: [{ inputTokens: 10 }], events: [] });
   });
 
-  test('calls that have a result, other tools, calls of older answers and calls that handed nothing over are let be', async () => {
-    for (const call of ['old', 'answered', 'other']) await handedOver(call);
+  test('calls with a result, other tools, calls of older answers and calls without a task are ignored', async () => {
+    for (const call of ['old', 'answered', 'other']) await dispatch(call);
     const state: ThreadState = {
       messages: [
         asksFor(['task', 'old']),
@@ -153,15 +153,15 @@ describe(endTasksOf, () => {
   });
 
   test('several tasks are ended together', async () => {
-    for (const call of ['a', 'b', 'c']) await handedOver(call);
+    for (const call of ['a', 'b', 'c']) await dispatch(call);
 
     const { words } = ending({ messages: [asksFor(['task', 'a'], ['task', 'b'], ['task', 'c'])] });
 
     expect((await words).events).toEqual(['a', 'b', 'c'].map((id) => cancelled(id)));
   });
 
-  test('a task whose pool is silent holds the end up for seconds only, and is told as cancelled', async () => {
-    await handedOver('call_1');
+  test('a task whose pool does not respond delays the end only for seconds, and is published as cancelled', async () => {
+    await dispatch('call_1');
     await fixture.answer(await fixture.take(taskOf('call_1')), ai('Looking.'), counted);
 
     const { words } = ending({ messages: [asksFor(['task', 'call_1'])] });

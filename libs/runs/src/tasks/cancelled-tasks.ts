@@ -3,11 +3,11 @@ import type { CallUsage, Logger, RunEventLog, TaskOutcome } from '@caribou/core'
 import { openCalls } from '../open-calls.js';
 import type { LastWords } from '../run-endings.js';
 import { endEventOf, outcomeOf } from './task-outcome.js';
-import { NOTHING_TOLD, toldOf } from './told-events.js';
-import { readOutcome, type TaskWaitPorts, tellToEnd, waitForTask } from './wait-for-task.js';
+import { NONE_PUBLISHED, readPublishedTaskEvents } from './published-task-events.js';
+import { readOutcome, type TaskWaitPorts, requestCancel, waitForTask } from './wait-for-task.js';
 
 export interface CancelledTaskPorts extends TaskWaitPorts {
-  /** Logs of the runs that handed tasks over. */
+  /** The event logs of the runs that delegated tasks. */
   readonly parentLog: RunEventLog;
 }
 
@@ -17,14 +17,14 @@ export interface CancelledRun {
   readonly logger: Logger;
 }
 
-/** How long the end of a task is waited for: what it runs can be told to stop as long as its parent owns the thread. */
+/** How long to wait for the end of a task: its commands can be stopped only while its parent owns the thread. */
 const WAIT_MS = 4_000;
 
 /**
- * Ends the tasks that a cancelled run has handed over and not heard of, and says what its watchers have not been told
- * of them and what they cost. By whichever process it is asked, the answer is about the same tasks.
+ * Ends the tasks that a cancelled run has delegated and that have no result yet. Returns the events of them that are not
+ * published yet, and what the tasks cost. Every process that calls this finds the same tasks.
  *
- * @throws {UnavailableError} when the store does not answer; asking again is safe
+ * @throws {UnavailableError} when the store does not answer; a repeated call is safe
  */
 export async function endTasksOf(
   ports: CancelledTaskPorts,
@@ -39,14 +39,14 @@ export async function endTasksOf(
   );
   const tasks = found.flat();
   if (tasks.length === 0) return {};
-  const told = await toldOf(ports.parentLog, userId, parentRunId);
+  const published = await readPublishedTaskEvents(ports.parentLog, userId, parentRunId);
   const ended = await Promise.all(
     tasks.map(async (task) => ({ ...task, outcome: await endTask(ports, task.record, run.logger) })),
   );
   return {
     calls: ended.flatMap(({ outcome }) => callOf(outcome)),
     events: ended
-      .filter(({ toolCallId }) => told.get(toolCallId)?.ended !== true)
+      .filter(({ toolCallId }) => published.get(toolCallId)?.ended !== true)
       .map(({ toolCallId, outcome }) => ({ kind: 'custom', data: endEventOf(toolCallId, outcome) })),
   };
 }
@@ -55,13 +55,16 @@ const taskCalls = (state: ThreadState): readonly ToolCall[] => openCalls(state).
 
 async function endTask(ports: CancelledTaskPorts, record: RunRecord, logger: Logger): Promise<TaskOutcome> {
   if (isTerminal(record.status)) return readOutcome(ports, record);
-  await tellToEnd(ports, record);
+  await requestCancel(ports, record);
   const signal = AbortSignal.timeout(WAIT_MS);
   try {
-    return await waitForTask(ports, record, { signal, told: NOTHING_TOLD, tell: () => Promise.resolve() });
+    return await waitForTask(ports, record, { signal, published: NONE_PUBLISHED, publish: () => Promise.resolve() });
   } catch (error) {
     if (!signal.aborted) throw error;
-    logger.warn({ event: 'task.cancel', taskId: record.run_id, error }, 'a task did not end in time with its run');
+    logger.warn(
+      { event: 'task.cancel', taskId: record.run_id, error },
+      'a task of a cancelled run did not end in time',
+    );
     return outcomeOf({ ...record, status: 'interrupted' }, null);
   }
 }

@@ -31,7 +31,7 @@ const ASKED: AskedTask = {
   ...{ toolCallId: 'call_1', description: 'count', prompt: 'Count.', type: 'bash', tools: ['bash', 'ls'] },
 };
 
-/** The parent's side as a runner has it, for a run of a thread. */
+/** The parent's side of tasks in a runner, for a run of a thread. */
 function runner(over: Partial<SubagentTaskOptions> = {}, context: Partial<RunContext> = {}) {
   const woken: ThreadKey[] = [];
   const port = new SubagentTasks({
@@ -51,12 +51,12 @@ function runner(over: Partial<SubagentTaskOptions> = {}, context: Partial<RunCon
   });
   const run = fakeRun({ userId: 'alice', threadId: newId(), runId: newId(), ...context });
   const heard: TaskEvent[] = [];
-  const tell = (event: TaskEvent): Promise<void> => {
+  const publish = (event: TaskEvent): Promise<void> => {
     heard.push(event);
     return Promise.resolve();
   };
   const delegate = (asked: Partial<AskedTask> = {}) => {
-    const outcome = port.delegate({ ...ASKED, ...asked }, run, tell);
+    const outcome = port.delegate({ ...ASKED, ...asked }, run, publish);
     outcome.catch(() => undefined);
     return outcome;
   };
@@ -66,15 +66,15 @@ function runner(over: Partial<SubagentTaskOptions> = {}, context: Partial<RunCon
 type Runner = ReturnType<typeof runner>;
 const keyOf = ({ run }: Runner, toolCallId = 'call_1') => ({ userId: 'alice', parentRunId: run.runId, toolCallId });
 
-/** The task once it is handed over, as a pool takes it. */
+/** Waits until the task is admitted and claims it as a pool does. */
 async function taken(parent: Runner) {
-  await waitFor(() => fixture.tasks.find(keyOf(parent)), { what: 'the task to be handed over' });
+  await waitFor(() => fixture.tasks.find(keyOf(parent)), { what: 'the task to be admitted' });
   const { threadId, runId } = parent.run;
   return fixture.take(sampleTask({ parent: { userId: 'alice', threadId }, runId }));
 }
 
-describe('handing a task over', () => {
-  test('admits it with all a pool needs, wakes a pool, and answers how it ended', async () => {
+describe('delegating a task', () => {
+  test('admits it with all that a pool needs, publishes a wake, and returns how it ended', async () => {
     const parent = runner({}, { context: { model_name: 'm-2' } });
     const outcome = parent.delegate();
     const pool = await taken(parent);
@@ -102,7 +102,7 @@ describe('handing a task over', () => {
     });
   });
 
-  test('goes on without a wake: a sweep finds the task', async () => {
+  test('continues without a wake: a sweep finds the task', async () => {
     const parent = runner({ wakes: { publish: () => Promise.reject(new UnavailableError('no NATS')) } });
     const outcome = parent.delegate();
     await fixture.finish(await taken(parent));
@@ -110,7 +110,7 @@ describe('handing a task over', () => {
     expect(await outcome).toMatchObject({ status: 'completed' });
   });
 
-  test('waits out a store that is away', async () => {
+  test('waits while the store is unavailable', async () => {
     let left = 2;
     const { tasks } = fixture;
     const dispatch: typeof tasks.dispatch = (task) => {
@@ -124,10 +124,10 @@ describe('handing a task over', () => {
     expect(await outcome).toMatchObject({ status: 'completed' });
   });
 
-  test('ends with the reason of the run’s signal, and the task stays as it is', async () => {
+  test('ends with the reason of the run’s signal and does not change the task', async () => {
     const parent = runner();
     const outcome = parent.delegate();
-    await waitFor(() => fixture.tasks.find(keyOf(parent)), { what: 'the task to be handed over' });
+    await waitFor(() => fixture.tasks.find(keyOf(parent)), { what: 'the task to be admitted' });
     const reason = new RunCancelled('interrupt');
 
     parent.run.abort(reason);
@@ -137,7 +137,7 @@ describe('handing a task over', () => {
     expect(parent.heard).toEqual([]);
   });
 
-  test('a defect is no refusal', async () => {
+  test('a defect is not a refusal', async () => {
     const broken = runner({ store: { ...fixture.tasks, dispatch: () => Promise.reject(new TypeError('broken')) } });
 
     await expect(broken.delegate()).rejects.toThrow('broken');
@@ -145,7 +145,7 @@ describe('handing a task over', () => {
 });
 
 describe('a refusal', () => {
-  test('of an unknown kind names those there are, and nothing is handed over', async () => {
+  test('of an unknown kind names the available ones, and no task is admitted', async () => {
     const parent = runner();
     const text = "Unknown subagent type 'poet'. Available types: general-purpose, bash";
 
@@ -156,7 +156,7 @@ describe('a refusal', () => {
     expect(parent.woken).toEqual([]);
   });
 
-  test('for too many tasks tells the model to do without, and to watchers the same', async () => {
+  test('for too many tasks asks the model to do without, and the same text is published', async () => {
     for (let at = 0; at < 3; at += 1) await fixture.tasks.dispatch(sampleTask({ parent: thread('bob') }));
     const parent = runner();
 
@@ -174,7 +174,7 @@ describe('a refusal', () => {
     async (change) => {
       const parent = runner();
       const first = parent.delegate();
-      await waitFor(() => fixture.tasks.find(keyOf(parent)), { what: 'the task to be handed over' });
+      await waitFor(() => fixture.tasks.find(keyOf(parent)), { what: 'the task to be admitted' });
 
       expect(await parent.delegate(change)).toMatchObject({
         ...{ status: 'failed', text: 'this tool call has handed over another task' },
@@ -186,15 +186,15 @@ describe('a refusal', () => {
   );
 });
 
-describe('a runner that takes the parent over', () => {
-  /** The parent's run as the store knows it, with what its first runner told. */
-  async function parentThat(told: readonly TaskEvent[]) {
+describe('a runner that takes over the parent', () => {
+  /** The parent's run in the store, with the events that its first runner published. */
+  async function parentThat(published: readonly TaskEvent[]) {
     const key = thread();
     const { run_id: runId } = await fixture.main.admit(key);
     const { lease } = await fixture.main.claim(key);
     await fixture.main.runs.append(
       lease,
-      told.map((data) => ({ kind: 'custom', data })),
+      published.map((data) => ({ kind: 'custom', data })),
     );
     return runner({}, { ...key, runId, attempt: 2 });
   }
@@ -204,7 +204,7 @@ describe('a runner that takes the parent over', () => {
     ...{ message_index: index, total_messages: index },
   });
 
-  test('finds the same task and tells only what its watchers do not know', async () => {
+  test('finds the same task and publishes only the missing events', async () => {
     const parent = await parentThat([started, running(1), { ...started, task_id: 'call_2' }]);
     const outcome = parent.delegate();
     let pool = await taken(parent);
@@ -216,7 +216,7 @@ describe('a runner that takes the parent over', () => {
     expect(parent.heard[0]).toMatchObject({ message_index: 2, total_messages: 2, message: { content: 'Two.' } });
   });
 
-  test('tells nothing where all was told, and gives the same outcome', async () => {
+  test('publishes nothing when everything was published, and returns the same outcome', async () => {
     const parent = await parentThat([
       started,
       running(1),
@@ -229,14 +229,14 @@ describe('a runner that takes the parent over', () => {
     expect(parent.heard).toEqual([]);
   });
 
-  test('does not tell a refusal twice', async () => {
+  test('does not publish a refusal twice', async () => {
     const parent = await parentThat([{ type: 'task_failed', task_id: 'call_1', error: 'x', usage: null }]);
 
     expect(await parent.delegate({ type: 'poet' })).toMatchObject({ status: 'failed' });
     expect(parent.heard).toEqual([]);
   });
 
-  test('is what reads the log: a first attempt has told nothing', async () => {
+  test('reads the log; a first attempt does not', async () => {
     let reads = 0;
     const parentLog = {
       read: (...args: Parameters<typeof fixture.main.events.read>) => {

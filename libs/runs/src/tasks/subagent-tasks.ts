@@ -22,12 +22,13 @@ import {
 } from '@caribou/core';
 import { retryWhileUnavailable } from '../retry-while-unavailable.js';
 import { endEventOf } from './task-outcome.js';
-import { NOTHING_TOLD, type Told, toldOf } from './told-events.js';
+import { NONE_PUBLISHED, type PublishedTaskEvents, readPublishedTaskEvents } from './published-task-events.js';
+import type { TaskEventSink } from './task-event-publisher.js';
 import { type TaskWaitPorts, waitForTask } from './wait-for-task.js';
 
-/** What a kind of subagent means for a task handed to it. */
+/** The limits and the model that a kind of subagent gives to its tasks. */
 export interface DelegationTerms {
-  /** Configured name of the model it runs on. */
+  /** The configured name of the model that runs the task. */
   readonly model: string;
   readonly maxTurns: number;
   readonly timeoutMs: number;
@@ -35,31 +36,31 @@ export interface DelegationTerms {
 
 export interface SubagentTaskOptions {
   readonly types: readonly SubagentType[];
-  /** The terms for a kind, by an agent that runs on `parentModel`; undefined for an unknown kind. */
+  /** The terms of a kind when its parent runs on `parentModel`; undefined for an unknown kind. */
   readonly termsOf: (type: string, parentModel: string | undefined) => DelegationTerms | undefined;
   readonly store: TaskStore;
-  /** Logs of tasks. */
+  /** The event logs of tasks. */
   readonly taskLog: RunEventLog;
-  /** Logs of the runs that hand tasks over. */
+  /** The event logs of the runs that delegate tasks. */
   readonly parentLog: RunEventLog;
   readonly bus: Pick<RunEvents, 'subscribeEvents'> & Pick<Cancels, 'publishCancel'>;
   readonly wakes: Pick<Wakes, 'publish'>;
   readonly clock: Clock;
   /** How long a task may wait for a pool. */
   readonly maxQueueMs: number;
-  /** A silence of this length makes the log be read. */
+  /** After this long without an event the log is read. */
   readonly checkMs: number;
 }
 
-type Tell = (event: TaskEvent) => Promise<void>;
+type Publish = (event: TaskEvent) => Promise<void>;
 
 /**
  * The parent's side of tasks.
  *
- * D1 A task is admitted under ids that follow from run and tool call: a runner that takes a run over finds its tasks.
- * D2 The wake is a nudge; a pool's sweep finds a task without it.
- * D3 Watchers of the run are told each event once: a takeover reads from the run's own log what they know.
- * D4 A run that stops leaves its tasks be: whoever ends it as cancelled ends them (cancelled-tasks.ts).
+ * D1 The ids of a task are derived from run and tool call: a runner that takes over a run finds its tasks.
+ * D2 The notification (wake) may be lost: a pool's sweep finds a task without it.
+ * D3 Each event is published once: a takeover reads from the run's own log what was published.
+ * D4 A run that stops leaves its tasks running: the process that finishes it as cancelled ends them (cancelled-tasks.ts).
  */
 export class SubagentTasks implements SubagentPort {
   readonly types: readonly SubagentType[];
@@ -68,25 +69,25 @@ export class SubagentTasks implements SubagentPort {
     this.types = options.types;
   }
 
-  async delegate(asked: AskedTask, run: RunContext, tell: Tell): Promise<TaskOutcome> {
+  async delegate(asked: AskedTask, run: RunContext, publish: Publish): Promise<TaskOutcome> {
     const { checkMs, store, parentLog } = this.options;
-    const again = { checkMs, signal: run.signal };
-    const told = await retryWhileUnavailable(() => toldBefore(parentLog, run, asked.toolCallId), again);
+    const retry = { checkMs, signal: run.signal };
+    const published = await retryWhileUnavailable(() => readPublished(parentLog, run, asked.toolCallId), retry);
     const task = this.newTask(asked, run);
     if (task === undefined)
-      return this.refuse(asked, `Unknown subagent type '${asked.type}'. ${this.known()}`, { told, tell });
+      return this.refuse(asked, `Unknown subagent type '${asked.type}'. ${this.listTypes()}`, { published, publish });
     try {
-      const record = await retryWhileUnavailable(() => store.dispatch(task), again);
-      await this.nudge(record, run);
-      return await waitForTask(this.waitPorts, record, { signal: run.signal, told, tell });
+      const record = await retryWhileUnavailable(() => store.dispatch(task), retry);
+      await this.notifyPools(record, run);
+      return await waitForTask(this.waitPorts, record, { signal: run.signal, published, publish });
     } catch (error) {
       const refusal = refusalOf(error);
       if (refusal === undefined) throw error;
-      return this.refuse(asked, refusal, { told, tell });
+      return this.refuse(asked, refusal, { published, publish });
     }
   }
 
-  private known(): string {
+  private listTypes(): string {
     return `Available types: ${this.types.map(({ name }) => name).join(', ')}`;
   }
 
@@ -115,23 +116,26 @@ export class SubagentTasks implements SubagentPort {
     };
   }
 
-  private async nudge({ user_id: userId, thread_id: threadId }: RunRecord, run: RunContext): Promise<void> {
+  private async notifyPools({ user_id: userId, thread_id: threadId }: RunRecord, run: RunContext): Promise<void> {
     try {
       await this.options.wakes.publish({ userId, threadId });
     } catch (error) {
       if (!(error instanceof UnavailableError)) throw error;
-      run.logger.debug({ event: 'task.wake', error }, 'no wake for a task: a sweep will find it');
+      run.logger.debug(
+        { event: 'task.wake', error },
+        'publishing the wake of a task failed; a sweep will find the task',
+      );
     }
   }
 
-  /** A task that was never handed over. */
+  /** Ends a call whose task was not admitted. */
   private async refuse(
     { toolCallId }: AskedTask,
     text: string,
-    { told, tell }: { readonly told: Told; readonly tell: Tell },
+    { published, publish }: TaskEventSink,
   ): Promise<TaskOutcome> {
     const outcome: TaskOutcome = { status: 'failed', text, usage: null };
-    if (!told.ended) await tell(endEventOf(toolCallId, outcome));
+    if (!published.ended) await publish(endEventOf(toolCallId, outcome));
     return outcome;
   }
 
@@ -141,13 +145,13 @@ export class SubagentTasks implements SubagentPort {
   }
 }
 
-/** A first attempt has told nothing. */
-async function toldBefore(log: RunEventLog, run: RunContext, taskId: string): Promise<Told> {
-  if (run.attempt <= 1) return NOTHING_TOLD;
-  return (await toldOf(log, run.userId, run.runId)).get(taskId) ?? NOTHING_TOLD;
+/** The first attempt of a run has published nothing. */
+async function readPublished(log: RunEventLog, run: RunContext, taskId: string): Promise<PublishedTaskEvents> {
+  if (run.attempt <= 1) return NONE_PUBLISHED;
+  return (await readPublishedTaskEvents(log, run.userId, run.runId)).get(taskId) ?? NONE_PUBLISHED;
 }
 
-/** Why a task was not taken, in words for the model; undefined for other failures. */
+/** The reason for the model why a task was not admitted; undefined for other failures. */
 function refusalOf(error: unknown): string | undefined {
   if (error instanceof RateLimitedError)
     return `No subagent can take the task now: ${error.message}. Do the work yourself, or try again later with fewer tasks`;

@@ -15,7 +15,7 @@ const asks = (text: string): AiMessage => ({
 const error = (message: string) => ({ name: 'ModelError', message });
 
 describe(outcomeOf, () => {
-  test('of a task that succeeded is the last that its agent said, with what it cost and on which model', () => {
+  test('of a task that succeeded is the last text of its agent, with its usage and its model', () => {
     const run = record({ status: 'success', total_input_tokens: 30, total_output_tokens: 12, total_tokens: 42 });
 
     expect(outcomeOf(run, headOf(human('Do it.'), asks('Looking.'), ai('It is 4.')))).toEqual({
@@ -24,7 +24,7 @@ describe(outcomeOf, () => {
     });
   });
 
-  test('joins the parts of a text, and passes over answers that say nothing', () => {
+  test('joins the parts of a text and skips empty answers', () => {
     const parts: AiMessage = {
       ...ai(''),
       content: [
@@ -59,7 +59,7 @@ describe(outcomeOf, () => {
     }
   });
 
-  test('of a task stopped at a limit before it said anything is a failure with its cap', () => {
+  test('of a task stopped at a limit before any text is a failure with its cap', () => {
     const run = record({ status: 'error', stop_reason: 'recursion_limit', error: error('too many turns') });
 
     expect(outcomeOf(run, headOf(human('Do it.'), asks(''), ai('too many turns')))).toEqual({
@@ -73,7 +73,7 @@ describe(outcomeOf, () => {
     });
   });
 
-  test('other reasons to stop are no caps of a task', () => {
+  test('other reasons to stop are not caps of a task', () => {
     const outcome = outcomeOf(record({ status: 'success', stop_reason: 'safety_finish' }), headOf(ai('x')));
 
     expect(outcome).not.toHaveProperty('stopReason');
@@ -84,14 +84,17 @@ describe(outcomeOf, () => {
     ['error', null, 'failed', 'the task ended as error'],
     ['timeout', 'Execution timed out after 9 seconds', 'timed_out', 'Execution timed out after 9 seconds'],
     ['interrupted', null, 'cancelled', 'Task cancelled by user'],
-  ])('of a task that ended as %s (%s) is %s, and what it said so far is kept apart', (status, message, as, text) => {
-    const run = record({ status, error: message === null ? null : error(message) });
+  ])(
+    'of a task that ended as %s (%s) is %s, with its text so far as the partial result',
+    (status, message, as, text) => {
+      const run = record({ status, error: message === null ? null : error(message) });
 
-    expect(outcomeOf(run, headOf(asks('I look.')))).toEqual({
-      ...{ status: as, text, partial: 'I look.', usage: null, modelName: 'm' },
-    });
-    expect(outcomeOf(run, headOf(human('Do it.')))).not.toHaveProperty('partial');
-  });
+      expect(outcomeOf(run, headOf(asks('I look.')))).toEqual({
+        ...{ status: as, text, partial: 'I look.', usage: null, modelName: 'm' },
+      });
+      expect(outcomeOf(run, headOf(human('Do it.')))).not.toHaveProperty('partial');
+    },
+  );
 });
 
 describe(endEventOf, () => {
@@ -103,7 +106,7 @@ describe(endEventOf, () => {
     ['timed_out', { type: 'task_timed_out', error: 'x' }],
     ['polling_timed_out', { type: 'task_timed_out' }],
     ['cancelled', { type: 'task_cancelled', error: 'x' }],
-  ])('%s is told with exactly these fields', (status, event) => {
+  ])('%s is published with exactly these fields', (status, event) => {
     expect(endEventOf('call_1', { status, text: 'x', partial: 'y', usage, modelName: 'm' })).toEqual({
       ...{ ...event, task_id: 'call_1', usage, model_name: 'm' },
     });
@@ -115,7 +118,7 @@ describe(endEventOf, () => {
   });
 });
 
-test('the spec of a record that another version wrote is not known', () => {
+test('the spec of a record that another version wrote is undefined', () => {
   const task = sampleTask();
 
   expect(taskSpecOf(taskRecord(task))).toEqual(task.spec);
@@ -123,6 +126,6 @@ test('the spec of a record that another version wrote is not known', () => {
   expect(taskSpecOf(record({ metadata: { task: { ...task.spec, model: 7 } } }))).toBeUndefined();
 });
 
-test('usage is null as long as no provider told', () => {
+test('usage is null while no provider reported any', () => {
   expect(usageOf(record({}))).toBeNull();
 });

@@ -13,39 +13,40 @@ import type { TaskOutcome } from '@caribou/core';
 
 const NO_ANSWER = 'No response generated';
 
-/** What is told of a task whose record is gone while somebody waits for it. */
-export const DISAPPEARED: TaskOutcome = {
+/** The outcome of a task whose record was removed while its parent waited for it. */
+export const TASK_RECORD_MISSING: TaskOutcome = {
   status: 'failed',
   text: 'Task disappeared from background tasks',
   usage: null,
 };
 
-/** How a task that is over ended, from its record and the last state of its thread. */
+/** Derives how a task ended from its record and the last state of its thread. */
 export function outcomeOf(run: RunRecord, head: CheckpointView | null): TaskOutcome {
   const spent = { usage: usageOf(run), ...modelOf(run) };
   const cap = capOf(run);
   if (run.status === 'success') {
-    const text = lastWords(head) ?? NO_ANSWER;
+    const text = lastAssistantText(head) ?? NO_ANSWER;
     return { status: 'completed', text, ...(cap === undefined ? {} : { stopReason: cap }), ...spent };
   }
-  // The loop's own notice that the turns are used up is no result.
-  const partial = lastWords(head, run.error?.message);
+  // The loop's own notice that the turns are used up is not a result.
+  const partial = lastAssistantText(head, run.error?.message);
   const failure = failureOf(run, cap);
-  const kept = partial === undefined ? {} : { partial };
+  const partialResult = partial === undefined ? {} : { partial };
   if (cap !== undefined && partial !== undefined)
     return { status: 'completed', text: partial, stopReason: cap, ...spent };
-  if (run.status === 'interrupted') return { status: 'cancelled', text: 'Task cancelled by user', ...kept, ...spent };
-  if (run.status === 'timeout') return { status: 'timed_out', text: failure, ...kept, ...spent };
-  return { status: 'failed', text: failure, ...(cap === undefined ? kept : { stopReason: cap }), ...spent };
+  if (run.status === 'interrupted')
+    return { status: 'cancelled', text: 'Task cancelled by user', ...partialResult, ...spent };
+  if (run.status === 'timeout') return { status: 'timed_out', text: failure, ...partialResult, ...spent };
+  return { status: 'failed', text: failure, ...(cap === undefined ? partialResult : { stopReason: cap }), ...spent };
 }
 
-/** The loop's notice of a turn limit speaks to a person. */
+/** The loop's own notice of a turn limit addresses the user, so the parent's model gets another text. */
 function failureOf({ error, status, kwargs }: RunRecord, cap: TaskCap | undefined): string {
   if (cap === 'turn_capped') return `no result within ${kwargs.recursion_limit} model turns`;
   return error?.message ?? `the task ended as ${status}`;
 }
 
-/** The event that tells watchers of it. */
+/** The event that publishes the end of a task. */
 export function endEventOf(taskId: string, { status, text, usage, modelName }: TaskOutcome): TaskEvent {
   const about = { task_id: taskId, usage, ...(modelName === undefined ? {} : { model_name: modelName }) };
   switch (status) {
@@ -80,8 +81,8 @@ function capOf({ stop_reason: reason }: RunRecord): TaskCap | undefined {
   return reason === 'recursion_limit' ? 'turn_capped' : TaskCap.safeParse(reason).data;
 }
 
-/** The last text of the agent's, other than `notice`; undefined when it said none. */
-function lastWords(head: CheckpointView | null, notice?: string): string | undefined {
+/** The agent's last text other than `notice`; undefined when it wrote none. */
+function lastAssistantText(head: CheckpointView | null, notice?: string): string | undefined {
   const texts = (head?.state.messages ?? [])
     .filter((message): message is AiMessage => message.type === 'ai')
     .map(({ content }) => textOf(content).trim());

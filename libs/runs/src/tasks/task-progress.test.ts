@@ -15,37 +15,37 @@ const committed: RunEvent = {
   metadata: { source: 'loop', step: 1, parents: {} },
 };
 
-/** Ids, numbers and usages of what a sequence of events comes to. */
+/** The ids, numbers and usages of the steps in a sequence of events. */
 function stepsOf(...events: readonly RunEvent[]) {
   const progress = new TaskProgress();
-  return events.flatMap((event) => progress.take(event));
+  return events.flatMap((event) => progress.collectSteps(event));
 }
 
 describe(TaskProgress, () => {
   test('an answer counts once it is committed, in the order of answers, from 1', () => {
     const progress = new TaskProgress();
 
-    expect(progress.take(message(answer('a')))).toEqual([]);
-    expect(progress.take(committed)).toEqual([{ message: answer('a'), index: 1, usage: null }]);
-    expect(progress.take(committed)).toEqual([]);
-    progress.take(message(answer('b')));
-    expect(progress.take(committed)).toMatchObject([{ message: { id: 'b' }, index: 2 }]);
+    expect(progress.collectSteps(message(answer('a')))).toEqual([]);
+    expect(progress.collectSteps(committed)).toEqual([{ message: answer('a'), index: 1, usage: null }]);
+    expect(progress.collectSteps(committed)).toEqual([]);
+    progress.collectSteps(message(answer('b')));
+    expect(progress.collectSteps(committed)).toMatchObject([{ message: { id: 'b' }, index: 2 }]);
   });
 
-  test('what a hook makes of an answer in its step is what counts', () => {
+  test('a hook’s replacement of an answer in the same step counts', () => {
     const cut = answer('a', { content: 'cut' });
 
     expect(stepsOf(message(answer('a')), hook(cut), committed)).toEqual([{ message: cut, index: 1, usage: null }]);
   });
 
-  test('an answer that a later step changes is not told again', () => {
+  test('an answer that a later step changes is not reported again', () => {
     const late = answer('a', { content: 'later' });
 
     expect(stepsOf(message(answer('a')), committed, hook(late), committed)).toHaveLength(1);
     expect(stepsOf(message(answer('a')), committed, message(late), committed)).toHaveLength(1);
   });
 
-  test('a message that stands in both the update and on its own is one answer', () => {
+  test('a message both in an update and on its own is one answer', () => {
     expect(stepsOf(message(answer('a')), hook(answer('a')), committed)).toHaveLength(1);
   });
 
@@ -68,7 +68,7 @@ describe(TaskProgress, () => {
     ]);
   });
 
-  test('what people say, what is removed and other events are no steps', () => {
+  test('user messages, removals and other events are not steps', () => {
     const events: RunEvent[] = [
       { kind: 'message.delta', node: 'model_request', step: 1, message_id: 'a', content: 'x' },
       {
@@ -84,7 +84,7 @@ describe(TaskProgress, () => {
     expect(stepsOf(...events)).toEqual([]);
   });
 
-  test('usage adds up over the answers whose provider told, and is null before the first of them', () => {
+  test('usage adds up over the answers whose provider reported it, and is null before the first of them', () => {
     const steps = stepsOf(
       ...[message(answer('a')), committed],
       ...[message(answer('b', spent(10, 1))), committed],

@@ -2,26 +2,26 @@ import type { AiMessage, Message, RemoveMessage, RunEvent, TokenCounts, ToolMess
 
 type StepMessage = AiMessage | ToolMessage;
 
-/** One step of a subagent as watchers read it: an answer of its model, or a tool's result. */
+/** One step of a subagent as it is published: an answer of its model, or a tool's result. */
 export interface TaskStep {
   readonly message: StepMessage;
-  /** 1-based, over answers and results. */
+  /** The number of the step, from 1, counting answers and results. */
   readonly index: number;
-  /** Of all answers up to this step; null while no provider reported any. */
+  /** The usage of all answers up to this step; null while no provider reported any. */
   readonly usage: TokenCounts | null;
 }
 
 /**
- * The steps in a task's events: answers of its model and results of its tools, each as it is once it is committed. A hook
- * may replace a message in the step it was made in; what a later step does to it is not reported again.
+ * Collects the steps from a task's events: answers of its model and results of its tools, as they are committed. A hook may
+ * replace a message in the step that made it; a change by a later step is not reported.
  */
 export class TaskProgress {
-  private readonly told = new Set<string>();
-  private open = new Map<string, StepMessage>();
-  private spent: TokenCounts | null = null;
+  private readonly reported = new Set<string>();
+  private uncommitted = new Map<string, StepMessage>();
+  private usage: TokenCounts | null = null;
 
-  /** The steps that an event made final. */
-  take(event: RunEvent): readonly TaskStep[] {
+  /** Returns the steps that this event commits. */
+  collectSteps(event: RunEvent): readonly TaskStep[] {
     if (event.kind === 'message') this.add([event.message]);
     else if (event.kind === 'task.end') this.add(event.update?.messages ?? []);
     else if (event.kind === 'checkpoint') return this.flush();
@@ -30,17 +30,17 @@ export class TaskProgress {
 
   private add(messages: readonly (Message | RemoveMessage)[]): void {
     for (const message of messages) {
-      if (isStep(message) && !this.told.has(message.id)) this.open.set(message.id, message);
+      if (isStep(message) && !this.reported.has(message.id)) this.uncommitted.set(message.id, message);
     }
   }
 
   private flush(): readonly TaskStep[] {
-    const steps = [...this.open.values()].map((message) => {
-      this.told.add(message.id);
-      if (message.type === 'ai') this.spent = plus(this.spent, message);
-      return { message, index: this.told.size, usage: this.spent };
+    const steps = [...this.uncommitted.values()].map((message) => {
+      this.reported.add(message.id);
+      if (message.type === 'ai') this.usage = plus(this.usage, message);
+      return { message, index: this.reported.size, usage: this.usage };
     });
-    this.open = new Map();
+    this.uncommitted = new Map();
     return steps;
   }
 }

@@ -12,7 +12,7 @@ import {
   type TestServer,
   waitFor,
 } from '@caribou/testing';
-import { NOTHING_TOLD } from './told-events.js';
+import { NONE_PUBLISHED } from './published-task-events.js';
 import { type TaskWaitPorts, waitForTask } from './wait-for-task.js';
 
 let server: TestServer;
@@ -39,11 +39,15 @@ function waiting(record: RunRecord, over: Partial<TaskWaitPorts> = {}) {
   };
   const heard: TaskEvent[] = [];
   const stop = new AbortController();
-  const tell = (event: TaskEvent): Promise<void> => {
+  const publish = (event: TaskEvent): Promise<void> => {
     heard.push(event);
     return Promise.resolve();
   };
-  const outcome: Promise<TaskOutcome> = waitForTask(ports, record, { signal: stop.signal, told: NOTHING_TOLD, tell });
+  const outcome: Promise<TaskOutcome> = waitForTask(ports, record, {
+    signal: stop.signal,
+    published: NONE_PUBLISHED,
+    publish,
+  });
   outcome.catch(() => undefined);
   return { outcome, heard, stop, bus, kinds: () => heard.map(({ type }) => type) };
 }
@@ -52,13 +56,13 @@ const task = sampleTask;
 const counted = { turns: 1, calls: [{ caller: 'lead_agent', model: 'm', inputTokens: 10, outputTokens: 2 }] } as const;
 
 describe(waitForTask, () => {
-  test('tells what happens as it happens, and answers how the task ended', async () => {
+  test('publishes events as they happen, and returns how the task ended', async () => {
     const asked = task();
     const { outcome, heard, kinds } = waiting(await fixture.tasks.dispatch(asked));
     let pool = await fixture.take(asked);
-    await waitFor(() => kinds().includes('task_started'), { what: 'the start to be told' });
+    await waitFor(() => kinds().includes('task_started'), { what: 'the start to be published' });
     pool = await fixture.answer(pool, ai('Looking.'), counted);
-    await waitFor(() => kinds().includes('task_running'), { what: 'the first answer to be told' });
+    await waitFor(() => kinds().includes('task_running'), { what: 'the first answer to be published' });
     await fixture.finish(await fixture.answer(pool, ai('It is 4.'), counted));
 
     expect(await outcome).toEqual({
@@ -69,7 +73,7 @@ describe(waitForTask, () => {
     expect(heard.at(-1)).toMatchObject({ result: 'It is 4.', task_id: 'call_1', usage: { total_tokens: 24 } });
   });
 
-  test('of a task that is over already answers at once', async () => {
+  test('of a task that has ended already returns at once', async () => {
     const asked = task();
     await fixture.tasks.dispatch(asked);
     await fixture.finish(await fixture.answer(await fixture.take(asked), ai('Done.')));
@@ -81,7 +85,7 @@ describe(waitForTask, () => {
     expect(kinds()).toEqual(['task_started', 'task_running', 'task_completed']);
   });
 
-  test('a log that lost its beginning, and its end too, still leads to the end', async () => {
+  test('a trimmed log, even without its last event, still leads to the end', async () => {
     const asked = task();
     const record = await fixture.tasks.dispatch(asked);
     await fixture.finish(await fixture.answer(await fixture.take(asked), ai('Done.')));
@@ -95,7 +99,7 @@ describe(waitForTask, () => {
     expect(await outcome).toMatchObject({ status: 'completed', text: 'Done.' });
   });
 
-  test('a task whose record goes while it is waited for has failed, and that is told', async () => {
+  test('a task whose record is removed during the wait has failed, and that is published', async () => {
     const asked = task();
     const { outcome, heard, kinds } = waiting(await fixture.tasks.dispatch(asked));
     await fixture.take(asked).then((pool) => fixture.finish(pool, { status: 'interrupted', rollback: true }));
@@ -105,11 +109,11 @@ describe(waitForTask, () => {
     expect(heard.at(-1)).toMatchObject({ error: 'Task disappeared from background tasks' });
   });
 
-  test('the parent’s end ends the wait with its reason, and the task goes on', async () => {
+  test('the end of the parent ends the wait with its reason, and the task continues', async () => {
     const asked = task();
     const { outcome, stop, kinds, bus } = waiting(await fixture.tasks.dispatch(asked));
     const pool = await fixture.take(asked);
-    await waitFor(() => kinds().length > 0, { what: 'the start to be told' });
+    await waitFor(() => kinds().length > 0, { what: 'the start to be published' });
     const reason = new RunCancelled('interrupt');
 
     stop.abort(reason);
@@ -120,7 +124,7 @@ describe(waitForTask, () => {
     expect(kinds()).toEqual(['task_started']);
   });
 
-  test('a store that is away for a while delays the end, and nothing else', async () => {
+  test('a store that is unavailable for a while only delays the end', async () => {
     const asked = task();
     const record = await fixture.tasks.dispatch(asked);
     let failures = 0;
@@ -145,8 +149,8 @@ describe(waitForTask, () => {
   });
 });
 
-describe('patience that ends', () => {
-  test('while no pool took the task takes it out of the queue, and says so', async () => {
+describe('a timeout', () => {
+  test('before a pool took the task removes it from the queue and reports that', async () => {
     const asked = task();
     const { outcome, heard, kinds, bus } = waiting(await fixture.tasks.dispatch(asked), {
       maxQueueMs: 2_000,
@@ -162,7 +166,7 @@ describe('patience that ends', () => {
     expect(await fixture.runs.listUnowned(1)).toEqual([]);
   });
 
-  test('of a task that a pool has tells it to end, and says that nothing was heard of it', async () => {
+  test('of a task that a pool has asks it to end, and reports that no end was seen', async () => {
     const asked = task({ timeoutMs: 840_000 });
     await fixture.tasks.dispatch(asked);
     const pool = await fixture.answer(await fixture.take(asked), ai('Looking.'), counted);
@@ -185,7 +189,7 @@ describe('patience that ends', () => {
     expect(await fixture.runs.renew(pool.lease)).toEqual({ cancel: 'interrupt' });
   });
 
-  test('of a task that had ended by then does not take its result away', async () => {
+  test('of a task that had ended by then leaves its result', async () => {
     const asked = task();
     await fixture.tasks.dispatch(asked);
     const pool = await fixture.take(asked);
@@ -198,7 +202,7 @@ describe('patience that ends', () => {
     expect(kinds()).toEqual(['task_completed']);
   });
 
-  test('does not end a task that a pool took in time, however long it works', async () => {
+  test('of the queue does not end a task that a pool took in time', async () => {
     const asked = task();
     const maxQueueMs = 2_000;
     const { outcome, kinds } = waiting(await fixture.tasks.dispatch(asked), { maxQueueMs });
@@ -212,7 +216,7 @@ describe('patience that ends', () => {
     expect(kinds().at(-1)).toBe('task_completed');
   });
 
-  test('counts for nothing once the parent has ended', async () => {
+  test('has no effect once the parent has ended', async () => {
     const asked = task();
     const reason = new RunCancelled('interrupt');
     const over = new AbortController();
@@ -229,7 +233,7 @@ describe('patience that ends', () => {
     expect(await fixture.tasks.find(callOfTask(asked))).toMatchObject({ status: 'pending' });
   });
 
-  test('while the store is away is told once it is back', async () => {
+  test('while the store is unavailable is published once it is back', async () => {
     const asked = task();
     const record = await fixture.tasks.dispatch(asked);
     let cancels = 0;

@@ -3,9 +3,9 @@ import { isTerminal, NotFoundError, type RunEvent, type RunRecord } from '@carib
 import type { Clock, RunEventLog, TaskOutcome, TaskStore } from '@caribou/core';
 import { retryWhileUnavailable } from '../retry-while-unavailable.js';
 import { RunFollower } from '../run-follower.js';
-import { DISAPPEARED, outcomeOf, taskSpecOf, usageOf } from './task-outcome.js';
-import { TaskPatience } from './task-patience.js';
-import { TaskTeller, type Watchers } from './task-teller.js';
+import { TASK_RECORD_MISSING, outcomeOf, taskSpecOf, usageOf } from './task-outcome.js';
+import { TaskTimeout } from './task-timeout.js';
+import { TaskEventPublisher, type TaskEventSink } from './task-event-publisher.js';
 
 export interface TaskWaitPorts {
   readonly store: Pick<TaskStore, 'find' | 'head' | 'cancel'>;
@@ -17,46 +17,46 @@ export interface TaskWaitPorts {
   readonly checkMs: number;
 }
 
-export interface TaskWait extends Watchers {
+export interface TaskWait extends TaskEventSink {
   readonly signal: AbortSignal;
 }
 
 /**
- * Follows a task to its end and tells what happens in it.
+ * Follows a task to its end and publishes its events.
  *
  * @throws the signal's reason
  */
 export async function waitForTask(ports: TaskWaitPorts, record: RunRecord, wait: TaskWait): Promise<TaskOutcome> {
-  const patience = new TaskPatience(ports, record);
-  const teller = new TaskTeller(record, wait);
+  const timeout = new TaskTimeout(ports, record);
+  const publisher = new TaskEventPublisher(record, wait);
   try {
-    const signal = AbortSignal.any([wait.signal, patience.signal]);
+    const signal = AbortSignal.any([wait.signal, timeout.signal]);
     await followToEnd(ports, { record, signal }, async (event) => {
-      if (event.kind === 'run.start') patience.started();
-      await teller.take(event);
+      if (event.kind === 'run.start') timeout.onStarted();
+      await publisher.onEvent(event);
     });
     const outcome = await retryWhileUnavailable(() => readOutcome(ports, record), { ...ports, signal: wait.signal });
-    // Whoever ends a cancelled run has read by then what its watchers know, and tells them the rest.
+    // The process that ends a cancelled run has read the log by then and publishes the rest itself.
     wait.signal.throwIfAborted();
-    await teller.end(outcome);
+    await publisher.end(outcome);
     return outcome;
   } catch (error) {
     wait.signal.throwIfAborted();
-    if (!patience.signal.aborted) throw error;
-    const outcome = await retryWhileUnavailable(() => giveUp(ports, record, patience), {
+    if (!timeout.signal.aborted) throw error;
+    const outcome = await retryWhileUnavailable(() => endOverdueTask(ports, record, timeout), {
       ...ports,
       signal: wait.signal,
     });
     wait.signal.throwIfAborted();
-    await teller.end(outcome);
+    await publisher.end(outcome);
     return outcome;
   } finally {
-    patience.stop();
+    timeout.stop();
   }
 }
 
-/** Tells a task to end; one that nobody took ends at once. */
-export async function tellToEnd(
+/** Asks a task to end; one that no pool has taken ends at once. */
+export async function requestCancel(
   { store, bus }: Pick<TaskWaitPorts, 'store' | 'bus'>,
   record: RunRecord,
 ): Promise<void> {
@@ -67,7 +67,7 @@ export async function tellToEnd(
 async function followToEnd(
   ports: TaskWaitPorts,
   { record, signal }: { readonly record: RunRecord; readonly signal: AbortSignal },
-  take: (event: RunEvent) => Promise<void>,
+  onEvent: (event: RunEvent) => Promise<void>,
 ): Promise<void> {
   const store = { getRun: () => currentRecord(ports, record) };
   const follower = await RunFollower.open(
@@ -84,7 +84,7 @@ async function followToEnd(
         continue;
       }
       for (const { event } of item.events) {
-        await take(event);
+        await onEvent(event);
         if (event.kind === 'end') return;
       }
     }
@@ -95,19 +95,19 @@ async function followToEnd(
 
 async function currentRecord({ store }: TaskWaitPorts, record: RunRecord): Promise<RunRecord> {
   const found = await store.find(callOf(record));
-  if (found === null) throw new NotFoundError('the task is gone', { details: { runId: record.run_id } });
+  if (found === null) throw new NotFoundError('the task no longer exists', { details: { runId: record.run_id } });
   return found;
 }
 
-/** How a task ended; a failure when that cannot be known any more. */
+/** Reads how a task ended; a failure when its record no longer says. */
 export async function readOutcome(ports: Pick<TaskWaitPorts, 'store'>, record: RunRecord): Promise<TaskOutcome> {
   const run = await ports.store.find(callOf(record));
-  if (run === null || !isTerminal(run.status)) return DISAPPEARED;
-  return outcomeOf(run, await headOf(ports, run));
+  if (run === null || !isTerminal(run.status)) return TASK_RECORD_MISSING;
+  return outcomeOf(run, await readHead(ports, run));
 }
 
-/** A task that was rolled back has no thread. */
-async function headOf({ store }: Pick<TaskWaitPorts, 'store'>, run: RunRecord): ReturnType<TaskStore['head']> {
+/** Null for a task that was rolled back, as it has no thread. */
+async function readHead({ store }: Pick<TaskWaitPorts, 'store'>, run: RunRecord): ReturnType<TaskStore['head']> {
   try {
     return await store.head(run);
   } catch (error) {
@@ -121,20 +121,20 @@ function callOf(record: RunRecord): Parameters<TaskStore['find']>[0] {
   return { userId: record.user_id, parentRunId, toolCallId };
 }
 
-/** Ends a task that took too long; one that had ended by then, with nobody there to hear it, is taken as it ended. */
-async function giveUp(ports: TaskWaitPorts, record: RunRecord, patience: TaskPatience): Promise<TaskOutcome> {
-  await tellToEnd(ports, record);
+/** Ends a task that exceeded its timeout; one that had ended meanwhile without notice has the outcome it ended with. */
+async function endOverdueTask(ports: TaskWaitPorts, record: RunRecord, timeout: TaskTimeout): Promise<TaskOutcome> {
+  await requestCancel(ports, record);
   const run = await ports.store.find(callOf(record));
-  if (run === null) return DISAPPEARED;
-  if (isTerminal(run.status) && run.status !== 'interrupted') return outcomeOf(run, await headOf(ports, run));
+  if (run === null) return TASK_RECORD_MISSING;
+  if (isTerminal(run.status) && run.status !== 'interrupted') return outcomeOf(run, await readHead(ports, run));
   const usage = usageOf(run);
   const modelName = taskSpecOf(run)?.model;
   const spent = { usage, ...(modelName === undefined ? {} : { modelName }) };
-  if (!patience.hasStarted) {
+  if (!timeout.hasStarted) {
     const seconds = Math.round(ports.maxQueueMs / 1_000);
     return { status: 'failed', text: `no subagent-pool had room for the task within ${seconds} seconds`, ...spent };
   }
-  const minutes = Math.round(patience.limitMs / 60_000);
+  const minutes = Math.round(timeout.limitMs / 60_000);
   const text = `Task polling timed out after ${minutes} minutes. Its subagent-pool gave no sign that it had ended.`;
   return { status: 'polling_timed_out', text, ...spent };
 }

@@ -1,7 +1,7 @@
 import { newId, type NumberedEvent, type RunEvent, type TaskEvent } from '@caribou/contracts';
 import type { RunEventLog } from '@caribou/core';
 import { ai } from '@caribou/testing';
-import { NOTHING_TOLD, toldOf } from './told-events.js';
+import { NONE_PUBLISHED, readPublishedTaskEvents } from './published-task-events.js';
 
 const custom = (data: unknown): RunEvent => ({ kind: 'custom', data });
 const started = (id: string): RunEvent => custom({ type: 'task_started', task_id: id, description: 'd' });
@@ -11,7 +11,7 @@ const running = (id: string, index: number): RunEvent =>
     ...{ message_index: index, total_messages: index },
   } satisfies TaskEvent);
 
-/** A log that is read in pages; its first event may be gone. */
+/** A log that is read in pages; its first events may have been trimmed. */
 function logOf(events: readonly RunEvent[], firstSeq = 1) {
   const numbered: NumberedEvent[] = events.map((event, at) => ({ seq: firstSeq + at, event }));
   const reads: number[] = [];
@@ -25,17 +25,18 @@ function logOf(events: readonly RunEvent[], firstSeq = 1) {
   return { log, reads };
 }
 
-const told = async (events: readonly RunEvent[]) => Object.fromEntries(await toldOf(logOf(events).log, 'u', newId()));
+const read = async (events: readonly RunEvent[]) =>
+  Object.fromEntries(await readPublishedTaskEvents(logOf(events).log, 'u', newId()));
 
-describe(toldOf, () => {
-  test('an empty log and other events tell nothing of tasks', async () => {
-    expect(await told([])).toEqual({});
+describe(readPublishedTaskEvents, () => {
+  test('an empty log and events of other kinds contain nothing about tasks', async () => {
+    expect(await read([])).toEqual({});
     expect(
-      await told([custom({ type: 'bash_output', task_id: 'a' }), custom(null), { kind: 'end', status: 'success' }]),
+      await read([custom({ type: 'bash_output', task_id: 'a' }), custom(null), { kind: 'end', status: 'success' }]),
     ).toEqual({});
   });
 
-  test('tasks are told apart, each as far as its watchers know it', async () => {
+  test('the events of each task are collected separately', async () => {
     const ends: TaskEvent[] = [
       { type: 'task_completed', task_id: 'c', result: 'r', usage: null },
       { type: 'task_failed', task_id: 'd', error: 'e', usage: null },
@@ -43,18 +44,18 @@ describe(toldOf, () => {
       { type: 'task_cancelled', task_id: 'f', error: 'e', usage: null },
     ];
 
-    expect(await told([started('a'), started('b'), running('b', 1), running('b', 2), ...ends.map(custom)])).toEqual({
+    expect(await read([started('a'), started('b'), running('b', 1), running('b', 2), ...ends.map(custom)])).toEqual({
       a: { started: true, steps: 0, ended: false },
       b: { started: true, steps: 2, ended: false },
-      ...Object.fromEntries(['c', 'd', 'e', 'f'].map((id) => [id, { ...NOTHING_TOLD, ended: true }])),
+      ...Object.fromEntries(['c', 'd', 'e', 'f'].map((id) => [id, { ...NONE_PUBLISHED, ended: true }])),
     });
   });
 
-  test('a log longer than a page is read to its end, from where its beginning was cut off too', async () => {
+  test('a log longer than a page is read to its end, also when its beginning was trimmed', async () => {
     const events = [...Array.from({ length: 1_200 }, (_, at) => running('a', at + 1)), started('b')];
     const { log, reads } = logOf(events, 301);
 
-    const tasks = await toldOf(log, 'u', 'r');
+    const tasks = await readPublishedTaskEvents(log, 'u', 'r');
 
     expect(tasks.get('a')).toMatchObject({ steps: 1_200 });
     expect(tasks.get('b')).toMatchObject({ started: true });

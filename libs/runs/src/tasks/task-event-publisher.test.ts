@@ -1,7 +1,7 @@
 import type { RunEvent, RunRecord, TaskEvent } from '@caribou/contracts';
 import { ai, sampleTask, taskRecord } from '@caribou/testing';
-import { TaskTeller } from './task-teller.js';
-import { NOTHING_TOLD, type Told } from './told-events.js';
+import { TaskEventPublisher } from './task-event-publisher.js';
+import { NONE_PUBLISHED, type PublishedTaskEvents } from './published-task-events.js';
 
 const record = taskRecord(sampleTask({ toolCallId: 'call_7' }));
 const start: RunEvent = {
@@ -17,16 +17,20 @@ const answered = (id: string): readonly RunEvent[] => [
 const done = { status: 'completed', text: 'done', usage: null, modelName: 'm' } as const;
 const whole: readonly RunEvent[] = [start, ...answered('a'), ...answered('b')];
 
-async function toldOf(events: readonly RunEvent[], told: Partial<Told> = {}, run: RunRecord = record) {
-  const heard: TaskEvent[] = [];
-  const tell = (event: TaskEvent): Promise<void> => {
-    heard.push(event);
+async function publishAll(
+  taskEvents: readonly RunEvent[],
+  published: Partial<PublishedTaskEvents> = {},
+  run: RunRecord = record,
+) {
+  const events: TaskEvent[] = [];
+  const publish = (event: TaskEvent): Promise<void> => {
+    events.push(event);
     return Promise.resolve();
   };
-  const teller = new TaskTeller(run, { told: { ...NOTHING_TOLD, ...told }, tell });
-  for (const event of events) await teller.take(event);
-  await teller.end(done);
-  return heard;
+  const publisher = new TaskEventPublisher(run, { published: { ...NONE_PUBLISHED, ...published }, publish });
+  for (const event of taskEvents) await publisher.onEvent(event);
+  await publisher.end(done);
+  return events;
 }
 
 const about = { task_id: 'call_7', model_name: 'm' };
@@ -41,30 +45,30 @@ const ALL = [
   { type: 'task_completed', ...about, result: 'done', usage: null },
 ];
 
-describe(TaskTeller, () => {
-  test('who knows nothing is told all, in order, under the id of the call', async () => {
-    expect(await toldOf(whole)).toEqual(ALL);
+describe(TaskEventPublisher, () => {
+  test('an empty log gets every event, in order, with the id of the call as task id', async () => {
+    expect(await publishAll(whole)).toEqual(ALL);
   });
 
   test('a pool that takes the task over does not start it again', async () => {
-    expect(await toldOf([...whole, { ...start, attempt: 2 }])).toEqual(ALL);
+    expect(await publishAll([...whole, { ...start, attempt: 2 }])).toEqual(ALL);
   });
 
-  test.each<[Partial<Told>, number]>([
+  test.each<[Partial<PublishedTaskEvents>, number]>([
     [{ started: true }, 1],
     [{ started: true, steps: 1 }, 2],
     [{ started: true, steps: 2 }, 3],
     [{ started: true, steps: 2, ended: true }, 4],
-  ])('who knows %j is told the rest', async (told, from) => {
-    expect(await toldOf(whole, told)).toEqual(ALL.slice(from));
+  ])('a log that contains %j gets the remaining events', async (published, from) => {
+    expect(await publishAll(whole, published)).toEqual(ALL.slice(from));
   });
 
-  test('a task that ended before a pool took it is told only as ended', async () => {
-    expect(await toldOf([{ kind: 'end', status: 'interrupted' }])).toEqual(ALL.slice(3));
+  test('of a task that ended before a pool took it only the end is published', async () => {
+    expect(await publishAll([{ kind: 'end', status: 'interrupted' }])).toEqual(ALL.slice(3));
   });
 
-  test('a record of another version is told under the id of its run', async () => {
-    const [first] = await toldOf([start], {}, { ...record, metadata: {} });
+  test('events of a record of another version have the id of its run', async () => {
+    const [first] = await publishAll([start], {}, { ...record, metadata: {} });
 
     expect(first).toEqual({ type: 'task_started', task_id: record.run_id, description: '' });
   });

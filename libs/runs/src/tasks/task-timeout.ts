@@ -1,11 +1,11 @@
 import type { RunRecord } from '@caribou/contracts';
 import type { Clock } from '@caribou/core';
 
-/** A pool ends a task at its time limit; whoever waits gives up this much later. */
+/** A pool ends a task at its time limit; the parent stops waiting this much later. */
 const GRACE_MS = 60_000;
 
-/** How long a task is waited for: until a pool takes it, and from then on for its own time limit and a little more. */
-export class TaskPatience {
+/** Limits the wait for a task: first the time in the queue, and once a pool has it, its own time limit and a grace period. */
+export class TaskTimeout {
   private readonly controller = new AbortController();
   private timer: NodeJS.Timeout | undefined;
   hasStarted = false;
@@ -17,19 +17,19 @@ export class TaskPatience {
   ) {
     this.limitMs = maxQueueMs;
     if (record.started_at === null) this.arm(maxQueueMs - (clock.now() - Date.parse(record.created_at)));
-    else this.started(clock.now() - Date.parse(record.started_at));
+    else this.onStarted(clock.now() - Date.parse(record.started_at));
   }
 
   get signal(): AbortSignal {
     return this.controller.signal;
   }
 
-  /** A pool has it, for `agoMs` now. */
-  started(agoMs = 0): void {
+  /** A pool started the task `elapsedMs` ago. */
+  onStarted(elapsedMs = 0): void {
     if (this.hasStarted) return;
     this.hasStarted = true;
     this.limitMs = (this.record.kwargs.timeout_ms ?? 0) + GRACE_MS;
-    this.arm(this.limitMs - agoMs);
+    this.arm(this.limitMs - elapsedMs);
   }
 
   stop(): void {
