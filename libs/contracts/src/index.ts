@@ -93,11 +93,10 @@ export {
   RunContextValues,
   RunInputMessage,
   RunKwargs,
-  RunRecord,
-  type RunSummary,
   RunStatus,
   StreamMode,
 } from './records/runs.js';
+export { RunRecord, RunSummary, storedFields } from './records/run-record.js';
 export {
   TASK_METADATA,
   TaskCap,
@@ -184,7 +183,7 @@ export {
   type AssistantReply,
   type CheckpointReply,
   FailureReply,
-  type RunReply,
+  RunReply,
   type StateReply,
   type StateUpdateReply,
   type TaskReply,

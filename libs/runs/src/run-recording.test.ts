@@ -1,25 +1,12 @@
-import { newId, type RunRecord } from '@caribou/contracts';
+import { newId } from '@caribou/contracts';
 import { createLogger, createTracing, noopTracing } from '@caribou/observability';
-import { startOtlpReceiver } from '@caribou/testing';
+import { sampleRun, startOtlpReceiver } from '@caribou/testing';
 import { recordRun } from './run-recording.js';
 
-const run: RunRecord = {
-  ...{ run_id: newId(), thread_id: newId(), assistant_id: 'lead_agent', status: 'running', metadata: {}, user_id: 'u' },
-  kwargs: {
-    ...{ input: null, context: {}, recursion_limit: 1, stream_mode: [], stream_subgraphs: false },
-    ...{ on_disconnect: 'continue', temporary: false },
-  },
-  ...{ multitask_strategy: 'enqueue', created_at: '', updated_at: '', attempt: 2, stop_reason: null, error: null },
-  ...{ total_input_tokens: 0, total_output_tokens: 0, total_tokens: 0, llm_call_count: 0 },
-  ...{ lead_agent_tokens: 0, subagent_tokens: 0, middleware_tokens: 0 },
-  ...{ base_checkpoint_id: null, fork_checkpoint_id: null, input_committed: true, cancel: null },
-  ...{
-    dropped_message_ids: [],
-    started_at: null,
-    last_seq: 0,
-    traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
-  },
-};
+const run = sampleRun({
+  ...{ run_id: newId(), thread_id: newId(), status: 'running', attempt: 2, input_committed: true },
+  traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
+});
 
 /** A clock that moves on by 1.5 ms whenever it is asked. */
 const clock = () => {

@@ -1,31 +1,18 @@
-import type { RunRecord, RunReply, RunSummary } from '@caribou/contracts';
+import { type RunRecord, RunReply, type RunSummary } from '@caribou/contracts';
 import { stableId } from './streams/projections/stable-id.js';
 
-/** A run as clients see it: without its owner and what only the loop needs. */
-export const runJson = (run: RunRecord): RunReply => ({ ...summaryJson(run), kwargs: kwargsJson(run) });
+const runFields = RunReply.keyof().options;
 
-/** A run as lists show it: of what it was asked to do, which may be large, only what it runs on. */
-export function summaryJson(run: RunSummary): RunReply {
-  return {
-    run_id: run.run_id,
-    thread_id: run.thread_id,
-    assistant_id: stableId(run.assistant_id),
-    status: run.status,
-    metadata: run.metadata,
-    kwargs: { config: { configurable: configurableOf(run) } },
-    multitask_strategy: run.multitask_strategy,
-    created_at: run.created_at,
-    updated_at: run.updated_at,
-    total_input_tokens: run.total_input_tokens,
-    total_output_tokens: run.total_output_tokens,
-    total_tokens: run.total_tokens,
-    llm_call_count: run.llm_call_count,
-    lead_agent_tokens: run.lead_agent_tokens,
-    subagent_tokens: run.subagent_tokens,
-    middleware_tokens: run.middleware_tokens,
-    stop_reason: run.stop_reason,
-    error: run.error,
-  };
+/** A run as clients see it: the fields of the reply, without those that only the loop needs. */
+export const runJson = (run: RunRecord): RunReply => replyOf(run, kwargsJson(run));
+
+/** A run as lists show it. Its kwargs may be large, so only the ids of thread and agent are shown of them. */
+export const summaryJson = (run: RunSummary): RunReply =>
+  replyOf(run, { config: { configurable: configurableOf(run) } });
+
+function replyOf(run: RunSummary, kwargs: RunReply['kwargs']): RunReply {
+  const fields: RunReply = { ...run, assistant_id: stableId(run.assistant_id), kwargs };
+  return Object.fromEntries(runFields.map((name) => [name, fields[name]])) as RunReply;
 }
 
 const configurableOf = ({ run_id, thread_id, assistant_id }: RunSummary) => ({

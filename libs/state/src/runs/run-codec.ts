@@ -1,12 +1,12 @@
 import {
   CancelAction,
-  MultitaskStrategy,
   type NumberedEvent,
   type RunEvent,
   type RunRecord,
-  type RunSummary,
-  RunStatus,
+  RunSummary,
+  storedFields,
 } from '@caribou/contracts';
+import { z } from 'zod';
 import { hashOf } from '../redis/hash.js';
 import { parseStored } from '../redis/stored-json.js';
 
@@ -16,41 +16,28 @@ export const runOf = (flat: unknown, kwargs: unknown): RunRecord => ({
   kwargs: parseStored<RunRecord['kwargs']>(typeof kwargs === 'string' ? kwargs : (hashOf(flat).get('kwargs') ?? '')),
 });
 
-/** The run record that `runs/admit.lua` wrote; unset texts are stored as ''. */
+/** The run record that `runs/admit.lua` wrote; unset values are stored as ''. */
 export function summaryOf(flat: unknown): RunSummary {
   const hash = hashOf(flat);
-  const text = (field: string): string => hash.get(field) ?? '';
-  const number = (field: string): number => Number(text(field));
-  const orNull = (field: string): string | null => (text(field) === '' ? null : text(field));
-  return {
-    run_id: text('run_id'),
-    thread_id: text('thread_id'),
-    assistant_id: text('assistant_id'),
-    status: RunStatus.parse(text('status')),
-    metadata: parseStored<RunRecord['metadata']>(text('metadata')),
-    multitask_strategy: MultitaskStrategy.parse(text('multitask_strategy')),
-    created_at: text('created_at'),
-    updated_at: text('updated_at'),
-    attempt: number('attempt'),
-    total_input_tokens: number('input_tokens'),
-    total_output_tokens: number('output_tokens'),
-    total_tokens: number('input_tokens') + number('output_tokens'),
-    llm_call_count: number('calls'),
-    lead_agent_tokens: number('lead_agent_tokens'),
-    subagent_tokens: number('subagent_tokens'),
-    middleware_tokens: number('middleware_tokens'),
-    stop_reason: orNull('stop_reason'),
-    error: text('error') === '' ? null : parseStored<RunRecord['error']>(text('error')),
-    user_id: text('user_id'),
-    base_checkpoint_id: orNull('base_checkpoint_id'),
-    fork_checkpoint_id: orNull('fork_checkpoint_id'),
-    input_committed: text('input_committed') === '1',
-    cancel: cancelOf(text('cancel')),
-    dropped_message_ids: parseStored<string[]>(`[${text('dropped')}]`),
-    traceparent: orNull('traceparent'),
-    started_at: text('started') === '' ? null : new Date(number('started')).toISOString(),
-    last_seq: number('seq'),
-  };
+  const fields = Object.entries(RunSummary.shape).map(([name, schema]) => {
+    const { from = [name], as } = storedFields.get(schema) ?? {};
+    const texts = from.map((field) => hash.get(field) ?? '');
+    return [name, texts.length === 1 ? decode(schema, texts[0] ?? '', as) : sum(texts)];
+  });
+  return Object.fromEntries(fields) as RunSummary;
+}
+
+const sum = (texts: readonly string[]): number => texts.reduce((total, text) => total + Number(text), 0);
+
+/** @throws {ZodError} for an unknown value of an enum, {BugError} for text that is not JSON */
+function decode(schema: z.ZodType, text: string, as?: 'items' | 'milliseconds'): unknown {
+  if (schema instanceof z.ZodNullable) return text === '' ? null : decode(schema.unwrap() as z.ZodType, text, as);
+  if (as === 'milliseconds') return new Date(Number(text)).toISOString();
+  if (as === 'items') return parseStored(`[${text}]`);
+  if (schema instanceof z.ZodString) return text;
+  if (schema instanceof z.ZodNumber) return Number(text);
+  if (schema instanceof z.ZodBoolean) return text === '1';
+  return schema instanceof z.ZodEnum ? schema.parse(text) : parseStored(text);
 }
 
 /** A stored cancel flag; '' means none. */

@@ -1,6 +1,7 @@
 import { newId, type RunRecord, TASK_METADATA, taskIds, type TaskSpec } from '@caribou/contracts';
 import type { NewTask, ThreadKey } from '@caribou/core';
 import { human, thread } from './store-fixture.js';
+import { sampleRun } from './sample-run.js';
 
 export interface SampleTask {
   readonly parent?: ThreadKey;
@@ -42,24 +43,15 @@ export const callOfTask = ({ userId, spec }: NewTask) => ({
 /** The record of a task that nobody has taken, or as `over` says. */
 export function taskRecord(task: NewTask = sampleTask(), over: Partial<RunRecord> = {}): RunRecord {
   const { runId, threadId } = taskIds(task.spec.parent.run_id, task.spec.parent.tool_call_id);
-  return {
+  return sampleRun({
     ...{ run_id: runId, thread_id: threadId, assistant_id: task.spec.subagent_type, user_id: task.userId },
-    ...{ status: 'pending', metadata: { [TASK_METADATA]: task.spec }, multitask_strategy: 'reject' },
+    metadata: { [TASK_METADATA]: task.spec },
     kwargs: {
       ...{ input: { messages: [task.prompt] }, context: {}, stream_mode: [], stream_subgraphs: false },
       ...{ on_disconnect: 'continue', temporary: true, recursion_limit: task.maxTurns, timeout_ms: task.timeoutMs },
     },
-    ...{
-      created_at: '2026-01-05T00:00:00.000Z',
-      updated_at: '2026-01-05T00:00:00.000Z',
-      started_at: null,
-      last_seq: 0,
-      attempt: 0,
-    },
-    ...{ total_input_tokens: 0, total_output_tokens: 0, total_tokens: 0, llm_call_count: 0 },
-    ...{ lead_agent_tokens: 0, subagent_tokens: 0, middleware_tokens: 0, stop_reason: null, error: null },
-    ...{ base_checkpoint_id: null, fork_checkpoint_id: null, input_committed: false, cancel: null },
-    ...{ dropped_message_ids: [], traceparent: null },
+    created_at: '2026-01-05T00:00:00.000Z',
+    updated_at: '2026-01-05T00:00:00.000Z',
     ...over,
-  };
+  });
 }

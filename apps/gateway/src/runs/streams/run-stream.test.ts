@@ -1,48 +1,12 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { NotFoundError, type NumberedEvent, type RunEvent, type RunRecord, type StreamMode } from '@caribou/contracts';
+import { sampleRun } from '@caribou/testing';
 import { parsePosition } from './projections/position.js';
 import { streamRun } from './run-stream.js';
 import { SseWriter } from './sse-writer.js';
 
-const run: RunRecord = {
-  run_id: 'r1',
-  thread_id: 't1',
-  assistant_id: 'lead_agent',
-  status: 'running',
-  metadata: {},
-  kwargs: {
-    input: null,
-    context: {},
-    recursion_limit: 100,
-    stream_mode: ['values'],
-    stream_subgraphs: false,
-    on_disconnect: 'continue',
-    temporary: false,
-  },
-  multitask_strategy: 'reject',
-  created_at: '2026-01-01T00:00:00.000Z',
-  updated_at: '2026-01-01T00:00:00.000Z',
-  attempt: 1,
-  total_input_tokens: 0,
-  total_output_tokens: 0,
-  total_tokens: 0,
-  llm_call_count: 0,
-  lead_agent_tokens: 0,
-  subagent_tokens: 0,
-  middleware_tokens: 0,
-  stop_reason: null,
-  error: null,
-  user_id: 'u',
-  base_checkpoint_id: null,
-  fork_checkpoint_id: null,
-  input_committed: false,
-  cancel: null,
-  dropped_message_ids: [],
-  traceparent: null,
-  started_at: null,
-  last_seq: 0,
-};
+const run = sampleRun({ status: 'running', attempt: 1 });
 
 const start = (attempt = 1, dropped: readonly string[] = [], checkpoint: string | null = null): RunEvent => ({
   kind: 'run.start',

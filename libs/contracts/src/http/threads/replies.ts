@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CheckpointMetadata, ThreadStatus } from '../../records/thread-state.js';
-import { MultitaskStrategy, RunStatus } from '../../records/runs.js';
+import { publicRunFields } from '../../records/run-record.js';
 import { FreeJson } from '../route.js';
 
 /** What clients receive, in LangGraph's shapes. Times are ISO 8601 UTC. */
@@ -75,26 +75,7 @@ export const TokenUsageReply = z.object({
 });
 export type TokenUsageReply = z.infer<typeof TokenUsageReply>;
 
-export const RunReply = z.object({
-  run_id: z.string(),
-  thread_id: z.string(),
-  assistant_id: z.string(),
-  status: RunStatus,
-  metadata: FreeJson,
-  kwargs: FreeJson,
-  multitask_strategy: MultitaskStrategy,
-  created_at: z.string(),
-  updated_at: z.string(),
-  total_input_tokens: z.number().int(),
-  total_output_tokens: z.number().int(),
-  total_tokens: z.number().int(),
-  llm_call_count: z.number().int(),
-  lead_agent_tokens: z.number().int(),
-  subagent_tokens: z.number().int(),
-  middleware_tokens: z.number().int(),
-  stop_reason: z.string().nullable(),
-  error: z.object({ name: z.string(), message: z.string() }).nullable(),
-});
+export const RunReply = z.object({ ...publicRunFields, kwargs: FreeJson });
 export type RunReply = z.infer<typeof RunReply>;
 export const RUN_FIELDS = RunReply.keyof();
 

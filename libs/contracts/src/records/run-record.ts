@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { CancelAction, MultitaskStrategy, RunKwargs, RunStatus } from './runs.js';
+
+/** How the run's Redis hash holds a field, where it is not one field of the same name. */
+interface StoredField {
+  /** Names in the hash; a number is the sum of them. */
+  readonly from?: readonly string[];
+  /** `items`: JSON values between commas. `milliseconds`: a time since 1970; the field is an ISO time. */
+  readonly as?: 'items' | 'milliseconds';
+}
+
+/** Read by the codec in libs/state. */
+export const storedFields = z.registry<StoredField>();
+
+const count = () => z.number().int();
+
+/** What the API shows of a run. */
+export const publicRunFields = {
+  run_id: z.string(),
+  thread_id: z.string(),
+  assistant_id: z.string(),
+  status: RunStatus,
+  metadata: z.record(z.string(), z.unknown()),
+  /** It lies in a key of its own. */
+  kwargs: RunKwargs,
+  multitask_strategy: MultitaskStrategy,
+  created_at: z.string(),
+  updated_at: z.string(),
+  total_input_tokens: count().register(storedFields, { from: ['input_tokens'] }),
+  total_output_tokens: count().register(storedFields, { from: ['output_tokens'] }),
+  total_tokens: count().register(storedFields, { from: ['input_tokens', 'output_tokens'] }),
+  llm_call_count: count().register(storedFields, { from: ['calls'] }),
+  /** Parts of `total_tokens`, by who called the model. */
+  lead_agent_tokens: count(),
+  subagent_tokens: count(),
+  middleware_tokens: count(),
+  stop_reason: z.string().nullable(),
+  error: z.object({ name: z.string(), message: z.string() }).nullable(),
+};
+
+/**
+ * A run as it is stored. This is the one list of its fields: the reply of the API takes `publicRunFields` from it, and the
+ * codec of the store reads the Redis hash by it.
+ */
+export const RunRecord = z.object({
+  ...publicRunFields,
+  /** Grows with each claim; shown in `metadata` events. */
+  attempt: count(),
+  user_id: z.string(),
+  /** Head when the run became current; null until then, and for a thread that had none. */
+  base_checkpoint_id: z.string().nullable(),
+  /** Set when the request named a checkpoint that really forks. */
+  fork_checkpoint_id: z.string().nullable(),
+  /** The input is part of a checkpoint; a takeover must not commit it again. */
+  input_committed: z.boolean(),
+  cancel: CancelAction.nullable(),
+  /** Ids of messages that were partly streamed and then given up: replays leave their deltas out. */
+  dropped_message_ids: z.array(z.string()).register(storedFields, { from: ['dropped'], as: 'items' }),
+  traceparent: z.string().nullable(),
+  /** When it was claimed for the first time. */
+  started_at: z
+    .string()
+    .nullable()
+    .register(storedFields, { from: ['started'], as: 'milliseconds' }),
+  /** Number of the newest event that was ever in its log, which expires before the record does; 0: none. */
+  last_seq: count().register(storedFields, { from: ['seq'] }),
+});
+export type RunRecord = z.infer<typeof RunRecord>;
+
+/** A run without what it was asked to do, which may be large. */
+export const RunSummary = RunRecord.omit({ kwargs: true });
+export type RunSummary = z.infer<typeof RunSummary>;
