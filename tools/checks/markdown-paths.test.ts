@@ -33,17 +33,53 @@ function pathsNamedIn(text: string): string[] {
     .filter((code) => (code.includes('/') ? tops.has(code.split('/')[0] ?? '') : SOURCE.test(code)));
 }
 
-function linksIn(text: string): string[] {
+interface Link {
+  /** Empty for a link within the page. */
+  readonly path: string;
+  /** The part behind `#`; empty when there is none. */
+  readonly anchor: string;
+}
+
+/** Links that lead to a file of the repository or to a heading of the page itself. */
+function linksIn(text: string): Link[] {
   return [...text.matchAll(/\]\(([^)\s]+)\)/g)]
-    .map(([, target = '']) => target.replace(/#.*$/, ''))
-    .filter((target) => target !== '' && !/^[a-z]+:/.test(target));
+    .map(([, target = '']) => target)
+    .filter((target) => !/^[a-z]+:/.test(target))
+    .map((target) => {
+      const [path = '', anchor = ''] = target.split('#');
+      return { path, anchor };
+    });
+}
+
+const withoutCode = (text: string): string => text.replace(/```[\s\S]*?```/g, '');
+
+/** The anchors of a page's headings, as GitHub makes them: a repeated heading gets a number. */
+function anchorsOf(text: string): ReadonlySet<string> {
+  const anchors = new Set<string>();
+  for (const [, heading = ''] of withoutCode(text).matchAll(/^#{1,6} +(.+?) *$/gm)) {
+    const plain = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
+    const anchor = plain.replace(/[^\p{L}\p{N}\s_-]/gu, '').replace(/\s/g, '-');
+    let free = anchor;
+    for (let count = 1; anchors.has(free); count++) free = `${anchor}-${count}`;
+    anchors.add(free);
+  }
+  return anchors;
+}
+
+/** Why a link of a page leads nowhere; undefined when it leads somewhere. */
+function faultOf(page: string, { path, anchor }: Link): string | undefined {
+  const target = path === '' ? page : normalize(join(dirname(page), path)).replace(/\/$/, '');
+  if (!exists(target)) return path;
+  if (anchor === '' || !target.endsWith('.md')) return undefined;
+  const isHeading = anchorsOf(readFileSync(join(repository, target), 'utf8')).has(anchor);
+  return isHeading ? undefined : `${path}#${anchor}`;
 }
 
 describe('Markdown pages', () => {
-  test.each(pages)('%s names only files that exist', (page) => {
-    const text = readFileSync(join(repository, page), 'utf8').replace(/```[\s\S]*?```/g, '');
+  test.each(pages)('%s names only files and headings that exist', (page) => {
+    const text = withoutCode(readFileSync(join(repository, page), 'utf8'));
     const named = pathsNamedIn(text).filter((code) => !(code.includes('/') ? exists(code) : names.has(code)));
-    const linked = linksIn(text).filter((target) => !exists(normalize(join(dirname(page), target)).replace(/\/$/, '')));
+    const linked = linksIn(text).flatMap((link) => faultOf(page, link) ?? []);
 
     expect([...named, ...linked]).toEqual([]);
   });
@@ -54,7 +90,22 @@ describe('Markdown pages', () => {
       'none.ts',
       'libs/<lib>/src',
     ]);
-    expect(linksIn('[a](b.md#c) [d](https://e.example) [f](#g)')).toEqual(['b.md']);
+    expect(linksIn('[a](b.md#c) [d](https://e.example) [f](#g)')).toEqual([
+      { path: 'b.md', anchor: 'c' },
+      { path: '', anchor: 'g' },
+    ]);
     expect([exists('libs/core/src/none.ts'), exists('libs/<lib>/src')]).toEqual([false, true]);
+  });
+
+  test('a heading that does not exist is found, in the page itself and in another one', () => {
+    expect(faultOf('README.md', { path: 'docs/network.md', anchor: 'egress-proxy' })).toBeUndefined();
+    expect(faultOf('README.md', { path: 'docs/network.md', anchor: 'none' })).toBe('docs/network.md#none');
+    expect(faultOf('docs/network.md', { path: '', anchor: 'none' })).toBe('#none');
+  });
+
+  test('anchors are those of GitHub', () => {
+    const text = '# TLS, nkeys and JWTs\n\n## `a_b` [Link](x.md)\n\n```\n# code\n```\n\n## Same\n\n## Same\n';
+
+    expect([...anchorsOf(text)]).toEqual(['tls-nkeys-and-jwts', 'a_b-link', 'same', 'same-1']);
   });
 });

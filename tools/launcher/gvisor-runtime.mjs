@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { findProgram } from './programs.mjs';
 
-/** Boxes have no network, and reach the one socket that is mounted into them; see README, "Network of sandboxes". */
+/** Boxes have no network, and reach the one socket that is mounted into them; see docs/network.md. */
 const runscFlags = ['--network=none', '--host-uds=open'];
 
 /**

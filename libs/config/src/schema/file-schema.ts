@@ -135,7 +135,7 @@ export const SandboxFile = z
 export const CommandRulesFile = z
   .object({
     max_chars: integer(10_000, 1, 262_144).describe('Longest command; a longer one is blocked'),
-    defaults: z.boolean().default(true).describe('The rules that ship hold (README, Command rules)'),
+    defaults: z.boolean().default(true).describe('Use the built-in rules (docs/command-rules.md)'),
     disabled: z.array(z.string()).max(200).default([]).describe('Ids of rules that ship and do not hold here'),
     verdicts: z
       .record(z.string(), CommandVerdict)

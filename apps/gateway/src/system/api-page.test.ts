@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { httpRoutes } from '@caribou/contracts';
+import { apiPage } from './api-page.js';
+import { openApiDocument } from './openapi.js';
+
+const file = join(__dirname, '../../../../docs/api.md');
+const page = apiPage(openApiDocument('0.0.0'));
+
+describe('docs/api.md', () => {
+  test('is the text that the contracts give; when it is not, replace it by the expected text', () => {
+    expect(readFileSync(file, 'utf8')).toBe(page);
+  });
+
+  test('has a row for every route', () => {
+    expect(page.match(/^\| (GET|POST|PUT|PATCH|DELETE) /gm)).toHaveLength(httpRoutes.length);
+  });
+
+  test('marks required fields of a body and leaves out answers that every route may give', () => {
+    const document = {
+      paths: {
+        '/api/things': {
+          post: {
+            tags: ['Things'],
+            summary: 'Makes one | or two.',
+            parameters: [
+              { name: 'dry', in: 'query', required: false },
+              { name: 'id', in: 'path', required: true },
+            ],
+            requestBody: {
+              content: { 'application/json': { schema: { properties: { a: {}, b: {} }, required: ['a'] } } },
+            },
+            responses: { 200: {}, 401: {}, 409: {}, 503: {} },
+          },
+        },
+      },
+    };
+
+    expect(apiPage(document)).toContain(
+      '| POST | `/api/things` | Makes one \\| or two. | `dry?` `a` `b?` | 200, 409 |',
+    );
+  });
+});
