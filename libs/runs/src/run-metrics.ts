@@ -5,14 +5,24 @@ import type { Metrics } from '@caribou/observability';
 /** What a runner counts of its runs. */
 export type RunMetrics = Pick<
   Metrics,
-  'runEnded' | 'turnEnded' | 'modelTokens' | 'toolCallEnded' | 'redisCommit' | 'fenced' | 'takenOver'
+  'runEnded' | 'turnEnded' | 'modelTokens' | 'modelRetried' | 'toolCallEnded' | 'redisCommit' | 'fenced' | 'takenOver'
 >;
 
-/** Counts what an event tells of a tool call. */
-export function countEvent(metrics: RunMetrics, event: RunEvent): void {
+/** Counts the end of a tool call, and a model call that will be tried again. */
+export function countEvent(metrics: Pick<RunMetrics, 'toolCallEnded' | 'modelRetried'>, event: RunEvent): void {
   if (event.kind === 'tool.error') metrics.toolCallEnded(event.name, 'error');
   else if (event.kind === 'tool.end') metrics.toolCallEnded(event.name, 'ok');
+  else if (event.kind === 'custom' && isRetry(event.data)) metrics.modelRetried(event.data.reason);
 }
+
+/** Whether the event is the one that the middleware `llm-error` emits before it waits for another attempt. */
+const isRetry = (data: unknown): data is { readonly reason: string } =>
+  typeof data === 'object' &&
+  data !== null &&
+  'type' in data &&
+  data.type === 'llm_retry' &&
+  'reason' in data &&
+  typeof data.reason === 'string';
 
 /** Counts a turn that reached its commit. */
 export function countTurn(

@@ -1,0 +1,19 @@
+import { countEvent } from './run-metrics.js';
+
+describe('countEvent', () => {
+  test('counts ends of tool calls and retries of model calls, and nothing else', () => {
+    const counted: string[] = [];
+    const metrics = {
+      toolCallEnded: (tool: string, outcome: string) => void counted.push(`${tool} ${outcome}`),
+      modelRetried: (reason: string) => void counted.push(`retry ${reason}`),
+    };
+
+    countEvent(metrics, { kind: 'tool.error', tool_call_id: '1', name: 'bash', error: 'no' });
+    countEvent(metrics, { kind: 'custom', data: { type: 'llm_retry', attempt: 1, reason: 'busy' } });
+    countEvent(metrics, { kind: 'custom', data: { type: 'task_started', task_id: '1' } });
+    countEvent(metrics, { kind: 'custom', data: { type: 'llm_retry' } });
+    countEvent(metrics, { kind: 'custom', data: null });
+
+    expect(counted).toEqual(['bash error', 'retry busy']);
+  });
+});
