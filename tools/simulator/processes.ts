@@ -8,7 +8,7 @@ import {
   SandboxExec,
   SandboxRelease,
 } from '@caribou/contracts';
-import { type Logger, onceOnly, systemClock } from '@caribou/core';
+import { type Logger, withAtMostOnce, systemClock } from '@caribou/core';
 import { leadChain } from '@caribou/middleware';
 import { noopTracing } from '@caribou/observability';
 import { RunExecutor, RunRegistry, Sweeper, TurnWorker } from '@caribou/runs';
@@ -46,7 +46,7 @@ export function startRunner(world: Surroundings, process: SimProcess): void {
   const model = planModel(process, world);
   const chain = leadChain({ sandbox, model });
   const calls = named('calls', redisToolJournal(redis));
-  const own = [...leadTools({ sandbox }), ...onceOnly([effectTool(world, process)], calls)];
+  const own = [...leadTools({ sandbox }), ...withAtMostOnce([effectTool(world, process)], calls)];
   const names = own.map(({ name }) => name);
   const tools = [...own, ...(subagents === undefined ? [] : [taskTool(subagents.port, names)])];
   const registry = new RunRegistry();

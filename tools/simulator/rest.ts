@@ -43,7 +43,7 @@ async function heldIn(redis: RedisConnection, threads: readonly ThreadKey[]): Pr
 async function slotsHeld(redis: RedisConnection, limits: World['sizes']['tasks']): Promise<readonly string[]> {
   const tasks = taskPart(redis);
   const { slots, slotTokens } = tasks.keys;
-  const taken = await redisTaskSlots({ tasks, parents: redis, leaseMs: LEASE_MS }).take(limits);
+  const taken = await redisTaskSlots({ tasks, parents: redis, leaseMs: LEASE_MS }).acquire(limits);
   const held = await redis.use((client) => client.zcard(slots));
   const tokens = await redis.use((client) => client.hlen(slotTokens));
   if (taken !== null) return [`a task waits for a slot: ${taken.threadId}`];

@@ -1,6 +1,6 @@
 import { runAgent } from '@caribou/agent';
 import { BugError, type CancelAction, taskIds } from '@caribou/contracts';
-import { onceOnly, type SlotLimits, type SubagentPort, systemClock, type TaskSlots } from '@caribou/core';
+import { withAtMostOnce, type SlotLimits, type SubagentPort, systemClock, type TaskSlots } from '@caribou/core';
 import { subagentChain } from '@caribou/middleware';
 import { noopTracing } from '@caribou/observability';
 import { type AfterCancel, endTasksOf, RunExecutor, RunRegistry, SubagentTasks, Sweeper } from '@caribou/runs';
@@ -119,7 +119,7 @@ function executorOf(
   const model = planModel(process, world);
   const chain = subagentChain({ sandbox, model });
   const calls = named('calls', redisToolJournal(taskPart(redis)));
-  const tools = [...leadTools({ sandbox }), ...onceOnly([effectTool(world, process)], calls)];
+  const tools = [...leadTools({ sandbox }), ...withAtMostOnce([effectTool(world, process)], calls)];
   return new RunExecutor({
     ...{ store, registry, sandbox, logger, metrics, clock: systemClock, tracing: noopTracing },
     publisher: { publishEvents: (runId, events) => world.bus.publishEvents(process, runId, events) },
@@ -140,5 +140,5 @@ function limitedSlots({ options }: Surroundings, slots: TaskSlots): TaskSlots {
     maxRunning: maxRunning + 1,
     maxRunningPerUser: maxRunningPerUser + 1,
   });
-  return { ...slots, take: (limits) => slots.take(tooMany(limits)) };
+  return { ...slots, acquire: (limits) => slots.acquire(tooMany(limits)) };
 }

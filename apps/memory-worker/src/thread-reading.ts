@@ -176,7 +176,7 @@ export class ThreadReading {
     }
     logger.error({ event: 'memory.dead', attempt, reason: verdict.reason, error }, 'reading given up');
     await this.noteDeath(job, reading, verdict.reason, logger);
-    await jobs.bury(job, reading, verdict.reason);
+    await jobs.deadLetter(job, reading, verdict.reason);
     return 'dead';
   }
 

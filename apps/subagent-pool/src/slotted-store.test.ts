@@ -43,7 +43,7 @@ afterAll(() => server.stop());
 
 /** The slot of the task that waits, held by this process. */
 async function slotted(): Promise<TaskSlot> {
-  const slot = await slots.take(LIMITS);
+  const slot = await slots.acquire(LIMITS);
   if (slot === null) throw new Error('no slot was given');
   held.add(slot);
   return slot;
@@ -104,8 +104,8 @@ describe('a claim', () => {
 
   test('on a slot that is lost is fenced', async () => {
     const slot = await slotted();
-    await slots.leave(slot);
-    await slots.take(LIMITS);
+    await slots.release(slot);
+    await slots.acquire(LIMITS);
 
     await expect(claimed(slot)).rejects.toThrow(FencedError);
   });
@@ -133,7 +133,7 @@ describe('a renewal', () => {
     const slot = await slotted();
     const { lease } = await claimed(slot);
     const { part } = fixture;
-    await slots.leave(slot);
+    await slots.release(slot);
     await part.use((client) => client.pexpire(part.keys.thread(slot).lease, 30_000));
 
     await expect(store.renew(lease)).rejects.toThrow(FencedError);
@@ -195,7 +195,7 @@ describe('the end of a task', () => {
     await endParent(true);
 
     await store.finish(lease, ending);
-    await slots.leave(slot);
+    await slots.release(slot);
 
     expect(await fixture.tasks.find(parentCall())).toBeNull();
     expect(await leftovers()).toEqual([]);

@@ -1,12 +1,12 @@
 import { BugError, type CancelAction, type TaskSpec } from '@caribou/contracts';
-import type { ClaimResult, ParentStanding, RunStore, TaskSlot, TaskSlots, ThreadKey } from '@caribou/core';
+import type { ClaimResult, ParentState, RunStore, TaskSlot, TaskSlots, ThreadKey } from '@caribou/core';
 import { taskSpecOf } from '@caribou/runs';
 import type { HeldTask, HeldTasks } from './held-tasks.js';
 
 export interface SlottedStoreParts {
   /** Where tasks are. */
   readonly store: RunStore;
-  readonly slots: Pick<TaskSlots, 'renew' | 'standing'>;
+  readonly slots: Pick<TaskSlots, 'renew' | 'parentState'>;
   /** Removes what is kept of a task that is over. */
   readonly forget: (task: ThreadKey) => Promise<void>;
   readonly held: HeldTasks;
@@ -43,13 +43,13 @@ export function slottedStore({ store, slots, forget, held }: SlottedStoreParts):
     finish: async (lease, request) => {
       const finished = await store.finish(lease, request);
       const { slot, spec } = taskOf(held, lease);
-      if (spec !== undefined && (await slots.standing(parentOf(slot, spec))) === 'gone') await forget(lease);
+      if (spec !== undefined && (await slots.parentState(parentOf(slot, spec))) === 'gone') await forget(lease);
       return finished;
     },
   };
 }
 
-const actions: Readonly<Record<ParentStanding, CancelAction | null>> = {
+const actions: Readonly<Record<ParentState, CancelAction | null>> = {
   live: null,
   over: 'interrupt',
   gone: 'interrupt',

@@ -25,7 +25,7 @@ function configOf(yaml = ''): Config {
 }
 
 const gate: ModelGate = {
-  enter: () => Promise.resolve({ kind: 'admitted', pass: { probe: false, leave: () => Promise.resolve() } }),
+  acquire: () => Promise.resolve({ kind: 'admitted', permit: { probe: false, release: () => Promise.resolve() } }),
 };
 const PARENT_TOOLS = ['ls', 'grep', 'read_file', 'bash', 'present_files', 'ask_clarification', 'task', 'view_image'];
 

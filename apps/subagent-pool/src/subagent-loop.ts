@@ -21,7 +21,7 @@ import {
   type SkillCatalog,
   skillsOfAgent,
   type ToolSource,
-  toolsOfAll,
+  collectTools,
   toolsOfGroups,
 } from '@caribou/core';
 import { type ChainOptions, deferredToolsSection, gatedModel, subagentChain } from '@caribou/middleware';
@@ -67,7 +67,7 @@ export function subagentLoop(
       throw new InvalidRequestError(`this subagent-pool knows no subagent '${claimed.run.assistant_id}'`);
     const model = models.get(spec.model);
     const builtIn = allTools[model.supportsVision ? 1 : 0] ?? [];
-    const others = await toolsOfAll(sources, run, [...builtIn, ...customTools]);
+    const others = await collectTools(sources, run, [...builtIn, ...customTools]);
     const tools = toolsOf(definition, spec, offeredTools([...builtIn, ...others], config.tools));
     const told = toldSkills(definition, spec, await skills.skillsOf(run.userId));
     const options = optionsOf(config, { definition, model, tools, quiet, custom });

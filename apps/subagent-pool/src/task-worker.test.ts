@@ -27,14 +27,14 @@ function working({ next = [], handle = done, slots: given, limits = LIMITS }: Gi
   const held = new HeldTasks();
   const warn = jest.fn();
   const slots: TaskSlots = given ?? {
-    take: (asked) => {
+    acquire: (asked) => {
       steps.push(`take ${asked.maxRunning}/${asked.maxRunningPerUser}`);
       const first = waiting.shift() ?? null;
       return first instanceof Error ? Promise.reject(first) : Promise.resolve(first);
     },
     renew: () => Promise.resolve('live'),
-    standing: () => Promise.resolve('live'),
-    leave: (slot) => {
+    parentState: () => Promise.resolve('live'),
+    release: (slot) => {
       steps.push(`leave ${slot.token}${held.of(slot) === undefined ? '' : ' (held)'}`);
       return Promise.resolve();
     },

@@ -74,7 +74,7 @@ export class TaskWorker implements DirectWorker {
 
   /** Whether there was one. */
   private async workOnNext(): Promise<boolean> {
-    const slot = await this.options.slots.take(this.options.limits);
+    const slot = await this.options.slots.acquire(this.options.limits);
     if (slot === null) return false;
     const again = await this.workOn(slot);
     if (again) await this.options.wakes.publish(slot);
@@ -95,7 +95,7 @@ export class TaskWorker implements DirectWorker {
       return false;
     } finally {
       held.remove(task);
-      await slots.leave(slot);
+      await slots.release(slot);
     }
   }
 }

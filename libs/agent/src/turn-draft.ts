@@ -4,7 +4,7 @@ import {
   newId,
   type NextNode,
   type RunEvent,
-  shownToClients,
+  toClientState,
   type StateUpdate,
   subagentUsageOf,
   type ThreadState,
@@ -53,7 +53,7 @@ export class TurnDraft {
     this.calls.push(...pass.usage);
     this.reason = pass.stopReason ?? (hook === 'beforeModel' ? undefined : this.reason);
     for (const { node, update } of pass.updates) {
-      if (isEmptyUpdate(shownToClients(update))) continue;
+      if (isEmptyUpdate(toClientState(update))) continue;
       const start = taskStart(node, this.inProgress);
       this.events.push(start, taskEnd(start, update));
     }
@@ -132,6 +132,6 @@ const taskEnd = (start: TaskStart, update: StateUpdate): RunEvent => ({
   task_id: start.task_id,
   node: start.node,
   step: start.step,
-  update: { ...shownToClients(update), messages: update.messages === undefined ? undefined : [...update.messages] },
+  update: { ...toClientState(update), messages: update.messages === undefined ? undefined : [...update.messages] },
   error: null,
 });

@@ -37,7 +37,7 @@ export {
   InvalidToolCall,
   FROM_CLIENT,
   isFromClient,
-  isShown,
+  isShownToUsers,
   Message,
   REMOVE_ALL,
   RemoveMessage,
@@ -73,7 +73,7 @@ export {
   NextNode,
   PromotedTools,
   SandboxBinding,
-  shownToClients,
+  toClientState,
   type StateUpdate,
   ThreadData,
   ThreadRecord,
@@ -204,7 +204,7 @@ export {
   MemoryImport,
   type MemoryStatusReply,
   type NewFact,
-  type OldFact,
+  type LegacyFact,
 } from './http/resources/memory-shapes.js';
 export { featureRoutes, type FeaturesReply } from './http/resources/features.js';
 export { branchRoutes, type BranchReply, type CloneMode } from './http/threads/branches.js';
@@ -220,7 +220,7 @@ export {
 export { httpRoutes } from './registry.js';
 export { type McpConfigReply, mcpRoutes } from './http/resources/mcp.js';
 export { oneLine } from './common/one-line.js';
-export { FREE_JSON_LIMITS, keysIn, type RouteContract, type RouteInput } from './http/route.js';
+export { FREE_JSON_LIMITS, countKeys, type RouteContract, type RouteInput } from './http/route.js';
 export {
   clampRecursionLimit,
   ConfigurableThread,

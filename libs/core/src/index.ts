@@ -9,14 +9,14 @@ export type {
 } from './stores/account-store.js';
 export { BeingErasedError, type Erasure, type ErasureStore } from './stores/erasure-store.js';
 export type { Locks } from './stores/locks.js';
-export { openCallsOf, withoutLateAnswers } from './agent/client-answers.js';
+export { openCallsOf, dropLateAnswers } from './agent/client-answers.js';
 export { activeSkill, allowedTools } from './agent/active-skill.js';
-export { agentFault, BOOTSTRAP_SKILL, type KnownToAgents, skillsOfAgent } from './agent/agent-rules.js';
+export { findAgentFault, BOOTSTRAP_SKILL, type InstalledForAgents, skillsOfAgent } from './agent/agent-rules.js';
 export type { AgentStore, AgentWrite, AgentWriteOutcome, StoredAgent } from './stores/agent-store.js';
 export { applyUpdate, clientUpdate, isEmptyUpdate, joinUpdates } from './agent/agent-state.js';
 export type { LoopHost, LoopOutcome, LoopPosition, TurnCommit, TurnUsage } from './agent/agent-runtime.js';
 export type { AttemptLimit, AttemptStore } from './stores/attempt-store.js';
-export { callOnce, unknownOutcome } from './tool-calls/call-once.js';
+export { executeAtMostOnce, unknownOutcome } from './tool-calls/execute-at-most-once.js';
 export { type Clock, systemClock } from './util/clock.js';
 export { settledWithin } from './util/settled-within.js';
 export type {
@@ -28,10 +28,10 @@ export type {
   PendingConversion,
   UploadKey,
 } from './stores/conversion-store.js';
-export { fileMark, lastSeen } from './agent/file-mark.js';
+export { contentHashMark, lastReadHash } from './agent/content-hash-mark.js';
 export { isFinalAnswer } from './agent/final-answer.js';
 export { defuseFrameworkTags, escapeMarkup } from './text/framework-tags.js';
-export { GatheredWrites } from './util/gathered-writes.js';
+export { WriteCoalescer } from './util/write-coalescer.js';
 export { type Logger, silentLogger } from './util/logger.js';
 export type {
   JobProgress,
@@ -65,9 +65,9 @@ export type {
 export { type CommandIdentity, closedDirectory, commandIdentity } from './util/command-identity.js';
 export { errnoOf } from './util/errno.js';
 export type { ThreadKey } from './util/thread-key.js';
-export type { CallOutcome, CallPass, Entry, ModelEndpoint, ModelGate } from './ports/model-gate.js';
+export type { CallOutcome, CallPermit, AcquireResult, ModelEndpoint, ModelGate } from './ports/model-gate.js';
 export type { ModelCall, ModelCatalog, ModelDelta, ModelPort } from './ports/model-port.js';
-export { isFromPerson, wordsOf } from './text/person-words.js';
+export { isUserMessage, userText } from './text/user-text.js';
 export type { RunContext } from './agent/run-context.js';
 export type { CallWatch, HookWatch, RunWatch, Span, WatchFields } from './agent/run-watch.js';
 export type {
@@ -105,8 +105,8 @@ export type { SafeFetch } from './ports/safe-fetch.js';
 export type { Skill, SkillCatalog, SkillLimits, SkillStore, UserSkills } from './ports/skill-catalog.js';
 export { splitSkillFile } from './text/skill-text.js';
 export { runSlot, stateSlot } from './agent/state-slot.js';
-export type { AskedTask, SubagentPort, SubagentType, TaskOutcome } from './agent/subagent-port.js';
-export type { ParentStanding, SlotLimits, TaskParent, TaskSlot, TaskSlots } from './stores/task-slots.js';
+export type { TaskRequest, SubagentPort, SubagentType, TaskOutcome } from './agent/subagent-port.js';
+export type { ParentState, SlotLimits, TaskParent, TaskSlot, TaskSlots } from './stores/task-slots.js';
 export type { NewTask, TaskStore } from './stores/task-store.js';
 export type {
   FeedPage,
@@ -119,13 +119,13 @@ export type {
   ThreadStore,
   ThreadUsage,
 } from './stores/thread-store.js';
-export { onceOnly } from './tool-calls/once-only.js';
+export { withAtMostOnce } from './tool-calls/with-at-most-once.js';
 export { offeredTools, toolsOfGroups } from './agent/offered-tools.js';
 export type { TokenRecord, TokenRecords } from './stores/token-records.js';
 export type { CallState, JournaledCall, ToolJournal } from './tool-calls/tool-journal.js';
 export { RESERVED_TOOL_NAMES } from './agent/tool-names.js';
-export { sameTools, type ToolSource, toolsOfAll } from './agent/tool-source.js';
-export { withoutThoughts } from './text/thoughts.js';
+export { staticToolSource, type ToolSource, collectTools } from './agent/tool-source.js';
+export { stripReasoning } from './text/strip-reasoning.js';
 export { type AnyTool, type Deferral, defineTool, type ToolContext, type ToolOutcome } from './agent/tool.js';
 export type {
   CalledExecution,
@@ -139,12 +139,12 @@ export type {
   SandboxThread,
 } from './stores/sandbox-journal.js';
 export {
-  escapedName,
+  escapeName,
   invisibleCharacters,
-  sizeText,
-  uploadNames,
-  uploadSizes,
-  type UploadsLook,
+  formatSize,
+  listUploadNames,
+  readUploadSizes,
+  type UploadsAccess,
   uploadsPath,
 } from './agent/uploaded-files.js';
 export {

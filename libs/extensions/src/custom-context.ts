@@ -1,4 +1,4 @@
-import { ExtensionError, shownToClients, type ThreadState } from '@caribou/contracts';
+import { ExtensionError, toClientState, type ThreadState } from '@caribou/contracts';
 import type { RunContext } from '@caribou/core';
 import { called, namedInLog, type Speaker } from './given-step.js';
 import type { Guard } from './hook-guard.js';
@@ -43,5 +43,5 @@ const cut = (text: string): string => String(text).slice(0, MAX_TEXT_CHARS);
 
 /** The thread without what is ours alone, in a list of its own: what custom code does to the list changes nothing. */
 export function shownState(state: ThreadState): ShownState {
-  return { ...shownToClients(state), messages: [...state.messages] };
+  return { ...toClientState(state), messages: [...state.messages] };
 }

@@ -63,17 +63,17 @@ export class AccessTokens {
   private async fetchHeld(owner: string, kept: TokenRecord | null, refused: string | undefined): Promise<TokenRecord> {
     const { records } = this.parts;
     if (kept !== null && this.isGood(kept, refused)) {
-      await records.settle(this.name, owner, null);
+      await records.complete(this.name, owner, null);
       return kept;
     }
     const rotated = kept?.refreshToken;
     const record = await requestToken(this.oauth, { ...this.parts, rotated }).catch(async (error: unknown) => {
-      await records.settle(this.name, owner, null);
+      await records.complete(this.name, owner, null);
       throw error;
     });
     // Known here also when it cannot be kept for others: the refresh token it came by may be spent.
     this.known = record;
-    await records.settle(this.name, owner, record);
+    await records.complete(this.name, owner, record);
     return record;
   }
 

@@ -1,7 +1,7 @@
 import { AppError, DeadlineError, FencedError, TooLargeError, UnavailableError } from '@caribou/contracts';
 import {
   type AnyTool,
-  callOnce,
+  executeAtMostOnce,
   RunCancelled,
   RunDraining,
   type SandboxPort,
@@ -52,7 +52,10 @@ export function mcpTool(offer: Offer, parts: ToolParts): AnyTool {
     async invoke(args, context) {
       const make = (): Promise<ToolOutcome> => called(offer, { ...parts, args, context });
       if (tool.readOnly) return await make();
-      return await callOnce({ journal: parts.journal, context, what: [server.settings.name, tool.name, args] }, make);
+      return await executeAtMostOnce(
+        { journal: parts.journal, context, what: [server.settings.name, tool.name, args] },
+        make,
+      );
     },
   };
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Message, textOf } from '@caribou/contracts';
-import { isFinalAnswer, isFromPerson, type NumberedMessage, withoutThoughts, wordsOf } from '@caribou/core';
+import { isFinalAnswer, isUserMessage, type NumberedMessage, stripReasoning, userText } from '@caribou/core';
 import { excerpt, isTrivial, withoutUploadBlocks } from './talk.js';
 
 /** One message as the model reads it. */
@@ -102,9 +102,9 @@ export class ConversationReader {
 const DROPPED = '\u0000';
 
 function lineOf(message: Message): Line {
-  if (isFromPerson(message)) return { who: 'person', text: excerpt(withoutUploadBlocks(wordsOf(message))) };
+  if (isUserMessage(message)) return { who: 'person', text: excerpt(withoutUploadBlocks(userText(message))) };
   if (!isFinalAnswer(message)) return { who: 'assistant', text: DROPPED };
-  return { who: 'assistant', text: excerpt(withoutThoughts(textOf(message.content)).trim()) };
+  return { who: 'assistant', text: excerpt(stripReasoning(textOf(message.content)).trim()) };
 }
 
 /** Eight characters for a message with its words. */

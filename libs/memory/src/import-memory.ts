@@ -6,7 +6,7 @@ import {
   MemoryFact,
   type MemoryImport,
   MemorySection,
-  type OldFact,
+  type LegacyFact,
   USER_SECTIONS,
 } from '@caribou/contracts';
 import { capped } from './apply-extraction.js';
@@ -42,7 +42,7 @@ function sectionOf(
   return { summary, updatedAt: summary === '' ? '' : (timeOf(given?.updatedAt) ?? '') };
 }
 
-function factsOf(given: readonly OldFact[], at: string, maxFacts: number): MemoryFact[] {
+function factsOf(given: readonly LegacyFact[], at: string, maxFacts: number): MemoryFact[] {
   const byWords = new Map<string, MemoryFact>();
   const ids = new Set<string>();
   for (const old of given) {
@@ -61,7 +61,7 @@ function factsOf(given: readonly OldFact[], at: string, maxFacts: number): Memor
 }
 
 /** A fact with all its fields; the id is '' when the file gives none that can be used. */
-function factOf({ content, id, category, confidence, createdAt, source }: OldFact, at: string): MemoryFact {
+function factOf({ content, id, category, confidence, createdAt, source }: LegacyFact, at: string): MemoryFact {
   const { shape } = MemoryFact;
   return {
     id: shape.id.safeParse(id).data ?? '',

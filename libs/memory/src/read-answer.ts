@@ -1,5 +1,5 @@
 import { FactCategory, HISTORY_SECTIONS, ModelError, USER_SECTIONS } from '@caribou/contracts';
-import { withoutThoughts } from '@caribou/core';
+import { stripReasoning } from '@caribou/core';
 import { jsonrepair, JSONRepairError } from 'jsonrepair';
 import { z } from 'zod';
 
@@ -35,7 +35,7 @@ const DEFAULT_CATEGORY = 'context';
  * @throws {ModelError} when there is no such object in it
  */
 export function readAnswer(text: string): Extraction {
-  const found = jsonIn(withoutThoughts(text).trim());
+  const found = jsonIn(stripReasoning(text).trim());
   const answer = Answer.safeParse(found);
   if (!answer.success || !Object.keys(answer.data).some((key) => key in (found as object))) {
     throw new ModelError('the model answered what is no change of a memory', {

@@ -6,7 +6,7 @@ import {
   type LoopPosition,
   type RunStore,
   type ThreadHead,
-  withoutLateAnswers,
+  dropLateAnswers,
 } from '@caribou/core';
 import { type Claimed, finishCancelled, finishExhausted, type Held } from './run-endings.js';
 
@@ -22,7 +22,7 @@ interface FirstCheckpoint extends Pick<CommitRequest, 'state' | 'next' | 'source
 function firstCheckpoint(base: ThreadHead, input: StateUpdate | null): FirstCheckpoint {
   const step = (base.metadata?.step ?? -1) + 1;
   if (input !== null) {
-    const state = applyUpdate(base.state, clientUpdate(base.state, withoutLateAnswers(base.state.messages, input)));
+    const state = applyUpdate(base.state, clientUpdate(base.state, dropLateAnswers(base.state.messages, input)));
     return { state, step, next: ['model_request'], source: 'input', position: 'start' };
   }
   const { state, next } = base;

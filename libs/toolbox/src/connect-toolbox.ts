@@ -4,7 +4,7 @@ import { MCP_DOCUMENT } from '@caribou/contracts';
 import {
   type AgentMiddleware,
   type Logger,
-  sameTools,
+  staticToolSource,
   type SandboxPort,
   type SkillCatalog,
   systemClock,
@@ -53,7 +53,7 @@ export function connectToolbox(parts: ToolboxParts): Toolbox {
   const mcp = connectMcp(parts);
   return {
     skills: openSkillCatalog(config, { store: redisSkills(redis), clock: systemClock, logger }),
-    sources: [sameTools(tools), webTools(config.web, { reach: webReach, pages: documentConverter(PAGES) }), mcp],
+    sources: [staticToolSource(tools), webTools(config.web, { reach: webReach, pages: documentConverter(PAGES) }), mcp],
     custom: middlewares,
     mcp,
   };

@@ -4,7 +4,7 @@ import {
   type AgentStore,
   type AnyTool,
   BOOTSTRAP_SKILL,
-  type KnownToAgents,
+  type InstalledForAgents,
   type ModelCatalog,
   type ModelPort,
   type RunContext,
@@ -84,7 +84,7 @@ export function inTermsOf(run: RunContext, { custom }: AgentOfRun, { name }: Mod
 
 export interface AgentToolParts {
   readonly agents: AgentStore;
-  readonly known: KnownToAgents;
+  readonly known: InstalledForAgents;
 }
 
 /** Tools that make or change custom agents. */

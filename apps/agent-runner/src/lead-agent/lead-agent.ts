@@ -24,7 +24,7 @@ import {
   skillsOfAgent,
   type SubagentPort,
   type ToolSource,
-  toolsOfAll,
+  collectTools,
   toolsOfGroups,
 } from '@caribou/core';
 import { deferredToolsSection, gatedModel, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
@@ -78,7 +78,7 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
     tellIgnored(run, model);
     const skills = skillsOfAgent(allSkills, agent.skillNames);
     const builtIn = toolsFor(switches);
-    const others = await toolsOfAll(sources, run, [...builtIn, ...customTools]);
+    const others = await collectTools(sources, run, [...builtIn, ...customTools]);
     const groups = agent.custom?.tool_groups ?? null;
     const own = toolsOfGroups(offeredTools([...builtIn, ...others], config.tools), groups);
     const tools = [

@@ -12,7 +12,7 @@ import {
   NO_MODEL_SETTINGS,
   NotFoundError,
 } from '@caribou/contracts';
-import { agentFault, type AgentStore, type AgentWrite, type MemoryStore, type StoredAgent } from '@caribou/core';
+import { findAgentFault, type AgentStore, type AgentWrite, type MemoryStore, type StoredAgent } from '@caribou/core';
 import { AGENTS, type GatewaySettings, MEMORIES, SETTINGS } from '../ports.js';
 
 /** Others may write between a look and a write; each lost race means that one of them did. */
@@ -108,7 +108,7 @@ export class AgentsService {
   /** What an agent had before may be gone from the configuration: that is no reason to refuse another change. */
   private refuseUnknown({ model = null, tool_groups = null }: Pick<Given, 'model' | 'tool_groups'>): void {
     const known = { models: this.settings.models.map(({ name }) => name), toolGroups: this.settings.toolGroups };
-    const fault = agentFault({ model, tool_groups }, known);
+    const fault = findAgentFault({ model, tool_groups }, known);
     if (fault !== undefined) throw new InvalidRequestError(fault);
   }
 

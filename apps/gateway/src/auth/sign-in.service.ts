@@ -158,10 +158,10 @@ export class SignInService {
     try {
       outcome = { value: await attempt() };
     } catch (error) {
-      if (!(error instanceof SignInRefusal)) await this.attempts.giveBack(limits);
+      if (!(error instanceof SignInRefusal)) await this.attempts.refund(limits);
       throw error;
     }
-    await this.attempts.giveBack(limits);
+    await this.attempts.refund(limits);
     return outcome.value;
   }
 

@@ -55,7 +55,7 @@ export class Erasures {
 
   /** Moves the files of a deleted thread aside before they are seen. @throws {BeingErasedError} while its user is erased */
   async settle(thread: ThreadKey): Promise<void> {
-    const erasure = await this.ports.store.pending(thread);
+    const erasure = await this.ports.store.findPending(thread);
     if (erasure === null) return;
     if (erasure.threadId === undefined) throw new BeingErasedError('this user is being erased: try again later');
     await this.finishThread(erasure, thread);
@@ -85,13 +85,13 @@ export class Erasures {
   async sweep(): Promise<void> {
     const { store, files } = this.ports;
     await this.ports.ensureVolume();
-    for (const erasure of await store.waiting(LIMIT)) await this.guarded(() => this.finish(erasure));
-    for (const aside of await store.due(LIMIT)) {
+    for (const erasure of await store.listPending(LIMIT)) await this.guarded(() => this.finish(erasure));
+    for (const aside of await store.listDue(LIMIT)) {
       if (this.stopping.signal.aborted) return;
       await this.guarded(async () => {
         if (!(await files.empty(aside, this.stopping.signal))) return;
-        if (await files.drop(aside, MARKER_MS)) await store.dropped(aside);
-        else await store.emptied(aside, MARKER_MS);
+        if (await files.drop(aside, MARKER_MS)) await store.remove(aside);
+        else await store.markEmptied(aside, MARKER_MS);
       });
     }
   }
@@ -105,7 +105,7 @@ export class Erasures {
     const { store, files, tasks } = this.ports;
     await this.ports.ensureVolume();
     await tasks.forgetTasksOf(thread);
-    await store.moved(erasure, await files.moveThread(thread, erasure.token));
+    await store.markMoved(erasure, await files.moveThread(thread, erasure.token));
   }
 
   private async finishUser(erasure: Erasure): Promise<void> {
@@ -122,7 +122,7 @@ export class Erasures {
     const aside = await files.moveUser(userId, token);
     for await (const threadIds of files.threadsIn(aside)) await store.forgetUploads(userId, threadIds);
     await store.forgetUser(userId);
-    await store.moved(erasure, aside);
+    await store.markMoved(erasure, aside);
   }
 
   private async sweepUntilStopped(): Promise<void> {

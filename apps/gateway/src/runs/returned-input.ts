@@ -6,7 +6,7 @@ import {
   newId,
   type ReturnedAi,
   type ReturnedTool,
-  shownToClients,
+  toClientState,
   textOf,
   type ThreadState,
   type ToolMessage,
@@ -27,7 +27,7 @@ const isEmpty = (value: unknown): boolean =>
 
 /** Whether the state shows clients this value of a channel. */
 export const showsChannel = (state: ThreadState, name: string, value: unknown): boolean =>
-  isEmpty(value) || isDeepStrictEqual((shownToClients(state) as Readonly<Record<string, unknown>>)[name], value);
+  isEmpty(value) || isDeepStrictEqual((toClientState(state) as Readonly<Record<string, unknown>>)[name], value);
 
 /** Whether a message of the thread is the one that a client sent back, by its id or the call that it answers. */
 export const isSameMessage = (stored: Message, returned: Returned): boolean =>

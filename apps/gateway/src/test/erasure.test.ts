@@ -196,7 +196,7 @@ describe('DELETE of a thread', () => {
   test('a gateway that died after it moved the files: the id is free again, and what was moved is removed', async () => {
     await usedThread('moved');
     await redisThreadStore(redis).deleteThread({ userId: 'alice', threadId: 'moved' });
-    const erasure = await redisErasures(redis).pending({ userId: 'alice', threadId: 'moved' });
+    const erasure = await redisErasures(redis).findPending({ userId: 'alice', threadId: 'moved' });
     await erasedFiles(join(home, 'data')).moveThread({ userId: 'alice', threadId: 'moved' }, erasure?.token ?? '');
     expect((await ask('POST', '/threads', { payload: { thread_id: 'moved' } })).status).toBe(200);
     expect((await upload('moved', 'new.txt', 'new')).status).toBe(200);
@@ -209,12 +209,12 @@ describe('DELETE of a thread', () => {
     const [thread, store] = [{ userId: 'alice', threadId: 'twice' }, redisErasures(redis)];
     await finishedRun(thread);
     await redisThreadStore(redis).deleteThread(thread);
-    const first = await store.pending(thread);
+    const first = await store.findPending(thread);
     if (first === null) throw new Error('nothing waits');
-    await store.moved({ ...first, token: '1' }, 'alice.twice.1');
-    expect(await store.pending(thread)).toEqual(first);
-    await store.moved(first, 'alice.twice.2');
-    expect(await store.pending(thread)).toBeNull();
+    await store.markMoved({ ...first, token: '1' }, 'alice.twice.1');
+    expect(await store.findPending(thread)).toEqual(first);
+    await store.markMoved(first, 'alice.twice.2');
+    expect(await store.findPending(thread)).toBeNull();
   });
 });
 
@@ -251,7 +251,7 @@ describe('DELETE of a user', () => {
     expect(await statusOf('t2', 'uploads/secret.txt', 'bob')).toBe(409);
     await start();
     const bobs = { userId: 'bob', threadId: 'any' };
-    await waitFor(async () => (await redisErasures(redis).pending(bobs)) === null, { what: 'the erasure' });
+    await waitFor(async () => (await redisErasures(redis).findPending(bobs)) === null, { what: 'the erasure' });
     expect(await keysWith('bob')).toEqual([]);
     expect(existsSync(join(home, 'data', 'users', 'bob'))).toBe(false);
   });
@@ -285,9 +285,9 @@ describe('DELETE of a user', () => {
     await expect(store.beginUser('ann', 'ben')).rejects.toMatchObject({ code: 'forbidden' });
     await store.closeAccount('ben');
     await expect(store.beginUser('ann', 'ben')).rejects.toMatchObject({ code: 'forbidden' });
-    expect(await store.pending({ userId: 'ann', threadId: 't' })).toBeNull();
-    const ben = await store.pending({ userId: 'ben', threadId: 't' });
-    if (ben !== null) await store.moved(ben, `ben.${ben.token}`);
+    expect(await store.findPending({ userId: 'ann', threadId: 't' })).toBeNull();
+    const ben = await store.findPending({ userId: 'ben', threadId: 't' });
+    if (ben !== null) await store.markMoved(ben, `ben.${ben.token}`);
     await store.closeAccount('ann');
   });
 

@@ -1,6 +1,6 @@
 import { loadConfig } from '@caribou/config';
 import { type Message, newId, type RunReply, type StateReply, type StateUpdate } from '@caribou/contracts';
-import { applyUpdate, type RunStore, silentLogger, withoutLateAnswers } from '@caribou/core';
+import { applyUpdate, type RunStore, silentLogger, dropLateAnswers } from '@caribou/core';
 import { createRedis, type RedisConnection, redisRunStore } from '@caribou/state';
 import { ai, startNats, startRedis, type TestServer, temporaryFolder } from '@caribou/testing';
 import { type OpenGateway, openGateway } from '../open-gateway.js';
@@ -56,7 +56,7 @@ async function carryOut(threadId: string, written: StateUpdate, status: 'success
   const asked = await runner.commit(lease, {
     ...{ head, next: ['model_request'], source: 'input', step: 0, events: [], inputCommitted: true },
     ...(forkedFrom && { forkedFrom }),
-    state: applyUpdate(base, withoutLateAnswers(base.messages, run.kwargs.input ?? {})),
+    state: applyUpdate(base, dropLateAnswers(base.messages, run.kwargs.input ?? {})),
   });
   const state = applyUpdate(asked.head.state, written);
   const commit = { head: asked.head, state, next: [], source: 'loop', step: 1, events: [] } as const;

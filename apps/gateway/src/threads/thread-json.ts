@@ -2,7 +2,7 @@ import {
   type ChannelValues,
   type CheckpointReply,
   type CheckpointView,
-  shownToClients,
+  toClientState,
   type StateReply,
   type TaskReply,
   type ThreadRecord,
@@ -20,7 +20,7 @@ export function threadJson(record: ThreadRecord, values: ChannelValues = record.
     metadata,
     status,
     config: {},
-    values: shownToClients(values),
+    values: toClientState(values),
     interrupts: {},
   };
 }
@@ -58,7 +58,7 @@ export const onlyHeadJson = (threadId: string, view: CheckpointView): StateReply
 /** A checkpoint as LangGraph's ThreadState. */
 export function stateJson(threadId: string, view: CheckpointView): StateReply {
   return {
-    values: { ...shownToClients(view.state) },
+    values: { ...toClientState(view.state) },
     next: [...view.next],
     tasks: view.next.map((name) => taskJson(view, name)),
     metadata: { parents: {}, ...view.metadata },

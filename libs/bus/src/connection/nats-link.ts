@@ -1,5 +1,5 @@
 import { UnavailableError } from '@caribou/contracts';
-import { GatheredWrites } from '@caribou/core';
+import { WriteCoalescer } from '@caribou/core';
 import { connect, createInbox, deferred, type Msg, type NatsConnection, type Subscription } from 'nats';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Unsubscribe } from './bus.js';
@@ -24,7 +24,7 @@ interface Registered {
 export class NatsLink {
   private current: NatsConnection | undefined;
   private up = false;
-  private readonly writes = new GatheredWrites({ sustainedPerSecond: WRITES_PER_SECOND });
+  private readonly writes = new WriteCoalescer({ sustainedPerSecond: WRITES_PER_SECOND });
   private readonly closing = new AbortController();
   private readonly registered = new Set<Registered>();
   private readonly upListeners = new Set<() => void>();
@@ -45,7 +45,7 @@ export class NatsLink {
       throw new UnavailableError('NATS: not connected', { details: { dependency: 'nats' } });
     }
     const socket = socketOf(this.current);
-    if (socket !== undefined) this.writes.gather(socket);
+    if (socket !== undefined) this.writes.cork(socket);
     return this.current;
   }
 

@@ -96,10 +96,10 @@ function parseList(text: string): unknown {
 export const FREE_JSON_LIMITS = { maxBytes: 65_536, maxKeys: 500 } as const;
 
 /** Members of all objects in a value. */
-export function keysIn(value: unknown): number {
+export function countKeys(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   const own = Array.isArray(value) ? 0 : Object.keys(value).length;
-  return Object.values(value).reduce((sum: number, member) => sum + keysIn(member), own);
+  return Object.values(value).reduce((sum: number, member) => sum + countKeys(member), own);
 }
 
 /** Free JSON of a client: kept and given back. */

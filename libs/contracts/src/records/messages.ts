@@ -88,19 +88,19 @@ export const REMOVE_ALL = '__remove_all__';
 export const FROM_CLIENT = 'deerflow_from_client';
 
 /** Whether a message's name and marks are those of a plain message of a person: middlewares name theirs or hide them. */
-export const isPlain = (name: string | null | undefined, marks: Readonly<Record<string, unknown>>): boolean =>
+export const hasPlainUserMarks = (name: string | null | undefined, marks: Readonly<Record<string, unknown>>): boolean =>
   [undefined, null, '', 'user-input'].includes(name) && marks['hide_from_ui'] !== true;
 
 /** Whether a client wrote the message, for a person or not, rather than a middleware: it proves itself by no name. */
 export const isFromClient = (message: Message): message is HumanMessage =>
   message.type === 'human' &&
-  (isPlain(message.name, message.additional_kwargs) || message.additional_kwargs[FROM_CLIENT] === true);
+  (hasPlainUserMarks(message.name, message.additional_kwargs) || message.additional_kwargs[FROM_CLIENT] === true);
 
 /**
  * Whether people see the message: not what middlewares say to the model, not what is marked as hidden, and no answer that
  * says and calls nothing.
  */
-export function isShown(message: Message): boolean {
+export function isShownToUsers(message: Message): boolean {
   if (message.additional_kwargs['hide_from_ui'] === true) return false;
   if (message.type === 'human') return isFromClient(message);
   if (message.type !== 'ai') return message.type === 'tool';

@@ -73,7 +73,7 @@ export const CHANNEL_NAMES = [
 ] as const satisfies readonly ChannelName[];
 
 /** The state, or an update of it, as clients see it. */
-export function shownToClients<T extends { readonly guards?: unknown }>(state: T): Omit<T, 'guards'> {
+export function toClientState<T extends { readonly guards?: unknown }>(state: T): Omit<T, 'guards'> {
   const { guards: _hidden, ...shown } = state;
   return shown;
 }

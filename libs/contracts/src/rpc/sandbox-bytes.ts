@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { rpc } from './contract.js';
-import { box, onBehalfOf, path } from './sandbox.js';
+import { sandboxScope, onBehalfOf, path } from './sandbox.js';
 
 /** Most bytes of a file in one reply; base64 makes a third more of them. */
 export const MAX_REPLY_FILE_BYTES = 512 * 1024;
@@ -9,7 +9,7 @@ export const MAX_REPLY_FILE_BYTES = 512 * 1024;
 export const SandboxReadBytes = rpc({
   name: 'read_bytes',
   request: z.object({
-    ...box,
+    ...sandboxScope,
     ...onBehalfOf,
     path,
     offset: z.number().int().min(0),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { rpc } from './contract.js';
-import { box, onBehalfOf, path } from './sandbox.js';
+import { sandboxScope, onBehalfOf, path } from './sandbox.js';
 
-const lookup = { ...box, ...onBehalfOf, path };
+const lookup = { ...sandboxScope, ...onBehalfOf, path };
 const lookupRefused = z.object({
   outcome: z.literal('refused'),
   reason: z.enum(['not_found', 'not_directory', 'permission', 'outside']),
@@ -69,7 +69,7 @@ export const SandboxGrep = rpc({
 /** Whether files are there, in the order asked. */
 export const SandboxStat = rpc({
   name: 'stat',
-  request: z.object({ ...box, ...onBehalfOf, paths: z.array(path).min(1).max(100) }),
+  request: z.object({ ...sandboxScope, ...onBehalfOf, paths: z.array(path).min(1).max(100) }),
   reply: z.object({
     files: z.array(
       z.discriminatedUnion('outcome', [

@@ -6,7 +6,7 @@ import { rpc } from './contract.js';
 
 /** Whose sandbox, and under which epoch of the thread's lease the caller acts: the manager checks all three itself. */
 const scope = { user_id: UserId, thread_id: ThreadId, epoch: z.number().int().positive() };
-export const box = { ...scope, sandbox_id: z.string().min(1).max(128) };
+export const sandboxScope = { ...scope, sandbox_id: z.string().min(1).max(128) };
 
 /** Of a request that changes nothing: what it is asked for, for the audit. */
 export const onBehalfOf = { key: z.string().min(1).max(200).optional().describe('run_id:tool_call_id') };
@@ -42,7 +42,7 @@ export const SandboxProbe = rpc({
 export const SandboxExec = rpc({
   name: 'exec',
   request: z.object({
-    ...box,
+    ...sandboxScope,
     key: z.string().min(1).max(200).describe('run_id:tool_call_id'),
     args_hash: z.string().min(1).max(128),
     command: z.string().min(1).max(262_144),
@@ -82,7 +82,7 @@ export const SandboxBlocked = rpc({
 /** Ends the command of `key`; refused unless the epoch is the thread's current one. Idempotent. */
 export const SandboxCancel = rpc({
   name: 'cancel',
-  request: z.object({ ...box, key: z.string().min(1).max(200) }),
+  request: z.object({ ...sandboxScope, key: z.string().min(1).max(200) }),
   reply: z.object({ cancelled: z.boolean() }),
   timeoutMs: 5_000,
 });
@@ -102,7 +102,7 @@ export type FileExpectation = z.infer<typeof FileExpectation>;
 export const SandboxRead = rpc({
   name: 'read',
   request: z.object({
-    ...box,
+    ...sandboxScope,
     ...onBehalfOf,
     path: z.string().min(1).max(4096),
     start_line: z.number().int().min(1).optional(),
@@ -133,7 +133,7 @@ const refusalMessage = z.string().optional();
 export const SandboxWrite = rpc({
   name: 'write',
   request: z.object({
-    ...box,
+    ...sandboxScope,
     key: z.string().min(1).max(200),
     args_hash: z.string().min(1).max(128),
     path: z.string().min(1).max(4096),
@@ -163,7 +163,7 @@ export const path = z.string().min(1).max(4096);
 export const SandboxEdit = rpc({
   name: 'edit',
   request: z.object({
-    ...box,
+    ...sandboxScope,
     key: z.string().min(1).max(200),
     args_hash: z.string().min(1).max(128),
     path,
@@ -202,7 +202,7 @@ export const SandboxEdit = rpc({
 /** The run is over: the sandbox may be paused or reaped when idle. Never destroys files. */
 export const SandboxRelease = rpc({
   name: 'release',
-  request: z.object(box),
+  request: z.object(sandboxScope),
   reply: z.object({ released: z.boolean() }),
   timeoutMs: 10_000,
 });

@@ -1,20 +1,20 @@
 import { agentOfAssistant } from '@caribou/contracts';
-import { agentFault, skillsOfAgent } from './agent-rules.js';
+import { findAgentFault, skillsOfAgent } from './agent-rules.js';
 import type { Skill } from '../ports/skill-catalog.js';
 
 const known = { models: ['m1', 'm2'], toolGroups: ['web', 'bash'] };
 
-describe(agentFault, () => {
+describe(findAgentFault, () => {
   test('names the field and what there is', () => {
-    expect(agentFault({ model: 'gone' }, known)).toBe('model: there is no model "gone"; models: m1, m2');
-    expect(agentFault({ tool_groups: ['web', 'x'] }, { ...known, toolGroups: [] })).toBe(
+    expect(findAgentFault({ model: 'gone' }, known)).toBe('model: there is no model "gone"; models: m1, m2');
+    expect(findAgentFault({ tool_groups: ['web', 'x'] }, { ...known, toolGroups: [] })).toBe(
       'tool_groups: there is no group "web"; groups: none',
     );
   });
 
   test('finds none in what is there, or is not said', () => {
     for (const agent of [{}, { model: null, tool_groups: null }, { model: 'm2', tool_groups: ['bash'] }])
-      expect(agentFault(agent, known)).toBeUndefined();
+      expect(findAgentFault(agent, known)).toBeUndefined();
   });
 });
 

@@ -2,7 +2,7 @@ import type { CustomAgent } from '@caribou/contracts';
 import type { Skill } from '../ports/skill-catalog.js';
 
 /** What an installation has of that which custom agents name. */
-export interface KnownToAgents {
+export interface InstalledForAgents {
   readonly models: readonly string[];
   readonly toolGroups: readonly string[];
 }
@@ -10,9 +10,9 @@ export interface KnownToAgents {
 const MAX_NAMED = 50;
 
 /** The first setting that names something that is not there, in words that begin with its field. */
-export function agentFault(
+export function findAgentFault(
   { model, tool_groups: groups }: Partial<Pick<CustomAgent, 'model' | 'tool_groups'>>,
-  { models, toolGroups }: KnownToAgents,
+  { models, toolGroups }: InstalledForAgents,
 ): string | undefined {
   if (typeof model === 'string' && !models.includes(model))
     return `model: there is no model "${model}"; ${among('models', models)}`;

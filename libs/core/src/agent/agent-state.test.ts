@@ -7,7 +7,7 @@ import {
   type ThreadState,
 } from '@caribou/contracts';
 import fc from 'fast-check';
-import { applyUpdate, clientUpdate, EMPTY_STATE, isEmptyUpdate, joinUpdates, messageIdOr } from './agent-state.js';
+import { applyUpdate, clientUpdate, EMPTY_STATE, isEmptyUpdate, joinUpdates, messageIdOrNew } from './agent-state.js';
 
 const human = (id: string, content = id): Message => ({
   type: 'human',
@@ -167,10 +167,10 @@ describe(isEmptyUpdate, () => {
   });
 });
 
-describe(messageIdOr, () => {
+describe(messageIdOrNew, () => {
   test('a given id is kept, a missing or empty one is minted', () => {
-    expect(messageIdOr('mine')).toBe('mine');
-    for (const missing of [undefined, null, '']) expect(messageIdOr(missing)).toMatch(/^[0-9a-f-]{36}$/);
+    expect(messageIdOrNew('mine')).toBe('mine');
+    for (const missing of [undefined, null, '']) expect(messageIdOrNew(missing)).toMatch(/^[0-9a-f-]{36}$/);
   });
 });
 

@@ -146,5 +146,5 @@ function withoutUndefined<T extends object>(value: T): T {
 }
 
 /** A message id of ours where the writer gave none. */
-export const messageIdOr = (id: string | null | undefined): string =>
+export const messageIdOrNew = (id: string | null | undefined): string =>
   id === undefined || id === null || id === '' ? newId() : id;

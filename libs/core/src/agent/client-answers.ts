@@ -21,7 +21,7 @@ const isClientAnswer = (message: { readonly type: string }): message is ToolMess
  * A run's input without the client's answers to calls that got their result between admission and start: a finished
  * call keeps its result.
  */
-export function withoutLateAnswers(messages: readonly Message[], input: StateUpdate): StateUpdate {
+export function dropLateAnswers(messages: readonly Message[], input: StateUpdate): StateUpdate {
   if (input.messages?.some(isClientAnswer) !== true) return input;
   const open = openCallsOf(messages);
   const taken = new Set(messages.map(({ id }) => id));

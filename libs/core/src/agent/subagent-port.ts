@@ -8,7 +8,7 @@ export interface SubagentType {
 }
 
 /** What a `task` call asks for. */
-export interface AskedTask {
+export interface TaskRequest {
   readonly toolCallId: string;
   readonly description: string;
   /** All that the subagent is told. */
@@ -47,5 +47,5 @@ export interface SubagentPort {
    *
    * Rejects with the reason of the run's signal; the task goes on then.
    */
-  delegate(asked: AskedTask, run: RunContext, tell: (event: TaskEvent) => Promise<void>): Promise<TaskOutcome>;
+  delegate(asked: TaskRequest, run: RunContext, tell: (event: TaskEvent) => Promise<void>): Promise<TaskOutcome>;
 }

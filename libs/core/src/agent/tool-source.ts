@@ -3,7 +3,7 @@ import type { Logger } from '../util/logger.js';
 import type { AnyTool } from './tool.js';
 
 /** For whom tools are asked. */
-export interface ToolsAsked {
+export interface ToolRequestContext {
   readonly userId: string;
   readonly context: RunContextValues;
   readonly logger: Logger;
@@ -15,19 +15,19 @@ export interface ToolsAsked {
  * logs; it never fails a run, and it answers within a bounded time.
  */
 export interface ToolSource {
-  toolsFor(asked: ToolsAsked): Promise<readonly AnyTool[]>;
+  toolsFor(asked: ToolRequestContext): Promise<readonly AnyTool[]>;
 }
 
 /** A source that has the same tools for every run. */
-export const sameTools = (tools: readonly AnyTool[]): ToolSource => ({ toolsFor: () => Promise.resolve(tools) });
+export const staticToolSource = (tools: readonly AnyTool[]): ToolSource => ({ toolsFor: () => Promise.resolve(tools) });
 
 /**
  * What the sources have together. A name that is taken stays with who came first, beginning with `taken`: a model could
  * not tell two tools of one name apart.
  */
-export async function toolsOfAll(
+export async function collectTools(
   sources: readonly ToolSource[],
-  asked: ToolsAsked,
+  asked: ToolRequestContext,
   taken: readonly AnyTool[],
 ): Promise<readonly AnyTool[]> {
   const found = await Promise.all(sources.map((source) => source.toolsFor(asked)));

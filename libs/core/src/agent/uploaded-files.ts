@@ -12,23 +12,26 @@ export const invisibleCharacters =
 export const uploadsPath = (name: string): string => `${FOLDER}/${name}`;
 
 /** A name or path for a model: it can neither close a block nor begin a line of its own. */
-export const escapedName = (text: string): string =>
+export const escapeName = (text: string): string =>
   text.replace(invisibleCharacters, '?').replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 /** A size in KB with one decimal, from 1024 KB on in MB. */
-export function sizeText(bytes: number): string {
+export function formatSize(bytes: number): string {
   const kib = bytes / KIB;
   return kib < KIB ? `${kib.toFixed(1)} KB` : `${(kib / KIB).toFixed(1)} MB`;
 }
 
-export interface UploadsLook {
+export interface UploadsAccess {
   readonly sandbox: Pick<SandboxPort, 'list' | 'stat'>;
   readonly scope: SandboxScope;
   readonly signal: AbortSignal;
 }
 
 /** Names of what lies in the thread's uploads, at most `limit`; none when the folder cannot be read. */
-export async function uploadNames({ sandbox, scope, signal }: UploadsLook, limit: number): Promise<readonly string[]> {
+export async function listUploadNames(
+  { sandbox, scope, signal }: UploadsAccess,
+  limit: number,
+): Promise<readonly string[]> {
   const listed = await sandbox.list(scope, { path: FOLDER, depth: 1, max_results: limit }, signal);
   if (listed.outcome !== 'ok') return [];
   return listed.paths
@@ -37,8 +40,8 @@ export async function uploadNames({ sandbox, scope, signal }: UploadsLook, limit
 }
 
 /** Bytes of those that are regular files, by name. */
-export async function uploadSizes(
-  { sandbox, scope, signal }: UploadsLook,
+export async function readUploadSizes(
+  { sandbox, scope, signal }: UploadsAccess,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   if (names.length === 0) return new Map();

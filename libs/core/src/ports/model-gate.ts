@@ -14,7 +14,7 @@ export interface ModelGate {
    *
    * Rejects with the signal's reason when it is aborted; nothing is held then.
    */
-  enter(endpoint: ModelEndpoint, signal: AbortSignal): Promise<Entry>;
+  acquire(endpoint: ModelEndpoint, signal: AbortSignal): Promise<AcquireResult>;
 }
 
 /** Where a model is called: calls of one model at one endpoint fail and are limited together. */
@@ -25,17 +25,17 @@ export interface ModelEndpoint {
   readonly model: string;
 }
 
-export type Entry =
-  | { readonly kind: 'admitted'; readonly pass: CallPass }
+export type AcquireResult =
+  | { readonly kind: 'admitted'; readonly permit: CallPermit }
   /** `retryInMs`: when asking again may be answered otherwise, as far as it is known. */
   | { readonly kind: 'refused'; readonly reason: 'circuit_open' | 'no_slot'; readonly retryInMs?: number };
 
 /** The right to one call; kept alive until it is left, and gone a lease time after its process. */
-export interface CallPass {
+export interface CallPermit {
   /** Others are refused until the outcome of this call is known. */
   readonly probe: boolean;
   /** Gives the right back and counts the outcome. Only the first call counts. Never rejects. */
-  leave(outcome: CallOutcome): Promise<void>;
+  release(outcome: CallOutcome): Promise<void>;
 }
 
 /** `failed` is counted; `unknown` is what says nothing of the model's health: a cancel, or a fault of the request. */

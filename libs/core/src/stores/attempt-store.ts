@@ -15,5 +15,5 @@ export interface AttemptStore {
    */
   count(limits: readonly AttemptLimit[], windowMs: number): Promise<number>;
   /** Takes one attempt back everywhere: it was a good one. */
-  giveBack(limits: readonly AttemptLimit[]): Promise<void>;
+  refund(limits: readonly AttemptLimit[]): Promise<void>;
 }

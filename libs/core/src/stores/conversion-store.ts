@@ -58,7 +58,7 @@ export interface ConversionStore {
   /** Takes a pending conversion over whose lease ran out; null when there is none. */
   takeOver(file: UploadKey, lease: ConversionLease): Promise<PendingConversion | null>;
   /** Prolongs the lease, with another record if one is given; false when it is lost. `leaseMs` 0 gives it up. */
-  keep(file: UploadKey, lease: ConversionLease, record?: PendingConversion): Promise<boolean>;
+  renew(file: UploadKey, lease: ConversionLease, record?: PendingConversion): Promise<boolean>;
   /** Ends a conversion; false when its lease is lost, and nothing is written. */
   settle(file: UploadKey, token: string, record: SettledConversion): Promise<boolean>;
   /** What is known of files, by name. */
@@ -66,7 +66,7 @@ export interface ConversionStore {
   /** Drops what is known of a file and returns it; null when it was nothing. */
   forget(file: UploadKey): Promise<ConversionRecord | null>;
   /** Gives uploaded files the next numbers of their thread, in this order. */
-  noteUploads(thread: ThreadKey, filenames: readonly string[]): Promise<void>;
+  recordUploads(thread: ThreadKey, filenames: readonly string[]): Promise<void>;
   /** Drops what was noted and begun of uploads to a thread that was deleted meanwhile. */
   withdrawUploads(thread: ThreadKey, filenames: readonly string[]): Promise<void>;
   /** The files that were uploaded after `number` and not removed since, oldest first, and the newest number given. */

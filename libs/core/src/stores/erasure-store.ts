@@ -17,19 +17,19 @@ export interface Erasure {
 
 export interface ErasureStore {
   /** The deletion of the thread that waits for its files, or that of its user; null for none. */
-  pending(thread: ThreadKey): Promise<Erasure | null>;
+  findPending(thread: ThreadKey): Promise<Erasure | null>;
   /** Some of those that wait, at most `limit`, at random. */
-  waiting(limit: number): Promise<readonly Erasure[]>;
+  listPending(limit: number): Promise<readonly Erasure[]>;
   /**
    * The files were moved aside, as `aside`: the id may be used again, and what uploads noted since the deletion began is
    * gone. Idempotent; a later deletion stays.
    */
-  moved(erasure: Erasure, aside: string): Promise<void>;
+  markMoved(erasure: Erasure, aside: string): Promise<void>;
   /** What was moved aside and is due to be removed, at most `limit`. */
-  due(limit: number): Promise<readonly string[]>;
+  listDue(limit: number): Promise<readonly string[]>;
   /** Its content is removed: it is due again, to be dropped, in `forMs`. */
-  emptied(aside: string, forMs: number): Promise<void>;
-  dropped(aside: string): Promise<void>;
+  markEmptied(aside: string, forMs: number): Promise<void>;
+  remove(aside: string): Promise<void>;
   /**
    * Begins to erase a user: he can make neither threads nor runs until it is over.
    *

@@ -91,5 +91,5 @@ export interface MemoryJobs {
     options: { readonly delayMs: number; readonly failed: 'counts' | 'away' | 'no' },
   ): Promise<void>;
   /** Gives up what was said so far: the watermark moves behind it, and the status names it. */
-  bury(job: MemoryJob, progress: JobProgress, reason: string): Promise<void>;
+  deadLetter(job: MemoryJob, progress: JobProgress, reason: string): Promise<void>;
 }

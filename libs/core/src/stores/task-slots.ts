@@ -19,7 +19,7 @@ export interface TaskParent {
 }
 
 /** Whether somebody still wants the result: the parent is told to stop or has ended; or nothing is left of it. */
-export type ParentStanding = 'live' | 'over' | 'gone';
+export type ParentState = 'live' | 'over' | 'gone';
 
 /**
  * Which of the waiting tasks may run, decided for all pools together, by the store's clock.
@@ -31,11 +31,11 @@ export type ParentStanding = 'live' | 'over' | 'gone';
  */
 export interface TaskSlots {
   /** A slot for the task whose turn it is; null when none may run now. */
-  take(limits: SlotLimits): Promise<TaskSlot | null>;
+  acquire(limits: SlotLimits): Promise<TaskSlot | null>;
   /** Prolongs a slot and looks at the parent. @throws {FencedError} when it is lost */
-  renew(slot: TaskSlot, parent: TaskParent): Promise<ParentStanding>;
+  renew(slot: TaskSlot, parent: TaskParent): Promise<ParentState>;
   /** How the parent stands; slots are neither needed nor prolonged. */
-  standing(parent: TaskParent): Promise<ParentStanding>;
+  parentState(parent: TaskParent): Promise<ParentState>;
   /** Gives a slot back; a task that has not ended is next. Nothing happens when it was lost. */
-  leave(slot: TaskSlot): Promise<void>;
+  release(slot: TaskSlot): Promise<void>;
 }

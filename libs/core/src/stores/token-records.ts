@@ -22,5 +22,5 @@ export interface TokenRecords {
   /** Takes the lock under `owner` for `lockMs`, unless another owner has it. */
   claim(name: string, owner: string, lockMs: number): Promise<TokenClaim>;
   /** Keeps the record, or leaves what there is (null), and gives the lock up. False when it was lost: nothing is written. */
-  settle(name: string, owner: string, record: TokenRecord | null): Promise<boolean>;
+  complete(name: string, owner: string, record: TokenRecord | null): Promise<boolean>;
 }

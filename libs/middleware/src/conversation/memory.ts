@@ -1,5 +1,5 @@
 import type { ThreadState } from '@caribou/contracts';
-import { type AgentMiddleware, isFinalAnswer, isFromPerson, wordsOf } from '@caribou/core';
+import { type AgentMiddleware, isFinalAnswer, isUserMessage, userText } from '@caribou/core';
 
 export interface MemoryOptions {
   readonly enabled?: boolean;
@@ -22,6 +22,6 @@ export function memory({ enabled = true }: MemoryOptions = {}): AgentMiddleware 
 
 /** Whether a person's words have a final answer: one without tool calls that is no error message. */
 export function isMemorable({ messages }: ThreadState): boolean {
-  const asked = messages.findLastIndex((message) => isFromPerson(message) && wordsOf(message).trim() !== '');
+  const asked = messages.findLastIndex((message) => isUserMessage(message) && userText(message).trim() !== '');
   return asked !== -1 && messages.slice(asked + 1).some(isFinalAnswer);
 }

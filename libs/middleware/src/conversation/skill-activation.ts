@@ -3,12 +3,12 @@ import {
   activeSkill,
   type AgentMiddleware,
   defuseFrameworkTags,
-  isFromPerson,
+  isUserMessage,
   type RunContext,
   type SandboxPort,
   type Skill,
   splitSkillFile,
-  wordsOf,
+  userText,
 } from '@caribou/core';
 import { hiddenMessage } from '../messages/hidden-message.js';
 import { skillAskedFor } from './skill-command.js';
@@ -48,7 +48,7 @@ export function skillActivation({ skills }: SkillActivationOptions, sandbox: Rea
 /** The skill whose name the last message begins with. */
 function askedFor({ messages }: ThreadState, skills: readonly Skill[]): Skill | undefined {
   const last = messages.at(-1);
-  const name = last === undefined || !isFromPerson(last) ? undefined : skillAskedFor(wordsOf(last));
+  const name = last === undefined || !isUserMessage(last) ? undefined : skillAskedFor(userText(last));
   return skills.find((skill) => skill.name === name);
 }
 

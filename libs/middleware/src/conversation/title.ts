@@ -1,5 +1,5 @@
 import { oneLine, textOf, type ThreadState } from '@caribou/contracts';
-import { type AgentMiddleware, isFromPerson, type ModelCall, type ModelPort, wordsOf } from '@caribou/core';
+import { type AgentMiddleware, isUserMessage, type ModelCall, type ModelPort, userText } from '@caribou/core';
 import { askModel, withoutThinking } from '../model-calls/ask-model.js';
 
 export interface TitleOptions {
@@ -44,8 +44,8 @@ export function title(options: TitleOptions = {}): AgentMiddleware {
 /** The title of a thread whose first run was cancelled before its answer came; undefined when it has or needs none. */
 export function titleWithoutAnswer(state: ThreadState, { enabled = true, maxChars = 60 }: TitleOptions = {}) {
   if (!enabled || (state.title ?? '') !== '') return undefined;
-  const [first, second] = state.messages.filter(isFromPerson);
-  return first === undefined || second !== undefined ? undefined : titleFromWords(wordsOf(first), maxChars);
+  const [first, second] = state.messages.filter(isUserMessage);
+  return first === undefined || second !== undefined ? undefined : titleFromWords(userText(first), maxChars);
 }
 
 interface Exchange {
@@ -56,11 +56,11 @@ interface Exchange {
 /** The first exchange of a thread that has no title and one human message; undefined otherwise. */
 function firstExchange(state: ThreadState): Exchange | undefined {
   if (state.title !== undefined && state.title !== '') return undefined;
-  const human = state.messages.filter(isFromPerson);
+  const human = state.messages.filter(isUserMessage);
   const answer = state.messages.find((message) => message.type === 'ai');
   const [first, second] = human;
   if (first === undefined || second !== undefined || answer === undefined) return undefined;
-  return { person: wordsOf(first), assistant: textOf(answer.content) };
+  return { person: userText(first), assistant: textOf(answer.content) };
 }
 
 /** The beginning of the person's words on one line, with `...` where it was cut. */

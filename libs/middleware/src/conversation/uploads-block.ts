@@ -1,5 +1,5 @@
 import type { HumanMessage } from '@caribou/contracts';
-import { escapedName, invisibleCharacters, sizeText, uploadsPath } from '@caribou/core';
+import { escapeName, invisibleCharacters, formatSize, uploadsPath } from '@caribou/core';
 
 /** A file as the block tells of it. */
 export interface ShownFile {
@@ -35,9 +35,9 @@ export function namedFiles({ additional_kwargs }: HumanMessage): readonly string
 
 function fileLines({ name, bytes, markdown, pending }: ShownFile): readonly string[] {
   return [
-    `- ${escapedName(name)} (${sizeText(bytes)})`,
-    `  Path: ${escapedName(uploadsPath(name))}`,
-    ...(markdown === undefined ? [] : [`  Markdown: ${escapedName(uploadsPath(markdown))}`]),
+    `- ${escapeName(name)} (${formatSize(bytes)})`,
+    `  Path: ${escapeName(uploadsPath(name))}`,
+    ...(markdown === undefined ? [] : [`  Markdown: ${escapeName(uploadsPath(markdown))}`]),
     ...(pending === true ? ['  Markdown: being made, look for it with ls'] : []),
   ];
 }

@@ -16,9 +16,9 @@ import {
   type SandboxPort,
   type SandboxScope,
   stateSlot,
-  uploadNames,
-  uploadSizes,
-  type UploadsLook,
+  listUploadNames,
+  readUploadSizes,
+  type UploadsAccess,
   uploadsPath,
 } from '@caribou/core';
 import { z } from 'zod';
@@ -148,15 +148,18 @@ async function look(
   run: RunContext,
   { named, unnamed }: { readonly named: readonly string[]; readonly unnamed: readonly string[] },
 ): Promise<Omit<Found, 'newest'>> {
-  const at: UploadsLook = { sandbox: ports.sandbox, scope: scopeOf(run), signal: run.signal };
-  const present = await uploadNames(at, MAX_LISTED);
+  const at: UploadsAccess = { sandbox: ports.sandbox, scope: scopeOf(run), signal: run.signal };
+  const present = await listUploadNames(at, MAX_LISTED);
   const wanted = { current: named.slice(0, MAX_NEW), unnamed: unnamed.slice(0, MAX_NEW) };
   const others = present.filter((name) => !named.includes(name) && !unnamed.includes(name));
   const records = await ports.conversions?.read(at.scope, [...wanted.current, ...wanted.unnamed, ...others]);
   const companions = new Set([...(records?.values() ?? [])].flatMap((record) => companionOf(record) ?? []));
   const earlier = others.filter((name) => !companions.has(name));
   const shown = [...wanted.current, ...wanted.unnamed, ...earlier.slice(0, MAX_EARLIER)];
-  const files = await uploadSizes(at, [...shown, ...shown.flatMap((name) => companionOf(records?.get(name)) ?? [])]);
+  const files = await readUploadSizes(at, [
+    ...shown,
+    ...shown.flatMap((name) => companionOf(records?.get(name)) ?? []),
+  ]);
   const describe = (name: string): ShownFile[] => {
     const bytes = files.get(name);
     return bytes === undefined ? [] : [{ name, bytes, ...markdownOf(records?.get(name), files) }];

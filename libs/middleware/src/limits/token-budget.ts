@@ -1,5 +1,5 @@
 import { type AiMessage, type Message, type ThreadState, UsageMetadata } from '@caribou/contracts';
-import { type AgentMiddleware, isFromPerson, type RunContext, runSlot, type Step } from '@caribou/core';
+import { type AgentMiddleware, isUserMessage, type RunContext, runSlot, type Step } from '@caribou/core';
 import { z } from 'zod';
 import { lastAnswer } from '../messages/answer.js';
 import { hiddenMessage } from '../messages/hidden-message.js';
@@ -111,7 +111,7 @@ function withAnswer(before: Spent, message: AiMessage, { messages }: ThreadState
 /** The results between an answer and the one before; behind them no person spoke, else they are of an earlier run. */
 function resultsBefore(answer: AiMessage, messages: readonly Message[]): readonly Message[] {
   const before = messages.slice(0, messages.lastIndexOf(answer));
-  const from = before.findLastIndex((message) => message.type === 'ai' || isFromPerson(message));
+  const from = before.findLastIndex((message) => message.type === 'ai' || isUserMessage(message));
   return before.slice(from + 1).filter(({ type }) => type === 'tool');
 }
 

@@ -1,12 +1,12 @@
 import { type AiMessage, type Content, textOf, type ThreadState } from '@caribou/contracts';
-import { isFromPerson, withoutThoughts } from '@caribou/core';
+import { isUserMessage, stripReasoning } from '@caribou/core';
 
 /**
  * The answer that the `afterModel` hooks stand behind, also when one of them put a message of its own behind it; undefined
  * when a hook before took it out.
  */
 export function lastAnswer({ messages }: ThreadState): AiMessage | undefined {
-  const last = messages.findLast((message) => message.type !== 'human' || isFromPerson(message));
+  const last = messages.findLast((message) => message.type !== 'human' || isUserMessage(message));
   return last?.type === 'ai' ? last : undefined;
 }
 
@@ -20,7 +20,7 @@ const THOUGHT_BLOCKS: ReadonlySet<string> = new Set(['thinking', 'redacted_think
 
 /** Whether a person sees anything of it: text outside thoughts, or another block such as an image. */
 export function isVisible(content: Content): boolean {
-  if (withoutThoughts(textOf(visibleText(content))).trim() !== '') return true;
+  if (stripReasoning(textOf(visibleText(content))).trim() !== '') return true;
   return (
     typeof content !== 'string' && content.some((block) => typeof block !== 'string' && !THOUGHT_BLOCKS.has(block.type))
   );

@@ -1,5 +1,5 @@
 import { ModelError } from '@caribou/contracts';
-import { type CallUsage, type ModelCall, type ModelPort, type RunContext, withoutThoughts } from '@caribou/core';
+import { type CallUsage, type ModelCall, type ModelPort, type RunContext, stripReasoning } from '@caribou/core';
 
 export interface Answer {
   /** Without its thinking; empty when the model failed, took too long, was filtered or said nothing. */
@@ -53,4 +53,4 @@ const usageOf = (
 ): CallUsage => ({ caller: 'middleware', model: model.name, inputTokens, outputTokens });
 
 /** Thinking that a provider leaves in the content; an unclosed thought is all thought. */
-export const withoutThinking = (text: string): string => withoutThoughts(text).trim();
+export const withoutThinking = (text: string): string => stripReasoning(text).trim();

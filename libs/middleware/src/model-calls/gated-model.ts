@@ -1,5 +1,5 @@
 import { ModelError } from '@caribou/contracts';
-import type { CallOutcome, Entry, ModelCall, ModelDelta, ModelGate, ModelPort } from '@caribou/core';
+import type { CallOutcome, AcquireResult, ModelCall, ModelDelta, ModelGate, ModelPort } from '@caribou/core';
 import { judgeFailure } from './model-failure.js';
 
 /**
@@ -24,7 +24,7 @@ async function* streamThrough(
   model: ModelPort,
   { call, signal }: { readonly call: ModelCall; readonly signal: AbortSignal },
 ): AsyncGenerator<ModelDelta> {
-  const entry = await gate.enter(model.endpoint, signal);
+  const entry = await gate.acquire(model.endpoint, signal);
   if (entry.kind === 'refused') throw refusalError(entry);
   let outcome: CallOutcome = 'unknown';
   try {
@@ -34,12 +34,12 @@ async function* streamThrough(
     if (error instanceof ModelError && judgeFailure(error).counts) outcome = 'failed';
     throw error;
   } finally {
-    await entry.pass.leave(outcome);
+    await entry.permit.release(outcome);
   }
 }
 
 /** A refusal of the gate as a failure of the model. */
-export const refusalError = ({ reason, retryInMs }: Extract<Entry, { kind: 'refused' }>): ModelError =>
+export const refusalError = ({ reason, retryInMs }: Extract<AcquireResult, { kind: 'refused' }>): ModelError =>
   new ModelError(`the model is not called: ${reason}`, {
     details: { reason, ...(retryInMs === undefined ? {} : { retryAfterMs: retryInMs }) },
   });

@@ -1,5 +1,5 @@
 import type { AiMessage } from '@caribou/contracts';
-import { type CallOutcome, type Entry, type ModelGate, type ModelRequest, RunCancelled } from '@caribou/core';
+import { type CallOutcome, type AcquireResult, type ModelGate, type ModelRequest, RunCancelled } from '@caribou/core';
 import { type FakeRun, fakeRun, modelFailure, scriptedModel } from '@caribou/testing';
 import fc from 'fast-check';
 import { gatedModel } from './gated-model.js';
@@ -18,26 +18,26 @@ const answer: AiMessage = {
 };
 
 interface FakeGate extends ModelGate {
-  /** What happened, in order: `enter`, and `leave <outcome>`. */
+  /** What happened, in order: `acquire`, and `release <outcome>`. */
   readonly log: string[];
 }
 
 /** A gate that answers from a list, and admits when the list is over. */
-function fakeGate(...entries: readonly ('probe' | Extract<Entry, { kind: 'refused' }>)[]): FakeGate {
+function fakeGate(...entries: readonly ('probe' | Extract<AcquireResult, { kind: 'refused' }>)[]): FakeGate {
   const log: string[] = [];
   const left = [...entries];
   return {
     log,
-    enter: (asked) => {
+    acquire: (asked) => {
       expect(asked).toEqual(endpoint);
       const entry = left.shift();
-      log.push('enter');
+      log.push('acquire');
       if (entry !== undefined && entry !== 'probe') return Promise.resolve(entry);
-      const leave = (outcome: CallOutcome): Promise<void> => {
-        log.push(`leave ${outcome}`);
+      const release = (outcome: CallOutcome): Promise<void> => {
+        log.push(`release ${outcome}`);
         return Promise.resolve();
       };
-      return Promise.resolve({ kind: 'admitted', pass: { probe: entry === 'probe', leave } });
+      return Promise.resolve({ kind: 'admitted', permit: { probe: entry === 'probe', release } });
     },
   };
 }
@@ -78,7 +78,7 @@ describe('llmError under a gate', () => {
     const gate = fakeGate();
 
     expect((await attempt(gate, [])).message).toBe(answer);
-    expect(gate.log).toEqual(['enter', 'leave answered']);
+    expect(gate.log).toEqual(['acquire', 'release answered']);
   });
 
   test('each attempt enters and leaves, so a wait between them holds nothing', async () => {
@@ -91,7 +91,7 @@ describe('llmError under a gate', () => {
 
     await attempt(gate, [failures.busy], { ...run, clock: { ...run.clock, sleep } });
 
-    expect(gate.log).toEqual(['enter', 'leave unknown', 'sleep', 'enter', 'leave answered']);
+    expect(gate.log).toEqual(['acquire', 'release unknown', 'sleep', 'acquire', 'release answered']);
   });
 
   test.each(['busy', 'silent', 'server', 'connection'] as const)(
@@ -101,8 +101,8 @@ describe('llmError under a gate', () => {
 
       await attempt(gate, forever(failures[kind]));
 
-      expect(gate.log.at(-1)).toBe('leave failed');
-      expect(gate.log.filter((entry) => entry === 'leave failed')).toHaveLength(1);
+      expect(gate.log.at(-1)).toBe('release failed');
+      expect(gate.log.filter((entry) => entry === 'release failed')).toHaveLength(1);
     },
   );
 
@@ -114,8 +114,8 @@ describe('llmError under a gate', () => {
       const { message } = await attempt(gate, forever(failures[kind]));
 
       expect(message?.additional_kwargs['deerflow_error_fallback']).toBe(true);
-      expect(gate.log).not.toContain('leave failed');
-      expect(gate.log.at(-1)).toBe('leave unknown');
+      expect(gate.log).not.toContain('release failed');
+      expect(gate.log.at(-1)).toBe('release unknown');
     },
   );
 
@@ -138,7 +138,7 @@ describe('llmError under a gate', () => {
     const unasked = fakeGate();
     let asked = 0;
     const gate: ModelGate = {
-      enter: (...args) => ((asked += 1) === 1 ? unasked.enter(...args) : Promise.resolve(open)),
+      acquire: (...args) => ((asked += 1) === 1 ? unasked.acquire(...args) : Promise.resolve(open)),
     };
 
     const { message, calls, run } = await attempt(gate, [failures.busy]);
@@ -155,7 +155,7 @@ describe('llmError under a gate', () => {
 
     expect(calls).toBe(1);
     expect(run.events).toEqual([]);
-    expect(gate.log).toEqual(['enter', 'leave failed']);
+    expect(gate.log).toEqual(['acquire', 'release failed']);
     expect(message?.additional_kwargs['error_reason']).toBe('transient');
   });
 
@@ -169,7 +169,7 @@ describe('llmError under a gate', () => {
       };
 
       await expect(llmError({ gated: { gate, endpoint } }).wrapModelCall?.(request, next, run)).rejects.toBe(thrown);
-      expect(gate.log).toEqual(['enter', 'leave unknown']);
+      expect(gate.log).toEqual(['acquire', 'release unknown']);
     }
   });
 
@@ -181,10 +181,10 @@ describe('llmError under a gate', () => {
         await attempt(gate, errors);
 
         expect(gate.log.map((entry) => entry.split(' ')[0])).toEqual(
-          gate.log.map((_, at) => (at % 2 === 0 ? 'enter' : 'leave')),
+          gate.log.map((_, at) => (at % 2 === 0 ? 'acquire' : 'release')),
         );
         expect(gate.log.length % 2).toBe(0);
-        expect(gate.log.slice(0, -1)).not.toContain('leave failed');
+        expect(gate.log.slice(0, -1)).not.toContain('release failed');
       }),
     );
   });
@@ -206,7 +206,14 @@ describe(gatedModel, () => {
     await expect(read(gate, [{ error: failures.server }])).rejects.toBe(failures.server);
     await expect(read(gate, [{ error: failures.auth }])).rejects.toBe(failures.auth);
 
-    expect(gate.log).toEqual(['enter', 'leave answered', 'enter', 'leave failed', 'enter', 'leave unknown']);
+    expect(gate.log).toEqual([
+      'acquire',
+      'release answered',
+      'acquire',
+      'release failed',
+      'acquire',
+      'release unknown',
+    ]);
   });
 
   test('a refused call is a failure of the model with the reason, and reaches no model', async () => {
@@ -228,6 +235,6 @@ describe(gatedModel, () => {
 
     for await (const _delta of model.stream(call, { signal: new AbortController().signal })) break;
 
-    expect(gate.log).toEqual(['enter', 'leave unknown']);
+    expect(gate.log).toEqual(['acquire', 'release unknown']);
   });
 });

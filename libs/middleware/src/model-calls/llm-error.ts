@@ -3,7 +3,7 @@ import { type AiMessage, ModelError, newId } from '@caribou/contracts';
 import type {
   AgentMiddleware,
   CallOutcome,
-  Entry,
+  AcquireResult,
   ModelCallNext,
   ModelEndpoint,
   ModelGate,
@@ -105,7 +105,7 @@ interface FailedAttempt {
 
 /** One attempt under the gate. @throws what is no failure of the model, and anything once the run was aborted. */
 async function tryOnce({ request, next, run, gated, attempt, backoff }: Attempt): Promise<Tried> {
-  const entry = gated === undefined ? UNGATED : await gated.gate.enter(gated.endpoint, run.signal);
+  const entry = gated === undefined ? UNGATED : await gated.gate.acquire(gated.endpoint, run.signal);
   if (entry.kind === 'refused') return failedAttempt(refusalError(entry), backoff);
   let outcome: CallOutcome = 'unknown';
   try {
@@ -116,15 +116,15 @@ async function tryOnce({ request, next, run, gated, attempt, backoff }: Attempt)
     if (run.signal.aborted || !(error instanceof ModelError)) throw error;
     const failed = failedAttempt(error, backoff);
     if (!failed.failure.counts) return failed;
-    const isLast = entry.pass.probe || attempt >= failed.maxAttempts;
+    const isLast = entry.permit.probe || attempt >= failed.maxAttempts;
     if (isLast) outcome = 'failed';
     return isLast ? { ...failed, maxAttempts: attempt } : failed;
   } finally {
-    await entry.pass.leave(outcome);
+    await entry.permit.release(outcome);
   }
 }
 
-const UNGATED: Entry = { kind: 'admitted', pass: { probe: false, leave: () => Promise.resolve() } };
+const UNGATED: AcquireResult = { kind: 'admitted', permit: { probe: false, release: () => Promise.resolve() } };
 
 function failedAttempt(error: ModelError, { maxAttempts }: Backoff): FailedAttempt {
   const failure = judgeFailure(error);

@@ -1,5 +1,5 @@
 import type { ThreadState } from '@caribou/contracts';
-import { applyUpdate, isFromPerson, type Step } from '@caribou/core';
+import { applyUpdate, isUserMessage, type Step } from '@caribou/core';
 import { fakeRun, modelFailure, randomConversation, scriptedModel, transcriptFaults } from '@caribou/testing';
 import fc from 'fast-check';
 import { repairToolCalls } from '../model-calls/dangling-tool-call.js';
@@ -57,7 +57,7 @@ describe('any conversation and settings', () => {
 
   test("the person's last message stays, and what stays keeps its order and identity", async () => {
     await holds({ cancelled: true, fails: false }, ({ from, after }) => {
-      expect(after.messages.findLast(isFromPerson)).toBe(from.messages.findLast(isFromPerson));
+      expect(after.messages.findLast(isUserMessage)).toBe(from.messages.findLast(isUserMessage));
       const kept = new Set(after.messages);
       const expected = from.messages.filter((message) => kept.has(message));
       expect(after.messages).toHaveLength(expected.length);

@@ -1,6 +1,6 @@
 import type { ContextSize } from '@caribou/config';
 import type { AiMessage, Message, ToolMessage } from '@caribou/contracts';
-import { isFromPerson } from '@caribou/core';
+import { isUserMessage } from '@caribou/core';
 import { humanMessage, randomConversation, transcriptFaults } from '@caribou/testing';
 import fc from 'fast-check';
 import { repairToolCalls } from '../model-calls/dangling-tool-call.js';
@@ -139,7 +139,7 @@ describe(cutMessages, () => {
 
   test("the person's last message never goes (C3)", () => {
     holds(true, (messages, { kept: rest }) => {
-      expect(rest.findLast(isFromPerson)).toBe(messages.findLast(isFromPerson));
+      expect(rest.findLast(isUserMessage)).toBe(messages.findLast(isUserMessage));
     });
   });
 

@@ -1,6 +1,6 @@
 import type { ContextSize } from '@caribou/config';
 import type { AiMessage, Message } from '@caribou/contracts';
-import { isFromPerson } from '@caribou/core';
+import { isUserMessage } from '@caribou/core';
 import { startOfNewest } from './context-size.js';
 
 export interface Cut {
@@ -22,7 +22,7 @@ export interface Cut {
 export function cutMessages(messages: readonly Message[], keep: ContextSize, maxInputTokens: number | undefined): Cut {
   const starts = unitStarts(messages);
   const border = borderOf(starts, startOfNewest(messages, keep, maxInputTokens));
-  const person = messages.findLastIndex(isFromPerson);
+  const person = messages.findLastIndex(isUserMessage);
   const pending = pendingAnswer(messages, starts);
   const stays = (message: Message, at: number): boolean =>
     at >= border || at === person || message.type === 'system' || starts[at] === pending;

@@ -1,5 +1,5 @@
 import { type Message, textOf } from '@caribou/contracts';
-import { escapeMarkup, isFromPerson, type ModelCall } from '@caribou/core';
+import { escapeMarkup, isUserMessage, type ModelCall } from '@caribou/core';
 import { headOf, tailOf } from '../messages/markup-text.js';
 import { bytesOfTokens, isImage } from './token-estimate.js';
 
@@ -96,7 +96,7 @@ const entryOf = (message: Message): Entry => ({ tag: speakerOf(message), body: e
 function speakerOf(message: Message): string {
   switch (message.type) {
     case 'human':
-      return isFromPerson(message) ? 'person' : 'framework';
+      return isUserMessage(message) ? 'person' : 'framework';
     case 'ai':
       return 'assistant';
     case 'tool':

@@ -1,5 +1,5 @@
 import type { Message } from '@caribou/contracts';
-import { fileMark, type ToolCallRequest } from '@caribou/core';
+import { contentHashMark, type ToolCallRequest } from '@caribou/core';
 import { fakeRun } from '@caribou/testing';
 import { readBeforeWrite } from './read-before-write.js';
 
@@ -12,7 +12,7 @@ const read = (sha256: string, id: string): Message => ({
   name: 'read_file',
   tool_call_id: id,
   status: 'success',
-  additional_kwargs: { ...fileMark(PATH, sha256) },
+  additional_kwargs: { ...contentHashMark(PATH, sha256) },
   response_metadata: {},
 });
 

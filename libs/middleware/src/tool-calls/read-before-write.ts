@@ -1,4 +1,4 @@
-import { type AgentMiddleware, lastSeen } from '@caribou/core';
+import { type AgentMiddleware, lastReadHash } from '@caribou/core';
 
 const CHANGING = new Set(['write_file', 'str_replace']);
 
@@ -15,7 +15,7 @@ export function readBeforeWrite(): AgentMiddleware {
       const { name, args } = request.call;
       const path = CHANGING.has(name) ? args['path'] : undefined;
       if (typeof path !== 'string') return next(request);
-      return next({ ...request, expectedFile: { sha256: lastSeen(request.state.messages, path) } });
+      return next({ ...request, expectedFile: { sha256: lastReadHash(request.state.messages, path) } });
     },
   };
 }

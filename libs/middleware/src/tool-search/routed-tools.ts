@@ -1,13 +1,13 @@
 import type { Message } from '@caribou/contracts';
-import { type AnyTool, isFromPerson, wordsOf } from '@caribou/core';
+import { type AnyTool, isUserMessage, userText } from '@caribou/core';
 
 /** Of a message, looked through for keywords. */
 const MAX_WORDS_CHARS = 20_000;
 
 /** What the person said last. */
 export function latestWords(messages: readonly Message[]): string {
-  const message = messages.findLast(isFromPerson);
-  return message === undefined ? '' : wordsOf(message).slice(0, MAX_WORDS_CHARS);
+  const message = messages.findLast(isUserMessage);
+  return message === undefined ? '' : userText(message).slice(0, MAX_WORDS_CHARS);
 }
 
 /** The tools that the words call for by their keywords: by priority, then by keywords met, at most `limit`. */

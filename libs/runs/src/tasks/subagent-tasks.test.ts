@@ -1,5 +1,5 @@
 import { newId, type TaskEvent, taskIds, UnavailableError } from '@caribou/contracts';
-import { type AskedTask, type RunContext, RunCancelled, systemClock, type ThreadKey } from '@caribou/core';
+import { type TaskRequest, type RunContext, RunCancelled, systemClock, type ThreadKey } from '@caribou/core';
 import {
   ai,
   fakeRun,
@@ -27,7 +27,7 @@ afterEach(() => fixture.close());
 afterAll(() => server.stop());
 
 const types = ['general-purpose', 'bash'].map((name) => ({ name, description: name }));
-const ASKED: AskedTask = {
+const ASKED: TaskRequest = {
   ...{ toolCallId: 'call_1', description: 'count', prompt: 'Count.', type: 'bash', tools: ['bash', 'ls'] },
 };
 
@@ -55,7 +55,7 @@ function runner(over: Partial<SubagentTaskOptions> = {}, context: Partial<RunCon
     heard.push(event);
     return Promise.resolve();
   };
-  const delegate = (asked: Partial<AskedTask> = {}) => {
+  const delegate = (asked: Partial<TaskRequest> = {}) => {
     const outcome = port.delegate({ ...ASKED, ...asked }, run, publish);
     outcome.catch(() => undefined);
     return outcome;

@@ -10,7 +10,7 @@ import {
   UnavailableError,
 } from '@caribou/contracts';
 import {
-  type AskedTask,
+  type TaskRequest,
   type Clock,
   type NewTask,
   type RunContext,
@@ -69,7 +69,7 @@ export class SubagentTasks implements SubagentPort {
     this.types = options.types;
   }
 
-  async delegate(asked: AskedTask, run: RunContext, publish: Publish): Promise<TaskOutcome> {
+  async delegate(asked: TaskRequest, run: RunContext, publish: Publish): Promise<TaskOutcome> {
     const { checkMs, store, parentLog } = this.options;
     const retry = { checkMs, signal: run.signal };
     const published = await retryWhileUnavailable(() => readPublished(parentLog, run, asked.toolCallId), retry);
@@ -91,7 +91,7 @@ export class SubagentTasks implements SubagentPort {
     return `Available types: ${this.types.map(({ name }) => name).join(', ')}`;
   }
 
-  private newTask(asked: AskedTask, run: RunContext): NewTask | undefined {
+  private newTask(asked: TaskRequest, run: RunContext): NewTask | undefined {
     const terms = this.options.termsOf(asked.type, run.context.model_name);
     if (terms === undefined) return undefined;
     const { description, type, prompt, toolCallId, tools, skills } = asked;
@@ -130,7 +130,7 @@ export class SubagentTasks implements SubagentPort {
 
   /** Ends a call whose task was not admitted. */
   private async refuse(
-    { toolCallId }: AskedTask,
+    { toolCallId }: TaskRequest,
     text: string,
     { published, publish }: TaskEventSink,
   ): Promise<TaskOutcome> {

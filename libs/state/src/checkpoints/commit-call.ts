@@ -1,6 +1,6 @@
 import {
   CHANNEL_NAMES,
-  isShown,
+  isShownToUsers,
   type ChannelName,
   type CheckpointMetadata,
   type RunEvent,
@@ -54,7 +54,7 @@ export function checkpointCall(draft: CheckpointDraft, sweep: Sweep | null): Che
       next_entry: String(counters.nextEntry),
       next_value: String(counters.nextValue),
       messages: plan.messages.length,
-      shown: plan.messages.flatMap((message, place) => (isShown(message) ? [[place, asUtf8(message.id)]] : [])),
+      shown: plan.messages.flatMap((message, place) => (isShownToUsers(message) ? [[place, asUtf8(message.id)]] : [])),
       values: plan.values,
       cleared: clearedChannels(draft.head.state, draft.state),
       ...(forks ? { channels: plan.channels } : {}),

@@ -28,27 +28,27 @@ export function redisErasures(redis: RedisConnection): ErasureStore {
     return [record, sessions];
   };
   return {
-    pending: async (thread: ThreadKey) => {
+    findPending: async (thread: ThreadKey) => {
       const members = [thread.userId, pendingMember(thread)];
       const tokens = await redis.use((client) => client.hmget(erasing, ...members));
       const at = tokens.findIndex((token) => token !== null);
       return at === -1 ? null : erasureOf(members[at] ?? '', tokens[at] ?? '');
     },
-    waiting: async (limit) => {
+    listPending: async (limit) => {
       const flat = await redis.use((client) => client.hrandfield(erasing, limit, 'WITHVALUES'));
       const texts = Array.isArray(flat) ? flat.map(String) : [];
       return texts.flatMap((text, at) => (at % 2 === 0 ? [erasureOf(text, texts[at + 1] ?? '')] : []));
     },
-    moved: async (erasure, aside) => {
+    markMoved: async (erasure, aside) => {
       const { userId, threadId } = erasure;
       const conversions = threadId === undefined ? [] : [redis.keys.conversions({ userId, threadId })];
       await redis.run(scripts.moved, [erasing, erased, ...conversions], [memberOf(erasure), erasure.token, aside]);
     },
-    due: async (limit) => (await redis.run(scripts.due, [erased], [limit])) as string[],
-    emptied: async (aside, forMs) => {
+    listDue: async (limit) => (await redis.run(scripts.due, [erased], [limit])) as string[],
+    markEmptied: async (aside, forMs) => {
       await redis.run(scripts.due, [erased], [aside, forMs]);
     },
-    dropped: async (aside) => {
+    remove: async (aside) => {
       await redis.use((client) => client.zrem(erased, aside));
     },
     beginUser: async (userId, administrator) => {

@@ -27,9 +27,9 @@ const known = async () => (await conversions.read(file, [file.filename, 'other']
 describe(redisConversions, () => {
   test('uploads are numbered as they come, read from a number on, and forgotten with their file', async () => {
     expect(await conversions.uploadsSince(file, 0)).toEqual({ names: [], newest: 0 });
-    await conversions.noteUploads(file, ['b:1.txt', 'a.txt']);
-    await conversions.noteUploads(file, []);
-    await conversions.noteUploads(file, ['c.txt', 'b:1.txt']);
+    await conversions.recordUploads(file, ['b:1.txt', 'a.txt']);
+    await conversions.recordUploads(file, []);
+    await conversions.recordUploads(file, ['c.txt', 'b:1.txt']);
 
     expect(await conversions.uploadsSince(file, 0)).toEqual({ names: ['a.txt', 'c.txt', 'b:1.txt'], newest: 4 });
     expect(await conversions.uploadsSince(file, 3)).toEqual({ names: ['b:1.txt'], newest: 4 });
@@ -42,15 +42,15 @@ describe(redisConversions, () => {
     await conversions.begin(file, pending, { token: 't1', leaseMs: 60_000 });
     expect(await known()).toEqual(pending);
     expect(await conversions.takeOver(file, { token: 't2', leaseMs: 60_000 })).toBeNull();
-    expect(await conversions.keep(file, { token: 't2', leaseMs: 60_000 })).toBe(false);
-    expect(await conversions.keep(file, { token: 't1', leaseMs: 60_000 }, { ...pending, attempts: 2 })).toBe(true);
+    expect(await conversions.renew(file, { token: 't2', leaseMs: 60_000 })).toBe(false);
+    expect(await conversions.renew(file, { token: 't1', leaseMs: 60_000 }, { ...pending, attempts: 2 })).toBe(true);
     expect(await known()).toEqual({ ...pending, attempts: 2 });
 
     const done = { status: 'done', source, companion: { name: 'a.md', ...source } } as const;
     expect(await conversions.settle(file, 't2', done)).toBe(false);
     expect(await conversions.settle(file, 't1', done)).toBe(true);
     expect(await known()).toEqual(done);
-    expect(await conversions.keep(file, { token: 't1', leaseMs: 60_000 })).toBe(false);
+    expect(await conversions.renew(file, { token: 't1', leaseMs: 60_000 })).toBe(false);
     expect(await conversions.takeOver(file, { token: 't2', leaseMs: 60_000 })).toBeNull();
   });
 
@@ -70,17 +70,17 @@ describe(redisConversions, () => {
     expect(await conversions.settle(file, 't1', { status: 'failed', source, reason: 'late' })).toBe(false);
 
     const holder = ['t2', 't3', 't4'][takers.findIndex((taken) => taken !== null)] ?? '';
-    expect(await conversions.keep(file, { token: holder, leaseMs: 0 })).toBe(true);
+    expect(await conversions.renew(file, { token: holder, leaseMs: 0 })).toBe(true);
     expect(await conversions.takeOver(file, { token: 't5', leaseMs: 60_000 })).toEqual(pending);
   });
 
   test('beginning anew and forgetting take it away', async () => {
     await conversions.begin(file, pending, { token: 't1', leaseMs: 60_000 });
     await conversions.begin(file, pending, { token: 't2', leaseMs: 60_000 });
-    expect(await conversions.keep(file, { token: 't1', leaseMs: 60_000 })).toBe(false);
+    expect(await conversions.renew(file, { token: 't1', leaseMs: 60_000 })).toBe(false);
     expect(await conversions.forget(file)).toEqual(pending);
     expect(await conversions.forget(file)).toBeNull();
-    expect(await conversions.keep(file, { token: 't2', leaseMs: 60_000 })).toBe(false);
+    expect(await conversions.renew(file, { token: 't2', leaseMs: 60_000 })).toBe(false);
     expect(await known()).toBeUndefined();
   });
 

@@ -25,7 +25,7 @@ export function redisConversions(redis: RedisConnection): ConversionStore {
       const text = await redis.run(scripts.claim, [keyOf(file)], [file.filename, token, leaseMs, '']);
       return typeof text === 'string' ? parseStored<PendingConversion>(text) : null;
     },
-    keep: (file, { token, leaseMs }, record) =>
+    renew: (file, { token, leaseMs }, record) =>
       keep(file, [file.filename, token, leaseMs, record === undefined ? '' : JSON.stringify(record)]),
     settle: (file, token, record) => keep(file, [file.filename, token, '', JSON.stringify(record)]),
     read: async (thread, filenames) => {
@@ -42,7 +42,7 @@ export function redisConversions(redis: RedisConnection): ConversionStore {
       const text = await redis.run(scripts.forget, [keyOf(file)], [file.filename]);
       return typeof text === 'string' ? parseStored<ConversionRecord>(text) : null;
     },
-    noteUploads: async (thread, filenames) => {
+    recordUploads: async (thread, filenames) => {
       if (filenames.length > 0) await redis.run(scripts.note, [keyOf(thread)], filenames);
     },
     withdrawUploads: async (thread, filenames) => {

@@ -1,5 +1,5 @@
 import { newId } from '@caribou/contracts';
-import { type CallPass, type Clock, type Entry, type ModelGate, systemClock } from '@caribou/core';
+import { type CallPermit, type Clock, type AcquireResult, type ModelGate, systemClock } from '@caribou/core';
 import { startRedis, type TestServer, waitFor } from '@caribou/testing';
 import { createRedis, type RedisConnection } from '../redis/connection.js';
 import { type ModelGateOptions, redisModelGate } from './model-gate.js';
@@ -31,22 +31,22 @@ function gateOf(options: Partial<ModelGateOptions> = {}): ModelGate {
 }
 
 const never = new AbortController().signal;
-const enter = (gate: ModelGate, signal = never): Promise<Entry> => gate.enter(endpoint, signal);
+const enter = (gate: ModelGate, signal = never): Promise<AcquireResult> => gate.acquire(endpoint, signal);
 
-async function admitted(gate: ModelGate, signal = never): Promise<CallPass> {
+async function admitted(gate: ModelGate, signal = never): Promise<CallPermit> {
   const entry = await enter(gate, signal);
-  if (entry.kind === 'admitted') return entry.pass;
+  if (entry.kind === 'admitted') return entry.permit;
   throw new Error(`refused: ${entry.reason}`);
 }
 
 async function fail(gate: ModelGate, times: number): Promise<void> {
-  for (let call = 0; call < times; call += 1) await (await admitted(gate)).leave('failed');
+  for (let call = 0; call < times; call += 1) await (await admitted(gate)).release('failed');
 }
 
 const openNow = { kind: 'refused', reason: 'circuit_open', retryInMs: expect.any(Number) as number };
 
 /** Two processes of which the first has opened the circuit, and its recovery time is over. */
-async function halfOpen(options: Partial<ModelGateOptions> = {}): Promise<readonly [ModelGate, ModelGate, CallPass]> {
+async function halfOpen(options: Partial<ModelGateOptions> = {}): Promise<readonly [ModelGate, ModelGate, CallPermit]> {
   const gates = [gateOf({ recoveryMs: 200, ...options }), gateOf({ recoveryMs: 200, ...options })] as const;
   await fail(gates[0], 3);
   const entry = await waitFor(
@@ -56,7 +56,7 @@ async function halfOpen(options: Partial<ModelGateOptions> = {}): Promise<readon
     },
     { what: 'a probe' },
   );
-  return [...gates, entry.pass];
+  return [...gates, entry.permit];
 }
 
 describe('the circuit', () => {
@@ -76,9 +76,9 @@ describe('the circuit', () => {
     const [one, two] = [gateOf(), gateOf()];
 
     await fail(one, 2);
-    await (await admitted(two)).leave('answered');
+    await (await admitted(two)).release('answered');
     await fail(one, 2);
-    await (await admitted(two)).leave('unknown');
+    await (await admitted(two)).release('unknown');
 
     expect((await enter(one)).kind).toBe('admitted');
     await fail(two, 1);
@@ -94,16 +94,16 @@ describe('the circuit', () => {
       { ...endpoint, model: 'm-2' },
       { ...endpoint, provider: 'elsewhere/v1' },
     ])
-      expect((await gate.enter(other, never)).kind).toBe('admitted');
+      expect((await gate.acquire(other, never)).kind).toBe('admitted');
   });
 
   test('lets exactly one of many callers try the model once the recovery time is over', async () => {
     const [one, two, first] = await halfOpen();
-    await first.leave('unknown');
+    await first.release('unknown');
 
     const entries = await Promise.all(Array.from({ length: 20 }, (_, at) => enter(at % 2 === 0 ? one : two)));
 
-    const passes = entries.flatMap((entry) => (entry.kind === 'admitted' ? [entry.pass] : []));
+    const passes = entries.flatMap((entry) => (entry.kind === 'admitted' ? [entry.permit] : []));
     expect(passes.map(({ probe }) => probe)).toEqual([true]);
     expect(entries.filter(({ kind }) => kind === 'refused')).toEqual(Array.from({ length: 19 }, () => openNow));
   });
@@ -111,7 +111,7 @@ describe('the circuit', () => {
   test('is closed and reset by the success of the probe', async () => {
     const [one, two, probe] = await halfOpen();
 
-    await probe.leave('answered');
+    await probe.release('answered');
 
     expect((await admitted(two)).probe).toBe(false);
     await fail(two, 2);
@@ -121,7 +121,7 @@ describe('the circuit', () => {
   test('stays open for another recovery time when the probe fails', async () => {
     const [one, two, probe] = await halfOpen({ recoveryMs: 1_000 });
 
-    await probe.leave('failed');
+    await probe.release('failed');
 
     const refused = await enter(two);
     expect(refused).toEqual(openNow);
@@ -133,7 +133,7 @@ describe('the circuit', () => {
     const [, two, probe] = await halfOpen();
     expect(await enter(two)).toEqual(openNow);
 
-    await probe.leave('unknown');
+    await probe.release('unknown');
 
     expect((await admitted(two)).probe).toBe(true);
   });
@@ -157,7 +157,7 @@ describe('the circuit', () => {
       },
       { what: 'the dead probe to lapse' },
     );
-    expect(next.pass.probe).toBe(true);
+    expect(next.permit.probe).toBe(true);
   });
 
   test('the outcome of a call from before the opening changes nothing', async () => {
@@ -168,8 +168,8 @@ describe('the circuit', () => {
       connections[0]?.use((client) => client.hgetall(connections[0]?.keys.model(endpoint).circuit ?? ''));
     const opened = await circuit();
 
-    await early.leave('answered');
-    await late.leave('failed');
+    await early.release('answered');
+    await late.release('failed');
 
     expect(opened).toMatchObject({ failures: '3' });
     expect(await circuit()).toEqual(opened);
@@ -180,7 +180,7 @@ describe('the circuit', () => {
     const gate = gateOf();
     const pass = await admitted(gate);
 
-    for (let times = 0; times < 5; times += 1) await pass.leave('failed');
+    for (let times = 0; times < 5; times += 1) await pass.release('failed');
 
     expect((await enter(gate)).kind).toBe('admitted');
   });
@@ -202,12 +202,12 @@ describe('a closed circuit', () => {
     const { gate, trips, pass } = counted();
 
     for (let call = 0; call < 50; call += 1) {
-      await (await admitted(gate)).leave('answered');
+      await (await admitted(gate)).release('answered');
       pass(10);
     }
     expect(trips()).toBe(1);
     pass(500);
-    await (await admitted(gate)).leave('answered');
+    await (await admitted(gate)).release('answered');
 
     expect(trips()).toBe(2);
   });
@@ -235,7 +235,7 @@ describe('a closed circuit', () => {
     const { gate } = counted();
 
     await fail(gate, 2);
-    await (await admitted(gate)).leave('answered');
+    await (await admitted(gate)).release('answered');
     await fail(gate, 2);
 
     expect((await enter(gateOf())).kind).toBe('admitted');

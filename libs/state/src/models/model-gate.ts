@@ -1,9 +1,9 @@
 import { newId, UnavailableError } from '@caribou/contracts';
 import {
   type CallOutcome,
-  type CallPass,
+  type CallPermit,
   type Clock,
-  type Entry,
+  type AcquireResult,
   type Logger,
   type ModelEndpoint,
   type ModelGate,
@@ -77,17 +77,17 @@ class RedisModelGate implements ModelGate {
     private readonly settings: Settings,
   ) {}
 
-  async enter(endpoint: ModelEndpoint, signal: AbortSignal): Promise<Entry> {
+  async acquire(endpoint: ModelEndpoint, signal: AbortSignal): Promise<AcquireResult> {
     signal.throwIfAborted();
     const keys = this.redis.keys.model(endpoint);
     const token = newId();
-    if (this.mayPassUnasked(keys)) return { kind: 'admitted', pass: this.passOf(keys, token, NOTHING_HELD) };
+    if (this.mayPassUnasked(keys)) return { kind: 'admitted', permit: this.passOf(keys, token, NOTHING_HELD) };
     try {
       return await this.ask(keys, token, signal);
     } catch (error) {
       if (error instanceof UnavailableError && !signal.aborted) {
         this.redisIsAway(error);
-        return { kind: 'admitted', pass: this.passOf(keys, token, NOTHING_HELD) };
+        return { kind: 'admitted', permit: this.passOf(keys, token, NOTHING_HELD) };
       }
       await this.tell(keys, token, 'unknown');
       signal.throwIfAborted();
@@ -96,14 +96,14 @@ class RedisModelGate implements ModelGate {
   }
 
   /** Until there is an answer, or the wait for a slot is over. */
-  private async ask(keys: ModelKeys, token: string, signal: AbortSignal): Promise<Entry> {
+  private async ask(keys: ModelKeys, token: string, signal: AbortSignal): Promise<AcquireResult> {
     const { clock, slotWaitMs } = this.settings;
     const deadlineMs = clock.monotonicMs() + slotWaitMs;
     for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(pauseMs * 1.5, MAX_POLL_MS)) {
       const reply = await this.askOnce(keys, token);
       signal.throwIfAborted();
       if (reply[0] === 'open') return this.refuse(keys, reply[1]);
-      if (reply[0] === 'go') return { kind: 'admitted', pass: this.admit(keys, token, reply) };
+      if (reply[0] === 'go') return { kind: 'admitted', permit: this.admit(keys, token, reply) };
       const leftMs = deadlineMs - clock.monotonicMs();
       if (leftMs <= 0) {
         await this.tell(keys, token, 'unknown');
@@ -119,23 +119,23 @@ class RedisModelGate implements ModelGate {
     return EnterReply.parse(await this.redis.run(scripts.enter, keysOf(keys), args));
   }
 
-  private refuse(keys: ModelKeys, retryInMs: number): Entry {
+  private refuse(keys: ModelKeys, retryInMs: number): AcquireResult {
     this.known.delete(keys.circuit);
     return { kind: 'refused', reason: 'circuit_open', retryInMs };
   }
 
-  private admit(keys: ModelKeys, token: string, [, failures, probe]: Extract<EnterReply, { 0: 'go' }>): CallPass {
+  private admit(keys: ModelKeys, token: string, [, failures, probe]: Extract<EnterReply, { 0: 'go' }>): CallPermit {
     if (probe === 0) this.learn(keys, failures);
     return this.passOf(keys, token, { slot: this.settings.maxConcurrentCalls > 0, probe: probe === 1 });
   }
 
-  private passOf(keys: ModelKeys, token: string, held: Held): CallPass {
+  private passOf(keys: ModelKeys, token: string, held: Held): CallPermit {
     const holds = held.slot || held.probe;
     const timer = holds ? setInterval(() => void this.keep(keys, token), this.settings.leaseMs / 3).unref() : undefined;
     let left = false;
     return {
       probe: held.probe,
-      leave: async (outcome) => {
+      release: async (outcome) => {
         if (left) return;
         left = true;
         clearInterval(timer);

@@ -1,5 +1,12 @@
 import { newId } from '@caribou/contracts';
-import { type CallPass, type Entry, type Logger, type ModelGate, RunCancelled, silentLogger } from '@caribou/core';
+import {
+  type CallPermit,
+  type AcquireResult,
+  type Logger,
+  type ModelGate,
+  RunCancelled,
+  silentLogger,
+} from '@caribou/core';
 import { startRedis, type TestServer, waitFor } from '@caribou/testing';
 import { createRedis, type RedisConnection } from '../redis/connection.js';
 import { type ModelGateOptions, redisModelGate } from './model-gate.js';
@@ -32,11 +39,11 @@ function connect(url = server.url): RedisConnection {
 const gateOf = (options: Partial<ModelGateOptions> = {}): ModelGate =>
   redisModelGate(connect(), { ...BASE, ...options });
 const never = new AbortController().signal;
-const enter = (gate: ModelGate, signal = never): Promise<Entry> => gate.enter(endpoint, signal);
+const enter = (gate: ModelGate, signal = never): Promise<AcquireResult> => gate.acquire(endpoint, signal);
 
-async function admitted(gate: ModelGate, signal = never): Promise<CallPass> {
+async function admitted(gate: ModelGate, signal = never): Promise<CallPermit> {
   const entry = await enter(gate, signal);
-  if (entry.kind === 'admitted') return entry.pass;
+  if (entry.kind === 'admitted') return entry.permit;
   throw new Error(`refused: ${entry.reason}`);
 }
 
@@ -62,7 +69,7 @@ describe('slots', () => {
         most = Math.max(most, (running += 1));
         await connections[0]?.ping();
         running -= 1;
-        await pass.leave('answered');
+        await pass.release('answered');
       }),
     );
 
@@ -76,14 +83,14 @@ describe('slots', () => {
     const queue = async (name: string, gate: ModelGate): Promise<void> => {
       const pass = await admitted(gate);
       served.push(name);
-      await pass.leave('answered');
+      await pass.release('answered');
     };
     const first = queue('first', one);
     await waitFor(async () => (await waiters()) === 1, { what: 'the first in the queue' });
     const second = queue('second', two);
     await waitFor(async () => (await waiters()) === 2, { what: 'the second in the queue' });
 
-    await holder.leave('answered');
+    await holder.release('answered');
     await Promise.all([first, second]);
 
     expect(served).toEqual(['first', 'second']);
@@ -99,7 +106,7 @@ describe('slots', () => {
 
     const impatient = redisModelGate(connect(), { ...BASE, slotWaitMs: 2_500, leaseMs: 1_500 });
     expect(await enter(impatient)).toEqual({ kind: 'refused', reason: 'no_slot' });
-    await Promise.all([living.leave('answered'), taken.leave('answered')]);
+    await Promise.all([living.release('answered'), taken.release('answered')]);
     expect((await enter(impatient)).kind).toBe('admitted');
   });
 
@@ -113,9 +120,9 @@ describe('slots', () => {
     expect(await lost).toMatchObject({ kind: 'admitted' });
     expect(await redis.use((client) => client.zcard(queue))).toBe(1);
 
-    await holder.leave('answered');
+    await holder.release('answered');
 
-    await (await admitted(two)).leave('answered');
+    await (await admitted(two)).release('answered');
     expect(await redis.use((client) => client.zcard(queue))).toBe(0);
   });
 
@@ -148,7 +155,7 @@ describe('slots', () => {
     const waiting = enter(two);
     await waitFor(async () => (await waiters()) === 1, { what: 'one in the queue' });
 
-    await failing.leave('failed');
+    await failing.release('failed');
 
     expect(await waiting).toMatchObject({ kind: 'refused', reason: 'circuit_open' });
     expect(await waiters()).toBe(0);
@@ -171,15 +178,15 @@ describe('without Redis', () => {
     await redis.ping();
     await other.kill9();
 
-    for (let call = 0; call < 5; call += 1) await (await admitted(gate)).leave('answered');
+    for (let call = 0; call < 5; call += 1) await (await admitted(gate)).release('answered');
     expect(run).toHaveBeenCalledTimes(1);
     expect(warn).toHaveBeenCalledTimes(1);
-    await (await admitted(gate)).leave('failed');
+    await (await admitted(gate)).release('failed');
     expect(warn).toHaveBeenCalledTimes(2);
 
     await other.restart();
     await waitFor(() => redis.ping().then(() => true), { what: 'Redis to be back' });
-    await (await admitted(gate)).leave('failed');
+    await (await admitted(gate)).release('failed');
     expect(warn).toHaveBeenCalledTimes(2);
   });
 });

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { GatheredWrites, type Logger, silentLogger } from '@caribou/core';
+import { WriteCoalescer, type Logger, silentLogger } from '@caribou/core';
 import { type RedisSecurity, UnavailableError } from '@caribou/contracts';
 import { Redis } from 'ioredis';
 import { storeKeys, type StoreKeys } from './keys.js';
@@ -34,7 +34,7 @@ export interface RedisLink {
 class SocketLink implements RedisLink {
   private readonly client: Redis;
   private readonly timeoutMs: number;
-  private readonly writes = new GatheredWrites({ sustainedPerSecond: WRITES_PER_SECOND });
+  private readonly writes = new WriteCoalescer({ sustainedPerSecond: WRITES_PER_SECOND });
   private closed = false;
 
   constructor(options: RedisOptions) {
@@ -62,7 +62,7 @@ class SocketLink implements RedisLink {
   async use<Reply>(command: (client: Redis) => Promise<Reply>): Promise<Reply> {
     await this.ready();
     try {
-      this.writes.gather(this.client.stream);
+      this.writes.cork(this.client.stream);
       return await command(this.client);
     } catch (error) {
       throw asAppError(error);

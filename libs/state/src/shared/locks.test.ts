@@ -19,20 +19,20 @@ describe(redisLocks, () => {
   });
 
   test('one owner has a lock, and another gets it once it is given up', async () => {
-    expect(await Promise.all(['a', 'b', 'c'].map((owner) => locks.take('one', owner, 60_000)))).toEqual([
+    expect(await Promise.all(['a', 'b', 'c'].map((owner) => locks.acquire('one', owner, 60_000)))).toEqual([
       true,
       false,
       false,
     ]);
-    expect(await locks.take('two', 'b', 60_000)).toBe(true);
-    await locks.leave('one', 'b');
-    expect(await locks.take('one', 'b', 60_000)).toBe(false);
-    await locks.leave('one', 'a');
-    expect(await locks.take('one', 'b', 60_000)).toBe(true);
+    expect(await locks.acquire('two', 'b', 60_000)).toBe(true);
+    await locks.release('one', 'b');
+    expect(await locks.acquire('one', 'b', 60_000)).toBe(false);
+    await locks.release('one', 'a');
+    expect(await locks.acquire('one', 'b', 60_000)).toBe(true);
   });
 
   test('a lock ends by itself', async () => {
-    expect(await locks.take('short', 'a', 50)).toBe(true);
-    await waitFor(() => locks.take('short', 'b', 60_000), { what: 'the lock to end' });
+    expect(await locks.acquire('short', 'a', 50)).toBe(true);
+    await waitFor(() => locks.acquire('short', 'b', 60_000), { what: 'the lock to end' });
   });
 });

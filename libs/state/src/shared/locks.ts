@@ -6,9 +6,9 @@ const leave = loadScript('shared/leave-lock');
 
 /** Locks by name: a string with a deadline each. */
 export const redisLocks = (redis: RedisConnection): Locks => ({
-  take: async (name, owner, forMs) =>
+  acquire: async (name, owner, forMs) =>
     (await redis.use((client) => client.set(redis.keys.lock(name), owner, 'PX', forMs, 'NX'))) === 'OK',
-  leave: async (name, owner) => {
+  release: async (name, owner) => {
     await redis.run(leave, [redis.keys.lock(name)], [owner]);
   },
 });

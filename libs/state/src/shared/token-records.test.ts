@@ -23,9 +23,9 @@ describe(redisTokenRecords, () => {
     expect(await tokens.read('t')).toBeNull();
     expect(await tokens.claim('t', 'one', 60_000)).toEqual({ state: 'held', record: null });
     expect(await tokens.claim('t', 'two', 60_000)).toEqual({ state: 'busy' });
-    expect(await tokens.settle('t', 'two', record)).toBe(false);
+    expect(await tokens.complete('t', 'two', record)).toBe(false);
     expect(await tokens.read('t')).toBeNull();
-    expect(await tokens.settle('t', 'one', record)).toBe(true);
+    expect(await tokens.complete('t', 'one', record)).toBe(true);
 
     expect(await tokens.claim('t', 'two', 60_000)).toEqual({ state: 'held', record });
     expect(await tokens.read('t')).toEqual(record);
@@ -33,10 +33,10 @@ describe(redisTokenRecords, () => {
 
   test('giving the lock up without a token leaves the one that stands', async () => {
     await tokens.claim('t', 'one', 60_000);
-    await tokens.settle('t', 'one', record);
+    await tokens.complete('t', 'one', record);
     await tokens.claim('t', 'two', 60_000);
 
-    expect(await tokens.settle('t', 'two', null)).toBe(true);
+    expect(await tokens.complete('t', 'two', null)).toBe(true);
     expect(await tokens.claim('t', 'three', 60_000)).toEqual({ state: 'held', record });
   });
 
@@ -44,7 +44,7 @@ describe(redisTokenRecords, () => {
     await tokens.claim('t', 'one', 30);
     await waitFor(async () => (await tokens.claim('t', 'two', 60_000)).state === 'held', { what: 'the lock to lapse' });
 
-    expect(await tokens.settle('t', 'one', record)).toBe(false);
-    expect(await tokens.settle('t', 'two', record)).toBe(true);
+    expect(await tokens.complete('t', 'one', record)).toBe(false);
+    expect(await tokens.complete('t', 'two', record)).toBe(true);
   });
 });

@@ -18,7 +18,7 @@ export function redisTokenRecords(redis: RedisConnection): TokenRecords {
       const [state, record = ''] = reply as [string, string?];
       return state === 'held' ? { state, record: parsed(record) } : { state: 'busy' };
     },
-    async settle(name, owner, record) {
+    async complete(name, owner, record) {
       const text = record === null ? '' : JSON.stringify(record);
       return (await redis.run(scripts.settle, [redis.keys.token(name)], [owner, text, TTL_MS])) === 1;
     },

@@ -100,7 +100,7 @@ class Driver {
 
   /** Takers at the same time: what they get together is what the rules give out one after the other. */
   private async take(given: SlotLimits, takers: number): Promise<void> {
-    const got = await Promise.all(Array.from({ length: takers }, () => this.slots.take(given)));
+    const got = await Promise.all(Array.from({ length: takers }, () => this.slots.acquire(given)));
     const expected: string[] = [];
     for (let taker = 0; taker < takers; taker += 1) {
       const task = this.model.next(given);
@@ -121,9 +121,9 @@ class Driver {
     }
     if (holder === undefined || (task.over && kind !== 'leave')) return;
     if (kind === 'renew') await this.slots.renew(holder, { userId: task.userId, runId: 'none' });
-    if (kind === 'leaveForeign') await this.slots.leave({ ...holder, token: 'foreign' });
+    if (kind === 'leaveForeign') await this.slots.release({ ...holder, token: 'foreign' });
     if (kind === 'leave') {
-      await this.slots.leave(holder);
+      await this.slots.release(holder);
       Object.assign(task, { holder: undefined, orphanedAt: 0 });
     }
     if (kind === 'lapse') {

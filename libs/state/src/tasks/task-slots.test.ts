@@ -49,7 +49,7 @@ const ended = ({ userId, threadId }: ThreadKey) =>
   tasks.use((client) => client.zrem(tasks.keys.pending, `${userId}/${threadId}`));
 
 async function taken(slots: TaskSlots, limits: SlotLimits = WIDE): Promise<TaskSlot> {
-  const slot = await slots.take(limits);
+  const slot = await slots.acquire(limits);
   if (slot === null) throw new Error('no slot was given');
   return slot;
 }
@@ -89,7 +89,7 @@ describe('whose turn it is', () => {
     const keys = await waitingAll('alice', 'alice', 'alice');
 
     expect((await takenOneByOne(slotsFor(), 3)).map(keyOf)).toEqual(keys);
-    expect(await slotsFor().take(WIDE)).toBeNull();
+    expect(await slotsFor().acquire(WIDE)).toBeNull();
   });
 
   test('of several users the one with the fewest running tasks, however many the others have waiting', async () => {
@@ -108,7 +108,7 @@ describe('whose turn it is', () => {
     const after: TaskSlot[] = [];
     for (const slot of early.slice(0, 3)) {
       await ended(slot);
-      await slots.leave(slot);
+      await slots.release(slot);
       after.push(await taken(slots, limits));
     }
 
@@ -134,7 +134,7 @@ describe('whose turn it is', () => {
     const [, second] = await takenOneByOne(slots, 2);
     if (second === undefined) throw new Error('no second slot');
 
-    await slots.leave(second);
+    await slots.release(second);
 
     expect(keyOf(await taken(slots))).toEqual(keyOf(second));
   });
@@ -150,7 +150,7 @@ describe('whose turn it is', () => {
     const orphan = await taken(slots);
     await lapse(orphan, 1);
 
-    expect(await slots.take(limits)).toBeNull();
+    expect(await slots.acquire(limits)).toBeNull();
     await waiting('bob');
     expect((await taken(slots, limits)).userId).toBe('bob');
     await ended(held);
@@ -165,7 +165,7 @@ describe('limits', () => {
     await waitingAll(...Array.from({ length: 60 }, (_, at) => `user-${at % 4}`));
     const pools = Array.from({ length: 6 }, () => slotsFor());
 
-    const all = await Promise.all(pools.flatMap((pool) => Array.from({ length: 7 }, () => pool.take(limits))));
+    const all = await Promise.all(pools.flatMap((pool) => Array.from({ length: 7 }, () => pool.acquire(limits))));
     const given = all.filter((slot) => slot !== null);
 
     expect(given).toHaveLength(8);
@@ -181,7 +181,7 @@ describe('limits', () => {
     await waitingAll(...Array.from({ length: 450 }, () => 'alice'), 'bob');
 
     expect(usersOf(await takenOneByOne(slotsFor(), 3, limits))).toBe('alice bob alice');
-    expect(await slotsFor().take(limits)).toBeNull();
+    expect(await slotsFor().acquire(limits)).toBeNull();
   });
 
   test('a task that ended holds no slot, whether or not it was given back', async () => {
@@ -189,13 +189,13 @@ describe('limits', () => {
     const limits = { maxRunning: 1, maxRunningPerUser: 1 };
     await waitingAll('alice', 'alice', 'alice');
     const first = await taken(slots, limits);
-    expect(await slots.take(limits)).toBeNull();
+    expect(await slots.acquire(limits)).toBeNull();
     await ended(first);
 
     const second = await taken(slots, limits);
     expect(second.threadId).not.toBe(first.threadId);
     await ended(second);
-    await slots.leave(second);
+    await slots.release(second);
 
     expect((await taken(slots, limits)).threadId).not.toBe(second.threadId);
     const { slots: slotKey, slotTokens } = tasks.keys;
@@ -218,7 +218,7 @@ describe('who holds a slot', () => {
       { what: 'the end of the first lease' },
     );
 
-    expect(await others.take(WIDE)).toBeNull();
+    expect(await others.acquire(WIDE)).toBeNull();
   });
 
   test('holds it by renewing also after it lapsed, and has lost it once another took it', async () => {
@@ -239,7 +239,7 @@ describe('who holds a slot', () => {
     const slot = await taken(slots);
     await lapse(slot, (await storeNow()) + 3_600_000);
 
-    expect(await slots.take(WIDE)).toBeNull();
+    expect(await slots.acquire(WIDE)).toBeNull();
 
     const endMs = Number(
       await tasks.use((client) => client.zscore(tasks.keys.slots, `${slot.userId}/${slot.threadId}`)),
@@ -254,7 +254,7 @@ describe('who holds a slot', () => {
     const before = await store.dump();
     const foreign = { ...slot, token: newId() };
 
-    if (act === 'leave') await slots.leave(foreign);
+    if (act === 'leave') await slots.release(foreign);
     else await expect(slots.renew(foreign, noParent)).rejects.toThrow(FencedError);
 
     expect(await store.dump()).toEqual(before);
@@ -269,9 +269,9 @@ describe('who holds a slot', () => {
     const slots = slotsFor();
     const current = await taken(slots);
 
-    await late.leave(old);
+    await late.release(old);
 
-    expect(await slots.take(WIDE)).toBeNull();
+    expect(await slots.acquire(WIDE)).toBeNull();
     await expect(slots.renew(current, noParent)).resolves.toBe('gone');
   });
 });
@@ -281,7 +281,7 @@ describe('how the parent stands', () => {
     await waiting('alice');
     const slots = slotsFor();
     const told = await slots.renew(await taken(slots), parent);
-    expect(await slots.standing(parent)).toBe(told);
+    expect(await slots.parentState(parent)).toBe(told);
     return told;
   }
 

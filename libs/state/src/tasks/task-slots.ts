@@ -1,5 +1,5 @@
 import { FencedError, isTerminal, newId, RunStatus } from '@caribou/contracts';
-import type { ParentStanding, TaskParent, TaskSlot, TaskSlots } from '@caribou/core';
+import type { ParentState, TaskParent, TaskSlot, TaskSlots } from '@caribou/core';
 import type { RedisConnection } from '../redis/connection.js';
 import { parsePendingMember, pendingMember } from '../redis/keys.js';
 import { loadScript } from '../redis/scripts.js';
@@ -27,7 +27,7 @@ export function redisTaskSlots({ tasks, parents, leaseMs }: TaskSlotOptions): Ta
   const { pending, slots, slotTokens } = tasks.keys;
   const recordOf = ({ userId, runId }: TaskParent): string => parents.keys.runPrefix(userId) + runId;
   return {
-    take: async ({ maxRunning, maxRunningPerUser }) => {
+    acquire: async ({ maxRunning, maxRunningPerUser }) => {
       const token = newId();
       const args = [token, leaseMs, maxRunning, maxRunningPerUser, MAX_SCANNED];
       const [outcome, member] = (await tasks.run(scripts.take, [pending, slots, slotTokens], args)) as string[];
@@ -40,17 +40,17 @@ export function redisTaskSlots({ tasks, parents, leaseMs }: TaskSlotOptions): Ta
       if (outcome !== 'ok') throw lost(slot);
       return standingOf(status, cancel);
     },
-    standing: async (parent) => {
+    parentState: async (parent) => {
       const [status, cancel] = await parents.use((client) => client.hmget(recordOf(parent), 'status', 'cancel'));
       return standingOf(status ?? '', cancel ?? '');
     },
-    leave: async (slot) => {
+    release: async (slot) => {
       await tasks.run(scripts.leave, [slots, slotTokens, pending], [slot.token, pendingMember(slot)]);
     },
   };
 }
 
-function standingOf(status: string, cancel: string): ParentStanding {
+function standingOf(status: string, cancel: string): ParentState {
   if (status === '') return 'gone';
   return cancel !== '' || isTerminal(RunStatus.parse(status)) ? 'over' : 'live';
 }

@@ -1,7 +1,7 @@
 import {
   ConflictError,
   FREE_JSON_LIMITS,
-  keysIn,
+  countKeys,
   NotFoundError,
   RateLimitedError,
   type ThreadRecord,
@@ -39,7 +39,7 @@ function mergedText(before: Readonly<Record<string, unknown>>, added: Readonly<R
   const { maxBytes, maxKeys } = FREE_JSON_LIMITS;
   if (Buffer.byteLength(text) > maxBytes)
     throw new TooLargeError(`metadata: the merged metadata would be larger than ${maxBytes} bytes`);
-  if (keysIn(merged) > maxKeys)
+  if (countKeys(merged) > maxKeys)
     throw new TooLargeError(`metadata: the merged metadata would hold more than ${maxKeys} keys`);
   return text;
 }

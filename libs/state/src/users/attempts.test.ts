@@ -37,8 +37,8 @@ describe(redisAttempts, () => {
 
   test('an attempt that is given back is free again, and never more than one', async () => {
     await attempts.count([account('ann')], 60_000);
-    await attempts.giveBack([account('ann')]);
-    await attempts.giveBack([account('ann')]);
+    await attempts.refund([account('ann')]);
+    await attempts.refund([account('ann')]);
     const waits = [];
     for (let count = 0; count < 3; count += 1) waits.push((await attempts.count([account('ann')], 60_000)) > 0);
     expect(waits).toEqual([false, false, true]);
@@ -52,7 +52,7 @@ describe(redisAttempts, () => {
 
   test('a window ends with its time, also when an attempt in it was given back', async () => {
     for (let count = 0; count < 2; count += 1) await attempts.count([account('ann')], 40);
-    await attempts.giveBack([account('ann')]);
+    await attempts.refund([account('ann')]);
     await attempts.count([account('ann')], 40);
     await waitFor(async () => (await attempts.count([account('ann')], 40)) === 0, { what: 'the end of the window' });
     await waitFor(async () => (await store.keys()).length === 0, { what: 'the counters to go' });

@@ -2,7 +2,7 @@ import type { AttemptLimit, AttemptStore } from '@caribou/core';
 import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
 
-const scripts = { count: loadScript('users/count-attempts'), giveBack: loadScript('users/return-attempts') };
+const scripts = { count: loadScript('users/count-attempts'), refund: loadScript('users/return-attempts') };
 
 /** Counters of attempts: a number each, gone with its window. */
 export function redisAttempts(redis: RedisConnection): AttemptStore {
@@ -11,8 +11,8 @@ export function redisAttempts(redis: RedisConnection): AttemptStore {
   return {
     count: async (limits, windowMs) =>
       Number(await redis.run(scripts.count, keysOf(limits), [windowMs, ...limits.map(({ limit }) => limit)])),
-    giveBack: async (limits) => {
-      await redis.run(scripts.giveBack, keysOf(limits), []);
+    refund: async (limits) => {
+      await redis.run(scripts.refund, keysOf(limits), []);
     },
   };
 }

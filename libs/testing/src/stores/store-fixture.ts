@@ -136,10 +136,10 @@ export function openStores(url: string, options: StoreOptions = {}): StoreFixtur
     },
     filesGone: async (key) => {
       const erasures = redisErasures(redis);
-      const erasure = await erasures.pending(key);
+      const erasure = await erasures.findPending(key);
       if (erasure === null) throw new Error('the files of the thread are forgotten');
-      await erasures.moved(erasure, 'aside');
-      await erasures.dropped('aside');
+      await erasures.markMoved(erasure, 'aside');
+      await erasures.remove('aside');
     },
     close: () => redis.close(),
   };

@@ -1,5 +1,5 @@
 import type { TaskEvent } from '@caribou/contracts';
-import type { AskedTask, RunContext, SubagentPort, TaskOutcome, ToolContext } from '@caribou/core';
+import type { TaskRequest, RunContext, SubagentPort, TaskOutcome, ToolContext } from '@caribou/core';
 import { activeSkill, applyUpdate, RunCancelled } from '@caribou/core';
 import { fakeRun } from '@caribou/testing';
 import { taskTool } from './task.js';
@@ -12,7 +12,7 @@ const DONE: TaskOutcome = { status: 'completed', text: 'done', usage: null };
 
 /** A port that notes what it is asked and tells these events. */
 function port(outcome: TaskOutcome = DONE, events: readonly TaskEvent[] = []) {
-  const asked: AskedTask[] = [];
+  const asked: TaskRequest[] = [];
   const subagents: SubagentPort = {
     types,
     delegate: async (task, _run, tell) => {

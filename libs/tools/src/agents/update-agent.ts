@@ -1,10 +1,10 @@
 import { AgentDescription, AgentModel, AgentSkills, AgentSoul, AgentToolGroups } from '@caribou/contracts';
 import {
-  agentFault,
+  findAgentFault,
   type AgentStore,
   type AnyTool,
   defineTool,
-  type KnownToAgents,
+  type InstalledForAgents,
   type StoredAgent,
 } from '@caribou/core';
 import { z } from 'zod';
@@ -24,7 +24,7 @@ type Changes = z.output<typeof Changes>;
 
 export interface UpdateAgentParts {
   readonly agents: Pick<AgentStore, 'read' | 'write'>;
-  readonly known: KnownToAgents;
+  readonly known: InstalledForAgents;
   /** As the run's prompt has it. */
   readonly shown: StoredAgent;
 }
@@ -46,7 +46,8 @@ export function updateAgentTool({ agents, known, shown }: UpdateAgentParts): Any
     input: Changes,
     async run(changes, { run, key }) {
       const named = given(changes);
-      const fault = Object.keys(named).length === 0 ? 'name at least one thing to change' : agentFault(named, known);
+      const fault =
+        Object.keys(named).length === 0 ? 'name at least one thing to change' : findAgentFault(named, known);
       if (fault !== undefined) return failed(fault);
       for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
         const before = await agents.read(run.userId, shown.name);

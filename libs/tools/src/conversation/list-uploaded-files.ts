@@ -1,11 +1,11 @@
 import {
   type AnyTool,
   defineTool,
-  escapedName,
-  sizeText,
+  escapeName,
+  formatSize,
   type SandboxPort,
-  uploadNames,
-  uploadSizes,
+  listUploadNames,
+  readUploadSizes,
   uploadsPath,
 } from '@caribou/core';
 import { z } from 'zod';
@@ -24,12 +24,12 @@ export function listUploadedFilesTool(sandbox: SandboxPort): AnyTool {
     input: z.object({}),
     async run(_, context) {
       const look = { sandbox, scope: scopeOf(context), signal: context.run.signal };
-      const names = await uploadNames(look, MAX_FILES + 1);
+      const names = await listUploadNames(look, MAX_FILES + 1);
       const shown = names.slice(0, MAX_FILES);
-      const sizes = await uploadSizes(look, shown);
+      const sizes = await readUploadSizes(look, shown);
       const lines = shown.flatMap((name) => {
         const bytes = sizes.get(name);
-        return bytes === undefined ? [] : [`${escapedName(uploadsPath(name))} (${sizeText(bytes)})`];
+        return bytes === undefined ? [] : [`${escapeName(uploadsPath(name))} (${formatSize(bytes)})`];
       });
       if (lines.length === 0) return { content: 'No files were uploaded.' };
       const more = names.length > MAX_FILES ? [`There are more than ${MAX_FILES}; use glob to find others.`] : [];

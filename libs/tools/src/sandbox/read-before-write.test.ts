@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FileExpectation, ToolMessage } from '@caribou/contracts';
-import { type AnyTool, lastSeen, type ToolOutcome } from '@caribou/core';
+import { type AnyTool, lastReadHash, type ToolOutcome } from '@caribou/core';
 import { type FakeSandbox, fakeRun, fakeSandbox } from '@caribou/testing';
 import { readFileTool } from './read-file.js';
 import { strReplaceTool } from './str-replace.js';
@@ -34,7 +34,7 @@ describe('files that are changed as they are known', () => {
   test('read_file marks its answer with the hash of the whole file', async () => {
     const outcome = await call(readFileTool(sandbox), { path, start_line: 1, end_line: 1 });
 
-    expect(lastSeen([messageOf(outcome)], path)).toBe(sha256Of('one'));
+    expect(lastReadHash([messageOf(outcome)], path)).toBe(sha256Of('one'));
   });
 
   test('a read that failed, and a manager that tells no hash, leave no mark', async () => {

@@ -1,5 +1,5 @@
 import type { SandboxReply } from '@caribou/contracts';
-import { type AnyTool, defineTool, fileMark, type SandboxPort, type ToolOutcome } from '@caribou/core';
+import { type AnyTool, defineTool, contentHashMark, type SandboxPort, type ToolOutcome } from '@caribou/core';
 import { z } from 'zod';
 import { cutTail } from './cut-text.js';
 import { DESCRIPTION_HINT, failed, refusalText, scopeOf } from './sandbox-request.js';
@@ -37,7 +37,7 @@ export function readFileTool(sandbox: SandboxPort): AnyTool {
       const read = await sandbox.read(scopeOf(context), request, context.run.signal);
       if (read.outcome === 'refused') return failed(refused(read.reason, path));
       const outcome = shown(read, { start_line, end_line });
-      return read.sha256 === undefined ? outcome : { ...outcome, additionalKwargs: fileMark(path, read.sha256) };
+      return read.sha256 === undefined ? outcome : { ...outcome, additionalKwargs: contentHashMark(path, read.sha256) };
     },
   });
 }

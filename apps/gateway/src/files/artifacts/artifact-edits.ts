@@ -59,11 +59,12 @@ export class ArtifactEdits {
   private async alone<T>({ userId, threadId }: ThreadKey, path: string, act: () => Promise<T>): Promise<T> {
     const name = `artifact/${userId}/${threadId}${path}`;
     const owner = randomUUID();
-    if (!(await this.locks.take(name, owner, LOCK_MS))) throw new ConflictError(`${path} is being edited; try again`);
+    if (!(await this.locks.acquire(name, owner, LOCK_MS)))
+      throw new ConflictError(`${path} is being edited; try again`);
     try {
       return await act();
     } finally {
-      await this.locks.leave(name, owner);
+      await this.locks.release(name, owner);
     }
   }
 

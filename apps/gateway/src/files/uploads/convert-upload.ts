@@ -68,7 +68,7 @@ async function publish({ files, store }: ConversionPorts, job: ConversionJob, ma
     const staged = await intake.receive(whole(markdown), MAX_MARKDOWN_BYTES);
     let held = true;
     const announce = async (companion: { name: string; sizeBytes: number; modifiedMs: number }) => {
-      held = await store.keep(file, lease, { ...record, companion });
+      held = await store.renew(file, lease, { ...record, companion });
       return held;
     };
     const place = { thread: file, filename: file.filename };

@@ -80,7 +80,7 @@ export class DocumentConversions implements OnModuleDestroy {
   }
 
   async note(thread: ThreadKey, files: readonly FileEntry[]): Promise<void> {
-    await this.store.noteUploads(
+    await this.store.recordUploads(
       thread,
       files.map(({ name }) => name),
     );
@@ -129,7 +129,7 @@ export class DocumentConversions implements OnModuleDestroy {
       const record: PendingConversion = { ...found, attempts: found.attempts + 1 };
       const job = { file, kind, lease, record, signal: this.stopping.signal };
       if (record.attempts > MAX_ATTEMPTS) await this.fail(job, 'the conversion was cut short too often');
-      else if (await this.store.keep(file, lease, record)) void this.run(job);
+      else if (await this.store.renew(file, lease, record)) void this.run(job);
     });
   }
 
@@ -169,7 +169,7 @@ export class DocumentConversions implements OnModuleDestroy {
 
   /** A store that is away is no loss: who has the lease then, is settled when it is back. */
   private async renew({ file, lease }: ConversionJob, lost: AbortController): Promise<void> {
-    if (!(await this.orNothing(true, () => this.store.keep(file, lease)))) lost.abort();
+    if (!(await this.orNothing(true, () => this.store.renew(file, lease)))) lost.abort();
   }
 
   /** What is no fault of the document is left for a later list; the rest is its failure. */
@@ -177,11 +177,11 @@ export class DocumentConversions implements OnModuleDestroy {
     const { file, record, lease } = job;
     const givenUp = { ...lease, leaseMs: 0 };
     if (error instanceof UnavailableError && record.attempts < MAX_ATTEMPTS) {
-      await this.store.keep(file, givenUp);
+      await this.store.renew(file, givenUp);
       return;
     }
     if (error instanceof RateLimitedError || job.signal.aborted) {
-      await this.store.keep(file, givenUp, { ...record, attempts: record.attempts - 1 });
+      await this.store.renew(file, givenUp, { ...record, attempts: record.attempts - 1 });
       return;
     }
     const known = error instanceof AppError;

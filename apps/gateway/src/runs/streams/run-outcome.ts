@@ -4,7 +4,7 @@ import {
   NotFoundError,
   type RunSummary,
   type RunStatus,
-  shownToClients,
+  toClientState,
 } from '@caribou/contracts';
 import type { ThreadKey, ThreadStore } from '@caribou/core';
 import { type FollowPorts, retryWhileUnavailable, RunFollower } from '@caribou/runs';
@@ -101,7 +101,7 @@ export async function finalValues(
   );
   if (view === null) return {};
   const interrupted = outcome.status === 'success' && view.next.length > 0;
-  return { ...shownToClients(view.state), ...(interrupted ? { __interrupt__: [] } : {}) };
+  return { ...toClientState(view.state), ...(interrupted ? { __interrupt__: [] } : {}) };
 }
 
 /** The run's last checkpoint, else the newest of the thread: what a rolled-back run leaves behind. */

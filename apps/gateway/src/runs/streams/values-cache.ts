@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Message, NotFoundError, shownToClients, type ThreadState } from '@caribou/contracts';
+import { type Message, NotFoundError, toClientState, type ThreadState } from '@caribou/contracts';
 import type { ThreadKey, ThreadStore } from '@caribou/core';
 import { LRUCache } from 'lru-cache';
 import { LARGE_BYTES, slicedJson } from '../../http/sliced-json.js';
@@ -49,7 +49,7 @@ export class ValuesCache {
 
   /** A large state is written with turns of the event loop between its messages. */
   private async serialise(state: ThreadState): Promise<string> {
-    const { messages, ...channels } = shownToClients(state);
+    const { messages, ...channels } = toClientState(state);
     const rest = (await slicedJson(channels)).slice(1);
     const texts: string[] = [];
     let sinceTurn = 0;

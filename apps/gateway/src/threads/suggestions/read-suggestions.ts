@@ -1,4 +1,4 @@
-import { withoutThoughts } from '@caribou/core';
+import { stripReasoning } from '@caribou/core';
 
 const MAX_QUESTION_CHARS = 500;
 
@@ -7,7 +7,7 @@ const MAX_QUESTION_CHARS = 500;
  * one has none.
  */
 export function readSuggestions(answer: string, count: number): string[] {
-  const text = withoutThoughts(answer);
+  const text = stripReasoning(answer);
   const from = text.indexOf('[');
   const to = text.lastIndexOf(']');
   if (from < 0 || to < from) return [];

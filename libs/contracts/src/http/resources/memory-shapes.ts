@@ -96,7 +96,7 @@ const OldSection = z
   .optional();
 
 /** Only the words of an old fact must be sound; what is wrong with the rest is put right. */
-const OldFact = z.preprocess(
+const LegacyFact = z.preprocess(
   (value) => (typeof value === 'string' ? { content: value } : value),
   z.looseObject({
     content: z.string().trim().max(MAX_FACT_CHARS, `must have at most ${MAX_FACT_CHARS} characters`).nullish(),
@@ -107,7 +107,7 @@ const OldFact = z.preprocess(
     source: z.unknown().optional(),
   }),
 );
-export type OldFact = z.infer<typeof OldFact>;
+export type LegacyFact = z.infer<typeof LegacyFact>;
 
 const oldSections = <Name extends string>(names: readonly Name[]) =>
   z
@@ -119,7 +119,7 @@ export const MemoryImport = z
   .looseObject({
     user: oldSections(USER_SECTIONS),
     history: oldSections(HISTORY_SECTIONS),
-    facts: z.array(OldFact).max(MAX_IMPORTED_FACTS, `must have at most ${MAX_IMPORTED_FACTS} entries`).nullish(),
+    facts: z.array(LegacyFact).max(MAX_IMPORTED_FACTS, `must have at most ${MAX_IMPORTED_FACTS} entries`).nullish(),
   })
   .refine(
     ({ user, history, facts }) => [user, history, facts].some(isGiven),

@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { HumanInputResponse } from '../../records/human-input.js';
-import { Content, FROM_CLIENT, type HumanMessage, isPlain, type SystemMessage } from '../../records/messages.js';
+import {
+  Content,
+  FROM_CLIENT,
+  type HumanMessage,
+  hasPlainUserMarks,
+  type SystemMessage,
+} from '../../records/messages.js';
 import { newId } from '../../common/ids.js';
 
 /** What people and SDKs call the two kinds of message a client may write. */
@@ -47,7 +53,7 @@ const Constructed = z.object({
 });
 
 /** Plain text and `[role, content]` pairs, as LangGraph takes them, as an object. */
-export function spelledOut(value: unknown): unknown {
+export function expandShorthand(value: unknown): unknown {
   if (typeof value === 'string') return { type: 'human', content: value };
   if (Array.isArray(value) && value.length === 2 && typeof value[0] === 'string') {
     return { type: value[0], content: value[1] as unknown };
@@ -61,7 +67,7 @@ export function spelledOut(value: unknown): unknown {
  * server-owned keys are left out of `additional_kwargs`, and everything else comes back as it was sent.
  */
 export const ClientMessage = z.unknown().transform((given, context): HumanMessage | SystemMessage => {
-  const value = spelledOut(given);
+  const value = expandShorthand(given);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     context.addIssue({ code: 'custom', message: 'must be a message' });
     return z.NEVER;
@@ -86,7 +92,7 @@ export const ClientMessage = z.unknown().transform((given, context): HumanMessag
 function build(type: 'human' | 'system', fields: z.output<typeof MessageFields>): HumanMessage | SystemMessage {
   const { content, id, name, additional_kwargs } = fields;
   const kept = Object.fromEntries(Object.entries(additional_kwargs ?? {}).filter(([key]) => !isServerOwned(key)));
-  const marks = isPlain(name, kept) ? {} : { [FROM_CLIENT]: true };
+  const marks = hasPlainUserMarks(name, kept) ? {} : { [FROM_CLIENT]: true };
   return {
     type,
     id: id === undefined || id === null || id === '' ? newId() : id,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Content } from '../../records/messages.js';
-import { ClientMessage, messageList, roleOf, spelledOut } from './client-messages.js';
+import { ClientMessage, messageList, roleOf, expandShorthand } from './client-messages.js';
 
 /** The names that SDKs use for the two kinds of message that the server writes. */
 const serverTypes: Readonly<Record<string, 'ai' | 'tool'>> = {
@@ -52,7 +52,7 @@ const typeOf = (value: unknown): 'ai' | 'tool' | undefined => {
 };
 
 const InputMessage = z.unknown().transform((given, context): InputMessage => {
-  const value = spelledOut(given);
+  const value = expandShorthand(given);
   const type = typeOf(value);
   const parsed =
     type === undefined

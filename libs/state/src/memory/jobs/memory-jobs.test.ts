@@ -177,7 +177,7 @@ describe(redisMemoryJobs, () => {
     await expect(jobs.complete(lost, progress(2), learnt('one'))).rejects.toThrow(FencedError);
     await expect(jobs.renew(lost.lease)).rejects.toThrow(FencedError);
     await expect(jobs.retry(lost, { delayMs: 1, failed: 'counts' })).rejects.toThrow(FencedError);
-    await expect(jobs.bury(lost, progress(2), 'x')).rejects.toThrow(FencedError);
+    await expect(jobs.deadLetter(lost, progress(2), 'x')).rejects.toThrow(FencedError);
     expect(await stores.dump()).toEqual(before);
     expect(await jobs.complete(job, progress(2), learnt('two'))).toBe(true);
     const after = await stores.dump();
@@ -271,7 +271,7 @@ describe(redisMemoryJobs, () => {
     await say(key, 'poison');
     const job = await take(key);
     await say(key, 'new');
-    await jobs.bury(job, progress(job.lastEntry), 'no JSON');
+    await jobs.deadLetter(job, progress(job.lastEntry), 'no JSON');
     const { dead, due } = await memories.status('alice');
     expect(dead).toMatchObject([{ threadId: key.threadId, agent, reason: 'no JSON' }]);
     expect(due).toBe(1);

@@ -88,7 +88,7 @@ export function redisMemoryJobs(redis: RedisConnection, { debounceMs, leaseMs }:
     },
     retry: async ({ lease }, { delayMs, failed }) =>
       void (await held(lease, scripts.retry, { params: { delay_ms: delayMs, failed } })),
-    bury: async (job, progress, reason) => {
+    deadLetter: async (job, progress, reason) => {
       const { threadId, userId } = job.lease;
       const note = { thread: threadId, reason: reason.slice(0, MAX_REASON_CHARS), max_dead: MAX_DEAD };
       await held(job.lease, scripts.bury, {

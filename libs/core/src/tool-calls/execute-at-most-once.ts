@@ -3,7 +3,7 @@ import { AppError } from '@caribou/contracts';
 import type { ToolContext, ToolOutcome } from '../agent/tool.js';
 import type { JournaledCall, ToolJournal } from './tool-journal.js';
 
-export interface OnceParts {
+export interface AtMostOnceCall {
   readonly journal: ToolJournal;
   readonly context: Pick<ToolContext, 'run' | 'key'>;
   /** What the call is: tool and arguments. */
@@ -16,7 +16,7 @@ export interface OnceParts {
  *
  * @throws FencedError, UnavailableError as the journal's `start`, before anything was called
  */
-export async function callOnce(parts: OnceParts, make: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
+export async function executeAtMostOnce(parts: AtMostOnceCall, make: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
   const call = journaled(parts);
   const known = await parts.journal.start(call);
   switch (known.state) {
@@ -43,7 +43,11 @@ export const unknownOutcome = (reason: string): ToolOutcome => ({
 });
 
 /** What became of the call is known here and now, so a journal that cannot keep it is no reason to hide it. */
-async function keep({ journal, context }: OnceParts, call: JournaledCall, outcome: ToolOutcome): Promise<ToolOutcome> {
+async function keep(
+  { journal, context }: AtMostOnceCall,
+  call: JournaledCall,
+  outcome: ToolOutcome,
+): Promise<ToolOutcome> {
   try {
     await journal.finish(call, outcome);
   } catch (error) {
@@ -56,7 +60,7 @@ async function keep({ journal, context }: OnceParts, call: JournaledCall, outcom
   return outcome;
 }
 
-function journaled({ context, what }: OnceParts): JournaledCall {
+function journaled({ context, what }: AtMostOnceCall): JournaledCall {
   const { userId, threadId, epoch } = context.run;
   const argsHash = createHash('sha256').update(JSON.stringify(what, inOrder)).digest('hex');
   return { userId, threadId, epoch, key: context.key, argsHash };

@@ -1,7 +1,7 @@
-import { type CorkedStream, GatheredWrites } from './gathered-writes.js';
+import { type CorkableStream, WriteCoalescer } from './write-coalescer.js';
 
 /** A stream that counts when it was let go. */
-const stream = (): CorkedStream & { corked: number; readonly writtenAtMs: number[] } => ({
+const stream = (): CorkableStream & { corked: number; readonly writtenAtMs: number[] } => ({
   corked: 0,
   writtenAtMs: [],
   cork() {
@@ -13,7 +13,7 @@ const stream = (): CorkedStream & { corked: number; readonly writtenAtMs: number
   },
 });
 
-describe(GatheredWrites, () => {
+describe(WriteCoalescer, () => {
   beforeEach(() => {
     jest.useFakeTimers();
   });
@@ -23,8 +23,8 @@ describe(GatheredWrites, () => {
 
   test('what one turn of the event loop writes goes out at its end', () => {
     const out = stream();
-    const writes = new GatheredWrites({ sustainedPerSecond: 500 });
-    for (let index = 0; index < 5; index += 1) writes.gather(out);
+    const writes = new WriteCoalescer({ sustainedPerSecond: 500 });
+    for (let index = 0; index < 5; index += 1) writes.cork(out);
     expect(out).toMatchObject({ corked: 1, writtenAtMs: [] });
 
     jest.advanceTimersByTime(0);
@@ -35,13 +35,13 @@ describe(GatheredWrites, () => {
 
   test('a burst after a quiet time waits for nothing, and then the rate is kept', () => {
     const out = stream();
-    const writes = new GatheredWrites({ sustainedPerSecond: 500, burst: 16 });
+    const writes = new WriteCoalescer({ sustainedPerSecond: 500, burst: 16 });
     const startMs = performance.now();
     const untilMs = startMs + 200;
     let inTheFirstMs = 0;
     while (performance.now() < untilMs) {
       for (let index = 0; index < 4; index += 1) {
-        writes.gather(out);
+        writes.cork(out);
         if (performance.now() < startMs + 4) jest.advanceTimersByTime(0);
       }
       jest.advanceTimersByTime(1);
@@ -57,9 +57,9 @@ describe(GatheredWrites, () => {
 
   test('nothing waits longer than the pause between two writes', () => {
     const out = stream();
-    const writes = new GatheredWrites({ sustainedPerSecond: 500 });
+    const writes = new WriteCoalescer({ sustainedPerSecond: 500 });
     for (let index = 0; index < 100; index += 1) {
-      writes.gather(out);
+      writes.cork(out);
       const gatheredMs = performance.now();
       jest.advanceTimersByTime(3);
       expect(out.writtenAtMs.at(-1)).toBeLessThanOrEqual(gatheredMs + 3);
@@ -68,14 +68,14 @@ describe(GatheredWrites, () => {
 
   test('after a reconnect the new stream is gathered and the old one still let go', () => {
     const [before, after] = [stream(), stream()];
-    const writes = new GatheredWrites({ sustainedPerSecond: 500 });
-    writes.gather(before);
-    writes.gather(after);
-    writes.gather(after);
+    const writes = new WriteCoalescer({ sustainedPerSecond: 500 });
+    writes.cork(before);
+    writes.cork(after);
+    writes.cork(after);
     jest.advanceTimersByTime(5);
 
     expect([before.corked, after.corked]).toEqual([0, 0]);
-    writes.gather(after);
+    writes.cork(after);
     expect(after.corked).toBe(1);
   });
 });

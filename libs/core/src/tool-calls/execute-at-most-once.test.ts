@@ -1,6 +1,6 @@
 import { FencedError, TooLargeError, UnavailableError } from '@caribou/contracts';
 import { fakeRun } from '@caribou/testing';
-import { callOnce } from './call-once.js';
+import { executeAtMostOnce } from './execute-at-most-once.js';
 import type { CallState, JournaledCall, ToolJournal } from './tool-journal.js';
 import type { ToolOutcome } from '../agent/tool.js';
 
@@ -23,10 +23,10 @@ function journalSaying(state: CallState, failure?: Error) {
   return { journal, entered, kept };
 }
 const once = (journal: ToolJournal, make: () => Promise<ToolOutcome>, what: unknown = { a: 1, b: 2 }) =>
-  callOnce({ journal, context: { run: fakeRun({ epoch: 7 }), key: 'r:c' }, what }, make);
+  executeAtMostOnce({ journal, context: { run: fakeRun({ epoch: 7 }), key: 'r:c' }, what }, make);
 const never = (): Promise<ToolOutcome> => Promise.reject(new Error('called'));
 
-describe(callOnce, () => {
+describe(executeAtMostOnce, () => {
   test('a new call is entered under its key and epoch, made, and its outcome kept', async () => {
     const { journal, entered, kept } = journalSaying({ state: 'new' });
 

@@ -1,5 +1,5 @@
 /** What can hold its writes back: a `net.Socket`. */
-export interface CorkedStream {
+export interface CorkableStream {
   cork(): void;
   uncork(): void;
 }
@@ -16,8 +16,8 @@ export interface WriteRate {
  * it. What one turn of the event loop writes goes out at its end; when that would be more often than the sustained
  * rate, the time until the next write is shared. A token bucket, so that nothing waits while there is time to spare.
  */
-export class GatheredWrites {
-  private gathering: CorkedStream | undefined;
+export class WriteCoalescer {
+  private corked: CorkableStream | undefined;
   private readonly burst: number;
   private readonly msPerWrite: number;
   private credit: number;
@@ -30,21 +30,21 @@ export class GatheredWrites {
   }
 
   /** Call before each write to `stream`. Another stream (after a reconnect) begins anew. */
-  gather(stream: CorkedStream): void {
-    if (this.gathering === stream) return;
-    this.gathering = stream;
+  cork(stream: CorkableStream): void {
+    if (this.corked === stream) return;
+    this.corked = stream;
     stream.cork();
     const release = (): void => {
-      if (this.gathering === stream) this.gathering = undefined;
+      if (this.corked === stream) this.corked = undefined;
       stream.uncork();
     };
-    const waitMs = this.spend();
+    const waitMs = this.takeToken();
     if (waitMs < 1) setImmediate(release);
     else setTimeout(release, waitMs);
   }
 
   /** Milliseconds until the next write is due. */
-  private spend(): number {
+  private takeToken(): number {
     const nowMs = performance.now();
     this.credit = Math.min(this.burst, this.credit + (nowMs - this.countedMs) / this.msPerWrite) - 1;
     this.countedMs = nowMs;

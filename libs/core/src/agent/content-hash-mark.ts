@@ -6,12 +6,12 @@ const KEY = 'file_mark';
 const FileMark = z.object({ path: z.string(), sha256: z.string() });
 
 /** `additional_kwargs` of a tool message: which file the call showed to the agent, and the SHA-256 (hex) it had. */
-export const fileMark = (path: string, sha256: string): Readonly<Record<string, unknown>> => ({
+export const contentHashMark = (path: string, sha256: string): Readonly<Record<string, unknown>> => ({
   [KEY]: { path: canonical(path), sha256 },
 });
 
 /** SHA-256 of the file when the agent saw it last, by the newest mark in the thread; null when it never did. */
-export function lastSeen(messages: readonly Message[], path: string): string | null {
+export function lastReadHash(messages: readonly Message[], path: string): string | null {
   const wanted = canonical(path);
   for (let at = messages.length - 1; at >= 0; at -= 1) {
     const message = messages[at];

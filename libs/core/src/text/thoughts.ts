@@ -1,2 +1,0 @@
-/** Without thinking that a provider leaves in the text; an unclosed thought is all thought. */
-export const withoutThoughts = (text: string): string => text.replace(/<think>[\s\S]*?(<\/think>|$)/gi, '');
