@@ -1,10 +1,11 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectBus, createRemoteSandbox } from '@caribou/bus';
+import { defaultSandboxConfig } from '@caribou/config';
 import { newId, SandboxAcquire, type SandboxDriverKind } from '@caribou/contracts';
 import { type SandboxPort, type SandboxScope, silentLogger } from '@caribou/core';
 import { sandboxMounts } from '@caribou/files';
-import { createDriver, DEFAULT_SANDBOX_LIMITS, type SandboxDriver, type SandboxSettings } from '@caribou/sandbox';
+import { createDriver, type SandboxDriver, sandboxSettings } from '@caribou/sandbox';
 import { createRedis, redisExecutionJournal, redisSandboxRegistry } from '@caribou/state';
 import type { Fleet } from './fleet.js';
 import { timed } from './long-thread.js';
@@ -45,14 +46,8 @@ const LINES_PER_READ = 4_096;
 const spread = (values: readonly number[]): Spread => ({ p50: median(values), p99: quantile(values, 0.99) });
 
 function driverOf(kind: SandboxDriverKind, homeDir: string): SandboxDriver {
-  const settings: SandboxSettings = {
-    driver: kind,
-    image: 'caribou-sandbox:latest',
-    limits: DEFAULT_SANDBOX_LIMITS,
-    homeDir,
-    mounts: sandboxMounts(homeDir),
-  };
-  return createDriver(kind, settings);
+  const section = { ...defaultSandboxConfig(), driver: kind };
+  return createDriver(kind, sandboxSettings(section, { homeDir, mounts: sandboxMounts(homeDir) }));
 }
 
 /** Why sandboxes of this kind cannot be had on this machine, or null. */

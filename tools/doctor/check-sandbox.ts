@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Config } from '@caribou/config';
 import { SandboxDriverKind } from '@caribou/contracts';
 import { sandboxMounts } from '@caribou/files';
-import { createDriver, DEFAULT_SANDBOX_LIMITS, type SandboxDriver, type SandboxSettings } from '@caribou/sandbox';
+import { createDriver, type SandboxDriver, sandboxSettings } from '@caribou/sandbox';
 import { type Finding, fail, ok, warn } from './finding.js';
 import type { Surroundings } from './surroundings.js';
 
@@ -12,7 +12,8 @@ import type { Surroundings } from './surroundings.js';
 export async function checkSandbox(config: Config, { findProgram }: Surroundings): Promise<readonly Finding[]> {
   const { driver: wanted, image } = config.sandbox;
   const trial = existsSync(config.homeDir) ? undefined : mkdtempSync(join(tmpdir(), 'caribou-doctor-'));
-  const settings = settingsOf(config, trial ?? config.homeDir);
+  const homeDir = trial ?? config.homeDir;
+  const settings = sandboxSettings(config.sandbox, { homeDir, mounts: sandboxMounts(homeDir) });
   const drivers = SandboxDriverKind.options
     .filter((kind) => wanted === 'auto' || kind === wanted)
     .map((kind) => createDriver(kind, settings));
@@ -42,15 +43,4 @@ async function usable(drivers: readonly SandboxDriver[], advice: Advice): Promis
     drivers.some(({ kind }) => kind === 'bwrap') && advice.installs && /not installed|ENOENT/.test(reasons.join());
   if (missing) return [warn('sandbox', reasons.join('; '), '`npm start` installs bubblewrap with apt-get')];
   return [fail('sandbox', `no commands can run: ${reasons.join('; ')}`, fix)];
-}
-
-function settingsOf({ sandbox }: Config, homeDir: string): SandboxSettings {
-  const { driver, image, runtime, hostHomeDir, limits } = sandbox;
-  const { memoryBytes, cpus, pids, tmpBytes } = limits;
-  return {
-    ...{ driver, image, homeDir, mounts: sandboxMounts(homeDir) },
-    ...(runtime === undefined ? {} : { runtime }),
-    ...(hostHomeDir === undefined ? {} : { hostHomeDir }),
-    limits: { ...DEFAULT_SANDBOX_LIMITS, memoryBytes, cpus, pids, tmpBytes },
-  };
 }

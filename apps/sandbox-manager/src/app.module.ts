@@ -1,17 +1,11 @@
 import { type Bus, connectBus } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { busAccess, newId } from '@caribou/contracts';
-import { commandIdentity, type Logger, type SandboxMounts, systemClock } from '@caribou/core';
+import { commandIdentity, type Logger, systemClock } from '@caribou/core';
 import type { HealthCheck } from '@caribou/nest';
 import { createMetrics, type Metrics } from '@caribou/observability';
 import { sandboxMounts, SharedVolume, SkillViews, threadFiles, WorkspaceQuota } from '@caribou/files';
-import {
-  DEFAULT_SANDBOX_LIMITS,
-  sandboxDrivers,
-  sandboxIdOf,
-  type SandboxNetwork,
-  type SandboxSettings,
-} from '@caribou/sandbox';
+import { sandboxDrivers, sandboxIdOf, sandboxSettings } from '@caribou/sandbox';
 import {
   createRedis,
   redisAuditLog,
@@ -74,23 +68,6 @@ export class AppModule {
   }
 }
 
-/** libs/sandbox's settings from the configuration; what that does not name has a default there. */
-export function toSandboxSettings(
-  { sandbox, homeDir }: Pick<Config, 'sandbox' | 'homeDir'>,
-  mounts: SandboxMounts,
-  network?: SandboxNetwork,
-): SandboxSettings {
-  const { driver, image, runtime, hostHomeDir, limits } = sandbox;
-  const { memoryBytes, cpus, pids, tmpBytes, commandTimeoutMs } = limits;
-  return {
-    ...{ driver, image, homeDir, mounts },
-    ...(runtime === undefined ? {} : { runtime }),
-    ...(hostHomeDir === undefined ? {} : { hostHomeDir }),
-    ...(network === undefined ? {} : { network }),
-    limits: { ...DEFAULT_SANDBOX_LIMITS, memoryBytes, cpus, pids, tmpBytes, commandTimeoutMs },
-  };
-}
-
 /** Connects to Redis in the background, for ever, and puts the manager together. */
 export function connectParts(config: Config, logger: Logger): ManagerParts {
   const managerId = newId();
@@ -102,7 +79,10 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const egress = sandboxEgress(config.sandbox.network, egressTrail);
   const catalog = openSkillCatalog(config, { store: redisSkills(redis), clock, logger });
   const skills = mountedSkills(catalog, new SkillViews(config.homeDir));
-  const settings = toSandboxSettings(config, sandboxMounts(config.homeDir, skills), egress?.network);
+  const settings = sandboxSettings(config.sandbox, {
+    ...{ homeDir: config.homeDir, mounts: sandboxMounts(config.homeDir, skills) },
+    ...(egress === undefined ? {} : { network: egress.network }),
+  });
   const registry = redisSandboxRegistry(redis);
   const journal = redisExecutionJournal(redis);
   const ownFiles = threadFiles(settings.homeDir, commandIdentity(), skills);

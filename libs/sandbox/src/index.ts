@@ -12,5 +12,5 @@ export {
 } from './drivers/driver.js';
 export { sandboxIdOf } from './drivers/sandbox-id.js';
 export type { SandboxNetwork } from './drivers/sandbox-network.js';
-export { DEFAULT_SANDBOX_LIMITS, type SandboxSettings } from './drivers/settings.js';
+export { type SandboxSettings, sandboxSettings } from './drivers/settings.js';
 export { withinQuota } from './quota-driver.js';

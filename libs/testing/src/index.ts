@@ -2,7 +2,7 @@ export { describeSandboxAbuse } from './conformance/sandbox-abuse.js';
 export { describeFileAbuse } from './conformance/sandbox-file-abuse.js';
 export { describeWorkspaceQuota } from './conformance/workspace-quota.js';
 export { describeSandboxNetwork } from './conformance/sandbox-network.js';
-export { describeSandboxDriver, mountsBelow } from './conformance/sandbox-driver.js';
+export { describeSandboxDriver } from './conformance/sandbox-driver.js';
 export { ON_GVISOR } from './conformance/box-traits.js';
 export {
   admission,
@@ -17,6 +17,7 @@ export {
 export { makeCertificates, type TestCertificates } from './servers/certificates.js';
 export { processesInContainers, processesWith } from './sandboxes/box-processes.js';
 export { missingForGvisor } from './sandboxes/gvisor.js';
+export { testSandboxSettings } from './conformance/sandbox-settings.js';
 export { deltaTexts } from './models/delta-texts.js';
 export { importImage, missingForDocker } from './sandboxes/docker-image.js';
 export { dyingStore } from './stores/dying-store.js';

@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { type Config, loadConfig } from '@caribou/config';
 import { commandIdentity, silentLogger, systemClock } from '@caribou/core';
 import { sandboxMounts, threadFiles, WorkspaceQuota } from '@caribou/files';
-import { type SandboxDriver, sandboxDrivers } from '@caribou/sandbox';
+import { type SandboxDriver, sandboxDrivers, sandboxSettings } from '@caribou/sandbox';
 import type { AuditLine } from '@caribou/state';
 import { waitFor } from '@caribou/testing';
-import { toSandboxSettings } from '../app.module.js';
 import { EgressTrail } from './egress-trail.js';
 import { type SandboxEgress, sandboxEgress } from './sandbox-egress.js';
 
@@ -42,7 +41,10 @@ describe('sandboxEgress', () => {
     egress = sandboxEgress(config.sandbox.network, new EgressTrail(options));
     const quota = new WorkspaceQuota(threadFiles(home, commandIdentity()), config.sandbox.limits);
     driver = await sandboxDrivers(
-      toSandboxSettings(config, sandboxMounts(home), egress?.network),
+      sandboxSettings(config.sandbox, {
+        ...{ homeDir: home, mounts: sandboxMounts(home) },
+        ...(egress === undefined ? {} : { network: egress.network }),
+      }),
       systemClock,
       quota,
     ).forNewThread();
@@ -71,7 +73,8 @@ describe('sandboxEgress', () => {
     const none = sandboxEgress({ allow: [], allowPrivate: ['10.0.0.0/8'] }, { record: () => undefined });
 
     expect(none).toBeUndefined();
-    expect(toSandboxSettings(config, sandboxMounts(home), none?.network)).not.toHaveProperty('network');
+    const surroundings = { homeDir: home, mounts: sandboxMounts(home) };
+    expect(sandboxSettings(config.sandbox, surroundings)).not.toHaveProperty('network');
   });
 
   test('says which rule or range is none', () => {

@@ -4,7 +4,7 @@ import { AgentsApiFile } from '../schema/agents-schema.js';
 import { AuthFile } from '../schema/auth-schema.js';
 import { camelKeys } from '../common/camel-keys.js';
 import { type ChainConfig, chainSections } from '../schema/chain-schema.js';
-import type { AuthConfig, Config, SandboxConfig, SkillsConfig } from '../settings/config.js';
+import type { AuthConfig, Config, SkillsConfig } from '../settings/config.js';
 import { ConfigError } from '../common/config-error.js';
 import { toCommandRules } from './command-rules.js';
 import { type ConfigFile, readConfigFile } from './config-file.js';
@@ -35,6 +35,7 @@ import { SuggestionsFile } from '../schema/suggestions-schema.js';
 import { subagentFaults, withoutModels } from '../schema/subagents-schema.js';
 import { tellExtensions } from '../deerflow/told-extensions.js';
 import { readTools } from '../deerflow/tool-entries.js';
+import { toSandbox } from '../settings/sandbox-config.js';
 import { toWeb } from '../settings/web-config.js';
 import { WebFile } from '../schema/web-schema.js';
 
@@ -210,20 +211,6 @@ function checkedModel<T extends { readonly model_name: string | null }>(
   if (leftOut.has(name)) return { ...settings, model_name: null };
   findings.faults.push(`${key}.model_name: no model has this name`);
   return settings;
-}
-
-function toSandbox(value: z.output<typeof SandboxFile>): SandboxConfig {
-  return {
-    driver: value.driver,
-    image: value.image,
-    maxBoxes: value.max_boxes,
-    idleMs: value.idle_ms,
-    reapMs: value.reap_ms,
-    leftoverGraceMs: value.leftover_grace_ms,
-    ...present({ runtime: value.runtime, hostHomeDir: value.host_home_dir }),
-    limits: camelKeys(value.limits),
-    network: camelKeys(value.network),
-  };
 }
 
 function deepFreeze<T>(value: T): T {

@@ -1,30 +1,20 @@
-import type { CommandRule, NatsSecurity, RedisSecurity, SandboxDriverKind } from '@caribou/contracts';
+import type { CommandRule, NatsSecurity, RedisSecurity } from '@caribou/contracts';
 import type { z } from 'zod';
 import type { AgentsApiFile } from '../schema/agents-schema.js';
 import type { AuthFile } from '../schema/auth-schema.js';
 import type { CamelKeys } from '../common/camel-keys.js';
 import type { ChainConfig } from '../schema/chain-schema.js';
-import type {
-  ClocksFile,
-  LimitsFile,
-  logLevels,
-  NetworkFile,
-  RunnerFile,
-  TitleFile,
-  UploadsFile,
-} from '../schema/file-schema.js';
+import type { ClocksFile, logLevels, RunnerFile, TitleFile, UploadsFile } from '../schema/file-schema.js';
 import type { QuotasFile } from '../schema/quotas-schema.js';
 import type { McpFile } from '../schema/mcp-schema.js';
 import type { Secret } from '../common/secret.js';
 import type { SuggestionsFile } from '../schema/suggestions-schema.js';
+import type { SandboxConfig } from './sandbox-config.js';
 import type { WebConfig } from './web-config.js';
 
 export type ClocksConfig = CamelKeys<z.output<typeof ClocksFile>>;
 export type RunnerConfig = CamelKeys<z.output<typeof RunnerFile>>;
 export type QuotasConfig = CamelKeys<z.output<typeof QuotasFile>>;
-export type SandboxLimits = CamelKeys<z.output<typeof LimitsFile>>;
-/** Nothing allowed: sandboxes have no network. */
-export type SandboxNetworkConfig = CamelKeys<z.output<typeof NetworkFile>>;
 export type TitleConfig = CamelKeys<z.output<typeof TitleFile>>;
 export type SuggestionsConfig = CamelKeys<z.output<typeof SuggestionsFile>>;
 /** Sizes in bytes. */
@@ -55,20 +45,6 @@ export interface HttpConfig {
   /** Allowed origins; empty: any http(s) origin on localhost and 127.0.0.1. */
   readonly corsOrigins: readonly string[];
   readonly bodyLimitBytes: number;
-}
-
-export interface SandboxConfig {
-  readonly driver: 'auto' | SandboxDriverKind;
-  readonly image: string;
-  readonly runtime?: string;
-  /** `homeDir` as the Docker engine sees it, when it is not the same path. */
-  readonly hostHomeDir?: string;
-  readonly maxBoxes: number;
-  readonly idleMs: number;
-  readonly reapMs: number;
-  readonly leftoverGraceMs: number;
-  readonly limits: SandboxLimits;
-  readonly network: SandboxNetworkConfig;
 }
 
 /** Rules for shell commands: those that ship as they are changed here, then the operator's own. */

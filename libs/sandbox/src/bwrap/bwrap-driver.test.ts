@@ -6,16 +6,14 @@ import {
   describeSandboxAbuse,
   describeSandboxDriver,
   describeWorkspaceQuota,
-  mountsBelow,
+  testSandboxSettings,
 } from '@caribou/testing';
 import { commandIdentity } from '@caribou/core';
 import { threadFiles } from '@caribou/files';
 import { BwrapDriver } from './bwrap-driver.js';
-import { DEFAULT_SANDBOX_LIMITS } from '../drivers/settings.js';
 
 const MiB = 1024 * 1024;
 const limits = {
-  ...DEFAULT_SANDBOX_LIMITS,
   memoryBytes: 256 * MiB,
   pids: 64,
   tmpBytes: 8 * MiB,
@@ -24,13 +22,7 @@ const limits = {
 };
 
 async function ready(homeDir: string): Promise<BwrapDriver> {
-  const driver = new BwrapDriver({
-    driver: 'bwrap',
-    image: 'none',
-    limits,
-    homeDir,
-    mounts: mountsBelow(homeDir),
-  });
+  const driver = new BwrapDriver(testSandboxSettings(homeDir, { driver: 'bwrap', limits }));
   const probe = await driver.probe();
   if (!probe.ok) throw new Error(probe.reason);
   return driver;

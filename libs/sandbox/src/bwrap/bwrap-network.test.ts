@@ -1,9 +1,8 @@
 import { realpathSync } from 'node:fs';
-import { describeSandboxNetwork } from '@caribou/testing';
+import { describeSandboxNetwork, testSandboxSettings } from '@caribou/testing';
 import { commandIdentity } from '@caribou/core';
 import { sandboxMounts, threadFiles } from '@caribou/files';
 import { BwrapDriver } from './bwrap-driver.js';
-import { DEFAULT_SANDBOX_LIMITS } from '../drivers/settings.js';
 
 jest.setTimeout(60_000);
 
@@ -12,14 +11,9 @@ const node = realpathSync(process.execPath);
 describeSandboxNetwork('BwrapDriver', {
   make: async (homeDir, network) => {
     // Node, as the tests' client, needs more than 700 MiB of address space.
-    const settings = {
-      driver: 'bwrap',
-      image: 'none',
-      limits: DEFAULT_SANDBOX_LIMITS,
-      homeDir,
-      mounts: sandboxMounts(homeDir),
-    } as const;
-    const driver = new BwrapDriver({ ...settings, ...(network === undefined ? {} : { network }) });
+    const fixed = { driver: 'bwrap', mounts: sandboxMounts(homeDir) } as const;
+    const exit = network === undefined ? {} : { network };
+    const driver = new BwrapDriver(testSandboxSettings(homeDir, { ...fixed, ...exit }));
     const probe = await driver.probe();
     if (!probe.ok) throw new Error(probe.reason);
     return driver;

@@ -2,12 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { mountsBelow, waitFor } from '@caribou/testing';
+import { testSandboxSettings, waitFor } from '@caribou/testing';
 import { BwrapDriver } from './bwrap-driver.js';
 import { BwrapRecords } from './bwrap-records.js';
 import type { BoxResult, BoxSpec } from '../drivers/driver.js';
 import { markGroup } from './process-group.js';
-import { DEFAULT_SANDBOX_LIMITS } from '../drivers/settings.js';
 
 /** A box is set up within some 20 ms here; moments up to twice that are tried. */
 const MOMENTS_MS = Array.from({ length: 80 }, (_, at) => at / 2);
@@ -21,13 +20,7 @@ describe('the process group of a launch', () => {
   let driver: BwrapDriver;
 
   const readyDriver = async (): Promise<BwrapDriver> => {
-    const made = new BwrapDriver({
-      driver: 'bwrap',
-      image: 'none',
-      limits: DEFAULT_SANDBOX_LIMITS,
-      homeDir: home,
-      mounts: mountsBelow(home),
-    });
+    const made = new BwrapDriver(testSandboxSettings(home, { driver: 'bwrap' }));
     expect(await made.probe()).toMatchObject({ ok: true });
     return made;
   };

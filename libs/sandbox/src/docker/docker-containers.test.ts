@@ -1,12 +1,12 @@
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { testSandboxSettings } from '@caribou/testing';
 import Docker from 'dockerode';
 import { DriverContainers } from './docker-containers.js';
-import { DEFAULT_SANDBOX_LIMITS } from '../drivers/settings.js';
 
 const box = { sandboxId: 'caribou-1', managerId: 'm2', userId: 'default', threadId: 't1' };
-const settings = { runtime: 'runsc', limits: DEFAULT_SANDBOX_LIMITS };
+const settings = testSandboxSettings('/none', { runtime: 'runsc' });
 
 /** What the engine has been asked, each as `METHOD /path`. */
 let asked: string[];

@@ -8,32 +8,26 @@ import {
   describeWorkspaceQuota,
   importImage,
   missingForDocker,
-  mountsBelow,
+  testSandboxSettings,
 } from '@caribou/testing';
 import Docker from 'dockerode';
 import { commandIdentity } from '@caribou/core';
 import { threadFiles } from '@caribou/files';
 import { DockerDriver } from './docker-driver.js';
 import type { Probe } from '../drivers/driver.js';
-import { DEFAULT_SANDBOX_LIMITS, type SandboxSettings } from '../drivers/settings.js';
+import type { SandboxSettings } from '../drivers/settings.js';
 
 const MiB = 1024 * 1024;
 const IMAGE = 'caribou-sandbox-test:latest';
 const limits = {
-  ...DEFAULT_SANDBOX_LIMITS,
   memoryBytes: 256 * MiB,
   pids: 64,
   tmpBytes: 8 * MiB,
   fileBytes: 16 * MiB,
   outputCeilingBytes: 2 * MiB,
 };
-const settingsOf = (homeDir: string): SandboxSettings => ({
-  driver: 'docker',
-  image: IMAGE,
-  limits,
-  homeDir,
-  mounts: mountsBelow(homeDir),
-});
+const settingsOf = (homeDir: string): SandboxSettings =>
+  testSandboxSettings(homeDir, { driver: 'docker', image: IMAGE, limits });
 
 let probed: Promise<Probe> | undefined;
 

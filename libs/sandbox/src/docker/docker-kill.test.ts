@@ -1,12 +1,11 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { importImage, missingForDocker, mountsBelow, waitFor } from '@caribou/testing';
+import { importImage, missingForDocker, testSandboxSettings, waitFor } from '@caribou/testing';
 import Docker from 'dockerode';
 import { commandIdentity } from '@caribou/core';
 import { threadFiles } from '@caribou/files';
 import { DockerDriver } from './docker-driver.js';
-import { DEFAULT_SANDBOX_LIMITS } from '../drivers/settings.js';
 
 const IMAGE = 'caribou-sandbox-test';
 
@@ -28,9 +27,7 @@ if (reason === null) {
     beforeEach(async () => {
       home = mkdtempSync(join(tmpdir(), 'caribou-kill-'));
       const image = `${IMAGE}:latest`;
-      driver = new DockerDriver({
-        ...{ driver: 'docker', image, limits: DEFAULT_SANDBOX_LIMITS, homeDir: home, mounts: mountsBelow(home) },
-      });
+      driver = new DockerDriver(testSandboxSettings(home, { driver: 'docker', image }));
       await driver.create(box, { fresh: true });
     });
     afterEach(async () => {

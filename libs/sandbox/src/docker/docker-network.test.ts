@@ -5,24 +5,20 @@ import {
   missingForDocker,
   missingForGvisor,
   processesInContainers,
+  testSandboxSettings,
 } from '@caribou/testing';
 import { commandIdentity } from '@caribou/core';
 import { sandboxMounts, threadFiles } from '@caribou/files';
 import { DockerDriver } from './docker-driver.js';
-import { DEFAULT_SANDBOX_LIMITS, type SandboxSettings } from '../drivers/settings.js';
+import type { SandboxSettings } from '../drivers/settings.js';
 
 const IMAGE = 'caribou-sandbox-node-test';
 
 const underTest = (more: Pick<SandboxSettings, 'runtime'>): Parameters<typeof describeSandboxNetwork>[1] => ({
   make: async (homeDir, network) => {
-    const settings = {
-      driver: 'docker',
-      image: `${IMAGE}:latest`,
-      limits: DEFAULT_SANDBOX_LIMITS,
-      homeDir,
-      mounts: sandboxMounts(homeDir),
-    } as const;
-    const driver = new DockerDriver({ ...settings, ...more, ...(network === undefined ? {} : { network }) });
+    const exit = network === undefined ? {} : { network };
+    const fixed = { driver: 'docker', image: `${IMAGE}:latest`, mounts: sandboxMounts(homeDir) } as const;
+    const driver = new DockerDriver(testSandboxSettings(homeDir, { ...fixed, ...more, ...exit }));
     const probe = await driver.probe();
     if (!probe.ok) throw new Error(probe.reason);
     return driver;

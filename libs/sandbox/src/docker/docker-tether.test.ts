@@ -2,10 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { importImage, missingForDocker, mountsBelow, waitFor } from '@caribou/testing';
+import { importImage, missingForDocker, testSandboxSettings, waitFor } from '@caribou/testing';
 import Docker from 'dockerode';
 import { DockerDriver } from './docker-driver.js';
-import { DEFAULT_SANDBOX_LIMITS } from '../drivers/settings.js';
 
 const IMAGE = 'caribou-sandbox-test';
 const ENGINE = '/var/run/docker.sock';
@@ -60,10 +59,7 @@ if (reason === null) {
       home = mkdtempSync(join(tmpdir(), 'caribou-tether-'));
       engine = new EngineSocket(join(home, 'engine.sock'));
       const image = `${IMAGE}:latest`;
-      driver = new DockerDriver({
-        ...{ driver: 'docker', image, limits: DEFAULT_SANDBOX_LIMITS, homeDir: home, mounts: mountsBelow(home) },
-        engineSocket: engine.path,
-      });
+      driver = new DockerDriver(testSandboxSettings(home, { driver: 'docker', image, engineSocket: engine.path }));
       await driver.create(box, { fresh: true });
     });
     afterEach(async () => {
@@ -75,10 +71,7 @@ if (reason === null) {
     test('a box ends and goes when the process that made it is gone, whatever runs in it', async () => {
       expect(await run('echo ready')).toMatchObject({ stdout: 'ready\n' });
       const running = run('echo begun > begun; sleep 600').catch((error: unknown) => error);
-      const second = new DockerDriver({
-        ...{ driver: 'docker', image: `${IMAGE}:latest`, limits: DEFAULT_SANDBOX_LIMITS },
-        ...{ homeDir: home, mounts: mountsBelow(home) },
-      });
+      const second = new DockerDriver(testSandboxSettings(home, { driver: 'docker', image: `${IMAGE}:latest` }));
       expect(await second.list()).toHaveLength(1);
 
       engine.end();

@@ -8,7 +8,7 @@ import {
   describeWorkspaceQuota,
   importImage,
   missingForGvisor,
-  mountsBelow,
+  testSandboxSettings,
   ON_GVISOR,
   processesInContainers,
   processesWith,
@@ -17,12 +17,10 @@ import { commandIdentity } from '@caribou/core';
 import { threadFiles } from '@caribou/files';
 import { DockerDriver } from './docker-driver.js';
 import type { Probe } from '../drivers/driver.js';
-import { DEFAULT_SANDBOX_LIMITS } from '../drivers/settings.js';
 
 const MiB = 1024 * 1024;
 const IMAGE = 'caribou-gvisor-test';
 const limits = {
-  ...DEFAULT_SANDBOX_LIMITS,
   memoryBytes: 256 * MiB,
   pids: 64,
   tmpBytes: 8 * MiB,
@@ -33,14 +31,12 @@ const limits = {
 let probed: Promise<Probe> | undefined;
 
 async function ready(homeDir: string): Promise<DockerDriver> {
-  const settings = {
+  const settings = testSandboxSettings(homeDir, {
     driver: 'docker',
     image: `${IMAGE}:latest`,
     runtime: 'runsc',
     limits,
-    homeDir,
-    mounts: mountsBelow(homeDir),
-  } as const;
+  });
   const driver = new DockerDriver(settings);
   // It tries engine, image and home, which are of one kind in all suites: once is enough.
   probed ??= driver.probe();

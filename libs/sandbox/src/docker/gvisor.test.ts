@@ -1,10 +1,7 @@
+import { testSandboxSettings } from '@caribou/testing';
 import { endingTimes, processBounds } from './gvisor.js';
-import { DEFAULT_SANDBOX_LIMITS } from '../drivers/settings.js';
 
-const settings = (pids: number, runtime?: string) => ({
-  limits: { ...DEFAULT_SANDBOX_LIMITS, pids },
-  ...(runtime === undefined ? {} : { runtime }),
-});
+const settings = (pids: number, runtime?: string) => testSandboxSettings('/none', { runtime, limits: { pids } });
 
 describe('processBounds', () => {
   test('a box on the machine’s kernel has the limit of the settings, and none for its users', () => {

@@ -1,8 +1,8 @@
 import { NotFoundError, UnavailableError } from '@caribou/contracts';
 import type { SandboxMounts } from '@caribou/core';
+import { testSandboxSettings } from '@caribou/testing';
 import { beforeStart, dataMounts, skillsMount } from './available-mounts.js';
 import { BoxGoneError } from './driver.js';
-import { DEFAULT_SANDBOX_LIMITS } from './settings.js';
 
 const box = { sandboxId: 'caribou-1', managerId: 'm1', userId: 'default', threadId: 't1' };
 const settingsThat = (error: Error) => {
@@ -12,7 +12,7 @@ const settingsThat = (error: Error) => {
     dataOf: () => Promise.reject(error),
     skillsOf: () => Promise.reject(error),
   };
-  return { driver: 'bwrap', image: 'none', limits: DEFAULT_SANDBOX_LIMITS, homeDir: '/none', mounts } as const;
+  return testSandboxSettings('/none', { mounts });
 };
 
 test('what cannot be mounted is an UnavailableError that says why', async () => {

@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { SandboxMounts } from '@caribou/core';
-import { sandboxMounts, type ThreadFiles } from '@caribou/files';
+import type { ThreadFiles } from '@caribou/files';
 import type { BoxResult, BoxSpec, SandboxDriver } from '@caribou/sandbox';
 import { processesWith as processesOfMachine, type ProcessLookup } from '../sandboxes/box-processes.js';
 import { waitFor } from '../util/wait-for.js';
@@ -11,7 +10,7 @@ import { type BoxTraits, ON_MACHINE_KERNEL } from './box-traits.js';
 /** What a driver's own test brings. */
 export interface SandboxDriverUnderTest {
   /**
-   * A driver that has passed its probe, with its data below `homeDir`, mounts by `mountsBelow`, at most 256 MiB of
+   * A driver that has passed its probe, with settings by `testSandboxSettings`, at most 256 MiB of
    * memory, 64 processes, 8 MiB of /tmp, 16 MiB for a file and 2 MiB of output. Called again for a second manager's driver.
    */
   make(homeDir: string): Promise<SandboxDriver>;
@@ -24,15 +23,6 @@ export interface SandboxDriverUnderTest {
   /** Where processes of boxes are seen; the machine's process list when absent. */
   readonly processesWith?: ProcessLookup;
 }
-
-/** What a test's boxes mount; their skills are `homeDir/skills`, or `homeDir/other-skills` once that is there. */
-export const mountsBelow = (homeDir: string): SandboxMounts =>
-  sandboxMounts(homeDir, () => {
-    const instance = existsSync(join(homeDir, 'other-skills')) ? 'other-skills' : 'skills';
-    const directory = join(homeDir, instance);
-    mkdirSync(directory, { recursive: true });
-    return Promise.resolve({ directory, instance });
-  });
 
 let marks = 0;
 /** A number of seconds that only one test sleeps: it marks a process in the machine's process list. */
