@@ -28,7 +28,7 @@ export async function buildProduct(root) {
 async function newestInput(root) {
   const paths = [
     join(root, 'package-lock.json'),
-    ...['bundle.mjs', 'start-cached.cjs'].map((name) => fileURLToPath(new URL(name, import.meta.url))),
+    ...['bundle.mjs', 'start.cjs'].map((name) => fileURLToPath(new URL(name, import.meta.url))),
   ];
   for (const folder of ['apps', 'libs']) {
     const below = join(root, 'dist', folder);
