@@ -112,7 +112,7 @@ export function connectParts(config: Config, logger: Logger, { extensions, traci
     ),
     sandbox,
     afterCancel: afterCancel(config, subagents.endTasks),
-    onRemembered: memoryNudge({ wakes: bus.wakes('memory'), clock: systemClock, logger, everyMs: NUDGE_MS }),
+    onMemoryQueued: memoryNudge({ wakes: bus.wakes('memory'), clock: systemClock, logger, everyMs: NUDGE_MS }),
     clock: systemClock,
     logger,
     clocks,

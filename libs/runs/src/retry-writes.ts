@@ -1,6 +1,6 @@
 import type { Clock } from '@caribou/core';
 import type { WriteRetry } from './event-writer.js';
-import { isStoreAway } from './hand-over.js';
+import { isStoreAway } from './release-for-takeover.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 
 const FIRST_PAUSE_MS = 50;

@@ -1,15 +1,12 @@
-import type { Clock, RunContext } from '@caribou/core';
-import type { Claimed, Held } from './run-endings.js';
-import { countEvent, type RunMetrics } from './run-metrics.js';
+import type { RunContext } from '@caribou/core';
+import type { ActiveRun } from './active-run.js';
+import { countEvent } from './run-metrics.js';
 
-export interface ContextPorts {
-  readonly clock: Clock;
-  readonly metrics: RunMetrics;
-}
-
-/** What hooks and tools know of a run that this process holds. */
-export function contextOf({ clock, metrics }: ContextPorts, { lease, run }: Claimed, held: Held): RunContext {
-  const { keeper, writer, recorder, logger } = held;
+/** What hooks and tools know of a run. */
+export function contextOf(active: ActiveRun): RunContext {
+  const { claimed, keeper, writer, recorder, logger } = active;
+  const { clock, metrics } = active.ports;
+  const { lease, run } = claimed;
   return {
     userId: lease.userId,
     threadId: lease.threadId,
@@ -29,7 +26,7 @@ export function contextOf({ clock, metrics }: ContextPorts, { lease, run }: Clai
     emit: (event) => {
       keeper.signal.throwIfAborted();
       countEvent(metrics, event);
-      return writer.emit(event.kind === 'run.start' ? { ...event, checkpoint_id: held.head.checkpointId } : event);
+      return writer.emit(event.kind === 'run.start' ? { ...event, checkpoint_id: active.head.checkpointId } : event);
     },
   };
 }

@@ -11,7 +11,7 @@ import {
 import { createMetrics, noopTracing } from '@caribou/observability';
 import { redisRunStore } from '@caribou/state';
 import { admission, ai, openStores, startRedis, type StoreFixture, type TestServer, thread } from '@caribou/testing';
-import type { AfterCancel } from './run-endings.js';
+import type { AfterCancel } from './active-run.js';
 import { type AgentLoop, type Handling, RunExecutor } from './run-executor.js';
 import { RunRegistry } from './run-registry.js';
 

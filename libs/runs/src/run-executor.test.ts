@@ -35,7 +35,7 @@ import {
   waitFor,
 } from '@caribou/testing';
 import { leadTools } from '@caribou/tools';
-import type { AfterCancel } from './run-endings.js';
+import type { AfterCancel } from './active-run.js';
 import { type AgentLoop, type Handling, RunExecutor } from './run-executor.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import { RunRegistry } from './run-registry.js';

@@ -1,42 +1,22 @@
 import { FencedError, newId } from '@caribou/contracts';
-import { parseTraceparent, type Tracing } from '@caribou/observability';
 import {
-  type Clock,
-  type Logger,
   type LoopHost,
   type LoopOutcome,
   type LoopPosition,
   RunCancelled,
-  RunDraining,
   type RunContext,
-  type RunStore,
+  RunDraining,
   RunTimedOut,
-  type SandboxPort,
   type ThreadHead,
   type ThreadKey,
-  type TurnCommit,
 } from '@caribou/core';
-import {
-  type AfterCancel,
-  type Claimed,
-  commitRequest,
-  type Held,
-  finishCancelled,
-  finishFailed,
-  finishOutcome,
-  finishTimedOut,
-} from './run-endings.js';
-import { type EventPublisher, EventWriter } from './event-writer.js';
-import { type LeaseClocks, LeaseKeeper } from './lease-keeper.js';
-import { endUnstarted, enterRun } from './run-entry.js';
+import type { ActiveRun, Claimed } from './active-run.js';
+import { isStoreAway, releaseForTakeover } from './release-for-takeover.js';
+import { commitInput, commitTurn } from './run-commits.js';
 import { contextOf } from './run-context.js';
-import { countTurn, type RunMetrics } from './run-metrics.js';
-import { handOver, isStoreAway } from './hand-over.js';
-import { limitTime } from './limit-time.js';
-import { retryWrites } from './retry-writes.js';
+import { endUnstarted, finishCancelled, finishFailed, finishOutcome, finishTimedOut } from './run-endings.js';
+import { type StartedRun, type StartPorts, startRun } from './start-run.js';
 import { endUnreadable } from './unreadable-run.js';
-import { recordRun } from './run-recording.js';
-import type { RunRegistry } from './run-registry.js';
 
 /** Runs the loop of one agent; each app that executes runs builds its own. */
 export type AgentLoop = (input: {
@@ -47,21 +27,8 @@ export type AgentLoop = (input: {
   readonly position: LoopPosition;
 }) => Promise<LoopOutcome>;
 
-export interface RunExecutorPorts {
-  readonly store: RunStore;
-  readonly publisher: EventPublisher;
-  readonly registry: RunRegistry;
+export interface RunExecutorPorts extends StartPorts {
   readonly agent: AgentLoop;
-  readonly afterCancel?: AfterCancel;
-  /** Where the agent's tools are executed. */
-  readonly sandbox?: Pick<SandboxPort, 'cancel'>;
-  /** See `Held`. */
-  readonly onRemembered?: (thread: ThreadKey) => void;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly clocks: LeaseClocks;
-  readonly metrics: RunMetrics;
-  readonly tracing: Tracing;
 }
 
 /** What the holder of the wake must do: acknowledge it, put it back, or send nothing at all. */
@@ -75,8 +42,8 @@ export type Handling =
  * One run from claim to end. Stages: claimed → input committed → loop → finished | handed over | lost.
  *
  * R1 Nothing is written but through the store's fenced scripts; the lease is renewed from claim to finish.
- * R2 The input is committed once, as the run's first checkpoint; a takeover goes on from the last checkpoint's `next`.
- * R3 Committed first, told after: the writer publishes only what a script appended.
+ * R2 The input is committed once, as the run's first checkpoint; a takeover continues from the last checkpoint's `next`.
+ * R3 Commit before publish: the writer publishes only what a script appended.
  * R4 A lost run stops locally: no event, no cancel to executors, nothing to NATS.
  * R5 When Redis does not answer, the outcome of a write is unknown: it is repeated until the lease deadline, and takes
  *    effect once. Then the run is handed over and resumes from what is durable, without counting an attempt.
@@ -87,146 +54,85 @@ export class RunExecutor {
 
   /** Claims what the thread has to run and executes it; never rejects for a failure of the run itself. */
   async handle(thread: ThreadKey, onRenewed: () => void): Promise<Handling> {
-    const claimSentMs = this.ports.clock.monotonicMs();
-    const claimed = await this.ports.store.claim(thread, newId());
+    const { store, clock, metrics } = this.ports;
+    const sentMs = clock.monotonicMs();
+    const claimed = await store.claim(thread, newId());
     if (claimed.kind === 'idle') return { kind: 'ack' };
     if (claimed.kind === 'busy') return { kind: 'busy' };
     if (claimed.kind === 'unreadable') {
       await endUnreadable(claimed, this.ports);
       return { kind: 'ack' };
     }
-    return this.execute(claimed, claimSentMs, onRenewed);
-  }
-
-  private async execute(claimed: Claimed, claimSentMs: number, onRenewed: () => void): Promise<Handling> {
-    const { store, clock, clocks, publisher, registry, logger: root } = this.ports;
-    const { lease, run } = claimed;
-    const logger = root.child({
-      userId: lease.userId,
-      threadId: lease.threadId,
-      runId: lease.runId,
-      attempt: run.attempt,
-      traceId: parseTraceparent(run.traceparent ?? undefined)?.traceId,
-    });
-    if (run.attempt > 1) this.ports.metrics.takenOver();
-    const recording = recordRun(this.ports, run, logger);
-    const startedMs = clock.monotonicMs();
-    const renew = () => store.renew(lease);
-    const keeper = new LeaseKeeper({ renew, takenMs: claimSentMs, clocks, clock, logger, onRenewed });
-    const writer = new EventWriter(store, lease, publisher, {
-      onFailure: (error) => this.onWriteFailure(keeper, error),
-      lastSeq: run.last_seq,
-      retry: retryWrites({ keeper, clock }),
-    });
-    const held = registry.add(lease.runId, keeper);
-    const timeLimit = limitTime(claimed, keeper, clock);
+    const run = startRun(this.ports, claimed, { sentMs, onRenewed });
     try {
-      const outcome = await this.drive(claimed, {
-        head: claimed.head,
-        turnStartMs: startedMs,
-        claimed,
-        store,
-        keeper,
-        writer,
-        logger,
-        recorder: recording.recorder,
-        isDraining: () => held.draining,
-        afterCancel: this.ports.afterCancel,
-        sandbox: this.ports.sandbox,
-        onRemembered: this.ports.onRemembered,
-      });
-      logger.info(
-        { event: 'run.end', outcome, durationMs: Math.round(clock.monotonicMs() - startedMs) },
-        `run ${outcome}`,
-      );
-      recording.end(outcome);
-      this.ports.metrics.runEnded(outcome);
+      const outcome = await this.runToCompletion(run);
+      const durationMs = Math.round(run.ageMs());
+      run.logger.info({ event: 'run.end', outcome, durationMs }, `run ${outcome}`);
+      run.endRecording(outcome);
+      metrics.runEnded(outcome);
       return { kind: outcome === 'handed_over' ? 'handed_over' : 'ack' };
     } catch (error) {
-      const handling = await this.giveUp(claimed, keeper, error);
-      recording.end(handling.kind, error);
-      logger.warn({ event: 'run.end', outcome: handling.kind, error }, `run ${handling.kind}`);
-      if (handling.kind === 'lost') this.ports.metrics.fenced();
-      return handling;
+      return await this.handleLostRun(run, error);
     } finally {
-      timeLimit.stop();
-      keeper.stop();
-      held.remove();
+      run.release();
     }
-  }
-
-  /** From claim to the finish script. Rejects only when the run is lost or Redis is away. */
-  private async drive(claimed: Claimed, held: Held): Promise<string> {
-    if (claimed.run.cancel !== null || claimed.exhausted) return endUnstarted(claimed, held);
-    try {
-      const outcome = await this.loop(claimed, held);
-      if (outcome.kind === 'yielded') {
-        await handOver({ ...held, clock: this.ports.clock });
-        return 'handed_over';
-      }
-      const sentMs = this.ports.clock.monotonicMs();
-      const ending = await finishOutcome(held, outcome);
-      this.count(held, outcome.last, sentMs);
-      return ending;
-    } catch (error) {
-      const reason: unknown = held.keeper.signal.aborted ? held.keeper.signal.reason : error;
-      if (held.keeper.lost || reason instanceof FencedError || isStoreAway(reason)) throw reason;
-      if (reason instanceof RunTimedOut) return finishTimedOut(held, reason);
-      if (reason instanceof RunCancelled) return finishCancelled(held, reason.action);
-      if (reason instanceof RunDraining) {
-        // Thrown by one call, it ends the others of its step too.
-        held.keeper.fail(reason);
-        await handOver({ ...held, clock: this.ports.clock });
-        return 'handed_over';
-      }
-      return finishFailed(held, reason);
-    }
-  }
-
-  private async loop(claimed: Claimed, held: Held): Promise<LoopOutcome> {
-    const position = await enterRun(claimed, held, this.ports.store);
-    const context = contextOf(this.ports, claimed, held);
-    const host: LoopHost = { commit: (turn) => this.commitTurn(claimed, held, turn) };
-    return this.ports.agent({ host, run: context, claimed, head: held.head, position });
-  }
-
-  private async commitTurn(claimed: Claimed, held: Held, turn: TurnCommit): Promise<'continue' | 'yield'> {
-    const { keeper, writer } = held;
-    keeper.signal.throwIfAborted();
-    const sentMs = this.ports.clock.monotonicMs();
-    const result = await writer.commit((queued, after) =>
-      this.ports.store.commit(claimed.lease, { ...commitRequest(held, turn, queued), after }),
-    );
-    held.head = result.head;
-    this.count(held, turn, sentMs);
-    if (result.cancel !== null) keeper.cancel(result.cancel);
-    keeper.signal.throwIfAborted();
-    return held.isDraining() ? 'yield' : 'continue';
-  }
-
-  private count(held: Held, turn: TurnCommit, sentMs: number): void {
-    const nowMs = this.ports.clock.monotonicMs();
-    countTurn(this.ports.metrics, turn, { turnMs: nowMs - held.turnStartMs, commitMs: nowMs - sentMs });
-    held.turnStartMs = nowMs;
-  }
-
-  private onWriteFailure(keeper: LeaseKeeper, error: unknown): void {
-    if (error instanceof FencedError) keeper.lose('an append was fenced');
-    else keeper.fail(error);
   }
 
   /**
-   * R4 and R5: what is left to do when the run could not be carried to its end here. A defect keeps its attempt: the
-   * lease lapses, and a run that no attempt can end is ended as exhausted.
+   * From claim to the finish script; returns how the run ended.
+   *
+   * @throws only when the run is lost or Redis is away
    */
-  private async giveUp(claimed: Claimed, keeper: LeaseKeeper, error: unknown): Promise<Handling> {
-    if (keeper.lost || !isStoreAway(error)) return { kind: 'lost' };
+  private async runToCompletion(run: ActiveRun): Promise<string> {
+    const { claimed } = run;
+    if (claimed.run.cancel !== null || claimed.exhausted) return endUnstarted(run);
     try {
-      await handOver({ claimed, keeper, store: this.ports.store, clock: this.ports.clock });
-      return { kind: 'handed_over' };
-    } catch (failure) {
-      if (failure instanceof FencedError || isStoreAway(failure)) return { kind: 'lost' };
-      throw failure;
+      const position = await commitInput(run);
+      const host: LoopHost = { commit: (turn) => commitTurn(run, turn) };
+      const context = contextOf(run);
+      const outcome = await this.ports.agent({ host, run: context, claimed, head: run.head, position });
+      if (outcome.kind !== 'yielded') return await finishOutcome(run, outcome);
+      await releaseForTakeover(run);
+      return 'handed_over';
+    } catch (error) {
+      return endAfterError(run, error);
     }
+  }
+
+  /**
+   * R4 and R5: what is left to do when the run could not be ended here. A defect keeps its attempt: the lease lapses,
+   * and a run that no attempt can end is ended as exhausted.
+   */
+  private async handleLostRun(run: StartedRun, error: unknown): Promise<Handling> {
+    const kind = await releaseOrLose(run, error);
+    run.endRecording(kind, error);
+    run.logger.warn({ event: 'run.end', outcome: kind, error }, `run ${kind}`);
+    if (kind === 'lost') this.ports.metrics.fenced();
+    return { kind };
+  }
+}
+
+/** R6: ends a run whose loop failed or was stopped. @throws the reason when the run is lost or Redis is away */
+async function endAfterError(run: ActiveRun, error: unknown): Promise<string> {
+  const { keeper } = run;
+  const reason: unknown = keeper.signal.aborted ? keeper.signal.reason : error;
+  if (keeper.lost || reason instanceof FencedError || isStoreAway(reason)) throw reason;
+  if (reason instanceof RunTimedOut) return finishTimedOut(run, reason);
+  if (reason instanceof RunCancelled) return finishCancelled(run, reason.action);
+  if (!(reason instanceof RunDraining)) return finishFailed(run, reason);
+  // Thrown by one call, it ends the others of its step too.
+  keeper.fail(reason);
+  await releaseForTakeover(run);
+  return 'handed_over';
+}
+
+async function releaseOrLose(run: ActiveRun, error: unknown): Promise<'handed_over' | 'lost'> {
+  if (run.keeper.lost || !isStoreAway(error)) return 'lost';
+  try {
+    await releaseForTakeover(run);
+    return 'handed_over';
+  } catch (failure) {
+    if (failure instanceof FencedError || isStoreAway(failure)) return 'lost';
+    throw failure;
   }
 }

@@ -1,7 +1,7 @@
 import { isTerminal, type RunRecord, type ThreadState, type ToolCall } from '@caribou/contracts';
 import type { CallUsage, Logger, RunEventLog, TaskOutcome } from '@caribou/core';
+import type { CancellationResult } from '../active-run.js';
 import { openCalls } from '../open-calls.js';
-import type { LastWords } from '../run-endings.js';
 import { endEventOf, outcomeOf } from './task-outcome.js';
 import { NONE_PUBLISHED, readPublishedTaskEvents } from './published-task-events.js';
 import { readOutcome, type TaskWaitPorts, requestCancel, waitForTask } from './wait-for-task.js';
@@ -29,7 +29,7 @@ const WAIT_MS = 4_000;
 export async function endTasksOf(
   ports: CancelledTaskPorts,
   run: CancelledRun,
-): Promise<Pick<LastWords, 'calls' | 'events'>> {
+): Promise<Pick<CancellationResult, 'calls' | 'events'>> {
   const { user_id: userId, run_id: parentRunId } = run.record;
   const found = await Promise.all(
     taskCalls(run.state).map(async ({ id: toolCallId }) => {

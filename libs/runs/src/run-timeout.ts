@@ -1,12 +1,12 @@
 import { type Clock, RunTimedOut } from '@caribou/core';
+import type { Claimed } from './active-run.js';
 import type { LeaseKeeper } from './lease-keeper.js';
-import type { Claimed } from './run-endings.js';
 
 /**
  * Stops a run's work, as a cancel does, once it has taken as long as its record allows. Time counts from the first
  * claim, so neither waiting before it nor a takeover after it changes when it is over.
  */
-export function limitTime(
+export function startRunTimeout(
   { run, ranMs }: Pick<Claimed, 'run' | 'ranMs'>,
   keeper: Pick<LeaseKeeper, 'fail'>,
   clock: Pick<Clock, 'sleep'>,

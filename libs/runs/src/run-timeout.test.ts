@@ -1,7 +1,7 @@
 import type { Clock } from '@caribou/core';
 import { RunCancelled, RunTimedOut } from '@caribou/core';
 import { sampleTask, taskRecord } from '@caribou/testing';
-import { limitTime } from './limit-time.js';
+import { startRunTimeout } from './run-timeout.js';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -26,11 +26,11 @@ function limited(timeoutMs: number | undefined, ranMs: number) {
   const { timeout_ms: _, ...without } = record.kwargs;
   const run = { ...record, kwargs: timeoutMs === undefined ? without : { ...without, timeout_ms: timeoutMs } };
   const hand = handClock();
-  const { stop } = limitTime({ run, ranMs }, { fail: (reason) => void failures.push(reason) }, hand.clock);
+  const { stop } = startRunTimeout({ run, ranMs }, { fail: (reason) => void failures.push(reason) }, hand.clock);
   return { failures, stop, ...hand };
 }
 
-describe(limitTime, () => {
+describe(startRunTimeout, () => {
   test('ends the work once the time is over, as a cancel that says so', async () => {
     const { failures, waits, ring } = limited(900_000, 0);
     expect(waits).toEqual([900_000]);

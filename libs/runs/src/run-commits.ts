@@ -1,0 +1,118 @@
+import type { RunEvent, StateUpdate } from '@caribou/contracts';
+import {
+  applyUpdate,
+  clientUpdate,
+  type CommitRequest,
+  dropLateAnswers,
+  type LoopPosition,
+  type ThreadHead,
+  type TurnCommit,
+} from '@caribou/core';
+import type { ActiveRun, Claimed } from './active-run.js';
+import { countTurn } from './run-metrics.js';
+
+interface FirstCheckpoint extends Pick<CommitRequest, 'state' | 'next' | 'source' | 'step'> {
+  /** Where the loop begins after it. */
+  readonly position: LoopPosition;
+}
+
+/**
+ * The first checkpoint of a run that starts from `base`: its input, or, for a fork without input, `base` once more, to
+ * continue where that one was left.
+ */
+function firstCheckpoint(base: ThreadHead, input: StateUpdate | null): FirstCheckpoint {
+  const step = (base.metadata?.step ?? -1) + 1;
+  if (input !== null) {
+    const state = applyUpdate(base.state, clientUpdate(base.state, dropLateAnswers(base.state.messages, input)));
+    return { state, step, next: ['model_request'], source: 'input', position: 'start' };
+  }
+  const { state, next } = base;
+  if (base.metadata?.source === 'input') return { state, step, next, source: 'input', position: 'start' };
+  return { state, step, next, source: 'fork', position: next[0] ?? 'end' };
+}
+
+/** The event that begins an attempt in the run's log; it names the streamed messages that the attempt before left unfinished. */
+export function startOf({ run, head }: Claimed): RunEvent {
+  return {
+    kind: 'run.start',
+    run_id: run.run_id,
+    thread_id: run.thread_id,
+    attempt: run.attempt,
+    dropped_message_ids: run.dropped_message_ids,
+    checkpoint_id: run.attempt > 1 ? head.checkpointId : null,
+  };
+}
+
+/**
+ * Writes the attempt's start and makes sure that the input is committed, once for all attempts; returns where the loop
+ * continues. @throws {FencedError} when the run has another owner
+ */
+export async function commitInput(active: ActiveRun): Promise<LoopPosition> {
+  const { claimed, writer } = active;
+  const { run, head, lease } = claimed;
+  const { store } = active.ports;
+  const { input } = run.kwargs;
+  const start = startOf(claimed);
+  if (run.input_committed || (input === null && run.fork_checkpoint_id === null)) {
+    await writer.emit(start);
+    return head.metadata?.source === 'input' && run.input_committed ? 'start' : (head.next[0] ?? 'end');
+  }
+  const forkedFrom =
+    run.fork_checkpoint_id === null ? undefined : await store.loadCheckpoint(lease, run.fork_checkpoint_id);
+  const { position, ...first } = firstCheckpoint(forkedFrom ?? head, input);
+  const { head: committed } = await writer.commit((queued, after) =>
+    store.commit(lease, {
+      head,
+      after,
+      ...(forkedFrom === undefined ? {} : { forkedFrom }),
+      ...first,
+      events: [...queued, start],
+      inputCommitted: true,
+    }),
+  );
+  active.head = committed;
+  return position;
+}
+
+/**
+ * Commits a turn of the loop; 'yield' when the process drains.
+ *
+ * @throws the reason when the run was cancelled, took too long or is lost
+ */
+export async function commitTurn(active: ActiveRun, turn: TurnCommit): Promise<'continue' | 'yield'> {
+  const { claimed, keeper, writer, ports } = active;
+  keeper.signal.throwIfAborted();
+  const result = await timeTurn(active, turn, () =>
+    writer.commit((queued, after) =>
+      ports.store.commit(claimed.lease, { ...commitRequest(active, turn, queued), after }),
+    ),
+  );
+  active.head = result.head;
+  if (result.cancel !== null) keeper.cancel(result.cancel);
+  keeper.signal.throwIfAborted();
+  return active.isDraining() ? 'yield' : 'continue';
+}
+
+/** A turn as the store commits it, with the queued events before its own. */
+export function commitRequest({ head }: ActiveRun, turn: TurnCommit, queued: readonly RunEvent[]): CommitRequest {
+  return {
+    head,
+    state: turn.state,
+    next: turn.next,
+    source: 'loop',
+    step: turn.step,
+    events: [...queued, ...turn.events],
+    ...(turn.usage === undefined ? {} : { usage: turn.usage }),
+  };
+}
+
+/** Counts a turn in the metrics once its commit succeeded, with the time of both; the next turn begins then. */
+export async function timeTurn<T>(active: ActiveRun, turn: TurnCommit, commit: () => Promise<T>): Promise<T> {
+  const { clock, metrics } = active.ports;
+  const sentMs = clock.monotonicMs();
+  const result = await commit();
+  const nowMs = clock.monotonicMs();
+  countTurn(metrics, turn, { turnMs: nowMs - active.turnStartMs, commitMs: nowMs - sentMs });
+  active.turnStartMs = nowMs;
+  return result;
+}

@@ -1,0 +1,81 @@
+import { FencedError } from '@caribou/contracts';
+import { parseTraceparent, type Tracing } from '@caribou/observability';
+import type { Logger } from '@caribou/core';
+import type { ActiveRun, Claimed, RunPorts } from './active-run.js';
+import { type EventPublisher, EventWriter } from './event-writer.js';
+import { type LeaseClocks, LeaseKeeper } from './lease-keeper.js';
+import { retryWrites } from './retry-writes.js';
+import { recordRun } from './run-recording.js';
+import type { RunRegistry } from './run-registry.js';
+import { startRunTimeout } from './run-timeout.js';
+
+export interface StartPorts extends RunPorts {
+  readonly publisher: EventPublisher;
+  readonly registry: RunRegistry;
+  readonly logger: Logger;
+  readonly clocks: LeaseClocks;
+  readonly tracing: Tracing;
+}
+
+/** How the run was claimed. */
+export interface Claim {
+  /** When the request was sent, on the monotonic clock. */
+  readonly sentMs: number;
+  /** Called after each renewal of the lease. */
+  readonly onRenewed: () => void;
+}
+
+export interface StartedRun extends ActiveRun {
+  /** Milliseconds since it was started here. */
+  readonly ageMs: () => number;
+  /** Writes down how its chain worked and ends its part of the trace. */
+  readonly endRecording: (outcome: string, error?: unknown) => void;
+  /** Stops its timers and takes it out of the registry, however it ended. */
+  readonly release: () => void;
+}
+
+/** Takes charge of a claimed run: keeps its lease, limits its time, opens its event log and its recording. */
+export function startRun(ports: StartPorts, claimed: Claimed, { sentMs, onRenewed }: Claim): StartedRun {
+  const { store, clock, clocks, publisher, registry } = ports;
+  const { lease, run, head } = claimed;
+  const logger = loggerOf(ports, claimed);
+  if (run.attempt > 1) ports.metrics.takenOver();
+  const recording = recordRun(ports, run, logger);
+  const startedMs = clock.monotonicMs();
+  const renew = () => store.renew(lease);
+  const keeper = new LeaseKeeper({ renew, takenMs: sentMs, clocks, clock, logger, onRenewed });
+  const writer = new EventWriter(store, lease, publisher, {
+    onFailure: (error) => (error instanceof FencedError ? keeper.lose('an append was fenced') : keeper.fail(error)),
+    lastSeq: run.last_seq,
+    retry: retryWrites({ keeper, clock }),
+  });
+  const entry = registry.add(lease.runId, keeper);
+  const timeout = startRunTimeout(claimed, keeper, clock);
+  return {
+    claimed,
+    ports,
+    keeper,
+    writer,
+    logger,
+    recorder: recording.recorder,
+    head,
+    turnStartMs: startedMs,
+    isDraining: () => entry.draining,
+    ageMs: () => clock.monotonicMs() - startedMs,
+    endRecording: (outcome, error) => recording.end(outcome, error),
+    release: () => {
+      timeout.stop();
+      keeper.stop();
+      entry.remove();
+    },
+  };
+}
+
+const loggerOf = ({ logger }: StartPorts, { lease, run }: Claimed): Logger =>
+  logger.child({
+    userId: lease.userId,
+    threadId: lease.threadId,
+    runId: lease.runId,
+    attempt: run.attempt,
+    traceId: parseTraceparent(run.traceparent ?? undefined)?.traceId,
+  });
