@@ -1,6 +1,6 @@
 import { AppError } from '@caribou/contracts';
 
-/** The configuration cannot be used: every fault at once, each naming its variable or key, none showing a value. */
+/** The configuration is invalid. Lists every fault, each with its variable or key, and never a value. */
 export class ConfigError extends AppError {
   readonly faults: readonly string[];
 

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 
 /**
- * What reading the configuration found: faults stop the start, warnings name what is missed, notices what goes another
- * way than the file says. Each is told once.
+ * Problems found in the configuration, each listed once: faults prevent the start, warnings name settings without effect,
+ * notices name settings that are applied in another way than the file says.
  */
 export interface Findings {
   readonly faults: string[];
@@ -10,9 +10,9 @@ export interface Findings {
   readonly notices: string[];
 }
 
-export const noFindings = (): Findings => ({ faults: [], warnings: [], notices: [] });
+export const emptyFindings = (): Findings => ({ faults: [], warnings: [], notices: [] });
 
-/** `models[0].name` from a zod path. */
+/** Formats a zod path as a key such as `models[0].name`. */
 function keyOf(root: string, path: readonly PropertyKey[]): string {
   return path.reduce<string>(
     (key, part) =>
@@ -21,7 +21,7 @@ function keyOf(root: string, path: readonly PropertyKey[]): string {
   );
 }
 
-/** Adds one fault per zod issue; zod's own messages name limits and types, never the value that was given. */
+/** Adds one fault per zod issue; zod's messages name limits and types, never the given value. */
 export function addIssues(findings: Findings, root: string, error: z.ZodError): void {
   for (const issue of error.issues) findings.faults.push(`${keyOf(root, issue.path)}: ${issue.message}`);
 }

@@ -1,4 +1,4 @@
 import { variable } from './references.js';
 
-/** The variable of the environment as it is now; for references that are resolved when they are used and never kept. */
+/** Reads an environment variable at the moment of its use, for references that are never stored resolved. */
 export const readEnvLazily = (name: string): string | undefined => variable(process.env, name);

@@ -5,24 +5,24 @@ import { type Findings, isRecord } from './findings.js';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The variable's value, else the content of the file that the variable of this name and `_FILE` names, so that a secret
- * need not stand in an environment. An empty one counts as unset, as compose files hand on unset variables as empty ones.
+ * Returns the variable's value, else the content of the file named by the variable with the suffix `_FILE`, so that a
+ * secret need not be in the environment. An empty variable counts as unset, because compose files pass unset ones as empty.
  *
  * @throws {ConfigError} for a file that cannot be read
  */
 export function variable(env: Environment, name: string): string | undefined {
   const inFile = `${name}_FILE`;
-  const value = present(env[name]);
-  const path = present(env[inFile]);
-  return value ?? (path === undefined ? undefined : present(contentOf(path, inFile)));
+  const value = trimToUndefined(env[name]);
+  const path = trimToUndefined(env[inFile]);
+  return value ?? (path === undefined ? undefined : trimToUndefined(readContent(path, inFile)));
 }
 
-const present = (text: string | undefined): string | undefined => {
+const trimToUndefined = (text: string | undefined): string | undefined => {
   const trimmed = text?.trim();
   return trimmed === '' ? undefined : trimmed;
 };
 
-function contentOf(path: string, name: string): string {
+function readContent(path: string, name: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (cause) {
@@ -32,15 +32,15 @@ function contentOf(path: string, name: string): string {
 }
 
 /**
- * The value with every string that starts with `$` replaced by the variable of that name (DeerFlow's rule: the
- * whole string is the reference). A variable that is not set adds a fault naming key and variable.
+ * Replaces every string that starts with `$` by the variable of that name (as in DeerFlow, the whole string is the
+ * reference). A variable that is not set adds a fault with the key and the variable.
  */
 export function resolveReferences(
   value: unknown,
   key: string,
   context: { env: Environment; findings: Findings },
 ): unknown {
-  if (typeof value === 'string') return value.startsWith('$') ? resolveOne(value, key, context) : value;
+  if (typeof value === 'string') return value.startsWith('$') ? resolveReference(value, key, context) : value;
   if (Array.isArray(value)) return value.map((item, index) => resolveReferences(item, `${key}[${index}]`, context));
   if (!isRecord(value)) return value;
   return Object.fromEntries(
@@ -48,7 +48,7 @@ export function resolveReferences(
   );
 }
 
-function resolveOne(reference: string, key: string, context: { env: Environment; findings: Findings }): unknown {
+function resolveReference(reference: string, key: string, context: { env: Environment; findings: Findings }): unknown {
   const name = reference.slice(1);
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
     context.findings.faults.push(

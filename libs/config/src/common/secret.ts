@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 
-const SHOWN = '[secret]';
+const MASK = '[secret]';
 
-/** A value that leaves the process only where `reveal()` is called: JSON, logs and inspection show "[secret]". */
+/** A value that only `reveal()` returns; JSON, logs and inspection show "[secret]". */
 export class Secret<T = string> {
   readonly #value: T;
 
@@ -15,14 +15,14 @@ export class Secret<T = string> {
   }
 
   toString(): string {
-    return SHOWN;
+    return MASK;
   }
 
   toJSON(): string {
-    return SHOWN;
+    return MASK;
   }
 
   [inspect.custom](): string {
-    return SHOWN;
+    return MASK;
   }
 }

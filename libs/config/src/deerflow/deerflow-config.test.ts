@@ -55,20 +55,20 @@ describe("a configuration in DeerFlow's format", () => {
     expect(config.models[2]?.whenThinkingDisabled).toEqual({ extra_body: { thinking: { type: 'disabled' } } });
   });
 
-  test('has those of our tools that it lists, and its web providers', () => {
+  test('has the built-in tools that it lists, and its web providers', () => {
     expect(config.tools.hidden).toEqual(['glob', 'str_replace', 'image_search']);
     expect(config.tools.groups).toMatchObject({ web_search: 'web', grep: 'file:read', bash: 'bash' });
     expect(config.web.search).toMatchObject({ provider: 'duckduckgo', maxResults: 7, safeSearch: 'off' });
     expect(config.web.fetch).toMatchObject({ provider: 'jina', timeoutSeconds: 20 });
   });
 
-  test('has times and limits in our units', () => {
+  test('has times and limits in the units of this product', () => {
     expect(config.sandbox).toMatchObject({ idleMs: 300_000, driver: 'auto' });
     expect(config.sandbox.limits.commandTimeoutMs).toBe(120_000);
     expect(config.runner.maxTurnsCap).toBe(500);
   });
 
-  test('tells at a lower level what goes another way here', () => {
+  test('has a notice for each setting that is applied in another way', () => {
     expect(keysOf(config.notices)).toEqual(
       expect.arrayContaining([
         'config_version',
@@ -108,7 +108,7 @@ subagents: {agents: {bash: {model: claude}}, custom_agents: {own: {description: 
     expect(config.chain.subagents.custom_agents['own']?.model).toBe('inherit');
   });
 
-  test('a class nobody knows is served at its base_url with a notice, and left out without one', () => {
+  test('an unknown class is called at its base_url with a notice, and left out without one', () => {
     const config = load(`
 models:
   - {name: a, use: 'my_models:MyChat', base_url: 'http://127.0.0.1:9/v1'}
@@ -172,7 +172,7 @@ describe('tools', () => {
     expect([web.search.apiKey?.reveal(), web.fetch.apiKey?.reveal()]).toEqual(['tv', 'fc']);
   });
 
-  test('a search engine we do not have is one warning with those we have; a name taken twice is one, too', () => {
+  test('an unsupported search engine is one warning that lists the supported ones; a duplicate name is one, too', () => {
     const { warnings, tools } = load(`tools:
   - {name: web_search, group: web, use: 'deerflow.community.exa.tools:web_search_tool', api_key: $GONE}
   - {name: bash, use: 'deerflow.sandbox.tools:bash_tool'}
@@ -185,7 +185,7 @@ describe('tools', () => {
     expect(tools.hidden).toContain('web_search');
   });
 
-  test('the section web wins over the list, and SearXNG is looked for where DeerFlow does', () => {
+  test("the section web takes precedence over the list, and SearXNG has DeerFlow's default URL", () => {
     const list = `tools: [{name: web_search, use: 'deerflow.community.searxng.tools:web_search_tool'}]`;
     expect(load(list).web.search).toMatchObject({ provider: 'searxng', baseUrl: 'http://localhost:8088' });
     const own = load(`${list}\nweb: {search: {provider: duckduckgo, max_results: 9}, images: {enabled: false}}`);
@@ -235,7 +235,7 @@ describe('tools', () => {
 });
 
 describe('keys without a counterpart', () => {
-  test('are told only while they are on', () => {
+  test('are warned about only while they are on', () => {
     expect(load('guardrails: {enabled: false}\nchannels: {}\nscheduler: null\nsandbox: {mounts: []}').warnings).toEqual(
       [],
     );
@@ -252,13 +252,13 @@ describe('keys without a counterpart', () => {
     for (const line of warnings) expect(line).toMatch(/: not used: there is no (counterpart|such key).*[;:] ./);
   });
 
-  test('a middleware of Python is one warning, and ours beside it is kept', () => {
+  test('a Python middleware is one warning, and a JavaScript one beside it is loaded', () => {
     const { warnings, chain } = load('extensions: {middlewares: ["my.mw:Guard", "./audit.mjs#audit"]}');
     expect(keysOf(warnings)).toEqual(['extensions.middlewares[0]']);
     expect(chain.extensions.middlewares).toEqual([{ use: `${join(folder, 'audit.mjs')}#audit`, options: {} }]);
   });
 
-  test('where a key of ours is set as well, ours wins', () => {
+  test('a key of this product takes precedence over its counterpart', () => {
     const { sandbox } = load('sandbox: {idle_timeout: 5, idle_ms: 9000, bash_command_timeout: 0, limits: {pids: 20}}');
     expect(sandbox).toMatchObject({ idleMs: 9_000, limits: { pids: 20, commandTimeoutMs: 100 } });
     expect(load('sandbox: {idle_timeout: 0}').sandbox.idleMs).toBe(604_800_000);
@@ -307,7 +307,7 @@ describe("DeerFlow's variables", () => {
     return join(folder, name);
   };
 
-  test('are read where ours are not set, with a notice each', () => {
+  test("are read where the product's own are not set, with a notice each", () => {
     const file = write('theirs.yaml', 'log_level: error');
     const config = loadConfig(
       { DEER_FLOW_CONFIG_PATH: file, DEER_FLOW_HOME: 'data', DEER_FLOW_EXTENSIONS_CONFIG_PATH: '/x/ext.json' },
@@ -323,7 +323,7 @@ describe("DeerFlow's variables", () => {
     expect(config.warnings).toEqual([]);
   });
 
-  test('yield to ours, and say nothing when they are the same', () => {
+  test("yield to the product's own, without a notice when both are the same", () => {
     const ours = write('ours.yaml', 'log_level: debug');
     const config = loadConfig(
       { CARIBOU_CONFIG: ours, DEER_FLOW_CONFIG_PATH: '/nowhere', CARIBOU_HOME: '/data', DEER_FLOW_HOME: '/data' },

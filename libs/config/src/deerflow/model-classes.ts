@@ -1,14 +1,14 @@
-/** What is known of a client class of a model beside its name. */
+/** Properties of a LangChain client class. */
 export interface ModelClass {
-  /** Where its provider is, when the entry does not say. */
+  /** Default URL of its provider. */
   readonly baseUrl?: string;
-  /** Variable of the key, when the entry does not say. */
+  /** Default variable of the API key. */
   readonly keyVariable?: string;
-  /** It sends the reasoning of earlier answers back. */
+  /** Requests include the reasoning of earlier answers. */
   readonly sendsReasoning?: boolean;
 }
 
-/** Classes that speak OpenAI's chat completions, by their name; the packages they come from differ by version. */
+/** Classes that speak OpenAI's chat completions protocol, by name without package, because packages differ by version. */
 const compatible: Readonly<Record<string, ModelClass>> = {
   ChatOpenAI: {},
   PatchedChatOpenAI: {},
@@ -31,7 +31,7 @@ const compatible: Readonly<Record<string, ModelClass>> = {
   ChatOpenRouter: { baseUrl: 'https://openrouter.ai/api/v1', keyVariable: 'OPENROUTER_API_KEY' },
 };
 
-/** Classes of other protocols, and the endpoint at which their models speak OpenAI's. */
+/** Classes of other protocols, with the OpenAI-compatible endpoint of the same models. */
 const otherProtocols: Readonly<Record<string, string>> = {
   ChatAnthropic: 'https://api.anthropic.com/v1/',
   ClaudeChatModel: 'https://api.anthropic.com/v1/',
@@ -41,14 +41,14 @@ const otherProtocols: Readonly<Record<string, string>> = {
   AzureAIChatCompletionsModel: 'https://<resource>.services.ai.azure.com/openai/v1/',
 };
 
-/** What an entry's `use` means here. */
+/** How an entry's `use` is handled. */
 export type KnownClass =
   | { readonly kind: 'compatible'; readonly is: ModelClass }
-  /** `endpoint`: where the same models speak OpenAI's protocol, if there is such a place. */
+  /** `endpoint`: the OpenAI-compatible endpoint of the same models, if there is one. */
   | { readonly kind: 'other'; readonly endpoint: string | undefined }
   | { readonly kind: 'unknown' };
 
-/** Absent, the class is OpenAI's own. */
+/** Looks up the class that `use` names; default: OpenAI's own. */
 export function classOf(use: string | undefined): KnownClass {
   const name = use === undefined ? 'ChatOpenAI' : use.slice(use.lastIndexOf(':') + 1);
   const is = Object.hasOwn(compatible, name) ? compatible[name] : undefined;

@@ -2,20 +2,20 @@ import type { ModelConfig } from '../settings/config.js';
 import { ModelFile } from '../schema/file-schema.js';
 import { addIssues, type Findings, isRecord } from '../common/findings.js';
 import { classOf } from './model-classes.js';
-import { toModel } from './model-of-entry.js';
+import { toModel } from './to-model.js';
 import { type Environment, resolveReferences, variable } from '../common/references.js';
 
-/** The model when OPENAI_MODEL is not set. */
+/** Default of OPENAI_MODEL. */
 const DEFAULT_MODEL = 'gpt-4.1-mini';
 
-interface Reading {
+interface ReadContext {
   readonly env: Environment;
   readonly findings: Findings;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Options of LangChain's client classes and of DeerFlow that are no fields of a request. */
+/** Options of LangChain's client classes and of DeerFlow that are not fields of a request. */
 const clientOptions = new Set([
   ...['async_client', 'cache', 'callbacks', 'client', 'connect_timeout', 'cumulative_stream_usage'],
   ...['default_query', 'default_request_timeout', 'http_async_client', 'http_client', 'http_socket_options'],
@@ -28,8 +28,8 @@ const clientOptions = new Set([
 /** Fields of a request that the adapter sets itself. */
 const ownFields = new Set(['messages', 'stream', 'tool_choice', 'tools']);
 
-/** Other names that LangChain and DeerFlow have for keys of ours; ours wins. */
-const otherNames: Readonly<Record<string, string>> = {
+/** LangChain's and DeerFlow's names for keys of an entry; the key's own name takes precedence. */
+const keyAliases: Readonly<Record<string, string>> = {
   api_base: 'base_url',
   openai_api_base: 'base_url',
   openai_api_key: 'api_key',
@@ -41,34 +41,34 @@ const otherNames: Readonly<Record<string, string>> = {
   context_window: 'max_input_tokens',
 };
 
-/** The models that are served, and the names of those that were left out. */
-export interface ModelsRead {
+/** The usable models, and the names of the listed ones that are not supported. */
+export interface LoadedModels {
   readonly models: readonly ModelConfig[];
   readonly leftOut: ReadonlySet<string>;
 }
 
-/** The models of the file's `models:` list, or the one of the environment when the file lists none. */
-export function readModels(list: unknown, reading: Reading): ModelsRead {
+/** Reads the models of the file's `models` list, or the one of the environment when the list is empty. */
+export function readModels(list: unknown, context: ReadContext): LoadedModels {
   const leftOut = new Set<string>();
-  if (list === undefined || list === null) return { models: environmentModels(reading), leftOut };
+  if (list === undefined || list === null) return { models: readEnvironmentModels(context), leftOut };
   if (!Array.isArray(list)) {
-    reading.findings.faults.push('models: must be a list');
+    context.findings.faults.push('models: must be a list');
     return { models: [], leftOut };
   }
   const models: ModelConfig[] = [];
   for (const [index, entry] of list.entries()) {
     const key = `models[${index}]`;
-    const model = readEntry(entry, key, reading);
+    const model = readEntry(entry, key, context);
     if (model === 'left out') leftOut.add(nameOf(entry));
     if (model === undefined || model === 'left out') continue;
     if (models.some(({ name }) => name === model.name))
-      reading.findings.faults.push(`${key}.name: an earlier model has the same name`);
+      context.findings.faults.push(`${key}.name: an earlier model has the same name`);
     models.push(model);
   }
-  return { models: list.length === 0 ? environmentModels(reading) : models, leftOut };
+  return { models: list.length === 0 ? readEnvironmentModels(context) : models, leftOut };
 }
 
-/** Why no turn would run, or why a listed model would not answer. */
+/** Lists why no turn can run: no model is configured, or models lack their keys. */
 export function modelProblems(models: readonly ModelConfig[]): readonly string[] {
   if (models.length === 0) {
     return [
@@ -78,7 +78,7 @@ export function modelProblems(models: readonly ModelConfig[]): readonly string[]
   return models.flatMap(({ problem }) => (problem === undefined ? [] : [problem]));
 }
 
-function environmentModels({ env, findings }: Reading): readonly ModelConfig[] {
+function readEnvironmentModels({ env, findings }: ReadContext): readonly ModelConfig[] {
   const set = ['OPENAI_API_KEY', 'OPENAI_BASE_URL'].some((name) => variable(env, name) !== undefined);
   if (!set) return [];
   const entry = { name: variable(env, 'OPENAI_MODEL') ?? DEFAULT_MODEL };
@@ -86,41 +86,41 @@ function environmentModels({ env, findings }: Reading): readonly ModelConfig[] {
   return model === undefined || model === 'left out' ? [] : [model];
 }
 
-function readEntry(entry: unknown, key: string, reading: Reading): ModelConfig | 'left out' | undefined {
+function readEntry(entry: unknown, key: string, context: ReadContext): ModelConfig | 'left out' | undefined {
   if (!isRecord(entry)) {
-    reading.findings.faults.push(`${key}: must be an object with a name`);
+    context.findings.faults.push(`${key}: must be an object with a name`);
     return undefined;
   }
-  const spelled = withOurNames(entry);
-  if (!isServed(spelled, key, reading)) return 'left out';
-  const resolved = resolveReferences(spelled, key, reading);
+  const spelled = withoutAliases(entry);
+  if (!isSupported(spelled, key, context)) return 'left out';
+  const resolved = resolveReferences(spelled, key, context);
   const parsed = ModelFile.safeParse(resolved);
   if (parsed.success && isRecord(resolved)) {
-    return toModel(parsed.data, { key, extras: bodyExtras(resolved, key, reading), reading });
+    return toModel(parsed.data, { key, extras: bodyExtras(resolved, key, context), context });
   }
-  if (parsed.error !== undefined) addIssues(reading.findings, key, parsed.error);
+  if (parsed.error !== undefined) addIssues(context.findings, key, parsed.error);
   return undefined;
 }
 
 const nameOf = (entry: unknown): string => (isRecord(entry) ? String(entry['name']) : '');
 
-function withOurNames(entry: Fields): Fields {
+function withoutAliases(entry: Fields): Fields {
   const spelled = Object.entries(entry).map(([name, value]): [string, unknown] => [
-    Object.hasOwn(otherNames, name) ? (otherNames[name] ?? name) : name,
+    Object.hasOwn(keyAliases, name) ? (keyAliases[name] ?? name) : name,
     value,
   ]);
-  const ours = Object.entries(entry).filter(([name]) => !Object.hasOwn(otherNames, name));
-  return Object.fromEntries([...spelled, ...ours]);
+  const ownKeys = Object.entries(entry).filter(([name]) => !Object.hasOwn(keyAliases, name));
+  return Object.fromEntries([...spelled, ...ownKeys]);
 }
 
-/** Classes of another protocol are not; one that is not known is, if it says where, in OpenAI's protocol. */
-function isServed(entry: Fields, key: string, { findings }: Reading): boolean {
+/** Rejects classes of other protocols; accepts unknown classes with a base_url, as OpenAI-compatible servers. */
+function isSupported(entry: Fields, key: string, { findings }: ReadContext): boolean {
   const use = entry['use'];
   if (typeof use !== 'string') return true;
   const found = classOf(use);
   if (found.kind === 'compatible') return true;
   if (found.kind === 'unknown' && entry['base_url'] !== undefined) {
-    findings.notices.push(`${key}.use: ${use} is not loaded: its base_url is spoken to as an OpenAI-compatible server`);
+    findings.notices.push(`${key}.use: ${use} is not loaded: its base_url is called as an OpenAI-compatible server`);
     return true;
   }
   const endpoint = found.kind === 'other' ? found.endpoint : undefined;
@@ -131,8 +131,8 @@ function isServed(entry: Fields, key: string, { findings }: Reading): boolean {
   return false;
 }
 
-/** The entry's further keys: fields of the request's body, as LangChain's classes hand unknown options on. */
-function bodyExtras(entry: Fields, key: string, reading: Reading): Fields {
+/** The entry's further keys, which become fields of the request's body as in LangChain's classes. */
+function bodyExtras(entry: Fields, key: string, context: ReadContext): Fields {
   const extras: [string, unknown][] = [];
   const unused: string[] = [];
   for (const [name, value] of Object.entries(entry)) {
@@ -142,8 +142,8 @@ function bodyExtras(entry: Fields, key: string, reading: Reading): Fields {
     else extras.push([name, value]);
   }
   if (unused.length > 0)
-    reading.findings.notices.push(
-      `${key}: options of the client class are not used: ${unused.join(', ')}; llm_call and clocks have retries and times of all models`,
+    context.findings.notices.push(
+      `${key}: options of the client class are not used: ${unused.join(', ')}; llm_call and clocks set retries and timeouts of all models`,
     );
   return Object.fromEntries(extras);
 }

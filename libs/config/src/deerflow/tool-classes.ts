@@ -6,7 +6,7 @@ const webTools = ['web_search', 'web_fetch', 'image_search'] as const;
 export type WebTool = (typeof webTools)[number];
 type SandboxTool = (typeof sandboxTools)[number];
 
-/** Names of built-in tools that a list may leave out; those that steer the run are there in any case. */
+/** Built-in tools that a list may leave out; tools that control the run are always offered. */
 export const LISTABLE: readonly string[] = [...sandboxTools, ...webTools];
 
 export const isWebTool = (name: string): WebTool | undefined => webTools.find((known) => known === name);
@@ -15,24 +15,24 @@ export type Counterpart =
   | { readonly name: SandboxTool; readonly provider?: undefined }
   | { readonly name: WebTool; readonly provider: string };
 
-/** Providers of DeerFlow's web tools that are ours as well, by the package below `community`. */
+/** Supported providers of DeerFlow's web tools, by the package below `community`. */
 const providers: Readonly<Record<WebTool, Readonly<Record<string, string>>>> = {
   web_search: { ddg_search: 'duckduckgo', tavily: 'tavily', searxng: 'searxng', firecrawl: 'firecrawl' },
   web_fetch: { jina_ai: 'jina', tavily: 'tavily', firecrawl: 'firecrawl' },
   image_search: { image_search: 'duckduckgo' },
 };
 
-/** Where DeerFlow looks for a server that has no place of its own. */
+/** DeerFlow's default URLs of self-hosted providers. */
 const defaultServers: Readonly<Record<string, string>> = { searxng: 'http://localhost:8088' };
 
-/** The providers of a tool. */
+/** Returns the supported providers of a tool. */
 export const providersOf = (tool: WebTool): readonly string[] =>
   ({ web_search: SEARCH_PROVIDERS, web_fetch: FETCH_PROVIDERS, image_search: IMAGE_PROVIDERS })[tool];
 
-/** `src` in the first version of DeerFlow, `deerflow` in later ones. */
+/** The first version of DeerFlow has the package `src`, later ones `deerflow`. */
 const PATH = /^(?:src|deerflow)\.(?:(sandbox)|community\.(\w+))\.tools:(\w+)_tool$/;
 
-/** Our tool for a tool of DeerFlow's, by its path; undefined when there is none. */
+/** Returns the built-in tool that replaces the DeerFlow tool of this path; undefined when there is none. */
 export function counterpartOf(use: string): Counterpart | undefined {
   const [, sandbox, community, name = ''] = PATH.exec(use) ?? [];
   if (sandbox !== undefined) {
@@ -45,7 +45,7 @@ export function counterpartOf(use: string): Counterpart | undefined {
   return provider === undefined ? undefined : { name: tool, provider };
 }
 
-/** DeerFlow's options of web tools, and ours. */
+/** Keys of the section `web`, by DeerFlow's option. */
 const optionNames: Readonly<Record<string, string>> = {
   api_key: 'api_key',
   base_url: 'base_url',
@@ -65,7 +65,7 @@ const optionsOf: Readonly<Record<WebTool, ReadonlySet<string>>> = {
 type Fields = Readonly<Record<string, unknown>>;
 
 interface WebOptions {
-  /** Options that the section `web` has, under their names there. */
+  /** Options that the section `web` supports, under its keys. */
   readonly taken: Fields;
   readonly left: Fields;
 }

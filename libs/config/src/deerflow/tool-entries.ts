@@ -11,7 +11,7 @@ import { counterpartOf, isWebTool, LISTABLE, providersOf, type WebTool, webOptio
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** `./file.mjs#name`. */
+/** An export of a module, such as `./file.mjs#name`. */
 export const MODULE_EXPORT = /^[^#]+#[A-Za-z_$][\w$]*$/;
 
 const MAX_ENTRIES = 500;
@@ -23,60 +23,60 @@ const ToolEntry = z.looseObject({
 });
 type ToolEntry = z.output<typeof ToolEntry>;
 
-interface Reading {
+interface ReadContext {
   readonly env: Environment;
   readonly findings: Findings;
   /** Absolute path of the folder of config.yaml. */
   readonly folder: string;
 }
 
-/** What an entry came to; undefined: nothing, for a reason that was told. */
+/** The tool that an entry names; undefined when it has none, which is then among the findings. */
 type Found =
   | { readonly kind: 'built in'; readonly name: string }
   | { readonly kind: 'web'; readonly name: WebTool; readonly options: Fields }
   | { readonly kind: 'custom'; readonly tool: CustomToolConfig }
   | undefined;
 
-export interface ToolsRead {
+export interface LoadedTools {
   readonly tools: ToolsConfig;
-  /** The file with what `tools` says of web tools in its section `web`. */
+  /** The file, with the options of web tools from `tools` moved to its section `web`. */
   readonly file: Fields;
 }
 
 /**
- * The entries of `tools`: tools of DeerFlow's that are ours as well, tools of the operator, and those that are neither, of
- * which each gets one warning. As soon as the list names more than the operator's own tools, only what it names is offered.
+ * Reads the entries of `tools`: DeerFlow's tools that have a counterpart, the operator's own tools, and others, each with
+ * one warning. When the list names more than the operator's own tools, only the tools it names are offered.
  */
-export function readTools(file: Fields, reading: Reading): ToolsRead {
-  const read = readList(file, reading);
-  const declared = declaredGroups(file['tool_groups'], reading.findings);
+export function readTools(file: Fields, context: ReadContext): LoadedTools {
+  const read = readList(file, context);
+  const declared = declaredGroups(file['tool_groups'], context.findings);
   return { ...read, tools: { ...read.tools, groupNames: allGroups(declared, read.tools) } };
 }
 
-interface ListRead extends Pick<ToolsRead, 'file'> {
+interface LoadedList extends Pick<LoadedTools, 'file'> {
   readonly tools: Omit<ToolsConfig, 'groupNames'>;
 }
 
-function readList(file: Fields, reading: Reading): ListRead {
-  const all: ListRead = { tools: { hidden: [], groups: {}, custom: [] }, file };
+function readList(file: Fields, context: ReadContext): LoadedList {
+  const all: LoadedList = { tools: { hidden: [], groups: {}, custom: [] }, file };
   const list: unknown = file['tools'];
   if (list === undefined || list === null) return all;
   if (!Array.isArray(list) || list.length > MAX_ENTRIES) {
-    reading.findings.faults.push(`tools: must be a list of at most ${MAX_ENTRIES} entries`);
+    context.findings.faults.push(`tools: must be a list of at most ${MAX_ENTRIES} entries`);
     return all;
   }
   const seen = new Set<string>();
-  const read = list.map((item: unknown, index) => readEntry(item, `tools[${index}]`, { ...reading, seen }));
+  const read = list.map((item: unknown, index) => readEntry(item, `tools[${index}]`, { ...context, seen }));
   const custom = read.flatMap(({ found }) => (found?.kind === 'custom' ? [found.tool] : []));
-  const ours = read.flatMap(({ found, group }) =>
+  const builtIn = read.flatMap(({ found, group }) =>
     found === undefined || found.kind === 'custom' ? [] : [{ found, group }],
   );
   const addsOnly = custom.length > 0 && custom.length === list.length;
   return {
     tools: {
-      hidden: addsOnly ? [] : LISTABLE.filter((name) => !ours.some(({ found }) => found.name === name)),
+      hidden: addsOnly ? [] : LISTABLE.filter((name) => !builtIn.some(({ found }) => found.name === name)),
       groups: Object.fromEntries(
-        ours.flatMap(({ found, group }) => (group === undefined ? [] : [[found.name, group]])),
+        builtIn.flatMap(({ found, group }) => (group === undefined ? [] : [[found.name, group]])),
       ),
       custom,
     },
@@ -84,14 +84,14 @@ function readList(file: Fields, reading: Reading): ListRead {
       ...file,
       ...withWeb(
         file['web'],
-        ours.map(({ found }) => found),
-        reading.findings,
+        builtIn.map(({ found }) => found),
+        context.findings,
       ),
     },
   };
 }
 
-interface EntryReading extends Reading {
+interface EntryContext extends ReadContext {
   /** Names of earlier entries. */
   readonly seen: Set<string>;
 }
@@ -101,33 +101,33 @@ interface ReadEntry {
   readonly group: string | undefined;
 }
 
-function readEntry(item: unknown, key: string, reading: EntryReading): ReadEntry {
+function readEntry(item: unknown, key: string, context: EntryContext): ReadEntry {
   const parsed = ToolEntry.safeParse(item);
   if (!parsed.success) {
-    addIssues(reading.findings, key, parsed.error);
+    addIssues(context.findings, key, parsed.error);
     return { found: undefined, group: undefined };
   }
   const entry = parsed.data;
-  const found = entryOf(entry, key, reading);
+  const found = entryOf(entry, key, context);
   const name = found === undefined ? entry.name : found.kind === 'custom' ? found.tool.name : found.name;
-  if (found === undefined || !reading.seen.has(name)) {
-    reading.seen.add(name);
+  if (found === undefined || !context.seen.has(name)) {
+    context.seen.add(name);
     return { found, group: entry.group ?? undefined };
   }
-  reading.findings.warnings.push(`${key}: left out: an earlier entry is the tool ${name} already; remove one`);
+  context.findings.warnings.push(`${key}: left out: an earlier entry is the tool ${name} already; remove one`);
   return { found: undefined, group: undefined };
 }
 
-function entryOf({ name, group, use, ...given }: ToolEntry, key: string, reading: EntryReading): Found {
-  const { findings } = reading;
+function entryOf({ name, group, use, ...given }: ToolEntry, key: string, context: EntryContext): Found {
+  const { findings } = context;
   if (use !== undefined && MODULE_EXPORT.test(use)) {
-    const options = resolvedOptions(given, key, reading);
-    const tool = { key, name, use: resolve(reading.folder, use), options: new Secret(options) };
+    const options = resolvedOptions(given, key, context);
+    const tool = { key, name, use: resolve(context.folder, use), options: new Secret(options) };
     return { kind: 'custom', tool: { ...tool, ...present({ group: group ?? undefined }) } };
   }
   if (use === undefined) {
     if (LISTABLE.includes(name)) {
-      tellUnused(given, key, findings);
+      reportUnusedOptions(given, key, findings);
       return { kind: 'built in', name };
     }
     findings.faults.push(`${key}.use: must be given: there is no built-in tool ${name}`);
@@ -135,19 +135,19 @@ function entryOf({ name, group, use, ...given }: ToolEntry, key: string, reading
   }
   const known = counterpartOf(use);
   if (known === undefined) {
-    findings.warnings.push(`${key}: the tool ${name} is left out: ${whatToDo(use)}`);
+    findings.warnings.push(`${key}: the tool ${name} is left out: ${suggestReplacement(use)}`);
     return undefined;
   }
   if (known.provider === undefined) {
-    tellUnused(given, key, findings);
+    reportUnusedOptions(given, key, findings);
     return { kind: 'built in', name: known.name };
   }
   const { taken, left } = webOptions(known, given);
-  tellUnused(left, key, findings);
-  return { kind: 'web', name: known.name, options: resolvedOptions(taken, key, reading) };
+  reportUnusedOptions(left, key, findings);
+  return { kind: 'web', name: known.name, options: resolvedOptions(taken, key, context) };
 }
 
-function whatToDo(use: string): string {
+function suggestReplacement(use: string): string {
   const web = isWebTool(use.slice(use.lastIndexOf(':') + 1).replace(/_tool$/, ''));
   if (web !== undefined) {
     return `${use} has no counterpart; take one of the providers ${providersOf(web).join(', ')} (docs/web-tools.md)`;
@@ -158,13 +158,13 @@ function whatToDo(use: string): string {
     : `use must be a file and the name of its export, such as ./my-tool.mjs#myTool; ${instead}`;
 }
 
-function resolvedOptions(given: Fields, key: string, reading: EntryReading): Fields {
-  const resolved = resolveReferences(given, key, reading);
+function resolvedOptions(given: Fields, key: string, context: EntryContext): Fields {
+  const resolved = resolveReferences(given, key, context);
   return isRecord(resolved) ? resolved : {};
 }
 
-/** Options that our tool does not have. */
-function tellUnused(given: Fields, key: string, findings: Findings): void {
+/** Adds a notice for options that the tool does not have. */
+function reportUnusedOptions(given: Fields, key: string, findings: Findings): void {
   const names = Object.keys(given);
   if (names.length > 0) findings.notices.push(`${key}: not used: ${names.join(', ')}`);
 }
@@ -180,7 +180,7 @@ function withWeb(section: unknown, found: readonly NonNullable<Found>[], finding
     const key = sectionOf[tool.name];
     const written = own[key] ?? {};
     if (!isRecord(written)) continue;
-    // A section that names no provider adds to the entry; one that does is about another server.
+    // A section without a provider extends the entry; one with a provider replaces it.
     if (written['provider'] === undefined) read[key] = { ...tool.options, ...written };
     else findings.notices.push(`tools: provider and options of ${tool.name} are those of web.${key}`);
   }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { addIssues, type Findings } from '../common/findings.js';
 import type { ToolsConfig } from '../settings/config.js';
 
-/** Groups that built-in tools are in unless the file says otherwise. */
+/** Default groups of the built-in tools. */
 export const BUILT_IN_GROUPS: readonly string[] = ['file:read', 'file:write', 'bash', 'web'];
 
 export const GroupName = z.string().min(1).max(100);
@@ -12,7 +12,7 @@ const ToolGroups = z
   .max(100)
   .nullish();
 
-/** The names that `tool_groups` declares; none when it has faults. */
+/** Returns the names that `tool_groups` declares; none when it is invalid. */
 export function declaredGroups(value: unknown, findings: Findings): readonly string[] {
   const parsed = ToolGroups.safeParse(value);
   if (parsed.success) return (parsed.data ?? []).map(({ name }) => name);
@@ -20,7 +20,7 @@ export function declaredGroups(value: unknown, findings: Findings): readonly str
   return [];
 }
 
-/** Every group that an agent may be limited to, each once. */
+/** Lists every group that an agent may be limited to, without duplicates. */
 export function allGroups(
   declared: readonly string[],
   { groups, custom }: Pick<ToolsConfig, 'groups' | 'custom'>,

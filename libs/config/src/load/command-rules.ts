@@ -6,23 +6,23 @@ import type { Findings } from '../common/findings.js';
 
 type Section = z.output<typeof CommandRulesFile>;
 
-const SHIPPED = new Set(DEFAULT_COMMAND_RULES.map(({ id }) => id));
+const BUILT_IN_IDS = new Set(DEFAULT_COMMAND_RULES.map(({ id }) => id));
 
-/** The rules that hold; an id that names nothing, or two things, is a fault of its key. */
+/** Combines the built-in rules with the operator's; an unknown or duplicate id is a fault. */
 export function toCommandRules(file: Section, { faults }: Findings): CommandRulesConfig {
   const key = 'command_rules';
   for (const [index, id] of file.disabled.entries())
-    if (!SHIPPED.has(id)) faults.push(`${key}.disabled[${index}]: no rule that ships has this id`);
+    if (!BUILT_IN_IDS.has(id)) faults.push(`${key}.disabled[${index}]: no built-in rule has this id`);
   for (const id of Object.keys(file.verdicts))
-    if (!SHIPPED.has(id)) faults.push(`${key}.verdicts.${id}: no rule that ships has this id`);
+    if (!BUILT_IN_IDS.has(id)) faults.push(`${key}.verdicts.${id}: no built-in rule has this id`);
   for (const [index, { id }] of file.rules.entries()) {
-    const taken = SHIPPED.has(id) || file.rules.findIndex((rule) => rule.id === id) < index;
+    const taken = BUILT_IN_IDS.has(id) || file.rules.findIndex((rule) => rule.id === id) < index;
     if (taken) faults.push(`${key}.rules[${index}].id: another rule has this id`);
   }
-  return { maxChars: file.max_chars, rules: [...(file.defaults ? shipped(file) : []), ...file.rules] };
+  return { maxChars: file.max_chars, rules: [...(file.defaults ? builtInRules(file) : []), ...file.rules] };
 }
 
-const shipped = ({ disabled, verdicts }: Section): readonly CommandRule[] =>
+const builtInRules = ({ disabled, verdicts }: Section): readonly CommandRule[] =>
   DEFAULT_COMMAND_RULES.filter(({ id }) => !disabled.includes(id)).map((rule) => ({
     ...rule,
     verdict: verdicts[rule.id] ?? rule.verdict,

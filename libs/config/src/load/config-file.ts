@@ -1,25 +1,25 @@
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
-import { namedPath } from '../deerflow/aliases.js';
+import { readPathVariable } from '../deerflow/path-variables.js';
 import { type Findings, isRecord } from '../common/findings.js';
 import type { Environment } from '../common/references.js';
 
 const MAX_FILE_BYTES = 1024 * 1024;
 
-/** config.yaml as it was found. */
+/** The content of config.yaml. */
 export interface ConfigFile {
   readonly fields: Readonly<Record<string, unknown>>;
-  /** Absolute path of the folder that it lies in, or would. */
+  /** Absolute path of its folder, also when there is no file. */
   readonly folder: string;
 }
 
 /**
- * The object in config.yaml: the file that CARIBOU_CONFIG names (or DEER_FLOW_CONFIG_PATH), which must exist, else
- * ./config.yaml if there is one, else an empty object.
+ * Reads the file that CARIBOU_CONFIG (or DEER_FLOW_CONFIG_PATH) names, which must exist, else ./config.yaml. Returns no
+ * fields when there is no file.
  */
 export function readConfigFile(env: Environment, cwd: string, findings: Findings): ConfigFile {
-  const named = namedPath({ env, cwd, findings }, 'CARIBOU_CONFIG');
+  const named = readPathVariable({ env, cwd, findings }, 'CARIBOU_CONFIG');
   const path = named?.path ?? resolve(cwd, 'config.yaml');
   const empty = { fields: {}, folder: dirname(path) };
   const text = readText(path, named?.name, findings);
@@ -31,7 +31,7 @@ export function readConfigFile(env: Environment, cwd: string, findings: Findings
   return empty;
 }
 
-/** @param requiredBy the variable that names the file, which must exist then */
+/** @param requiredBy the variable that names the file; the file must exist when it is set */
 function readText(path: string, requiredBy: string | undefined, findings: Findings): string | undefined {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) {
@@ -45,7 +45,7 @@ function readText(path: string, requiredBy: string | undefined, findings: Findin
   return readFileSync(path, 'utf8');
 }
 
-/** The parser's own messages quote the line, which may hold a key; only its code and the place are told. */
+/** Reports only code and position of a YAML error: the parser's message quotes the line, which may hold a key. */
 function parse(text: string, path: string, findings: Findings): unknown {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { lineCounter, prettyErrors: false });

@@ -1,13 +1,13 @@
 import { resolve } from 'node:path';
 import { UserId } from '@caribou/contracts';
-import { namedPath } from '../deerflow/aliases.js';
+import { readPathVariable } from '../deerflow/path-variables.js';
 import type { ApiKey, HttpConfig } from '../settings/config.js';
-import { levelWord, logLevels } from '../schema/file-schema.js';
+import { normalizeLogLevel, logLevels } from '../schema/file-schema.js';
 import type { Findings } from '../common/findings.js';
 import { type Environment, variable } from '../common/references.js';
 import { Secret } from '../common/secret.js';
 
-/** What the environment says; absent where it says nothing and config.yaml may. */
+/** Settings from the environment; undefined where config.yaml decides. */
 export interface EnvironmentSettings {
   readonly http: HttpConfig;
   readonly natsUrl: string;
@@ -20,7 +20,7 @@ export interface EnvironmentSettings {
   readonly otlpEndpoint: string | undefined;
 }
 
-interface Reading {
+interface ReadContext {
   readonly env: Environment;
   readonly cwd: string;
   readonly findings: Findings;
@@ -30,44 +30,44 @@ const BODY_LIMIT_BYTES = 20 * 1024 * 1024;
 const LOOPBACK = '127.0.0.1';
 
 /**
- * The settings of the environment; what is wrong is added to the findings and replaced by its default.
+ * Reads the environment; an invalid value is added to the findings and replaced by its default.
  *
- * @param signIn whether people sign in
+ * @param signIn whether users sign in
  */
-export function readEnvironment(reading: Reading, signIn: boolean): EnvironmentSettings {
+export function readEnvironment(context: ReadContext, signIn: boolean): EnvironmentSettings {
   return {
-    http: readHttp(reading, signIn),
-    natsUrl: urlsOf(reading, 'NATS_URL', ['nats', 'tls', 'ws', 'wss']) ?? 'nats://127.0.0.1:4222',
-    redisUrl: redisUrlOf(reading) ?? 'redis://127.0.0.1:6379',
-    redisFsync: oneOf(reading, 'REDIS_FSYNC', ['everysec', 'always'] as const) ?? 'everysec',
-    homeDir: namedPath(reading, 'CARIBOU_HOME')?.path ?? resolve(reading.cwd, '.caribou'),
+    http: readHttp(context, signIn),
+    natsUrl: urlsOf(context, 'NATS_URL', ['nats', 'tls', 'ws', 'wss']) ?? 'nats://127.0.0.1:4222',
+    redisUrl: redisUrlOf(context) ?? 'redis://127.0.0.1:6379',
+    redisFsync: oneOf(context, 'REDIS_FSYNC', ['everysec', 'always'] as const) ?? 'everysec',
+    homeDir: readPathVariable(context, 'CARIBOU_HOME')?.path ?? resolve(context.cwd, '.caribou'),
     extensionsConfigPath:
-      namedPath(reading, 'CARIBOU_EXTENSIONS_CONFIG')?.path ?? resolve(reading.cwd, 'extensions_config.json'),
-    logLevel: oneOf(reading, 'LOG_LEVEL', logLevels),
-    healthPort: portOf(reading, 'CARIBOU_HEALTH_PORT') ?? 0,
-    otlpEndpoint: urlOf(reading, 'OTEL_EXPORTER_OTLP_ENDPOINT', ['http', 'https']),
+      readPathVariable(context, 'CARIBOU_EXTENSIONS_CONFIG')?.path ?? resolve(context.cwd, 'extensions_config.json'),
+    logLevel: oneOf(context, 'LOG_LEVEL', logLevels),
+    healthPort: portOf(context, 'CARIBOU_HEALTH_PORT') ?? 0,
+    otlpEndpoint: urlOf(context, 'OTEL_EXPORTER_OTLP_ENDPOINT', ['http', 'https']),
   };
 }
 
-function readHttp(reading: Reading, signIn: boolean): HttpConfig {
-  const apiKeys = readApiKeys(reading);
-  const allowUnauthenticated = flagOf(reading, 'CARIBOU_ALLOW_UNAUTHENTICATED') ?? false;
+function readHttp(context: ReadContext, signIn: boolean): HttpConfig {
+  const apiKeys = readApiKeys(context);
+  const allowUnauthenticated = flagOf(context, 'CARIBOU_ALLOW_UNAUTHENTICATED') ?? false;
   const open = apiKeys.length > 0 || allowUnauthenticated;
   return {
-    host: hostOf(reading, { open, signIn }),
-    port: portOf(reading, 'PORT') ?? 2026,
+    host: hostOf(context, { open, signIn }),
+    port: portOf(context, 'PORT') ?? 2026,
     apiKeys,
     allowUnauthenticated,
-    corsOrigins: originsOf(reading),
+    corsOrigins: originsOf(context),
     bodyLimitBytes: BODY_LIMIT_BYTES,
   };
 }
 
 /**
- * A server without authentication stays on loopback whatever HOST says; shells also set HOST to the machine's name. One
- * where people sign in leaves it only when HOST says so: until there is an administrator, whoever comes first is.
+ * Without authentication the server listens on loopback only, because shells also set HOST to the machine's name. With
+ * sign-in it leaves loopback only when HOST is set: the first user to register becomes the administrator.
  */
-function hostOf({ env, findings }: Reading, { open, signIn }: { open: boolean; signIn: boolean }): string {
+function hostOf({ env, findings }: ReadContext, { open, signIn }: { open: boolean; signIn: boolean }): string {
   const host = variable(env, 'HOST');
   if (open) return host ?? '0.0.0.0';
   if (signIn) return host ?? LOOPBACK;
@@ -79,7 +79,7 @@ function hostOf({ env, findings }: Reading, { open, signIn }: { open: boolean; s
   return LOOPBACK;
 }
 
-function readApiKeys({ env, findings }: Reading): readonly ApiKey[] {
+function readApiKeys({ env, findings }: ReadContext): readonly ApiKey[] {
   const seen = new Set<string>();
   const keys: ApiKey[] = [];
   for (const [index, entry] of listOf(env, 'CARIBOU_API_KEYS').entries()) {
@@ -93,14 +93,14 @@ function readApiKeys({ env, findings }: Reading): readonly ApiKey[] {
       );
     else if ((role !== undefined && role !== 'admin') || rest.length > 0)
       findings.faults.push(`${at}: only "admin" may follow the user`);
-    else if (seen.has(key)) findings.faults.push(`${at}: the same key stands in an earlier entry`);
+    else if (seen.has(key)) findings.faults.push(`${at}: an earlier entry has the same key`);
     else keys.push({ key: new Secret(key), userId, admin: role === 'admin' });
     seen.add(key);
   }
   return keys;
 }
 
-function originsOf({ env, findings }: Reading): readonly string[] {
+function originsOf({ env, findings }: ReadContext): readonly string[] {
   return listOf(env, 'CARIBOU_CORS_ORIGINS').filter((origin, index) => {
     if (URL.canParse(origin) && new URL(origin).origin === origin) return true;
     findings.faults.push(
@@ -116,7 +116,7 @@ const listOf = (env: Environment, name: string): string[] =>
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '');
 
-function portOf({ env, findings }: Reading, name: string): number | undefined {
+function portOf({ env, findings }: ReadContext, name: string): number | undefined {
   const value = variable(env, name);
   if (value === undefined) return undefined;
   if (/^\d{1,5}$/.test(value) && Number(value) <= 65_535) return Number(value);
@@ -124,7 +124,7 @@ function portOf({ env, findings }: Reading, name: string): number | undefined {
   return undefined;
 }
 
-function flagOf({ env, findings }: Reading, name: string): boolean | undefined {
+function flagOf({ env, findings }: ReadContext, name: string): boolean | undefined {
   const value = variable(env, name)?.toLowerCase();
   if (value === undefined) return undefined;
   if (value === '1' || value === 'true') return true;
@@ -132,35 +132,35 @@ function flagOf({ env, findings }: Reading, name: string): boolean | undefined {
   return false;
 }
 
-function oneOf<T extends string>({ env, findings }: Reading, name: string, allowed: readonly T[]): T | undefined {
-  const word = variable(env, name);
-  const value = word === undefined ? undefined : levelWord(word);
+function oneOf<T extends string>({ env, findings }: ReadContext, name: string, allowed: readonly T[]): T | undefined {
+  const text = variable(env, name);
+  const value = text === undefined ? undefined : normalizeLogLevel(text);
   const found = allowed.find((option) => option === value);
   if (value !== undefined && found === undefined) findings.faults.push(`${name}: must be one of ${allowed.join(', ')}`);
   return found;
 }
 
-/** One URL with one of the schemes. */
-function urlOf(reading: Reading, name: string, schemes: readonly string[]): string | undefined {
-  return checkedUrls(reading, { name, schemes, split: (value) => [value] });
+/** Reads one URL with one of the schemes. */
+function urlOf(context: ReadContext, name: string, schemes: readonly string[]): string | undefined {
+  return checkUrls(context, { name, schemes, split: (value) => [value] });
 }
 
-/** One URL, or several with commas between them, each with one of the schemes. */
-function urlsOf(reading: Reading, name: string, schemes: readonly string[]): string | undefined {
-  return checkedUrls(reading, { name, schemes, split: (value) => value.split(',') });
+/** Reads one URL or a comma-separated list, each with one of the schemes. */
+function urlsOf(context: ReadContext, name: string, schemes: readonly string[]): string | undefined {
+  return checkUrls(context, { name, schemes, split: (value) => value.split(',') });
 }
 
-/** One server, unlike NATS: a list would be taken for the name of one host. */
-function redisUrlOf(reading: Reading): string | undefined {
+/** Reads the URL of one server and refuses a list, which the client would take for one host name. */
+function redisUrlOf(context: ReadContext): string | undefined {
   const name = 'REDIS_URL';
-  const value = variable(reading.env, name);
+  const value = variable(context.env, name);
   const authority =
     value
       ?.replace(/^[a-z]+:\/\//, '')
       .split('@')
       .at(-1) ?? '';
-  if (!authority.includes(',')) return urlOf(reading, name, ['redis', 'rediss']);
-  reading.findings.faults.push(
+  if (!authority.includes(',')) return urlOf(context, name, ['redis', 'rediss']);
+  context.findings.faults.push(
     `${name}: must be the URL of one server, not a list; for a failover name an address that follows the primary`,
   );
   return undefined;
@@ -172,7 +172,7 @@ interface UrlRule {
   readonly split: (value: string) => readonly string[];
 }
 
-function checkedUrls({ env, findings }: Reading, { name, schemes, split }: UrlRule): string | undefined {
+function checkUrls({ env, findings }: ReadContext, { name, schemes, split }: UrlRule): string | undefined {
   const value = variable(env, name);
   if (value === undefined) return undefined;
   const good = split(value).every(

@@ -16,7 +16,7 @@ describe('config.example.yaml', () => {
     expect(example.warnings).toEqual([]);
   });
 
-  test('tells a description of each key', () => {
+  test('has a description of each key', () => {
     expect(exampleFile()).not.toContain('undefined');
   });
 });

@@ -35,7 +35,7 @@ const TOOLS = `# Tools that can be left out, and tools of your own; without the 
 # tool_groups: [{name: web}, {name: shop}]
 `;
 
-/** The text of config.example.yaml: all sections with units, ranges and defaults, as the schema has them. */
+/** Generates the text of config.example.yaml: every section with units, ranges and defaults from the schema. */
 export function exampleFile(): string {
   const blocks = [HEAD, line('log_level', jsonSchema(LogLevel), ''), modelsBlock(), TOOLS];
   for (const [key, schema] of Object.entries(sections)) blocks.push(block(key, jsonSchema(schema), ''));
@@ -77,7 +77,7 @@ function modelsBlock(): string {
 
 const text = (schema: Schema): string => String(schema['description']);
 
-/** ` (1 to 1000)` of a number; null, strings and choices say theirs in the description. */
+/** Formats the limits of a number, such as ` (1 to 1000)`, or the choices of an enum; '' for other types. */
 function rangeOf({ minimum, maximum, enum: choices }: Schema): string {
   if (Array.isArray(choices)) return ` (${choices.join(', ')})`;
   return typeof minimum === 'number' && typeof maximum === 'number' ? ` (${minimum} to ${maximum})` : '';

@@ -12,7 +12,7 @@ describe(extensionsFile, () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** As editors save: a new file in place of the old one. */
+  /** Saves as editors do: a new file replaces the old one. */
   const save = (text: string): void => {
     writeFileSync(`${path}.new`, text);
     renameSync(`${path}.new`, path);
@@ -47,7 +47,7 @@ describe(extensionsFile, () => {
     expect(await file.read()).toEqual({ content: {} });
   });
 
-  test('a folder in its place is a problem', async () => {
+  test('a folder instead of the file is a problem', async () => {
     const { content, problem } = await extensionsFile(folder).read();
     expect(content).toEqual({});
     expect(problem).toContain('EISDIR');

@@ -111,7 +111,7 @@ describe('loadConfig without a file', () => {
     expect(loadConfig({ CARIBOU_API_KEYS: 'key-12345:bob' }, folderWith()).http.host).toBe('0.0.0.0');
   });
 
-  test('listens where HOST says when people sign in, which they do not by default', () => {
+  test('listens at HOST when users sign in, which is off by default', () => {
     expect(loadConfig({}, folderWith()).auth).toMatchObject({ enabled: false, allowRegistration: false });
     const yaml = 'auth: {enabled: true, local: {allow_registration: true}, trusted_proxies: [10.0.0.0/8, "::1"]}';
     const config = load(yaml, { HOST: '0.0.0.0' });
@@ -238,7 +238,7 @@ sandbox: {use: 'deerflow.sandbox.local:LocalSandboxProvider', image: other}
     ]);
   });
 
-  test('gives sandboxes no network unless hosts are allowed, and refuses what names none', () => {
+  test('gives sandboxes no network unless hosts are allowed, and refuses invalid hosts', () => {
     expect(load('').sandbox.network).toEqual({ allow: [], allowPrivate: [] });
     const rules = ['pypi.org', '*.npmjs.org', 'mirror.lan:8443', '[2606:4700::1]:443', 'bücher.example'];
     expect(
@@ -266,7 +266,7 @@ sandbox: {use: 'deerflow.sandbox.local:LocalSandboxProvider', image: other}
     expect(faults).toMatch(/title: .*object/);
   });
 
-  test('tells where broken YAML is without quoting the line', () => {
+  test('reports the position of invalid YAML without quoting the line', () => {
     const faults = faultsOf(() => load('models:\n  - name: a\n    api_key: "sk-secret\n'));
     expect(faults[0]).toMatch(/config\.yaml: line \d+, column \d+/);
     expect(faults.join()).not.toContain('sk-secret');
@@ -294,7 +294,7 @@ sandbox: {use: 'deerflow.sandbox.local:LocalSandboxProvider', image: other}
 describe('the rules for commands', () => {
   const own = '{id: no-curl, verdict: warn, match: {commands: [curl]}, message: no network}';
 
-  test('are those that ship, changed by id, and then the own ones', () => {
+  test('are the built-in ones, changed by id, then the own ones', () => {
     const shipped = load('').commandRules;
     expect(shipped.maxChars).toBe(10_000);
     expect(shipped.rules).toContainEqual(expect.objectContaining({ id: 'rm-root', verdict: 'block' }));
@@ -343,8 +343,8 @@ command_rules:
     );
     const ids = `command_rules: {disabled: [rm-root, nothing], verdicts: {gone: warn}, rules: [${own}, ${own}, {id: mkfs, verdict: warn, match: {commands: [x]}, message: m}]}`;
     expect(faultsOf(() => load(ids))).toEqual([
-      'command_rules.disabled[1]: no rule that ships has this id',
-      'command_rules.verdicts.gone: no rule that ships has this id',
+      'command_rules.disabled[1]: no built-in rule has this id',
+      'command_rules.verdicts.gone: no built-in rule has this id',
       'command_rules.rules[1].id: another rule has this id',
       'command_rules.rules[2].id: another rule has this id',
     ]);

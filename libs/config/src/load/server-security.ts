@@ -5,53 +5,53 @@ import { present } from '../common/present.js';
 import { type Environment, variable } from '../common/references.js';
 import { Secret } from '../common/secret.js';
 
-interface Reading {
+interface ReadContext {
   readonly env: Environment;
   readonly findings: Findings;
 }
 
-/** A variable that holds PEM itself, or names a file of it when it ends with `_FILE`. */
+/** PEM text from a variable, or from the file that the variable with `_FILE` names. */
 interface Pem {
-  /** The variable that was set, for messages. */
+  /** The variable that is set, for messages. */
   readonly name: string;
   readonly text: string;
 }
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 const USER_SEED = /^SU[A-Z2-7]{56}$/;
-/** A JWT and a seed, each between lines of dashes. */
+/** A JWT and a seed, each delimited by lines of dashes. */
 const CREDENTIALS = /-----BEGIN NATS USER JWT-----\r?\n[\s\S]+-----BEGIN USER NKEY SEED-----\r?\n[\s\S]+-----\s*$/;
 
-/** How a service connects to NATS: `NATS_CA`, `NATS_CERT`, `NATS_KEY`, `NATS_CREDS` and `NATS_NKEY_SEED`, or files of them. */
-export function natsSecurity(reading: Reading): Secret<NatsSecurity> {
-  return new Secret(present({ tls: tlsOf(reading, 'NATS'), login: loginOf(reading) }));
+/** Reads TLS and login of the NATS connection: `NATS_CA`, `NATS_CERT`, `NATS_KEY`, `NATS_CREDS` and `NATS_NKEY_SEED`, or files. */
+export function readNatsSecurity(context: ReadContext): Secret<NatsSecurity> {
+  return new Secret(present({ tls: tlsOf(context, 'NATS'), login: loginOf(context) }));
 }
 
-/** How a service connects to Redis: `REDIS_CA`, `REDIS_CERT` and `REDIS_KEY`, or files of them. */
-export function redisSecurity(reading: Reading, url: string): Secret<RedisSecurity> {
-  const tls = tlsOf(reading, 'REDIS');
+/** Reads TLS of the Redis connection: `REDIS_CA`, `REDIS_CERT` and `REDIS_KEY`, or files. */
+export function readRedisSecurity(context: ReadContext, url: string): Secret<RedisSecurity> {
+  const tls = tlsOf(context, 'REDIS');
   if (tls !== undefined && !url.startsWith('rediss:'))
-    reading.findings.faults.push('REDIS_URL: must start with rediss:// when REDIS_CA or REDIS_CERT is set');
+    context.findings.faults.push('REDIS_URL: must start with rediss:// when REDIS_CA or REDIS_CERT is set');
   return new Secret(present({ tls }));
 }
 
-function tlsOf(reading: Reading, server: 'NATS' | 'REDIS'): TlsMaterial | undefined {
-  const [ca, cert, key] = ['CA', 'CERT', 'KEY'].map((part) => pemOf(reading, `${server}_${part}`));
-  if (ca !== undefined) certificatesOf(reading, ca);
-  checkIdentity(reading, { server, cert, key });
+function tlsOf(context: ReadContext, server: 'NATS' | 'REDIS'): TlsMaterial | undefined {
+  const [ca, cert, key] = ['CA', 'CERT', 'KEY'].map((part) => pemOf(context, `${server}_${part}`));
+  if (ca !== undefined) certificatesOf(context, ca);
+  checkIdentity(context, { server, cert, key });
   if (ca === undefined && cert === undefined) return undefined;
   return present({ ca: ca?.text, cert: cert?.text, key: key?.text });
 }
 
-function pemOf({ env }: Reading, name: string): Pem | undefined {
+function pemOf({ env }: ReadContext, name: string): Pem | undefined {
   const text = variable(env, name);
   if (text === undefined) return undefined;
   const inline = (env[name]?.trim() ?? '') !== '';
   return { name: inline ? name : `${name}_FILE`, text: `${text}\n` };
 }
 
-/** The first certificate, when all of them can be read. */
-function certificatesOf({ findings }: Reading, { name, text }: Pem): X509Certificate | undefined {
+/** Returns the first certificate when all certificates can be parsed. */
+function certificatesOf({ findings }: ReadContext, { name, text }: Pem): X509Certificate | undefined {
   try {
     return (text.match(CERTIFICATE) ?? ['']).map((pem) => new X509Certificate(pem))[0];
   } catch {
@@ -60,7 +60,7 @@ function certificatesOf({ findings }: Reading, { name, text }: Pem): X509Certifi
   }
 }
 
-function keyOf({ findings }: Reading, { name, text }: Pem): KeyObject | undefined {
+function keyOf({ findings }: ReadContext, { name, text }: Pem): KeyObject | undefined {
   try {
     return createPrivateKey(text);
   } catch {
@@ -75,26 +75,26 @@ interface Identity {
   readonly key: Pem | undefined;
 }
 
-function checkIdentity(reading: Reading, { server, cert, key }: Identity): void {
-  const { faults } = reading.findings;
+function checkIdentity(context: ReadContext, { server, cert, key }: Identity): void {
+  const { faults } = context.findings;
   if (cert === undefined || key === undefined) {
     if (cert !== undefined) faults.push(`${cert.name}: needs its key in ${server}_KEY or ${server}_KEY_FILE`);
     if (key !== undefined) faults.push(`${key.name}: needs its certificate in ${server}_CERT or ${server}_CERT_FILE`);
     return;
   }
-  const [certificate, privateKey] = [certificatesOf(reading, cert), keyOf(reading, key)];
+  const [certificate, privateKey] = [certificatesOf(context, cert), keyOf(context, key)];
   if (certificate !== undefined && privateKey !== undefined && !certificate.checkPrivateKey(privateKey))
     faults.push(`${key.name}: is not the key of the certificate in ${cert.name}`);
 }
 
-function loginOf({ env, findings }: Reading): NatsLogin | undefined {
+function loginOf({ env, findings }: ReadContext): NatsLogin | undefined {
   const [creds, seed] = [variable(env, 'NATS_CREDS'), variable(env, 'NATS_NKEY_SEED')];
   if (creds !== undefined && seed !== undefined)
     findings.faults.push('NATS_NKEY_SEED: cannot be used together with NATS_CREDS, which has a seed of its own');
   if (creds !== undefined) {
     if (!CREDENTIALS.test(creds))
       findings.faults.push('NATS_CREDS: must hold a user JWT and its seed, as nsc writes them');
-    // The client library wants the end of the last line.
+    // The client library requires a line break at the end.
     return { kind: 'creds', content: `${creds}\n` };
   }
   if (seed === undefined) return undefined;

@@ -5,6 +5,8 @@ export const AgentsApiFile = z
     enabled: z
       .boolean()
       .default(true)
-      .describe('Users make and change agents of their own, over HTTP and in a conversation; those there are go on'),
+      .describe(
+        'Users create and change agents of their own, over HTTP and in a conversation; off: existing agents still work',
+      ),
   })
   .describe('Custom agents (docs/agents.md)');

@@ -5,7 +5,7 @@ import { integer } from './setting-kinds.js';
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 
-/** An address, or a range as a CIDR. */
+/** Whether the text is an IP address or a CIDR range. */
 function isProxyRule(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/');
   const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
@@ -13,18 +13,21 @@ function isProxyRule(text: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most);
 }
 
-/** Sign-in of people; programs have the keys of CARIBOU_API_KEYS. */
+/** Sign-in of users; programs use the keys of CARIBOU_API_KEYS. */
 export const AuthFile = z
   .object({
-    enabled: z.boolean().default(false).describe('People sign in with e-mail and password'),
+    enabled: z.boolean().default(false).describe('Users sign in with e-mail and password'),
     local: z
       .object({
-        allow_registration: z.boolean().default(false).describe('Whoever reaches the page may make an account'),
+        allow_registration: z
+          .boolean()
+          .default(false)
+          .describe('Anyone who can reach the server may create an account'),
       })
       .prefault({})
       .describe('Accounts of this installation'),
     session_ms: integer(DAY, MINUTE, 30 * DAY).describe(
-      'A session of a sign-in that is not to be remembered, in milliseconds; its cookies go with the browser before',
+      'A session of a sign-in that is not remembered, in milliseconds; its cookies end with the browser',
     ),
     remembered_session_ms: integer(30 * DAY, MINUTE, 365 * DAY).describe('A remembered session, in milliseconds'),
     max_accounts: integer(1_000, 1, 100_000).describe('Accounts of the installation'),
@@ -45,4 +48,4 @@ export const AuthFile = z
       .default([])
       .describe('Proxies whose X-Forwarded-For, -Host and -Proto are believed: addresses or CIDRs'),
   })
-  .describe('Sign-in of people (docs/sign-in.md); off: no one is asked, or CARIBOU_API_KEYS say who may');
+  .describe('Sign-in of users (docs/sign-in.md); off: requests need no sign-in, or a key of CARIBOU_API_KEYS');

@@ -3,14 +3,14 @@ import { integer } from './setting-kinds.js';
 import { SubagentsFile } from './subagents-schema.js';
 
 /**
- * The sections of config.yaml that speak of middlewares. Keys, units and defaults are DeerFlow's where it has them;
- * where its versions differ, the newest counts.
+ * The sections of config.yaml for middlewares. Keys, units and defaults are those of DeerFlow's newest version where it
+ * has them.
  */
 
 const on = (description: string) => z.boolean().default(true).describe(description);
 const share = (fallback: number) => z.number().gt(0).max(1).default(fallback);
 
-/** How much of a conversation; `fraction` is of the model's max_input_tokens, and never fires when that is unknown. */
+/** A part of a conversation; `fraction` is of the model's max_input_tokens and never applies when that is unknown. */
 export const ContextSize = z.discriminatedUnion('type', [
   z.object({ type: z.literal('tokens'), value: z.int().min(1) }),
   z.object({ type: z.literal('messages'), value: z.int().min(1) }),
@@ -33,7 +33,7 @@ export const SummarizationFile = z
       .default({ type: 'tokens', value: 32_000 })
       .describe('When: {type: tokens, messages or fraction, value}, or a list of which any one fires'),
     keep: ContextSize.default({ type: 'messages', value: 10 }).describe(
-      'What stays as it is, the newest first; the latest message of the person always does',
+      'The newest part, which is not summarized; the latest user message never is',
     ),
     trim_tokens_to_summarize: z
       .int()
@@ -47,13 +47,13 @@ export const SummarizationFile = z
       .max(20_000)
       .nullable()
       .default(null)
-      .describe('Instructions for the summary; null: the ones that ship'),
+      .describe('Instructions for the summary; null: the built-in ones'),
   })
   .describe('Summaries of long conversations');
 
 export const TokenUsageFile = z
   .object({ enabled: on('Log the tokens of each answer and say in the message what they were for') })
-  .describe('Token accounting; totals of runs and threads are kept in any case');
+  .describe('Token accounting; totals of runs and threads are stored in any case');
 
 export const ToolSearchFile = z
   .object({
@@ -71,8 +71,8 @@ export const ToolOutputFile = z
     fallback_max_chars: integer(30_000, 1_000, 10_000_000).describe(
       'Characters from which a result is cut when no file can be written',
     ),
-    fallback_head_chars: integer(8_000, 0, 100_000).describe('Characters kept of its beginning then'),
-    fallback_tail_chars: integer(3_000, 0, 100_000).describe('Characters kept of its end then'),
+    fallback_head_chars: integer(8_000, 0, 100_000).describe('Characters of its beginning that remain then'),
+    fallback_tail_chars: integer(3_000, 0, 100_000).describe('Characters of its end that remain then'),
     exempt_tools: z.array(z.string()).max(200).default(['read_file']).describe('Tools whose results are shown whole'),
   })
   .describe('Results of tools');
@@ -80,10 +80,10 @@ export const ToolOutputFile = z
 export const LoopDetectionFile = z
   .object({
     enabled: on('Notice an agent that repeats itself'),
-    warn_threshold: integer(3, 1, 100).describe('The same calls this often: the agent is told'),
+    warn_threshold: integer(3, 1, 100).describe('The same calls this often: the agent is warned'),
     hard_limit: integer(5, 2, 200).describe('The same calls this often: they are not made, the run ends'),
-    window_size: integer(20, 2, 200).describe('Rounds of calls that are looked back on'),
-    tool_freq_warn: integer(30, 1, 1_000).describe('Calls of one tool among the last ones: the agent is told'),
+    window_size: integer(20, 2, 200).describe('Latest rounds of calls that are compared'),
+    tool_freq_warn: integer(30, 1, 1_000).describe('Calls of one tool among the last ones: the agent is warned'),
     tool_freq_hard_limit: integer(50, 2, 2_000).describe(
       'Calls of one tool among as many last ones: they are not made, the run ends',
     ),
@@ -100,7 +100,7 @@ export const TokenBudgetFile = z
     max_tokens: z.int().min(1).nullable().default(200_000).describe('Tokens of a run; null: no limit'),
     max_input_tokens: z.int().min(1).nullable().default(null).describe('Input tokens of a run; null: no limit'),
     max_output_tokens: z.int().min(1).nullable().default(null).describe('Output tokens of a run; null: no limit'),
-    warn_threshold: share(0.8).describe('Share of the limit at which the agent is told'),
+    warn_threshold: share(0.8).describe('Share of the limit at which the agent is warned'),
     hard_stop_threshold: share(1).describe('Share of the limit at which the agent must answer'),
   })
   .describe('Token budget of a run');
@@ -116,7 +116,7 @@ export const LlmCallFile = z
       .boolean()
       .default(false)
       .describe(
-        'Show people what the provider wrote about a failed call, at most 2 KiB without keys; the log always has it',
+        'Show users what the provider wrote about a failed call, at most 2 KiB without keys; the log always has it',
       ),
   })
   .describe('Model calls');
@@ -126,7 +126,9 @@ export const CircuitBreakerFile = z
     failure_threshold: integer(5, 1, 1_000).describe(
       'Failed calls of a model in a row that stop further ones; all runners count together',
     ),
-    recovery_timeout_sec: integer(60, 1, 86_400).describe('Seconds until one call may try whether the model is back'),
+    recovery_timeout_sec: integer(60, 1, 86_400).describe(
+      'Seconds until one trial call may check whether the model works again',
+    ),
   })
   .describe('Circuit breaker per provider and model');
 
@@ -139,11 +141,11 @@ export const SafetyFinishReasonFile = z
   .describe('Answers that a filter broke off');
 
 export const ClarificationFile = z
-  .object({ enabled: on('The agent may end a run with a question to the person') })
+  .object({ enabled: on('The agent may end a run with a question to the user') })
   .describe('Clarification');
 
 export const InputSanitizationFile = z
-  .object({ enabled: on("Mark a person's words as such and defuse framework tags in them, in what the model is sent") })
+  .object({ enabled: on('Mark user messages as such and defuse framework tags in them, in requests to the model') })
   .describe('Forged framework tags');
 
 export const ClientMessagesFile = z
@@ -152,33 +154,38 @@ export const ClientMessagesFile = z
       .boolean()
       .default(false)
       .describe(
-        'System and developer messages of clients join the system prompt as they are, in all later turns too; off: the model is shown them as words of the person',
+        'System and developer messages of clients join the system prompt as they are, in all later turns too; off: the model gets them as user messages',
       ),
   })
-  .describe('Messages of clients; input_sanitization must be on for them to be shown as words of the person');
+  .describe('Messages of clients; input_sanitization must be on for them to become user messages');
 
 export const MemoryFile = z
   .object({
     enabled: on('Remember facts of conversations'),
-    debounce_seconds: integer(30, 1, 300).describe('Silence in a thread before it is read'),
-    model_name: z.string().min(1).nullable().default(null).describe('Model that reads; null: the default model'),
-    max_facts: integer(100, 10, 500).describe('Facts kept; over it the least certain go'),
+    debounce_seconds: integer(30, 1, 300).describe('Silence in a thread before facts are extracted from it'),
+    model_name: z
+      .string()
+      .min(1)
+      .nullable()
+      .default(null)
+      .describe('Model that extracts facts; null: the default model'),
+    max_facts: integer(100, 10, 500).describe('Facts of one memory; above it the least certain are removed'),
     fact_confidence_threshold: z
       .number()
       .min(0)
       .max(1)
       .default(0.7)
-      .describe('Facts the model is less sure of are not kept'),
+      .describe('Facts the model is less sure of are not stored'),
     injection_enabled: on('Show the agent what is remembered'),
-    max_injection_tokens: integer(2_000, 100, 8_000).describe('Tokens of what the agent is shown of it'),
-    worker_slots: integer(4, 1, 64).describe('Threads that one memory-worker reads at once'),
-    model_timeout_ms: integer(120_000, 1_000, 600_000).describe('Longest call of the model that reads'),
+    max_injection_tokens: integer(2_000, 100, 8_000).describe('Tokens of the memory in the prompt'),
+    worker_slots: integer(4, 1, 64).describe('Threads that one memory-worker processes at once'),
+    model_timeout_ms: integer(120_000, 1_000, 600_000).describe('Longest call of the model that extracts facts'),
     max_attempts: integer(5, 1, 100).describe(
-      'Attempts on a thread whose reading fails by itself before it is set aside; a model that is away does not count',
+      'Attempts on a thread before it is dead-lettered; failures because the model is unavailable do not count',
     ),
     retry_base_delay_ms: integer(30_000, 1, 600_000).describe('First wait before another attempt; it doubles'),
     retry_cap_delay_ms: integer(300_000, 1, 3_600_000).describe('Longest wait before another attempt'),
-    give_up_after_hours: integer(24, 1, 720).describe('Hours of failed attempts after which a thread is set aside'),
+    give_up_after_hours: integer(24, 1, 720).describe('Hours of failed attempts after which a thread is dead-lettered'),
   })
   .describe('Memory');
 
@@ -200,7 +207,7 @@ export const ExtensionsFile = z
   })
   .describe('Your own code');
 
-/** Sections by their key in the file. */
+/** Sections of the middlewares, by their key in the file. */
 export const chainSections = {
   summarization: SummarizationFile,
   token_usage: TokenUsageFile,
@@ -222,5 +229,5 @@ export const chainSections = {
 
 type Sections = typeof chainSections;
 
-/** The sections as the code reads them; inner keys stay as the file spells them. */
+/** The parsed sections; inner keys stay in snake_case. */
 export type ChainConfig = { readonly [K in keyof Sections]: z.output<Sections[K]> };

@@ -11,8 +11,8 @@ import { SuggestionsFile } from './suggestions-schema.js';
 import { WebFile } from './web-schema.js';
 
 /**
- * The sections of config.yaml, in the format of DeerFlow's file plus our own sections. Each key has its unit in
- * its name or description, its range, and its default: config.example.yaml is written from here.
+ * The sections of config.yaml: those of DeerFlow's format, and further ones. Each key has its unit (in its name or
+ * description), range and default here; config.example.yaml is generated from this schema.
  */
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -23,7 +23,7 @@ export const ClocksFile = z
     renew_ms: ms(3_000).describe('How often a runner renews its lease; at most a third of lease_ms'),
     ack_wait_ms: ms(10_000).describe('How long NATS waits for a sign of life before it delivers a wake again'),
     busy_nak_ms: ms(500).describe('Delay before a wake for a busy thread is delivered again'),
-    sweep_ms: ms(5_000).describe('How often each service looks for work that nobody holds'),
+    sweep_ms: ms(5_000).describe('How often each service checks for work without an owner'),
     manager_lease_ms: ms(10_000).describe("A sandbox-manager's own lease"),
     manager_renew_ms: ms(3_000).describe(
       'How often a sandbox-manager renews its lease; at most a third of manager_lease_ms',
@@ -32,7 +32,7 @@ export const ClocksFile = z
     heartbeat_ms: ms(5_000).describe('Comment line on a silent event stream'),
     events_ttl_ms: ms(3_600_000, 604_800_000).describe("How long a run's events are kept after its end"),
     idempotency_ttl_ms: ms(86_400_000, 604_800_000).describe('How long an Idempotency-Key is remembered'),
-    model_connect_ms: ms(10_000).describe('Until the connection to the model endpoint stands'),
+    model_connect_ms: ms(10_000).describe('Until the connection to the model endpoint is open'),
     model_first_byte_ms: ms(300_000).describe('From the request to the first piece of the answer'),
     model_chunk_ms: ms(120_000).describe('Between two pieces of the answer'),
     drain_ms: ms(30_000).describe('Longest orderly stop after SIGTERM'),
@@ -61,7 +61,7 @@ export const NatsFile = z
       'Copies of each stream in a cluster of NATS servers; 3 survives the loss of one',
     ),
   })
-  .describe('The bus; where it is says NATS_URL');
+  .describe('The message bus; NATS_URL is its address');
 
 export const LimitsFile = z
   .object({
@@ -70,14 +70,14 @@ export const LimitsFile = z
     pids: integer(256, 16, 32_768).describe('Processes and threads in one sandbox'),
     tmp_bytes: integer(268_435_456, 1_048_576, 1_099_511_627_776).describe('Size of /tmp'),
     workspace_bytes: integer(2_147_483_648, 1_048_576, 1_099_511_627_776).describe(
-      "Disk a thread's files may take; a command over it is ended, looked at each second",
+      "Disk a thread's files may take; checked each second, and a command that exceeds it is ended",
     ),
     workspace_files: integer(100_000, 100, 10_000_000).describe('Files and directories a thread may have'),
     min_free_bytes: integer(268_435_456, 0, 1_099_511_627_776).describe(
       'With less than this on the disk of CARIBOU_HOME nothing more is written, and commands that run for long are ended',
     ),
     command_timeout_ms: integer(600_000, 100, 3_600_000).describe('Longest run of one command, in milliseconds'),
-    max_output_bytes: integer(262_144, 1_024, 262_144).describe('Output kept of one command'),
+    max_output_bytes: integer(262_144, 1_024, 262_144).describe('Output stored of one command'),
   })
   .describe('What one sandbox may use');
 
@@ -121,11 +121,15 @@ export const SandboxFile = z
       .startsWith('/', 'must be an absolute path')
       .optional()
       .describe('CARIBOU_HOME as the Docker engine sees it, when the sandbox-manager itself runs in a container'),
-    max_boxes: integer(64, 1, 10_000).describe('Sandboxes of one sandbox-manager; over them the longest unused goes'),
-    idle_ms: integer(600_000, 1_000, 604_800_000).describe('A sandbox that is unused for this long goes; files stay'),
-    reap_ms: integer(60_000, 100, 3_600_000).describe('How often a sandbox-manager looks for what can go'),
+    max_boxes: integer(64, 1, 10_000).describe(
+      'Sandboxes of one sandbox-manager; above it the longest unused is removed',
+    ),
+    idle_ms: integer(600_000, 1_000, 604_800_000).describe(
+      'A sandbox that is unused for this long is removed; files stay',
+    ),
+    reap_ms: integer(60_000, 100, 3_600_000).describe('How often a sandbox-manager checks for sandboxes to remove'),
     leftover_grace_ms: integer(30_000, 1_000, 3_600_000).describe(
-      'Time that what a dead sandbox-manager left stays; at least manager_lease_ms',
+      'How long sandboxes of a dead sandbox-manager stay; at least manager_lease_ms',
     ),
     limits: LimitsFile.prefault({}),
     network: NetworkFile.prefault({}),
@@ -135,12 +139,12 @@ export const SandboxFile = z
 export const CommandRulesFile = z
   .object({
     max_chars: integer(10_000, 1, 262_144).describe('Longest command; a longer one is blocked'),
-    defaults: z.boolean().default(true).describe('Use the built-in rules (docs/command-rules.md)'),
-    disabled: z.array(z.string()).max(200).default([]).describe('Ids of rules that ship and do not hold here'),
+    defaults: z.boolean().default(true).describe('Apply the built-in rules (docs/command-rules.md)'),
+    disabled: z.array(z.string()).max(200).default([]).describe('Ids of built-in rules that do not apply'),
     verdicts: z
       .record(z.string(), CommandVerdict)
       .default({})
-      .describe('Other verdicts for rules that ship, by id: pass, warn or block'),
+      .describe('Other verdicts for built-in rules, by id: pass, warn or block'),
     rules: z.array(CommandRule).max(200).default([]).describe('Further rules: id, verdict, match, message'),
   })
   .describe('What the agent may run in its sandbox; these rules are for audit, the sandbox is the boundary');
@@ -154,7 +158,9 @@ export const UploadsFile = z
       .boolean()
       .default(true)
       .describe('Make Markdown of PDF, DOC, DOCX, PPT, PPTX, XLS, XLSX, HTML and CSV, beside the file'),
-    convert_wait_ms: integer(5_000, 0, 60_000).describe('Longest wait of an upload for its Markdown; it goes on after'),
+    convert_wait_ms: integer(5_000, 0, 60_000).describe(
+      'Longest wait of an upload for its Markdown; the conversion continues after it',
+    ),
     convert_at_once: integer(2, 1, 32).describe('Conversions of one gateway at once, each a process of up to 1.5 GB'),
   })
   .describe('Uploads; a request over a limit gets 413');
@@ -166,7 +172,7 @@ export const SkillsFile = z
       .min(1)
       .nullable()
       .default(null)
-      .describe('Folder with public/ and custom/ for all users, relative to this file; null: the skills that ship'),
+      .describe('Folder with public/ and custom/ for all users, relative to this file; null: the built-in skills'),
     max_installed: integer(100, 0, 1_000).describe('Skills that one user may have installed'),
     max_installed_bytes: integer(1_073_741_824, 0, 1_099_511_627_776).describe('Bytes of all of them'),
   })
@@ -175,7 +181,7 @@ export const SkillsFile = z
 export const TitleFile = z
   .object({
     enabled: z.boolean().default(true).describe('Give a thread a title after its first answer'),
-    max_words: integer(6, 1, 20).describe('Words asked of the model'),
+    max_words: integer(6, 1, 20).describe('Longest title that the model is asked for, in words'),
     max_chars: integer(60, 10, 200).describe('Longest title, in characters'),
     model_name: z
       .string()
@@ -186,12 +192,12 @@ export const TitleFile = z
   })
   .describe('Titles of threads');
 
-/** A key of one model's entry; keys that are not here are fields of the request's body. */
+/** The entry of one model; further keys become fields of the request's body. */
 export const ModelFile = z
   .object({
     name: z.string().min(1).max(200).describe('Name that requests use; unique'),
-    display_name: z.string().optional().describe('Name that people read; default: name'),
-    description: z.string().optional().describe('One line for people'),
+    display_name: z.string().optional().describe('Name shown to users; default: name'),
+    description: z.string().optional().describe('One line shown to users'),
     use: z
       .string()
       .optional()
@@ -230,7 +236,7 @@ export const ModelFile = z
   })
   .describe('One model');
 
-/** Sections that are objects of plain settings, by their key in the file. */
+/** Sections of plain settings, by their key in the file. */
 export const sections = {
   title: TitleFile,
   suggestions: SuggestionsFile,
@@ -249,12 +255,15 @@ export const sections = {
   clocks: ClocksFile,
 } as const;
 
-/** Python's name for a level, in DeerFlow's files. */
+/** Log levels by their Python names, which DeerFlow's files use. */
 const pythonLevels: Readonly<Record<string, string>> = { warning: 'warn', critical: 'error' };
 
-/** The level that a word of a person means, in any case of letters. */
-export const levelWord = (word: string): string => pythonLevels[word.toLowerCase()] ?? word.toLowerCase();
+/** Converts a level to lower case and Python's names to those used here. */
+export const normalizeLogLevel = (name: string): string => pythonLevels[name.toLowerCase()] ?? name.toLowerCase();
 
 export const LogLevel = z
-  .preprocess((value) => (typeof value === 'string' ? levelWord(value) : value), z.enum(logLevels).default('info'))
-  .describe('Least level that is logged; LOG_LEVEL wins');
+  .preprocess(
+    (value) => (typeof value === 'string' ? normalizeLogLevel(value) : value),
+    z.enum(logLevels).default('info'),
+  )
+  .describe('Least level that is logged; LOG_LEVEL takes precedence');

@@ -5,15 +5,19 @@ import { integer, ms } from './setting-kinds.js';
 const COMMAND = /^[A-Za-z0-9_.+-]{1,100}$/;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** What holds for all MCP servers; the servers stand in extensions_config.json. */
+/** Settings for all MCP servers; extensions_config.json lists the servers. */
 export const McpFile = z
   .object({
     enabled: z.boolean().default(true).describe('Offer agents the tools of MCP servers'),
-    connect_timeout_ms: ms(60_000).describe('Until a server has answered the first time; session_init_timeout wins'),
+    connect_timeout_ms: ms(60_000).describe(
+      'Until the first answer of a server; its session_init_timeout takes precedence',
+    ),
     list_timeout_ms: ms(15_000).describe('For the list of its tools'),
-    call_timeout_ms: ms(300_000).describe('For a call without news of it; tool_call_timeout of a server wins'),
+    call_timeout_ms: ms(300_000).describe(
+      'For a call without progress; tool_call_timeout of a server takes precedence',
+    ),
     load_wait_ms: integer(10_000, 0, 120_000).describe(
-      'Longest wait of a run for a server that was never reached; it goes on without its tools after',
+      'Longest wait of a run for a server that was never reached; then the run continues without its tools',
     ),
     max_sessions: integer(256, 1, 10_000).describe('Sessions with servers that one process keeps for threads'),
     session_idle_ms: ms(600_000, 86_400_000).describe('A session that is unused for this long is ended'),
@@ -37,4 +41,4 @@ export const McpFile = z
       .default([])
       .describe('Variables of the environment that servers written over REST may name as $NAME'),
   })
-  .describe('MCP servers; they stand in extensions_config.json, and administrators may add some over REST');
+  .describe('MCP servers; extensions_config.json lists them, and administrators may add some over REST');

@@ -6,7 +6,7 @@ export const QuotasFile = z
     max_queued_runs_per_thread: integer(100, 1, 10_000).describe('Runs waiting on one thread'),
     max_runs_per_user: integer(1_000, 1, 100_000).describe('Runs of one user that wait or run'),
     max_run_bytes_per_user: integer(1_073_741_824, 0, 1_099_511_627_776).describe(
-      "Bytes of the inputs and metadata of one user's runs, as long as these are kept; 0: no limit",
+      "Bytes of the inputs and metadata of one user's runs, until the runs are deleted; 0: no limit",
     ),
     max_store_share: z
       .number()

@@ -33,13 +33,13 @@ describe('SubagentsFile', () => {
     });
   });
 
-  test('a token budget of which a part is given keeps the rest', () => {
+  test('a partial token budget has defaults for the rest', () => {
     expect(parsed({ token_budget: { max_tokens: 5 } }).token_budget).toEqual({
       ...{ enabled: true, max_tokens: 5, warn_threshold: 0.7 },
     });
   });
 
-  test('a change of one kind says nothing of what it leaves out', () => {
+  test('a change of one kind leaves other settings absent', () => {
     const { agents } = parsed({ agents: { bash: { token_budget: { max_tokens: 5 } } } });
 
     expect(agents).toEqual({ bash: { token_budget: { max_tokens: 5 } } });
@@ -70,13 +70,13 @@ describe('SubagentsFile', () => {
     [{ custom_agents: { poet: { description: 'd' } } }, 'custom_agents.poet.system_prompt'],
     [{ custom_agents: { poet: custom({ tools: [''] }) } }, 'custom_agents.poet.tools.0'],
     [{ custom_agents: { 'a poet': custom() } }, 'custom_agents.a poet'],
-  ])('%j is told by the path of what is wrong', (section, path) => {
+  ])('%j is reported with the path of the fault', (section, path) => {
     expect(wrong(section)).toEqual([path]);
   });
 });
 
 describe(subagentFaults, () => {
-  test('models that exist, those that ship and `inherit` are no fault', () => {
+  test('existing models, built-in kinds and `inherit` are valid', () => {
     const section = parsed({
       agents: { bash: { model: 'm-1' }, 'general-purpose': { max_turns: 3 }, poet: { model: 'inherit' } },
       custom_agents: { poet: custom({ model: 'm-2' }), critic: custom() },
@@ -85,7 +85,7 @@ describe(subagentFaults, () => {
     expect(subagentFaults(section, models)).toEqual([]);
   });
 
-  test('every fault is told at once, each with its key', () => {
+  test('all faults are reported at once, each with its key', () => {
     const section = parsed({
       agents: { poe: { max_turns: 3 }, bash: { model: 'm-3' } },
       custom_agents: { bash: custom(), poet: custom({ model: 'm-4' }) },
@@ -99,20 +99,20 @@ describe(subagentFaults, () => {
     ]);
   });
 
-  test('a name that every object has is no subagent', () => {
+  test('a property of every object is not the name of a subagent', () => {
     expect(subagentFaults(parsed({ agents: { constructor: { max_turns: 3 } } }), models)).toEqual([
       'subagents.agents.constructor: there is no such subagent',
     ]);
   });
 
-  test.each(BUILT_IN_SUBAGENTS)('%s is there to be changed and cannot be replaced', (name) => {
+  test.each(BUILT_IN_SUBAGENTS)('%s can be changed and cannot be replaced', (name) => {
     expect(subagentFaults(parsed({ agents: { [name]: {} } }), models)).toEqual([]);
     expect(subagentFaults(parsed({ custom_agents: { [name]: custom() } }), models)).toHaveLength(1);
   });
 });
 
 describe('config.yaml', () => {
-  test('with faults in the section does not load, what is not used yet is warned of', () => {
+  test('does not load with faults in the section, and warns about unused keys', () => {
     const folder = mkdtempSync(join(tmpdir(), 'caribou-config-'));
     const load = (agents: string) => {
       writeFileSync(join(folder, 'config.yaml'), `subagents: {agents: ${agents}}`);

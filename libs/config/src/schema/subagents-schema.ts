@@ -8,7 +8,7 @@ const seconds = () => z.int().min(1).max(DAY_S);
 const turns = () => z.int().min(1).max(1_000);
 const ToolNames = z.array(z.string().min(1).max(200)).max(200);
 
-/** Skills that a kind of subagent is told of; null: all that are switched on for the user. */
+/** Skills listed in the prompt of a kind of subagent; null: all that are enabled for the user. */
 const SkillNames = z.array(SkillName).max(200);
 
 /** Name of a kind of subagent, as the model writes it. */
@@ -21,11 +21,11 @@ const budget = {
 };
 const TaskBudget = z.object({
   enabled: budget.enabled.default(true).describe('Limit the tokens of one task'),
-  max_tokens: budget.max_tokens.default(1_000_000).describe('Tokens of one task; then it gives back what it has'),
-  warn_threshold: budget.warn_threshold.default(0.7).describe('Share of the limit at which the subagent is told'),
+  max_tokens: budget.max_tokens.default(1_000_000).describe('Tokens of one task; then it returns its result so far'),
+  warn_threshold: budget.warn_threshold.default(0.7).describe('Share of the limit at which the subagent is warned'),
 });
 
-/** What an operator changes of one kind of subagent; what is absent stays. */
+/** Changes of one kind of subagent; absent settings do not change. */
 const AgentOverride = z.object({
   timeout_seconds: seconds().optional(),
   max_turns: turns().optional(),
@@ -65,7 +65,7 @@ export const SubagentsFile = z
     slots: integer(16, 1, 1_000).describe('Tasks that one subagent-pool process works on at once'),
     max_running: integer(256, 1, 10_000).describe('Tasks that run at once, over all subagent-pools'),
     max_running_per_user: integer(32, 1, 10_000).describe('Tasks of one user that run at once'),
-    max_pending: integer(1_000, 1, 10_000).describe('Tasks that run or wait; above it the agent is told to do without'),
+    max_pending: integer(1_000, 1, 10_000).describe('Tasks that run or wait; above it further tasks are refused'),
     max_pending_per_user: integer(200, 1, 10_000).describe('Tasks of one user that run or wait'),
     max_queue_seconds: integer(1_800, 1, DAY_S).describe('How long a task may wait until a pool takes it'),
     history_seconds: integer(DAY_S, 60, 30 * DAY_S).describe('How long the steps of a task can be read after its end'),
@@ -85,10 +85,10 @@ export const SubagentsFile = z
   .describe('Subagents');
 export type SubagentsFile = z.output<typeof SubagentsFile>;
 
-/** Kinds that ship. */
+/** Built-in kinds of subagents. */
 export const BUILT_IN_SUBAGENTS = ['general-purpose', 'bash'] as const;
 
-/** What is wrong with the section beyond its types, by the names of models that exist. */
+/** Lists faults that the schema cannot find: unknown kinds and models, and names that are taken. */
 export function subagentFaults(
   { agents, custom_agents: custom }: SubagentsFile,
   models: ReadonlySet<string>,
@@ -109,14 +109,14 @@ export function subagentFaults(
   ];
 }
 
-/** The section without the models that were left out: their subagents have that of the agent that asks. */
+/** Replaces models that are not supported by `inherit`, the model of the calling agent. */
 export function withoutModels(section: SubagentsFile, leftOut: ReadonlySet<string>): SubagentsFile {
-  const kept = <T extends { readonly model?: string | undefined }>(agents: Readonly<Record<string, T>>) =>
+  const replaceModels = <T extends { readonly model?: string | undefined }>(agents: Readonly<Record<string, T>>) =>
     Object.fromEntries(
       Object.entries(agents).map(([name, agent]) => [
         name,
         agent.model !== undefined && leftOut.has(agent.model) ? { ...agent, model: 'inherit' } : agent,
       ]),
     );
-  return { ...section, agents: kept(section.agents), custom_agents: kept(section.custom_agents) };
+  return { ...section, agents: replaceModels(section.agents), custom_agents: replaceModels(section.custom_agents) };
 }

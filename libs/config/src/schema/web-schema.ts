@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { HOST_RULE } from './host-rule.js';
 import { integer } from './setting-kinds.js';
 
-/** Who answers each of the web tools. */
+/** Providers of the web tools. */
 export const SEARCH_PROVIDERS = ['duckduckgo', 'tavily', 'searxng', 'firecrawl'] as const;
 export const FETCH_PROVIDERS = ['direct', 'jina', 'tavily', 'firecrawl'] as const;
 export const IMAGE_PROVIDERS = ['duckduckgo', 'searxng'] as const;
@@ -37,7 +37,7 @@ const Region = z
 const SafeSearch = z
   .enum(['on', 'moderate', 'off'])
   .default('moderate')
-  .describe('What duckduckgo and searxng leave out');
+  .describe('Filter of duckduckgo and searxng for explicit results');
 
 const SearchFile = z
   .object({
@@ -55,11 +55,11 @@ const SearchFile = z
 const FetchFile = z
   .object({
     enabled: on('web_fetch'),
-    provider: z.enum(FETCH_PROVIDERS).default('direct').describe('Who reads pages; direct: the service itself'),
+    provider: z.enum(FETCH_PROVIDERS).default('direct').describe('Who fetches pages; direct: the service itself'),
     api_key: ApiKey,
     base_url: BaseUrl,
     timeout_seconds: seconds(),
-    max_chars: integer(4_096, 256, 100_000).describe('Characters of a page that the agent is given'),
+    max_chars: integer(4_096, 256, 100_000).describe('Characters of a page that the agent gets'),
     allow: z
       .array(z.string().max(300).regex(HOST_RULE, 'must be a host or *.suffix, with :port where it is not 80 or 443'))
       .max(1_000)

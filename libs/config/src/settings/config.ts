@@ -19,15 +19,15 @@ export type TitleConfig = CamelKeys<z.output<typeof TitleFile>>;
 export type SuggestionsConfig = CamelKeys<z.output<typeof SuggestionsFile>>;
 /** Sizes in bytes. */
 export type UploadsConfig = CamelKeys<z.output<typeof UploadsFile>>;
-/** Whether users make and change custom agents. */
+/** Whether users may create and change custom agents. */
 export type AgentsApiConfig = z.output<typeof AgentsApiFile>;
-/** What holds for all MCP servers. */
+/** Settings for all MCP servers. */
 export type McpConfig = CamelKeys<z.output<typeof McpFile>>;
-/** Sign-in of people. */
+/** Sign-in of users. */
 export type AuthConfig = CamelKeys<Omit<z.output<typeof AuthFile>, 'local'>> & { readonly allowRegistration: boolean };
 export type LogLevelName = (typeof logLevels)[number];
 
-/** Who a key speaks for. */
+/** An API key with its user. */
 export interface ApiKey {
   readonly key: Secret;
   readonly userId: string;
@@ -35,11 +35,11 @@ export interface ApiKey {
 }
 
 export interface HttpConfig {
-  /** Loopback unless there are API keys or `allowUnauthenticated` is set, or people sign in and another one was named. */
+  /** Loopback unless there are API keys, `allowUnauthenticated` is set, or users sign in and HOST names another address. */
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
-  /** Empty: programs have no keys; without sign-in of people, authentication is off. */
+  /** When empty and without sign-in of users, authentication is off. */
   readonly apiKeys: readonly ApiKey[];
   readonly allowUnauthenticated: boolean;
   /** Allowed origins; empty: any http(s) origin on localhost and 127.0.0.1. */
@@ -47,14 +47,14 @@ export interface HttpConfig {
   readonly bodyLimitBytes: number;
 }
 
-/** Rules for shell commands: those that ship as they are changed here, then the operator's own. */
+/** Rules for shell commands: the built-in ones with the operator's changes, then the operator's own. */
 export interface CommandRulesConfig {
   readonly maxChars: number;
   readonly rules: readonly CommandRule[];
 }
 
 export interface SkillsConfig {
-  /** Absolute path of the folder for all users; absent: the skills that ship. */
+  /** Absolute path of the folder for all users; absent: the built-in skills. */
   readonly path?: string;
   readonly maxInstalled: number;
   readonly maxInstalledBytes: number;
@@ -67,53 +67,53 @@ export interface ModelConfig {
   readonly description: string;
   /** The provider's name of the model. */
   readonly model: string;
-  /** Absent: requests carry no Authorization header. */
+  /** Requests have no Authorization header when absent. */
   readonly apiKey?: Secret;
   readonly baseUrl: string;
   readonly maxTokens?: number;
-  /** What the model can read, in tokens. */
+  /** Size of the model's context, in tokens. */
   readonly maxInputTokens?: number;
   readonly temperature?: number;
   readonly supportsThinking: boolean;
   readonly supportsVision: boolean;
   readonly supportsReasoningEffort: boolean;
   readonly sendReasoning: boolean;
-  /** Body fields while thinking is on, `thinking` already merged in. Absent: the model has no such switch. */
+  /** Body fields while thinking is on, with `thinking` merged in; absent when the model has no such switch. */
   readonly whenThinkingEnabled?: Readonly<Record<string, unknown>>;
-  /** Body fields while thinking is off. Absent: what turns `whenThinkingEnabled` off. */
+  /** Body fields while thinking is off; default: the inverse of `whenThinkingEnabled`. */
   readonly whenThinkingDisabled?: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, Secret>>;
   /** Further fields of the request's body. */
   readonly body: Readonly<Record<string, unknown>>;
-  /** Why the model cannot be called, in the operator's words; it is listed and refuses calls with this text. */
+  /** Why the model cannot be called, for the operator; it is listed and refuses calls with this text. */
   readonly problem?: string;
 }
 
 /** A tool of the operator. */
 export interface CustomToolConfig {
-  /** `tools[3]`, for messages. */
+  /** Path of the entry for messages, such as `tools[3]`. */
   readonly key: string;
-  /** As the model knows it; the module's definition must have the same. */
+  /** Name for the model; the definition in the module must have the same. */
   readonly name: string;
   readonly group?: string;
-  /** `/absolute/file.mjs#export`. */
+  /** Absolute path and export, such as `/path/file.mjs#name`. */
   readonly use: string;
   /** Further keys of the entry; they may hold passwords. */
   readonly options: Secret<Readonly<Record<string, unknown>>>;
 }
 
-/** What `tools` and `tool_groups` say. */
+/** The sections `tools` and `tool_groups`. */
 export interface ToolsConfig {
   /** Names of built-in tools that the list leaves out. */
   readonly hidden: readonly string[];
-  /** Groups that the file gives to built-in tools, by name; the others keep their own. */
+  /** Groups of built-in tools that the file changes, by tool. */
   readonly groups: Readonly<Record<string, string>>;
-  /** Names of all groups there are: those that `tool_groups` declares, and those that tools are in. */
+  /** Names of all groups: declared in `tool_groups`, built in, or named by a tool. */
   readonly groupNames: readonly string[];
   readonly custom: readonly CustomToolConfig[];
 }
 
-/** Everything a service is told from outside: parsed once at the start, frozen. */
+/** The configuration of a service, parsed once at the start and frozen. */
 export interface Config {
   readonly http: HttpConfig;
   /** URLs may hold passwords. */
@@ -150,10 +150,10 @@ export interface Config {
   readonly tools: ToolsConfig;
   /** Sections of the middlewares, by their key in the file. */
   readonly chain: ChainConfig;
-  /** What was asked for and is not there, one line each, with what to do. */
+  /** Settings without effect, one line each, with what to do instead. */
   readonly warnings: readonly string[];
-  /** What was read and is done in another way, one line each. */
+  /** Settings that are applied in another way than the file says, one line each. */
   readonly notices: readonly string[];
-  /** Why a turn would not run, one line each: no model, or a model without its key. */
+  /** Why turns cannot run, one line each: no model, or a model without its key. */
   readonly problems: readonly string[];
 }

@@ -4,7 +4,7 @@ import { SandboxFile } from '../schema/file-schema.js';
 
 type Section = z.output<typeof SandboxFile>;
 
-/** The section `sandbox` as the code reads it. */
+/** The section `sandbox` with camelCase keys. */
 export type SandboxConfig = CamelKeys<Omit<Section, 'limits' | 'network'>> & {
   readonly limits: CamelKeys<Section['limits']>;
   /** Sandboxes have no network as long as no host is allowed. */
@@ -17,5 +17,5 @@ export const toSandbox = ({ limits, network, ...section }: Section): SandboxConf
   network: camelKeys(network),
 });
 
-/** The section of an empty configuration file. */
+/** The defaults of the section. */
 export const defaultSandboxConfig = (): SandboxConfig => toSandbox(SandboxFile.parse({}));

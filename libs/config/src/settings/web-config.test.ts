@@ -22,7 +22,7 @@ function faultsOf(yaml: string): readonly string[] {
 }
 
 describe('the section web', () => {
-  test('offers all three tools without a key when nothing is said', () => {
+  test('offers all three tools without a key by default', () => {
     const { web, warnings } = load('');
 
     expect(web.search).toMatchObject({ enabled: true, provider: 'duckduckgo', maxResults: 5, timeoutSeconds: 10 });
@@ -41,7 +41,7 @@ describe('the section web', () => {
     expect(JSON.stringify(web)).not.toMatch(/mine-1|jina-1/);
   });
 
-  test('warns of a missing key by its variable and its place, and the tool knows it', () => {
+  test('a missing key is a warning with its variable and path, and a problem of the tool', () => {
     const { web, warnings } = load('web: {search: {provider: tavily}, fetch: {provider: firecrawl}}');
 
     expect(web.search.problem).toBe(
@@ -51,7 +51,7 @@ describe('the section web', () => {
     expect(web.fetch.problem).toContain('FIRECRAWL_API_KEY');
   });
 
-  test('asks no key of jina, of a server of your own, and of a tool that is off', () => {
+  test('requires no key for jina, a self-hosted server and a tool that is off', () => {
     const { web, warnings } = load(
       'web: {search: {provider: firecrawl, base_url: "http://fire:3002"}, fetch: {provider: jina}}',
     );
@@ -75,7 +75,7 @@ describe('the section web', () => {
     expect(faultsOf(yaml)).toEqual([expect.stringContaining(fault)]);
   });
 
-  test('warns of keys that it does not have', () => {
+  test('warns about unknown keys', () => {
     expect(load('web: {search: {engine: x}, proxy: {}}').warnings).toEqual([
       expect.stringMatching(/^web\.search\.engine: not used/),
       expect.stringMatching(/^web\.proxy: not used/),

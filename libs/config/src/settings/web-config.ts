@@ -5,10 +5,10 @@ import { type Environment, variable } from '../common/references.js';
 import { Secret } from '../common/secret.js';
 import type { WebFile } from '../schema/web-schema.js';
 
-/** The section of one web tool; keys are secrets here. */
+/** The settings of one web tool, with its API key as a secret. */
 type WebTool<Section> = Omit<CamelKeys<Section>, 'apiKey'> & {
   readonly apiKey?: Secret;
-  /** Why the tool cannot be used, in the operator's words; it is offered and answers with this text. */
+  /** Why the tool cannot be used, for the operator; it is offered and answers with this text. */
   readonly problem?: string;
 };
 
@@ -16,35 +16,35 @@ export type WebSearchConfig = WebTool<WebFile['search']>;
 export type WebFetchConfig = WebTool<WebFile['fetch']>;
 export type WebImagesConfig = WebTool<WebFile['images']>;
 
-/** The web tools; each has the server and the key it was given, or those of its provider. */
+/** The web tools, each with the configured server and key or those of its provider. */
 export interface WebConfig {
   readonly search: WebSearchConfig;
   readonly fetch: WebFetchConfig;
   readonly images: WebImagesConfig;
 }
 
-interface Reading {
+interface ReadContext {
   readonly env: Environment;
   readonly findings: Findings;
 }
 
-/** Variables that DeerFlow reads keys from. */
+/** Variables of API keys, as in DeerFlow. */
 const keyVariables: Readonly<Record<string, string>> = {
   tavily: 'TAVILY_API_KEY',
   firecrawl: 'FIRECRAWL_API_KEY',
   jina: 'JINA_API_KEY',
 };
-/** Providers without a server that could be another. */
+/** Providers whose server cannot be configured. */
 const serverless: ReadonlySet<string> = new Set(['direct', 'duckduckgo']);
-/** Nobody is served there without a key; a server of one's own may need none. */
+/** Providers whose public server requires a key; a self-hosted server may need none. */
 const keyNeeded = ['tavily', 'firecrawl'];
 
-/** The section with its keys found; what a tool lacks is a warning at the start and the tool's own answer. */
-export function toWeb({ search, fetch, images }: WebFile, reading: Reading): WebConfig {
+/** Adds API keys to the section; a missing key becomes a warning at the start and the tool's answer. */
+export function toWebConfig({ search, fetch, images }: WebFile, context: ReadContext): WebConfig {
   return {
-    search: toTool('search', search, reading),
-    fetch: toTool('fetch', fetch, reading),
-    images: toTool('images', images, reading),
+    search: toToolConfig('search', search, context),
+    fetch: toToolConfig('fetch', fetch, context),
+    images: toToolConfig('images', images, context),
   };
 }
 
@@ -55,10 +55,10 @@ interface Entry {
   readonly base_url?: string | undefined;
 }
 
-function toTool<T extends Entry>(name: string, section: T, { env, findings }: Reading): WebTool<T> {
+function toToolConfig<T extends Entry>(name: string, section: T, { env, findings }: ReadContext): WebTool<T> {
   const at = `web.${name}`;
   const { provider, enabled, base_url: baseUrl } = section;
-  if (enabled) tellServer(at, section, findings);
+  if (enabled) reportServerMismatch(at, section, findings);
   const keyVariable = keyVariables[provider];
   const key = section.api_key ?? (keyVariable === undefined ? undefined : variable(env, keyVariable));
   const missing = key === undefined && baseUrl === undefined && keyNeeded.includes(provider);
@@ -70,8 +70,12 @@ function toTool<T extends Entry>(name: string, section: T, { env, findings }: Re
   return { ...rest, ...present({ apiKey: key === undefined ? undefined : new Secret(key), problem }) };
 }
 
-/** Reports a server that is missing, and one that nothing asks. */
-function tellServer(at: string, { provider, base_url: baseUrl }: Entry, { faults, warnings }: Findings): void {
+/** Adds a fault for a missing server, and a warning for a server that is not used. */
+function reportServerMismatch(
+  at: string,
+  { provider, base_url: baseUrl }: Entry,
+  { faults, warnings }: Findings,
+): void {
   if (provider === 'searxng' && baseUrl === undefined)
     faults.push(`${at}.base_url: the provider searxng needs the URL of its server, such as http://searxng:8080`);
   if (serverless.has(provider) && baseUrl !== undefined)

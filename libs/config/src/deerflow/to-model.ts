@@ -9,24 +9,24 @@ import { Secret } from '../common/secret.js';
 
 const OFFICIAL_BASE_URL = 'https://api.openai.com/v1';
 
-interface Reading {
+interface ReadContext {
   readonly env: Environment;
   readonly findings: Findings;
 }
 
 type Entry = z.output<typeof ModelFile>;
 
-interface EntryPlace {
-  /** Of the entry in the file. */
+interface EntryDetails {
+  /** Path of the entry in the file, such as `models[0]`. */
   readonly key: string;
-  /** Its further fields. */
+  /** Further fields of the request's body. */
   readonly extras: Readonly<Record<string, unknown>>;
-  readonly reading: Reading;
+  readonly context: ReadContext;
 }
 
-/** The model of an entry that was checked. */
-export function toModel(entry: Entry, { key: place, extras, reading }: EntryPlace): ModelConfig {
-  const access = accessOf(entry, reading);
+/** Builds the model of a validated entry. */
+export function toModel(entry: Entry, { key: path, extras, context }: EntryDetails): ModelConfig {
+  const access = accessOf(entry, context);
   const { key, baseUrl, variableName } = access;
   const missing = key === undefined && access.needsKey;
   return {
@@ -48,7 +48,7 @@ export function toModel(entry: Entry, { key: place, extras, reading }: EntryPlac
       whenThinkingEnabled: thinkingFields(entry),
       whenThinkingDisabled: entry.when_thinking_disabled,
       problem: missing
-        ? `model "${entry.name}" has no API key: set ${variableName}, or api_key of ${place} in config.yaml`
+        ? `model "${entry.name}" has no API key: set ${variableName}, or api_key of ${path} in config.yaml`
         : undefined,
     }),
   };
@@ -61,40 +61,40 @@ function namesOf({ name, display_name: displayName = name, description = '', mod
 interface Access {
   readonly baseUrl: string;
   readonly key: string | undefined;
-  /** Where the key is looked for. */
+  /** The variable that may hold the key. */
   readonly variableName: string;
-  /** Nobody answers there without one. */
+  /** The endpoint refuses requests without a key. */
   readonly needsKey: boolean;
   readonly sendsReasoning: boolean;
 }
 
-/** The key that the environment has for a provider with a class of its own goes to that provider only. */
-function accessOf(entry: Entry, reading: Reading): Access {
+/** Finds URL and key. A key that the environment holds for a provider with its own class is sent to that provider only. */
+function accessOf(entry: Entry, context: ReadContext): Access {
   const found = classOf(entry.use);
   const known: ModelClass = found.kind === 'compatible' ? found.is : {};
   const sendsReasoning = known.sendsReasoning ?? false;
   if (known.baseUrl !== undefined && known.keyVariable !== undefined) {
     const baseUrl = entry.base_url ?? known.baseUrl;
-    const isTheirs = hostOf(baseUrl) === hostOf(known.baseUrl);
-    const key = entry.api_key ?? (isTheirs ? variable(reading.env, known.keyVariable) : undefined);
-    return { baseUrl, key, variableName: known.keyVariable, needsKey: isTheirs, sendsReasoning };
+    const isOfficial = hostOf(baseUrl) === hostOf(known.baseUrl);
+    const key = entry.api_key ?? (isOfficial ? variable(context.env, known.keyVariable) : undefined);
+    return { baseUrl, key, variableName: known.keyVariable, needsKey: isOfficial, sendsReasoning };
   }
-  const baseUrl = entry.base_url ?? environmentBaseUrl(reading) ?? OFFICIAL_BASE_URL;
-  const key = entry.api_key ?? (found.kind === 'compatible' ? variable(reading.env, 'OPENAI_API_KEY') : undefined);
+  const baseUrl = entry.base_url ?? readBaseUrl(context) ?? OFFICIAL_BASE_URL;
+  const key = entry.api_key ?? (found.kind === 'compatible' ? variable(context.env, 'OPENAI_API_KEY') : undefined);
   const needsKey = hostOf(baseUrl) === hostOf(OFFICIAL_BASE_URL);
   return { baseUrl, key, variableName: 'OPENAI_API_KEY', needsKey, sendsReasoning };
 }
 
 const hostOf = (url: string): string => new URL(url).hostname;
 
-/** DeerFlow's rule: the shortcut `thinking` goes into the block's `thinking` key. */
+/** Merges the shortcut `thinking` into the `thinking` key of `when_thinking_enabled`, as DeerFlow does. */
 function thinkingFields(entry: Entry): Readonly<Record<string, unknown>> | undefined {
   if (entry.thinking === undefined) return entry.when_thinking_enabled;
   const inner = entry.when_thinking_enabled?.['thinking'];
   return { ...entry.when_thinking_enabled, thinking: { ...(isRecord(inner) ? inner : {}), ...entry.thinking } };
 }
 
-function environmentBaseUrl({ env, findings }: Reading): string | undefined {
+function readBaseUrl({ env, findings }: ReadContext): string | undefined {
   const value = variable(env, 'OPENAI_BASE_URL');
   if (value === undefined || (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol))) return value;
   const fault = 'OPENAI_BASE_URL: must be an http(s) URL such as http://127.0.0.1:8000/v1';
