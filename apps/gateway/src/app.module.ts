@@ -19,7 +19,7 @@ import { McpConfigService } from './mcp/mcp-config.service.js';
 import { McpController } from './mcp/mcp.controller.js';
 import { MessagesController } from './threads/messages/messages.controller.js';
 import { ModelsController } from './models/models.controller.js';
-import { type GatewayParts, partsAsProviders } from './parts.js';
+import { type Dependencies, toProviders } from './dependencies.js';
 import { ReplaysController } from './threads/regenerate/replays.controller.js';
 import { ReplaysService } from './threads/regenerate/replays.service.js';
 import { TurnDurations } from './threads/messages/turn-durations.js';
@@ -47,8 +47,8 @@ import { UploadsService } from './files/uploads/uploads.service.js';
 
 @Module({})
 export class AppModule {
-  /** The gateway on these parts; tests bring a bus or a store of their own. */
-  static on(parts: GatewayParts): DynamicModule {
+  /** The gateway's controllers and services over these dependencies. */
+  static withDependencies(dependencies: Dependencies): DynamicModule {
     return {
       module: AppModule,
       controllers: [
@@ -76,7 +76,7 @@ export class AppModule {
         SystemController,
       ],
       providers: [
-        ...partsAsProviders(parts),
+        ...toProviders(dependencies),
         ArtifactEdits,
         ThreadsService,
         TokenUsageService,

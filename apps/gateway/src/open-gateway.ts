@@ -4,9 +4,8 @@ import type { StopStep } from '@caribou/nest';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.js';
 import { SessionWatch } from './auth/session-watch.js';
-import { connectParts } from './connect-parts.js';
+import { createDependencies, type Dependencies } from './dependencies.js';
 import { createGatewayApp } from './gateway-app.js';
-import type { GatewayParts } from './parts.js';
 
 /** A gateway with its connections; not yet listening. */
 export interface OpenGateway {
@@ -19,23 +18,23 @@ export interface OpenGateway {
 export async function openGateway(
   config: Config,
   logger: Logger,
-  replaced: Partial<Pick<GatewayParts, 'converter' | 'models' | 'passwords'>> = {},
+  replaced: Partial<Pick<Dependencies, 'converter' | 'models' | 'passwords'>> = {},
 ): Promise<OpenGateway> {
-  const parts = { ...(await connectParts(config, logger)), ...replaced };
-  await parts.checkStore();
-  const watch = config.auth.enabled
-    ? new SessionWatch(parts.signIn.accounts, config.clocks.heartbeatMs, logger)
-    : undefined;
-  parts.erasures.start();
+  const created = await createDependencies(config, logger);
+  const dependencies = { ...created.dependencies, ...replaced };
+  const { accounts, erasures } = dependencies;
+  await created.checkStore();
+  const watch = config.auth.enabled ? new SessionWatch(accounts, config.clocks.heartbeatMs, logger) : undefined;
+  erasures.start();
   const app = await createGatewayApp({
-    module: AppModule.on(parts),
+    module: AppModule.withDependencies(dependencies),
     http: config.http,
     quotas: config.quotas,
     trustedProxies: config.auth.trustedProxies,
-    ...(watch === undefined ? {} : { people: { accounts: parts.signIn.accounts, watch } }),
+    ...(watch === undefined ? {} : { people: { accounts, watch } }),
     logger,
   });
   const stopWatch = { name: 'sessions', run: async () => watch?.stop() };
-  const stopErasures = { name: 'erasures', run: () => parts.erasures.stop() };
-  return { app, stop: [stopWatch, stopErasures, { name: 'http', run: () => app.close() }, ...parts.stop] };
+  const stopErasures = { name: 'erasures', run: () => erasures.stop() };
+  return { app, stop: [stopWatch, stopErasures, { name: 'http', run: () => app.close() }, ...created.stop] };
 }

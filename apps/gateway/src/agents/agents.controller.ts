@@ -1,8 +1,8 @@
-import { Controller, Inject } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { agentRoutes, type ChainReply, LEAD_AGENT, type RouteInput } from '@caribou/contracts';
 import type { Principal } from '../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
-import { CHAINS } from '../ports.js';
+import { Dependency } from '../dependency.js';
 import { AgentsService } from './agents.service.js';
 import type { ChainCatalog } from './chain-catalog.js';
 
@@ -11,7 +11,7 @@ type Of<Name extends keyof typeof agentRoutes> = RouteInput<(typeof agentRoutes)
 @Controller(API_ROOTS)
 export class AgentsController {
   constructor(
-    @Inject(CHAINS) private readonly chains: ChainCatalog,
+    @Dependency('chains') private readonly chains: ChainCatalog,
     private readonly agents: AgentsService,
   ) {}
 

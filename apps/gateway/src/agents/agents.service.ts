@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
   type AgentChanges,
   type AgentReply,
@@ -13,7 +13,8 @@ import {
   NotFoundError,
 } from '@caribou/contracts';
 import { findAgentFault, type AgentStore, type AgentWrite, type MemoryStore, type StoredAgent } from '@caribou/core';
-import { AGENTS, type GatewaySettings, MEMORIES, SETTINGS } from '../ports.js';
+import { Dependency } from '../dependency.js';
+import type { GatewaySettings } from '../settings.js';
 
 /** Others may write between a look and a write; each lost race means that one of them did. */
 const MAX_ATTEMPTS = 20;
@@ -24,9 +25,9 @@ const DISABLED = 'custom agents are not to be made or changed here: agents_api.e
 @Injectable()
 export class AgentsService {
   constructor(
-    @Inject(AGENTS) private readonly store: AgentStore,
-    @Inject(MEMORIES) private readonly memories: Pick<MemoryStore, 'eraseAgent'>,
-    @Inject(SETTINGS) private readonly settings: Pick<GatewaySettings, 'agentsApi' | 'models' | 'toolGroups'>,
+    @Dependency('agents') private readonly store: AgentStore,
+    @Dependency('memories') private readonly memories: Pick<MemoryStore, 'eraseAgent'>,
+    @Dependency('settings') private readonly settings: Pick<GatewaySettings, 'agentsApi' | 'models' | 'toolGroups'>,
   ) {}
 
   async list(userId: string): Promise<{ readonly agents: readonly AgentReply[] }> {

@@ -1,7 +1,7 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { agentOfAssistant, type AssistantReply, LEAD_AGENT, NotFoundError } from '@caribou/contracts';
 import type { AgentStore, StoredAgent } from '@caribou/core';
-import { AGENTS } from '../ports.js';
+import { Dependency } from '../dependency.js';
 import { stableId } from '../runs/streams/projections/stable-id.js';
 
 /** When the graph an assistant stands for was published; it has no record of its own that could tell. */
@@ -54,7 +54,7 @@ export const noAssistant = (idOrName: string): NotFoundError =>
 /** The lead agent and the caller's custom agents, as LangGraph's assistants. */
 @Injectable()
 export class AssistantCatalog {
-  constructor(@Inject(AGENTS) private readonly agents: Pick<AgentStore, 'list' | 'read'>) {}
+  constructor(@Dependency('agents') private readonly agents: Pick<AgentStore, 'list' | 'read'>) {}
 
   async list(userId: string): Promise<readonly AssistantReply[]> {
     return [leadAgent, ...(await this.agents.list(userId)).map(assistantOf)];

@@ -1,8 +1,9 @@
 import { type RouteInput, signInRoutes, type UserReply } from '@caribou/contracts';
-import { Controller, Header, Inject, Req, Res } from '@nestjs/common';
+import { Controller, Header, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
-import { type GatewaySettings, SETTINGS } from '../ports.js';
+import { Dependency } from '../dependency.js';
+import type { GatewaySettings } from '../settings.js';
 import type { Principal } from './principal.js';
 import { accessToken, clearSessionCookies, type CookieTarget, setSessionCookies } from './session-cookies.js';
 import { SignInService } from './sign-in.service.js';
@@ -14,7 +15,7 @@ type Of<Name extends keyof typeof signInRoutes> = RouteInput<(typeof signInRoute
 export class SignInController {
   constructor(
     private readonly people: SignInService,
-    @Inject(SETTINGS) private readonly settings: GatewaySettings,
+    @Dependency('settings') private readonly settings: GatewaySettings,
   ) {}
 
   @Route(signInRoutes.me)

@@ -10,8 +10,9 @@ import {
   type signInRoutes,
 } from '@caribou/contracts';
 import type { AccountStore, AttemptLimit, AttemptStore, CreateOutcome, NewSession, StoredAccount } from '@caribou/core';
-import { Inject, Injectable } from '@nestjs/common';
-import { ACCOUNTS, ATTEMPTS, type GatewaySettings, PASSWORDS, SETTINGS } from '../ports.js';
+import { Injectable } from '@nestjs/common';
+import { Dependency } from '../dependency.js';
+import type { GatewaySettings } from '../settings.js';
 import { clientNetwork } from './client-network.js';
 import type { Passwords } from './passwords.js';
 import type { Principal } from './principal.js';
@@ -38,10 +39,10 @@ export class SignInService {
   private readonly settings: AuthConfig;
 
   constructor(
-    @Inject(ACCOUNTS) private readonly accounts: AccountStore,
-    @Inject(ATTEMPTS) private readonly attempts: AttemptStore,
-    @Inject(PASSWORDS) private readonly passwords: Passwords,
-    @Inject(SETTINGS) { auth }: GatewaySettings,
+    @Dependency('accounts') private readonly accounts: AccountStore,
+    @Dependency('attempts') private readonly attempts: AttemptStore,
+    @Dependency('passwords') private readonly passwords: Passwords,
+    @Dependency('settings') { auth }: GatewaySettings,
   ) {
     this.settings = auth;
   }

@@ -1,14 +1,14 @@
 import { ConflictError, ForbiddenError, type RouteInput, userRoutes } from '@caribou/contracts';
-import { Controller, Inject } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import type { Principal } from '../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
-import { ERASURES } from '../ports.js';
+import { Dependency } from '../dependency.js';
 import type { Erasures } from './erasures.js';
 
 /** Erasing users; `me` is no other user's id here. */
 @Controller(API_ROOTS)
 export class UsersController {
-  constructor(@Inject(ERASURES) private readonly erasures: Erasures) {}
+  constructor(@Dependency('erasures') private readonly erasures: Erasures) {}
 
   @Route(userRoutes.eraseMe)
   eraseMe(@Caller() caller: Principal): Promise<void> {

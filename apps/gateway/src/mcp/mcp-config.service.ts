@@ -2,8 +2,9 @@ import type { ExtensionsFile } from '@caribou/config';
 import { ConflictError, MCP_DOCUMENT, type McpConfigReply, McpDocument, NotFoundError } from '@caribou/contracts';
 import type { SharedDocuments } from '@caribou/core';
 import { type ConfiguredServer, configuredServers } from '@caribou/mcp';
-import { Inject } from '@nestjs/common';
-import { BUS, DOCUMENTS, EXTENSIONS_FILE, type GatewayBus, type GatewaySettings, SETTINGS } from '../ports.js';
+import {} from '@nestjs/common';
+import { Dependency, type GatewayBus } from '../dependency.js';
+import type { GatewaySettings } from '../settings.js';
 import { shownServer } from './masked-servers.js';
 import { replacedServers } from './replaced-servers.js';
 
@@ -22,10 +23,10 @@ interface Standing {
  */
 export class McpConfigService {
   constructor(
-    @Inject(DOCUMENTS) private readonly documents: SharedDocuments,
-    @Inject(EXTENSIONS_FILE) private readonly file: ExtensionsFile,
-    @Inject(BUS) private readonly bus: GatewayBus,
-    @Inject(SETTINGS) private readonly settings: GatewaySettings,
+    @Dependency('documents') private readonly documents: SharedDocuments,
+    @Dependency('extensionsFile') private readonly file: ExtensionsFile,
+    @Dependency('bus') private readonly bus: GatewayBus,
+    @Dependency('settings') private readonly settings: GatewaySettings,
   ) {}
 
   async read(): Promise<McpConfigReply> {

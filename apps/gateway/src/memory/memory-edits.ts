@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
   ConflictError,
   emptyMemory,
@@ -10,7 +10,8 @@ import {
 } from '@caribou/contracts';
 import { type MemoryScope, type MemoryStore, systemClock } from '@caribou/core';
 import { addFact, editFact, importMemory, removeFact } from '@caribou/memory';
-import { type GatewaySettings, MEMORIES, SETTINGS } from '../ports.js';
+import { Dependency } from '../dependency.js';
+import type { GatewaySettings } from '../settings.js';
 
 /** Every round of those who write at the same time lets one of them through. */
 const MAX_ATTEMPTS = 50;
@@ -27,8 +28,8 @@ type Edit = (document: MemoryDocument, at: string) => MemoryDocument;
 @Injectable()
 export class MemoryEdits {
   constructor(
-    @Inject(MEMORIES) private readonly store: Pick<MemoryStore, 'read' | 'write' | 'agents'>,
-    @Inject(SETTINGS) private readonly settings: Pick<GatewaySettings, 'memory'>,
+    @Dependency('memories') private readonly store: Pick<MemoryStore, 'read' | 'write' | 'agents'>,
+    @Dependency('settings') private readonly settings: Pick<GatewaySettings, 'memory'>,
   ) {}
 
   /** @throws {ConflictError} when its words are there already, or the memory is full */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
   type FactCategory,
   type MemoryConfigReply,
@@ -9,14 +9,15 @@ import {
   NEVER_UPDATED,
 } from '@caribou/contracts';
 import type { MemoryScope, MemoryStore } from '@caribou/core';
-import { type GatewaySettings, MEMORIES, SETTINGS } from '../ports.js';
+import { Dependency } from '../dependency.js';
+import type { GatewaySettings } from '../settings.js';
 
 /** Reading what is remembered, and forgetting all of it; for one owner at a time. */
 @Injectable()
 export class MemoryService {
   constructor(
-    @Inject(MEMORIES) private readonly store: MemoryStore,
-    @Inject(SETTINGS) private readonly settings: Pick<GatewaySettings, 'memory'>,
+    @Dependency('memories') private readonly store: MemoryStore,
+    @Dependency('settings') private readonly settings: Pick<GatewaySettings, 'memory'>,
   ) {}
 
   /** A memory that was never written is as old as the question: pages show its age. */

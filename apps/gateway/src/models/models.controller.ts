@@ -1,11 +1,12 @@
 import { type ModelListReply, type ModelReply, modelRoutes, NotFoundError, type RouteInput } from '@caribou/contracts';
-import { Controller, Inject } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { API_ROOTS, Input, Route } from '../http/route.decorators.js';
-import { type GatewaySettings, SETTINGS } from '../ports.js';
+import { Dependency } from '../dependency.js';
+import type { GatewaySettings } from '../settings.js';
 
 @Controller(API_ROOTS)
 export class ModelsController {
-  constructor(@Inject(SETTINGS) private readonly settings: Pick<GatewaySettings, 'models' | 'showsTokens'>) {}
+  constructor(@Dependency('settings') private readonly settings: Pick<GatewaySettings, 'models' | 'showsTokens'>) {}
 
   @Route(modelRoutes.list)
   list(): ModelListReply {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
   customAgentOf,
   ForbiddenError,
@@ -8,14 +8,15 @@ import {
 } from '@caribou/contracts';
 import type { AdmitRequest, AgentStore } from '@caribou/core';
 import { namedAssistant, noAssistant } from '../assistants/assistant-catalog.js';
-import { AGENTS, type GatewaySettings, SETTINGS } from '../ports.js';
+import { Dependency } from '../dependency.js';
+import type { GatewaySettings } from '../settings.js';
 
 /** Sees to it that no run is admitted for an agent that is not there; one that goes later ends its runs with an error. */
 @Injectable()
 export class RunAgents {
   constructor(
-    @Inject(AGENTS) private readonly agents: Pick<AgentStore, 'read'>,
-    @Inject(SETTINGS) private readonly settings: Pick<GatewaySettings, 'agentsApi'>,
+    @Dependency('agents') private readonly agents: Pick<AgentStore, 'read'>,
+    @Dependency('settings') private readonly settings: Pick<GatewaySettings, 'agentsApi'>,
   ) {}
 
   /**

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
   type HumanMessage,
   type InputMessage,
@@ -12,7 +12,7 @@ import {
   textOf,
 } from '@caribou/contracts';
 import { openCallsOf, type ThreadKey } from '@caribou/core';
-import { THREAD_STORE } from '../ports.js';
+import { Dependency } from '../dependency.js';
 import { KnownThread, type KnownThreadStore } from './known-thread.js';
 import { clientAnswer, isReturned, isSameMessage, isUnchanged, type Returned, showsChannel } from './returned-input.js';
 
@@ -25,7 +25,7 @@ export type ResolvedRun = Omit<RunCreate, 'input'> & { readonly input: RunKwargs
  */
 @Injectable()
 export class RunInputs {
-  constructor(@Inject(THREAD_STORE) private readonly store: KnownThreadStore) {}
+  constructor(@Dependency('threadStore') private readonly store: KnownThreadStore) {}
 
   /** @throws {InvalidRequestError} naming what the client tried to change */
   async resolve(key: ThreadKey, body: RunCreate): Promise<ResolvedRun> {

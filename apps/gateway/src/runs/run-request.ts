@@ -11,7 +11,7 @@ import {
 import type { AdmitRequest } from '@caribou/core';
 import { namedAssistant } from '../assistants/assistant-catalog.js';
 import { parse } from '../http/parse-input.js';
-import type { GatewaySettings } from '../ports.js';
+import type { GatewaySettings } from '../settings.js';
 import type { ResolvedRun } from './run-inputs.js';
 
 export interface RunPlace {

@@ -1,7 +1,8 @@
 import { RunCreate } from '@caribou/contracts';
 import { silentLogger } from '@caribou/core';
 import { noopTracing } from '@caribou/observability';
-import type { GatewayBus, GatewaySettings } from '../ports.js';
+import type { GatewayBus } from '../dependency.js';
+import type { GatewaySettings } from '../settings.js';
 import { RunAgents } from './run-agents.js';
 import { RunInputs } from './run-inputs.js';
 import { RunsService } from './runs.service.js';

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
   type CancelAction,
   ConfigurableThread,
@@ -16,7 +16,8 @@ import {
 import type { AdmitRequest, AdmitResult, EndedRun, Logger, ThreadKey, ThreadStore } from '@caribou/core';
 import type { Tracing } from '@caribou/observability';
 import { parse } from '../http/parse-input.js';
-import { BUS, type GatewayBus, type GatewaySettings, LOGGER, SETTINGS, THREAD_STORE, TRACING } from '../ports.js';
+import { Dependency, type GatewayBus } from '../dependency.js';
+import type { GatewaySettings } from '../settings.js';
 import { idempotencyOf } from './idempotency.js';
 import { RunAgents } from './run-agents.js';
 import { RunInputs } from './run-inputs.js';
@@ -40,11 +41,11 @@ export interface StartHeaders {
 @Injectable()
 export class RunsService {
   constructor(
-    @Inject(THREAD_STORE) private readonly store: ThreadStore,
-    @Inject(BUS) private readonly bus: GatewayBus,
-    @Inject(SETTINGS) private readonly settings: GatewaySettings,
-    @Inject(LOGGER) private readonly logger: Logger,
-    @Inject(TRACING) private readonly tracing: Tracing,
+    @Dependency('threadStore') private readonly store: ThreadStore,
+    @Dependency('bus') private readonly bus: GatewayBus,
+    @Dependency('settings') private readonly settings: GatewaySettings,
+    @Dependency('logger') private readonly logger: Logger,
+    @Dependency('tracing') private readonly tracing: Tracing,
     private readonly agents: RunAgents,
     private readonly inputs: RunInputs,
   ) {}

@@ -12,10 +12,11 @@ import {
 import type { SkillCatalog, SkillLimits, SkillStore, ThreadKey } from '@caribou/core';
 import type { SkillFiles, SkillStaging, UserFiles } from '@caribou/files';
 import { SkillRejectedError, unpackSkill } from '@caribou/skills';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { artifactPath } from '../files/artifacts/artifact-path.js';
 import { answeringRefusals } from '../http/file-answer.js';
-import { type GatewaySettings, SETTINGS, SKILL_CATALOG, SKILL_FILES, SKILL_STORE, USER_FILES } from '../ports.js';
+import { Dependency } from '../dependency.js';
+import type { GatewaySettings } from '../settings.js';
 
 /** Installs of one gateway at once: each may unpack half a gigabyte. */
 const MAX_AT_ONCE = 4;
@@ -35,11 +36,11 @@ export class SkillInstaller {
   private running = 0;
 
   constructor(
-    @Inject(USER_FILES) private readonly userFiles: UserFiles,
-    @Inject(SKILL_FILES) private readonly files: SkillFiles,
-    @Inject(SKILL_STORE) private readonly store: SkillStore,
-    @Inject(SKILL_CATALOG) private readonly catalog: SkillCatalog,
-    @Inject(SETTINGS) private readonly settings: GatewaySettings,
+    @Dependency('userFiles') private readonly userFiles: UserFiles,
+    @Dependency('skillFiles') private readonly files: SkillFiles,
+    @Dependency('skillStore') private readonly store: SkillStore,
+    @Dependency('skillCatalog') private readonly catalog: SkillCatalog,
+    @Dependency('settings') private readonly settings: GatewaySettings,
   ) {}
 
   /**

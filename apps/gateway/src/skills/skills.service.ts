@@ -1,8 +1,8 @@
 import { ForbiddenError, NotFoundError, type SkillReply } from '@caribou/contracts';
 import type { Skill, SkillCatalog, SkillStore } from '@caribou/core';
 import type { SkillFiles } from '@caribou/files';
-import { Inject, Injectable } from '@nestjs/common';
-import { SKILL_CATALOG, SKILL_FILES, SKILL_STORE } from '../ports.js';
+import { Injectable } from '@nestjs/common';
+import { Dependency } from '../dependency.js';
 
 const MAX_SHOWN = 100;
 
@@ -14,9 +14,9 @@ const replyOf = ({ name, description, license, category, enabled, editable }: Sk
 @Injectable()
 export class SkillsService {
   constructor(
-    @Inject(SKILL_CATALOG) private readonly catalog: SkillCatalog,
-    @Inject(SKILL_STORE) private readonly store: SkillStore,
-    @Inject(SKILL_FILES) private readonly files: SkillFiles,
+    @Dependency('skillCatalog') private readonly catalog: SkillCatalog,
+    @Dependency('skillStore') private readonly store: SkillStore,
+    @Dependency('skillFiles') private readonly files: SkillFiles,
   ) {}
 
   async list(userId: string): Promise<SkillReply[]> {

@@ -1,9 +1,10 @@
 import { featureRoutes, type FeaturesReply, type RouteInput } from '@caribou/contracts';
 import type { ThreadStore } from '@caribou/core';
-import { Controller, Inject } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import type { Principal } from '../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
-import { type GatewaySettings, SETTINGS, THREAD_STORE } from '../ports.js';
+import { Dependency } from '../dependency.js';
+import type { GatewaySettings } from '../settings.js';
 
 type OfThread = RouteInput<typeof featureRoutes.goal>;
 
@@ -11,8 +12,8 @@ type OfThread = RouteInput<typeof featureRoutes.goal>;
 @Controller(API_ROOTS)
 export class FeaturesController {
   constructor(
-    @Inject(THREAD_STORE) private readonly threads: Pick<ThreadStore, 'getThread' | 'getRun'>,
-    @Inject(SETTINGS) private readonly settings: GatewaySettings,
+    @Dependency('threadStore') private readonly threads: Pick<ThreadStore, 'getThread' | 'getRun'>,
+    @Dependency('settings') private readonly settings: GatewaySettings,
   ) {}
 
   @Route(featureRoutes.features)

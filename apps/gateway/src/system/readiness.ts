@@ -1,9 +1,10 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { SandboxProbe, UnavailableError } from '@caribou/contracts';
 import type { ThreadStore } from '@caribou/core';
 import type { SharedVolume } from '@caribou/files';
 import { type HealthCheck, type Readiness, readinessOf } from '@caribou/nest';
-import { BUS, type GatewayBus, type GatewaySettings, SETTINGS, THREAD_STORE, VOLUME } from '../ports.js';
+import { Dependency, type GatewayBus } from '../dependency.js';
+import type { GatewaySettings } from '../settings.js';
 
 /** Whether a turn would run now. */
 @Injectable()
@@ -11,10 +12,10 @@ export class ReadinessCheck {
   private readonly checks: readonly HealthCheck[];
 
   constructor(
-    @Inject(THREAD_STORE) store: Pick<ThreadStore, 'ping' | 'checkDurable'>,
-    @Inject(BUS) bus: Pick<GatewayBus, 'checkStreams' | 'wakes' | 'call'>,
-    @Inject(VOLUME) volume: Pick<SharedVolume, 'ensureIfPresent'>,
-    @Inject(SETTINGS) { problems }: Pick<GatewaySettings, 'problems'>,
+    @Dependency('threadStore') store: Pick<ThreadStore, 'ping' | 'checkDurable'>,
+    @Dependency('bus') bus: Pick<GatewayBus, 'checkStreams' | 'wakes' | 'call'>,
+    @Dependency('volume') volume: Pick<SharedVolume, 'ensureIfPresent'>,
+    @Dependency('settings') { problems }: Pick<GatewaySettings, 'problems'>,
   ) {
     this.checks = [
       { name: 'redis', check: () => store.ping() },

@@ -1,11 +1,11 @@
-import { Controller, Header, Inject, Req, Res } from '@nestjs/common';
+import { Controller, Header, Req, Res } from '@nestjs/common';
 import { ForbiddenError, systemRoutes } from '@caribou/contracts';
 import type { Readiness } from '@caribou/nest';
 import type { Metrics } from '@caribou/observability';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { knownPrincipal, type Principal } from '../auth/principal.js';
 import { API_ROOTS, Caller, Route } from '../http/route.decorators.js';
-import { METRICS } from '../ports.js';
+import { Dependency } from '../dependency.js';
 import { docsPage } from './docs-page.js';
 import { openApiDocument } from './openapi.js';
 import { ReadinessCheck } from './readiness.js';
@@ -32,7 +32,7 @@ export class SystemController {
 
   constructor(
     private readonly readiness: ReadinessCheck,
-    @Inject(METRICS) private readonly metrics: Metrics,
+    @Dependency('metrics') private readonly metrics: Metrics,
   ) {}
 
   @Route(systemRoutes.openapi)

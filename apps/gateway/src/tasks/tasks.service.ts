@@ -7,8 +7,8 @@ import {
   type taskRoutes,
 } from '@caribou/contracts';
 import type { TaskStore, ThreadKey, ThreadStore } from '@caribou/core';
-import { Inject, Injectable } from '@nestjs/common';
-import { TASK_STORE, THREAD_STORE } from '../ports.js';
+import { Injectable } from '@nestjs/common';
+import { Dependency } from '../dependency.js';
 import { stepsJson } from './step-json.js';
 import { resultOf, taskJson } from './task-json.js';
 
@@ -16,8 +16,8 @@ import { resultOf, taskJson } from './task-json.js';
 @Injectable()
 export class TasksService {
   constructor(
-    @Inject(THREAD_STORE) private readonly threads: Pick<ThreadStore, 'getRun'>,
-    @Inject(TASK_STORE) private readonly tasks: Pick<TaskStore, 'tasksOf' | 'find' | 'head' | 'steps'>,
+    @Dependency('threadStore') private readonly threads: Pick<ThreadStore, 'getRun'>,
+    @Dependency('taskStore') private readonly tasks: Pick<TaskStore, 'tasksOf' | 'find' | 'head' | 'steps'>,
   ) {}
 
   /** @throws {NotFoundError} for an unknown run */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
   type CheckpointView,
   ConflictError,
@@ -12,7 +12,7 @@ import {
 import type { ThreadKey, ThreadSearch, ThreadStore } from '@caribou/core';
 import type { Erasures } from '../erasure/erasures.js';
 import { jsonChars } from '../http/sliced-json.js';
-import { ERASURES, THREAD_STORE } from '../ports.js';
+import { Dependency } from '../dependency.js';
 import { TurnDurations, withDuration } from './messages/turn-durations.js';
 import { checkpointJson, FRESH_STATE, onlyHeadJson, selected, stateJson, threadJson } from './thread-json.js';
 
@@ -26,8 +26,8 @@ const SILENT_KEYS = ['deerflow_pinned'];
 @Injectable()
 export class ThreadsService {
   constructor(
-    @Inject(THREAD_STORE) private readonly store: ThreadStore,
-    @Inject(ERASURES) private readonly erasures: Erasures,
+    @Dependency('threadStore') private readonly store: ThreadStore,
+    @Dependency('erasures') private readonly erasures: Erasures,
     private readonly durations: TurnDurations,
   ) {}
 

@@ -1,14 +1,15 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type AiMessage, type Message, ownUsageOf, type TokenUsageReply } from '@caribou/contracts';
 import type { ThreadKey, ThreadStore } from '@caribou/core';
-import { type GatewaySettings, SETTINGS, THREAD_STORE } from '../ports.js';
+import { Dependency } from '../dependency.js';
+import type { GatewaySettings } from '../settings.js';
 
 /** What threads cost and how full their context is. */
 @Injectable()
 export class TokenUsageService {
   constructor(
-    @Inject(THREAD_STORE) private readonly store: ThreadStore,
-    @Inject(SETTINGS) private readonly settings: Pick<GatewaySettings, 'models'>,
+    @Dependency('threadStore') private readonly store: ThreadStore,
+    @Dependency('settings') private readonly settings: Pick<GatewaySettings, 'models'>,
   ) {}
 
   /** @throws {NotFoundError} for an unknown thread */

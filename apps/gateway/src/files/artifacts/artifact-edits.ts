@@ -9,9 +9,9 @@ import {
 } from '@caribou/contracts';
 import { type Locks, type ThreadKey, VIRTUAL_ROOT } from '@caribou/core';
 import { FileRefusedError, sha256Of, type UserFiles } from '@caribou/files';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { answeringRefusals } from '../../http/file-answer.js';
-import { LOCKS, USER_FILES } from '../../ports.js';
+import { Dependency } from '../../dependency.js';
 import { archivePath } from './archive-entry.js';
 
 const OUTPUTS_ROOT = `${VIRTUAL_ROOT}/outputs`;
@@ -29,8 +29,8 @@ export interface EditedArtifact {
 @Injectable()
 export class ArtifactEdits {
   constructor(
-    @Inject(USER_FILES) private readonly files: Pick<UserFiles, 'replaceText'>,
-    @Inject(LOCKS) private readonly locks: Locks,
+    @Dependency('userFiles') private readonly files: Pick<UserFiles, 'replaceText'>,
+    @Dependency('locks') private readonly locks: Locks,
   ) {}
 
   /**

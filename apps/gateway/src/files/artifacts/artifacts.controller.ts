@@ -1,4 +1,4 @@
-import { Controller, Inject, Req, Res } from '@nestjs/common';
+import { Controller, Req, Res } from '@nestjs/common';
 import { fileRoutes, type RouteInput } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
 import { FileRefusedError, type UserFiles } from '@caribou/files';
@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '../../auth/principal.js';
 import { answeringRefusals } from '../../http/file-answer.js';
 import { API_ROOTS, Caller, Input, Route } from '../../http/route.decorators.js';
-import { USER_FILES } from '../../ports.js';
+import { Dependency } from '../../dependency.js';
 import { archivePath } from './archive-entry.js';
 import { ArtifactEdits, type EditedArtifact } from './artifact-edits.js';
 import { artifactPath } from './artifact-path.js';
@@ -19,7 +19,7 @@ type Edit = RouteInput<(typeof fileRoutes)['editArtifact']>;
 @Controller(API_ROOTS)
 export class ArtifactsController {
   constructor(
-    @Inject(USER_FILES) private readonly files: UserFiles,
+    @Dependency('userFiles') private readonly files: UserFiles,
     private readonly edits: ArtifactEdits,
   ) {}
 

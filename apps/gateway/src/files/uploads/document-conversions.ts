@@ -4,8 +4,9 @@ import { AppError, RateLimitedError, UnavailableError } from '@caribou/contracts
 import type { ConversionRecord, ConversionStore, Logger, PendingConversion, ThreadKey, UploadKey } from '@caribou/core';
 import { type DocumentConverter, documentKindOf } from '@caribou/documents';
 import type { FileEntry, UserFiles } from '@caribou/files';
-import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
-import { CONVERSIONS, CONVERTER, type GatewaySettings, LOGGER, SETTINGS, USER_FILES } from '../../ports.js';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Dependency } from '../../dependency.js';
+import type { GatewaySettings } from '../../settings.js';
 import { type ConversionJob, convertUpload } from './convert-upload.js';
 import { documentState, type DocumentState } from './document-state.js';
 
@@ -26,11 +27,11 @@ export class DocumentConversions implements OnModuleDestroy {
   private readonly stopping = new AbortController();
 
   constructor(
-    @Inject(USER_FILES) private readonly files: UserFiles,
-    @Inject(CONVERSIONS) private readonly store: ConversionStore,
-    @Inject(CONVERTER) private readonly converter: DocumentConverter,
-    @Inject(SETTINGS) private readonly settings: GatewaySettings,
-    @Inject(LOGGER) private readonly logger: Logger,
+    @Dependency('userFiles') private readonly files: UserFiles,
+    @Dependency('conversions') private readonly store: ConversionStore,
+    @Dependency('converter') private readonly converter: DocumentConverter,
+    @Dependency('settings') private readonly settings: GatewaySettings,
+    @Dependency('logger') private readonly logger: Logger,
   ) {}
 
   /** Begins with those of new uploads that are documents, and waits for their Markdown for a while. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
   BadRequestError,
   ConflictError,
@@ -9,7 +9,8 @@ import {
 import { parseVirtualPath, type ThreadKey } from '@caribou/core';
 import { type FileEntry, FileRefusedError, type StagedFile, type UserFiles } from '@caribou/files';
 import { answeringRefusals } from '../../http/file-answer.js';
-import { type GatewaySettings, SETTINGS, USER_FILES } from '../../ports.js';
+import { Dependency } from '../../dependency.js';
+import type { GatewaySettings } from '../../settings.js';
 import { DocumentConversions } from './document-conversions.js';
 import type { FileLimits, FilePart } from './multipart.js';
 import { freeName, safeName } from './safe-name.js';
@@ -50,8 +51,8 @@ const MAX_SHOWN = 255;
 @Injectable()
 export class UploadsService {
   constructor(
-    @Inject(USER_FILES) private readonly files: UserFiles,
-    @Inject(SETTINGS) private readonly settings: GatewaySettings,
+    @Dependency('userFiles') private readonly files: UserFiles,
+    @Dependency('settings') private readonly settings: GatewaySettings,
     private readonly conversions: DocumentConversions,
   ) {}
 

@@ -1,18 +1,10 @@
-import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { AppError, type RunRecord, type RunSummary, type StreamMode } from '@caribou/contracts';
 import type { Logger, RunEventLog, ThreadStore } from '@caribou/core';
 import type { Metrics } from '@caribou/observability';
 import type { FastifyReply } from 'fastify';
-import {
-  BUS,
-  EVENT_LOG,
-  type GatewayBus,
-  type GatewaySettings,
-  LOGGER,
-  METRICS,
-  SETTINGS,
-  THREAD_STORE,
-} from '../../ports.js';
+import { Dependency, type GatewayBus } from '../../dependency.js';
+import type { GatewaySettings } from '../../settings.js';
 import { parsePosition } from './projections/position.js';
 import { slicedJson } from '../../http/sliced-json.js';
 import { RunsService } from '../runs.service.js';
@@ -55,12 +47,12 @@ export class RunStreams implements OnModuleDestroy {
   private readonly registry: StreamRegistry;
 
   constructor(
-    @Inject(THREAD_STORE) private readonly store: ThreadStore,
-    @Inject(EVENT_LOG) private readonly log: RunEventLog,
-    @Inject(BUS) private readonly bus: GatewayBus,
-    @Inject(SETTINGS) private readonly settings: GatewaySettings,
-    @Inject(LOGGER) private readonly logger: Logger,
-    @Inject(METRICS) private readonly metrics: Pick<Metrics, 'streamGap'>,
+    @Dependency('threadStore') private readonly store: ThreadStore,
+    @Dependency('eventLog') private readonly log: RunEventLog,
+    @Dependency('bus') private readonly bus: GatewayBus,
+    @Dependency('settings') private readonly settings: GatewaySettings,
+    @Dependency('logger') private readonly logger: Logger,
+    @Dependency('metrics') private readonly metrics: Pick<Metrics, 'streamGap'>,
     private readonly runs: RunsService,
   ) {
     this.values = new ValuesCache(store);

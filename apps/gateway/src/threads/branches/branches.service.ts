@@ -1,8 +1,8 @@
 import { type BranchReply, type CloneMode, ConflictError, newId, NotFoundError } from '@caribou/contracts';
 import type { FeedRow, Logger, ThreadKey, ThreadStore } from '@caribou/core';
 import { FileRefusedError, type UserFiles } from '@caribou/files';
-import { Inject, Injectable } from '@nestjs/common';
-import { LOGGER, THREAD_STORE, USER_FILES } from '../../ports.js';
+import { Injectable } from '@nestjs/common';
+import { Dependency } from '../../dependency.js';
 
 /** The thread at the end of a turn. */
 interface Cut {
@@ -18,13 +18,13 @@ const OWN_KEYS = ['deerflow_pinned'];
 @Injectable()
 export class BranchesService {
   constructor(
-    @Inject(THREAD_STORE)
+    @Dependency('threadStore')
     private readonly store: Pick<
       ThreadStore,
       'getThread' | 'feed' | 'feedRow' | 'history' | 'copyThread' | 'updateState'
     >,
-    @Inject(USER_FILES) private readonly files: Pick<UserFiles, 'copyAll'>,
-    @Inject(LOGGER) private readonly logger: Logger,
+    @Dependency('userFiles') private readonly files: Pick<UserFiles, 'copyAll'>,
+    @Dependency('logger') private readonly logger: Logger,
   ) {}
 
   /**

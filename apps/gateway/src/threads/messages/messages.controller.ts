@@ -1,9 +1,9 @@
 import { type FeedMessage, type FeedPageReply, messageRoutes, type RouteInput } from '@caribou/contracts';
 import type { FeedRow, ThreadKey, ThreadStore } from '@caribou/core';
-import { Controller, Inject } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import type { Principal } from '../../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../../http/route.decorators.js';
-import { THREAD_STORE } from '../../ports.js';
+import { Dependency } from '../../dependency.js';
 import { feedPageJson } from './feed-json.js';
 import { TurnDurations, withDuration } from './turn-durations.js';
 
@@ -15,7 +15,7 @@ const MAX_REST = 20;
 @Controller(API_ROOTS)
 export class MessagesController {
   constructor(
-    @Inject(THREAD_STORE) private readonly store: Pick<ThreadStore, 'feed' | 'getRun'>,
+    @Dependency('threadStore') private readonly store: Pick<ThreadStore, 'feed' | 'getRun'>,
     private readonly durations: TurnDurations,
   ) {}
 

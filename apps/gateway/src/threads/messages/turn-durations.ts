@@ -1,7 +1,7 @@
 import { isTerminal, type Message, NotFoundError, type RunRecord } from '@caribou/contracts';
 import type { ThreadKey, ThreadStore } from '@caribou/core';
-import { Inject, Injectable } from '@nestjs/common';
-import { THREAD_STORE } from '../../ports.js';
+import { Injectable } from '@nestjs/common';
+import { Dependency } from '../../dependency.js';
 
 /** Newest runs of a list of messages whose durations are read. */
 const MAX_RUNS = 100;
@@ -15,7 +15,7 @@ interface Written {
 /** How long the turns of a thread took: `additional_kwargs.turn_duration`, in seconds, of each run's last answer. */
 @Injectable()
 export class TurnDurations {
-  constructor(@Inject(THREAD_STORE) private readonly store: Pick<ThreadStore, 'getRun' | 'runsOfMessages'>) {}
+  constructor(@Dependency('threadStore') private readonly store: Pick<ThreadStore, 'getRun' | 'runsOfMessages'>) {}
 
   /** By id of the message. A run in flight, or one whose record is gone, has none. */
   async of(thread: ThreadKey, written: readonly Written[]): Promise<ReadonlyMap<string, number>> {

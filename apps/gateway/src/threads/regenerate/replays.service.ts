@@ -10,8 +10,8 @@ import {
   type SystemMessage,
 } from '@caribou/contracts';
 import type { FeedRow, ThreadKey, ThreadStore } from '@caribou/core';
-import { Inject, Injectable } from '@nestjs/common';
-import { THREAD_STORE } from '../../ports.js';
+import { Injectable } from '@nestjs/common';
+import { Dependency } from '../../dependency.js';
 import { editedMessage } from './edited-message.js';
 
 /** Messages of a replaced turn that are named; the others are hidden all the same. */
@@ -31,7 +31,7 @@ interface Turn {
 @Injectable()
 export class ReplaysService {
   constructor(
-    @Inject(THREAD_STORE)
+    @Dependency('threadStore')
     private readonly store: Pick<ThreadStore, 'feed' | 'feedRow' | 'getRun' | 'getThread' | 'checkpoint'>,
   ) {}
 

@@ -4,17 +4,18 @@ import {
   type SuggestionsConfigReply,
   type SuggestionsReply,
 } from '@caribou/contracts';
-import { Controller, Inject } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import type { Principal } from '../../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../../http/route.decorators.js';
-import { type GatewaySettings, SETTINGS } from '../../ports.js';
+import { Dependency } from '../../dependency.js';
+import type { GatewaySettings } from '../../settings.js';
 import { SuggestionsService } from './suggestions.service.js';
 
 @Controller(API_ROOTS)
 export class SuggestionsController {
   constructor(
     private readonly suggestions: SuggestionsService,
-    @Inject(SETTINGS) private readonly settings: Pick<GatewaySettings, 'suggestions'>,
+    @Dependency('settings') private readonly settings: Pick<GatewaySettings, 'suggestions'>,
   ) {}
 
   @Route(suggestionRoutes.config)

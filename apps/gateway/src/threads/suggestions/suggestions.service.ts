@@ -1,8 +1,9 @@
 import { InvalidRequestError, ModelError, type SuggestionsRequest, UnavailableError } from '@caribou/contracts';
 import type { Logger, ModelCall, ModelCatalog, ThreadKey, ThreadStore } from '@caribou/core';
 import type { Metrics } from '@caribou/observability';
-import { Inject, Injectable } from '@nestjs/common';
-import { type GatewaySettings, LOGGER, METRICS, MODELS, SETTINGS, THREAD_STORE } from '../../ports.js';
+import { Injectable } from '@nestjs/common';
+import { Dependency } from '../../dependency.js';
+import type { GatewaySettings } from '../../settings.js';
 import { readSuggestions } from './read-suggestions.js';
 import { suggestionCall } from './suggestion-call.js';
 
@@ -17,11 +18,11 @@ export class SuggestionsService {
   private readonly asking = new Map<string, number>();
 
   constructor(
-    @Inject(THREAD_STORE) private readonly threads: Pick<ThreadStore, 'getThread'>,
-    @Inject(MODELS) private readonly models: ModelCatalog,
-    @Inject(SETTINGS) private readonly settings: Pick<GatewaySettings, 'suggestions'>,
-    @Inject(METRICS) private readonly metrics: Pick<Metrics, 'modelTokens'>,
-    @Inject(LOGGER) private readonly logger: Logger,
+    @Dependency('threadStore') private readonly threads: Pick<ThreadStore, 'getThread'>,
+    @Dependency('models') private readonly models: ModelCatalog,
+    @Dependency('settings') private readonly settings: Pick<GatewaySettings, 'suggestions'>,
+    @Dependency('metrics') private readonly metrics: Pick<Metrics, 'modelTokens'>,
+    @Dependency('logger') private readonly logger: Logger,
   ) {}
 
   /** @throws {NotFoundError} for an unknown thread */

@@ -1,0 +1,170 @@
+import { modelGateLimits, taskLimits } from '@caribou/agent';
+import { type Bus, connectBus } from '@caribou/bus';
+import { type Config, extensionsFile } from '@caribou/config';
+import { busAccess } from '@caribou/contracts';
+import { type Logger, type ModelCatalog, systemClock, type ThreadStore } from '@caribou/core';
+import { documentConverter } from '@caribou/documents';
+import { gatedModel } from '@caribou/middleware';
+import { createModelCatalog } from '@caribou/models';
+import type { StopStep } from '@caribou/nest';
+import { createMetrics, createTracing, type Tracing } from '@caribou/observability';
+import {
+  createRedis,
+  MemoryWatch,
+  type RedisConnection,
+  redisAgents,
+  redisAccounts,
+  redisAttempts,
+  redisConversions,
+  redisErasures,
+  redisEventLog,
+  redisLocks,
+  redisModelGate,
+  redisSkills,
+  redisSharedDocuments,
+  redisTaskStore,
+  redisMemoryStore,
+  redisThreadStore,
+  redisVolumeRegistry,
+  requireDurableRedis,
+  taskPart,
+} from '@caribou/state';
+import { erasedFiles, SharedVolume, skillFiles, userFiles } from '@caribou/files';
+import { openSkillCatalog } from '@caribou/skills';
+import type { Provider } from '@nestjs/common';
+import { chainCatalog } from './agents/chain-catalog.js';
+import { scryptPasswords } from './auth/passwords.js';
+import { erasing } from './erasure/erasing.js';
+import { Erasures } from './erasure/erasures.js';
+import { filesOnVolume } from './files/uploads/files-on-volume.js';
+import { toSettings } from './settings.js';
+
+/** Everything that the gateway's services are built from; `listDependencies` is the one list. */
+export type Dependencies = ReturnType<typeof listDependencies>;
+
+/** Providers of all dependencies, each under its name. */
+export const toProviders = (dependencies: Dependencies): Provider[] =>
+  Object.entries(dependencies).map(([provide, useValue]) => ({ provide, useValue }));
+
+/** How long a stopping gateway may take to send its last spans. */
+const TRACES_CLOSE_MS = 2_000;
+
+/** Connects to Redis and NATS in the background, again whenever a connection is lost. */
+export async function createDependencies(config: Config, logger: Logger) {
+  const tracing = await createTracing({ service: 'gateway', endpoint: config.otlpEndpoint?.reveal(), logger });
+  const redis = createRedis({ url: config.redis.url.reveal(), ...config.redis.security.reveal(), logger });
+  const bus = connectGatewayBus(config, logger);
+  const volume = new SharedVolume(redisVolumeRegistry(redis), config.homeDir);
+  const memory = new MemoryWatch(redis, { maxShare: config.quotas.maxStoreShare, logger });
+  return {
+    dependencies: listDependencies(config, { tracing, redis, bus, volume, memory, logger }),
+    /** Checks Redis and the volume. @throws {UnavailableError} when Redis would lose threads */
+    checkStore: async (): Promise<void> => {
+      await requireDurableRedis(redis, logger);
+      await volume.checkAtStart(logger);
+      await memory.lookNow();
+    },
+    /** Closes the connections; run after the HTTP server has stopped. */
+    stop: [
+      { name: 'traces', run: () => tracing.close(TRACES_CLOSE_MS) },
+      { name: 'bus', run: () => bus.close() },
+      { name: 'memory watch', run: () => Promise.resolve(memory.stop()) },
+      { name: 'redis', run: () => redis.close() },
+    ] satisfies StopStep[],
+  };
+}
+
+interface Connections {
+  readonly tracing: Tracing;
+  readonly redis: RedisConnection;
+  readonly bus: Bus;
+  readonly volume: SharedVolume;
+  readonly memory: MemoryWatch;
+  readonly logger: Logger;
+}
+
+function listDependencies(config: Config, { tracing, redis, bus, volume, memory, logger }: Connections) {
+  const models = createModelCatalog(config.models, { clocks: config.clocks, logger });
+  const store = withRoom(openThreadStore(redis, config), memory);
+  const taskStore = redisTaskStore(taskPart(redis), taskLimits(config.chain.subagents));
+  const memories = redisMemoryStore(redis);
+  const erasures = new Erasures({
+    ...{ store: redisErasures(redis), files: erasedFiles(config.homeDir), threads: store, tasks: taskStore, memories },
+    ...{ sweepMs: config.clocks.sweepMs, ensureVolume: () => volume.ensure(), logger },
+  });
+  const files = filesOnVolume(userFiles(config.homeDir, config.sandbox.limits), () => volume.ensure());
+  const erasable = erasing(erasures, { store, files });
+  const skillStore = redisSkills(redis);
+  return {
+    threadStore: erasable.store,
+    taskStore,
+    eventLog: redisEventLog(redis),
+    bus,
+    userFiles: erasable.files,
+    volume,
+    conversions: redisConversions(redis),
+    locks: redisLocks(redis),
+    erasures,
+    memories,
+    agents: redisAgents(redis),
+    converter: documentConverter({ maxAtOnce: config.uploads.convertAtOnce }),
+    models: gated(models, config, { redis, logger }),
+    chains: chainCatalog(config, models),
+    skillStore,
+    skillCatalog: openSkillCatalog(config, { store: skillStore, clock: systemClock, logger }),
+    skillFiles: skillFiles(config.homeDir, config.sandbox.limits),
+    accounts: redisAccounts(redis),
+    attempts: redisAttempts(redis),
+    passwords: scryptPasswords(),
+    documents: redisSharedDocuments(redis),
+    extensionsFile: extensionsFile(config.extensionsConfigPath),
+    settings: toSettings(config),
+    metrics: createMetrics({ service: 'gateway' }),
+    tracing,
+    logger,
+  };
+}
+
+const connectGatewayBus = ({ nats, clocks }: Config, logger: Logger) =>
+  connectBus({
+    url: nats.url.reveal(),
+    ...nats.security.reveal(),
+    replicas: nats.replicas,
+    name: 'gateway',
+    access: busAccess('gateway'),
+    logger,
+    streams: ['turns'],
+    ackWaitMs: clocks.ackWaitMs,
+  });
+
+const openThreadStore = (redis: RedisConnection, { clocks, quotas, runner }: Config): ThreadStore =>
+  redisThreadStore(redis, {
+    leaseMs: clocks.leaseMs,
+    maxAttempts: runner.maxAttempts,
+    eventsTtlMs: clocks.eventsTtlMs,
+    maxQueuedRuns: quotas.maxQueuedRunsPerThread,
+    maxInFlightRuns: quotas.maxRunsPerUser,
+    maxThreads: quotas.maxThreadsPerUser,
+    maxStateBytes: quotas.maxStateBytes,
+    maxStoredBytes: quotas.maxRunBytesPerUser,
+    idempotencyTtlMs: clocks.idempotencyTtlMs,
+  });
+
+/** Admits runs only while Redis has room for what they will write. */
+const withRoom = (store: ThreadStore, memory: MemoryWatch): ThreadStore => ({
+  ...store,
+  admit: (request) => {
+    memory.assertRoom();
+    return store.admit(request);
+  },
+});
+
+/** The gateway's own model calls share the limits and the circuit breaker with those of the runners. */
+function gated(
+  models: ModelCatalog,
+  { chain }: Config,
+  { redis, logger }: { readonly redis: RedisConnection; readonly logger: Logger },
+): ModelCatalog {
+  const gate = redisModelGate(redis, { ...modelGateLimits(chain), logger });
+  return { names: models.names, get: (name) => gatedModel(models.get(name), gate) };
+}

@@ -1,0 +1,28 @@
+import type { Config } from '@caribou/config';
+
+/** The part of the configuration that decides how the gateway answers. */
+export const toSettings = ({ clocks, quotas, runner, http, chain, skills, tools, ...config }: Config) => ({
+  heartbeatMs: clocks.heartbeatMs,
+  maxStreamsPerUser: quotas.maxStreamsPerUser,
+  maxTurns: runner.maxTurns,
+  maxTurnsCap: runner.maxTurnsCap,
+  /** Without the operator's secrets: keys, URLs, headers. */
+  models: config.models.map(({ apiKey: _key, baseUrl: _url, headers: _headers, body: _body, ...shown }) => shown),
+  /** Whether pages show token counts. */
+  showsTokens: chain.token_usage.enabled,
+  suggestions: config.suggestions,
+  problems: config.problems,
+  bodyLimitBytes: http.bodyLimitBytes,
+  uploads: config.uploads,
+  memory: chain.memory,
+  skills: { maxInstalled: skills.maxInstalled, maxBytes: skills.maxInstalledBytes },
+  agentsApi: config.agentsApi,
+  /** Names of all groups of tools. */
+  toolGroups: tools.groupNames,
+  mcp: config.mcp,
+  auth: config.auth,
+  conversionLeaseMs: clocks.leaseMs,
+  conversionRenewMs: clocks.renewMs,
+});
+
+export type GatewaySettings = Readonly<ReturnType<typeof toSettings>>;
