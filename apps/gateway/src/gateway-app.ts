@@ -17,16 +17,16 @@ import { originRule } from './auth/origins.js';
 import type { People } from './auth/person-guard.js';
 import { knownPrincipal } from './auth/principal.js';
 import { addRequestGuard } from './auth/request-guard.js';
-import { takeSignInBodies } from './auth/sign-in-bodies.js';
+import { registerSignInParsers } from './auth/sign-in-bodies.js';
 import { addAccessLog } from './http/access-log.js';
 import { answerFor, ErrorFilter } from './http/error.filter.js';
-import { takeJsonBodies } from './http/json-body.js';
+import { registerJsonParser } from './http/json-body.js';
 import { LargeAnswers } from './http/large-answers.js';
 import { addRequestBudget, RequestBudget } from './http/request-budget.js';
 import { addSafeHeaders } from './http/safe-headers.js';
 import { isLarge, slicedJson } from './http/sliced-json.js';
-import { withoutBareNumbers } from './memory/python-json.js';
-import { takeMultipartUploads } from './files/uploads/multipart.js';
+import { replaceNonFiniteNumbers } from './memory/python-json.js';
+import { registerMultipart } from './files/uploads/multipart.js';
 
 /** As long as a request line can be: ids are judged by their contract, not by the router. */
 const MAX_PARAM_CHARS = 16_384;
@@ -62,15 +62,15 @@ export async function createGatewayApp(given: GatewayAppOptions): Promise<NestFa
     logger: nestLogger(logger),
   });
   const budget = new RequestBudget(given.quotas);
-  takeJsonBodies(server, {
+  registerJsonParser(server, {
     limitBytes: http.bodyLimitBytes,
-    prepare: (request, text) => (maybePython(request) ? withoutBareNumbers(text) : text),
+    prepare: (request, text) => (maybePython(request) ? replaceNonFiniteNumbers(text) : text),
     charge: (request, bytes) => {
       const principal = knownPrincipal(request);
       if (principal !== undefined) budget.chargeBody(principal.userId, bytes);
     },
   });
-  takeSignInBodies(server);
+  registerSignInParsers(server);
   addAccessLog(server, logger);
   addSafeHeaders(server);
   await server.register(cors, corsOptions(http));
@@ -78,7 +78,7 @@ export async function createGatewayApp(given: GatewayAppOptions): Promise<NestFa
   addRequestBudget(server, budget);
   new LargeAnswers().addTo(server);
   writeLargeJsonInSlices(server);
-  await takeMultipartUploads(server);
+  await registerMultipart(server);
   app.useGlobalFilters(new ErrorFilter(logger));
   await app.init();
   await server.ready();

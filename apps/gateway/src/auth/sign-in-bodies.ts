@@ -6,10 +6,10 @@ const MAX_BYTES = 16_384;
 const SIGN_IN_ROUTE = /^\/api\/(langgraph\/)?v1\/auth\//;
 
 /**
- * Bounds what strangers may send to sign in, and lets the login, and no other route, take a form: browsers send forms
- * to other sites without asking them first.
+ * Bounds the bodies of sign-in routes, and makes the login the only route that takes a form: browsers send forms to other
+ * sites without a preflight request.
  */
-export function takeSignInBodies(server: FastifyInstance): void {
+export function registerSignInParsers(server: FastifyInstance): void {
   server.addHook('onRoute', (route) => {
     if (SIGN_IN_ROUTE.test(route.url)) route.bodyLimit = MAX_BYTES;
   });

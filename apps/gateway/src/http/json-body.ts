@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { BadRequestError, InvalidRequestError, TooLargeError } from '@caribou/contracts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { discardRest } from './discard-rest.js';
+import { drainRequest } from './drain-request.js';
 import { JsonGauge } from './json-gauge.js';
 
 export interface JsonBodies {
@@ -12,8 +12,8 @@ export interface JsonBodies {
   readonly charge: (request: FastifyRequest, bytes: number) => void;
 }
 
-/** Takes bodies of JSON alone. Each is judged while it arrives; one that passes a bound is not read to its end. */
-export function takeJsonBodies(server: FastifyInstance, bodies: JsonBodies): void {
+/** Makes JSON the only type of body. Each body is checked while it arrives, and not read to its end once it passes a bound. */
+export function registerJsonParser(server: FastifyInstance, bodies: JsonBodies): void {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser(
     /^application\/([\w.-]+\+)?json(;|$)/,
@@ -24,7 +24,7 @@ export function takeJsonBodies(server: FastifyInstance, bodies: JsonBodies): voi
         const body = await readJudged(payload, limitBytes, (bytes) => bodies.charge(request, bytes));
         return parseJsonBody(bodies.prepare(request, body.toString('utf8')));
       } catch (error) {
-        discardRest(request, bodies.limitBytes);
+        drainRequest(request, bodies.limitBytes);
         throw error;
       }
     },

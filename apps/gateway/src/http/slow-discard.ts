@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { discard } from './discard-rest.js';
+import { discard } from './drain-request.js';
 
 /** A smaller body is read at once, and its connection can be used again. */
 const LARGE_BODY_BYTES = 256 * 1024;

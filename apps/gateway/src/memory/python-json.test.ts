@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { withoutBareNumbers } from './python-json.js';
+import { replaceNonFiniteNumbers } from './python-json.js';
 
-describe(withoutBareNumbers, () => {
+describe(replaceNonFiniteNumbers, () => {
   test.each<[string, string]>([
     ['{"confidence": NaN}', '{"confidence": null}'],
     ['[NaN,-Infinity,Infinity,-1]', '[null,null,null,-1]'],
@@ -11,7 +11,7 @@ describe(withoutBareNumbers, () => {
     ['1NaN', '1null'],
     ['"NaN', '"NaN'],
   ])('%s becomes %s', (text, json) => {
-    expect(withoutBareNumbers(text)).toBe(json);
+    expect(replaceNonFiniteNumbers(text)).toBe(json);
   });
 
   test('JSON stays as it is, whatever its strings hold', () => {
@@ -19,7 +19,7 @@ describe(withoutBareNumbers, () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(words, fc.double())), (pairs) => {
         const json = JSON.stringify(pairs);
-        expect(withoutBareNumbers(json)).toBe(json);
+        expect(replaceNonFiniteNumbers(json)).toBe(json);
       }),
     );
   });

@@ -2,10 +2,10 @@ const WORDS = ['NaN', 'Infinity', '-Infinity'];
 const FIRST_LETTERS = new Set(WORDS.map((word) => word.charAt(0)));
 
 /**
- * Python writes numbers that are none bare, which JSON does not have: `null` stands in their place. What stands in
- * strings stays, and text without such a word comes back itself.
+ * Replaces `NaN`, `Infinity` and `-Infinity`, which Python writes and JSON does not have, by `null`. Strings are left as
+ * they are.
  */
-export function withoutBareNumbers(text: string): string {
+export function replaceNonFiniteNumbers(text: string): string {
   if (!/NaN|Infinity/.test(text)) return text;
   const parts: string[] = [];
   let from = 0;

@@ -2,7 +2,7 @@ import { ConflictError } from '@caribou/contracts';
 import type { ConversionLease, ConversionStore, PendingConversion, UploadKey } from '@caribou/core';
 import type { DocumentConverter } from '@caribou/documents';
 import type { UserFiles } from '@caribou/files';
-import { isSameVersion, publishCompanion, uploadsByName } from './companion-file.js';
+import { isSameVersion, publishMarkdown, uploadsByName } from './converted-markdown.js';
 import { uploadPath } from './upload-json.js';
 
 export type DocumentKind = Parameters<DocumentConverter['toMarkdown']>[1]['kind'];
@@ -72,7 +72,7 @@ async function publish({ files, store }: ConversionPorts, job: ConversionJob, ma
       return held;
     };
     const place = { thread: file, filename: file.filename };
-    const companion = await publishCompanion(files, place, { staged, announce });
+    const companion = await publishMarkdown(files, place, { staged, announce });
     if (!held) return;
     if (companion === null) throw new ConflictError('no name is free for the Markdown');
     const done = { status: 'done', source: record.source, companion } as const;

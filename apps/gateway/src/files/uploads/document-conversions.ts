@@ -10,16 +10,16 @@ import type { GatewaySettings } from '../../settings.js';
 import { type ConversionJob, convertUpload } from './convert-upload.js';
 import { documentState, type DocumentState } from './document-state.js';
 
-/** A document whose conversion is cut short this often, without a word why, is given up. */
+/** A conversion that was interrupted this often without an error is not attempted again. */
 const MAX_ATTEMPTS = 3;
-/** Longest wait of a stopping gateway for its conversions to let go. */
+/** How long a stopping gateway waits for its conversions to end. */
 const STOP_MS = 5_000;
 
 export type DocumentStates = ReadonlyMap<string, DocumentState>;
 
 /**
- * Markdown of uploaded documents. What is being converted stands in the store under a lease, so a gateway that dies
- * leaves nothing but a lease to run out: the next list of the thread, at any gateway, takes the conversion over.
+ * Markdown of uploaded documents. A pending conversion is recorded in the store under a lease. When its gateway dies, the
+ * lease lapses, and the next list of the thread, at any gateway, resumes the conversion.
  */
 @Injectable()
 export class DocumentConversions implements OnModuleDestroy {
@@ -50,7 +50,7 @@ export class DocumentConversions implements OnModuleDestroy {
   /** How far the conversions of listed files are. */
   async states(thread: ThreadKey, listed: readonly FileEntry[]): Promise<DocumentStates> {
     const documents = listed.filter(({ name }) => documentKindOf(name) !== null);
-    const records = await this.orNothing(new Map<string, ConversionRecord>(), () =>
+    const records = await this.orDefault(new Map<string, ConversionRecord>(), () =>
       this.store.read(
         thread,
         documents.map(({ name }) => name),
@@ -65,19 +65,19 @@ export class DocumentConversions implements OnModuleDestroy {
     );
   }
 
-  /** `states`, after taking up what nobody is at any more; not waited for. */
-  async tend(thread: ThreadKey, listed: readonly FileEntry[]): Promise<DocumentStates> {
+  /** `states`, after starting conversions again whose gateway is gone or whose Markdown was replaced; does not wait for them. */
+  async resumePending(thread: ThreadKey, listed: readonly FileEntry[]): Promise<DocumentStates> {
     const states = await this.states(thread, listed);
-    const tended = listed.map(async (entry): Promise<[string, DocumentState][]> => {
+    const resumed = listed.map(async (entry): Promise<[string, DocumentState][]> => {
       const state = states.get(entry.name);
-      if (state?.status === 'pending') await this.takeUp({ ...thread, filename: entry.name });
-      if (state?.status !== 'displaced') return state === undefined ? [] : [[entry.name, state]];
+      if (state?.status === 'pending') await this.resume({ ...thread, filename: entry.name });
+      if (state?.status !== 'outdated') return state === undefined ? [] : [[entry.name, state]];
       const job = await this.beginOne(thread, entry);
       if (job === null) return [];
       void this.run(job);
       return [[entry.name, { status: 'pending' }]];
     });
-    return new Map((await Promise.all(tended)).flat());
+    return new Map((await Promise.all(resumed)).flat());
   }
 
   async note(thread: ThreadKey, files: readonly FileEntry[]): Promise<void> {
@@ -87,7 +87,7 @@ export class DocumentConversions implements OnModuleDestroy {
     );
   }
 
-  /** What `begin` and `note` have entered is dropped: the thread was deleted. */
+  /** Removes what `begin` and `note` have stored, as the thread was deleted. */
   async withdraw(thread: ThreadKey, files: readonly FileEntry[]): Promise<void> {
     await this.store.withdrawUploads(
       thread,
@@ -95,10 +95,10 @@ export class DocumentConversions implements OnModuleDestroy {
     );
   }
 
-  /** A document goes away: its Markdown, if it is still as we made it, goes with it. */
+  /** Forgets a document that is deleted, and deletes its Markdown unless somebody changed it. */
   async forget(file: UploadKey): Promise<void> {
     if (documentKindOf(file.filename) === null) return;
-    await this.removeCompanion(file, await this.store.forget(file));
+    await this.removeMarkdown(file, await this.store.forget(file));
   }
 
   async onModuleDestroy(): Promise<void> {
@@ -112,18 +112,18 @@ export class DocumentConversions implements OnModuleDestroy {
     const file = { ...thread, filename: entry.name };
     const { sizeBytes, modifiedMs } = entry;
     const record = { status: 'pending', source: { sizeBytes, modifiedMs }, attempts: 1 } as const;
-    return this.orNothing(null, async () => {
-      await this.removeCompanion(file, await this.store.forget(file));
+    return this.orDefault(null, async () => {
+      await this.removeMarkdown(file, await this.store.forget(file));
       const lease = this.newLease();
       await this.store.begin(file, record, lease);
       return { file, kind, lease, record, signal: this.stopping.signal };
     });
   }
 
-  private async takeUp(file: UploadKey): Promise<void> {
+  private async resume(file: UploadKey): Promise<void> {
     const kind = documentKindOf(file.filename);
     if (kind === null || !this.settings.uploads.autoConvertDocuments) return;
-    await this.orNothing(undefined, async () => {
+    await this.orDefault(undefined, async () => {
       const lease = this.newLease();
       const found = await this.store.takeOver(file, lease);
       if (found === null) return;
@@ -138,12 +138,12 @@ export class DocumentConversions implements OnModuleDestroy {
     return { token: randomUUID(), leaseMs: this.settings.conversionLeaseMs };
   }
 
-  private async removeCompanion(file: UploadKey, record: ConversionRecord | null): Promise<void> {
+  private async removeMarkdown(file: UploadKey, record: ConversionRecord | null): Promise<void> {
     if (record === null || record.status === 'failed' || record.companion === undefined) return;
     await this.files.removeUnchanged(file, 'uploads', record.companion);
   }
 
-  /** Carries a job out in the background; the wall for its errors, as nobody waits for it. */
+  /** Runs a job in the background and logs its errors, as nobody waits for it. */
   private run(job: ConversionJob): Promise<void> {
     const work = this.work(job)
       .catch((error: unknown) => {
@@ -162,18 +162,18 @@ export class DocumentConversions implements OnModuleDestroy {
     try {
       await convertUpload({ files, store, converter }, { ...job, signal });
     } catch (error) {
-      if (!lost.signal.aborted) await this.orNothing(undefined, () => this.endEarly(job, error));
+      if (!lost.signal.aborted) await this.orDefault(undefined, () => this.endEarly(job, error));
     } finally {
       clearInterval(renewal);
     }
   }
 
-  /** A store that is away is no loss: who has the lease then, is settled when it is back. */
+  /** An unavailable store does not end the job; who holds the lease is checked with the next renewal. */
   private async renew({ file, lease }: ConversionJob, lost: AbortController): Promise<void> {
-    if (!(await this.orNothing(true, () => this.store.renew(file, lease)))) lost.abort();
+    if (!(await this.orDefault(true, () => this.store.renew(file, lease)))) lost.abort();
   }
 
-  /** What is no fault of the document is left for a later list; the rest is its failure. */
+  /** Leaves the conversion to a later list when the document is not at fault, and records a failure otherwise. */
   private async endEarly(job: ConversionJob, error: unknown): Promise<void> {
     const { file, record, lease } = job;
     const givenUp = { ...lease, leaseMs: 0 };
@@ -195,14 +195,17 @@ export class DocumentConversions implements OnModuleDestroy {
     await this.store.settle(file, lease.token, { status: 'failed', source: record.source, reason });
   }
 
-  /** Conversions are an extra: files are taken and listed without the store, too. */
-  private async orNothing<T>(nothing: T, act: () => Promise<T>): Promise<T> {
+  /** Files are received and listed without their conversions while the store is unavailable. */
+  private async orDefault<T>(fallback: T, act: () => Promise<T>): Promise<T> {
     try {
       return await act();
     } catch (error) {
       if (!(error instanceof UnavailableError)) throw error;
-      this.logger.warn({ event: 'conversion.store', reason: error.message }, 'conversions of documents');
-      return nothing;
+      this.logger.warn(
+        { event: 'conversion.store', reason: error.message },
+        'conversions of documents are unavailable: the store does not answer',
+      );
+      return fallback;
     }
   }
 }

@@ -1,14 +1,14 @@
 import type { ConversionRecord } from '@caribou/core';
 import type { FileEntry } from '@caribou/files';
-import { isSameVersion } from './companion-file.js';
+import { isSameVersion } from './converted-markdown.js';
 
 /** How far the conversion of a file is, as far as it still speaks of the files that are there. */
 export type DocumentState =
   | { readonly status: 'pending' }
   | { readonly status: 'failed'; readonly reason: string }
   | { readonly status: 'done'; readonly companion: string }
-  /** Another file has taken the name of its Markdown. */
-  | { readonly status: 'displaced' };
+  /** Another file has the name of its Markdown. */
+  | { readonly status: 'outdated' };
 
 /** Undefined for a file of which nothing is known, that has changed since, or whose Markdown was removed. */
 export function documentState(
@@ -23,5 +23,5 @@ export function documentState(
   if (companion === undefined) return undefined;
   return isSameVersion(companion, record.companion)
     ? { status: 'done', companion: companion.name }
-    : { status: 'displaced' };
+    : { status: 'outdated' };
 }

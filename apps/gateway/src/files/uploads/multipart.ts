@@ -4,8 +4,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 const UPLOAD_ROUTE = /^\/api\/(langgraph\/)?threads\/:thread_id\/uploads$/;
 
-/** Lets the upload route, and no other, take multipart bodies; and it no other body. */
-export async function takeMultipartUploads(server: FastifyInstance): Promise<void> {
+/** Makes the upload route the only one that takes multipart bodies, and refuses every other body there. */
+export async function registerMultipart(server: FastifyInstance): Promise<void> {
   await server.register(multipart, { throwFileSizeLimit: false });
   server.addHook('onRequest', (request, _reply, done) => {
     const isMultipart = /^multipart\//i.test(request.headers['content-type'] ?? '');
@@ -21,12 +21,8 @@ const FORM = 'multipart/form-data';
 const MAX_FIELDS = 100;
 const MAX_FIELD_BYTES = 65_536;
 
-export interface FileLimits {
-  readonly maxFiles: number;
-  readonly maxFileBytes: number;
-  /** Longest time without a byte from the client. */
-  readonly idleMs: number;
-}
+/** Longest time without a byte from the client. */
+const IDLE_MS = 60_000;
 
 /** One file of a multipart body; its stream must be read to the end before the next one comes. */
 export interface FilePart {
@@ -37,24 +33,24 @@ export interface FilePart {
 }
 
 /**
- * The files of a request as they arrive. One more than `maxFiles` comes through, for the caller to refuse by his words.
+ * The files of a request as they arrive; the reader counts them and their bytes.
  *
  * @throws {BadRequestError} when the body is no form, ends too early, or the connection breaks
- * @throws {DeadlineError} when it falls silent
+ * @throws {DeadlineError} when the client sends nothing for a while
  */
-export async function* fileParts(request: FastifyRequest, limits: FileLimits): AsyncGenerator<FilePart> {
+export async function* fileParts(request: FastifyRequest): AsyncGenerator<FilePart> {
   const silence = setTimeout(() => {
-    request.raw.destroy(new DeadlineError('the upload fell silent', { details: { afterMs: limits.idleMs } }));
-  }, limits.idleMs);
+    request.raw.destroy(new DeadlineError('the upload fell silent', { details: { afterMs: IDLE_MS } }));
+  }, IDLE_MS);
   const alive = (): unknown => silence.refresh();
   request.raw.on('data', alive);
   try {
     const parts = request.parts({
       preservePath: true,
       limits: {
-        files: limits.maxFiles + 1,
-        // Beyond the limit by one byte, so that the reader sees that it was passed.
-        fileSize: limits.maxFileBytes + 1,
+        // The parser's own defaults would cut files off without an error.
+        files: Infinity,
+        fileSize: Infinity,
         fields: MAX_FIELDS,
         fieldSize: MAX_FIELD_BYTES,
       },

@@ -3,8 +3,6 @@ import { fileRoutes, type RouteInput } from '@caribou/contracts';
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../../http/route.decorators.js';
-import { discardRest } from '../../http/discard-rest.js';
-import { fileParts } from './multipart.js';
 import { UploadsService } from './uploads.service.js';
 
 type Of<Name extends keyof typeof fileRoutes> = RouteInput<(typeof fileRoutes)[Name]>;
@@ -19,12 +17,8 @@ export class UploadsController {
   constructor(private readonly uploads: UploadsService) {}
 
   @Route(fileRoutes.upload)
-  async upload(@Caller() caller: Principal, @Input() input: Of<'upload'>, @Req() request: FastifyRequest) {
-    try {
-      return await this.uploads.upload(keyOf(caller, input), fileParts(request, this.uploads.fileLimits()));
-    } finally {
-      discardRest(request, this.uploads.limits().max_total_size);
-    }
+  upload(@Caller() caller: Principal, @Input() input: Of<'upload'>, @Req() request: FastifyRequest) {
+    return this.uploads.upload(keyOf(caller, input), request);
   }
 
   @Route(fileRoutes.list)

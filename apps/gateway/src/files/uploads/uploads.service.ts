@@ -1,31 +1,28 @@
 import { Injectable } from '@nestjs/common';
-import {
-  BadRequestError,
-  ConflictError,
-  TooLargeError,
-  type UploadListReply,
-  type UploadReply,
-} from '@caribou/contracts';
+import { BadRequestError, ConflictError, type UploadListReply, type UploadReply } from '@caribou/contracts';
 import { parseVirtualPath, type ThreadKey } from '@caribou/core';
 import { type FileEntry, FileRefusedError, type StagedFile, type UserFiles } from '@caribou/files';
+import type { FastifyRequest } from 'fastify';
+import { drainRequest } from '../../http/drain-request.js';
 import { answeringRefusals } from '../../http/file-answer.js';
 import { Dependency } from '../../dependency.js';
 import type { GatewaySettings } from '../../settings.js';
 import { DocumentConversions } from './document-conversions.js';
-import type { FileLimits, FilePart } from './multipart.js';
+import { type FilePart, fileParts } from './multipart.js';
 import { freeName, safeName } from './safe-name.js';
 import { uploadJson, uploadPath } from './upload-json.js';
+import { UploadLimits } from './upload-limits.js';
 
 type Intake = Awaited<ReturnType<UserFiles['openIntake']>>;
 
-/** A received file and the name it shall have. */
+/** A received file and the name that it is published under. */
 interface Received {
   readonly staged: StagedFile;
   readonly name: string;
   readonly sent: string;
 }
 
-interface Request {
+interface ReceivedFiles {
   readonly received: Received[];
   readonly skipped: string[];
 }
@@ -43,8 +40,7 @@ interface Published {
 
 const FIELD = 'files';
 const MAX_LISTED = 1_000;
-const IDLE_MS = 60_000;
-/** Characters of a skipped name that are repeated to the client. */
+/** Characters of a skipped name that the reply shows. */
 const MAX_SHOWN = 255;
 
 /** Uploads of threads, for one owner at a time; the thread need not exist. */
@@ -61,38 +57,34 @@ export class UploadsService {
     return { max_files: maxFiles, max_file_size: maxFileSize, max_total_size: maxTotalSize };
   }
 
-  /** For the parser of a request. */
-  fileLimits(): FileLimits {
-    return {
-      maxFiles: this.settings.uploads.maxFiles,
-      maxFileBytes: this.settings.uploads.maxFileSize,
-      idleMs: IDLE_MS,
-    };
-  }
-
   /**
-   * Keeps all files of a request, or none when one is too much.
+   * Stores all files of a request, or none when one is too much.
    *
    * @throws {TooLargeError} over a limit, as soon as it is passed
    * @throws {BadRequestError} without a file
    * @throws {ConflictError} when the thread was deleted meanwhile
    */
-  async upload(key: ThreadKey, parts: AsyncIterable<FilePart>): Promise<UploadReply> {
-    const published = await answeringRefusals('uploads', async () => {
-      const intake = await this.files.openIntake(key);
-      try {
-        const files = await publish(await this.receive(intake, parts));
-        await this.enter(key, intake, files);
-        return files;
-      } finally {
-        await intake.close();
-      }
-    });
-    return this.replyTo(key, published);
+  async upload(key: ThreadKey, request: FastifyRequest): Promise<UploadReply> {
+    try {
+      return await this.replyTo(key, await answeringRefusals('uploads', () => this.store(key, request)));
+    } finally {
+      drainRequest(request, this.settings.uploads.maxTotalSize);
+    }
   }
 
-  /** A thread that was deleted while its files came in keeps nothing of them. @throws {ConflictError} */
-  private async enter(key: ThreadKey, intake: Intake, { files }: Published): Promise<void> {
+  private async store(key: ThreadKey, request: FastifyRequest): Promise<Published> {
+    const intake = await this.files.openIntake(key);
+    try {
+      const published = await publish(await this.receive(intake, fileParts(request)));
+      await this.register(key, intake, published);
+      return published;
+    } finally {
+      await intake.close();
+    }
+  }
+
+  /** Registers the files; a thread that was deleted while they came in stores none of them. @throws {ConflictError} */
+  private async register(key: ThreadKey, intake: Intake, { files }: Published): Promise<void> {
     const entries = files.map(({ entry }) => entry);
     await this.conversions.begin(key, entries);
     await this.conversions.note(key, entries);
@@ -118,7 +110,7 @@ export class UploadsService {
 
   async list(key: ThreadKey): Promise<UploadListReply> {
     const { files, truncated } = await answeringRefusals('uploads', () => this.files.list(key, 'uploads', MAX_LISTED));
-    const states = await this.conversions.tend(key, files);
+    const states = await this.conversions.resumePending(key, files);
     return {
       files: files.map((entry) => uploadJson(key.threadId, entry, states.get(entry.name))),
       count: files.length,
@@ -135,64 +127,34 @@ export class UploadsService {
     return { success: true as const, message: `Deleted ${filename}` };
   }
 
-  private async receive(intake: Intake, parts: AsyncIterable<FilePart>): Promise<Request> {
-    const { maxFiles, maxFileSize, maxTotalSize } = this.settings.uploads;
-    const request: Request = { received: [], skipped: [] };
+  private async receive(intake: Intake, parts: AsyncIterable<FilePart>): Promise<ReceivedFiles> {
+    const limits = new UploadLimits(this.settings.uploads);
+    const files: ReceivedFiles = { received: [], skipped: [] };
     const taken = new Set<string>();
-    let count = 0;
-    let total = 0;
     for await (const part of parts) {
-      count += 1;
-      if (count > maxFiles) throw new TooLargeError(`Too many files: at most ${maxFiles} in a request`);
-      const content = counted(part.content, (bytes) => {
-        total += bytes;
-        if (total > maxTotalSize) throw new TooLargeError(`Total upload size too large: at most ${maxTotalSize} bytes`);
-      });
+      limits.addFile();
       const safe = part.field === FIELD ? safeName(part.name) : null;
       const name = safe === null ? null : freeName(safe, taken);
+      const content = limits.count(part.content, name);
       if (name === null) {
         for await (const _ of content);
-        if (part.field === FIELD) request.skipped.push(part.name.slice(0, MAX_SHOWN));
+        if (part.field === FIELD) files.skipped.push(part.name.slice(0, MAX_SHOWN));
         continue;
       }
       taken.add(name);
-      const staged = await received(intake, { name, content, maxFileSize });
-      request.received.push({ staged, name, sent: safe ?? name });
+      const staged = await intake.receive(content, this.settings.uploads.maxFileSize);
+      files.received.push({ staged, name, sent: safe ?? name });
     }
-    if (request.received.length + request.skipped.length === 0) throw new BadRequestError('No files provided');
-    return request;
+    if (files.received.length + files.skipped.length === 0) throw new BadRequestError('No files provided');
+    return files;
   }
 }
 
-async function* counted(
-  content: AsyncIterable<Uint8Array>,
-  count: (bytes: number) => void,
-): AsyncGenerator<Uint8Array> {
-  for await (const chunk of content) {
-    count(chunk.byteLength);
-    yield chunk;
-  }
-}
-
-async function received(
-  intake: Intake,
-  file: { readonly name: string; readonly content: AsyncIterable<Uint8Array>; readonly maxFileSize: number },
-): Promise<StagedFile> {
-  try {
-    return await intake.receive(file.content, file.maxFileSize);
-  } catch (error) {
-    if (error instanceof FileRefusedError && error.reason === 'too_large') {
-      throw new TooLargeError(`File too large: ${file.name}, at most ${file.maxFileSize} bytes`, { cause: error });
-    }
-    throw error;
-  }
-}
-
-/** What a file's name is refused for, not the request: something that is no file stands there. */
+/** Whether only this name is refused, as it names something other than a file. */
 const isSkip = (error: unknown): boolean =>
   error instanceof FileRefusedError && (error.reason === 'not_regular' || error.reason === 'is_directory');
 
-async function publish({ received: all, skipped }: Request): Promise<Published> {
+async function publish({ received: all, skipped }: ReceivedFiles): Promise<Published> {
   const files: PublishedFile[] = [];
   const left = [...skipped];
   for (const { staged, name, sent } of all) {

@@ -7,7 +7,7 @@ const MAX_LISTED = 1_000;
 /** Names tried in a directory where others make files at the same time. */
 const MAX_TRIES = 20;
 
-/** Whether a file is still as it was when it was looked at. */
+/** Whether a file is unchanged since it was listed. */
 export const isSameVersion = (one: FileVersion, other: FileVersion): boolean =>
   one.sizeBytes === other.sizeBytes && one.modifiedMs === other.modifiedMs;
 
@@ -19,19 +19,19 @@ export async function uploadsByName(files: UserFiles, thread: ThreadKey): Promis
 
 const markdownName = (filename: string): string => `${filename.slice(0, filename.lastIndexOf('.'))}.md`;
 
-export interface CompanionPlace {
+export interface MarkdownSource {
   readonly thread: ThreadKey;
-  /** Of the document. */
+  /** Name of the document. */
   readonly filename: string;
 }
 
 /**
- * Puts a received file beside the document as `<stem>.md`, or under the next free name: no file is ever replaced.
- * `announce` is told each name before it is tried, and ends the matter by false.
+ * Publishes a received file next to the document as `<stem>.md`, or under the next free name: no file is ever replaced.
+ * `announce` is called with each name before it is tried and returns false to abort.
  */
-export async function publishCompanion(
+export async function publishMarkdown(
   files: UserFiles,
-  { thread, filename }: CompanionPlace,
+  { thread, filename }: MarkdownSource,
   { staged, announce }: { staged: StagedFile; announce: (companion: Companion) => Promise<boolean> },
 ): Promise<Companion | null> {
   const taken = new Set((await uploadsByName(files, thread)).keys());

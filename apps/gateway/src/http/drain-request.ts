@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 
-/** How long a refused request is read, so that its sender gets to see the answer. */
+/** How long a refused request is read, so that its sender receives the answer. */
 const LINGER_MS = 10_000;
 
-/** Reads the rest of a refused request for a while, then breaks the connection: a sender must not go on for ever. */
-export function discardRest({ raw }: FastifyRequest, maxBytes: number): void {
+/** Reads the rest of a refused request, within bounds of time and bytes, and breaks the connection beyond them. */
+export function drainRequest({ raw }: FastifyRequest, maxBytes: number): void {
   let bytes = 0;
   discard(raw, LINGER_MS, (chunk) => {
     bytes += chunk.byteLength;
