@@ -20,8 +20,8 @@ import { McpController } from './mcp/mcp.controller.js';
 import { MessagesController } from './threads/messages/messages.controller.js';
 import { ModelsController } from './models/models.controller.js';
 import { type Dependencies, toProviders } from './dependencies.js';
-import { ReplaysController } from './threads/regenerate/replays.controller.js';
-import { ReplaysService } from './threads/regenerate/replays.service.js';
+import { RegenerationController } from './threads/regenerate/regeneration.controller.js';
+import { RegenerationService } from './threads/regenerate/regeneration.service.js';
 import { TurnDurations } from './threads/messages/turn-durations.js';
 import { RunAgents } from './runs/run-agents.js';
 import { RunInputs } from './runs/run-inputs.js';
@@ -55,7 +55,7 @@ export class AppModule {
         ThreadsController,
         BranchesController,
         MessagesController,
-        ReplaysController,
+        RegenerationController,
         RunsController,
         StatelessRunsController,
         TasksController,
@@ -81,7 +81,7 @@ export class AppModule {
         ThreadsService,
         TokenUsageService,
         BranchesService,
-        ReplaysService,
+        RegenerationService,
         RunsService,
         RunAgents,
         RunInputs,

@@ -56,7 +56,7 @@ const RECORD = /^scrypt\$(1[0-9]|20)\$(\d{1,2})\$(\d{1,2})\$([\w-]{22})\$([\w-]{
 
 function parseRecord(record: string) {
   const [, logN, r, p, salt = '', key = ''] = RECORD.exec(record) ?? [];
-  if (logN === undefined) throw new BugError('the record of a password is none');
+  if (logN === undefined) throw new BugError('malformed password hash');
   const cost = { logN: Number(logN), r: Number(r), p: Number(p) };
   return { cost, salt: Buffer.from(salt, 'base64url'), key: Buffer.from(key, 'base64url') };
 }

@@ -128,7 +128,7 @@ export class SignInService {
     const outcome = await this.accounts.create(account, { first: who.admin, maxAccounts });
     if (outcome !== 'created') throw refusalOf(outcome);
     const opened = await this.open(account, body.remember_me);
-    if (opened === null) throw new BugError('the password of a new account is another one already');
+    if (opened === null) throw new BugError('the account changed during its registration');
     return opened;
   }
 
@@ -142,7 +142,7 @@ export class SignInService {
   private newSession(userId: string, remembered: boolean): { session: OpenedSession; stored: NewSession } {
     const token = newSessionToken(userId);
     const key = sessionKeyOf(token);
-    if (key === undefined) throw new BugError('a new token is none');
+    if (key === undefined) throw new BugError('the generated session token is malformed');
     const ttlMs = remembered ? this.settings.rememberedSessionMs : this.settings.sessionMs;
     return { session: { token, ttlMs, remembered }, stored: { ...key, ttlMs, remembered } };
   }

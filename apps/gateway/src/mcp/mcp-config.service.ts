@@ -5,8 +5,8 @@ import { type ConfiguredServer, configuredServers } from '@caribou/mcp';
 import {} from '@nestjs/common';
 import { Dependency, type GatewayBus } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
-import { shownServer } from './masked-servers.js';
-import { replacedServers } from './replaced-servers.js';
+import { shownServer } from './redact-secrets.js';
+import { mergeServers } from './merge-servers.js';
 
 /** Writers that are in each other's way try again. */
 const MAX_ATTEMPTS = 10;
@@ -37,7 +37,7 @@ export class McpConfigService {
   replace(written: Readonly<Record<string, Readonly<Record<string, unknown>>>>): Promise<McpConfigReply> {
     return this.change(({ document, servers }) => ({
       ...document,
-      ...replacedServers(written, servers, this.settings.mcp),
+      ...mergeServers(written, servers, this.settings.mcp),
     }));
   }
 

@@ -4,18 +4,18 @@ import { z } from 'zod';
 type Json = Readonly<Record<string, unknown>>;
 
 const everyRefusal = [401, 403, 422, 503];
-const words: Readonly<Record<number, string>> = {
-  400: 'The request makes no sense here',
-  401: 'No key and no session, or an unknown one',
-  403: 'Not allowed',
-  404: 'Not there',
-  409: 'Busy, there already, full, or changed meanwhile',
-  413: 'Larger than a limit',
-  415: 'Another content type than the route takes',
-  416: 'No such part of the file',
-  422: 'The request breaks this contract',
-  429: 'Over a quota; see Retry-After',
-  503: 'Nothing was stored; try again',
+const descriptions: Readonly<Record<number, string>> = {
+  400: 'Bad request',
+  401: 'Missing or invalid credentials',
+  403: 'Forbidden',
+  404: 'Not found',
+  409: 'Conflict: busy, already exists, full, or changed meanwhile',
+  413: 'Too large',
+  415: 'Unsupported content type',
+  416: 'Range not satisfiable',
+  422: 'The request does not match its schema',
+  429: 'Too many requests; see Retry-After',
+  503: 'Unavailable; nothing was stored, try again',
 };
 
 /** The API as an OpenAPI 3.1 document, written from the routes' own schemas. */
@@ -102,7 +102,9 @@ function successOf({ reply }: RouteContract): Json {
 function refusalsOf({ refusals }: RouteContract): Json {
   const content = { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } };
   const statuses = [...new Set([...everyRefusal, ...refusals])].sort((one, other) => one - other);
-  return Object.fromEntries(statuses.map((status) => [status, { description: words[status] ?? 'Refused', content }]));
+  return Object.fromEntries(
+    statuses.map((status) => [status, { description: descriptions[status] ?? 'Refused', content }]),
+  );
 }
 
 /** A zod schema as JSON Schema; what has no form there (transforms, refinements) is left open. */

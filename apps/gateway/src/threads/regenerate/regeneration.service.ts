@@ -19,7 +19,7 @@ const MAX_NAMED = 200;
 
 type Input = readonly (HumanMessage | SystemMessage)[];
 
-/** A turn that can be made anew. */
+/** A turn that can be regenerated. */
 interface Turn {
   readonly run: RunRecord;
   readonly input: Input;
@@ -27,9 +27,9 @@ interface Turn {
   readonly base: string;
 }
 
-/** What a run has to be started with so that it makes a turn anew. Nothing is written: the run's start does it all. */
+/** Makes the request that starts a run which regenerates a turn. Nothing is written here: starting the run does that. */
 @Injectable()
-export class ReplaysService {
+export class RegenerationService {
   constructor(
     @Dependency('threadStore')
     private readonly store: Pick<ThreadStore, 'feed' | 'feedRow' | 'getRun' | 'getThread' | 'checkpoint'>,

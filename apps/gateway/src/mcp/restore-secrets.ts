@@ -1,5 +1,5 @@
 import { InvalidRequestError } from '@caribou/contracts';
-import { isFields, MASK, maskedServer } from './masked-servers.js';
+import { isFields, MASK, redactSecrets } from './redact-secrets.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -7,13 +7,13 @@ type Fields = Readonly<Record<string, unknown>>;
 const PLACES = ['type', 'transport', 'command', 'args', 'url'];
 
 /**
- * The server as it is to be kept: each mask replaced by the secret that stood there.
+ * Replaces each mask of a written server by the stored secret.
  *
- * @throws {InvalidRequestError} for a mask where no secret stood, or whose secret would go to another place than before;
+ * @throws {InvalidRequestError} for a mask where no secret was, or whose secret would be sent to another host or program;
  *   it names the field
  */
-export function unmaskedServer(name: string, written: Fields, kept: Fields | undefined): Fields {
-  const shown = kept === undefined ? undefined : maskedServer(kept);
+export function restoreSecrets(name: string, written: Fields, kept: Fields | undefined): Fields {
+  const shown = kept === undefined ? undefined : redactSecrets(kept);
   const restored = restore(written, { shown, kept }, name);
   const masks = placesOfMasks(written, '');
   const moved = kept === undefined ? undefined : PLACES.find((key) => !sameJson(restored[key], kept[key]));

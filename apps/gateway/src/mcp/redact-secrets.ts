@@ -1,7 +1,7 @@
 import { McpServer } from '@caribou/contracts';
 import { transportOf } from '@caribou/mcp';
 
-/** Stands for a secret; on the way in it says that the secret stays what it is. */
+/** Replaces a secret in replies; in a request it means that the secret is unchanged. */
 export const MASK = '********';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -16,8 +16,8 @@ const isReference = (text: string): boolean => /^\$[A-Za-z_][A-Za-z0-9_]*$/.test
 const maskedText = (value: unknown): unknown =>
   typeof value === 'string' && (value === '' || isReference(value)) ? value : MASK;
 
-/** A server with every value masked that may be a secret: of `env`, `headers`, OAuth, the query of its URL, flags. */
-export function maskedServer(entry: Fields): Fields {
+/** Masks every value of a server that may be a secret: of `env`, `headers`, OAuth, the query of its URL, flags. */
+export function redactSecrets(entry: Fields): Fields {
   const { env, headers, oauth, args, url } = entry;
   return {
     ...entry,
@@ -38,7 +38,7 @@ export function shownServer(entry: Fields, enabled: boolean): Fields | undefined
     ...{ command: command ?? null, url: url ?? null, args, env, headers, description },
     ...{ oauth: oauth ?? null, enabled, type: transportOf(parsed.data) },
   };
-  return maskedServer({ ...entry, ...filled });
+  return redactSecrets({ ...entry, ...filled });
 }
 
 function maskedOAuth(oauth: Fields): Fields {

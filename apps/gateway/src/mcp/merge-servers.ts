@@ -7,19 +7,19 @@ import {
   McpServerName,
 } from '@caribou/contracts';
 import { parseServerSettings, type ConfiguredServer } from '@caribou/mcp';
-import { maskedServer, shownServer } from './masked-servers.js';
-import { sameJson, unmaskedServer } from './unmasked-server.js';
+import { redactSecrets, shownServer } from './redact-secrets.js';
+import { sameJson, restoreSecrets } from './restore-secrets.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * What is kept when an administrator writes the whole map: servers of the operator can be switched and nothing else, others
- * are replaced, and those that are missing go.
+ * Merges the map of servers that an administrator wrote with those that are configured: servers of the operator can only be
+ * switched on and off, others are replaced, and those that are missing are removed.
  *
  * @throws {InvalidRequestError} naming server and field
  * @throws {ConflictError} when a server of the operator is missing or another one
  */
-export function replacedServers(
+export function mergeServers(
   written: Readonly<Record<string, Fields>>,
   standing: readonly ConfiguredServer[],
   rules: McpConfig,
@@ -55,7 +55,7 @@ function switchOf(server: ConfiguredServer, written: Fields | undefined): boolea
 
 /** Whether these are the fields of a server as it was shown, or as it was written. */
 function isSame(written: Fields, { entry, enabled }: ConfiguredServer): boolean {
-  return [shownServer(entry, enabled), maskedServer(entry)].some((known) => {
+  return [shownServer(entry, enabled), redactSecrets(entry)].some((known) => {
     const { enabled: _switch, ...rest } = known ?? {};
     return sameJson(written, rest);
   });
@@ -70,7 +70,7 @@ function keptServer(name: string, written: Fields, { standing, rules }: Known): 
   const named = McpServerName.safeParse(name);
   if (!named.success) throw new InvalidRequestError(`mcp_servers: ${named.error.issues[0]?.message ?? 'wrong name'}`);
   const before = standing.find((server) => server.name === name);
-  const entry = unmaskedServer(name, written, before === undefined ? undefined : asShown(before));
+  const entry = restoreSecrets(name, written, before === undefined ? undefined : asShown(before));
   const parsed = parseServerSettings({ name, origin: 'api', entry, enabled: true }, rules);
   if ('problem' in parsed) throw new InvalidRequestError(`${name}.${parsed.problem}`);
   return entry;
