@@ -1,33 +1,21 @@
 import { McpOAuth } from '@caribou/contracts';
 import { type Clock, systemClock, type TokenRecords } from '@caribou/core';
 import { redisTokenRecords } from '@caribou/state';
-import {
-  openStores,
-  startRedis,
-  startTokenServer,
-  type StoreFixture,
-  type TestServer,
-  type TokenServer,
-} from '@caribou/testing';
+import { startTokenServer, type StoreFixture, type TokenServer, useStore } from '@caribou/testing';
 import { AccessTokens } from './access-tokens.js';
 
-let redis: TestServer;
 let store: StoreFixture;
 let records: TokenRecords;
 let server: TokenServer | undefined;
 let nowMs: number;
 
-beforeAll(async () => {
-  redis = await startRedis({ appendonly: false });
-});
-afterAll(() => redis.stop());
-beforeEach(() => {
-  store = openStores(redis.url);
+useStore((opened) => {
+  store = opened;
   records = redisTokenRecords(store.redis);
   nowMs = 1_000_000;
 });
 afterEach(async () => {
-  await Promise.all([store.close(), server?.close()]);
+  await server?.close();
   server = undefined;
 });
 

@@ -2,30 +2,16 @@ import type { RunEvent } from '@caribou/contracts';
 import { silentLogger, systemClock } from '@caribou/core';
 import { createMetrics, noopTracing } from '@caribou/observability';
 import { redisRunStore } from '@caribou/state';
-import {
-  admission,
-  openStores,
-  startRedis,
-  type StoreFixture,
-  type TestServer,
-  thread,
-  waitFor,
-} from '@caribou/testing';
+import { admission, type StoreFixture, thread, useStore, waitFor } from '@caribou/testing';
 import { RunExecutor } from './run-executor.js';
 import { RunRegistry } from './run-registry.js';
 
 const LEASE_MS = 200;
 
-let server: TestServer;
 let store: StoreFixture;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-  store = openStores(server.url);
-});
-afterAll(async () => {
-  await store.close();
-  await server.stop();
+useStore((opened) => {
+  store = opened;
 });
 
 /** An executor whose agent may not be asked. */

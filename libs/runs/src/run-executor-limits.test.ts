@@ -10,7 +10,7 @@ import {
 } from '@caribou/core';
 import { createMetrics, noopTracing } from '@caribou/observability';
 import { redisRunStore } from '@caribou/state';
-import { admission, ai, openStores, startRedis, type StoreFixture, type TestServer, thread } from '@caribou/testing';
+import { admission, ai, type StoreFixture, thread, useStore } from '@caribou/testing';
 import type { AfterCancel } from './active-run.js';
 import { type AgentLoop, type Handling, RunExecutor } from './run-executor.js';
 import { RunRegistry } from './run-registry.js';
@@ -19,17 +19,11 @@ const LEASE_MS = 30_000;
 /** Over when a test says so: see `clockTo`. */
 const LIMIT_MS = 3_600_000;
 
-let server: TestServer;
 let store: StoreFixture;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
+useStore((opened) => {
+  store = opened;
 });
-beforeEach(() => {
-  store = openStores(server.url);
-});
-afterEach(() => store.close());
-afterAll(() => server.stop());
 
 interface Given {
   readonly agent: AgentLoop;

@@ -1,30 +1,11 @@
 import { ConflictError, newId, NotFoundError } from '@caribou/contracts';
 import type { ThreadKey, ThreadSearch } from '@caribou/core';
-import {
-  ai,
-  human,
-  openStores,
-  startRedis,
-  type StoreFixture,
-  type TestServer,
-  textsOf,
-  thread,
-} from '@caribou/testing';
+import { ai, human, type StoreFixture, textsOf, thread, useStore } from '@caribou/testing';
 
-let server: TestServer;
 let store: StoreFixture;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-});
-beforeEach(() => {
-  store = openStores(server.url);
-});
-afterEach(async () => {
-  await store.close();
-});
-afterAll(async () => {
-  await server.stop();
+useStore((opened) => {
+  store = opened;
 });
 
 const search = (overrides: Partial<ThreadSearch> = {}): ThreadSearch => ({

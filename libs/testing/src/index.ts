@@ -14,6 +14,7 @@ export {
   textsOf,
   thread,
 } from './stores/store-fixture.js';
+export { useStore } from './stores/use-store.js';
 export { makeCertificates, type TestCertificates } from './servers/certificates.js';
 export { processesInContainers, processesWith } from './sandboxes/box-processes.js';
 export { missingForGvisor } from './sandboxes/gvisor.js';

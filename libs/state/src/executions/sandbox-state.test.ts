@@ -1,27 +1,17 @@
 import { ConflictError, FencedError, TooLargeError } from '@caribou/contracts';
 import type { ExecutionEntry, ExecutionJournal, SandboxRegistry } from '@caribou/core';
-import { human, openStores, startRedis, type StoreFixture, type TestServer, thread } from '@caribou/testing';
+import { human, type StoreFixture, thread, useStore } from '@caribou/testing';
 import { redisExecutionJournal } from './execution-journal.js';
 import { redisSandboxRegistry } from './sandbox-registry.js';
 
-let server: TestServer;
 let store: StoreFixture;
 let registry: SandboxRegistry;
 let journal: ExecutionJournal;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-});
-beforeEach(() => {
-  store = openStores(server.url);
+useStore((opened) => {
+  store = opened;
   registry = redisSandboxRegistry(store.redis);
   journal = redisExecutionJournal(store.redis);
-});
-afterEach(async () => {
-  await store.close();
-});
-afterAll(async () => {
-  await server.stop();
 });
 
 const docker = (managerId: string, epoch: number) => ({

@@ -1,25 +1,22 @@
 import type { JournaledCall, ToolJournal } from '@caribou/core';
-import { openStores, startRedis, type StoreFixture, type TestServer, thread } from '@caribou/testing';
+import { type StoreFixture, thread, useStore } from '@caribou/testing';
 import { redisToolJournal } from './tool-journal.js';
 
-let server: TestServer;
 let store: StoreFixture;
 let journal: ToolJournal;
 let call: JournaledCall;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-});
-afterAll(() => server.stop());
-beforeEach(async () => {
-  store = openStores(server.url, { leaseMs: 60_000 });
-  journal = redisToolJournal(store.redis);
-  const key = thread();
-  await store.admit(key);
-  const { epoch } = (await store.claim(key)).lease;
-  call = { ...key, key: 'run-1:call-1', argsHash: 'a', epoch };
-});
-afterEach(() => store.close());
+useStore(
+  async (opened) => {
+    store = opened;
+    journal = redisToolJournal(store.redis);
+    const key = thread();
+    await store.admit(key);
+    const { epoch } = (await store.claim(key)).lease;
+    call = { ...key, key: 'run-1:call-1', argsHash: 'a', epoch };
+  },
+  { leaseMs: 60_000 },
+);
 
 const outcome = { content: 'done it' };
 /** The lease lapses and another runner takes the thread over. */

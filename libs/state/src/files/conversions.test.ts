@@ -1,24 +1,18 @@
 import type { ConversionStore, PendingConversion, UploadKey } from '@caribou/core';
-import { openStores, startRedis, type StoreFixture, type TestServer, thread, waitFor } from '@caribou/testing';
+import { type StoreFixture, thread, useStore, waitFor } from '@caribou/testing';
 import { redisConversions } from './conversions.js';
 
 jest.setTimeout(60_000);
 
-let server: TestServer;
 let store: StoreFixture;
 let conversions: ConversionStore;
 let file: UploadKey;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-});
-beforeEach(() => {
-  store = openStores(server.url);
+useStore((opened) => {
+  store = opened;
   conversions = redisConversions(store.redis);
   file = { ...thread(), filename: 'a:b report.pdf' };
 });
-afterEach(() => store.close());
-afterAll(() => server.stop());
 
 const source = { sizeBytes: 10, modifiedMs: 1_795_228_800_123.4567 };
 const pending: PendingConversion = { status: 'pending', source, attempts: 1 };

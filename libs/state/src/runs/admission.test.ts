@@ -5,23 +5,22 @@ import {
   ai,
   human,
   openStores,
-  startRedis,
   type StoreFixture,
   type TestServer,
   thread,
+  useStore,
 } from '@caribou/testing';
 
 let server: TestServer;
 let store: StoreFixture;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-  store = openStores(server.url, { maxQueuedRuns: 3 });
-});
-afterAll(async () => {
-  await store.close();
-  await server.stop();
-});
+useStore(
+  (opened, redis) => {
+    store = opened;
+    server = redis;
+  },
+  { maxQueuedRuns: 3 },
+);
 
 const statusOf = async (key: ThreadKey, runId: string): Promise<string> =>
   (await store.threads.getRun(key, runId)).status;

@@ -1,27 +1,14 @@
 import { CheckpointId, FencedError, newId } from '@caribou/contracts';
-import {
-  admission,
-  ai,
-  human,
-  openStores,
-  startRedis,
-  type StoreFixture,
-  type TestServer,
-  textsOf,
-  thread,
-} from '@caribou/testing';
+import { admission, ai, human, type StoreFixture, textsOf, thread, useStore } from '@caribou/testing';
 
-let server: TestServer;
 let store: StoreFixture;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-  store = openStores(server.url, { leaseMs: 60_000, maxAttempts: 2 });
-});
-afterAll(async () => {
-  await store.close();
-  await server.stop();
-});
+useStore(
+  (opened) => {
+    store = opened;
+  },
+  { leaseMs: 60_000, maxAttempts: 2 },
+);
 
 describe('one run', () => {
   test('an admitted run is claimed, committed and finished, and the thread shows it', async () => {

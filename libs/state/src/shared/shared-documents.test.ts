@@ -1,20 +1,14 @@
 import type { SharedDocuments } from '@caribou/core';
-import { openStores, startRedis, type StoreFixture, type TestServer } from '@caribou/testing';
+import { type StoreFixture, useStore } from '@caribou/testing';
 import { redisSharedDocuments } from './shared-documents.js';
 
-let server: TestServer;
 let store: StoreFixture;
 let documents: SharedDocuments;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-});
-afterAll(() => server.stop());
-beforeEach(() => {
-  store = openStores(server.url);
+useStore((opened) => {
+  store = opened;
   documents = redisSharedDocuments(store.redis);
 });
-afterEach(() => store.close());
 
 describe(redisSharedDocuments, () => {
   test('a document that was never written has version 0', async () => {

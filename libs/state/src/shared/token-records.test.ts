@@ -1,20 +1,14 @@
 import type { TokenRecord, TokenRecords } from '@caribou/core';
-import { openStores, startRedis, type StoreFixture, type TestServer, waitFor } from '@caribou/testing';
+import { type StoreFixture, useStore, waitFor } from '@caribou/testing';
 import { redisTokenRecords } from './token-records.js';
 
-let server: TestServer;
 let store: StoreFixture;
 let tokens: TokenRecords;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-});
-afterAll(() => server.stop());
-beforeEach(() => {
-  store = openStores(server.url);
+useStore((opened) => {
+  store = opened;
   tokens = redisTokenRecords(store.redis);
 });
-afterEach(() => store.close());
 
 const record: TokenRecord = { accessToken: 'a', tokenType: 'Bearer', freshUntilMs: 5, refreshToken: 'r' };
 

@@ -1,20 +1,14 @@
 import type { SlotLimits, TaskSlot } from '@caribou/core';
-import { openStores, startRedis, type StoreFixture, type TestServer, thread } from '@caribou/testing';
+import { type StoreFixture, thread, useStore } from '@caribou/testing';
 import fc from 'fast-check';
 import { pendingMember } from '../redis/keys.js';
 import { redisTaskSlots } from './task-slots.js';
 
-let server: TestServer;
 let store: StoreFixture;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
+useStore((opened) => {
+  store = opened;
 });
-beforeEach(() => {
-  store = openStores(server.url);
-});
-afterEach(() => store.close());
-afterAll(() => server.stop());
 
 interface ModelTask {
   readonly member: string;

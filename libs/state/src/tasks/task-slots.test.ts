@@ -1,31 +1,17 @@
 import { FencedError, newId } from '@caribou/contracts';
 import type { SlotLimits, TaskParent, TaskSlot, TaskSlots, ThreadKey } from '@caribou/core';
-import {
-  admission,
-  openStores,
-  startRedis,
-  type StoreFixture,
-  type TestServer,
-  thread,
-  waitFor,
-} from '@caribou/testing';
+import { admission, type StoreFixture, thread, useStore, waitFor } from '@caribou/testing';
 import type { RedisConnection } from '../redis/connection.js';
 import { redisTaskSlots } from './task-slots.js';
 import { redisThreadStore } from '../thread-store.js';
 
-let server: TestServer;
 let store: StoreFixture;
 let tasks: RedisConnection;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-});
-beforeEach(() => {
-  store = openStores(server.url);
+useStore((opened) => {
+  store = opened;
   tasks = store.redis.part('tasks');
 });
-afterEach(() => store.close());
-afterAll(() => server.stop());
 
 const WIDE: SlotLimits = { maxRunning: 100, maxRunningPerUser: 100 };
 const slotsFor = (leaseMs = 60_000): TaskSlots => redisTaskSlots({ tasks, parents: store.redis, leaseMs });

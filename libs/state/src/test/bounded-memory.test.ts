@@ -5,24 +5,23 @@ import {
   ai,
   human,
   openStores,
-  startRedis,
   type StoreFixture,
   type TestServer,
   thread,
+  useStore,
 } from '@caribou/testing';
 import { redisToolJournal } from '../executions/tool-journal.js';
 
 let server: TestServer;
 let store: StoreFixture;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-});
-beforeEach(() => {
-  store = openStores(server.url, { leaseMs: 60_000 });
-});
-afterEach(() => store.close());
-afterAll(() => server.stop());
+useStore(
+  (opened, redis) => {
+    store = opened;
+    server = redis;
+  },
+  { leaseMs: 60_000 },
+);
 
 const custom = (data: number) => ({ kind: 'custom' as const, data });
 const maxMemory = (bytes: number) => store.redis.use((client) => client.config('SET', 'maxmemory', String(bytes)));

@@ -1,30 +1,16 @@
 import { BugError, FencedError, newId } from '@caribou/contracts';
-import {
-  ai,
-  human,
-  openStores,
-  startRedis,
-  type StoreFixture,
-  type TestServer,
-  textsOf,
-  thread,
-} from '@caribou/testing';
+import { ai, human, openStores, type StoreFixture, type TestServer, textsOf, thread, useStore } from '@caribou/testing';
 
 let server: TestServer;
 let store: StoreFixture;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-});
-beforeEach(() => {
-  store = openStores(server.url, { leaseMs: 60_000, maxAttempts: 2 });
-});
-afterEach(async () => {
-  await store.close();
-});
-afterAll(async () => {
-  await server.stop();
-});
+useStore(
+  (opened, redis) => {
+    store = opened;
+    server = redis;
+  },
+  { leaseMs: 60_000, maxAttempts: 2 },
+);
 
 const custom = (data: number) => ({ kind: 'custom' as const, data });
 const lapse = (lease: string): Promise<number> => store.redis.use((client) => client.del(lease));

@@ -1,21 +1,11 @@
 import { NotFoundError } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import { ai, human, openStores, startRedis, type StoreFixture, type TestServer, thread } from '@caribou/testing';
+import { ai, human, type StoreFixture, thread, useStore } from '@caribou/testing';
 
-let server: TestServer;
 let store: StoreFixture;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-});
-beforeEach(() => {
-  store = openStores(server.url);
-});
-afterEach(async () => {
-  await store.close();
-});
-afterAll(async () => {
-  await server.stop();
+useStore((opened) => {
+  store = opened;
 });
 
 /** Everything of a thread that readers can see, and its log; not the time of its last change. */

@@ -1,32 +1,16 @@
 import { isTerminal, newId, REMOVE_ALL, type StateUpdate, type ThreadState } from '@caribou/contracts';
 import { applyUpdate, type ThreadKey } from '@caribou/core';
-import {
-  ai,
-  type ClaimedRun,
-  human,
-  openStores,
-  startRedis,
-  type StoreFixture,
-  type TestServer,
-  thread,
-} from '@caribou/testing';
+import { ai, type ClaimedRun, human, type StoreFixture, thread, useStore } from '@caribou/testing';
 import fc from 'fast-check';
 
-let server: TestServer;
 let store: StoreFixture;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-});
-beforeEach(() => {
-  store = openStores(server.url, { leaseMs: 60_000, keptCheckpoints: 10 });
-});
-afterEach(async () => {
-  await store.close();
-});
-afterAll(async () => {
-  await server.stop();
-});
+useStore(
+  (opened) => {
+    store = opened;
+  },
+  { leaseMs: 60_000, keptCheckpoints: 10 },
+);
 
 const messageId = fc.constantFrom('1', '2', '3', '4', '5', '6', '7', '8');
 const change = fc.oneof(

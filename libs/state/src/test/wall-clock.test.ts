@@ -1,24 +1,21 @@
 import { FencedError, newId } from '@caribou/contracts';
-import { human, openStores, startRedis, type StoreFixture, type TestServer, thread } from '@caribou/testing';
+import { human, type StoreFixture, thread, useStore } from '@caribou/testing';
 import { redisExecutionJournal } from '../executions/execution-journal.js';
 import { redisSandboxRegistry } from '../executions/sandbox-registry.js';
 
 const LEASE_MS = 10_000;
 
 describe('when the wall clock of Redis jumps', () => {
-  let server: TestServer;
   let store: StoreFixture;
   const custom = { kind: 'custom', data: 1 } as const;
   const bound = { managerId: 'm1', sandboxId: 'box', driver: 'bwrap' } as const;
 
-  beforeAll(async () => {
-    server = await startRedis({ appendonly: false });
-  });
-  beforeEach(() => {
-    store = openStores(server.url, { leaseMs: LEASE_MS });
-  });
-  afterEach(() => store.close());
-  afterAll(() => server.stop());
+  useStore(
+    (opened) => {
+      store = opened;
+    },
+    { leaseMs: LEASE_MS },
+  );
 
   /** What a jump of the clock does to deadlines, which Redis keeps as points of time. */
   async function jumpClock(jumpMs: number): Promise<void> {

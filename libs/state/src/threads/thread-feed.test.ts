@@ -7,33 +7,21 @@ import {
   textOf,
 } from '@caribou/contracts';
 import type { AdmitRequest, FeedRow, ThreadKey } from '@caribou/core';
-import {
-  ai,
-  human,
-  openStores,
-  startRedis,
-  type StoreFixture,
-  type TestServer,
-  thread,
-  waitFor,
-} from '@caribou/testing';
+import { ai, human, openStores, type StoreFixture, type TestServer, thread, useStore, waitFor } from '@caribou/testing';
 import fc from 'fast-check';
 
 let server: TestServer;
 let store: StoreFixture;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-});
-beforeEach(() => {
-  store = openStores(server.url, { keptCheckpoints: 3 });
-});
-afterEach(async () => {
-  await store.close();
-});
-afterAll(async () => {
-  await server.stop();
-});
+useStore(
+  (opened, redis) => {
+    store = opened;
+    server = redis;
+  },
+  { keptCheckpoints: 3 },
+);
+// One test replaces the stores.
+afterEach(() => store.close());
 
 const wordsOf = (rows: readonly FeedRow[]): string[] => rows.map(({ message }) => textOf(message.content));
 const wordsIn = async (key: ThreadKey): Promise<string[]> =>

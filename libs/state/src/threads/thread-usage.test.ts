@@ -1,19 +1,16 @@
 import { NotFoundError } from '@caribou/contracts';
 import type { CallUsage, ThreadKey } from '@caribou/core';
-import { human, openStores, startRedis, type StoreFixture, type TestServer, thread } from '@caribou/testing';
+import { human, type StoreFixture, thread, useStore } from '@caribou/testing';
 import { usageParams } from './usage-call.js';
 
-let server: TestServer;
 let store: StoreFixture;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-  store = openStores(server.url, { eventsTtlMs: 60_000 });
-});
-afterAll(async () => {
-  await store.close();
-  await server.stop();
-});
+useStore(
+  (opened) => {
+    store = opened;
+  },
+  { eventsTtlMs: 60_000 },
+);
 
 const call = (
   model: string,

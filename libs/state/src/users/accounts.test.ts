@@ -1,23 +1,17 @@
 import { newId } from '@caribou/contracts';
 import type { AccountStore, NewSession, StoredAccount } from '@caribou/core';
-import { openStores, startRedis, type StoreFixture, type TestServer, waitFor } from '@caribou/testing';
+import { type StoreFixture, useStore, waitFor } from '@caribou/testing';
 import { redisAccounts } from './accounts.js';
 
 jest.setTimeout(60_000);
 
-let server: TestServer;
 let store: StoreFixture;
 let accounts: AccountStore;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-});
-afterAll(() => server.stop());
-beforeEach(() => {
-  store = openStores(server.url);
+useStore((opened) => {
+  store = opened;
   accounts = redisAccounts(store.redis);
 });
-afterEach(() => store.close());
 
 const ann: StoredAccount = { userId: 'default', email: 'ann@a.example', admin: true, password: 'p-ann' };
 const bob: StoredAccount = { userId: 'b-1', email: 'bob@a.example', admin: false, password: 'p-bob' };

@@ -1,23 +1,17 @@
 import { type CustomAgent, MAX_AGENTS, MAX_SOUL_CHARS, newId, NO_MODEL_SETTINGS } from '@caribou/contracts';
 import type { AgentStore, AgentWrite } from '@caribou/core';
-import { openStores, startRedis, type StoreFixture, type TestServer } from '@caribou/testing';
+import { type StoreFixture, useStore } from '@caribou/testing';
 import { redisAgents } from './agents.js';
 
-let server: TestServer;
 let store: StoreFixture;
 let agents: AgentStore;
 let user: string;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-});
-beforeEach(() => {
-  store = openStores(server.url);
+useStore((opened) => {
+  store = opened;
   agents = redisAgents(store.redis);
   user = `u${newId()}`;
 });
-afterEach(() => store.close());
-afterAll(() => server.stop());
 
 const poet = (changes: Partial<CustomAgent> = {}): CustomAgent => ({
   ...{

@@ -1,20 +1,14 @@
 import type { AttemptLimit, AttemptStore } from '@caribou/core';
-import { openStores, startRedis, type StoreFixture, type TestServer, waitFor } from '@caribou/testing';
+import { type StoreFixture, useStore, waitFor } from '@caribou/testing';
 import { redisAttempts } from './attempts.js';
 
-let server: TestServer;
 let store: StoreFixture;
 let attempts: AttemptStore;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-});
-afterAll(() => server.stop());
-beforeEach(() => {
-  store = openStores(server.url);
+useStore((opened) => {
+  store = opened;
   attempts = redisAttempts(store.redis);
 });
-afterEach(() => store.close());
 
 const account = (name: string, limit = 2): AttemptLimit => ({ kind: 'account', name, limit });
 const address: AttemptLimit = { kind: 'address', name: '192.0.2.1', limit: 3 };

@@ -1,27 +1,21 @@
 import { type InstalledSkill, newId } from '@caribou/contracts';
 import type { SkillStore } from '@caribou/core';
-import { openStores, startRedis, type StoreFixture, type TestServer } from '@caribou/testing';
+import { type StoreFixture, useStore } from '@caribou/testing';
 import { redisSkills } from './skills.js';
 
 jest.setTimeout(60_000);
 
 const LIMITS = { maxInstalled: 3, maxBytes: 1_000 };
 
-let server: TestServer;
 let store: StoreFixture;
 let skills: SkillStore;
 let user: string;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-});
-beforeEach(() => {
-  store = openStores(server.url);
+useStore((opened) => {
+  store = opened;
   skills = redisSkills(store.redis);
   user = `u${newId()}`;
 });
-afterEach(() => store.close());
-afterAll(() => server.stop());
 
 const skill = (name: string, bytes = 100): InstalledSkill => ({
   ...{ id: newId(), name, description: `Does "${name}": ünïcode.`, license: null, allowed_tools: ['bash'] },

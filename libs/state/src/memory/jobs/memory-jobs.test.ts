@@ -1,36 +1,24 @@
 import { emptyMemory, FencedError, type MemoryDocument, type MemoryFact, textOf } from '@caribou/contracts';
 import type { JobProgress, MemoryJob, MemoryJobs, MemoryStore, MemoryUpdate, ThreadKey } from '@caribou/core';
-import {
-  ai,
-  human,
-  openStores,
-  startRedis,
-  type StoreFixture,
-  type TestServer,
-  thread,
-  waitFor,
-} from '@caribou/testing';
+import { ai, human, type StoreFixture, thread, useStore, waitFor } from '@caribou/testing';
 import { memoryMember } from '../../redis/keys.js';
 import { redisMemoryJobs } from './memory-jobs.js';
 import { redisMemoryStore } from '../memory-store.js';
 
-let server: TestServer;
 let stores: StoreFixture;
 let memories: MemoryStore;
 let jobs: MemoryJobs;
 
 const DEBOUNCE_MS = 60_000;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-});
-beforeEach(() => {
-  stores = openStores(server.url, { leaseMs: 60_000 });
-  memories = redisMemoryStore(stores.redis);
-  jobs = redisMemoryJobs(stores.redis, { debounceMs: 0, leaseMs: 60_000 });
-});
-afterEach(() => stores.close());
-afterAll(() => server.stop());
+useStore(
+  (opened) => {
+    stores = opened;
+    memories = redisMemoryStore(stores.redis);
+    jobs = redisMemoryJobs(stores.redis, { debounceMs: 0, leaseMs: 60_000 });
+  },
+  { leaseMs: 60_000 },
+);
 
 const agent = 'lead_agent';
 
