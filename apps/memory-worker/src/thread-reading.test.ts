@@ -9,24 +9,21 @@ import {
 } from '@caribou/core';
 import type { Extraction } from '@caribou/memory';
 import { redisMemoryJobs, redisMemoryStore } from '@caribou/state';
-import { ai, human, openStores, startRedis, type StoreFixture, type TestServer, thread } from '@caribou/testing';
+import { ai, human, type StoreFixture, thread, useStore } from '@caribou/testing';
 import { ThreadReading } from './thread-reading.js';
 
-let server: TestServer;
 let stores: StoreFixture;
 let jobs: MemoryJobs;
 let memories: MemoryStore;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-});
-beforeEach(() => {
-  stores = openStores(server.url, { leaseMs: 60_000 });
-  jobs = redisMemoryJobs(stores.redis, { debounceMs: 0, leaseMs: 60_000 });
-  memories = redisMemoryStore(stores.redis);
-});
-afterEach(() => stores.close());
-afterAll(() => server.stop());
+useStore(
+  (opened) => {
+    stores = opened;
+    jobs = redisMemoryJobs(stores.redis, { debounceMs: 0, leaseMs: 60_000 });
+    memories = redisMemoryStore(stores.redis);
+  },
+  { leaseMs: 60_000 },
+);
 
 const scope = { userId: 'alice', agent: LEAD_AGENT };
 const learnt = (content: string, more: Partial<Extraction> = {}): Extraction => ({
@@ -226,7 +223,7 @@ describe(ThreadReading, () => {
         await death;
         await stores.redis.use((client) => client.hdel(stores.redis.keys.memoryJob(key).jobs, `until:${LEAD_AGENT}`));
         await stores.redis.use((client) =>
-          client.zadd(stores.redis.keys.memoryDue, 'XX', 1, `alice/${key.threadId}/${LEAD_AGENT}`),
+          client.zadd(stores.redis.keys.memoryQueue, 'XX', 1, `alice/${key.threadId}/${LEAD_AGENT}`),
         );
         const again = await jobs.take({ ...key, agent: LEAD_AGENT }, 'w2');
         expect(again === null).toBe(name === 'complete' && after);

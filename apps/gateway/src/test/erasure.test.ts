@@ -139,7 +139,7 @@ describe('DELETE of a thread', () => {
     expect((await ask('DELETE', '/threads/gone')).status).toBe(204);
     await expectUnseen('gone');
     expect(await keysWith('gone')).toEqual([]);
-    expect(await redis.use((client) => client.zrange(redis.keys.memoryDue, 0, -1))).toEqual([]);
+    expect(await redis.use((client) => client.zrange(redis.keys.memoryQueue, 0, -1))).toEqual([]);
     expect((await ask('POST', '/threads', { payload: { thread_id: 'gone' } })).status).toBe(200);
     await expectUnseen('gone');
     expect((await upload('gone', 'new.txt', 'new')).status).toBe(200);

@@ -8,7 +8,7 @@ const scripts = {
   moved: loadScript('erasure/move-erasure'),
   due: loadScript('erasure/due-erased'),
   begin: loadScript('erasure/begin-user-erasure'),
-  forget: loadScript('erasure/forget-user'),
+  finishUser: loadScript('erasure/finish-user-erasure'),
 };
 
 function erasureOf(member: string, token: string): Erasure {
@@ -66,13 +66,13 @@ export function redisErasures(redis: RedisConnection): ErasureStore {
       if (keys.length > 0) await redis.use((client) => client.unlink(...keys));
     },
     closeAccount: async (userId) => {
-      await redis.run(scripts.forget, [accounts, ...accountKeys(userId)], [userId]);
+      await redis.run(scripts.finishUser, [accounts, ...accountKeys(userId)], [userId]);
     },
     forgetUser: async (userId) => {
       const { inFlight, stored } = redis.keys.thread({ userId, threadId: userId });
       const { agents, souls } = redis.keys.agents(userId);
       const own = [agents, souls, redis.keys.profile(userId), redis.keys.skills(userId), redis.keys.threads(userId)];
-      await redis.run(scripts.forget, [accounts, ...accountKeys(userId), ...own, inFlight, stored], [userId]);
+      await redis.run(scripts.finishUser, [accounts, ...accountKeys(userId), ...own, inFlight, stored], [userId]);
     },
   };
 }

@@ -5,8 +5,8 @@ import { parseStored } from '../redis/stored-json.js';
 
 const scripts = {
   claim: loadScript('files/claim-conversion'),
-  keep: loadScript('files/keep-conversion'),
-  forget: loadScript('files/forget-conversion'),
+  update: loadScript('files/update-conversion'),
+  delete: loadScript('files/delete-conversion'),
   note: loadScript('files/note-uploads'),
   since: loadScript('files/uploads-since'),
   withdraw: loadScript('files/withdraw-uploads'),
@@ -15,8 +15,8 @@ const scripts = {
 /** What is known of uploads and their conversion: a hash per thread, gone with the thread. */
 export function redisConversions(redis: RedisConnection): ConversionStore {
   const keyOf = (thread: ThreadKey): string => redis.keys.conversions(thread);
-  const keep = async (thread: ThreadKey, args: readonly (string | number)[]): Promise<boolean> =>
-    (await redis.run(scripts.keep, [keyOf(thread)], args)) === 1;
+  const update = async (thread: ThreadKey, args: readonly (string | number)[]): Promise<boolean> =>
+    (await redis.run(scripts.update, [keyOf(thread)], args)) === 1;
   return {
     begin: async (file, record, { token, leaseMs }) => {
       await redis.run(scripts.claim, [keyOf(file)], [file.filename, token, leaseMs, JSON.stringify(record)]);
@@ -26,8 +26,8 @@ export function redisConversions(redis: RedisConnection): ConversionStore {
       return typeof text === 'string' ? parseStored<PendingConversion>(text) : null;
     },
     renew: (file, { token, leaseMs }, record) =>
-      keep(file, [file.filename, token, leaseMs, record === undefined ? '' : JSON.stringify(record)]),
-    settle: (file, token, record) => keep(file, [file.filename, token, '', JSON.stringify(record)]),
+      update(file, [file.filename, token, leaseMs, record === undefined ? '' : JSON.stringify(record)]),
+    settle: (file, token, record) => update(file, [file.filename, token, '', JSON.stringify(record)]),
     read: async (thread, filenames) => {
       if (filenames.length === 0) return new Map();
       const texts = await redis.use((client) => client.hmget(keyOf(thread), ...filenames.map((name) => `r:${name}`)));
@@ -39,7 +39,7 @@ export function redisConversions(redis: RedisConnection): ConversionStore {
       );
     },
     forget: async (file) => {
-      const text = await redis.run(scripts.forget, [keyOf(file)], [file.filename]);
+      const text = await redis.run(scripts.delete, [keyOf(file)], [file.filename]);
       return typeof text === 'string' ? parseStored<ConversionRecord>(text) : null;
     },
     recordUploads: async (thread, filenames) => {

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ Drops what is known of the conversion of a file.
+--[[ Deletes the record of the conversion of a file.
   KEYS[1] conversions of the thread, hash; ARGV[1] file
   Reply  the record; nil when there is none ]]
 local record = redis.call('HGET', KEYS[1], 'r:' .. ARGV[1])

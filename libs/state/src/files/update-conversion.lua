@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
---[[ Prolongs, gives up or ends the conversion of a file for who holds it.
+--[[ Renews, releases or ends the conversion of a file, if the caller holds its lease.
   KEYS[1] conversions of the thread, hash
-  ARGV    file, token, ms of the lease from now ('' when it ends here), record ('' for the one that stands)
+  ARGV    file, token, ms of the lease from now ('' when it ends here), record ('' to leave the stored one)
   Reply  1; 0 when the token does not hold it: nothing is written ]]
 -- @include ../includes/clock.lua
 local file, token, lease_ms, record = unpack(ARGV)

@@ -7,7 +7,7 @@ import { loadScript } from '../redis/scripts.js';
 import type { Reply } from '../redis/thread-call.js';
 
 const scripts = {
-  forget: loadScript('memory/forget-words'),
+  skip: loadScript('memory/skip-messages'),
   erase: loadScript('memory/erase-memory'),
   agent: loadScript('memory/erase-agent'),
 };
@@ -62,7 +62,7 @@ async function forgetWords(redis: RedisConnection, userId: string, threadIds: re
   const threads = threadIds.map((threadId) => ({ userId, threadId }));
   const { due, userDue, running } = redis.keys.memoryUser(userId);
   const keys = threads.flatMap((thread) => [redis.keys.thread(thread).record, redis.keys.memoryJob(thread).jobs]);
-  const reply = await redis.run(scripts.forget, [due, userDue, running, ...keys], threads.map(pendingMember));
+  const reply = await redis.run(scripts.skip, [due, userDue, running, ...keys], threads.map(pendingMember));
   assertSound(reply as Reply);
 }
 

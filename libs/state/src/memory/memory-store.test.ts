@@ -8,22 +8,19 @@ import {
   TooLargeError,
 } from '@caribou/contracts';
 import type { MemoryScope, MemoryStore } from '@caribou/core';
-import { ai, human, openStores, startRedis, type StoreFixture, type TestServer, thread } from '@caribou/testing';
+import { ai, human, type StoreFixture, thread, useStore } from '@caribou/testing';
 import { redisMemoryStore } from './memory-store.js';
 
-let server: TestServer;
 let stores: StoreFixture;
 let memories: MemoryStore;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-});
-beforeEach(() => {
-  stores = openStores(server.url, { leaseMs: 60_000 });
-  memories = redisMemoryStore(stores.redis);
-});
-afterEach(() => stores.close());
-afterAll(() => server.stop());
+useStore(
+  (opened) => {
+    stores = opened;
+    memories = redisMemoryStore(stores.redis);
+  },
+  { leaseMs: 60_000 },
+);
 
 const alice: MemoryScope = { userId: 'alice', agent: 'lead_agent' };
 const fact = (id: string, content = `fact ${id}`): MemoryFact => ({
@@ -148,12 +145,12 @@ describe(redisMemoryStore, () => {
   test.each(damages)(
     'a record with %s is moved aside as it was, told of, and the memory is empty',
     async (_, damage) => {
-      const { record, aside0 } = stores.redis.keys.memory(alice);
+      const { record, quarantine0 } = stores.redis.keys.memory(alice);
       const before = await write(withFacts(fact('f1')));
       await damage(record);
       const damaged = (await stores.dump())[record];
       expect(await memories.read(alice)).toEqual({ document: emptyMemory(), revision: 0, era: 0 });
-      expect((await stores.dump())[aside0]).toEqual(damaged);
+      expect((await stores.dump())[quarantine0]).toEqual(damaged);
       const { quarantined } = await memories.status('alice');
       expect(quarantined).toMatchObject([{ agent: 'lead_agent' }]);
       expect(quarantined[0]?.reason).not.toBe('');
@@ -164,15 +161,15 @@ describe(redisMemoryStore, () => {
   );
 
   test('what was moved aside earlier is kept beside it', async () => {
-    const { record, aside0, aside2 } = stores.redis.keys.memory(alice);
+    const { record, quarantine0, quarantine2 } = stores.redis.keys.memory(alice);
     for (const text of ['one', 'two', 'three', 'four']) {
       await write(withFacts(fact('f1')));
       await stores.redis.use((client) => client.hset(record, 'document', text));
       await memories.read(alice);
     }
     const dump = await stores.dump();
-    expect(dump[aside0]).toMatchObject({ document: 'four' });
-    expect(dump[aside2]).toMatchObject({ document: 'two' });
+    expect(dump[quarantine0]).toMatchObject({ document: 'four' });
+    expect(dump[quarantine2]).toMatchObject({ document: 'two' });
     expect((await memories.status('alice')).quarantined).toHaveLength(4);
   });
 

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ Makes what was said in threads so far nobody's to look at, and ends extractions from them.
+--[[ Removes threads from the memory queue, so that their messages so far are never extracted, and ends extractions from them.
   KEYS[1] due; KEYS[2] user's due; KEYS[3] running; then of each thread its record and its jobs (memory-job.lua)
   ARGV    the member of each thread without its agent
   Reply  {'ok'}; {'damaged', key}: nothing is written ]]

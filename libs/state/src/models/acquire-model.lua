@@ -1,5 +1,5 @@
 #!lua
---[[ Asks for one call of a model.
+--[[ Acquires the right to one call of a model, or a position in the queue for it.
   KEYS[1] circuit, hash: failures (in a row), open_until (ms; absent while closed), probe, probe_until (ms)
   KEYS[2] slots, KEYS[3] queue, KEYS[4] waiting: sorted sets of tokens
   ARGV    token, calls at once (0: no limit), ms of the lease, ms for which one who waits is waited for,

@@ -35,9 +35,9 @@ export interface ModelGateOptions {
 type Settings = Required<ModelGateOptions>;
 
 const scripts = {
-  enter: loadScript('models/enter-model'),
-  keep: loadScript('models/keep-model'),
-  leave: loadScript('models/leave-model'),
+  acquire: loadScript('models/acquire-model'),
+  renew: loadScript('models/renew-model'),
+  release: loadScript('models/release-model'),
 };
 
 const FIRST_POLL_MS = 50;
@@ -47,12 +47,12 @@ const WAITING_MS = 5_000;
 /** An open circuit that nobody asks for is forgotten this long after its recovery time. */
 const FORGET_MS = 3_600_000;
 
-const EnterReply = z.union([
+const AcquireReply = z.union([
   z.tuple([z.literal('open'), z.number()]),
   z.tuple([z.literal('wait')]),
   z.tuple([z.literal('go'), z.number(), z.number()]),
 ]);
-type EnterReply = z.infer<typeof EnterReply>;
+type AcquireReply = z.infer<typeof AcquireReply>;
 
 /** What this process knows of a closed circuit. */
 interface Known {
@@ -113,10 +113,10 @@ class RedisModelGate implements ModelGate {
     }
   }
 
-  private async askOnce(keys: ModelKeys, token: string): Promise<EnterReply> {
+  private async askOnce(keys: ModelKeys, token: string): Promise<AcquireReply> {
     const { maxConcurrentCalls, leaseMs, recoveryMs } = this.settings;
     const args = [token, maxConcurrentCalls, leaseMs, WAITING_MS, recoveryMs + FORGET_MS];
-    return EnterReply.parse(await this.redis.run(scripts.enter, keysOf(keys), args));
+    return AcquireReply.parse(await this.redis.run(scripts.acquire, keysOf(keys), args));
   }
 
   private refuse(keys: ModelKeys, retryInMs: number): AcquireResult {
@@ -124,7 +124,7 @@ class RedisModelGate implements ModelGate {
     return { kind: 'refused', reason: 'circuit_open', retryInMs };
   }
 
-  private admit(keys: ModelKeys, token: string, [, failures, probe]: Extract<EnterReply, { 0: 'go' }>): CallPermit {
+  private admit(keys: ModelKeys, token: string, [, failures, probe]: Extract<AcquireReply, { 0: 'go' }>): CallPermit {
     if (probe === 0) this.learn(keys, failures);
     return this.passOf(keys, token, { slot: this.settings.maxConcurrentCalls > 0, probe: probe === 1 });
   }
@@ -147,7 +147,7 @@ class RedisModelGate implements ModelGate {
 
   private async keep(keys: ModelKeys, token: string): Promise<void> {
     try {
-      await this.redis.run(scripts.keep, [keys.circuit, keys.slots], [token, this.settings.leaseMs]);
+      await this.redis.run(scripts.renew, [keys.circuit, keys.slots], [token, this.settings.leaseMs]);
     } catch (error) {
       this.settings.logger.warn({ error }, 'the right to a model call could not be renewed');
     }
@@ -158,7 +158,7 @@ class RedisModelGate implements ModelGate {
     const { failureThreshold, recoveryMs, logger } = this.settings;
     try {
       const args = [token, outcome, failureThreshold, recoveryMs, recoveryMs + FORGET_MS];
-      const failures = z.number().parse(await this.redis.run(scripts.leave, keysOf(keys), args));
+      const failures = z.number().parse(await this.redis.run(scripts.release, keysOf(keys), args));
       if (failures >= 0) this.learn(keys, failures);
       else this.known.delete(keys.circuit);
     } catch (error) {

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ Gives back what a token holds, its place in the queue included, and counts the outcome of its call.
+--[[ Releases the slot, the probe and the queue position of a token, and counts the outcome of its call.
   KEYS[1] circuit; KEYS[2] slots; KEYS[3] queue; KEYS[4] waiting
   ARGV    token, outcome ('answered', 'failed' or 'unknown'), failures that open the circuit, ms until a probe,
           ms for which the circuit is kept

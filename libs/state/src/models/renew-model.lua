@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ Prolongs the right to a call under way. What has lapsed is not taken back.
+--[[ Renews the slot and the probe of a call. An expired slot or probe is not acquired again.
   KEYS[1] circuit; KEYS[2] slots; ARGV[1] token, ARGV[2] ms of the lease
   Reply  nil ]]
 -- @include ../includes/clock.lua

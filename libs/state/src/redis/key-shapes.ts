@@ -59,12 +59,12 @@ export interface MemoryKeys {
   readonly history: string;
   /** Set: agents with a memory of this user. */
   readonly agents: string;
-  /** List: what is told of records that were moved aside, newest first. */
+  /** List: reports of records in quarantine, newest first. */
   readonly reports: string;
-  /** Records that were moved aside, the last one first; of whatever type they were. */
-  readonly aside0: string;
-  readonly aside1: string;
-  readonly aside2: string;
+  /** Records that could not be read, the newest first; each has the Redis type that it had. */
+  readonly quarantine0: string;
+  readonly quarantine1: string;
+  readonly quarantine2: string;
 }
 
 /** The keys of a thread's extraction in the order in which every script on it takes them; `memory/jobs/memory-job.lua` names them again. */

@@ -51,9 +51,9 @@ export interface StoreKeys {
   /** Hash: thread → token of who has its slot. */
   readonly slotTokens: string;
   /** Sorted set: the threads that were made for a thread of another part of the store, by when. */
-  offspring(parent: ThreadKey): string;
-  /** Sorted set of all users: threads whose last words memory extraction has not looked at. */
-  readonly memoryDue: string;
+  childThreads(parent: ThreadKey): string;
+  /** Sorted set of all users: threads with messages that memory extraction has not read. */
+  readonly memoryQueue: string;
   memory(scope: MemoryScope): MemoryKeys;
   memoryJob(thread: ThreadKey): MemoryJobKeys;
   /** The first three of `memoryJob`, which are the same for all threads of a user. */
@@ -98,9 +98,9 @@ function memoryKeys(prefix: string, { userId, agent }: MemoryScope): MemoryKeys 
     history: `${base}:history`,
     agents: `${prefix}user:${strict(userId)}:memory:agents`,
     reports: `${base}:reports`,
-    aside0: `${base}:aside:0`,
-    aside1: `${base}:aside:1`,
-    aside2: `${base}:aside:2`,
+    quarantine0: `${base}:aside:0`,
+    quarantine1: `${base}:aside:1`,
+    quarantine2: `${base}:aside:2`,
   };
 }
 
@@ -156,11 +156,11 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     idempotency: (userId, key) => `${user(userId)}:idempotency:${key}`,
     slots: `${prefix}slots`,
     slotTokens: `${prefix}slots:tokens`,
-    offspring: ({ userId, threadId }) => `${prefix}offspring:${strict(userId)}:${strict(threadId)}`,
+    childThreads: ({ userId, threadId }) => `${prefix}offspring:${strict(userId)}:${strict(threadId)}`,
     probe: `${prefix}probe`,
     volume: `${prefix}volume`,
     audit: `${prefix}audit`,
-    memoryDue: `${prefix}memory:due`,
+    memoryQueue: `${prefix}memory:due`,
     memory: (scope) => memoryKeys(prefix, scope),
     memoryJob: ({ userId, threadId }) => ({
       ...memoryUser(userId),
@@ -188,7 +188,7 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
 /** A thread as a member of the pending set. */
 export const pendingMember = ({ userId, threadId }: ThreadKey): string => `${userId}/${threadId}`;
 
-/** A thread and the agent that spoke in it, as a member of `memoryDue`. */
+/** A thread and the agent that spoke in it, as a member of `memoryQueue`. */
 export const memoryMember = (thread: ThreadKey, agent: string): string =>
   `${pendingMember(thread)}/${strictAgent(agent)}`;
 
@@ -197,7 +197,7 @@ export function parseMemoryMember(member: string): MemoryJobKey {
   const [userId, threadId, agent, more] = member.split('/');
   if (userId !== undefined && threadId !== undefined && agent !== undefined && more === undefined)
     return { userId, threadId, agent };
-  throw new BugError('a member of what memory has to look at is no user, thread and agent', { details: { member } });
+  throw new BugError('malformed member of the memory queue', { details: { member } });
 }
 
 export function parsePendingMember(member: string): ThreadKey {

@@ -35,8 +35,8 @@ function lastStep(request: FinishRequest, runId: string) {
   };
 }
 
-/** Where the thread, with its agent, is written down as what memory extraction has to look at. */
-function memoryDue(redis: RedisConnection, lease: RunLease, { agent }: { readonly agent: string }) {
+/** The keys and the member with which the script puts the thread into the memory queue. */
+function memoryQueueEntry(redis: RedisConnection, lease: RunLease, { agent }: { readonly agent: string }) {
   const { due, userDue, jobs } = redis.keys.memoryJob(lease);
   return { due, user_due: userDue, jobs, member: memoryMember(lease, agent), agent };
 }
@@ -74,7 +74,7 @@ export async function finishRun(
       journal_ttl_ms: settings.journalTtlMs,
       executions: redis.keys.executionPrefix(lease),
       kept_checkpoints: settings.keptCheckpoints,
-      ...(request.remember === undefined ? {} : { remember: memoryDue(redis, lease, request.remember) }),
+      ...(request.remember === undefined ? {} : { remember: memoryQueueEntry(redis, lease, request.remember) }),
       ...(request.deadLetter === undefined ? {} : { dead_letters: deadLetters(redis, request.deadLetter) }),
       ...(request.unreadable === true ? { replaced: { kwargs: JSON.stringify(NOTHING_ASKED) } } : {}),
       ...last.params,

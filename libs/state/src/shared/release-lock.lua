@@ -1,5 +1,5 @@
 #!lua
---[[ Gives a lock up, for who holds it.
+--[[ Releases a lock, if the caller is its owner.
   KEYS[1] lock, string with a deadline
   ARGV    owner
   Reply  1; 0 when it is another's or nobody's: nothing is written ]]

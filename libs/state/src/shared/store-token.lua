@@ -1,7 +1,7 @@
 #!lua
---[[ Keeps an access token and gives its lock up, for who holds it.
+--[[ Stores an access token and releases its lock, if the caller holds the lock.
   KEYS[1] token, hash
-  ARGV    owner, record ('' for the one that stands), ms to live
+  ARGV    owner, record ('' to leave the stored one), ms to live
   Reply  1; 0 when the owner does not hold the lock: nothing is written ]]
 local owner, record, ttl_ms = unpack(ARGV)
 local lock = redis.call('HGET', KEYS[1], 'lock')

@@ -6,7 +6,7 @@ import { parseStored } from '../redis/stored-json.js';
 /** A refresh token that nobody asked for within this time is one that nobody needs. */
 const TTL_MS = 90 * 24 * 3_600_000;
 
-const scripts = { claim: loadScript('shared/claim-token'), settle: loadScript('shared/settle-token') };
+const scripts = { claim: loadScript('shared/claim-token'), store: loadScript('shared/store-token') };
 
 /** Access tokens that all processes share: a hash each. */
 export function redisTokenRecords(redis: RedisConnection): TokenRecords {
@@ -20,7 +20,7 @@ export function redisTokenRecords(redis: RedisConnection): TokenRecords {
     },
     async complete(name, owner, record) {
       const text = record === null ? '' : JSON.stringify(record);
-      return (await redis.run(scripts.settle, [redis.keys.token(name)], [owner, text, TTL_MS])) === 1;
+      return (await redis.run(scripts.store, [redis.keys.token(name)], [owner, text, TTL_MS])) === 1;
     },
   };
 }

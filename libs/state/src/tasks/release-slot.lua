@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ Gives a slot back. The slot of a task that has not ended stays without a lease: that task is next.
+--[[ Releases a slot. A task that has not ended keeps its entry without a lease, so it is the next to be taken.
   KEYS[1] slots; KEYS[2] tokens; KEYS[3] pending set
   ARGV    token, member of the pending set
   Reply  {'ok'}; {'fenced'}: it is another's by now, nothing is written ]]

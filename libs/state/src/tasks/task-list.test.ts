@@ -1,37 +1,21 @@
 import { ConflictError, newId, NotFoundError } from '@caribou/contracts';
 import type { NewTask, RunStore, TaskStore, ThreadKey } from '@caribou/core';
-import {
-  admission,
-  ai,
-  callOfTask,
-  openStores,
-  sampleTask,
-  startRedis,
-  type StoreFixture,
-  type TestServer,
-  thread,
-} from '@caribou/testing';
+import { admission, ai, callOfTask, sampleTask, type StoreFixture, thread, useStore } from '@caribou/testing';
 import type { RedisConnection } from '../redis/connection.js';
 import { redisRunStore } from '../runs/run-store.js';
 import { redisTaskStore } from './task-store.js';
 
-let server: TestServer;
 let main: StoreFixture;
 let part: RedisConnection;
 let runs: RunStore;
 let tasks: TaskStore;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-});
-beforeEach(() => {
-  main = openStores(server.url);
+useStore((opened) => {
+  main = opened;
   part = main.redis.part('tasks');
   runs = redisRunStore(part);
   tasks = redisTaskStore(part, { maxPending: 5_000, maxPendingPerUser: 5_000, keptMs: 3_600_000 });
 });
-afterEach(() => main.close());
-afterAll(() => server.stop());
 
 async function claimed(asked: NewTask) {
   const claim = await runs.claim(tasks.threadOf(callOfTask(asked)), newId());
@@ -81,7 +65,7 @@ describe('the tasks of a thread', () => {
 
   test('are at most a thousand, the newest', async () => {
     const parent = thread();
-    const list = part.keys.offspring(parent);
+    const list = part.keys.childThreads(parent);
     const old = Array.from({ length: 1_200 }, (_, at): (string | number)[] => [at, `old-${at}`]);
     await part.use((client) => client.zadd(list, ...old.flat()));
 
@@ -130,7 +114,7 @@ describe('forgetting the tasks of a thread', () => {
     const asked = sampleTask({ parent });
     await tasks.dispatch(asked);
     await endedAs(asked, false);
-    await part.use((client) => client.zadd(part.keys.offspring(parent), 0, 'expired-already'));
+    await part.use((client) => client.zadd(part.keys.childThreads(parent), 0, 'expired-already'));
 
     await tasks.forgetTasksOf(parent);
     await tasks.forgetTasksOf(parent);

@@ -7,7 +7,7 @@ import { loadScript } from '../redis/scripts.js';
 const scripts = {
   take: loadScript('tasks/take-slot'),
   renew: loadScript('tasks/renew-slot'),
-  leave: loadScript('tasks/leave-slot'),
+  release: loadScript('tasks/release-slot'),
 };
 
 /** Most pending tasks looked at for one slot; admission holds their number below it. */
@@ -45,7 +45,7 @@ export function redisTaskSlots({ tasks, parents, leaseMs }: TaskSlotOptions): Ta
       return standingOf(status ?? '', cancel ?? '');
     },
     release: async (slot) => {
-      await tasks.run(scripts.leave, [slots, slotTokens, pending], [slot.token, pendingMember(slot)]);
+      await tasks.run(scripts.release, [slots, slotTokens, pending], [slot.token, pendingMember(slot)]);
     },
   };
 }

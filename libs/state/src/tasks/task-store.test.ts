@@ -1,22 +1,11 @@
 import { ConflictError, newId, NotFoundError, RateLimitedError, taskIds } from '@caribou/contracts';
 import { applyUpdate, type NewTask, type RunStore, type TaskStore, type ThreadKey } from '@caribou/core';
-import {
-  ai,
-  callOfTask,
-  openStores,
-  sampleTask,
-  startRedis,
-  type StoreFixture,
-  type TestServer,
-  textsOf,
-  thread,
-} from '@caribou/testing';
+import { ai, callOfTask, sampleTask, type StoreFixture, textsOf, thread, useStore } from '@caribou/testing';
 import type { RedisConnection } from '../redis/connection.js';
 import { redisEventLog } from '../runs/event-log.js';
 import { redisRunStore } from '../runs/run-store.js';
 import { redisTaskStore, type TaskStoreOptions } from './task-store.js';
 
-let server: TestServer;
 let main: StoreFixture;
 let part: RedisConnection;
 let runs: RunStore;
@@ -24,16 +13,11 @@ let runs: RunStore;
 const KEPT_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-});
-beforeEach(() => {
-  main = openStores(server.url);
+useStore((opened) => {
+  main = opened;
   part = main.redis.part('tasks');
   runs = redisRunStore(part, { eventsTtlMs: KEPT_MS });
 });
-afterEach(() => main.close());
-afterAll(() => server.stop());
 
 const storeWith = (options: Partial<TaskStoreOptions> = {}): TaskStore =>
   redisTaskStore(part, { maxPending: 100, maxPendingPerUser: 100, keptMs: KEPT_MS, ...options });
@@ -178,19 +162,19 @@ describe('what is kept of a task', () => {
 
     const ttls = new Map<string, number>();
     for (const key of await main.keys()) ttls.set(key, await part.use((client) => client.pttl(key)));
-    const offspring = part.keys.offspring(parent);
+    const children = part.keys.childThreads(parent);
     for (const [key, ttl] of ttls) {
-      if (key === offspring) continue;
+      if (key === children) continue;
       expect([key, ttl > KEPT_MS - 60_000 && ttl <= KEPT_MS]).toEqual([key, true]);
     }
-    expect(ttls.get(offspring)).toBeGreaterThan(KEPT_MS);
+    expect(ttls.get(children)).toBeGreaterThan(KEPT_MS);
   });
 
   test('is in the list of its parent for as long as a task may wait, run and be kept', async () => {
     const parent = thread();
     await storeWith({ keptMs: 60_000 }).dispatch(sampleTask({ parent }));
 
-    const ttl = await part.use((client) => client.pttl(part.keys.offspring(parent)));
+    const ttl = await part.use((client) => client.pttl(part.keys.childThreads(parent)));
     expect(ttl).toBeGreaterThan(2 * DAY_MS);
   });
 

@@ -42,7 +42,7 @@ export function redisTaskStore(redis: RedisConnection, options: TaskStoreOptions
 
   /** Written before the task is, so that no task is without it; it outlives what is kept of the task. */
   async function enter(parent: ThreadKey, threadId: string): Promise<void> {
-    const key = redis.keys.offspring(parent);
+    const key = redis.keys.childThreads(parent);
     await redis.use((client) =>
       client
         .multi()
@@ -89,7 +89,7 @@ export function redisTaskStore(redis: RedisConnection, options: TaskStoreOptions
   const forget = (task: ThreadKey): Promise<void> => forgotten(deleteThread(task, { ended: true }));
 
   const threadsOf = (parent: ThreadKey): Promise<string[]> =>
-    redis.use((client) => client.zrange(redis.keys.offspring(parent), 0, MAX_LISTED - 1));
+    redis.use((client) => client.zrange(redis.keys.childThreads(parent), 0, MAX_LISTED - 1));
 
   return {
     dispatch,
@@ -111,7 +111,7 @@ export function redisTaskStore(redis: RedisConnection, options: TaskStoreOptions
       for (const threadId of await threadsOf(parent)) {
         await forget({ userId: parent.userId, threadId });
       }
-      await redis.use((client) => client.unlink(redis.keys.offspring(parent)));
+      await redis.use((client) => client.unlink(redis.keys.childThreads(parent)));
     },
   };
 }

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ Gives up what was said in a thread so far, and keeps a note of it.
+--[[ Ends the extraction of what was said in a thread so far, and adds a dead letter to the user's list.
   KEYS, ARGV  memory-job.lua; KEYS[5] the user's list of what was given up; parameters said, watermark, more, thread,
               reason, max_dead; ARGV[2] what was seen
   Reply  {'ok'}; {'fenced'}, {'damaged', key}: nothing is written ]]

@@ -1,19 +1,16 @@
-import { ai, human, openStores, startRedis, type StoreFixture, type TestServer, thread } from '@caribou/testing';
+import { ai, human, type StoreFixture, thread, useStore } from '@caribou/testing';
 
-let server: TestServer;
 let store: StoreFixture;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-  store = openStores(server.url, { leaseMs: 60_000 });
-});
-afterAll(async () => {
-  await store.close();
-  await server.stop();
-});
+useStore(
+  (opened) => {
+    store = opened;
+  },
+  { leaseMs: 60_000 },
+);
 
 const due = (): Promise<string[]> =>
-  store.redis.use((client) => client.zrange(store.redis.keys.memoryDue, 0, -1, 'WITHSCORES'));
+  store.redis.use((client) => client.zrange(store.redis.keys.memoryQueue, 0, -1, 'WITHSCORES'));
 
 describe('what memory has to look at', () => {
   test('is written with the end of a run, once per thread and agent, with the time of the last words', async () => {

@@ -24,7 +24,7 @@ const scripts = {
   messages: loadScript('memory/jobs/read-messages'),
   complete: loadScript('memory/jobs/complete-memory'),
   retry: loadScript('memory/jobs/retry-memory'),
-  bury: loadScript('memory/jobs/bury-memory'),
+  deadLetter: loadScript('memory/jobs/dead-letter-memory'),
 };
 
 export interface MemoryJobsOptions {
@@ -66,7 +66,7 @@ export function redisMemoryJobs(redis: RedisConnection, { debounceMs, leaseMs }:
   const { call, held } = jobCalls(redis, debounceMs);
   return {
     ready: async (limit) => {
-      const reply = await redis.run(scripts.ready, [redis.keys.memoryDue], [debounceMs, limit]);
+      const reply = await redis.run(scripts.ready, [redis.keys.memoryQueue], [debounceMs, limit]);
       const [due, nextInMs, ...members] = reply as [number, number, ...string[]];
       return { jobs: members.map(parseMemoryMember), nextInMs: nextInMs < 0 ? null : nextInMs, due };
     },
@@ -91,7 +91,7 @@ export function redisMemoryJobs(redis: RedisConnection, { debounceMs, leaseMs }:
     deadLetter: async (job, progress, reason) => {
       const { threadId, userId } = job.lease;
       const note = { thread: threadId, reason: reason.slice(0, MAX_REASON_CHARS), max_dead: MAX_DEAD };
-      await held(job.lease, scripts.bury, {
+      await held(job.lease, scripts.deadLetter, {
         params: { ...progressOf(job, progress), ...note },
         texts: [JSON.stringify(progress.seen)],
         moreKeys: [redis.keys.memoryDead(userId)],
