@@ -2,13 +2,13 @@ import { AllowedTools, type ThreadState } from '@caribou/contracts';
 import { z } from 'zod';
 import { runSlot } from './state-slot.js';
 
-/** The skill that the person asked for by name at the beginning of the run's message; it holds for this run. */
+/** The skill that the user named at the beginning of the run's message; it is active for this run only. */
 export const activeSkill = runSlot('skill-activation', z.object({ name: z.string(), allowed_tools: AllowedTools }));
 
-/** Tools that do nothing but let the agent find others. */
+/** Tools that only let the agent find other tools. */
 const ALWAYS_ALLOWED: readonly string[] = ['tool_search'];
 
-/** The names among these that the run's skill lets it use: all without a skill, or with one that names no tools. */
+/** The tool names that the active skill allows; all of them when no skill is active or the skill lists no tools. */
 export function allowedTools(
   names: readonly string[],
   state: ThreadState,

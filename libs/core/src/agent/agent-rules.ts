@@ -1,7 +1,7 @@
 import type { CustomAgent } from '@caribou/contracts';
 import type { Skill } from '../ports/skill-catalog.js';
 
-/** What an installation has of that which custom agents name. */
+/** Models and tool groups that exist in this installation; a custom agent may name only these. */
 export interface InstalledForAgents {
   readonly models: readonly string[];
   readonly toolGroups: readonly string[];
@@ -9,7 +9,7 @@ export interface InstalledForAgents {
 
 const MAX_NAMED = 50;
 
-/** The first setting that names something that is not there, in words that begin with its field. */
+/** Describes the first setting that names something unknown; the text begins with the name of the field. */
 export function findAgentFault(
   { model, tool_groups: groups }: Partial<Pick<CustomAgent, 'model' | 'tool_groups'>>,
   { models, toolGroups }: InstalledForAgents,
@@ -25,9 +25,9 @@ export function findAgentFault(
 const among = (what: string, names: readonly string[]): string =>
   `${what}: ${names.slice(0, MAX_NAMED).join(', ') || 'none'}`;
 
-/** The skill that tells how a custom agent is made: shown in conversations about that, and nowhere else. */
+/** The skill that explains how to create a custom agent; it is only shown in conversations about doing so. */
 export const BOOTSTRAP_SKILL = 'bootstrap';
 
-/** The skills an agent is told of and may be asked for: those of these names; null: all. */
+/** The skills that an agent may use: those with these names, or all when `names` is null. */
 export const skillsOfAgent = (skills: readonly Skill[], names: readonly string[] | null): readonly Skill[] =>
   skills.filter(({ name }) => (names === null ? name !== BOOTSTRAP_SKILL : names.includes(name)));

@@ -1,31 +1,31 @@
 import type { NextNode, RunEvent, ThreadState } from '@caribou/contracts';
 import type { CallUsage } from './middleware.js';
 
-/** Where a run goes on: from its input, or from the node its last checkpoint named. */
+/** Where a run resumes: from its input, or from the node that its last checkpoint names. */
 export type LoopPosition = 'start' | NextNode | 'end';
 
 /** What model calls cost. */
 export interface TurnUsage {
   /** Model turns of the run. */
   readonly turns: number;
-  /** One entry per call that told its tokens. */
+  /** One entry per call whose provider reported its tokens. */
   readonly calls: readonly CallUsage[];
 }
 
-/** A checkpoint as the loop asks for it; the executor adds fence, head and numbering. */
+/** A checkpoint that the loop requests; the executor adds fence, head and numbering. */
 export interface TurnCommit {
   readonly state: ThreadState;
   readonly next: readonly NextNode[];
   readonly events: readonly RunEvent[];
   readonly step: number;
-  /** Of the model calls since the last commit. */
+  /** Usage of the model calls since the last commit. */
   readonly usage?: TurnUsage;
 }
 
-/** What the loop asks of its host. */
+/** What the loop needs from the process that runs it. */
 export interface LoopHost {
   /**
-   * Makes the state durable, then tells. 'yield' asks the loop to stop at this border (drain).
+   * Makes the state durable, then publishes the events. 'yield' asks the loop to stop at this commit (drain).
    *
    * @throws the signal's reason when the run was cancelled or lost.
    */
@@ -41,7 +41,7 @@ export type LoopOutcome =
       readonly kind: 'finished';
       readonly last: TurnCommit;
       readonly stopReason?: string;
-      /** Memory may learn from what was said. */
+      /** The conversation may be extracted into memory. */
       readonly remember?: boolean;
     }
   /** The model failed for good, or the turn limit was reached: a visible message that says so is part of `last`. */

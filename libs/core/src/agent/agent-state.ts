@@ -16,13 +16,13 @@ import {
 export const EMPTY_STATE: ThreadState = { messages: [] };
 
 /**
- * The one reducer of thread state: pure, never mutates, keeps the identity of every message it does not touch
- * (the store finds new log entries by identity).
+ * The one reducer of thread state: pure, never mutates, preserves the identity of every message it does not touch (the
+ * store finds new log entries by identity).
  *
- * Merge rules: `messages` append; the same id replaces in place; `remove` takes one out (an unknown id is
- * ignored), `__remove_all__` drops everything before it; `artifacts` union in first-seen order;
- * `viewed_images` joined by path, none at all clears them; `promoted` joined while the catalogue is the same;
- * `guards` and `extensions` joined by middleware, null takes one out; every other channel takes the last value.
+ * Merge rules: `messages` append; the same id replaces in place; `remove` deletes one (an unknown id is ignored),
+ * `__remove_all__` drops everything before it; `artifacts` union in first-seen order; `viewed_images` are merged by
+ * path, and an empty object clears them; `promoted` is merged while the catalogue is the same; `guards` and
+ * `extensions` are merged by middleware, null deletes one; every other channel takes the last value.
  */
 export function applyUpdate(state: ThreadState, update: StateUpdate): ThreadState {
   const { messages, artifacts, viewed_images: images, promoted, guards, extensions, ...channels } = update;
@@ -56,7 +56,7 @@ export const isEmptyUpdate = (update: StateUpdate): boolean =>
  * Joins two updates into one that has the effect of applying them in order.
  *
  * @throws {BugError} when the first clears `viewed_images` and the second adds some, or they promote tools of two
- *   catalogues: one update cannot say both.
+ *   catalogues: one update cannot express both.
  */
 export function joinUpdates(first: StateUpdate, second: StateUpdate): StateUpdate {
   return withoutUndefined({
@@ -92,9 +92,9 @@ function joinImages(first: Images, second: Images): Images {
 }
 
 /**
- * A client's update as it may be applied: its messages replace only what a client wrote. One under the id of any other
- * message, an answer or a tool's result for instance, gets an id of its own, and one that is already there as it is is left
- * out: clients may send back what they have read.
+ * Restricts a client's update to what it may change: its messages replace only messages of clients. One with the id of
+ * any other message, such as an answer or a tool's result, gets a new id; one that equals the stored message is
+ * dropped, as clients may send back what they have read.
  */
 export function clientUpdate(state: ThreadState, update: StateUpdate): StateUpdate {
   const { messages } = update;
@@ -134,7 +134,7 @@ function mergeMessages(current: readonly Message[], changes: readonly (Message |
   return [...byId.values()];
 }
 
-/** Appended messages with the last of equal ids kept in the place of the first. */
+/** Messages to append; of several with one id the last is used, at the position of the first. */
 function appendable(changes: readonly (Message | RemoveMessage)[]): Message[] {
   const byId = new Map<string, Message>();
   for (const change of changes) if (change.type !== 'remove') byId.set(change.id, change);
@@ -145,6 +145,6 @@ function withoutUndefined<T extends object>(value: T): T {
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
 }
 
-/** A message id of ours where the writer gave none. */
+/** The given message id, or a new one when it is missing or empty. */
 export const messageIdOrNew = (id: string | null | undefined): string =>
   id === undefined || id === null || id === '' ? newId() : id;

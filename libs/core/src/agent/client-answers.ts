@@ -1,8 +1,8 @@
 import { FROM_CLIENT, type Message, type StateUpdate, type ToolMessage } from '@caribou/contracts';
 
 /**
- * The tool calls that have no result, name by id: those of the model's last answer, when nothing but results comes
- * after it. Only these may a client answer.
+ * The tool calls without a result (name by id): those of the model's last answer, if only results follow it. A client
+ * may answer only these.
  */
 export function openCallsOf(messages: readonly Message[]): ReadonlyMap<string, string> {
   const last = messages.findLastIndex(({ type }) => type === 'ai');
@@ -17,10 +17,7 @@ export function openCallsOf(messages: readonly Message[]): ReadonlyMap<string, s
 const isClientAnswer = (message: { readonly type: string }): message is ToolMessage =>
   message.type === 'tool' && (message as ToolMessage).additional_kwargs[FROM_CLIENT] === true;
 
-/**
- * A run's input without the client's answers to calls that got their result between admission and start: a finished
- * call keeps its result.
- */
+/** Drops from a run's input the client's answers to calls that received a result between admission and start. */
 export function dropLateAnswers(messages: readonly Message[], input: StateUpdate): StateUpdate {
   if (input.messages?.some(isClientAnswer) !== true) return input;
   const open = openCallsOf(messages);

@@ -1,6 +1,6 @@
 import { type AiMessage, type Message, textOf } from '@caribou/contracts';
 
-/** Whether the message is an answer a person reads as the end of a turn: words, no tool calls, no notice of a failure. */
+/** Whether the message is the final answer of a turn: text without tool calls that is not a failure notice. */
 export const isFinalAnswer = (message: Message): message is AiMessage =>
   message.type === 'ai' &&
   message.tool_calls.length === 0 &&

@@ -10,7 +10,7 @@ import type {
 import type { RunContext } from './run-context.js';
 import type { AnyTool, ToolOutcome } from './tool.js';
 
-/** Tokens of model calls, by who made them and the model's configured name. */
+/** Tokens of a model call, with its caller and the model's configured name. */
 export interface CallUsage {
   readonly caller: 'lead_agent' | 'subagent' | 'middleware';
   readonly model: string;
@@ -18,24 +18,26 @@ export interface CallUsage {
   readonly outputTokens: number;
 }
 
-/** What a before/after hook decides: a change of state, and what becomes of the run. */
+/** The result of a before/after hook: a state update and how the run continues. */
 export interface Step {
   readonly update?: StateUpdate;
-  /** The run ends (successfully) here; the hooks behind do not run. Not heard of `afterAgent`. */
+  /** The run ends (successfully) here and later hooks do not run. Ignored from `afterAgent`. */
   readonly end?: boolean;
-  /** Of `afterModel`: the model is called again when nothing else is to be done, in the place of the run's end. */
+  /** From `afterModel`: the model is called again where the run would otherwise end. */
   readonly again?: boolean;
-  /** Of `beforeModel`: the update cost a call to another process, so it is committed before the model is called. */
+  /**
+   * From `beforeModel`: the update required a call to another process, so it is committed before the model is called.
+   */
   readonly durable?: boolean;
-  /** Why the run stopped early; kept with the run when it ends after this turn. */
+  /** Why the run stopped early; stored with the run when it ends after this turn. */
   readonly stopReason?: string;
-  /** Of `afterAgent`: the run said something that memory may learn from; written with the run's end. */
+  /** From `afterAgent`: the conversation may be extracted into memory; stored when the run finishes. */
   readonly remember?: boolean;
   /** Tokens of the hook's own model call. */
   readonly usage?: CallUsage;
 }
 
-/** One model call as the layers see it. Changing it changes this call only, never the thread. */
+/** A model call as the wrapping layers see it. Changes affect this call only, never the thread. */
 export interface ModelRequest {
   readonly model: string;
   readonly system: string;
@@ -46,14 +48,14 @@ export interface ModelRequest {
   readonly state: ThreadState;
 }
 
-/** One tool call as the layers see it; `tool` is undefined when the model named one that does not exist. */
+/** A tool call as the wrapping layers see it; `tool` is undefined when the model named one that does not exist. */
 export interface ToolCallRequest {
   readonly call: ToolCall;
   readonly tool: AnyTool | undefined;
   readonly state: ThreadState;
-  /** What the rules said of the command it is about to run. */
+  /** Verdict of the command rules on the command that the call is about to run. */
   readonly audit?: CommandAudit;
-  /** What the agent knows of the file it is about to change. */
+  /** The content that the agent expects in the file it is about to change. */
   readonly expectedFile?: FileExpectation;
 }
 
@@ -66,19 +68,19 @@ export type ToolCallNext = (request: ToolCallRequest) => Promise<ToolOutcome>;
  * Hooks return updates, they never mutate. An exception from a hook fails the run.
  */
 export interface AgentMiddleware {
-  /** Equals its file name; node names on the wire are `<name>.before_agent` and so on. */
+  /** Equals its file name; node names sent to clients are `<name>.before_agent` and so on. */
   readonly name: string;
-  /** Tools that come and go with it. */
+  /** Tools that are available while the middleware is in the chain. */
   readonly tools?: readonly AnyTool[];
   /** Once per run. */
   beforeAgent?(state: ThreadState, run: RunContext): Promise<Step | undefined>;
-  /** Before each model call; its update is part of the thread. */
+  /** Before each model call; its update is stored in the thread. */
   beforeModel?(state: ThreadState, run: RunContext): Promise<Step | undefined>;
-  /** Around each model call; may answer without `next` or call it again after it settled. */
+  /** Around each model call; may answer without calling `next`, or call it again after it has settled. */
   wrapModelCall?(request: ModelRequest, next: ModelCallNext, run: RunContext): Promise<AiMessage>;
   /**
-   * Whether `afterModel` is about to call another process: then the answer is committed before, and a runner that dies
-   * meanwhile costs no second model call.
+   * Whether `afterModel` is about to call another process: the answer is then committed first, so that no second model
+   * call is needed when the runner dies meanwhile.
    */
   isSlowAfterModel?(state: ThreadState, run: RunContext): boolean;
   /** After each model call. */

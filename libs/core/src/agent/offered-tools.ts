@@ -1,14 +1,14 @@
 import type { AnyTool } from './tool.js';
 
-/** What an installation says of the tools that agents have. */
+/** How the installation's configuration changes the tools of agents. */
 export interface ToolRules {
-  /** Names of tools that nobody is offered. */
+  /** Names of tools that no agent gets. */
   readonly hidden: readonly string[];
-  /** Groups by name of the tool, in the place of its own. */
+  /** Group by tool name; overrides the tool's own group. */
   readonly groups: Readonly<Record<string, string>>;
 }
 
-/** The tools that are not hidden, each in its group. */
+/** The tools that are not hidden, each with its configured group. */
 export function offeredTools(tools: readonly AnyTool[], { hidden, groups }: ToolRules): readonly AnyTool[] {
   return tools
     .filter(({ name }) => !hidden.includes(name))
@@ -18,6 +18,6 @@ export function offeredTools(tools: readonly AnyTool[], { hidden, groups }: Tool
     });
 }
 
-/** The tools of these groups, and those without one, which every agent has; null: all. */
+/** The tools of these groups, and those without a group, which every agent has; all tools when `groups` is null. */
 export const toolsOfGroups = (tools: readonly AnyTool[], groups: readonly string[] | null): readonly AnyTool[] =>
   groups === null ? tools : tools.filter(({ group }) => group === undefined || groups.includes(group));

@@ -3,13 +3,13 @@ import type { Clock } from '../util/clock.js';
 import type { Logger } from '../util/logger.js';
 import type { RunWatch, WatchFields } from './run-watch.js';
 
-/** Everything a hook or tool may know of the run it works in. */
+/** What a hook or tool may know about its run. */
 export interface RunContext {
   readonly userId: string;
   readonly threadId: string;
   readonly runId: string;
   readonly assistantId: string;
-  /** Grows with each takeover. */
+  /** Increases with each takeover. */
   readonly attempt: number;
   /** Epoch of the thread's lease: sent with every request to an executor. */
   readonly epoch: number;
@@ -20,15 +20,15 @@ export interface RunContext {
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * Tells the run's watchers. Resolves when the event is queued (back-pressure when the queue is full); it does
-   * not wait for the log. Rejects with FencedError when the run was lost.
+   * Publishes an event to the run's watchers. Resolves when it is queued (back-pressure when the queue is full),
+   * without waiting for the log. Rejects with FencedError when the run was lost.
    */
   emit(event: RunEvent): Promise<void>;
   /**
-   * Records what a middleware decided ("summarized", "stripped"), for the run's log line and spans. `fields` are small
-   * numbers and words, nothing a person or a model wrote.
+   * Records what a middleware decided ("summarized", "stripped"), for the run's log line and spans. `fields` are
+   * numbers and short constants, never text of a user or a model.
    */
   decided(middleware: string, decision: string, fields?: WatchFields): void;
-  /** Who looks at what takes time; hooks need not care. */
+  /** Instrumentation of the run; hooks do not use it. */
   readonly watch?: RunWatch;
 }

@@ -1,14 +1,14 @@
-/** Small words and numbers, nothing a person or a model wrote. */
+/** Numbers and short constants, never text of a user or a model. */
 export type WatchFields = Readonly<Record<string, string | number | boolean>>;
 
 /**
- * A piece of a run's work that somebody looks at: how long it takes and what is decided in it. Whoever began one ends
- * it, once, also by an error.
+ * An instrumented part of a run's work: its duration and the decisions made in it. Its creator ends it exactly once,
+ * also after an error.
  */
 export interface RunWatch {
-  /** A call of a model or a tool within this piece; undefined when nobody looks at calls. */
+  /** Starts a model or tool call within this part; undefined when calls are not instrumented. */
   call(name: string, fields?: WatchFields): CallWatch | undefined;
-  /** A middleware's hook within this piece. */
+  /** Starts a middleware's hook within this part. */
   hook(middleware: string, hook: string): HookWatch;
 }
 
@@ -17,14 +17,14 @@ export interface CallWatch extends RunWatch {
 }
 
 export interface HookWatch {
-  /** A decision of this very hook; undefined when nobody looks at single hooks. */
+  /** Records a decision of this hook; undefined when single hooks are not instrumented. */
   readonly decided?: (decision: string, fields?: WatchFields) => void;
-  /** Carries out what the hook waits for and is not its own work: the layers within. */
+  /** Runs the inner layers, whose time does not count as the hook's own. */
   inner<T>(call: () => Promise<T>): Promise<T>;
   end(error?: unknown): void;
 }
 
-/** A piece of work in a distributed trace. Times are in milliseconds since the Unix epoch, with fractions. */
+/** A span of a distributed trace. Times are in milliseconds since the Unix epoch, with fractions. */
 export interface Span {
   child(name: string, fields?: WatchFields, startMs?: number): Span;
   event(name: string, fields?: WatchFields, atMs?: number): void;

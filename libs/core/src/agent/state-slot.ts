@@ -1,15 +1,17 @@
 import type { StateUpdate, ThreadState } from '@caribou/contracts';
 import { z } from 'zod';
 
-/** A middleware's own field of the thread. */
+/** A field of the thread's state that belongs to one middleware. */
 export interface StateSlot<T> {
-  /** Undefined when nothing was written, or what another version wrote does not fit the schema. */
+  /**
+   * Undefined when nothing is stored, or when the stored value does not match the schema (written by another version).
+   */
   read(state: ThreadState): T | undefined;
-  /** An update that replaces the field; undefined takes it out. */
+  /** Creates an update that replaces the field; undefined deletes it. */
   write(value: T | undefined): StateUpdate;
 }
 
-/** A field of the thread that lasts as long as the thread; `guards` is hidden from clients, `extensions` is shown. */
+/** A field that is stored as long as the thread; clients see `extensions` but not `guards`. */
 export function stateSlot<T>(channel: 'guards' | 'extensions', name: string, schema: z.ZodType<T>): StateSlot<T> {
   return {
     read: (state) => schema.safeParse(state[channel]?.[name]).data,
@@ -17,19 +19,19 @@ export function stateSlot<T>(channel: 'guards' | 'extensions', name: string, sch
   };
 }
 
-/** A field that counts for one run: another run reads nothing. */
+/** A field that is valid for one run: other runs read undefined. */
 export interface RunSlot<T> {
   read(state: ThreadState, run: { readonly runId: string }): T | undefined;
   write(value: T, run: { readonly runId: string }): StateUpdate;
 }
 
-/** A guard's counters of one run, kept in the thread so that a takeover goes on with them. */
+/** Counters of one run, stored in the thread so that they survive a takeover. */
 export function runSlot<T>(name: string, schema: z.ZodType<T>): RunSlot<T> {
   const slot = stateSlot('guards', name, z.object({ run_id: z.string(), value: schema }));
   return {
     read: (state, { runId }) => {
-      const kept = slot.read(state);
-      return kept?.run_id === runId ? kept.value : undefined;
+      const stored = slot.read(state);
+      return stored?.run_id === runId ? stored.value : undefined;
     },
     write: (value, { runId }) => slot.write({ run_id: runId, value }),
   };

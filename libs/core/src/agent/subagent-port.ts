@@ -1,22 +1,22 @@
 import type { TaskCap, TaskEvent, TaskStatus, TokenCounts } from '@caribou/contracts';
 import type { RunContext } from './run-context.js';
 
-/** A kind of subagent as the model is told of it. */
+/** A kind of subagent as described to the model. */
 export interface SubagentType {
   readonly name: string;
   readonly description: string;
 }
 
-/** What a `task` call asks for. */
+/** The arguments of a `task` call, with what its agent may pass on. */
 export interface TaskRequest {
   readonly toolCallId: string;
   readonly description: string;
-  /** All that the subagent is told. */
+  /** The complete instructions for the subagent. */
   readonly prompt: string;
   readonly type: string;
-  /** Names of the tools of the agent that asks: the subagent gets none besides. */
+  /** Names of the parent agent's tools; the subagent gets no others. */
   readonly tools: readonly string[];
-  /** Names of the skills of the agent that asks, where it is limited to some: the subagent is told of none besides. */
+  /** Names of the parent agent's skills when it is limited to some; the subagent gets no others. */
   readonly skills?: readonly string[];
 }
 
@@ -27,25 +27,25 @@ export interface TaskOutcome {
   readonly text: string;
   /** The task was stopped by one of its limits. */
   readonly stopReason?: TaskCap;
-  /** What a task that did not complete had to say last. */
+  /** Last text of a task that did not complete. */
   readonly partial?: string;
-  /** What it cost; null when its provider did not tell. */
+  /** Tokens used; null when the provider did not report them. */
   readonly usage: TokenCounts | null;
   readonly modelName?: string;
 }
 
 /**
- * Hands work to subagents and waits for it. A task is known by its run and tool call: asking again, from whatever
- * process, is asking for the same task, which runs once.
+ * Delegates work to subagents and waits for the result. A task is identified by its run and tool call: a repeated
+ * request, from any process, refers to the same task, which runs once.
  */
 export interface SubagentPort {
-  /** In the order the model is told of them. */
+  /** In the order in which they are listed to the model. */
   readonly types: readonly SubagentType[];
   /**
-   * The outcome of a task; a refusal is one as well. `tell` hears what watchers of the run have not been told of it yet,
-   * in order: by whichever process, each event is told once.
+   * Returns the outcome of a task; a refusal is an outcome too. `publish` receives, in order, the task's events that
+   * were not published to the run's watchers yet, so that each is published once, by whichever process.
    *
-   * Rejects with the reason of the run's signal; the task goes on then.
+   * Rejects with the reason of the run's signal; the task then continues.
    */
-  delegate(asked: TaskRequest, run: RunContext, tell: (event: TaskEvent) => Promise<void>): Promise<TaskOutcome>;
+  delegate(request: TaskRequest, run: RunContext, publish: (event: TaskEvent) => Promise<void>): Promise<TaskOutcome>;
 }

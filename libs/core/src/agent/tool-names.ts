@@ -1,11 +1,13 @@
-/** Tools that an agent of this installation may have. */
+/** Built-in tools. */
 const OFFERED = [
   ...['ls', 'glob', 'grep', 'read_file', 'write_file', 'str_replace', 'bash', 'present_files', 'view_image'],
   ...['ask_clarification', 'write_todos', 'task', 'tool_search', 'setup_agent', 'update_agent', 'list_uploaded_files'],
   ...['web_search', 'web_fetch', 'image_search'],
 ];
 
-/** Built-in tools of DeerFlow that are not offered here: prompts and skills written for it mean those by these names. */
+/**
+ * Built-in tools of DeerFlow that do not exist here: prompts and skills written for it refer to them by these names.
+ */
 const NOT_OFFERED = [
   ...['web_capture', 'describe_skill', 'skill_manage'],
   ...['memory_search', 'memory_add', 'memory_update', 'memory_delete'],

@@ -2,7 +2,7 @@ import type { RunContextValues } from '@caribou/contracts';
 import type { Logger } from '../util/logger.js';
 import type { AnyTool } from './tool.js';
 
-/** For whom tools are asked. */
+/** The run that tools are requested for. */
 export interface ToolRequestContext {
   readonly userId: string;
   readonly context: RunContextValues;
@@ -11,31 +11,32 @@ export interface ToolRequestContext {
 }
 
 /**
- * Tools that are not built in: of remote servers, of the operator. What a source cannot reach now it leaves out and
- * logs; it never fails a run, and it answers within a bounded time.
+ * A source of tools that are not built in, such as those of MCP servers or of the operator. It answers within a bounded
+ * time, and logs and omits what it cannot reach instead of failing the run.
  */
 export interface ToolSource {
-  toolsFor(asked: ToolRequestContext): Promise<readonly AnyTool[]>;
+  toolsFor(request: ToolRequestContext): Promise<readonly AnyTool[]>;
 }
 
-/** A source that has the same tools for every run. */
+/** Creates a source with the same tools for every run. */
 export const staticToolSource = (tools: readonly AnyTool[]): ToolSource => ({ toolsFor: () => Promise.resolve(tools) });
 
 /**
- * What the sources have together. A name that is taken stays with who came first, beginning with `taken`: a model could
- * not tell two tools of one name apart.
+ * Collects the tools of all sources. Each name is used once, first by `taken` and then in the order of the sources: a
+ * model could not distinguish two tools with one name.
  */
 export async function collectTools(
   sources: readonly ToolSource[],
-  asked: ToolRequestContext,
+  request: ToolRequestContext,
   taken: readonly AnyTool[],
 ): Promise<readonly AnyTool[]> {
-  const found = await Promise.all(sources.map((source) => source.toolsFor(asked)));
+  const found = await Promise.all(sources.map((source) => source.toolsFor(request)));
   const names = new Set(taken.map(({ name }) => name));
   return found.flat().filter(({ name }) => {
     const isNew = !names.has(name);
     names.add(name);
-    if (!isNew) asked.logger.warn({ event: 'tool.hidden', tool: name }, 'a tool is left out: its name is taken');
+    if (!isNew)
+      request.logger.warn({ event: 'tool.hidden', tool: name }, 'a tool is left out because another tool has its name');
     return isNew;
   });
 }

@@ -2,49 +2,49 @@ import type { CommandAudit, Content, FileExpectation, StateUpdate, ThreadState }
 import { z } from 'zod';
 import type { RunContext } from './run-context.js';
 
-/** What the model gets back for a tool call. A failure is an answer (`isError`), not an exception. */
+/** The result of a tool call for the model. A failure is a result (`isError`), not an exception. */
 export interface ToolOutcome {
   readonly content: Content;
   readonly isError?: boolean;
   readonly artifact?: unknown;
   readonly additionalKwargs?: Readonly<Record<string, unknown>>;
-  /** Id of the tool message; by default derived from the tool call's id, so a takeover answers under the same one. */
+  /** Id of the tool message; by default derived from the tool call's id, so that it is the same after a takeover. */
   readonly messageId?: string;
-  /** Further change of state, reduced together with the tool message. */
+  /** An additional state update, applied together with the tool message. */
   readonly update?: StateUpdate;
   /** The run ends successfully after this turn's results. */
   readonly end?: boolean;
 }
 
-/** What a tool gets beside its arguments. */
+/** What a tool receives in addition to its arguments. */
 export interface ToolContext {
   readonly run: RunContext;
   readonly toolCallId: string;
-  /** `run_id:tool_call_id`: the key under which executors keep the result. */
+  /** `run_id:tool_call_id`: the key under which executors store the result. */
   readonly key: string;
   readonly state: ThreadState;
-  /** What the rules said of the command; it goes on record with what runs. */
+  /** Verdict of the command rules, recorded in the audit with the execution. */
   readonly audit?: CommandAudit;
-  /** What the agent knows of the file it is about to change; the change is refused when the file is another one. */
+  /** The content that the agent expects in the file; the change is refused when the file differs. */
   readonly expectedFile?: FileExpectation;
 }
 
-/** A tool that a model is not told of before the agent looked it up, when tool search is on. */
+/** Marks a tool that stays hidden from the model until tool search finds it, when tool search is on. */
 export interface Deferral {
-  /** Words of a person's message that show the tool unasked. */
+  /** Keywords in a user's message that reveal the tool without a search. */
   readonly keywords?: readonly string[];
-  /** 0 to 100; higher first, when more tools are meant than may be shown. */
+  /** 0 to 100; the higher is preferred when more tools match than may be revealed. */
   readonly priority?: number;
 }
 
-/** What a list of tools may say of one beside its schema. */
+/** Optional properties of a tool besides its schema. */
 export interface ToolTraits {
-  /** Its results were written by strangers: a web page, a remote server. */
+  /** Its results are untrusted text, such as a web page or a remote server's answer. */
   readonly remote?: boolean;
   readonly deferred?: Deferral;
-  /** It has no effect anywhere: a call may be made again after a crash. */
+  /** It has no side effect: a call may be repeated after a crash. */
   readonly readOnly?: boolean;
-  /** Name of the group that an agent may have or lack as a whole. */
+  /** Name of the tool group; an agent has a group as a whole or not at all. */
   readonly group?: string;
 }
 
@@ -56,17 +56,17 @@ export interface Tool<Input extends z.ZodType = z.ZodType> extends ToolTraits {
   readonly run: (input: z.infer<Input>, context: ToolContext) => Promise<ToolOutcome>;
 }
 
-/** A tool whose input type is erased, as lists of tools hold them; `invoke` parses before it runs. */
+/** A tool with its input type erased, for lists of tools; `invoke` parses the arguments before it runs. */
 export interface AnyTool extends ToolTraits {
   readonly name: string;
   readonly description: string;
   /** JSON Schema (draft 2020-12) of the arguments, as sent to the model. */
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** Parses and runs; arguments that break the schema are an error outcome that names the field. */
+  /** Parses the arguments and runs; invalid arguments give an error outcome that names the field. */
   invoke(args: Readonly<Record<string, unknown>>, context: ToolContext): Promise<ToolOutcome>;
 }
 
-/** Makes a tool from its schema and body; the schema's descriptions are the model's documentation. */
+/** Creates a tool from its schema and body; the schema's descriptions document it for the model. */
 export function defineTool<Input extends z.ZodType>(tool: Tool<Input>): AnyTool {
   return {
     name: tool.name,

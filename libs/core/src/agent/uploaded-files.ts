@@ -4,18 +4,18 @@ import { VIRTUAL_ROOT } from '../text/virtual-path.js';
 const FOLDER = `${VIRTUAL_ROOT}/uploads`;
 const KIB = 1024;
 
-/** Control characters, and marks that turn a line around or hide a part of it. */
+/** Control characters, and characters that reverse the text direction or are invisible. */
 export const invisibleCharacters =
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /** Virtual path of a file in the thread's uploads. */
 export const uploadsPath = (name: string): string => `${FOLDER}/${name}`;
 
-/** A name or path for a model: it can neither close a block nor begin a line of its own. */
+/** Escapes a name or path for a model, so that it can neither close a block nor begin a new line. */
 export const escapeName = (text: string): string =>
   text.replace(invisibleCharacters, '?').replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-/** A size in KB with one decimal, from 1024 KB on in MB. */
+/** A size in KB with one decimal, or in MB from 1024 KB. */
 export function formatSize(bytes: number): string {
   const kib = bytes / KIB;
   return kib < KIB ? `${kib.toFixed(1)} KB` : `${(kib / KIB).toFixed(1)} MB`;
@@ -27,7 +27,7 @@ export interface UploadsAccess {
   readonly signal: AbortSignal;
 }
 
-/** Names of what lies in the thread's uploads, at most `limit`; none when the folder cannot be read. */
+/** Lists at most `limit` names of the thread's uploads; none when the folder cannot be read. */
 export async function listUploadNames(
   { sandbox, scope, signal }: UploadsAccess,
   limit: number,
@@ -39,7 +39,7 @@ export async function listUploadNames(
     .map((path) => path.slice(FOLDER.length + 1));
 }
 
-/** Bytes of those that are regular files, by name. */
+/** Reads the sizes in bytes, by name, of those that are regular files. */
 export async function readUploadSizes(
   { sandbox, scope, signal }: UploadsAccess,
   names: readonly string[],

@@ -1,7 +1,7 @@
 import type { Message, ToolCallChunk } from '@caribou/contracts';
 import type { ModelEndpoint } from './model-gate.js';
 
-/** A tool as a model is told of it. */
+/** A tool as described to a model. */
 export interface ModelTool {
   readonly name: string;
   readonly description: string;
@@ -15,11 +15,11 @@ export interface ModelCall {
   readonly toolChoice?: 'auto' | 'none';
   readonly thinkingEnabled?: boolean;
   readonly reasoningEffort?: string;
-  /** In the place of the configured one. */
+  /** Overrides the configured temperature. */
   readonly temperature?: number;
-  /** Most tokens of the answer; a lower configured limit holds all the same. */
+  /** Maximum tokens of the answer; a lower configured limit still applies. */
   readonly maxTokens?: number;
-  /** Asks the provider to let nothing but one JSON object through. The prompt must speak of JSON. */
+  /** Asks the provider for exactly one JSON object. The prompt must mention JSON. */
   readonly answerFormat?: 'json';
 }
 
@@ -44,14 +44,14 @@ export interface ModelPort {
   readonly endpoint: ModelEndpoint;
   readonly supportsVision: boolean;
   readonly supportsThinking: boolean;
-  /** What the model can read, in tokens; undefined when nobody said. */
+  /** Size of the context window in tokens; undefined when it is not configured. */
   readonly maxInputTokens?: number;
   /**
    * Streams one answer.
    *
    * @throws {ModelError} while iterating: refused, cut (no finish reason), silent past a clock, or malformed;
-   *   `retryable`, `details.reason`, `details.providerStatus`, `details.retryAfterMs` say how.
-   * Rejects with the signal's reason when aborted, and closes the connection then.
+   *   `retryable`, `details.reason`, `details.providerStatus`, `details.retryAfterMs` describe the failure. Rejects
+   *   with the signal's reason when aborted, and closes the connection then.
    */
   stream(call: ModelCall, options: { readonly signal: AbortSignal }): AsyncIterable<ModelDelta>;
 }

@@ -1,6 +1,6 @@
 import type { OutputPiece, SandboxBinding, SandboxOperation, SandboxReply, SandboxRequest } from '@caribou/contracts';
 
-/** Who asks, checked by the sandbox-manager itself. */
+/** The caller's identity, verified by the sandbox-manager. */
 export interface SandboxScope {
   readonly userId: string;
   readonly threadId: string;
@@ -16,7 +16,7 @@ export type SandboxCall<Name extends SandboxOperation> = (
 
 export type SandboxCalls = { readonly [Name in SandboxOperation]: SandboxCall<Name> };
 
-/** Builds all operations with one function. */
+/** Creates every operation by one function. */
 export const mapOperations = (
   make: <Name extends SandboxOperation>(name: Name) => SandboxCall<Name>,
 ): SandboxCalls => ({
@@ -32,30 +32,31 @@ export const mapOperations = (
 });
 
 /**
- * A thread's sandbox as tools see it; acquisition is lazy and happens inside. `key` is `run_id:tool_call_id`: the same
- * key never executes twice, whoever asks. All methods take the run's signal: an abort stops the wait, and cancels the
+ * A thread's sandbox as tools use it; it is acquired on first use. `key` is `run_id:tool_call_id`: the same key never
+ * executes twice, whichever process asks. All methods take the run's signal: an abort stops the wait, and cancels the
  * command when the run was cancelled (not when the lease was lost).
  *
- * @throws {UnavailableError} when no sandbox can be had; the message says what is missing.
+ * @throws {UnavailableError} when no sandbox is available; the message names what is missing.
  * @throws {ConflictError} when the key was used with other arguments.
  * @throws {FencedError} when the epoch is not the thread's current one.
- * @throws {RunDraining} when this process can reach neither the bus nor the journal: whoever resumes the run asks again.
+ * @throws {RunDraining} when this process can reach neither the bus nor the journal: the process that resumes the run
+ *   repeats the request.
  */
 export interface SandboxPort extends SandboxCalls {
   exec(
     scope: SandboxScope,
     request: SandboxRequest<'exec'> & {
       /**
-       * Receives what the command writes while it runs, unless it ends within a moment. A piece may be lost; none is
-       * delivered twice.
+       * Receives the command's output while it runs, unless it ends at once. A piece may be lost; none is delivered
+       * twice.
        */
       readonly onOutput?: (piece: OutputPiece) => void;
     },
     signal: AbortSignal,
   ): Promise<SandboxReply<'exec'>>;
   /**
-   * Puts on record that a command was blocked before it reached the sandbox. When nobody can be told, the log says so;
-   * throws only the signal's reason.
+   * Records in the audit that a command was blocked before it reached the sandbox. A failure to record is logged; only
+   * the signal's reason is thrown.
    */
   blocked(
     scope: SandboxScope,
@@ -63,27 +64,27 @@ export interface SandboxPort extends SandboxCalls {
     signal: AbortSignal,
   ): Promise<void>;
   /**
-   * Ends the execution of a key, at whichever manager holds the thread's sandbox; does nothing when none runs. Resolves
-   * once the manager has been reached.
+   * Cancels the execution of a key at the manager of the thread's sandbox; does nothing when none runs. Resolves once
+   * the manager has been reached.
    *
    * @throws {FencedError} when the epoch is not the thread's current one
    * @throws {UnavailableError}, {DeadlineError} when the manager could not be reached
    */
   cancel(scope: SandboxScope, key: string, signal: AbortSignal): Promise<void>;
-  /** The binding once acquired in this run, else undefined. */
+  /** The binding, if the sandbox was acquired in this run. */
   binding(scope: SandboxScope): SandboxBinding | undefined;
   /** The run is over; never throws for a sandbox that is already gone. */
   release(scope: SandboxScope): Promise<void>;
 }
 
-/** Abort reasons that tell a cancel from a loss: only a cancel reaches the executors. */
+/** Abort reason of a cancelled run; unlike the loss of a run it is passed on to the executors. */
 export class RunCancelled extends Error {
   constructor(readonly action: 'interrupt' | 'rollback') {
     super(`run cancelled (${action})`);
     this.name = 'RunCancelled';
   }
 }
-/** The run took longer than it may. Whoever ends work for a cancel ends it for this. */
+/** Abort reason of a run that exceeded its time limit; handled like a cancel. */
 export class RunTimedOut extends RunCancelled {
   constructor(readonly limitMs: number) {
     super('interrupt');
@@ -97,7 +98,10 @@ export class RunLost extends Error {
     this.name = 'RunLost';
   }
 }
-/** This process cannot go on with the run, as it stops or lacks what the run needs: another resumes it at its last commit. */
+/**
+ * This process cannot continue the run, as it stops or lacks what the run needs: another one resumes it at its last
+ * commit.
+ */
 export class RunDraining extends Error {
   constructor(message = 'run is handed over', options?: ErrorOptions) {
     super(message, options);

@@ -1,50 +1,50 @@
 import type { InstalledSkill, SkillCategory } from '@caribou/contracts';
 
-/** A folder with a SKILL.md that the agent may read, as one user has it. */
+/** A folder with a SKILL.md that the agent may read, with one user's settings. */
 export interface Skill {
   readonly name: string;
-  /** When to use it. Written by whoever made the skill. */
+  /** When to use it; text of the skill's author. */
   readonly description: string;
   readonly license: string | null;
   readonly category: SkillCategory;
   /** Virtual path of its SKILL.md. */
   readonly location: string;
-  /** Tools it may use once it is asked for by name; null: all. */
+  /** Tools that may be used while the skill is active; null: all. */
   readonly allowedTools: readonly string[] | null;
   readonly enabled: boolean;
   /** The user installed it. */
   readonly editable: boolean;
 }
 
-/** All skills of a user by name, those that are switched off included. */
+/** All skills of a user, sorted by name, including disabled ones. */
 export interface SkillCatalog {
-  /** As they are now. @throws {UnavailableError} when the store does not answer */
+  /** The current skills. @throws {UnavailableError} when the store does not answer */
   skillsOf(userId: string): Promise<readonly Skill[]>;
 }
 
-/** What a user has changed and installed. */
+/** A user's switches and installed skills. */
 export interface UserSkills {
-  /** By name; a name that is missing was never switched. */
+  /** Enabled or disabled, by name; a missing name was never switched. */
   readonly states: ReadonlyMap<string, boolean>;
   readonly installed: readonly InstalledSkill[];
 }
 
-/** What one user may have installed. */
+/** Limits of one user's installed skills. */
 export interface SkillLimits {
   readonly maxInstalled: number;
   readonly maxBytes: number;
 }
 
 /**
- * Keeps what users change and install; every process sees a change at its next look.
+ * Stores switches and installed skills of users; every process sees a change at its next read.
  *
  * @throws {UnavailableError} when the store does not answer
  */
 export interface SkillStore {
   read(userId: string): Promise<UserSkills>;
   switchTo(userId: string, name: string, enabled: boolean): Promise<void>;
-  /** In one step: `taken` when the user has one of this name, `full` when it would be too many or too large. */
+  /** Atomic: `taken` when the user has a skill with this name, `full` when the limits would be exceeded. */
   add(userId: string, skill: InstalledSkill, limits: SkillLimits): Promise<'added' | 'taken' | 'full'>;
-  /** With its switch. What was removed; null when there is none. */
+  /** Removes the skill with its switch and returns it; null when there is none. */
   remove(userId: string, name: string): Promise<InstalledSkill | null>;
 }

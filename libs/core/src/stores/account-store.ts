@@ -1,15 +1,15 @@
 /**
- * Port to the accounts of people who sign in, and to their sessions. All gateways share them: what one ends, no other one
- * takes for valid. Passwords come and go as records that the store does not understand. Times are the store's clock.
+ * Port to user accounts and sessions, shared by all gateways: a session that one gateway ends is invalid at all.
+ * Passwords are opaque hash records for the store. Times are the store's clock.
  */
 export interface Account {
   readonly userId: string;
-  /** In lower case; of one account only. */
+  /** In lower case; unique among accounts. */
   readonly email: string;
   readonly admin: boolean;
 }
 
-/** An account with the record of its password. */
+/** An account with its password hash record. */
 export interface StoredAccount extends Account {
   readonly password: string;
 }
@@ -22,7 +22,7 @@ export interface SessionKey {
 
 export interface NewSession extends SessionKey {
   readonly ttlMs: number;
-  /** Whether it was asked for beyond the end of the browser. */
+  /** Whether it outlives the browser session ("remember me"). */
   readonly remembered: boolean;
 }
 
@@ -32,45 +32,45 @@ export interface SessionHolder {
 }
 
 export interface AccountBounds {
-  /** Whether this is the one that sets the installation up. */
+  /** Whether this is the first account, which sets up the installation. */
   readonly first: boolean;
   readonly maxAccounts: number;
 }
 
 /**
- * `initialized`: a first account was asked for, and there is one. `not_initialized`: a further one was asked for, and
- * there is none.
+ * `initialized`: the first account was requested, but there is one already. `not_initialized`: a further account was
+ * requested, but there is none yet.
  */
 export type CreateOutcome = 'created' | 'initialized' | 'not_initialized' | 'email_taken' | 'full';
 
 export interface PasswordChange {
   readonly userId: string;
-  /** The record that is replaced. */
+  /** The hash record that is replaced. */
   readonly from: string;
   readonly to: string;
-  /** Absent: it stays. */
+  /** Absent: unchanged. */
   readonly email?: string;
-  /** The one session that there is afterwards. */
+  /** The only session that remains. */
   readonly session: NewSession;
 }
 
-/** `stale`: another change was quicker. Unless `changed`, nothing was written. */
+/** `stale`: another change came first. Unless `changed`, nothing was written. */
 export type ChangeOutcome = 'changed' | 'stale' | 'email_taken';
 
 /** Every method throws UnavailableError when the store does not answer in time. */
 export interface AccountStore {
-  /** Whether there is an account. */
+  /** Whether any account exists. */
   isInitialized(): Promise<boolean>;
   /** Unless `created`, nothing was written. */
   create(account: StoredAccount, bounds: AccountBounds): Promise<CreateOutcome>;
   byEmail(email: string): Promise<StoredAccount | null>;
   byId(userId: string): Promise<StoredAccount | null>;
   /**
-   * Opens a session, and ends the oldest one of an account that has too many. False when the account no longer has this
-   * password: whoever checked it was overtaken by a change, and nothing is written.
+   * Opens a session, and ends the account's oldest one when it has too many. Writes nothing and returns false when the
+   * password was changed since it was checked.
    */
   openSession(session: NewSession, password: string): Promise<boolean>;
-  /** Who has this session; null when it is over or never was. */
+  /** The holder of this session; null when it has ended or never existed. */
   session(key: SessionKey): Promise<SessionHolder | null>;
   closeSession(key: SessionKey): Promise<void>;
   /** Replaces password and, if given, e-mail, and ends all sessions but the new one. */

@@ -1,46 +1,46 @@
 import type { CustomAgent } from '@caribou/contracts';
 
-/** A custom agent as it is kept. Times are the store's own, ISO 8601. */
+/** A stored custom agent. Times are the store's clock, ISO 8601. */
 export interface StoredAgent extends CustomAgent {
-  /** Another one after each change, and never the same again, not even after a deletion. */
+  /** New after each change and never reused, not even after a deletion. */
   readonly version: number;
   readonly created_at: string;
   readonly updated_at: string;
-  /** Thread of the conversation that it was made in; null: it was made over HTTP. */
+  /** Thread of the conversation that created it; null: it was created over HTTP. */
   readonly made_in: string | null;
 }
 
 export interface AgentWrite {
   readonly agent: CustomAgent;
   readonly madeIn: string | null;
-  /** Version that is replaced; 0: there must be none of this name. */
+  /** Version that is replaced; 0: no agent with this name may exist. */
   readonly expected: number;
-  /** Key of the tool call that writes: a call writes once, also when it is made again after a takeover. */
+  /** Key of the tool call that writes; each call writes once, even when a takeover repeats it. */
   readonly call?: string;
 }
 
-/** `repeated`: this call has written already, and nothing was written now. */
+/** `repeated`: this call wrote earlier, and nothing was written now. */
 export type AgentWriteOutcome =
   | { readonly outcome: 'written' | 'repeated'; readonly agent: StoredAgent }
-  /** This call has written already, and the agent was deleted since: it is not made again. */
+  /** This call wrote earlier and the agent was deleted since; it is not created again. */
   | { readonly outcome: 'removed' }
-  /** There is another version by now, or an agent where none must be. */
+  /** The version is not the expected one, or an agent exists where none is expected. */
   | { readonly outcome: 'changed' }
-  /** The user has as many as there may be. */
+  /** The user has the maximum number of agents. */
   | { readonly outcome: 'full' };
 
 /**
- * Port to what users make for themselves: custom agents, and what they tell all their agents of themselves. Every write
- * is one atomic step; every process sees it at its next look.
+ * Port to users' custom agents and profiles (what users say about themselves to all their agents). Every write is one
+ * atomic step; every process sees it at its next read.
  *
  * All methods throw UnavailableError when the store does not answer in time. Names are in lower case.
  */
 export interface AgentStore {
-  /** By name. Souls are left out: they are ''. */
+  /** Sorted by name, with empty souls. */
   list(userId: string): Promise<readonly StoredAgent[]>;
   read(userId: string, name: string): Promise<StoredAgent | null>;
   write(userId: string, write: AgentWrite): Promise<AgentWriteOutcome>;
-  /** Whether there was one. */
+  /** Whether the agent existed. */
   remove(userId: string, name: string): Promise<boolean>;
   /** '' when there is none. */
   profile(userId: string): Promise<string>;

@@ -2,8 +2,8 @@ import { ConflictError } from '@caribou/contracts';
 import type { ThreadKey } from '../util/thread-key.js';
 
 /**
- * Port to what is deleted and whose files are still to go. A deletion enters the thread in the same step in which its
- * records go, and no thread of that id can be made until its files were moved aside.
+ * Port to deletions whose files are still to be removed. A deletion is entered in the same step that deletes the
+ * thread's records, and no thread with that id can be created until its files were moved aside.
  *
  * Every method is one atomic step, and throws UnavailableError when the store does not answer in time.
  */
@@ -11,42 +11,43 @@ export interface Erasure {
   readonly userId: string;
   /** Absent: all of the user's files. */
   readonly threadId?: string;
-  /** Names this deletion: a later one of the same id has another. */
+  /** Unique to this deletion; a later one of the same id has another token. */
   readonly token: string;
 }
 
 export interface ErasureStore {
-  /** The deletion of the thread that waits for its files, or that of its user; null for none. */
+  /** The pending deletion of the thread or of its user; null for none. */
   findPending(thread: ThreadKey): Promise<Erasure | null>;
-  /** Some of those that wait, at most `limit`, at random. */
+  /** At most `limit` pending deletions, chosen at random. */
   listPending(limit: number): Promise<readonly Erasure[]>;
   /**
-   * The files were moved aside, as `aside`: the id may be used again, and what uploads noted since the deletion began is
-   * gone. Idempotent; a later deletion stays.
+   * Records that the files were moved aside, as `aside`: the id may be used again, and uploads recorded since the
+   * deletion began are deleted. Idempotent; a later deletion is unaffected.
    */
   markMoved(erasure: Erasure, aside: string): Promise<void>;
-  /** What was moved aside and is due to be removed, at most `limit`. */
+  /** At most `limit` moved directories that are due for removal. */
   listDue(limit: number): Promise<readonly string[]>;
-  /** Its content is removed: it is due again, to be dropped, in `forMs`. */
+  /** Records that its content was removed; the entry itself becomes due for removal in `forMs`. */
   markEmptied(aside: string, forMs: number): Promise<void>;
   remove(aside: string): Promise<void>;
   /**
-   * Begins to erase a user: he can make neither threads nor runs until it is over.
+   * Begins to erase a user, who can create neither threads nor runs until it has finished.
    *
-   * @param administrator the person who asks, where his right is that of an account: of two who erase each other one is left
+   * @param administrator the account that requests it, if one does: of two administrators who erase each other one
+   *   remains
    * @throws {ConflictError} while a run is in flight
-   * @throws {ForbiddenError} when the administrator is gone or being erased himself
+   * @throws {ForbiddenError} when the administrator does not exist or is being erased too
    */
   beginUser(userId: string, administrator?: string): Promise<Erasure>;
   /** All ids of the user's threads. */
   threadsOf(userId: string): Promise<readonly string[]>;
-  /** Removes what is known of uploads to these threads, which need not be there. Idempotent. */
+  /** Deletes the records of uploads to these threads, which need not exist. Idempotent. */
   forgetUploads(userId: string, threadIds: readonly string[]): Promise<void>;
   /** Removes the user's account and ends its sessions. Idempotent. */
   closeAccount(userId: string): Promise<void>;
-  /** Removes agents, profile, skills and counters of a user whose threads are gone. Idempotent. */
+  /** Deletes agents, profile, skills and counters of a user whose threads are deleted. Idempotent. */
   forgetUser(userId: string): Promise<void>;
 }
 
-/** 409: a deleted thread, or its user, waits for its files to go; whoever can move them may do so and ask again. */
+/** 409: the files of a deleted thread or user are not removed yet; a caller that can move them may do so and retry. */
 export class BeingErasedError extends ConflictError {}

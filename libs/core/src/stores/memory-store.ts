@@ -7,26 +7,26 @@ export interface MemoryScope {
   readonly agent: string;
 }
 
-/** A memory as it stands. Where none was written it is empty, with revision 0 and era 0. */
+/** A stored memory. One that was never written is empty, with revision 0 and era 0. */
 export interface StoredMemory {
   readonly document: MemoryDocument;
-  /** Rises with each change and never comes twice, not even after an erasure. */
+  /** Increases with each change and is never reused, not even after an erasure. */
   readonly revision: number;
   /**
-   * The revision at which it began anew: was first written, cleared or imported. What was concluded from a memory of
-   * another era says nothing about this one.
+   * The revision at which it was first written, cleared or imported. Conclusions drawn from a memory of another era do
+   * not apply to this one.
    */
   readonly era: number;
 }
 
 export interface MemoryWrite {
   readonly document: MemoryDocument;
-  /** What the document was made from. */
+  /** The revision that the document was derived from. */
   readonly expectedRevision: number;
   readonly cause: MemoryCause;
 }
 
-/** What one change did. */
+/** The effect of one change. */
 export interface MemoryDifference {
   readonly added: readonly MemoryFact[];
   readonly removed: readonly MemoryFact[];
@@ -48,11 +48,11 @@ export interface QuarantinedMemory {
   readonly agent: string;
   readonly at: string;
   readonly reason: string;
-  /** Of what was moved aside; 0 when it was no text. */
+  /** Size of the quarantined record; 0 when it was not text. */
   readonly bytes: number;
 }
 
-/** A thread whose extraction was given up, up to the words it stood at. */
+/** A thread whose extraction was abandoned, up to the position it had reached. */
 export interface DeadMemoryJob {
   readonly threadId: string;
   readonly agent: string;
@@ -61,9 +61,9 @@ export interface DeadMemoryJob {
 }
 
 export interface MemoryStatus {
-  /** Threads with words that extraction has not looked at, those it is at included. */
+  /** Threads with messages that extraction has not finished, including those it is processing. */
   readonly due: number;
-  /** Threads that a worker is at. */
+  /** Threads that a worker is processing. */
   readonly running: number;
   /** Newest first, at most a hundred. */
   readonly dead: readonly DeadMemoryJob[];
@@ -71,36 +71,36 @@ export interface MemoryStatus {
 }
 
 /**
- * Port to what is remembered of users. Every write is one atomic step that compares the revision.
+ * Port to users' memories. Every write is one atomic step that compares the revision.
  *
- * All methods throw UnavailableError when the store does not answer in time. What deletes a thread (`ThreadStore`)
- * takes its part out of what is due; what was learnt from it stays.
+ * All methods throw UnavailableError when the store does not answer in time. Deleting a thread (`ThreadStore`) removes
+ * its jobs from the queue; what was extracted from it stays.
  */
 export interface MemoryStore {
   /** Reads a memory. A record that is damaged is moved aside in the same call and reads as empty. */
   read(scope: MemoryScope): Promise<StoredMemory>;
   /**
-   * Makes the document the memory; `cleared` and `imported` begin a new era.
+   * Replaces the memory by the document; `cleared` and `imported` begin a new era.
    *
-   * @throws {ConflictError} when the revision is another one by now: read, change and write again
+   * @throws {ConflictError} when the revision has changed: read, change and write again
    * @throws {InvalidRequestError} naming the field that breaks the contract
    * @throws {TooLargeError} above MAX_MEMORY_BYTES
    */
   write(scope: MemoryScope, write: MemoryWrite): Promise<StoredMemory>;
   /** The last changes, newest first: at most 20, and fewer when they are big. */
   history(scope: MemoryScope): Promise<readonly MemoryChange[]>;
-  /** Agents with a memory of this user, or with one that was moved aside; sorted. */
+  /** Agents with a memory of this user, or with one that was quarantined; sorted. */
   agents(userId: string): Promise<readonly string[]>;
   status(userId: string): Promise<MemoryStatus>;
   /**
-   * Removes the memory of one agent with its history and what was moved aside. Words said to it before are never looked
-   * at again, and an extraction from them ends without effect. May be repeated after a failure.
+   * Deletes the memory of one agent with its history and quarantined records. Earlier messages to the agent are never
+   * extracted again, and an extraction under way ends without effect. May be repeated after a failure.
    */
   eraseAgent(scope: MemoryScope): Promise<void>;
   /**
-   * Removes every memory of a user with history, what was moved aside, what is due and what was given up. Words said
-   * before are never looked at again, also in threads that stay. An extraction under way ends without effect. May be
-   * repeated after a failure.
+   * Deletes every memory of a user with history, quarantined records, queued and abandoned jobs. Earlier messages are
+   * never extracted again, also in remaining threads. An extraction under way ends without effect. May be repeated
+   * after a failure.
    */
   eraseUser(userId: string): Promise<void>;
 }

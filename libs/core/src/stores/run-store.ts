@@ -14,7 +14,7 @@ import type {
 import type { TurnUsage } from '../agent/agent-runtime.js';
 import type { ThreadKey } from '../util/thread-key.js';
 
-/** The right to write a thread for one run: all three are compared in every fenced script. */
+/** The right to write a thread for one run; every fenced script compares run, owner and epoch. */
 export interface RunLease extends ThreadKey {
   readonly runId: string;
   /** Unique per claim. */
@@ -23,8 +23,8 @@ export interface RunLease extends ThreadKey {
 }
 
 /**
- * The newest state of a thread as its owner holds it. The store finds what is new in the next state by message
- * identity, so the state must come from `applyUpdate` on this one. `log` is the store's own bookkeeping.
+ * The newest state of a thread in its owner's memory. The store finds what is new in the next state by message
+ * identity, so the state must come from `applyUpdate` on this one. `log` belongs to the store.
  */
 export interface ThreadHead {
   readonly checkpointId: string | null;
@@ -42,12 +42,14 @@ export type ClaimResult =
   | { readonly kind: 'idle' }
   /** Another live owner has the thread. */
   | { readonly kind: 'busy' }
-  /** What the store holds of the run cannot be read by this version: the claimer ends the run. */
+  /** This version cannot read the stored run: the claimer ends it. */
   | { readonly kind: 'unreadable'; readonly lease: RunLease; readonly reason: Error; readonly record: RawRecord }
   | {
       readonly kind: 'run';
       readonly lease: RunLease;
-      /** As it stands after the claim: status running, `attempt` counted, `cancel`, `dropped_message_ids` complete. */
+      /**
+       * The record after the claim: status running, `attempt` increased, `cancel` and `dropped_message_ids` current.
+       */
       readonly run: RunRecord;
       readonly head: ThreadHead;
       /** More than the allowed attempts without a commit between them: end it as an error. */
@@ -56,16 +58,16 @@ export type ClaimResult =
       readonly ranMs: number;
     };
 
-/** One checkpoint to be: everything the script needs that is not already in Redis. */
+/** A checkpoint to write: everything the script needs that is not in Redis yet. */
 export interface CommitRequest {
   /** The head this state was built on. */
   readonly head: ThreadHead;
   /**
-   * First commit of a forked run: the checkpoint it starts from, as `loadCheckpoint` gave it. Then `state` is built on
-   * this one's state, the new checkpoint's parent is this one, and `head` is only what the script expects to replace.
+   * First commit of a forked run: the checkpoint it starts from, as returned by `loadCheckpoint`. It is the new
+   * checkpoint's parent, `state` is built on its state, and `head` is only what the script expects to replace.
    */
   readonly forkedFrom?: ThreadHead;
-  /** State to show, made by `applyUpdate` on the state of `forkedFrom`, else of `head`. */
+  /** The new state, made by `applyUpdate` from the state of `forkedFrom` or else of `head`. */
   readonly state: ThreadState;
   readonly next: readonly NextNode[];
   readonly source: CheckpointMetadata['source'];
@@ -74,7 +76,7 @@ export interface CommitRequest {
   readonly events: readonly RunEvent[];
   /** As for `append`. */
   readonly after?: number;
-  /** This checkpoint holds the run's input. */
+  /** This checkpoint contains the run's input. */
   readonly inputCommitted?: boolean;
   readonly usage?: TurnUsage;
   /** Shown as the failed task of the checkpoint. */
@@ -85,7 +87,7 @@ export interface CommitResult {
   readonly head: ThreadHead;
   /** The appended events with the store's `checkpoint` event last, as they must be published. */
   readonly appended: readonly NumberedEvent[];
-  /** Cancel flag as the script saw it. */
+  /** The cancel flag at the time of the script. */
   readonly cancel: CancelAction | null;
 }
 
@@ -97,57 +99,57 @@ export interface FinishRequest {
   readonly commit?: CommitRequest;
   /** Events after the checkpoint (an `error`); the script itself appends the one `end`. */
   readonly events: readonly RunEvent[];
-  /** The run said something that memory may learn from, as this agent; a temporary thread is not remembered. */
+  /** The conversation may be extracted into this agent's memory; never set for temporary threads. */
   readonly remember?: { readonly agent: string };
-  /** For the operator, stored by the same script; a run that is rolled back has none. */
+  /** Stored by the same script for the operator; absent for a run that is rolled back. */
   readonly deadLetter?: DeadLetter;
-  /** The run's record cannot be read: an empty one that can takes its place. */
+  /** The run's record cannot be read and is replaced by an empty, readable one. */
   readonly unreadable?: boolean;
-  /** Rollback: the head moves to the run's base, the run's checkpoints and its record go. */
+  /** Rollback: the head moves to the run's base; the run's checkpoints and record are deleted. */
   readonly rollback?: boolean;
 }
 
-/** What could not be worked on. */
+/** Work that could not be processed. */
 export interface DeadLetter {
   readonly id: string;
   readonly entry: Readonly<Record<string, unknown>>;
 }
 
-/** A thread with something to run that nobody runs. */
+/** A thread with pending runs and no owner. */
 export interface UnownedThread extends ThreadKey {
-  /** Its run was begun: the owner died, or handed it over. */
+  /** Its run was started: the owner died or handed it over. */
   readonly interrupted: boolean;
   /** Its rank among the pending threads, by age. */
   readonly rank: number;
 }
 
 export interface FinishResult {
-  /** Empty when the same owner has ended the run before: whoever repeats it finds the events in the log. */
+  /** Empty when the same owner finished the run before; its events are in the log then. */
   readonly appended: readonly NumberedEvent[];
-  /** Whether the thread still has something to run: the caller publishes a wake. */
+  /** Whether the thread has further runs: the caller then publishes a notification (wake). */
   readonly more: boolean;
 }
 
 /**
- * The runner's face of the store. Every write is one fenced Lua script: owner compared for equality, epoch, current run
- * and expected head; all checks before the first write.
+ * The runner's view of the store. Every write is one fenced Lua script that compares owner, epoch, current run and
+ * expected head before its first write.
  *
- * All methods throw FencedError when the caller is not the owner (any more) and UnavailableError when Redis does not
- * answer in time: then the outcome is unknown, and repeating `renew` or reading tells.
+ * All methods throw FencedError when the caller is not (or no longer) the owner and UnavailableError when Redis does
+ * not answer in time: the outcome is then unknown, and can be found by repeating `renew` or reading.
  */
 export interface RunStore {
-  /** Takes the thread's `current` run, else the head of its inbox; queued runs with a cancel flag are carried out on the way. */
+  /** Claims the thread's `current` run, else the head of its inbox; cancels of queued runs are executed on the way. */
   claim(thread: ThreadKey, ownerId: string): Promise<ClaimResult>;
-  /** The head a forked run starts from. @throws {NotFoundError} when the checkpoint is gone. */
+  /** The head that a forked run starts from. @throws {NotFoundError} when the checkpoint does not exist any more. */
   loadCheckpoint(thread: ThreadKey, checkpointId: string): Promise<ThreadHead>;
   /**
-   * Prolongs the lease; the reply carries the cancel flag. A lease that lapsed is taken again, by this as by every other
-   * write, as long as nobody claimed the thread since: the clock of the store may have jumped.
+   * Prolongs the lease; the reply has the cancel flag. This and every other write restores an expired lease as long as
+   * the thread was not claimed since, because the clock of the store may have jumped.
    */
   renew(lease: RunLease): Promise<{ readonly cancel: CancelAction | null }>;
   /**
-   * Appends events to the run's log. `openMessageId` names the message that is being streamed, so that a takeover
-   * knows what to drop; null clears it; `dropped` adds ids given up in this attempt. `after` is the number of the newest
+   * Appends events to the run's log. `openMessageId` names the message that is being streamed, so that a takeover knows
+   * what to drop; null clears it; `dropped` adds ids abandoned in this attempt. `after` is the number of the newest
    * event in the log: with it a write may be repeated when its outcome is unknown, and takes effect once.
    */
   append(
@@ -161,16 +163,16 @@ export interface RunStore {
   ): Promise<readonly NumberedEvent[]>;
   commit(lease: RunLease, request: CommitRequest): Promise<CommitResult>;
   finish(lease: RunLease, request: FinishRequest): Promise<FinishResult>;
-  /** Gives the thread back with its run still current and without counting an attempt. */
+  /** Releases the thread for another process: the run stays current and no attempt is counted. */
   handOver(lease: RunLease): Promise<void>;
   /**
-   * Threads with something to run and no live lease, oldest first, at most `limit`; jittered callers republish their wakes.
+   * At most `limit` threads with pending runs and no live lease, oldest first.
    * @param from the rank to begin at; default 0
    */
   listUnowned(limit: number, from?: number): Promise<readonly UnownedThread[]>;
   /** Dead letters that are not copied to the bus yet, oldest first, at most `limit`. */
   listDeadLetters(limit: number): Promise<readonly DeadLetter[]>;
-  /** Removes a dead letter of the list, once it has been copied. Idempotent. */
+  /** Removes a copied dead letter from the list. Idempotent. */
   removeDeadLetter(letter: DeadLetter): Promise<void>;
   /** Whether the thread is in the pending set. */
   hasWork(thread: ThreadKey): Promise<boolean>;
@@ -185,7 +187,7 @@ export interface AdmitRequest extends ThreadKey {
   readonly kwargs: RunKwargs;
   readonly multitaskStrategy: MultitaskStrategy;
   readonly ifNotExists: 'create' | 'reject';
-  /** Metadata the thread gets when this admission creates it. */
+  /** Metadata of the thread if this admission creates it. */
   readonly threadMetadata: Readonly<Record<string, unknown>>;
   readonly checkpointId?: string;
   readonly idempotency?: { readonly key: string; readonly bodyHash: string };
@@ -196,15 +198,15 @@ export interface AdmitResult {
   readonly run: RunRecord;
   /** The idempotency key was known: `run` is the first call's. */
   readonly repeated: boolean;
-  /** Runs whose cancel flag this admission set: the caller broadcasts their cancel. */
+  /** Runs whose cancel flag this admission set; the caller broadcasts their cancels. */
   readonly cancelled: readonly string[];
-  /** Queued runs this admission ended. */
+  /** Queued runs that this admission ended. */
   readonly ended: readonly EndedRun[];
-  /** Size of the state that the run will find, in bytes; 0 for a repeated request. */
+  /** Size in bytes of the state that the run starts with; 0 for a repeated request. */
   readonly stateBytes: number;
 }
 
-/** A queued run that ended without ever having an owner: the caller publishes its last events to who listens. */
+/** A queued run that ended without having had an owner; the caller publishes its last events. */
 export interface EndedRun {
   readonly runId: string;
   readonly appended: readonly NumberedEvent[];
@@ -212,7 +214,9 @@ export interface EndedRun {
 
 export interface CancelResult {
   readonly run: RunSummary;
-  /** The owner must be told: the run is current. False: it was finished already, or was queued and is gone now. */
+  /**
+   * The run is current, so its owner must be notified. False: it was finished already, or was queued and has ended now.
+   */
   readonly broadcast: boolean;
   /** The run, when this call ended it. */
   readonly ended: readonly EndedRun[];

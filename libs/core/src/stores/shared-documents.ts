@@ -1,11 +1,11 @@
 /**
- * Port to documents of the whole installation, shared by all processes on all machines: what administrators write.
- * Each document has a version; a write names the one it replaces.
+ * Port to the installation's documents, which administrators write and all processes on all machines share. Each
+ * document has a version, and a write names the version that it replaces.
  */
 export interface SharedDocument {
-  /** Rises with each write; 0: there is none. */
+  /** Increases with each write; 0: the document does not exist. */
   readonly version: number;
-  /** JSON; undefined when there is none. */
+  /** JSON; undefined when the document does not exist. */
   readonly value: unknown;
 }
 
@@ -14,10 +14,10 @@ export interface SharedDocuments {
   read(name: string): Promise<SharedDocument>;
   version(name: string): Promise<number>;
   /**
-   * Replaces the document if it still has the version `expected`; answers its new version.
+   * Replaces the document if it still has the version `expected`; returns its new version.
    *
    * @throws ConflictError when it has another one
-   * @throws TooLargeError when it is over 1 MiB of JSON
+   * @throws TooLargeError when it exceeds 1 MiB of JSON
    */
   write(name: string, value: unknown, expected: number): Promise<number>;
 }

@@ -1,13 +1,13 @@
 import type { ThreadKey } from '../util/thread-key.js';
 
 export interface SlotLimits {
-  /** Tasks that run at once, over all pools. */
+  /** Concurrent tasks in all pools together. */
   readonly maxRunning: number;
-  /** Tasks of one user that run at once. */
+  /** Concurrent tasks of one user. */
   readonly maxRunningPerUser: number;
 }
 
-/** The right to work on a task; gone a lease time after its process. */
+/** The right to execute a task; it expires one lease time after its process died. */
 export interface TaskSlot extends ThreadKey {
   readonly token: string;
 }
@@ -18,24 +18,24 @@ export interface TaskParent {
   readonly runId: string;
 }
 
-/** Whether somebody still wants the result: the parent is told to stop or has ended; or nothing is left of it. */
+/** State of the parent run: `over` when it was cancelled or has ended, `gone` when it does not exist any more. */
 export type ParentState = 'live' | 'over' | 'gone';
 
 /**
- * Which of the waiting tasks may run, decided for all pools together, by the store's clock.
+ * Schedules the waiting tasks of all pools together, by the store's clock.
  *
- * S1 Never more slots than the limits say. A slot that was not renewed in time is lost for good.
- * S2 A task whose pool died goes on before others; else the user with the fewest running tasks is next, and of that
+ * S1 There are never more slots than the limits allow. A slot that was not renewed in time is lost for good.
+ * S2 A task whose pool died is resumed before others; else the user with the fewest running tasks is next, and of that
  *    user the task that has waited longest.
- * S3 A task that ended holds no slot, whether or not it was given back.
+ * S3 A task that ended holds no slot, whether or not it was released.
  */
 export interface TaskSlots {
-  /** A slot for the task whose turn it is; null when none may run now. */
+  /** Acquires a slot for the next task; null when none may run now. */
   acquire(limits: SlotLimits): Promise<TaskSlot | null>;
-  /** Prolongs a slot and looks at the parent. @throws {FencedError} when it is lost */
+  /** Prolongs a slot and returns the parent's state. @throws {FencedError} when it is lost */
   renew(slot: TaskSlot, parent: TaskParent): Promise<ParentState>;
-  /** How the parent stands; slots are neither needed nor prolonged. */
+  /** The parent's state; needs and prolongs no slot. */
   parentState(parent: TaskParent): Promise<ParentState>;
-  /** Gives a slot back; a task that has not ended is next. Nothing happens when it was lost. */
+  /** Releases a slot; its task is next unless it has ended. No effect when the slot was lost. */
   release(slot: TaskSlot): Promise<void>;
 }

@@ -1,7 +1,7 @@
-/** Which data volume the files of all threads lie on, as all processes of an installation agree on it. */
+/** The data volume with the files of all threads, on which all processes of an installation agree. */
 export interface VolumeRegistry {
   /**
-   * The id of the volume in use; the first one that is proposed.
+   * Returns the id of the volume in use, which is the first one ever proposed.
    *
    * @throws {UnavailableError} when the store does not answer in time
    */

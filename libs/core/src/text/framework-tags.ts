@@ -1,8 +1,8 @@
 import type { Content } from '@caribou/contracts';
 
 /**
- * Tags that structure what a model is told: sections of the prompt, blocks and reminders of middlewares. Text that others
- * wrote must not open or close one. Spelled with `_`; `-` and nothing count as the same.
+ * Tags that structure the input of a model: sections of the prompt, blocks and reminders of middlewares. Untrusted text
+ * must not open or close one. Names are written with `_`; `-` or no separator are equivalent.
  */
 const FRAMEWORK_TAGS: readonly string[] = [
   // Sections of the system prompt
@@ -24,24 +24,24 @@ const FRAMEWORK_TAGS: readonly string[] = [
   ...['conversation_summary', 'existing_summary', 'new_messages', 'durable_context_data', 'delegation_ledger'],
   ...['active_skills', 'skill_content', 'user_memory', 'memory_context', 'dynamic_context', 'viewed_images'],
   ...['subagent_result', 'task_result', 'tool_result', 'functions', 'function_calls'],
-  // What a model may take for another voice
+  // Names that a model may take for another speaker
   ...['system', 'system_prompt', 'system_message', 'developer', 'assistant'],
 ];
 
 const names = new Set(FRAMEWORK_TAGS.map((tag) => tag.replaceAll('_', '')));
 const longestName = Math.max(...[...names].map((name) => name.length));
 
-/** Text that can neither open nor close a tag. */
+/** Escapes text so that it can neither open nor close a tag. */
 export const escapeMarkup = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-/** `<` and what looks like it. */
+/** `<` and similar characters. */
 const openers = /[<\u02c2\u1438\u2039\u2329\u276c\u276e\u27e8\u29fc\u3008\ufe64\uff1c]/g;
-/** What may stand between `<` and the name. */
+/** Characters that are allowed between `<` and the name. */
 const beforeName = /[\s/\\|\u2044\u2215\u29f8\uff0f\uff5c]/;
 const bar = /[|\uff5c]/;
 const insideName = /[-\p{Pd}\p{Pc}\u2212]/u;
-/** Characters that show nothing, and marks that only decorate the letter before them. */
+/** Invisible characters, and marks that only decorate the preceding letter. */
 const unseen = /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{M}\u0000-\u0008\u000e-\u001f\u007f-\u009f]/u;
 
 /** Letters of other scripts that look like Latin ones. */
@@ -72,10 +72,10 @@ const lookAlikes = new Map(
 );
 
 /**
- * The content with each framework tag defused: its `<` becomes `&lt;`, whatever the case, attributes, spaces, invisible
- * characters or look-alikes, and also when the tag is spread over text blocks, which are joined on their way to a model.
- * Special tokens of chat templates (`<|im_start|>`) are defused too. Everything else stays as it is; content without
- * such a tag comes back itself.
+ * Defuses each framework tag in the content: its `<` becomes `&lt;`, whatever the case, attributes, spaces, invisible
+ * characters or look-alikes, even when the tag is spread over text blocks, which are joined before they reach a model.
+ * Special tokens of chat templates (`<|im_start|>`) are defused too. Everything else is unchanged; content without such
+ * a tag is returned as the same object.
  */
 export function defuseFrameworkTags(content: string): string;
 export function defuseFrameworkTags(content: Content): Content;
@@ -108,7 +108,7 @@ function defuseEach(texts: readonly string[]): readonly string[] {
   });
 }
 
-/** Whether a `<` right before `from` opens or closes a framework tag. Looks no further than the name and a letter. */
+/** Whether a `<` right before `from` opens or closes a framework tag. Reads at most the name and one more letter. */
 function opensTag(text: string, from: number): boolean {
   let name = '';
   let barred = false;
@@ -126,7 +126,7 @@ function opensTag(text: string, from: number): boolean {
   return names.has(name);
 }
 
-/** The Latin letters or digits a character is, or looks like, in lower case; '' when it is none. */
+/** The Latin letters or digits that a character is or resembles, in lower case; '' for other characters. */
 function latinLetters(char: string): string {
   if (char <= '\u007f') return /[a-z0-9]/i.test(char) ? char.toLowerCase() : '';
   const plain = char.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();

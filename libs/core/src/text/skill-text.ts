@@ -1,6 +1,6 @@
 const FRONT_MATTER = /^\uFEFF?---[ \t]*\r?\n(?:([^]*?)\r?\n)?---[ \t]*(?:\r?\n|$)/;
 
-/** The two parts of a SKILL.md: YAML between two lines of `---` at its beginning, undefined without them, and the rest. */
+/** Splits a SKILL.md into the YAML between two `---` lines at its beginning (undefined without them) and the rest. */
 export function splitSkillFile(text: string): { readonly frontMatter: string | undefined; readonly body: string } {
   const found = FRONT_MATTER.exec(text);
   if (found === null) return { frontMatter: undefined, body: text.trim() };

@@ -1,2 +1,2 @@
-/** Without thinking that a provider leaves in the text; an unclosed thought is all thought. */
+/** Removes `<think>` blocks that a provider leaves in the text; an unclosed one extends to the end. */
 export const stripReasoning = (text: string): string => text.replace(/<think>[\s\S]*?(<\/think>|$)/gi, '');

@@ -1,4 +1,4 @@
-/** The directories of a thread that its sandbox sees, and nothing else of the thread's data. */
+/** The only directories of a thread that its sandbox sees. */
 export const DATA_DIRECTORIES = ['workspace', 'uploads', 'outputs'] as const;
 export type DataDirectory = (typeof DATA_DIRECTORIES)[number];
 
@@ -13,7 +13,7 @@ const MAX_SEGMENT_BYTES = 255;
 
 export interface VirtualPath {
   readonly directory: DataDirectory;
-  /** Names below the directory, none empty, `.` or `..`; empty for the directory itself. */
+  /** Names below the directory, none of them empty, `.` or `..`; an empty list for the directory itself. */
   readonly segments: readonly string[];
 }
 
@@ -27,9 +27,9 @@ const isDataDirectory = (name: string | undefined): name is DataDirectory =>
 const bytes = (text: string): number => Buffer.byteLength(text, 'utf8');
 
 /**
- * The directory and names that a virtual path stands for, or null for a path outside the three directories: another
- * root, any `..`, a control character, a relative path, or more than 4096 bytes. Compared by whole segments, so
- * `/mnt/user-data-evil` and `/mnt/user-data/workspaces` are outside. Empty segments and `.` are dropped.
+ * Parses a virtual path, or returns null for a path outside the three directories: another root, any `..`, a control
+ * character, a relative path, or more than 4096 bytes. Compared by whole segments, so `/mnt/user-data-evil` and
+ * `/mnt/user-data/workspaces` are outside. Empty segments and `.` are dropped.
  */
 export function parseVirtualPath(path: string): VirtualPath | null {
   const [mount, data, directory, ...segments] = namesOf(path) ?? [];
@@ -37,19 +37,19 @@ export function parseVirtualPath(path: string): VirtualPath | null {
   return { directory, segments };
 }
 
-/** The names below the skills' mount that a path stands for, by the same rules; null for a path outside of it. */
+/** Parses a path below the skills' mount by the same rules; null for a path outside it. */
 export function parseSkillsPath(path: string): readonly string[] | null {
   const [mount, skills, ...segments] = namesOf(path) ?? [];
   return mount === 'mnt' && skills === 'skills' ? segments : null;
 }
 
-/** The names of an absolute path, or null for one that is refused whatever it leads to. */
+/** The names of an absolute path, or null for a path that is never valid. */
 function namesOf(path: string): readonly string[] | null {
   if (!path.startsWith('/') || bytes(path) > MAX_PATH_BYTES || forbiddenCharacters.test(path)) return null;
   const names = path.split('/').filter((name) => name !== '' && name !== '.');
   return names.some((name) => name === '..' || bytes(name) > MAX_SEGMENT_BYTES) ? null : names;
 }
 
-/** The virtual path of names below a directory; `parseVirtualPath` gives them back. */
+/** Formats a virtual path; the inverse of `parseVirtualPath`. */
 export const formatVirtualPath = ({ directory, segments }: VirtualPath): string =>
   [VIRTUAL_ROOT, directory, ...segments].join('/');

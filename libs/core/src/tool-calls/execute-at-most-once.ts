@@ -6,13 +6,13 @@ import type { JournaledCall, ToolJournal } from './tool-journal.js';
 export interface AtMostOnceCall {
   readonly journal: ToolJournal;
   readonly context: Pick<ToolContext, 'run' | 'key'>;
-  /** What the call is: tool and arguments. */
+  /** Identifies the call: tool and arguments. */
   readonly what: unknown;
 }
 
 /**
- * Makes a tool call whose effect must not happen twice. A key that is known is not called again: it gets the outcome
- * that was kept, or is told that nobody knows it. What `make` throws is for the caller, and the call counts as begun.
+ * Executes a tool call whose effect must not happen twice. A known key is not executed again: the result is its stored
+ * outcome, or that the outcome is unknown. An error of `make` is rethrown, and the call counts as started.
  *
  * @throws FencedError, UnavailableError as the journal's `start`, before anything was called
  */
@@ -21,7 +21,7 @@ export async function executeAtMostOnce(parts: AtMostOnceCall, make: () => Promi
   const known = await parts.journal.start(call);
   switch (known.state) {
     case 'new':
-      return await keep(parts, call, await make());
+      return await store(parts, call, await make());
     case 'done':
       return known.outcome;
     case 'unknown':
@@ -34,7 +34,7 @@ export async function executeAtMostOnce(parts: AtMostOnceCall, make: () => Promi
   }
 }
 
-/** The answer for a call that may have had its effect. */
+/** The outcome of a call that may have taken effect. */
 export const unknownOutcome = (reason: string): ToolOutcome => ({
   content:
     `Error: The outcome of this call is unknown: ${reason}. It may have taken effect. It was not repeated; ` +
@@ -42,8 +42,8 @@ export const unknownOutcome = (reason: string): ToolOutcome => ({
   isError: true,
 });
 
-/** What became of the call is known here and now, so a journal that cannot keep it is no reason to hide it. */
-async function keep(
+/** Stores the outcome. A failure to do so is only logged, since the outcome itself is known. */
+async function store(
   { journal, context }: AtMostOnceCall,
   call: JournaledCall,
   outcome: ToolOutcome,
@@ -54,7 +54,7 @@ async function keep(
     if (!(error instanceof AppError) || error.code === 'fenced' || error.code === 'internal') throw error;
     context.run.logger.warn(
       { event: 'tool.not_kept', callKey: call.key, error },
-      'the outcome of a tool call is not kept',
+      'the outcome of a tool call could not be stored',
     );
   }
   return outcome;
@@ -66,7 +66,7 @@ function journaled({ context, what }: AtMostOnceCall): JournaledCall {
   return { userId, threadId, epoch, key: context.key, argsHash };
 }
 
-/** Objects with their keys in order, so that equal arguments are equal texts. */
+/** Sorts the keys of objects, so that equal arguments give equal texts. */
 const inOrder = (_key: string, value: unknown): unknown =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1)))

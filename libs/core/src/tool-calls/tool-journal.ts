@@ -2,17 +2,17 @@ import type { ThreadKey } from '../util/thread-key.js';
 import type { ToolOutcome } from '../agent/tool.js';
 
 /**
- * Port to what is known of tool calls that have an effect outside of the thread: of remote servers, of the operator.
+ * Port to the journal of tool calls with an effect outside the thread: of remote servers and of the operator's tools.
  *
- * Invariants every implementation keeps:
+ * Invariants of every implementation:
  *  - Each call is one atomic step.
  *  - `start` answers `new` at most once per key.
- *  - A result that is kept never changes. Entries live at least as long as their run is in flight.
+ *  - A stored result never changes. Entries exist at least as long as their run is in flight.
  * Every method throws UnavailableError when the store does not answer in time; whether a write took place is then
  * unknown.
  */
 
-/** A call as it is entered before it is made. */
+/** The journal entry of a call, written before it is made. */
 export interface JournaledCall extends ThreadKey {
   /** `run_id:tool_call_id`; unique within the thread. */
   readonly key: string;
@@ -25,23 +25,25 @@ export interface JournaledCall extends ThreadKey {
 export type CallState =
   | { readonly state: 'new' }
   | { readonly state: 'done'; readonly outcome: ToolOutcome }
-  /** It was begun, and nobody knows what came of it; once another epoch was told so, no result is taken any more. */
+  /**
+   * It was started and its outcome is unknown; once this was reported to another epoch, no result is accepted any more.
+   */
   | { readonly state: 'unknown' }
   /** The key is known with another `argsHash`. */
   | { readonly state: 'mismatch' };
 
 export interface ToolJournal {
   /**
-   * Enters the call as begun and answers `new`: the caller, and nobody else, may now make it. A known key answers what is
-   * known of it.
+   * Enters the call as started and answers `new`: only the caller may now make it. For a known key it answers the
+   * recorded state.
    *
    * @throws FencedError when `epoch` is not the thread's current lease epoch
    */
   start(call: JournaledCall): Promise<CallState>;
   /**
-   * Keeps the outcome (JSON, at most 2 MiB) of a call that this epoch began, also when the lease is lost meanwhile.
+   * Stores the outcome (JSON, at most 2 MiB) of a call that this epoch started, even if the lease was lost meanwhile.
    *
-   * @throws FencedError when the call was not begun by this epoch, or another one was told that its outcome is unknown
+   * @throws FencedError when this epoch did not start the call, or its outcome was reported as unknown to another one
    * @throws TooLargeError
    */
   finish(call: JournaledCall, outcome: ToolOutcome): Promise<void>;

@@ -3,8 +3,8 @@ import type { AnyTool } from '../agent/tool.js';
 import type { ToolJournal } from './tool-journal.js';
 
 /**
- * The tools with each call of them made at most once, whatever process goes on with the run: a call that is known gets
- * the outcome that was kept, or is told that nobody knows it. Those that only read are as they were.
+ * Wraps tools so that each call is executed at most once, whichever process continues the run: a known call gets its
+ * stored outcome, or that the outcome is unknown. Read-only tools are unchanged.
  */
 export const withAtMostOnce = (tools: readonly AnyTool[], journal: ToolJournal): readonly AnyTool[] =>
   tools.map((tool) => {

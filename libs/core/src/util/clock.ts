@@ -1,4 +1,4 @@
-/** Time as a parameter: loop, leases and pools never read the wall clock themselves. */
+/** Time as a parameter: code that depends on time takes a clock instead of reading the system's. */
 export interface Clock {
   /** Milliseconds since the Unix epoch, for records shown to people. */
   now(): number;

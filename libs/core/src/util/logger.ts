@@ -1,6 +1,6 @@
 import type { ExactLogFields, LogFields } from '@caribou/contracts';
 
-/** What libs below the apps see of the logger: one line per finished operation, ids bound by `child`. */
+/** The logger that libs receive: one line per finished operation, ids bound by `child`. */
 export interface Logger {
   debug<F extends LogFields>(fields: ExactLogFields<F>, message: string): void;
   info<F extends LogFields>(fields: ExactLogFields<F>, message: string): void;

@@ -1,20 +1,20 @@
-/** What can hold its writes back: a `net.Socket`. */
+/** A stream that can buffer its writes: a `net.Socket`. */
 export interface CorkableStream {
   cork(): void;
   uncork(): void;
 }
 
 export interface WriteRate {
-  /** Writes per second that a busy stream keeps to. */
+  /** Sustained writes per second of a busy stream. */
   readonly sustainedPerSecond: number;
-  /** Writes that may follow one another faster after a quiet time, default 16: one turn's commands never wait. */
+  /** Writes that may exceed the rate after an idle time, default 16, so that one turn's commands never wait. */
   readonly burst?: number;
 }
 
 /**
- * Lets what is written at about the same time go out in one write: each costs both ends more than a small message in
- * it. What one turn of the event loop writes goes out at its end; when that would be more often than the sustained
- * rate, the time until the next write is shared. A token bucket, so that nothing waits while there is time to spare.
+ * Combines messages that are sent at about the same time into one write, as each write costs both ends more than a
+ * small message. Messages of one turn of the event loop are written at its end; above the sustained rate, further
+ * messages join the next write. A token bucket, so that nothing waits while the stream is idle.
  */
 export class WriteCoalescer {
   private corked: CorkableStream | undefined;
@@ -29,7 +29,7 @@ export class WriteCoalescer {
     this.msPerWrite = 1_000 / sustainedPerSecond;
   }
 
-  /** Call before each write to `stream`. Another stream (after a reconnect) begins anew. */
+  /** Call before each write to `stream`. Another stream (after a reconnect) starts over. */
   cork(stream: CorkableStream): void {
     if (this.corked === stream) return;
     this.corked = stream;
