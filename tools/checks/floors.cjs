@@ -44,6 +44,7 @@ const vendorDoors = [
     doors: ['libs/documents'],
   },
   { packages: ['htmlparser2'], doors: ['libs/web'] },
+  { packages: ['re2js'], doors: ['libs/middleware'] },
   { packages: ['gpt-tokenizer', 'jsonrepair'], doors: ['libs/memory'] },
   { packages: ['yaml'], doors: ['libs/config', 'libs/skills'] },
 ];

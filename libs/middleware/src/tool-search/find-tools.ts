@@ -2,7 +2,7 @@ import type { AnyTool } from '@caribou/core';
 import { linearPattern } from './linear-pattern.js';
 
 const MAX_FOUND = 5;
-/** Longer ones are looked for as they stand. */
+/** Longer ones are searched for as literal text. */
 const MAX_PATTERN_CHARS = 100;
 /** Of a description, in a search. */
 const MAX_SEARCHED_CHARS = 1_000;
@@ -10,8 +10,8 @@ const MAX_SEARCHED_CHARS = 1_000;
 /**
  * The tools a query means: `select:a,b` those of exactly these names, however many; `+word rest` those with the word in
  * their name, the ones that match most words of the rest first; anything else a regular expression, case aside, over
- * names and descriptions, names first. At most 5 but for `select:`. What is no regular expression, or one that cannot be
- * matched in linear time, is looked for as it stands.
+ * names and descriptions, names first. At most 5 but for `select:`. What is not a regular expression, or one that cannot be
+ * matched in linear time, is searched for as literal text.
  */
 export function findTools(query: string, tools: readonly AnyTool[]): readonly AnyTool[] {
   const asked = query.trim();
