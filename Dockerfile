@@ -11,8 +11,9 @@ COPY tools/demo-model tools/demo-model
 COPY libs libs
 COPY apps apps
 COPY skills skills
-# The compilers are needed for the build alone.
-RUN node tools/build/product.mjs && rm -rf node_modules/@swc node_modules/esbuild node_modules/@esbuild
+# The compilers are needed for the build alone; of Swagger UI the page of /docs needs one script and one style sheet.
+RUN node tools/build/product.mjs && rm -rf node_modules/@swc node_modules/esbuild node_modules/@esbuild \
+    node_modules/swagger-ui-dist/*.map node_modules/swagger-ui-dist/swagger-ui-es-bundle*
 
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production

@@ -132,7 +132,9 @@ describe('npm start', () => {
     const caribou = await start({ OPENAI_BASE_URL: '', OPENAI_API_KEY: '' });
 
     const messages = await firstRequest(caribou.url);
+    const viewer = await fetch(`${caribou.url}/docs/swagger-ui-bundle.js`);
 
+    expect([viewer.status, (await viewer.text()).includes('SwaggerUIBundle')]).toEqual([200, true]);
     expect(caribou.output()).toContain('the scripted DEMO model, not an AI');
     expect(messages.at(-1)?.content).toContain('scripted demo model');
     expect(caribou.children).toHaveLength(8);

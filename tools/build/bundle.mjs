@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 export const services = ['gateway', 'agent-runner', 'sandbox-manager', 'memory-worker', 'subagent-pool'];
 
 /** Packages that look for files of their own beside them, or are native. */
-const leftOutside = ['dockerode', 'pino'];
+const leftOutside = ['dockerode', 'pino', 'swagger-ui-dist'];
 
 /** Packages that NestJS asks for only when their feature is used; none is installed. */
 const notInstalled = [

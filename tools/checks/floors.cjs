@@ -22,6 +22,7 @@ const floors = [
     'extensions',
     'memory',
     'web',
+    'api-viewer',
   ],
   ['agent', 'runs', 'nest', 'toolbox'],
 ];
@@ -46,6 +47,7 @@ const vendorDoors = [
   { packages: ['htmlparser2'], doors: ['libs/web'] },
   { packages: ['re2js'], doors: ['libs/middleware'] },
   { packages: ['gpt-tokenizer', 'jsonrepair'], doors: ['libs/memory'] },
+  { packages: ['swagger-ui-dist'], doors: ['libs/api-viewer'] },
   { packages: ['yaml'], doors: ['libs/config', 'libs/skills'] },
 ];
 
@@ -54,7 +56,7 @@ const vendorDoors = [
  * makes directories of its own; the other doors read what ships with the product (scripts, prompts) or what the operator
  * wrote.
  */
-const diskDoors = ['libs/files', 'libs/sandbox', 'libs/config', 'libs/state', 'libs/skills'];
+const diskDoors = ['libs/files', 'libs/sandbox', 'libs/config', 'libs/state', 'libs/skills', 'libs/api-viewer'];
 
 /** The libs that `lib` may import besides itself. */
 function openTo(lib) {

@@ -9,9 +9,11 @@ import { setPrincipal } from './principal.js';
 
 /** Routes that answer without a key, by the pattern they are registered under. */
 const publicRoutes: ReadonlySet<string> = new Set([
+  '/',
   '/health',
   '/ready',
   '/docs',
+  '/docs/:file',
   '/openapi.json',
   '/api/ok',
   '/api/info',

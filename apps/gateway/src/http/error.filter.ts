@@ -40,6 +40,9 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
+export const UNKNOWN_PATH =
+  'this server does not know this path: what was asked for is not a part of it, or the address is misspelled';
+
 const RETRY_AFTER_MS: Partial<Record<ErrorCode, number>> = { rate_limited: 1_000, unavailable: 2_000 };
 
 /** Status and text for an error of any origin. */
@@ -69,7 +72,7 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 function clientAnswer(status: number, message: string): Answer {
   if (status >= 500) return INTERNAL;
   const texts: Partial<Record<number, string>> = {
-    404: 'this server does not know this path: what was asked for is not a part of it, or the address is misspelled',
+    404: UNKNOWN_PATH,
     413: 'the body is larger than the limit',
     415: 'the content type must be application/json',
   };

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 
-/** Pages that may not be framed and run nothing; the handler of `/docs` allows itself a style. */
+/** Answers that may not be framed and load nothing; the pages of `/` and `/docs` have policies of their own. */
 const NOT_FRAMED = "default-src 'none'; frame-ancestors 'none'";
 
 /**

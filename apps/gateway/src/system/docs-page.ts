@@ -1,50 +1,61 @@
-import { httpRoutes, type RouteContract } from '@caribou/contracts';
-
-const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-const escape = (text: string): string => text.replaceAll(/[&<>"]/g, (char) => escapes[char] ?? char);
-
-const style = `
-  body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a; background: #fff; }
-  h2 { margin-top: 2.5rem; border-bottom: 1px solid #ccc; }
-  details { border: 1px solid #ddd; border-radius: 6px; margin: .5rem 0; padding: .5rem .75rem; }
-  summary { cursor: pointer; } summary p { display: inline; margin-left: .5rem; color: #444; }
-  code { font-family: ui-monospace, monospace; } .method { font-weight: 700; display: inline-block; min-width: 4rem; }
-  pre { overflow: auto; background: #f6f6f6; padding: .75rem; border-radius: 6px; }
-  @media (prefers-color-scheme: dark) { body { color: #eee; background: #181818; } pre { background: #242424; } summary p { color: #bbb; } details { border-color: #444; } }
+const STYLE = `
+  body { font: 16px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto; padding: 0 1rem; color: #1a1a1a; background: #fff; }
+  @media (prefers-color-scheme: dark) { body { color: #eee; background: #181818; } a { color: #8ab4f8; } }
 `;
 
-type Operation = Readonly<Record<string, unknown>>;
+const head = (title: string): string =>
+  `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>`;
 
-/** The API as one readable page without scripts, from the same document as `/openapi.json`. */
-export function docsPage(document: Readonly<Record<string, unknown>>): string {
-  const groups = [...new Set(httpRoutes.map(({ group }) => group))];
-  const operations = operationsOf(document);
-  const parts = groups.map((group) => {
-    const routes = httpRoutes.filter((route) => route.group === group);
-    const list = routes.map((route) => routePart(route, operations.get(route.name) ?? {})).join('\n');
-    return `<h2>${escape(group)}</h2>\n${list}`;
-  });
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Caribou API</title><style>${style}</style></head><body>
-<h1>Caribou API</h1>
-<p>Paths under <code>/api</code> answer under <code>/api/langgraph</code> as well: point a LangGraph SDK client at either.
-As data: <a href="/openapi.json">openapi.json</a>. Refusals are <code>{"detail": "…"}</code> with a 4xx status.</p>
-${parts.join('\n')}
+/** What the page of `/` may load: nothing but its own style. */
+export const HOME_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
+
+/** A page for a person who opens the gateway's address in a browser. */
+export const homePage = `${head('Caribou')}
+<style>${STYLE}</style></head><body>
+<h1>Caribou</h1>
+<p>This is the API of an agent backend. It has no page for chats of its own.</p>
+<ul>
+<li><a href="docs">API documentation</a></li>
+<li><a href="openapi.json">OpenAPI document</a></li>
+<li><a href="health">Health</a>: whether the process lives</li>
+<li><a href="ready">Readiness</a>: whether a run would be executed now, and what is missing</li>
+</ul>
 </body></html>
 `;
-}
 
-function operationsOf(document: Readonly<Record<string, unknown>>): Map<string, Operation> {
-  const paths = document['paths'] as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  const all = Object.values(paths).flatMap((methods) => Object.values(methods));
-  return new Map(all.map((operation) => [String(operation['operationId']), operation]));
-}
+/**
+ * What the page of `/docs` may load: scripts and requests of this server only. Swagger UI sets styles of elements and has
+ * its images in its style sheet.
+ */
+export const DOCS_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
 
-function routePart({ method, path, root, summary }: RouteContract, operation: Operation): string {
-  const shown = `${root ? '' : '/api'}${path}`;
-  const { parameters, requestBody, responses } = operation;
-  const details = { parameters, requestBody, responses };
-  return `<details><summary><span class="method">${method}</span><code>${escape(shown)}</code><p>${escape(summary)}</p></summary>
-<pre><code>${escape(JSON.stringify(details, undefined, 2))}</code></pre></details>`;
-}
+/** The API as a page: Swagger UI with the document of `/openapi.json`. */
+export const docsPage = `${head('Caribou API')}
+<link rel="stylesheet" href="docs/swagger-ui.css"></head><body>
+<div id="swagger-ui"></div>
+<noscript>This page needs scripts. The same document as data: <a href="openapi.json">openapi.json</a>.</noscript>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+</body></html>
+`;
+
+/** The script that starts the viewer; a file of its own, as the page allows no inline script. */
+export const docsScript = `window.SwaggerUIBundle({
+  url: 'openapi.json',
+  dom_id: '#swagger-ui',
+  presets: [window.SwaggerUIBundle.presets.apis],
+  deepLinking: true,
+  defaultModelsExpandDepth: -1,
+  validatorUrl: null,
+});
+`;

@@ -10,6 +10,7 @@ const descriptions: Readonly<Record<number, string>> = {
   403: 'Forbidden',
   404: 'Not found',
   409: 'Conflict: busy, already exists, full, or changed meanwhile',
+  412: 'Precondition failed: the file has changed since it was read',
   413: 'Too large',
   415: 'Unsupported content type',
   416: 'Range not satisfiable',

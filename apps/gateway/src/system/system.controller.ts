@@ -1,16 +1,20 @@
 import { Controller, Header, Req, Res } from '@nestjs/common';
-import { ForbiddenError, systemRoutes } from '@caribou/contracts';
+import { type ViewerFile, ViewerFiles } from '@caribou/api-viewer';
+import { ForbiddenError, NotFoundError, type RouteInput, systemRoutes } from '@caribou/contracts';
 import type { Readiness } from '@caribou/nest';
 import type { Metrics } from '@caribou/observability';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { knownPrincipal, type Principal } from '../auth/principal.js';
-import { API_ROOTS, Caller, Route } from '../http/route.decorators.js';
+import { UNKNOWN_PATH } from '../http/error.filter.js';
+import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
 import { Dependency } from '../dependency.js';
-import { docsPage } from './docs-page.js';
+import { DOCS_POLICY, docsPage, docsScript, HOME_POLICY, homePage } from './docs-page.js';
 import { openApiDocument } from './openapi.js';
 import { ReadinessCheck } from './readiness.js';
 
 const VERSION = '0.1.0';
+const HTML = 'text/html; charset=utf-8';
+const startScript: ViewerFile = { contentType: 'text/javascript; charset=utf-8', content: Buffer.from(docsScript) };
 
 @Controller(API_ROOTS)
 export class InfoController {
@@ -29,6 +33,7 @@ export class InfoController {
 export class SystemController {
   /** Made when it is first asked for: that takes longer than many a start. */
   private document: ReturnType<typeof openApiDocument> | undefined;
+  private readonly viewer = new ViewerFiles();
 
   constructor(
     private readonly readiness: ReadinessCheck,
@@ -41,11 +46,26 @@ export class SystemController {
   }
 
   @Route(systemRoutes.docs)
-  @Header('content-type', 'text/html; charset=utf-8')
-  @Header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+  @Header('content-type', HTML)
+  @Header('content-security-policy', DOCS_POLICY)
   @Header('x-frame-options', 'DENY')
   docs() {
-    return docsPage(this.described());
+    return docsPage;
+  }
+
+  @Route(systemRoutes.docsFile)
+  async docsFile(@Input() { params }: RouteInput<typeof systemRoutes.docsFile>, @Res() reply: FastifyReply) {
+    const file = params.file === 'start.js' ? startScript : await this.viewer.get(params.file);
+    if (file === undefined) throw new NotFoundError(UNKNOWN_PATH);
+    await reply.type(file.contentType).header('cache-control', 'public, max-age=3600').send(file.content);
+  }
+
+  /** For people who open the server's address; programs get what they get for any unknown path. */
+  @Route(systemRoutes.home)
+  async home(@Req() { headers }: FastifyRequest, @Res() reply: FastifyReply) {
+    if (headers.accept?.includes('text/html') !== true) throw new NotFoundError(UNKNOWN_PATH);
+    void reply.headers({ 'content-security-policy': HOME_POLICY, 'x-frame-options': 'DENY', vary: 'Accept' });
+    await reply.type(HTML).send(homePage);
   }
 
   @Route(systemRoutes.health)

@@ -8,7 +8,7 @@ import { type OpenGateway, openGateway } from '../open-gateway.js';
 const emptyFolder = temporaryFolder();
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';
-const open = new Set(['/api/ok', '/api/info', '/health', '/ready', '/openapi.json', '/docs']);
+const open = new Set(['/api/ok', '/api/info', '/health', '/ready', '/openapi.json', '/docs', '/docs/x', '/']);
 
 describe('access', () => {
   let servers: TestServer[];
@@ -159,17 +159,14 @@ describe('access', () => {
     expect(answer.headers['access-control-expose-headers']).toMatch(/Content-Location, Location/);
   });
 
-  test('the OpenAPI document names every route, and the page shows them', async () => {
+  test('the OpenAPI document names every route and says what it does', async () => {
     const document = (await local.app.inject('/openapi.json')).json<{
-      paths: Record<string, Record<string, { operationId: string }>>;
+      paths: Record<string, Record<string, { operationId: string; summary: string }>>;
     }>();
-    const named = Object.values(document.paths).flatMap((methods) =>
-      Object.values(methods).map(({ operationId }) => operationId),
-    );
-    const page = (await local.app.inject('/docs')).body;
+    const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+    const described = operations.map(({ operationId, summary }) => `${operationId}: ${summary}`);
 
-    expect(named.sort()).toEqual(httpRoutes.map(({ name }) => name).sort());
-    for (const { summary } of httpRoutes) expect(page).toContain(summary);
+    expect(described.sort()).toEqual(httpRoutes.map(({ name, summary }) => `${name}: ${summary}`).sort());
   });
 
   test('ready says what is missing', async () => {

@@ -75,4 +75,27 @@ const docs = route({
   reply: 'html',
 });
 
-export const systemRoutes = { ok, info, health, ready, metrics, openapi, docs };
+const docsFile = route({
+  name: 'docsFile',
+  group,
+  method: 'GET',
+  path: '/docs/:file',
+  root: true,
+  summary: 'Scripts and style of that page.',
+  params: z.object({ file: z.string() }),
+  reply: 'file',
+  refusals: [404],
+});
+
+const home = route({
+  name: 'home',
+  group,
+  method: 'GET',
+  path: '/',
+  root: true,
+  summary: 'A page with links, for browsers (`Accept: text/html`); 404 for other clients.',
+  reply: 'html',
+  refusals: [404],
+});
+
+export const systemRoutes = { ok, info, health, ready, metrics, openapi, docs, docsFile, home };

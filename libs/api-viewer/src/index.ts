@@ -1,0 +1,1 @@
+export { type ViewerFile, ViewerFiles } from './viewer-files.js';
