@@ -10,8 +10,8 @@ import { createMetrics, type Metrics } from '@caribou/observability';
 import { createRedis, type RedisConnection, redisMemoryJobs, redisMemoryStore, redisModelGate } from '@caribou/state';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { MemoryWorker } from './memory-worker.js';
-import { ModelReader } from './model-reader.js';
-import { ThreadReading } from './thread-reading.js';
+import { ExtractionModel } from './extraction-model.js';
+import { MemoryExtraction } from './memory-extraction.js';
 
 /** What the memory-worker stands on; app.module.ts is the only place that builds adapters. */
 export interface MemoryParts {
@@ -32,8 +32,8 @@ export class AppModule {
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
-/** Longest time between two looks while something is due. */
-const LOOK_MS = 1_000;
+/** Longest time between two polls while jobs are queued. */
+const POLL_MS = 1_000;
 const NUDGES_AT_ONCE = 8;
 
 /** Connects to Redis and NATS in the background, both for ever, and puts the worker together. */
@@ -75,13 +75,13 @@ function buildWorker(config: Config, { bus, redis, metrics, logger }: Base): Mem
   const { memory } = chain;
   const debounceMs = memory.debounce_seconds * SECOND_MS;
   const jobs = redisMemoryJobs(redis, { debounceMs, leaseMs: clocks.leaseMs });
-  const model = new ModelReader({
+  const model = new ExtractionModel({
     models: gatedCatalog(config, redis, logger),
     modelName: memory.model_name,
     timeoutMs: memory.model_timeout_ms,
     metrics,
   });
-  const reading = new ThreadReading(
+  const extraction = new MemoryExtraction(
     {
       jobs,
       memories: redisMemoryStore(redis),
@@ -103,12 +103,12 @@ function buildWorker(config: Config, { bus, redis, metrics, logger }: Base): Mem
   );
   return new MemoryWorker({
     jobs,
-    reading,
+    extraction,
     metrics,
     clock: systemClock,
     logger,
     slots: memory.worker_slots,
-    lookMs: Math.min(LOOK_MS, debounceMs / 4),
+    pollMs: Math.min(POLL_MS, debounceMs / 4),
     idleMs: clocks.sweepMs,
   });
 }
@@ -125,7 +125,7 @@ export function hearNudges(bus: Bus, worker: MemoryWorker): { stop(): void } {
   return bus.wakes('memory').pull({
     slots: NUDGES_AT_ONCE,
     handle: async (wake: Wake) => {
-      worker.nudge();
+      worker.notify();
       await wake.ack();
     },
   });

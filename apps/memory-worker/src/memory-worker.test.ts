@@ -14,16 +14,16 @@ const jobOf = (of: MemoryJobKey): MemoryJob => ({
   seen: [],
 });
 
-/** Jobs in the hand of a test, and a reading that lasts until the test ends it. */
-function fixture({ slots = 2, lookMs = 5, idleMs = 60_000 } = {}) {
+/** Jobs that the test controls, and an extraction that lasts until the test ends it. */
+function fixture({ slots = 2, pollMs = 5, idleMs = 60_000 } = {}) {
   const ready: MemoryJobKey[] = [];
-  const looks: number[] = [];
+  const polls: number[] = [];
   const open = new Map<string, () => void>();
   const cut: string[] = [];
   let failing = false;
   const jobs: Pick<MemoryJobs, 'ready' | 'take'> = {
     ready: (limit) => {
-      looks.push(limit);
+      polls.push(limit);
       if (failing) return Promise.reject(new UnavailableError('away'));
       return Promise.resolve({ jobs: ready.slice(0, limit), nextInMs: null, due: ready.length });
     },
@@ -32,7 +32,7 @@ function fixture({ slots = 2, lookMs = 5, idleMs = 60_000 } = {}) {
       return Promise.resolve(at < 0 ? null : jobOf(ready.splice(at, 1)[0] ?? job));
     },
   };
-  const read = (job: MemoryJob, stop: AbortSignal): Promise<'learnt' | 'retry'> =>
+  const run = (job: MemoryJob, stop: AbortSignal): Promise<'learnt' | 'retry'> =>
     new Promise((resolve, reject) => {
       const { threadId } = job.lease;
       open.set(threadId, () => (threadId === 'broken' ? reject(new TypeError('x')) : resolve('learnt')));
@@ -43,31 +43,31 @@ function fixture({ slots = 2, lookMs = 5, idleMs = 60_000 } = {}) {
     });
   const worker = new MemoryWorker({
     jobs,
-    reading: { read },
+    extraction: { run },
     metrics: { memoryDue: () => undefined },
     clock: systemClock,
     logger: silentLogger,
     slots,
-    lookMs,
+    pollMs,
     idleMs,
   });
   const end = (threadId: string): void => {
     open.get(threadId)?.();
     open.delete(threadId);
   };
-  return { worker, ready, looks, open, cut, end, fail: (value: boolean) => (failing = value) };
+  return { worker, ready, polls, open, cut, end, fail: (value: boolean) => (failing = value) };
 }
 
 const are = (map: ReadonlyMap<string, unknown>, ...names: string[]): Promise<unknown> =>
   waitFor(() => Promise.resolve([...map.keys()].join() === names.join()), { what: names.join() });
 
 describe(MemoryWorker, () => {
-  test('reads as many threads at once as it has slots, and the next as soon as one ends', async () => {
-    const { worker, ready, open, looks, end } = fixture({ lookMs: 60_000 });
+  test('processes as many threads at once as it has slots, and the next as soon as one ends', async () => {
+    const { worker, ready, open, polls, end } = fixture({ pollMs: 60_000 });
     ready.push(...['a', 'b', 'c'].map(key));
     worker.start();
     await are(open, 'a', 'b');
-    expect(Math.max(...looks)).toBe(2);
+    expect(Math.max(...polls)).toBe(2);
     end('a');
     await are(open, 'b', 'c');
     end('b');
@@ -75,18 +75,18 @@ describe(MemoryWorker, () => {
     await worker.drain(1_000);
   });
 
-  test('a nudge ends the long rest of a worker that has nothing to do', async () => {
-    const { worker, ready, open, looks, end } = fixture();
+  test('a notification ends the long pause of an idle worker', async () => {
+    const { worker, ready, open, polls, end } = fixture();
     worker.start();
-    await waitFor(() => Promise.resolve(looks.length > 0), { what: 'the first look' });
+    await waitFor(() => Promise.resolve(polls.length > 0), { what: 'the first poll' });
     ready.push(key('a'));
-    worker.nudge();
+    worker.notify();
     await are(open, 'a');
     end('a');
     await worker.drain(1_000);
   });
 
-  test('a reading that breaks costs its slot nothing', async () => {
+  test('an extraction that throws frees its slot', async () => {
     const { worker, ready, open, end } = fixture({ slots: 1 });
     ready.push(key('broken'), key('a'));
     worker.start();
@@ -97,19 +97,19 @@ describe(MemoryWorker, () => {
     await worker.drain(1_000);
   });
 
-  test('goes on looking when the store was away', async () => {
-    const { worker, ready, open, looks, end, fail } = fixture();
+  test('polls again after the store was unavailable', async () => {
+    const { worker, ready, open, polls, end, fail } = fixture();
     fail(true);
     ready.push(key('a'));
     worker.start();
-    await waitFor(() => Promise.resolve(looks.length > 2), { what: 'some looks' });
+    await waitFor(() => Promise.resolve(polls.length > 2), { what: 'some polls' });
     fail(false);
     await are(open, 'a');
     end('a');
     await worker.drain(1_000);
   });
 
-  test('a drain takes nothing new, waits for what ends in time and stops the rest', async () => {
+  test('a drain takes no new jobs, waits for those that end in time and aborts the others', async () => {
     const { worker, ready, open, cut, end } = fixture();
     ready.push(key('a'), key('b'));
     worker.start();

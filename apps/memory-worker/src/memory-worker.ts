@@ -1,40 +1,40 @@
 import { newId, UnavailableError } from '@caribou/contracts';
 import type { Clock, Logger, MemoryJob, MemoryJobs } from '@caribou/core';
 import type { Metrics } from '@caribou/observability';
-import type { ThreadReading } from './thread-reading.js';
+import type { MemoryExtraction } from './memory-extraction.js';
 
 export interface MemoryWorkerOptions {
   readonly jobs: Pick<MemoryJobs, 'ready' | 'take'>;
-  readonly reading: Pick<ThreadReading, 'read'>;
+  readonly extraction: Pick<MemoryExtraction, 'run'>;
   readonly metrics: Pick<Metrics, 'memoryDue'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Threads read at once. */
+  /** Threads processed at once. */
   readonly slots: number;
-  /** Longest time between two looks at what is due while something is. */
-  readonly lookMs: number;
-  /** The same while nothing is due; a nudge ends it. */
+  /** Longest time between two polls of the queue while it has jobs. */
+  readonly pollMs: number;
+  /** The same while the queue is empty; a notification ends it. */
   readonly idleMs: number;
-  /** 0 ≤ value < 1; spreads the workers' looks. */
+  /** 0 ≤ value < 1; spreads the polls of several workers. */
   readonly random?: () => number;
 }
 
-/** Before another look when what was ready went to other workers. */
+/** Pause before the next poll when other workers took the ready jobs. */
 const CONTENDED_MS = 50;
 
 /**
- * Takes threads that have been quiet for long enough, longest waiting first, while a slot is free. There is no timer per
- * thread: one look at what is due tells when the next look is worth it.
+ * Takes threads that have been quiet for long enough from the queue, longest waiting first, while a slot is free. There is
+ * no timer per thread: each poll returns when the next job is due.
  */
 export class MemoryWorker {
   private readonly ownerId = newId();
   private readonly stopping = new AbortController();
-  /** Ends readings that did not come to their end within the grace time. */
-  private readonly cutting = new AbortController();
+  /** Aborts extractions that do not end within the grace time of a drain. */
+  private readonly aborting = new AbortController();
   private readonly running = new Set<Promise<void>>();
-  private resting: { readonly wake: AbortController; readonly idle: boolean } | undefined;
-  /** Woken while not at rest: the next rest is left out. */
-  private woken = false;
+  private sleeping: { readonly end: AbortController; readonly idle: boolean } | undefined;
+  /** The loop was asked to poll while it did not sleep; it then skips the next sleep. */
+  private skipSleep = false;
   private loop: Promise<void> | undefined;
 
   constructor(private readonly options: MemoryWorkerOptions) {}
@@ -43,17 +43,17 @@ export class MemoryWorker {
     this.loop = this.run();
   }
 
-  /** Something was said: looks at once if nothing was due, and when it is due otherwise. */
-  nudge(): void {
-    if (this.resting === undefined || this.resting.idle) this.wake();
+  /** A thread was queued: polls at once if the queue was empty, otherwise at the planned time. */
+  notify(): void {
+    if (this.sleeping === undefined || this.sleeping.idle) this.pollNow();
   }
 
-  /** Takes nothing new, lets readings end within `graceMs`, gives the others back. */
+  /** Takes no new jobs, waits up to `graceMs` for running extractions, and returns the others to the queue. */
   async drain(graceMs: number): Promise<void> {
     this.stopping.abort();
-    this.wake();
+    this.pollNow();
     await this.loop;
-    const timer = setTimeout(() => this.cutting.abort(new Error('the memory-worker stops')), graceMs);
+    const timer = setTimeout(() => this.aborting.abort(new Error('the memory-worker stops')), graceMs);
     await Promise.all(this.running);
     clearTimeout(timer);
   }
@@ -62,22 +62,22 @@ export class MemoryWorker {
     const { signal } = this.stopping;
     while (!signal.aborted) {
       try {
-        const { ms, idle } = await this.look();
-        await this.rest(ms, idle);
+        const { ms, idle } = await this.poll();
+        await this.sleep(ms, idle);
       } catch (error) {
         if (!(error instanceof UnavailableError)) throw error;
-        this.options.logger.warn({ event: 'memory.sweep', outcome: 'error', error }, 'what is due was not looked at');
-        await this.rest(this.options.lookMs, false);
+        this.options.logger.warn({ event: 'memory.sweep', outcome: 'error', error }, 'polling the memory queue failed');
+        await this.sleep(this.options.pollMs, false);
       }
     }
   }
 
-  /** Fills free slots; answers how long nothing more can be done. */
-  private async look(): Promise<{ readonly ms: number; readonly idle: boolean }> {
-    const { jobs, slots, lookMs, idleMs, metrics, random = Math.random } = this.options;
+  /** Fills free slots; returns how long to sleep. */
+  private async poll(): Promise<{ readonly ms: number; readonly idle: boolean }> {
+    const { jobs, slots, pollMs, idleMs, metrics, random = Math.random } = this.options;
     const free = slots - this.running.size;
-    // A reading that ends wakes the loop.
-    if (free <= 0) return { ms: lookMs, idle: false };
+    // The end of an extraction starts the next poll.
+    if (free <= 0) return { ms: pollMs, idle: false };
     const { jobs: found, nextInMs, due } = await jobs.ready(free);
     metrics.memoryDue(due);
     let taken = 0;
@@ -87,47 +87,50 @@ export class MemoryWorker {
       const job = await jobs.take(key, this.ownerId);
       if (job === null) continue;
       taken += 1;
-      this.begin(job, sentMs);
+      this.startJob(job, sentMs);
     }
     if (found.length > 0) return { ms: taken > 0 ? 0 : CONTENDED_MS * (0.5 + random()), idle: false };
-    const restMs = nextInMs === null ? idleMs : lookMs;
-    return { ms: Math.min(nextInMs ?? idleMs * 2, restMs * (0.5 + random())), idle: nextInMs === null };
+    const maxMs = nextInMs === null ? idleMs : pollMs;
+    return { ms: Math.min(nextInMs ?? idleMs * 2, maxMs * (0.5 + random())), idle: nextInMs === null };
   }
 
-  private begin(job: MemoryJob, takenMs: number): void {
-    const reading = this.readOne(job, takenMs).finally(() => {
-      this.running.delete(reading);
-      this.wake();
+  private startJob(job: MemoryJob, takenMs: number): void {
+    const extraction = this.runExtraction(job, takenMs).finally(() => {
+      this.running.delete(extraction);
+      this.pollNow();
     });
-    this.running.add(reading);
+    this.running.add(extraction);
   }
 
-  /** A defect costs its thread a lease time, and never the worker. */
-  private async readOne(job: MemoryJob, takenMs: number): Promise<void> {
+  /** Logs unexpected errors: they delay the thread until its lease lapses, and do not end the worker. */
+  private async runExtraction(job: MemoryJob, takenMs: number): Promise<void> {
     try {
-      await this.options.reading.read(job, this.cutting.signal, takenMs);
+      await this.options.extraction.run(job, this.aborting.signal, takenMs);
     } catch (error) {
       const { userId, threadId } = job.lease;
-      this.options.logger.error({ event: 'memory.read', outcome: 'error', userId, threadId, error }, 'reading broke');
+      this.options.logger.error(
+        { event: 'memory.read', outcome: 'error', userId, threadId, error },
+        'memory extraction failed unexpectedly',
+      );
     }
   }
 
-  private async rest(ms: number, idle: boolean): Promise<void> {
-    const wake = new AbortController();
-    if (this.woken) wake.abort();
-    this.woken = false;
-    this.resting = { wake, idle };
+  private async sleep(ms: number, idle: boolean): Promise<void> {
+    const end = new AbortController();
+    if (this.skipSleep) end.abort();
+    this.skipSleep = false;
+    this.sleeping = { end, idle };
     try {
-      await this.options.clock.sleep(ms, wake.signal);
+      await this.options.clock.sleep(ms, end.signal);
     } catch (error) {
-      if (!wake.signal.aborted) throw error;
+      if (!end.signal.aborted) throw error;
     } finally {
-      this.resting = undefined;
+      this.sleeping = undefined;
     }
   }
 
-  private wake(): void {
-    if (this.resting === undefined) this.woken = true;
-    else this.resting.wake.abort();
+  private pollNow(): void {
+    if (this.sleeping === undefined) this.skipSleep = true;
+    else this.sleeping.end.abort();
   }
 }

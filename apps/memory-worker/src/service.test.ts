@@ -6,7 +6,7 @@ import { connect } from 'nats';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The processes that pull from a stream beside the turns': what is true of one is true of the other. */
+/** The processes that consume streams other than the turns'; the same tests apply to both. */
 const services = [
   { app: 'memory-worker', stream: streams.memory },
   { app: 'subagent-pool', stream: streams.subagents },
@@ -55,7 +55,7 @@ describe.each(services)('$app as a process', ({ app, stream }) => {
     await nats.stop();
   });
 
-  test('becomes ready when a runner has made its stream, and again when that made a deleted one again', async () => {
+  test('becomes ready when a runner has created its stream, and again after the runner recreated a deleted one', async () => {
     await waitFor(async () => (await service.ready()).ok, { what: 'readiness' });
     const raw = await connect({ servers: nats.url });
     const manager = await raw.jetstreamManager();
@@ -71,7 +71,7 @@ describe.each(services)('$app as a process', ({ app, stream }) => {
     expect(await (await get('/metrics')).text()).toContain('process_resident_memory_bytes');
   });
 
-  test('says what is missing while NATS is away, and is ready again after its restart', async () => {
+  test('reports what is missing while NATS is unavailable, and is ready again after its restart', async () => {
     await waitFor(async () => (await service.ready()).ok, { what: 'readiness' });
     await nats.kill9();
     const reason = await waitFor(async () => !(await service.ready()).ok && (await service.ready()).body, {
@@ -83,7 +83,7 @@ describe.each(services)('$app as a process', ({ app, stream }) => {
     await waitFor(async () => (await service.ready()).ok, { what: 'readiness' });
   });
 
-  test('exits with 0 at SIGTERM, also while NATS is away', async () => {
+  test('exits with 0 at SIGTERM, also while NATS is unavailable', async () => {
     expect(await service.terminate()).toEqual({ code: 0, signal: null });
     await nats.kill9();
     service = await start();

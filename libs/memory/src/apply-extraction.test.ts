@@ -9,15 +9,15 @@ import {
 } from '@caribou/contracts';
 import fc from 'fast-check';
 import { applyExtraction, type ApplyOptions } from './apply-extraction.js';
-import { sameness } from './fact-text.js';
-import type { Extraction, StatedFact } from './read-answer.js';
+import { comparisonKey } from './fact-text.js';
+import type { Extraction, StatedFact } from './parse-extraction.js';
 
 const options: ApplyOptions = {
   threadId: 'thread-1',
   now: '2026-03-14T10:00:00.000Z',
   maxFacts: 100,
   confidenceThreshold: 0.7,
-  isPersons: (line) => line % 2 === 1,
+  isUserLine: (line) => line % 2 === 1,
 };
 const stated = (content: string, more: Partial<StatedFact> = {}): StatedFact => ({
   content,
@@ -39,7 +39,7 @@ const memory = (...facts: MemoryFact[]): MemoryDocument => ({ ...emptyMemory('20
 const contents = ({ facts }: MemoryDocument): string[] => facts.map(({ content }) => content);
 
 describe(applyExtraction, () => {
-  test('a fact is kept with its thread, its time and an id of its own', () => {
+  test('a fact is stored with its thread, its time and an id of its own', () => {
     const after = applyExtraction(memory(), learnt({ newFacts: [stated('Knows Rust')] }), options);
     expect(after.facts).toEqual([
       {
@@ -54,14 +54,14 @@ describe(applyExtraction, () => {
     expect(after.lastUpdated).toBe(options.now);
   });
 
-  test('nothing learnt is the same document', () => {
+  test('an empty extraction returns the same document', () => {
     const before = memory(known('f1', 'one'));
     expect(applyExtraction(before, learnt({}), options)).toBe(before);
     expect(applyExtraction(before, learnt({ factsToRemove: ['unknown'] }), options)).toBe(before);
     expect(applyExtraction(before, learnt({ newFacts: [stated('One.', { confidence: 0.75 })] }), options)).toBe(before);
   });
 
-  test('what the model is not sure of, what only others said and what says nothing is no fact', () => {
+  test('uncertain statements, statements of others alone and empty ones do not become facts', () => {
     const newFacts = [
       stated('unsure', { confidence: 0.69 }),
       stated('sure', { confidence: 0.7 }),
@@ -72,7 +72,7 @@ describe(applyExtraction, () => {
     expect(contents(applyExtraction(memory(), learnt({ newFacts }), options))).toEqual(['sure', 'from both']);
   });
 
-  test('a fact that is known gains confidence and stays what it was; a correction makes it one', () => {
+  test('a known fact gains confidence and is otherwise unchanged; a correction makes it a correction', () => {
     const before = memory(known('f1', 'Lives in Oslo'));
     const more = learnt({ newFacts: [stated('lives in  OSLO.', { confidence: 0.95 })] });
     expect(applyExtraction(before, more, options).facts).toEqual([known('f1', 'Lives in Oslo', { confidence: 0.95 })]);
@@ -82,7 +82,7 @@ describe(applyExtraction, () => {
     ]);
   });
 
-  test('contradicted facts go, at most twenty for one conversation', () => {
+  test('contradicted facts are removed, at most twenty for one conversation', () => {
     const before = memory(...Array.from({ length: 30 }, (_, at) => known(`f${at}`, `fact ${at}`)));
     const all = before.facts.map(({ id }) => id);
     expect(applyExtraction(before, learnt({ factsToRemove: all }), options).facts).toHaveLength(10);
@@ -92,7 +92,7 @@ describe(applyExtraction, () => {
     expect(after).toContain('not 3');
   });
 
-  test('over the limit the least certain go, corrections last and of equals the oldest first', () => {
+  test('above the limit the least certain are removed, corrections last and the oldest first among equals', () => {
     const before = memory(
       known('f1', 'old', { confidence: 0.8 }),
       known('f2', 'corrected', { confidence: 0.7, category: 'correction' }),
@@ -113,7 +113,7 @@ describe(applyExtraction, () => {
     expect(applyExtraction(after, learnt({ sections }), later)).toBe(after);
   });
 
-  test('a summary that another conversation wrote since the model looked stays beside the new one', () => {
+  test('a summary that another conversation wrote meanwhile is preserved beside the new one', () => {
     const shown = memory();
     const other = applyExtraction(shown, learnt({ sections: { topOfMind: 'Plans a trip.' } }), options);
     const mine = learnt({ sections: { topOfMind: 'Learns to sail.' } });
@@ -179,7 +179,7 @@ describe('applyExtraction, whatever a model answers', () => {
     factsToRemove: fc.array(fc.constantFrom('f1', 'f2', 'f3', '__proto__'), { maxLength: 5 }),
   });
   const documents = fc
-    .uniqueArray(fact, { selector: ({ content }) => sameness(content), maxLength: 8 })
+    .uniqueArray(fact, { selector: ({ content }) => comparisonKey(content), maxLength: 8 })
     .map((facts) =>
       memory(
         ...facts
@@ -212,7 +212,7 @@ describe('applyExtraction, whatever a model answers', () => {
     );
   });
 
-  test('of two conversations both stay, in whatever order they are done, as long as there is room', () => {
+  test('facts of two conversations are both stored in either order, within the limits', () => {
     fc.assert(
       fc.property(extraction, extraction, (one, other) => {
         const plain = (given: Extraction): Extraction => ({ ...given, factsToRemove: [] });
@@ -221,7 +221,7 @@ describe('applyExtraction, whatever a model answers', () => {
         const first = applyExtraction(applyExtraction(memory(), plain(one), at('a')), plain(other), at('b'));
         const second = applyExtraction(applyExtraction(memory(), plain(other), at('b')), plain(one), at('a'));
         const said = (document: MemoryDocument): string[] =>
-          document.facts.map(({ content }) => sameness(content)).sort();
+          document.facts.map(({ content }) => comparisonKey(content)).sort();
         expect(said(first)).toEqual(said(second));
       }),
     );

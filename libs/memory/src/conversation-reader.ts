@@ -1,52 +1,52 @@
 import { createHash } from 'node:crypto';
 import { type Message, textOf } from '@caribou/contracts';
 import { isFinalAnswer, isUserMessage, type NumberedMessage, stripReasoning, userText } from '@caribou/core';
-import { excerpt, isTrivial, withoutUploadBlocks } from './talk.js';
+import { excerpt, isTrivial, stripUploadBlocks } from './message-text.js';
 
-/** One message as the model reads it. */
+/** One message as it is in the prompt. */
 export interface Line {
-  readonly who: 'person' | 'assistant';
+  readonly who: 'user' | 'assistant';
   readonly text: string;
 }
 
-export interface Reading {
-  /** Whole exchanges in order; empty when nothing is worth reading. */
+export interface Transcript {
+  /** Complete exchanges in order; empty when nothing is worth an extraction. */
   readonly lines: readonly Line[];
-  /** The last entry that was looked at. */
+  /** Number of the last log entry that is processed. */
   readonly watermark: number;
-  /** Marks of what was looked at, those from before first. */
+  /** Fingerprints of processed messages, oldest first. */
   readonly seen: readonly string[];
-  /** Entries behind the watermark are left that can be read at once. */
+  /** More entries follow that can be processed at once. */
   readonly more: boolean;
 }
 
 interface Item extends Line {
-  /** Where the message first stood. */
+  /** Number of the first log entry of the message. */
   readonly entry: number;
   readonly id: string;
 }
 
-/** Most lines of one extraction; what is left is read by the next one. */
+/** Limit of lines of one extraction; the next one continues behind them. */
 const MAX_LINES = 60;
-/** Most marks kept: more than a model can read at once, and only what stands in a head is ever written again. */
-const MAX_SEEN = 2_000;
+/** Limit of stored fingerprints: far more messages than a context holds, and only those are written to the log again. */
+const MAX_FINGERPRINTS = 2_000;
 
 /**
- * Reads a thread's log from a watermark on, page by page, and keeps what an extraction needs: persons' words and final
- * answers, in whole exchanges.
+ * Reads a thread's log page by page, starting after a watermark, and collects user messages and final answers in complete
+ * exchanges.
  *
- *  - A message written twice counts once, in its newest version. One that was looked at before is left out unless its
- *    words are others now: the log is written anew from time to time.
- *  - Words that only came with files, and words that only keep a conversation going, go with their answers.
- *  - An exchange without its answer stays behind the watermark: it is read when it is whole.
+ *  - A message that is in the log twice counts once, in its newest version. A processed message is skipped unless its
+ *    text changed, because the log is rewritten from time to time.
+ *  - Messages that only attach files or are small talk are dropped together with their answers.
+ *  - The watermark stays before an exchange without an answer, which is read once it is complete.
  */
 export class ConversationReader {
   private readonly items = new Map<string, Item>();
   private readonly known: ReadonlySet<string>;
   private lines = 0;
   private answered = false;
-  /** First entry of what is left for the next extraction. */
-  private border: number | undefined;
+  /** First entry of the next extraction, once this one is full. */
+  private nextStart: number | undefined;
   private last: number;
 
   constructor(
@@ -57,39 +57,39 @@ export class ConversationReader {
     this.last = after;
   }
 
-  /** Whether enough was read; then nothing more is taken. */
+  /** Whether the limit of lines is reached; further entries are then ignored. */
   get full(): boolean {
-    return this.border !== undefined;
+    return this.nextStart !== undefined;
   }
 
-  /** Adds the entries up to `last`, in order. */
+  /** Adds the messages of all entries up to `last`, in order. */
   add(messages: readonly NumberedMessage[], last: number): void {
     for (const { entry, message } of messages) {
       if (this.full) return;
-      this.take(entry, message);
+      this.addMessage(entry, message);
     }
     if (!this.full) this.last = Math.max(this.last, last);
   }
 
-  finish(): Reading {
+  finish(): Transcript {
     const items = [...this.items.values()].filter(({ text }) => text !== DROPPED);
-    const open = this.border ?? items.slice(items.findLastIndex(({ who }) => who === 'assistant') + 1)[0]?.entry;
+    const open = this.nextStart ?? items.slice(items.findLastIndex(({ who }) => who === 'assistant') + 1)[0]?.entry;
     const whole = items.filter(({ entry }) => open === undefined || entry < open);
     return {
-      lines: whole.length === 0 ? [] : worthReading(whole),
+      lines: whole.length === 0 ? [] : selectExchanges(whole),
       watermark: open === undefined ? this.last : open - 1,
-      seen: [...this.before, ...whole.map(markOf)].slice(-MAX_SEEN),
+      seen: [...this.before, ...whole.map(fingerprintOf)].slice(-MAX_FINGERPRINTS),
       more: this.full,
     };
   }
 
-  private take(entry: number, message: Message): void {
+  private addMessage(entry: number, message: Message): void {
     const line = lineOf(message);
     const known = this.items.get(message.id);
     const item = { entry: known?.entry ?? entry, id: message.id, ...line };
-    if (known === undefined && (line.text === DROPPED || this.known.has(markOf(item)))) return;
-    if (known === undefined && line.who === 'person' && this.answered && this.lines >= MAX_LINES) {
-      this.border = entry;
+    if (known === undefined && (line.text === DROPPED || this.known.has(fingerprintOf(item)))) return;
+    if (known === undefined && line.who === 'user' && this.answered && this.lines >= MAX_LINES) {
+      this.nextStart = entry;
       return;
     }
     this.items.set(message.id, item);
@@ -98,21 +98,21 @@ export class ConversationReader {
   }
 }
 
-/** The text of what is neither a person's nor a final answer. */
+/** Text of messages that are neither the user's nor a final answer. */
 const DROPPED = '\u0000';
 
 function lineOf(message: Message): Line {
-  if (isUserMessage(message)) return { who: 'person', text: excerpt(withoutUploadBlocks(userText(message))) };
+  if (isUserMessage(message)) return { who: 'user', text: excerpt(stripUploadBlocks(userText(message))) };
   if (!isFinalAnswer(message)) return { who: 'assistant', text: DROPPED };
   return { who: 'assistant', text: excerpt(stripReasoning(textOf(message.content)).trim()) };
 }
 
-/** Eight characters for a message with its words. */
-const markOf = ({ id, text }: Item): string =>
+/** A hash of eight characters over id and text of a message. */
+const fingerprintOf = ({ id, text }: Item): string =>
   createHash('sha256').update(`${id}\n${text}`).digest('base64url').slice(0, 8);
 
-/** Exchanges in which a person said something, with what was answered. */
-function worthReading(items: readonly Item[]): readonly Line[] {
+/** Selects exchanges with a meaningful user message and an answer. */
+function selectExchanges(items: readonly Item[]): readonly Line[] {
   const lines: Line[] = [];
   let asked: Line[] = [];
   let answers: Line[] = [];

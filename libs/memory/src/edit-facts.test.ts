@@ -10,7 +10,7 @@ const memory = (...facts: MemoryFact[]): MemoryDocument => ({ ...emptyMemory(), 
 const given = (content: string) => ({ content, category: 'goal', confidence: 0.9 }) as const;
 
 describe(addFact, () => {
-  test('the fact stands last, entered by hand now', () => {
+  test('the fact is the last one, with the source manual and the current time', () => {
     const { facts, lastUpdated } = addFact(memory(fact('f1', 'a')), given('b'), { at, maxFacts: 2 });
 
     expect(facts).toEqual([
@@ -20,7 +20,7 @@ describe(addFact, () => {
     expect(lastUpdated).toBe(at);
   });
 
-  test('a full memory and words that are there are refused', () => {
+  test('a full memory and a duplicate text are refused', () => {
     const full = (): unknown => addFact(memory(fact('f1', 'a')), given('b'), { at, maxFacts: 1 });
     expect(full).toThrow(ConflictError);
     expect(full).toThrow('facts: the memory has its 1 entries, the limit');
@@ -31,7 +31,7 @@ describe(addFact, () => {
 });
 
 describe(editFact, () => {
-  test('what is named changes, and where the fact is from stays', () => {
+  test('the given fields change, and the source does not', () => {
     const { facts } = editFact(
       memory(fact('f1', 'a'), fact('f2', 'b')),
       'f2',
@@ -42,7 +42,7 @@ describe(editFact, () => {
     expect(facts).toEqual([fact('f1', 'a'), { ...fact('f2', 'b'), content: 'c' }]);
   });
 
-  test('its own words may be said again, those of another fact not', () => {
+  test('its own text may be given again, that of another fact may not', () => {
     const document = memory(fact('f1', 'a'), fact('f2', 'b'));
 
     expect(editFact(document, 'f2', { content: 'B', confidence: 0.1 }, { at }).facts[1]).toMatchObject({
@@ -55,7 +55,7 @@ describe(editFact, () => {
 });
 
 describe(removeFact, () => {
-  test('it is gone; one that is not there is told', () => {
+  test('it is removed; an unknown id is an error', () => {
     expect(removeFact(memory(fact('f1', 'a'), fact('f2', 'b')), 'f1', { at }).facts).toEqual([fact('f2', 'b')]);
     expect(() => removeFact(memory(), 'f1', { at })).toThrow(NotFoundError);
   });

@@ -6,7 +6,7 @@ import {
   NotFoundError,
   type NewFact,
 } from '@caribou/contracts';
-import { sameness } from './fact-text.js';
+import { comparisonKey } from './fact-text.js';
 import { newFactId } from './new-fact-id.js';
 
 export interface EditOptions {
@@ -15,16 +15,16 @@ export interface EditOptions {
 }
 
 /**
- * The memory with a fact more, entered by hand.
+ * Adds a fact that was entered by hand.
  *
- * @throws {ConflictError} when its words are there already, or the memory is full
+ * @throws {ConflictError} when a fact has the same text, or the memory is full
  */
 export function addFact(
   document: MemoryDocument,
   given: NewFact,
   { at, maxFacts }: EditOptions & { readonly maxFacts: number },
 ): MemoryDocument {
-  refuseTwice(document.facts, given.content);
+  assertNotDuplicate(document.facts, given.content);
   if (document.facts.length >= maxFacts)
     throw new ConflictError(`facts: the memory has its ${maxFacts} entries, the limit; delete one first`);
   const taken = new Set(document.facts.map(({ id }) => id));
@@ -33,10 +33,10 @@ export function addFact(
 }
 
 /**
- * The memory with a fact changed; where it is from and since when stays.
+ * Changes a fact; its source and time of creation do not change.
  *
- * @throws {NotFoundError} when there is none of this id
- * @throws {ConflictError} when another one has these words
+ * @throws {NotFoundError} when no fact has this id
+ * @throws {ConflictError} when another fact has the same text
  */
 export function editFact(
   document: MemoryDocument,
@@ -46,7 +46,7 @@ export function editFact(
 ): MemoryDocument {
   const fact = factOf(document, id);
   const others = document.facts.filter((one) => one !== fact);
-  if (content !== null && content !== undefined) refuseTwice(others, content);
+  if (content !== null && content !== undefined) assertNotDuplicate(others, content);
   const changed: MemoryFact = {
     ...fact,
     content: content ?? fact.content,
@@ -60,7 +60,7 @@ export function editFact(
   };
 }
 
-/** The memory without a fact. @throws {NotFoundError} when there is none of this id */
+/** Removes a fact. @throws {NotFoundError} when no fact has this id */
 export function removeFact(document: MemoryDocument, id: string, { at }: EditOptions): MemoryDocument {
   const fact = factOf(document, id);
   return { ...document, lastUpdated: at, facts: document.facts.filter((one) => one !== fact) };
@@ -72,7 +72,7 @@ function factOf({ facts }: MemoryDocument, id: string): MemoryFact {
   return fact;
 }
 
-function refuseTwice(facts: readonly MemoryFact[], content: string): void {
-  const there = facts.find((fact) => sameness(fact.content) === sameness(content));
-  if (there !== undefined) throw new ConflictError(`content: ${there.id} says the same`);
+function assertNotDuplicate(facts: readonly MemoryFact[], content: string): void {
+  const duplicate = facts.find((fact) => comparisonKey(fact.content) === comparisonKey(content));
+  if (duplicate !== undefined) throw new ConflictError(`content: ${duplicate.id} says the same`);
 }

@@ -1,7 +1,7 @@
 import type { HumanMessage, MemoryDocument } from '@caribou/contracts';
 import { escapeMarkup, type ModelCall } from '@caribou/core';
 import type { Line } from './conversation-reader.js';
-import { isCorrection } from './talk.js';
+import { isCorrection } from './message-text.js';
 
 const INSTRUCTIONS = `You keep the long-term memory that an assistant has of one person. You are shown the memory as it \
 is and a conversation that has just been had, and you say what changes.
@@ -46,9 +46,9 @@ Answer with one JSON object and nothing else:
 const CORRECTED = `The person corrects the assistant in the lines NUMBERS: see whether a fact of the category correction \
 follows, and whether it contradicts the memory.`;
 
-/** The call that reads a conversation for a memory. Whatever was said or remembered cannot leave its block. */
-export function extractionCall(document: MemoryDocument, lines: readonly Line[]): ModelCall {
-  const corrected = lines.flatMap(({ who, text }, at) => (who === 'person' && isCorrection(text) ? [at + 1] : []));
+/** Builds the model call that extracts facts from a conversation; escaped texts cannot leave their block. */
+export function createExtractionCall(document: MemoryDocument, lines: readonly Line[]): ModelCall {
+  const corrected = lines.flatMap(({ who, text }, at) => (who === 'user' && isCorrection(text) ? [at + 1] : []));
   const blocks = [
     `<current_memory>\n${escapeMarkup(JSON.stringify(memoryForModel(document)))}\n</current_memory>`,
     ...(corrected.length === 0 ? [] : [CORRECTED.replace('NUMBERS', corrected.join(', '))]),
@@ -56,7 +56,7 @@ export function extractionCall(document: MemoryDocument, lines: readonly Line[])
   ];
   return {
     system: INSTRUCTIONS,
-    messages: [said(blocks.join('\n\n'))],
+    messages: [humanMessage(blocks.join('\n\n'))],
     tools: [],
     thinkingEnabled: false,
     answerFormat: 'json',
@@ -64,9 +64,9 @@ export function extractionCall(document: MemoryDocument, lines: readonly Line[])
 }
 
 const paragraph = ({ who, text }: Line, at: number): string =>
-  `[${at + 1}] ${who === 'person' ? 'User' : 'Assistant'}: ${escapeMarkup(text)}`;
+  `[${at + 1}] ${who === 'user' ? 'User' : 'Assistant'}: ${escapeMarkup(text)}`;
 
-/** What the model needs of the memory: when and where something was learnt does not change what follows from it. */
+/** The memory without times and sources, which do not affect an extraction. */
 function memoryForModel({ user, history, facts }: MemoryDocument): unknown {
   const summaries = (sections: Readonly<Record<string, { readonly summary: string }>>) =>
     Object.fromEntries(Object.entries(sections).map(([name, { summary }]) => [name, summary]));
@@ -77,7 +77,7 @@ function memoryForModel({ user, history, facts }: MemoryDocument): unknown {
   };
 }
 
-const said = (content: string): HumanMessage => ({
+const humanMessage = (content: string): HumanMessage => ({
   type: 'human',
   id: 'memory',
   content,

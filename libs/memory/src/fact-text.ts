@@ -1,25 +1,25 @@
 const lineEnds = /[\p{Cc}\p{Zl}\p{Zp}]+/gu;
 /**
- * Characters that show nothing or turn a line around, and selectors of rare variants, which can carry hidden words;
- * joiners make letters and emoji, so they stay.
+ * Invisible characters, bidirectional controls and variation selectors, which can carry hidden text. Joiners are part of
+ * letters and emoji and are not matched.
  */
-const unseen = /(?![\u200c\u200d])\p{Cf}|[\u{e0100}-\u{e01ef}]/gu;
+const invisible = /(?![\u200c\u200d])\p{Cf}|[\u{e0100}-\u{e01ef}]/gu;
 
-/** Longest text looked at: a model may answer anything, and the bounds of what is kept are far below. */
+/** Longest input that is processed; texts from a model have any length, and stored ones are far shorter. */
 const MAX_READ_CHARS = 20_000;
 const CUT = '…';
 
-/** A text as it is remembered: one line of visible characters, at most `maxChars` UTF-16 units. */
-export function rememberedText(text: string, maxChars: number): string {
-  const visible = text.slice(0, MAX_READ_CHARS).normalize('NFC').replace(lineEnds, ' ').replace(unseen, '');
+/** Normalizes a text for storage: one line of visible characters, at most `maxChars` UTF-16 units. */
+export function toMemoryText(text: string, maxChars: number): string {
+  const visible = text.slice(0, MAX_READ_CHARS).normalize('NFC').replace(lineEnds, ' ').replace(invisible, '');
   const line = visible.replace(/\s+/g, ' ').trim();
   if (line.length <= maxChars) return line;
-  const kept = line.slice(0, maxChars - CUT.length).replace(/[\ud800-\udbff]$/, '');
-  return `${kept.trimEnd()}${CUT}`;
+  const head = line.slice(0, maxChars - CUT.length).replace(/[\ud800-\udbff]$/, '');
+  return `${head.trimEnd()}${CUT}`;
 }
 
-/** What two contents share when they say the same: neither case, width, spaces nor a last mark count. */
-export const sameness = (content: string): string =>
+/** A key that is equal for texts that differ only in case, width, spaces or final punctuation. */
+export const comparisonKey = (content: string): string =>
   content
     .normalize('NFKC')
     .toLowerCase()

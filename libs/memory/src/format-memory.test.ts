@@ -49,13 +49,13 @@ describe(formatMemory, () => {
     );
   });
 
-  test('what is empty leaves no heading, and nothing gives no text', () => {
+  test('empty blocks have no heading, and an empty memory no text', () => {
     expect(shown(emptyMemory())).toBe('');
     expect(shown(memory([fact(' \n ')]))).toBe('');
     expect(shown(memory([fact('x')]))).toBe('Facts:\n- [context | 0.80] x');
   });
 
-  test('a confidence that is no number counts as 0, one out of range as the end of it', () => {
+  test('a confidence that is not a number counts as 0, others are clamped', () => {
     const facts = [Number.NaN, 7, -1, Number.POSITIVE_INFINITY].map((confidence, at) => fact(`f${at}`, { confidence }));
 
     const [, ...lines] = shown(memory([...facts, fact('sure', { confidence: 0.5 })])).split('\n');
@@ -68,7 +68,7 @@ describe(formatMemory, () => {
     ]);
   });
 
-  test('of facts that are as certain the correction comes first, then the newer one', () => {
+  test('of equally certain facts the correction comes first, then the newer one', () => {
     const facts = [
       fact('old', { createdAt: '2026-01-01T00:00:00Z' }),
       fact('new', { createdAt: '2026-05-01T00:00:00Z' }),
@@ -77,7 +77,7 @@ describe(formatMemory, () => {
     expect(shown(memory(facts)).match(/\] (.*)/g)).toEqual(['] not Bob', '] new', '] old']);
   });
 
-  test('facts end at the first that does not fit, so that a less certain one never takes its place', () => {
+  test('facts end at the first that does not fit, so that a less certain one never replaces it', () => {
     const facts = [
       fact('first', { confidence: 0.9 }),
       fact('long words '.repeat(90), { confidence: 0.8 }),
@@ -86,7 +86,7 @@ describe(formatMemory, () => {
     expect(shown(memory(facts), 100)).toBe('Facts:\n- [context | 0.90] first');
   });
 
-  test('corrections have their part however long the summaries and however certain the other facts', () => {
+  test('corrections have reserved tokens however long the summaries and however certain the other facts', () => {
     const long = 'They work on many things at once and tell of all of them. '.repeat(60);
     const facts = [
       ...Array.from({ length: 90 }, (_, at) => fact(`certain fact number ${at}`, { confidence: 1 })),
@@ -101,7 +101,7 @@ describe(formatMemory, () => {
     expect(count(text)).toBeGreaterThan(1_800);
   });
 
-  test('corrections beyond their part wait for their turn among the facts', () => {
+  test('corrections beyond the reserved tokens are sorted among the facts', () => {
     const facts = [
       ...Array.from({ length: 40 }, (_, at) =>
         fact(`correction ${at} ${'very '.repeat(20)}much so`, { category: 'correction', confidence: 0.7 }),
@@ -114,7 +114,7 @@ describe(formatMemory, () => {
     expect(lines.filter((line) => line.includes('correction')).length).toBeGreaterThan(10);
   });
 
-  test('a summary that is cut ends with whole characters, and stays in its line', () => {
+  test('a summary that is cut ends with a whole character, and stays on its line', () => {
     const long = '😀<b>&\n'.repeat(600);
     const text = shown(memory([fact('later')], { user: { ...emptyMemory().user, workContext: summary(long) } }), 100);
 
@@ -122,7 +122,7 @@ describe(formatMemory, () => {
     expect(text).not.toContain('later');
   });
 
-  test('a counter to which the whole is more than its lines is kept to as well', () => {
+  test('the limit holds even when the counter counts more for the whole than for its lines', () => {
     const countTokens: CountTokens = (text) => text.length + 20 * (text.split('\n').length - 1) ** 2;
     const facts = Array.from({ length: 20 }, (_, at) => fact(`fact ${at}`));
     const text = formatMemory(memory(facts), { maxTokens: 1_000, countTokens });
@@ -163,14 +163,14 @@ describe(formatMemory, () => {
       );
     });
 
-  test('whatever is remembered, the tokens are kept to and every line is one of ours', () => {
-    const ours =
+  test('whatever the memory holds, the limit holds and every line has the expected form', () => {
+    const expectedLine =
       /^(|User Context:|History:|Facts:|- (Work|Personal|Current Focus|Recent|Earlier|Background): .+|- \[\w+ \| [01]\.\d\d\] .+)$/u;
     fc.assert(
       fc.property(document, fc.integer({ min: 100, max: 1_500 }), (given, maxTokens) => {
         const text = shown(given, maxTokens);
         expect(count(text)).toBeLessThanOrEqual(maxTokens);
-        for (const line of text.split(/[\n\r\u2028\u2029\u0085]/)) expect(line).toMatch(ours);
+        for (const line of text.split(/[\n\r\u2028\u2029\u0085]/)) expect(line).toMatch(expectedLine);
         expect(text).not.toMatch(/[<>]|＜.memory/u);
         const facts = text.match(/^- \[\w+ \| /gm) ?? [];
         expect(facts.length).toBeLessThanOrEqual(given.facts.length);

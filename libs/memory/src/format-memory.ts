@@ -7,32 +7,32 @@ export interface FormatOptions {
   readonly countTokens: CountTokens;
 }
 
-/** Corrections keep this part of the tokens whatever else there is, up to `MAX_SURE_TOKENS` (DeerFlow: 500 of 2,000). */
-const SURE_PART = 0.25;
-const MAX_SURE_TOKENS = 500;
-/** Less of a summary than this says nothing. */
+/** Share of the tokens that is reserved for corrections, up to `MAX_RESERVED_TOKENS` (DeerFlow: 500 of 2,000). */
+const RESERVED_SHARE = 0.25;
+const MAX_RESERVED_TOKENS = 500;
+/** A shorter part of a summary is omitted. */
 const MIN_CUT_CHARS = 40;
-/** A cut falls short a little rather than being counted once more. */
+/** Shortens a cut slightly, which usually saves another count. */
 const CUT_MARGIN = 0.95;
 
 /**
- * What is remembered, as the agent is shown it; '' when there is nothing. Summaries come first, then facts by
- * confidence, until the first that does not fit: so what is left out is what is least certain. Every text is one line
- * and escaped, so it is data wherever it stands.
+ * Formats a memory for the prompt; '' when it is empty. Summaries come first, then facts by confidence up to the first
+ * that does not fit, so that the least certain are omitted. Every text is one escaped line, so it cannot pass for
+ * instructions.
  *
- * @param options `maxTokens` is never exceeded, as `countTokens` counts
+ * @param options the result has at most `maxTokens`, as `countTokens` counts
  */
 export function formatMemory(document: MemoryDocument, { maxTokens, countTokens }: FormatOptions): string {
   const facts = factLines(document.facts);
-  const picked = new Picked(maxTokens, countTokens);
+  const selection = new LineSelection(maxTokens, countTokens);
   const corrections = facts.filter(({ isCorrection }) => isCorrection);
-  picked.takeWhile(corrections, Math.min(MAX_SURE_TOKENS, Math.floor(maxTokens * SURE_PART)));
-  if (picked.takeWhile(summaryLines(document), maxTokens)) picked.takeWhile(facts, maxTokens);
-  return picked.text();
+  selection.addWhileFitting(corrections, Math.min(MAX_RESERVED_TOKENS, Math.floor(maxTokens * RESERVED_SHARE)));
+  if (selection.addWhileFitting(summaryLines(document), maxTokens)) selection.addWhileFitting(facts, maxTokens);
+  return selection.text();
 }
 
-/** The lines that are shown, in the order in which they were chosen, and their tokens. */
-class Picked {
+/** The selected lines, in the order of their selection, and their tokens. */
+class LineSelection {
   private readonly lines = new Set<Line>();
   private readonly blocks = new Set<number>();
   private used = 0;
@@ -42,29 +42,29 @@ class Picked {
     private readonly countTokens: CountTokens,
   ) {}
 
-  /** Takes lines up to the first that does not fit, of which it takes what can be cut; false when there was one. */
-  takeWhile(lines: readonly Line[], upTo: number): boolean {
+  /** Adds lines up to the first that does not fit, which is shortened if possible; returns whether all fit. */
+  addWhileFitting(lines: readonly Line[], upTo: number): boolean {
     for (const line of lines) {
-      if (this.lines.has(line) || line.text() === '' || this.take(line, upTo)) continue;
+      if (this.lines.has(line) || line.text() === '' || this.add(line, upTo)) continue;
       const cut = this.cut(line, upTo);
-      if (cut !== undefined) this.take(cut, upTo);
+      if (cut !== undefined) this.add(cut, upTo);
       return false;
     }
     return true;
   }
 
-  /** The lines below their headings, blocks with an empty line between. */
+  /** Formats the lines below their headings, with an empty line between blocks. */
   text(): string {
     const lines = [...this.lines];
     for (;;) {
       const text = layOut(lines);
-      // Tokens may reach over the end of a line, so that a whole can count more than its parts.
+      // A token may span the end of a line, so the whole can count more than the sum of its lines.
       if (lines.length === 0 || this.countTokens(text) <= this.maxTokens) return text;
       lines.pop();
     }
   }
 
-  private take(line: Line, upTo: number): boolean {
+  private add(line: Line, upTo: number): boolean {
     const tokens = this.tokensOf(line.block, line.text());
     if (this.used + tokens > upTo) return false;
     this.lines.add(line);

@@ -26,7 +26,7 @@ describe(importMemory, () => {
     expect(imported(document)).toEqual({ ...document, lastUpdated: at });
   });
 
-  test('absent sections are empty, bare text is a summary, a time that is none is never', () => {
+  test('absent sections are empty, bare text is a summary, an invalid time is never', () => {
     const { user, history } = imported({
       user: { workContext: 'Engineer.', topOfMind: { summary: ' A move. ', updatedAt: 'yesterday' }, other: 7 },
       history: null,
@@ -58,11 +58,11 @@ describe(importMemory, () => {
     [7, 1],
     [-1, 0],
     [0.25, 0.25],
-  ])('a confidence of %j is %d', (confidence, kept) => {
-    expect(imported({ facts: [{ content: 'a', confidence }] }).facts[0]?.confidence).toBe(kept);
+  ])('a confidence of %j is %d', (confidence, expected) => {
+    expect(imported({ facts: [{ content: 'a', confidence }] }).facts[0]?.confidence).toBe(expected);
   });
 
-  test('ids that are missing, there twice or none are made anew, unknown categories are context', () => {
+  test('missing, duplicate and invalid ids are replaced, unknown categories are context', () => {
     const { facts } = imported({
       facts: [
         { id: 'one', content: 'a', category: 'goal' },
@@ -85,7 +85,7 @@ describe(importMemory, () => {
     ]);
   });
 
-  test('facts without words and repetitions are left out, the more certain one stays', () => {
+  test('empty and duplicate facts are dropped; of duplicates the more certain one is stored', () => {
     const { facts } = imported({
       facts: [
         { content: '  ' },
@@ -99,7 +99,7 @@ describe(importMemory, () => {
     expect(facts.map(({ content, confidence }) => [content, confidence])).toEqual([['likes tea', 0.9]]);
   });
 
-  test('over the number of facts the least certain go, and the others keep their order', () => {
+  test('above the limit the least certain facts are dropped, and the others stay in order', () => {
     const { facts } = imported(
       { facts: [0.5, 0.9, 0.1, 0.7].map((confidence) => ({ content: `c${confidence}`, confidence })) },
       2,
@@ -119,7 +119,7 @@ describe(importMemory, () => {
     expect(faultOf(file)).toBe(fault);
   });
 
-  test('whatever JSON is let in, what comes of it keeps to the contract', () => {
+  test('whatever JSON is accepted, the result conforms to the contract', () => {
     const json = fc.jsonValue();
     const loose = fc.record(
       {

@@ -9,24 +9,24 @@ import {
   type LegacyFact,
   USER_SECTIONS,
 } from '@caribou/contracts';
-import { capped } from './apply-extraction.js';
-import { sameness } from './fact-text.js';
+import { limitFacts } from './apply-extraction.js';
+import { comparisonKey } from './fact-text.js';
 import { newFactId } from './new-fact-id.js';
 
 export interface ImportOptions {
-  /** Time of the import, ISO 8601: of facts without a time, and the memory's last change. */
+  /** Time of the import, ISO 8601; it is the time of facts without one and of the last change. */
   readonly at: string;
   readonly maxFacts: number;
 }
 
-/** DeerFlow's for a fact that does not say. */
-const UNSAID_CONFIDENCE = 0.5;
+/** DeerFlow's confidence of a fact without one. */
+const DEFAULT_CONFIDENCE = 0.5;
 
 /**
- * The memory that a file of DeerFlow or an export describes. What a file may lack or have wrong is put right: absent
- * summaries are empty, an unknown category is `context`, a confidence that is no number is 0 and one out of range the end
- * of it, a time without a zone is UTC, an id that is missing or there twice is a fresh one. Facts without words and
- * repetitions are left out; over `maxFacts` the least certain go, as they do when a conversation is read.
+ * Builds a memory from a file of DeerFlow or an export, and corrects what is missing or invalid: absent summaries are
+ * empty, an unknown category becomes `context`, a confidence that is not a number becomes 0 and others are clamped, a time
+ * without a zone is UTC, a missing or duplicate id is replaced. Empty and duplicate facts are dropped; above `maxFacts`,
+ * so are the least certain, as after an extraction.
  */
 export function importMemory(given: MemoryImport, { at, maxFacts }: ImportOptions): MemoryDocument {
   const document = emptyMemory(at);
@@ -43,24 +43,24 @@ function sectionOf(
 }
 
 function factsOf(given: readonly LegacyFact[], at: string, maxFacts: number): MemoryFact[] {
-  const byWords = new Map<string, MemoryFact>();
+  const byKey = new Map<string, MemoryFact>();
   const ids = new Set<string>();
   for (const old of given) {
     const fact = factOf(old, at);
-    const words = sameness(fact.content);
-    const known = byWords.get(words);
-    if (words === '' || (known !== undefined && known.confidence >= fact.confidence)) continue;
-    byWords.set(words, fact);
+    const key = comparisonKey(fact.content);
+    const known = byKey.get(key);
+    if (key === '' || (known !== undefined && known.confidence >= fact.confidence)) continue;
+    byKey.set(key, fact);
   }
-  const facts = [...byWords.values()].map((fact) => {
+  const facts = [...byKey.values()].map((fact) => {
     const id = fact.id === '' || ids.has(fact.id) ? newFactId(ids) : fact.id;
     ids.add(id);
     return { ...fact, id };
   });
-  return capped(facts, maxFacts);
+  return limitFacts(facts, maxFacts);
 }
 
-/** A fact with all its fields; the id is '' when the file gives none that can be used. */
+/** Fills in all fields of a fact; the id is '' when the given one is not valid. */
 function factOf({ content, id, category, confidence, createdAt, source }: LegacyFact, at: string): MemoryFact {
   const { shape } = MemoryFact;
   return {
@@ -74,11 +74,11 @@ function factOf({ content, id, category, confidence, createdAt, source }: Legacy
 }
 
 function confidenceOf(given: unknown): number {
-  if (given === undefined) return UNSAID_CONFIDENCE;
+  if (given === undefined) return DEFAULT_CONFIDENCE;
   return typeof given === 'number' && !Number.isNaN(given) ? Math.min(1, Math.max(0, given)) : 0;
 }
 
-/** A time as the contract wants it, or nothing. Python's times have no zone when they are in UTC. */
+/** Returns a valid time or undefined. Python writes times in UTC without a zone. */
 function timeOf(given: unknown): string | undefined {
   if (typeof given !== 'string' || given === '') return undefined;
   const time = MemorySection.shape.updatedAt;

@@ -1,24 +1,24 @@
 import type { MemoryDocument, MemoryFact } from '@caribou/contracts';
-import { oneLine, plainLine } from './one-line.js';
+import { toPromptLine, toPlainLine } from './prompt-line.js';
 
-/** What the lines stand below, in this order. */
+/** Headings of the blocks, in their order. */
 export const HEADINGS = ['User Context:', 'History:', 'Facts:'] as const;
 const FACTS = 2;
 const CUT_MARK = '...';
 
-/** A line that may be shown. Its text is made when it is asked for: most facts of a large memory never are. */
+/** A line of the prompt. Its text is built on demand: most facts of a large memory do not fit. */
 export interface Line {
-  /** Which of `HEADINGS` it stands below. */
+  /** Index of its heading in `HEADINGS`. */
   readonly block: number;
-  /** Its place among all lines of the block. */
+  /** Its position among all lines of the block. */
   readonly order: number;
   /** '' when there is nothing to show. */
   readonly text: () => string;
-  /** The line with its words cut to this many characters; only summaries are cut. */
+  /** Shortens the text to this many characters; only summaries can be shortened. */
   readonly cutTo?: (chars: number) => string;
 }
 
-/** One line per summary that is not empty. */
+/** Creates one line per summary that is not empty. */
 export function summaryLines({ user, history }: MemoryDocument): readonly Line[] {
   const rows: readonly (readonly [number, string, string])[] = [
     [0, 'Work', user.workContext.summary],
@@ -29,31 +29,31 @@ export function summaryLines({ user, history }: MemoryDocument): readonly Line[]
     [1, 'Background', history.longTermBackground.summary],
   ];
   return rows.flatMap(([block, label, summary], order) => {
-    const words = plainLine(summary);
-    const cutTo = (chars: number): string => `- ${label}: ${oneLine(wholeChars(words, chars))}${CUT_MARK}`;
-    return words === '' ? [] : [{ block, order, text: once(() => `- ${label}: ${oneLine(words)}`), cutTo }];
+    const plain = toPlainLine(summary);
+    const cutTo = (chars: number): string => `- ${label}: ${toPromptLine(cutChars(plain, chars))}${CUT_MARK}`;
+    return plain === '' ? [] : [{ block, order, text: memoize(() => `- ${label}: ${toPromptLine(plain)}`), cutTo }];
   });
 }
 
-/** The first characters, none of them a half of one. */
-const wholeChars = (text: string, chars: number): string => text.slice(0, chars).replace(/[\ud800-\udbff]$/, '');
+/** Cuts a text without splitting a surrogate pair. */
+const cutChars = (text: string, chars: number): string => text.slice(0, chars).replace(/[\ud800-\udbff]$/, '');
 
 export interface FactLine extends Line {
   readonly isCorrection: boolean;
 }
 
-/** One line per fact: the most certain first; of two that are as certain the correction, then the newer one. */
+/** Creates one line per fact: the most certain first, corrections and then newer facts first among equals. */
 export const factLines = (facts: readonly MemoryFact[]): readonly FactLine[] =>
   [...facts].sort(byWeight).map((fact, order) => ({
     block: FACTS,
     order,
-    text: once(() => factText(fact)),
+    text: memoize(() => factText(fact)),
     isCorrection: isCorrection(fact),
   }));
 
 function factText(fact: MemoryFact): string {
-  const words = oneLine(fact.content);
-  return words === '' ? '' : `- [${fact.category} | ${confidenceOf(fact).toFixed(2)}] ${words}`;
+  const content = toPromptLine(fact.content);
+  return content === '' ? '' : `- [${fact.category} | ${confidenceOf(fact).toFixed(2)}] ${content}`;
 }
 
 const isCorrection = ({ category }: MemoryFact): boolean => category === 'correction';
@@ -63,11 +63,11 @@ const byWeight = (one: MemoryFact, other: MemoryFact): number =>
   Number(isCorrection(other)) - Number(isCorrection(one)) ||
   Number(other.createdAt > one.createdAt) - Number(other.createdAt < one.createdAt);
 
-/** 0 to 1; 0 for what is no number. */
+/** Clamps the confidence to 0 to 1; 0 when it is not a finite number. */
 const confidenceOf = ({ confidence }: MemoryFact): number =>
   Number.isFinite(confidence) ? Math.min(1, Math.max(0, confidence)) : 0;
 
-function once(make: () => string): () => string {
-  let made: string | undefined;
-  return () => (made ??= make());
+function memoize(create: () => string): () => string {
+  let created: string | undefined;
+  return () => (created ??= create());
 }

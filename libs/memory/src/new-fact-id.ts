@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** An id that is not taken: `fact_` and 8 hex digits, as DeerFlow writes it. */
+/** Generates an unused id in DeerFlow's format: `fact_` and 8 hex digits. */
 export function newFactId(taken: ReadonlySet<string>): string {
   for (;;) {
     const id = `fact_${randomBytes(4).toString('hex')}`;

@@ -11,7 +11,7 @@ const remembering = (facts: number): MemoryDocument => ({
 });
 
 describe(renderMemory, () => {
-  test('a small memory is shown whole, without a tokenizer', async () => {
+  test('a small memory is rendered whole, without a tokenizer', async () => {
     const load = jest.fn(loadTokenCounter);
 
     expect(await renderMemory(remembering(20), 2_000, load)).toContain('Remembers number 19');

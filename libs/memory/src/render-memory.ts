@@ -3,8 +3,8 @@ import { formatMemory } from './format-memory.js';
 import { type CountTokens, loadTokenCounter } from './token-counter.js';
 
 /**
- * The memory as an agent is shown it, in at most `maxTokens`; '' when there is nothing. A token stands for at least one
- * byte, so a memory with no more bytes than tokens is shown whole, and no tokenizer is loaded for it.
+ * Formats a memory for the prompt with at most `maxTokens`; '' when it is empty. A token has at least one byte, so a
+ * memory with no more bytes than tokens is rendered whole without loading the tokenizer.
  */
 export async function renderMemory(
   document: MemoryDocument,
@@ -18,7 +18,7 @@ export async function renderMemory(
   return formatMemory(document, { maxTokens, countTokens: await load() });
 }
 
-/** About as many as the text will have at least. */
+/** A lower bound of the length of the text. */
 const charsOf = ({ user, history, facts }: MemoryDocument): number =>
   [...Object.values({ ...user, ...history }).map(({ summary }) => summary), ...facts.map(({ content }) => content)]
     .map(({ length }) => length)

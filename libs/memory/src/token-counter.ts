@@ -1,26 +1,26 @@
-/** Tokens of a text. */
+/** Counts the tokens of a text. */
 export type CountTokens = (text: string) => number;
 
-/** Words whose pieces are kept for the next count. The library keeps 100,000, and a remembered word may be long. */
-const KEPT_WORDS = 4_000;
+/** Size of the tokenizer's cache of words. The default is 100,000, which is too much for long words. */
+const MAX_CACHED_TOKENIZATIONS = 4_000;
 
 let counter: Promise<CountTokens> | undefined;
 
 /**
- * The counter of OpenAI's cl100k_base, whose vocabulary ships with the library: nothing is downloaded. Loaded when it is
- * first asked for, which holds the process up for a tenth of a second, or several on a busy machine, and costs 30 MB. A
- * name of a special token in a text counts as the text it is.
+ * Returns a counter for OpenAI's cl100k_base, whose vocabulary is part of the library: nothing is downloaded. The first
+ * call loads it, which blocks the process for a tenth of a second, or several on a busy machine, and takes 30 MB. Names of
+ * special tokens in a text count as plain text.
  *
- * A word takes time with the square of its length: counted are lines of at most a few thousand characters.
+ * The time grows with the square of a word's length, so callers count lines of at most a few thousand characters.
  */
 export function loadTokenCounter(): Promise<CountTokens> {
-  counter ??= loaded();
+  counter ??= loadCounter();
   return counter;
 }
 
-async function loaded(): Promise<CountTokens> {
+async function loadCounter(): Promise<CountTokens> {
   const { countTokens, setMergeCacheSize } = await import('gpt-tokenizer/encoding/cl100k_base');
-  setMergeCacheSize(KEPT_WORDS);
+  setMergeCacheSize(MAX_CACHED_TOKENIZATIONS);
   const plain = { allowedSpecial: new Set<string>(), disallowedSpecial: new Set<string>() };
   return (text) => countTokens(text, plain);
 }

@@ -1,8 +1,8 @@
 const THINGS = 'files?|documents?|images?|pictures?|photos?|pdfs?|spreadsheets?|attachments?|archives?|screenshots?';
 
 /**
- * Sentences that tell of a file somebody brought into a thread. Files live with their thread: a memory of one would send
- * the agent looking for it elsewhere. Work on uploading as such ("builds an upload form") is no mention.
+ * Sentences about a file that was uploaded into a thread. Files exist only in their thread: a memory of one would make
+ * the agent search for it in others. Statements about uploading as such ("builds an upload form") do not match.
  */
 const mentions: readonly RegExp[] = [
   new RegExp(`\\b(uploaded|uploading|attached|attaching)\\b[^.!?]{0,60}\\b(${THINGS})\\b`, 'iu'),
@@ -18,8 +18,8 @@ export const mentionsUpload = (text: string): boolean => mentions.some((mention)
 
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' });
 
-/** The text without the sentences that mention an upload. */
-export function withoutUploadMentions(text: string): string {
+/** Removes the sentences that mention an upload. */
+export function stripUploadMentions(text: string): string {
   if (!mentionsUpload(text)) return text;
   return Array.from(sentences.segment(text), ({ segment }) => segment)
     .filter((sentence) => !mentionsUpload(sentence))

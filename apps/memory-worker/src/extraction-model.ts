@@ -1,10 +1,10 @@
 import { ModelError } from '@caribou/contracts';
 import type { ModelCall, ModelCatalog, ModelPort } from '@caribou/core';
-import { type Extraction, readAnswer } from '@caribou/memory';
+import { type Extraction, parseExtraction } from '@caribou/memory';
 import type { Metrics } from '@caribou/observability';
 
-export interface ModelReaderOptions {
-  /** Models whose calls pass the gate. */
+export interface ExtractionModelOptions {
+  /** Models whose calls are limited by the shared model gate. */
   readonly models: ModelCatalog;
   /** null: the default model. */
   readonly modelName: string | null;
@@ -15,40 +15,40 @@ export interface ModelReaderOptions {
 
 const MAX_ANSWER_CHARS = 200_000;
 
-/** Asks the configured model what a conversation changes in a memory. */
-export class ModelReader {
-  /** Models at endpoints that refuse the wish for JSON; asking them in words is enough. */
-  private readonly wordsOnly = new Set<string>();
+/** Extracts the changes of a memory from a conversation with the configured model. */
+export class ExtractionModel {
+  /** Models whose endpoints refuse JSON mode; for them the prompt alone asks for JSON. */
+  private readonly withoutJsonMode = new Set<string>();
 
-  constructor(private readonly options: ModelReaderOptions) {}
+  constructor(private readonly options: ExtractionModelOptions) {}
 
   /**
-   * @throws {ModelError} when the model failed, took too long or answered what is no change of a memory: `details.reason`
+   * @throws {ModelError} when the call fails, times out or has an invalid answer; see `details.reason`
    * @throws {UnavailableError} when no model is configured
    * @throws the signal's reason
    */
-  async read(call: ModelCall, signal: AbortSignal): Promise<Extraction> {
+  async extract(call: ModelCall, signal: AbortSignal): Promise<Extraction> {
     const model = this.options.models.get(this.options.modelName ?? undefined);
     const { answerFormat: _json, ...plain } = call;
-    if (this.wordsOnly.has(model.name)) return readAnswer(await this.ask(model, plain, signal));
+    if (this.withoutJsonMode.has(model.name)) return parseExtraction(await this.ask(model, plain, signal));
     try {
-      return readAnswer(await this.ask(model, call, signal));
+      return parseExtraction(await this.ask(model, call, signal));
     } catch (error) {
       if (!(error instanceof ModelError) || error.details['reason'] !== 'bad_request') throw error;
-      const extraction = readAnswer(await this.ask(model, plain, signal));
-      this.wordsOnly.add(model.name);
+      const extraction = parseExtraction(await this.ask(model, plain, signal));
+      this.withoutJsonMode.add(model.name);
       return extraction;
     }
   }
 
   private async ask(model: ModelPort, call: ModelCall, signal: AbortSignal): Promise<string> {
-    const late = AbortSignal.timeout(this.options.timeoutMs);
+    const timeout = AbortSignal.timeout(this.options.timeoutMs);
     try {
-      return await this.answerOf(model, call, AbortSignal.any([signal, late]));
+      return await this.answerOf(model, call, AbortSignal.any([signal, timeout]));
     } catch (error) {
       signal.throwIfAborted();
-      if (!late.aborted) throw error;
-      throw new ModelError('the model took too long to read a conversation', {
+      if (!timeout.aborted) throw error;
+      throw new ModelError('the model call for memory extraction timed out', {
         details: { reason: 'timeout', afterMs: this.options.timeoutMs },
         cause: error,
       });
@@ -61,18 +61,18 @@ export class ModelReader {
     let finish: string | undefined;
     for await (const delta of model.stream(call, { signal })) {
       text += delta.content ?? '';
-      if (text.length > MAX_ANSWER_CHARS) throw unusable('too_large');
+      if (text.length > MAX_ANSWER_CHARS) throw unusableAnswer('too_large');
       finish = delta.finishReason ?? finish;
       if (delta.usage === undefined) continue;
       metrics.modelTokens('input', delta.usage.input_tokens);
       metrics.modelTokens('output', delta.usage.output_tokens);
     }
     signal.throwIfAborted();
-    // What was cut may lack facts, or say half of one.
-    if (finish === 'length' || finish === 'content_filter') throw unusable(finish);
+    // A truncated answer may lack facts or contain half of one.
+    if (finish === 'length' || finish === 'content_filter') throw unusableAnswer(finish);
     return text;
   }
 }
 
-const unusable = (reason: string): ModelError =>
-  new ModelError(`the model's reading of a conversation is of no use: ${reason}`, { details: { reason } });
+const unusableAnswer = (reason: string): ModelError =>
+  new ModelError(`the answer of the model cannot be used for memory extraction: ${reason}`, { details: { reason } });

@@ -10,7 +10,7 @@ import {
 import type { Extraction } from '@caribou/memory';
 import { redisMemoryJobs, redisMemoryStore } from '@caribou/state';
 import { ai, human, type StoreFixture, thread, useStore } from '@caribou/testing';
-import { ThreadReading } from './thread-reading.js';
+import { MemoryExtraction } from './memory-extraction.js';
 
 let stores: StoreFixture;
 let jobs: MemoryJobs;
@@ -33,16 +33,16 @@ const learnt = (content: string, more: Partial<Extraction> = {}): Extraction => 
   ...more,
 });
 
-async function say(key: ThreadKey, words: string): Promise<void> {
+async function say(key: ThreadKey, text: string): Promise<void> {
   await stores.admit(key);
   const claimed = await stores.claim(key);
-  await stores.step(claimed, { messages: [human(words), ai('noted')] });
+  await stores.step(claimed, { messages: [human(text), ai('noted')] });
   await stores.finish(claimed, { remember: { agent: LEAD_AGENT } });
 }
 
 async function take(key: ThreadKey): Promise<MemoryJob> {
   const job = await jobs.take({ ...key, agent: LEAD_AGENT }, 'w1');
-  if (job === null) throw new Error('the job is not to be had');
+  if (job === null) throw new Error('the job cannot be taken');
   return job;
 }
 
@@ -53,12 +53,12 @@ interface Made {
   readonly onLetter?: () => Promise<void>;
 }
 
-const readingWith = ({ read, jobs: given = jobs, letters = [], onLetter }: Made): ThreadReading =>
-  new ThreadReading(
+const extractionWith = ({ read, jobs: given = jobs, letters = [], onLetter }: Made): MemoryExtraction =>
+  new MemoryExtraction(
     {
       jobs: given,
       memories,
-      model: { read },
+      model: { extract: read },
       deadLetter: async (id, entry) => {
         await onLetter?.();
         letters.push({ id, ...entry });
@@ -74,22 +74,22 @@ const readingWith = ({ read, jobs: given = jobs, letters = [], onLetter }: Made)
 const never = new AbortController().signal;
 const facts = async (): Promise<string[]> => (await memories.read(scope)).document.facts.map(({ content }) => content);
 
-describe(ThreadReading, () => {
-  test('what a model learnt is written with the thread it was said in, and the job is done', async () => {
+describe(MemoryExtraction, () => {
+  test('an extracted fact is stored with its thread, and the job is done', async () => {
     const key = thread();
     await say(key, 'I live in Oslo');
-    const reading = readingWith({ read: () => Promise.resolve(learnt('Lives in Oslo')) });
-    expect(await reading.read(await take(key), never)).toBe('learnt');
+    const extraction = extractionWith({ read: () => Promise.resolve(learnt('Lives in Oslo')) });
+    expect(await extraction.run(await take(key), never)).toBe('learnt');
     const { document } = await memories.read(scope);
     expect(document.facts).toMatchObject([{ content: 'Lives in Oslo', source: key.threadId }]);
     expect((await jobs.ready(10)).due).toBe(0);
   });
 
-  test('a conversation with nothing in it costs no call', async () => {
+  test('a conversation without content causes no model call', async () => {
     const key = thread();
     await say(key, 'thanks');
-    const reading = readingWith({ read: () => Promise.reject(new Error('asked')) });
-    expect(await reading.read(await take(key), never)).toBe('nothing');
+    const extraction = extractionWith({ read: () => Promise.reject(new Error('asked')) });
+    expect(await extraction.run(await take(key), never)).toBe('nothing');
     expect((await jobs.ready(10)).due).toBe(0);
   });
 
@@ -97,7 +97,7 @@ describe(ThreadReading, () => {
     const key = thread();
     await say(key, 'I live in Oslo');
     const nothing = { sections: {}, newFacts: [], factsToRemove: [] };
-    expect(await readingWith({ read: () => Promise.resolve(nothing) }).read(await take(key), never)).toBe('nothing');
+    expect(await extractionWith({ read: () => Promise.resolve(nothing) }).run(await take(key), never)).toBe('nothing');
     expect(await memories.history(scope)).toEqual([]);
   });
 
@@ -123,15 +123,15 @@ describe(ThreadReading, () => {
       });
       return learnt('Lives in Oslo');
     };
-    expect(await readingWith({ read }).read(await take(key), never)).toBe('learnt');
+    expect(await extractionWith({ read }).run(await take(key), never)).toBe('learnt');
     expect(await facts()).toEqual(['by hand', 'Lives in Oslo']);
     expect(calls).toBe(1);
   });
 
-  test('an answer made of a memory that was cleared since is thrown away, and the model is asked again', async () => {
+  test('an answer based on a memory that was cleared meanwhile is discarded, and the model is called again', async () => {
     const [first, second] = [thread(), thread()];
     await say(first, 'I live in Oslo');
-    await readingWith({ read: () => Promise.resolve(learnt('Lives in Oslo')) }).read(await take(first), never);
+    await extractionWith({ read: () => Promise.resolve(learnt('Lives in Oslo')) }).run(await take(first), never);
     await say(second, 'I like tea');
     const answers = [
       async () => {
@@ -143,23 +143,25 @@ describe(ThreadReading, () => {
       () => Promise.resolve(learnt('Likes tea', { sections: { topOfMind: 'Likes tea.' } })),
     ];
     let call = 0;
-    const reading = readingWith({ read: () => answers[call++]?.() ?? Promise.reject(new Error('asked too often')) });
-    expect(await reading.read(await take(second), never)).toBe('learnt');
+    const extraction = extractionWith({
+      read: () => answers[call++]?.() ?? Promise.reject(new Error('asked too often')),
+    });
+    expect(await extraction.run(await take(second), never)).toBe('learnt');
     expect(call).toBe(2);
     expect((await memories.read(scope)).document.user.topOfMind.summary).toBe('Likes tea.');
   });
 
   test.each([
-    ['with a letter', () => Promise.resolve()],
-    ['also when no letter can be written', () => Promise.reject(new UnavailableError('NATS is away'))],
-  ])('a reading that fails by itself is tried again, then set aside, %s', async (_, onLetter) => {
+    ['with a dead letter', () => Promise.resolve()],
+    ['also when no dead letter can be written', () => Promise.reject(new UnavailableError('NATS is away'))],
+  ])('a conversation that cannot be extracted is retried, then dead-lettered, %s', async (_, onLetter) => {
     const letters: unknown[] = [];
     const key = thread();
     await say(key, 'poison');
     const read = () => Promise.reject(new ModelError('x', { details: { reason: 'bad_answer' } }));
-    const reading = readingWith({ read, letters, onLetter });
-    expect(await reading.read(await take(key), never)).toBe('retry');
-    expect(await reading.read(await take(key), never)).toBe('dead');
+    const extraction = extractionWith({ read, letters, onLetter });
+    expect(await extraction.run(await take(key), never)).toBe('retry');
+    expect(await extraction.run(await take(key), never)).toBe('dead');
     expect((await memories.status('alice')).dead).toMatchObject([{ reason: 'the model: bad_answer' }]);
     expect((await jobs.ready(10)).due).toBe(0);
     for (const letter of letters)
@@ -175,7 +177,7 @@ describe(ThreadReading, () => {
       });
   });
 
-  test('a reading that is told to stop gives its job back at once, uncounted', async () => {
+  test('an extraction that is stopped returns its job at once, and the attempt does not count', async () => {
     const key = thread();
     await say(key, 'I live in Oslo');
     const stop = new AbortController();
@@ -183,30 +185,30 @@ describe(ThreadReading, () => {
       stop.abort(new Error('draining'));
       return Promise.reject(stop.signal.reason as Error);
     };
-    expect(await readingWith({ read }).read(await take(key), stop.signal)).toBe('retry');
+    expect(await extractionWith({ read }).run(await take(key), stop.signal)).toBe('retry');
     expect(await take(key)).toMatchObject({ attempts: 0, failingMs: 0 });
   });
 
-  test('whoever lost the job writes nothing', async () => {
+  test('a worker that lost the job writes nothing', async () => {
     const key = thread();
     await say(key, 'I live in Oslo');
     const read = async (): Promise<Extraction> => {
       await stores.redis.use((client) => client.hdel(stores.redis.keys.memoryJob(key).jobs, `lease:${LEAD_AGENT}`));
       return learnt('Lives in Oslo');
     };
-    expect(await readingWith({ read }).read(await take(key), never)).toBe('lost');
+    expect(await extractionWith({ read }).run(await take(key), never)).toBe('lost');
     expect(await facts()).toEqual([]);
   });
 
-  test('a death at any call of the store loses nothing and doubles nothing', async () => {
-    let bury = (): void => undefined;
-    const buried = new Promise<never>((_, reject) => (bury = () => reject(new UnavailableError('dead'))));
+  test('a crash at any call of the store neither loses nor duplicates facts', async () => {
+    let release = (): void => undefined;
+    const blocked = new Promise<never>((_, reject) => (release = () => reject(new UnavailableError('dead'))));
     const dead: Promise<unknown>[] = [];
     for (const name of ['messages', 'complete'] as const) {
       for (const after of [false, true]) {
         const key = thread();
-        const word = `${name} ${String(after)}`;
-        await say(key, word);
+        const text = `${name} ${String(after)}`;
+        await say(key, text);
         const job = await take(key);
         let died = (): void => undefined;
         const death = new Promise<void>((resolve) => (died = resolve));
@@ -215,11 +217,11 @@ describe(ThreadReading, () => {
           [name]: async (...args: unknown[]) => {
             if (after) await (jobs[name] as (...given: unknown[]) => Promise<unknown>)(...args);
             died();
-            return await buried;
+            return await blocked;
           },
         };
-        const read = () => Promise.resolve(learnt(word));
-        dead.push(readingWith({ read, jobs: mortal }).read(job, never));
+        const read = () => Promise.resolve(learnt(text));
+        dead.push(extractionWith({ read, jobs: mortal }).run(job, never));
         await death;
         await stores.redis.use((client) => client.hdel(stores.redis.keys.memoryJob(key).jobs, `until:${LEAD_AGENT}`));
         await stores.redis.use((client) =>
@@ -227,12 +229,12 @@ describe(ThreadReading, () => {
         );
         const again = await jobs.take({ ...key, agent: LEAD_AGENT }, 'w2');
         expect(again === null).toBe(name === 'complete' && after);
-        if (again !== null) expect(await readingWith({ read }).read(again, never)).toBe('learnt');
-        expect((await facts()).filter((fact) => fact === word)).toHaveLength(1);
+        if (again !== null) expect(await extractionWith({ read }).run(again, never)).toBe('learnt');
+        expect((await facts()).filter((fact) => fact === text)).toHaveLength(1);
       }
     }
     expect(await memories.history(scope)).toHaveLength(4);
-    bury();
+    release();
     expect(await Promise.all(dead)).toEqual(['lost', 'lost', 'lost', 'lost']);
   });
 });

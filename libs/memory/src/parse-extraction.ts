@@ -3,20 +3,20 @@ import { stripReasoning } from '@caribou/core';
 import { jsonrepair, JSONRepairError } from 'jsonrepair';
 import { z } from 'zod';
 
-/** A fact as a model states it. */
+/** A fact from the answer of a model. */
 export interface StatedFact {
   readonly content: string;
   readonly category: FactCategory;
   readonly confidence: number;
-  /** Numbers of the lines that say it; absent when the model named none. */
+  /** Numbers of the lines that state it; absent when the model named none. */
   readonly from?: readonly number[];
 }
 
 export type SectionName = (typeof USER_SECTIONS)[number] | (typeof HISTORY_SECTIONS)[number];
 
-/** What a model says that changes in a memory. */
+/** The changes of a memory that a model proposes. */
 export interface Extraction {
-  /** New summaries of the sections that change. */
+  /** New summaries of the changed sections. */
   readonly sections: Readonly<Partial<Record<SectionName, string>>>;
   readonly newFacts: readonly StatedFact[];
   readonly factsToRemove: readonly string[];
@@ -24,27 +24,30 @@ export interface Extraction {
 
 const MAX_STATED_FACTS = 100;
 const MAX_REMOVALS = 500;
-/** DeerFlow's values for a fact without them. */
+/** DeerFlow's defaults. */
 const DEFAULT_CONFIDENCE = 0.5;
 const DEFAULT_CATEGORY = 'context';
 
 /**
- * Reads what a model answered: JSON, also within thoughts, a code fence or prose, and JSON with the faults models make.
- * What is not as asked for inside it is left out; the rest counts.
+ * Parses the answer of a model: JSON, also within reasoning, a code fence or prose, and JSON with the usual mistakes of
+ * models. Invalid parts are ignored.
  *
- * @throws {ModelError} when there is no such object in it
+ * @throws {ModelError} when the answer has no such object
  */
-export function readAnswer(text: string): Extraction {
-  const found = jsonIn(stripReasoning(text).trim());
+export function parseExtraction(text: string): Extraction {
+  const found = extractJson(stripReasoning(text).trim());
   const answer = Answer.safeParse(found);
   if (!answer.success || !Object.keys(answer.data).some((key) => key in (found as object))) {
-    throw new ModelError('the model answered what is no change of a memory', {
+    throw new ModelError('the answer of the model is not a valid memory update', {
       details: { reason: 'bad_answer', bytes: text.length },
     });
   }
   const { user, history, newFacts, factsToRemove } = answer.data;
   return {
-    sections: Object.fromEntries([...changed(user, USER_SECTIONS), ...changed(history, HISTORY_SECTIONS)]),
+    sections: Object.fromEntries([
+      ...changedSections(user, USER_SECTIONS),
+      ...changedSections(history, HISTORY_SECTIONS),
+    ]),
     newFacts: newFacts.slice(0, MAX_STATED_FACTS).flatMap(statedFact),
     factsToRemove: factsToRemove.slice(0, MAX_REMOVALS).filter((id) => typeof id === 'string'),
   };
@@ -56,7 +59,7 @@ const Answer = z.object({ user: Sections, history: Sections, newFacts: List, fac
 
 const Section = z.object({ summary: z.string(), shouldUpdate: z.literal(true) });
 
-/** Models write numbers as texts too; what is none of 0 to 1 counts as not given. */
+/** Models also write numbers as strings; anything but 0 to 1 counts as absent. */
 const Confidence = z
   .union([z.number(), z.string().regex(/\d/).transform(Number)])
   .pipe(z.number().min(0).max(1))
@@ -68,10 +71,13 @@ const Stated = z.object({
   from: z.array(z.coerce.number().int()).catch([]),
 });
 
-function changed(given: Readonly<Record<string, unknown>>, names: readonly SectionName[]): [SectionName, string][] {
+function changedSections(
+  given: Readonly<Record<string, unknown>>,
+  names: readonly SectionName[],
+): [SectionName, string][] {
   return names.flatMap((name): [SectionName, string][] => {
     const section = Section.safeParse(given[name]);
-    return section.success && section.data.summary.trim() !== '' ? [[name, unescaped(section.data.summary)]] : [];
+    return section.success && section.data.summary.trim() !== '' ? [[name, unescapeMarkup(section.data.summary)]] : [];
   });
 }
 
@@ -79,22 +85,24 @@ function statedFact(given: unknown): StatedFact[] {
   const fact = Stated.safeParse(given);
   if (!fact.success || fact.data.content.trim() === '') return [];
   const { content, category, confidence, from = [] } = fact.data;
-  return [{ content: unescaped(content), category, confidence, ...(from.length === 0 ? {} : { from }) }];
+  return [{ content: unescapeMarkup(content), category, confidence, ...(from.length === 0 ? {} : { from }) }];
 }
 
-/** Models copy the entities they were shown. */
-const unescaped = (text: string): string =>
+/** Decodes the entities of the prompt, which models copy. */
+const unescapeMarkup = (text: string): string =>
   text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
 
-/** The value of the JSON in a text, repaired where it must be; undefined when there is none. */
-function jsonIn(text: string): unknown {
+/** Finds the JSON object in a text, repairing it if necessary; undefined when there is none. */
+function extractJson(text: string): unknown {
   const fenced = /```(?:json)?\s*([\s\S]*?)```/i.exec(text)?.[1];
   const from = text.indexOf('{');
   const to = text.lastIndexOf('}');
   const open = from === -1 ? [] : [text.slice(from)];
   const closed = from === -1 || to < from ? [] : [text.slice(from, to + 1)];
   const inFence = fenced === undefined ? [] : [fenced];
-  return firstObject([text, ...inFence, ...closed], parsed) ?? firstObject([...inFence, ...open, ...closed], repaired);
+  return (
+    firstObject([text, ...inFence, ...closed], tryParse) ?? firstObject([...inFence, ...open, ...closed], tryRepair)
+  );
 }
 
 function firstObject(texts: readonly string[], read: (text: string) => unknown): object | undefined {
@@ -108,7 +116,7 @@ function firstObject(texts: readonly string[], read: (text: string) => unknown):
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function parsed(text: string): unknown {
+function tryParse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -117,9 +125,9 @@ function parsed(text: string): unknown {
   }
 }
 
-function repaired(text: string): unknown {
+function tryRepair(text: string): unknown {
   try {
-    return parsed(jsonrepair(text));
+    return tryParse(jsonrepair(text));
   } catch (cause) {
     if (cause instanceof JSONRepairError) return undefined;
     throw cause;

@@ -1,14 +1,14 @@
-/** How many UTF-16 units of one message are read: its beginning and its end. */
+/** UTF-16 units of the beginning and the end of a long message that are used. */
 const HEAD_CHARS = 500;
 const TAIL_CHARS = 500;
 const OMITTED = ' [...] ';
 
-/** Blocks that tell of uploads; they are put before or into a person's words. */
+/** Blocks about uploads, which clients and middlewares add to user messages. */
 const uploadBlocks = /<(uploaded_files|current_uploads)>[\s\S]*?<\/\1>\s*/gi;
 
-export const withoutUploadBlocks = (text: string): string => text.replace(uploadBlocks, '').trim();
+export const stripUploadBlocks = (text: string): string => text.replace(uploadBlocks, '').trim();
 
-/** The beginning and the end of a long text, no character cut in two. */
+/** Shortens a long text to its beginning and end without splitting a surrogate pair. */
 export function excerpt(text: string): string {
   if (text.length <= HEAD_CHARS + TAIL_CHARS) return text;
   const head = text.slice(0, HEAD_CHARS).replace(/[\ud800-\udbff]$/, '');
@@ -16,7 +16,7 @@ export function excerpt(text: string): string {
   return `${head}${OMITTED}${tail}`;
 }
 
-/** Words that only keep a conversation going. "yes" and "no" are none of them: they answer. */
+/** Small talk. "yes" and "no" are not listed, because they answer questions. */
 const TRIVIAL: ReadonlySet<string> = new Set([
   ...['ok', 'okay', 'k', 'thanks', 'thank you', 'thank you very much', 'thanks a lot', 'many thanks', 'thx', 'ty'],
   ...['cool', 'great', 'nice', 'perfect', 'awesome', 'good', 'very good', 'well done', 'got it', 'i see', 'understood'],
@@ -26,9 +26,9 @@ const TRIVIAL: ReadonlySet<string> = new Set([
   ...['好', '好的', '谢谢', '多谢', '你好', '嗯', '继续', '明白了', '知道了', '再见'],
 ]);
 
-/** Whether words say nothing worth remembering; their answer then says nothing either. */
-export function isTrivial(words: string): boolean {
-  const plain = words
+/** Whether a message is empty or small talk; its answer is then irrelevant, too. */
+export function isTrivial(text: string): boolean {
+  const plain = text
     .toLowerCase()
     .replace(/[\p{P}\p{S}\p{Extended_Pictographic}\u{fe0f}]+/gu, ' ')
     .replace(/\s+/g, ' ')
@@ -47,5 +47,5 @@ const corrections: readonly RegExp[] = [
   /(不对|错了|不是这样|你弄错|我的意思是|我说的是)/,
 ];
 
-/** Whether a person puts the assistant right; a hint for the model that reads, nothing more. */
-export const isCorrection = (words: string): boolean => corrections.some((sign) => sign.test(words));
+/** Whether the user seems to correct the assistant; only a hint for the extracting model. */
+export const isCorrection = (text: string): boolean => corrections.some((pattern) => pattern.test(text));

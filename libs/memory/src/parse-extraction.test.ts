@@ -1,6 +1,6 @@
 import { ModelError } from '@caribou/contracts';
 import fc from 'fast-check';
-import { readAnswer } from './read-answer.js';
+import { parseExtraction } from './parse-extraction.js';
 
 const answer = {
   user: {
@@ -18,7 +18,7 @@ const expected = {
 };
 const json = JSON.stringify(answer);
 
-describe(readAnswer, () => {
+describe(parseExtraction, () => {
   test.each([
     ['plain JSON', json],
     ['a code fence', `\`\`\`json\n${json}\n\`\`\``],
@@ -33,21 +33,25 @@ describe(readAnswer, () => {
     ['a missing last brace', json.slice(0, -1)],
     ['faults with prose around them', `Sure! ${json.replaceAll('}', ',}')} I hope that helps.`],
   ])('reads %s', (_, text) => {
-    expect(readAnswer(text)).toEqual(expected);
+    expect(parseExtraction(text)).toEqual(expected);
   });
 
   test.each(['', 'I have nothing to add.', '[]', '"x"', '{}', '{"a":1}', '<think>{"newFacts":[]}', '{{{{', 'null'])(
     'refuses %j',
     (text) => {
-      expect(() => readAnswer(text)).toThrow(ModelError);
+      expect(() => parseExtraction(text)).toThrow(ModelError);
     },
   );
 
-  test('an answer that changes nothing is one', () => {
-    expect(readAnswer('{"newFacts":[],"factsToRemove":[]}')).toEqual({ sections: {}, newFacts: [], factsToRemove: [] });
+  test('an answer that changes nothing is valid', () => {
+    expect(parseExtraction('{"newFacts":[],"factsToRemove":[]}')).toEqual({
+      sections: {},
+      newFacts: [],
+      factsToRemove: [],
+    });
   });
 
-  test('what is not as asked for is left out, and the rest counts', () => {
+  test('invalid parts are ignored, and the rest counts', () => {
     const text = JSON.stringify({
       user: { workContext: 'no section', personalContext: { summary: 7, shouldUpdate: true }, unknown: {} },
       history: [],
@@ -64,7 +68,7 @@ describe(readAnswer, () => {
       ],
       factsToRemove: ['f1', 2, null],
     });
-    expect(readAnswer(text)).toEqual({
+    expect(parseExtraction(text)).toEqual({
       sections: {},
       newFacts: [
         { content: 'bare', category: 'context', confidence: 0.5 },
@@ -79,10 +83,10 @@ describe(readAnswer, () => {
 
   test('an endless list is cut', () => {
     const newFacts = Array.from({ length: 5_000 }, (_, at) => ({ content: `fact ${at}`, confidence: 1 }));
-    expect(readAnswer(JSON.stringify({ newFacts })).newFacts).toHaveLength(100);
+    expect(parseExtraction(JSON.stringify({ newFacts })).newFacts).toHaveLength(100);
   });
 
-  test('whatever a model answers is read or refused, nothing else', () => {
+  test('every answer is either parsed or refused with a ModelError', () => {
     const piece = fc.oneof(
       fc.constantFrom('{', '}', '"', ':', '[', ']', ',', '```', 'newFacts', '\\', '\n'),
       fc.string(),
@@ -90,7 +94,7 @@ describe(readAnswer, () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
         try {
-          readAnswer(pieces.join(''));
+          parseExtraction(pieces.join(''));
         } catch (error) {
           expect(error).toBeInstanceOf(ModelError);
         }
@@ -99,7 +103,7 @@ describe(readAnswer, () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         try {
-          readAnswer(`{"newFacts":[${text}],"user":${text},"factsToRemove":${text}}`);
+          parseExtraction(`{"newFacts":[${text}],"user":${text},"factsToRemove":${text}}`);
         } catch (error) {
           expect(error).toBeInstanceOf(ModelError);
         }

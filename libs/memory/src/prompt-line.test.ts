@@ -1,6 +1,6 @@
-import { oneLine } from './one-line.js';
+import { toPromptLine } from './prompt-line.js';
 
-describe(oneLine, () => {
+describe(toPromptLine, () => {
   test.each<[string, string]>([
     ['a\nb\r\n\tc', 'a b c'],
     ['a\u2028b\u2029c\u0085d\u000be\u000cf\u0000g', 'a b c d e f g'],
@@ -15,14 +15,14 @@ describe(oneLine, () => {
     ['zero\u200bwidth', 'zerowidth'],
     ['\u2028\n \u200b', ''],
   ])('%j becomes %j', (text, line) => {
-    expect(oneLine(text)).toBe(line);
+    expect(toPromptLine(text)).toBe(line);
   });
 
   test.each(['می‌خواهم', '👩‍💻 codes', 'naïve — “quotes”', '字', '🇩🇪 ❤️'])('%j stays', (text) => {
-    expect(oneLine(text)).toBe(text);
+    expect(toPromptLine(text)).toBe(text);
   });
 
   test('what is left out leaves no two spaces', () => {
-    expect(oneLine('a \u200b b')).toBe('a b');
+    expect(toPromptLine('a \u200b b')).toBe('a b');
   });
 });
