@@ -7,7 +7,7 @@ import { natsFailure } from './connection/nats-errors.js';
 import { NatsLink } from './connection/nats-link.js';
 import { createRpcClient, natsRequests } from './rpc/rpc-client.js';
 import { createRunEvents } from './events/run-events.js';
-import { StreamKeeper } from './connection/stream-keeper.js';
+import { StreamProvisioner } from './connection/stream-provisioner.js';
 import { streamSpec } from './connection/stream-specs.js';
 import { createWakes } from './wakes/wakes.js';
 
@@ -24,9 +24,14 @@ export function connectBus(options: BusOptions): Bus {
   const { logger, ackWaitMs = 10_000, maxAckPending = MAX_ACK_PENDING, checkMs = 5_000, replicas = 1 } = options;
   const link = new NatsLink(options);
   const specs = options.streams.map((role) => streamSpec(role, { ackWaitMs, maxAckPending, replicas }));
-  const keeper = new StreamKeeper(link, { specs, checkMs, logger, makes: options.access?.makesStreams ?? true });
-  const deadLetters = createDeadLetters(link, keeper);
-  const parts = { link, keeper, deadLetters, logger };
+  const provisioner = new StreamProvisioner(link, {
+    specs,
+    checkMs,
+    logger,
+    makes: options.access?.makesStreams ?? true,
+  });
+  const deadLetters = createDeadLetters(link, provisioner);
+  const parts = { link, provisioner, deadLetters, logger };
   const wakes = {
     turns: createWakes('turns', parts),
     subagents: createWakes('subagents', parts),
@@ -38,7 +43,7 @@ export function connectBus(options: BusOptions): Bus {
     },
     whenConnected: (signal) => link.whenConnected(signal),
     ping: (timeoutMs) => link.flush(timeoutMs),
-    checkStreams: () => keeper.ensure(),
+    checkStreams: () => provisioner.ensure(),
     ...createRpcClient(natsRequests(link)),
     wakes: (role) => wakes[role],
     ...createRunEvents(link, logger),

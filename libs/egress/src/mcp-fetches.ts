@@ -1,6 +1,6 @@
 import type { SafeFetch } from '@caribou/core';
 import { parseEgressRule } from './egress-rules.js';
-import { patientFetch } from './patient-fetch.js';
+import { longTimeoutFetch } from './long-timeout-fetch.js';
 import { safeFetch } from './safe-fetch.js';
 
 export interface McpFetches {
@@ -18,7 +18,7 @@ const MAX_BYTES = 1024 ** 4;
 /** How servers of tools are asked. @throws {InvalidRequestError} when a host is none */
 export function mcpFetches({ apiHosts }: { readonly apiHosts: readonly string[] }): McpFetches {
   return {
-    operatorFetch: patientFetch(SILENCE_MS),
+    operatorFetch: longTimeoutFetch(SILENCE_MS),
     apiFetch: safeFetch({
       open: apiHosts.map(parseEgressRule),
       maxBytes: MAX_BYTES,

@@ -100,7 +100,11 @@ export class LeaseKeeper {
       if (cancel !== null) this.cancel(cancel);
     } catch (error) {
       if (error instanceof FencedError) this.lose('lease is foreign or absent');
-      else logger.warn({ event: 'lease.renew', outcome: 'error', error }, 'lease not renewed; the own deadline stands');
+      else
+        logger.warn(
+          { event: 'lease.renew', outcome: 'error', error },
+          'lease renewal failed; local deadline still applies',
+        );
     }
   }
 }

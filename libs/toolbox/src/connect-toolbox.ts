@@ -12,7 +12,7 @@ import {
   type ToolSource,
 } from '@caribou/core';
 import { documentConverter } from '@caribou/documents';
-import { mcpFetches, webReach } from '@caribou/egress';
+import { mcpFetches, createWebFetch } from '@caribou/egress';
 import { type Extensions, withJournal } from '@caribou/extensions';
 import { type McpTools, createMcpTools } from '@caribou/mcp';
 import { openSkillCatalog } from '@caribou/skills';
@@ -53,7 +53,11 @@ export function connectToolbox(parts: ToolboxParts): Toolbox {
   const mcp = connectMcp(parts);
   return {
     skills: openSkillCatalog(config, { store: redisSkills(redis), clock: systemClock, logger }),
-    sources: [staticToolSource(tools), webTools(config.web, { reach: webReach, pages: documentConverter(PAGES) }), mcp],
+    sources: [
+      staticToolSource(tools),
+      webTools(config.web, { reach: createWebFetch, pages: documentConverter(PAGES) }),
+      mcp,
+    ],
     custom: middlewares,
     mcp,
   };

@@ -1,7 +1,7 @@
 import { loadConfig, Secret, type WebFetchConfig } from '@caribou/config';
 import { InvalidRequestError } from '@caribou/contracts';
 import type { ToolContext, ToolOutcome } from '@caribou/core';
-import { webReach } from '@caribou/egress';
+import { createWebFetch } from '@caribou/egress';
 import { fakeRun, FORBIDDEN_URLS, json, redirectTo, type Site, type SiteRoute, startSite } from '@caribou/testing';
 import type { WebPorts } from './ports.js';
 import { webFetchTool } from './web-fetch.js';
@@ -27,7 +27,7 @@ beforeEach(() => converted.splice(0));
 
 const toolOf = (config: Partial<WebFetchConfig>) => {
   const defaults = loadConfig({ CARIBOU_CONFIG: '/dev/null' }, '/').web.fetch;
-  return webFetchTool({ ...defaults, ...config }, { reach: webReach, pages });
+  return webFetchTool({ ...defaults, ...config }, { reach: createWebFetch, pages });
 };
 const invoke = (config: Partial<WebFetchConfig>, url: string): Promise<ToolOutcome> =>
   toolOf(config).invoke({ url }, context);

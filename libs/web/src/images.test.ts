@@ -1,6 +1,6 @@
 import { loadConfig, type WebImagesConfig } from '@caribou/config';
 import type { ToolContext, ToolOutcome } from '@caribou/core';
-import { webReach } from '@caribou/egress';
+import { createWebFetch } from '@caribou/egress';
 import { fakeRun, json, type Site, type SiteRoute, startSite } from '@caribou/testing';
 import { imageSearchTool } from './image-search.js';
 
@@ -23,7 +23,7 @@ async function searched(
   site = await startSite(routes);
   const defaults = loadConfig({ CARIBOU_CONFIG: '/dev/null' }, '/').web.images;
   const server = { baseUrl: `http://127.0.0.1:${site.port}` };
-  const tool = imageSearchTool({ ...defaults, ...server, ...config }, { reach: webReach });
+  const tool = imageSearchTool({ ...defaults, ...server, ...config }, { reach: createWebFetch });
   return tool.invoke({ query: 'a red fox', ...args }, context);
 }
 

@@ -1,7 +1,7 @@
 import { loadConfig, Secret, type WebSearchConfig } from '@caribou/config';
 import { UnavailableError } from '@caribou/contracts';
 import type { ToolContext, ToolOutcome } from '@caribou/core';
-import { webReach } from '@caribou/egress';
+import { createWebFetch } from '@caribou/egress';
 import { fakeRun, json, redirectTo, type Site, type SiteRoute, startSite } from '@caribou/testing';
 import { webSearchTool } from './web-search.js';
 
@@ -25,7 +25,7 @@ async function searched(
   site = await startSite(routes);
   const defaults = loadConfig({ CARIBOU_CONFIG: '/dev/null' }, '/').web.search;
   const server = { baseUrl: `http://127.0.0.1:${site.port}/` };
-  return webSearchTool({ ...defaults, ...server, ...config }, { reach: webReach }).invoke({ query }, contextOf());
+  return webSearchTool({ ...defaults, ...server, ...config }, { reach: createWebFetch }).invoke({ query }, contextOf());
 }
 
 const asked = (): Readonly<Record<string, unknown>> => {
@@ -233,7 +233,7 @@ describe('web_search by any provider', () => {
     site = await startSite({ '/search': json({ results: [] }) });
     const defaults = loadConfig({ CARIBOU_CONFIG: '/dev/null' }, '/').web.search;
     const elsewhere = { ...defaults, ...searxng, baseUrl: `http://127.0.0.1:${site.port}` };
-    const tool = webSearchTool(elsewhere, { reach: () => webReach([]) });
+    const tool = webSearchTool(elsewhere, { reach: () => createWebFetch([]) });
 
     expect((await tool.invoke({ query: 'x' }, contextOf())).content).toMatch(/may not be reached/);
     expect(site.seen).toEqual([]);
@@ -244,7 +244,7 @@ describe('web_search by any provider', () => {
     site = await startSite({ '/search': silent });
     const defaults = loadConfig({ CARIBOU_CONFIG: '/dev/null' }, '/').web.search;
     const config = { ...defaults, ...searxng, baseUrl: `http://127.0.0.1:${site.port}` };
-    const call = webSearchTool(config, { reach: webReach }).invoke({ query: 'x' }, contextOf(run));
+    const call = webSearchTool(config, { reach: createWebFetch }).invoke({ query: 'x' }, contextOf(run));
     // Of a kind that would be an answer when the web gave it.
     const reason = new UnavailableError('cancelled');
     run.abort(reason);

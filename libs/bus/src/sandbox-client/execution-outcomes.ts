@@ -117,15 +117,15 @@ function notStarted(cause: unknown): unknown {
   return cause;
 }
 
-/** What may come back: the bus, the store, and a manager in place of one that is stopping. */
-const RETURNING: readonly unknown[] = ['nats', 'redis', 'sandbox-manager'];
+/** A call that failed because of one of these may be repeated: the bus, the store, or a manager that is stopping. */
+const RETRYABLE_DEPENDENCIES: readonly unknown[] = ['nats', 'redis', 'sandbox-manager'];
 
 /** The manager's lease has run out while its reply was awaited, or the thread's sandbox is another manager's now. */
 export class ManagerGone extends UnavailableError {}
 
 /** Nobody answered, the answerer could not reach the store, or takes nothing more: the same key may be asked again. */
 export const isAway = (cause: unknown): boolean =>
-  cause instanceof UnavailableError && RETURNING.includes(cause.details['dependency']);
+  cause instanceof UnavailableError && RETRYABLE_DEPENDENCIES.includes(cause.details['dependency']);
 
 /** Failures after which the call may have been executed; all others are a manager's refusal to start it. */
 const isUncertain = (cause: unknown): boolean =>

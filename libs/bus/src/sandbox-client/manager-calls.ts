@@ -29,8 +29,9 @@ export interface ManagerCallOptions {
   /** How often a wait looks at the manager's lease; milliseconds. */
   readonly lookMs: number;
   /**
-   * So long one request for a sandbox is waited for, in milliseconds. Any manager may have taken it, so nobody can be
-   * watched, and one that has died since never answers; asked again, whoever is there takes over or names the one at it.
+   * How long one request for a sandbox is waited for, in milliseconds. Any manager may have received it, so no lease can be
+   * watched, and a manager that died never replies. A repeated request is answered by another manager, which takes the
+   * sandbox over or names the manager that holds it.
    */
   readonly acquireMs: number;
   /** A call that nobody could be reached for is concluded after this long, in milliseconds. */
@@ -95,27 +96,20 @@ export class ManagerCalls {
         if (next === 'rebind') this.forget(request.scope);
         if (next === 'rebind' || next === 'ask-again') continue;
         const isOver = next === 'give-up' || away.lastsMs(attempt) > awayMs;
-        const known = await (isOver
-          ? outcomes.conclude(request, cause, attempt.isLate)
-          : this.afterLoss(request, cause));
+        if (!isOver) await this.invalidateBinding(request.scope, cause);
+        const known = await (isOver ? outcomes.conclude(request, cause, attempt.isLate) : outcomes.recorded(request));
         if (known !== undefined) return known.reply;
         await clock.sleep(RETRY_MS, request.signal);
       }
     }
   }
 
-  /**
-   * What the journal has of the call meanwhile. A binding is kept while its manager lives: another would only point
-   * back to it.
-   */
-  private async afterLoss<Reply extends z.ZodType>(
-    request: ManagerRequest<Reply>,
-    cause: unknown,
-  ): Promise<{ readonly reply: z.output<Reply> } | undefined> {
-    const sandbox = this.known(request.scope);
-    const isGone = cause instanceof ManagerGone || (sandbox !== undefined && !(await this.lives(sandbox.managerId)));
-    if (isGone) this.forget(request.scope);
-    return this.options.outcomes.recorded(request);
+  /** Forgets the binding if its manager is gone. While the manager is alive, others would only name it again. */
+  private async invalidateBinding(scope: SandboxScope, cause: unknown): Promise<void> {
+    const sandbox = this.known(scope);
+    const isGone =
+      cause instanceof ManagerGone || (sandbox !== undefined && !(await this.isManagerAlive(sandbox.managerId)));
+    if (isGone) this.forget(scope);
   }
 
   private async acquire(scope: SandboxScope, signal: AbortSignal): Promise<HeldSandbox> {
@@ -180,13 +174,13 @@ export class ManagerCalls {
         if (stop.aborted) return false;
         throw cause;
       }
-      if (!(await this.lives(managerId))) return true;
+      if (!(await this.isManagerAlive(managerId))) return true;
     }
     return false;
   }
 
   /** While the registry does not answer, the manager counts as alive. */
-  private async lives(managerId: string): Promise<boolean> {
+  private async isManagerAlive(managerId: string): Promise<boolean> {
     try {
       return await this.options.isManagerAlive(managerId);
     } catch (cause) {

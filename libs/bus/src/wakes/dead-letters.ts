@@ -2,7 +2,7 @@ import { deadLetterSubject } from '@caribou/contracts';
 import type { DeadLetters } from '../connection/bus.js';
 import { isNoResponders, natsFailure } from '../connection/nats-errors.js';
 import type { NatsLink } from '../connection/nats-link.js';
-import type { StreamKeeper } from '../connection/stream-keeper.js';
+import type { StreamProvisioner } from '../connection/stream-provisioner.js';
 
 const PUBLISH_TIMEOUT_MS = 2_000;
 const MAX_LETTER_BYTES = 256 * 1024;
@@ -10,7 +10,7 @@ const MAX_LETTER_BYTES = 256 * 1024;
 const encoder = new TextEncoder();
 
 /** Writes to the stream of dead letters, which keeps them by age and size. */
-export function createDeadLetters(link: NatsLink, keeper: StreamKeeper): DeadLetters {
+export function createDeadLetters(link: NatsLink, provisioner: StreamProvisioner): DeadLetters {
   const publish = async (subject: string, data: Uint8Array, id: string): Promise<void> => {
     const options = { timeout: PUBLISH_TIMEOUT_MS, msgID: `${subject} ${id}` };
     await link.whileUp((connection) => connection.jetstream().publish(subject, data, options));
@@ -22,7 +22,7 @@ export function createDeadLetters(link: NatsLink, keeper: StreamKeeper): DeadLet
       try {
         await publish(subject, data, id).catch(async (cause: unknown) => {
           if (!isNoResponders(cause)) throw cause;
-          await keeper.ensure();
+          await provisioner.ensure();
           await publish(subject, data, id);
         });
       } catch (cause) {

@@ -6,7 +6,7 @@ import { startNats, type TestServer, waitFor } from '@caribou/testing';
 import { connect, type JetStreamManager, type NatsConnection } from 'nats';
 import { type Bus, connectBus, type Wake } from '../index.js';
 
-/** Never in a test: the keeper looks at connects only. */
+/** Never within a test: streams are then only checked at each connect. */
 const NEVER_MS = 3_600_000;
 /** Messages that a stream loses. */
 const LOST = 10;

@@ -9,28 +9,28 @@ import type { NatsLink } from '../connection/nats-link.js';
  * its deletion may not notice a new message before the next request (nats-server 2.9.10).
  */
 const EXPIRES_MS = 6_000;
-/** The server shows that a waiting request lives; two missing signs, and the request got lost. */
-const SIGN_OF_LIFE_MS = 1_500;
-const SILENCE_MS = 2 * SIGN_OF_LIFE_MS;
+/** How often the server confirms a waiting request. When two confirmations are missing, the request got lost. */
+const HEARTBEAT_MS = 1_500;
+const SILENCE_MS = 2 * HEARTBEAT_MS;
 
-const REQUEST = JSON.stringify({ batch: 1, expires: nanos(EXPIRES_MS), idle_heartbeat: nanos(SIGN_OF_LIFE_MS) });
+const REQUEST = JSON.stringify({ batch: 1, expires: nanos(EXPIRES_MS), idle_heartbeat: nanos(HEARTBEAT_MS) });
 
 /** Statuses of the protocol. */
-const ALIVE = 100;
-const NOTHING_CAME: readonly number[] = [404, 408];
+const HEARTBEAT = 100;
+const NO_MESSAGE: readonly number[] = [404, 408];
 
-export interface Answers {
+export interface PullListener {
   onMessage(message: Delivery): void;
-  /** The server showed that the request is known. */
-  onAlive(): void;
-  /** The request ended without one: ask again. */
-  onNothing(): void;
-  /** It was refused or got lost: consumer, stream or connection may be gone. */
-  onTrouble(reason: string): void;
+  /** The server showed that it has the request. */
+  onHeartbeat(): void;
+  /** The request ended without a message. */
+  onTimeout(): void;
+  /** The request was refused or got lost: consumer, stream or connection may be gone. */
+  onError(reason: string): void;
 }
 
 /**
- * Asks the consumer of a role's wakes for one message at a time. The client library's `next()` makes a subscription, an
+ * Pulls one message at a time from the consumer of a role's wakes. The client library's `next()` makes a subscription, an
  * iterator and four timers for each; here all requests share one inbox.
  */
 export class NextMessage {
@@ -42,12 +42,12 @@ export class NextMessage {
   constructor(
     private readonly link: NatsLink,
     role: WakeRole,
-    private readonly answers: Answers,
+    private readonly listener: PullListener,
   ) {
     const { name, consumer } = streams[role];
     this.inbox = link.inbox();
     this.nextSubject = `$JS.API.CONSUMER.MSG.NEXT.${name}.${consumer}`;
-    this.unsubscribe = link.subscribe(this.inbox, (message) => this.hear(message));
+    this.unsubscribe = link.subscribe(this.inbox, (message) => this.receive(message));
   }
 
   get waiting(): boolean {
@@ -55,40 +55,40 @@ export class NextMessage {
   }
 
   /** Sends a request unless one waits. @throws {UnavailableError} while there is no connection */
-  ask(): void {
+  pull(): void {
     if (this.waiting) return;
     this.link.connection.publish(this.nextSubject, REQUEST, { reply: this.inbox });
     this.silence = setTimeout(() => {
-      this.over();
-      this.answers.onTrouble('a request for a wake got lost');
+      this.stopWaiting();
+      this.listener.onError('a request for a wake got lost');
     }, SILENCE_MS);
   }
 
-  /** The connection is another one: what waited is not known there. */
-  forget(): void {
-    this.over();
+  /** Drops the waiting request, which a new connection does not know. */
+  reset(): void {
+    this.stopWaiting();
   }
 
   close(): void {
-    this.over();
+    this.stopWaiting();
     this.unsubscribe();
   }
 
-  private over(): void {
+  private stopWaiting(): void {
     clearTimeout(this.silence);
     this.silence = undefined;
   }
 
-  private hear(message: Msg): void {
+  private receive(message: Msg): void {
     const code = message.headers?.code ?? 0;
-    if (code === ALIVE) {
+    if (code === HEARTBEAT) {
       this.silence?.refresh();
-      this.answers.onAlive();
+      this.listener.onHeartbeat();
       return;
     }
-    this.over();
-    if (code === 0) this.answers.onMessage(deliveryOf(message, this.link));
-    else if (NOTHING_CAME.includes(code)) this.answers.onNothing();
-    else this.answers.onTrouble(`${code} ${message.headers?.description ?? ''}`);
+    this.stopWaiting();
+    if (code === 0) this.listener.onMessage(deliveryOf(message, this.link));
+    else if (NO_MESSAGE.includes(code)) this.listener.onTimeout();
+    else this.listener.onError(`${code} ${message.headers?.description ?? ''}`);
   }
 }

@@ -5,7 +5,7 @@ import type { DeadLetters, PullOptions, Wake, WakePull } from '../connection/bus
 import type { Delivery } from '../connection/delivery.js';
 import type { NatsLink } from '../connection/nats-link.js';
 import { NextMessage } from './next-message.js';
-import type { StreamKeeper } from '../connection/stream-keeper.js';
+import type { StreamProvisioner } from '../connection/stream-provisioner.js';
 import { decodeWake } from './wake-message.js';
 
 const ACK_TIMEOUT_MS = 2_000;
@@ -19,7 +19,7 @@ const MAX_LETTER_CHARS = 4_096;
 
 interface PullParts {
   readonly link: NatsLink;
-  readonly keeper: StreamKeeper;
+  readonly provisioner: StreamProvisioner;
   readonly deadLetters: DeadLetters;
   readonly logger: Logger;
 }
@@ -51,17 +51,17 @@ export class WakePuller implements WakePull {
         this.take(message);
         this.ask();
       },
-      onNothing: () => {
+      onTimeout: () => {
         this.recovered();
         this.ask();
       },
-      onAlive: () => this.recovered(),
-      onTrouble: (reason) => void this.recover(reason),
+      onHeartbeat: () => this.recovered(),
+      onError: (reason) => void this.recover(reason),
     });
     parts.link.closed.addEventListener('abort', () => this.next.close(), { once: true });
     parts.link.onDown(() => this.fails());
     parts.link.onUp(() => {
-      this.next.forget();
+      this.next.reset();
       void this.recover();
     });
   }
@@ -107,12 +107,12 @@ export class WakePuller implements WakePull {
 
   private ask(): void {
     if (this.stopping.signal.aborted) this.next.close();
-    else if (!this.recovering && this.parts.link.connected && this.running.size < this.options.slots) this.next.ask();
+    else if (!this.recovering && this.parts.link.connected && this.running.size < this.options.slots) this.next.pull();
   }
 
-  /** Makes sure that stream and consumer stand, for as long as it takes, and goes on asking. */
+  /** Waits until stream and consumer exist, then resumes pulling. */
   private async recover(reason?: string): Promise<void> {
-    const { link, keeper } = this.parts;
+    const { link, provisioner } = this.parts;
     if (this.recovering) return;
     this.recovering = true;
     let problem: unknown = reason;
@@ -121,7 +121,7 @@ export class WakePuller implements WakePull {
       if (problem !== undefined) await this.pauseAfter(problem);
       if (!link.connected) break;
       try {
-        await keeper.ensure();
+        await provisioner.ensure();
         // With a free slot the next answer to a request says more.
         if (this.running.size >= this.options.slots) this.recovered();
         break;
@@ -140,11 +140,11 @@ export class WakePuller implements WakePull {
     // All services start at the same time: the first look may be before the streams are made.
     const level = this.failures === 1 ? 'info' : 'warn';
     if (link.connected)
-      logger[level]({ error: problem, attempt: this.failures }, 'nats: pulling wakes failed, trying on');
+      logger[level]({ error: problem, attempt: this.failures }, 'nats: pulling wakes failed, will retry');
     await this.pause(Math.min(RETRY_MS * 2 ** Math.min(this.failures, 6), MAX_RETRY_MS));
   }
 
-  /** Every message that arrives is handled, given back or dead-lettered; none is dropped. */
+  /** Each message is handled, nacked or dead-lettered; none is dropped. */
   private take(message: Delivery): void {
     if (this.stopping.signal.aborted || this.running.size >= this.options.slots) {
       message.nak(0);
@@ -152,7 +152,9 @@ export class WakePuller implements WakePull {
     }
     const decoded = decodeWake(message.subject, message.data);
     if (decoded.kind === 'wake' && decoded.newer) this.warnOfNewer(message.subject);
-    this.hold(decoded.kind === 'wake' ? this.handle(message, decoded.thread) : this.putAway(message, decoded.reason));
+    this.hold(
+      decoded.kind === 'wake' ? this.handle(message, decoded.thread) : this.deadLetter(message, decoded.reason),
+    );
   }
 
   private warnOfNewer(subject: string): void {
@@ -189,7 +191,7 @@ export class WakePuller implements WakePull {
     }
   }
 
-  private async putAway(message: Delivery, reason: string): Promise<void> {
+  private async deadLetter(message: Delivery, reason: string): Promise<void> {
     const { deadLetters, logger } = this.parts;
     const payload = new TextDecoder().decode(message.data).slice(0, MAX_LETTER_CHARS);
     try {
@@ -197,7 +199,10 @@ export class WakePuller implements WakePull {
       message.term();
       logger.warn({ subject: message.subject, reason }, 'nats: a malformed wake went to the dead letters');
     } catch (cause) {
-      logger.warn({ error: cause, subject: message.subject }, 'nats: a malformed wake could not be put away yet');
+      logger.warn(
+        { error: cause, subject: message.subject },
+        'nats: a malformed wake could not be dead-lettered, it will come again',
+      );
       message.nak(MALFORMED_DELAY_MS);
     }
   }

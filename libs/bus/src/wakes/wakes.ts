@@ -4,7 +4,7 @@ import type { DeadLetters, PublishedWake, PullOptions, WakePull, Wakes } from '.
 import { removeLostWake } from './lost-wakes.js';
 import { isNoResponders, isOnePerSubject, natsFailure } from '../connection/nats-errors.js';
 import type { NatsLink } from '../connection/nats-link.js';
-import type { StreamKeeper } from '../connection/stream-keeper.js';
+import type { StreamProvisioner } from '../connection/stream-provisioner.js';
 import { encodeWake } from './wake-message.js';
 import { WakePuller } from './wake-puller.js';
 
@@ -12,7 +12,7 @@ const PUBLISH_TIMEOUT_MS = 2_000;
 
 export interface WakeParts {
   readonly link: NatsLink;
-  readonly keeper: StreamKeeper;
+  readonly provisioner: StreamProvisioner;
   readonly deadLetters: DeadLetters;
   readonly logger: Logger;
 }
@@ -48,7 +48,7 @@ export function createWakes(role: WakeRole, parts: WakeParts): Wakes & { stop():
       pulls.add(pull);
       return pull;
     },
-    hasRunners: () => parts.keeper.hasPullers(role),
+    hasRunners: () => parts.provisioner.hasPullers(role),
     stop: () => {
       for (const pull of pulls) pull.stop();
     },
@@ -66,8 +66,8 @@ async function publishWake(parts: WakeParts, role: WakeRole, thread: ThreadKey):
 }
 
 /** The stream is gone: once more, after making it again. */
-async function again({ link, keeper }: WakeParts, wake: EncodedWake): Promise<PublishedWake> {
-  await keeper.ensure();
+async function again({ link, provisioner }: WakeParts, wake: EncodedWake): Promise<PublishedWake> {
+  await provisioner.ensure();
   try {
     return await publishOnce(link, wake);
   } catch (cause) {

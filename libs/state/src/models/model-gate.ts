@@ -149,7 +149,7 @@ class RedisModelGate implements ModelGate {
     try {
       await this.redis.run(scripts.renew, [keys.circuit, keys.slots], [token, this.settings.leaseMs]);
     } catch (error) {
-      this.settings.logger.warn({ error }, 'the right to a model call could not be renewed');
+      this.settings.logger.warn({ error }, 'model slot renewal failed');
     }
   }
 
@@ -162,7 +162,7 @@ class RedisModelGate implements ModelGate {
       if (failures >= 0) this.learn(keys, failures);
       else this.known.delete(keys.circuit);
     } catch (error) {
-      logger.warn({ error }, 'the outcome of a model call could not be told');
+      logger.warn({ error }, 'could not report model call outcome');
     }
   }
 

@@ -9,50 +9,50 @@ import { SPEC_VERSION, specVersionOf, type StreamSpec } from './stream-specs.js'
 
 const API_TIMEOUT_MS = 3_000;
 /**
- * Pause before something that stood is made again: nats-server 2.9.10 deletes in the background, and a stream or
- * consumer made under the same name meanwhile stays broken (it confirms wakes and delivers none).
+ * Pause before a stream or consumer that existed is created again: nats-server 2.9.10 deletes in the background, and one
+ * that is created under the same name meanwhile stays broken (it confirms wakes and delivers none).
  */
 const SETTLE_MS = 1_000;
 
-export interface KeeperOptions {
+export interface ProvisionerOptions {
   readonly specs: readonly StreamSpec[];
   readonly checkMs: number;
   readonly logger: Logger;
-  /** Whether this process makes and changes them; another one does otherwise, and this one says what it waits for. */
+  /** Whether this process creates and changes them. If not, it waits for another one to do so and logs what is missing. */
   readonly makes: boolean;
 }
 
 /**
- * Provisions streams and consumers: created at every connect, looked for every `checkMs`, created again when gone. What
- * was lost with a stream comes back from Redis, where the truth is.
+ * Provisions streams and consumers: creates them at every connect, checks them every `checkMs`, and creates them again
+ * when they are gone. The wakes that a lost stream held are published again from Redis, which is the source of truth.
  *
  * K1 Existing ones are changed only where they are of an older version, or of this version and this process has just
  *    started. So neither two versions nor two configurations that run side by side change each other's settings back.
  * K2 What kill -9 of a nats-server leaves wrong in a stream is repaired; see repairStream.
  */
-export class StreamKeeper {
+export class StreamProvisioner {
   private running: Promise<void> | undefined;
   private problem: string | undefined;
-  /** Streams that were in place, consumer included, in the life of this process. */
-  private readonly stood = new Set<string>();
+  /** Streams that this process has seen in place, consumer included. */
+  private readonly provisioned = new Set<string>();
   /** Streams that got the settings of this process. */
   private readonly settled = new Set<string>();
 
   constructor(
     private readonly link: NatsLink,
-    private readonly options: KeeperOptions,
+    private readonly options: ProvisionerOptions,
   ) {
     if (options.specs.length === 0) return;
-    link.onUp(() => this.look());
+    link.onUp(() => this.checkInBackground());
     const timer = setInterval(() => {
-      if (link.connected) this.look();
+      if (link.connected) this.checkInBackground();
     }, options.checkMs);
     timer.unref();
     link.closed.addEventListener('abort', () => clearInterval(timer), { once: true });
   }
 
   /**
-   * Resolves when all streams and consumers stand as specified; one check at a time, later callers share it.
+   * Resolves when all streams and consumers are as specified. One check runs at a time; later callers share it.
    * @throws {UnavailableError} saying what is wrong
    */
   ensure(): Promise<void> {
@@ -76,15 +76,15 @@ export class StreamKeeper {
     }
   }
 
-  /** A look in the background; a problem is logged once, when it begins and when it ends. */
-  private look(): void {
+  /** Logs a problem once, when it begins and when it ends. */
+  private checkInBackground(): void {
     this.ensure().then(
-      () => this.note(undefined),
-      (cause: unknown) => this.note(cause instanceof Error ? cause.message : String(cause)),
+      () => this.reportStatus(undefined),
+      (cause: unknown) => this.reportStatus(cause instanceof Error ? cause.message : String(cause)),
     );
   }
 
-  private note(problem: string | undefined): void {
+  private reportStatus(problem: string | undefined): void {
     if (problem === this.problem) return;
     this.problem = problem;
     if (problem === undefined) this.options.logger.info({}, 'nats: streams are in place');
@@ -99,14 +99,14 @@ export class StreamKeeper {
         const manager = await connection.jetstreamManager({ timeout: API_TIMEOUT_MS, checkAPI: false });
         for (const spec of specs) {
           if (!makes) {
-            await awaited(manager, spec);
+            await assertPresent(manager, spec);
             continue;
           }
           const beforeCreation = (): Promise<void> => this.pauseAfterLoss(spec);
           const making = { manager, spec, logger, beforeCreation, isStart: !this.settled.has(spec.name) };
           const stream = await ensureStream(making);
           const consumer = await ensureConsumer(making);
-          this.stood.add(spec.name);
+          this.provisioned.add(spec.name);
           this.settled.add(spec.name);
           if (stream !== undefined && consumer !== undefined) await repairStream(making, stream, consumer);
         }
@@ -117,13 +117,13 @@ export class StreamKeeper {
   }
 
   private async pauseAfterLoss({ name }: StreamSpec): Promise<void> {
-    if (!this.stood.delete(name)) return;
+    if (!this.provisioned.delete(name)) return;
     await sleep(SETTLE_MS, undefined, { signal: this.link.closed });
   }
 }
 
 /** @throws {UnavailableError} when the stream or its consumer is not there: the service that makes it is not up yet */
-async function awaited(manager: JetStreamManager, { name, consumer }: StreamSpec): Promise<void> {
+async function assertPresent(manager: JetStreamManager, { name, consumer }: StreamSpec): Promise<void> {
   const stream = await orMissing(manager.streams.info(name));
   const found = consumer === undefined ? stream : await orMissing(manager.consumers.info(name, consumer.durable_name));
   if (stream !== undefined && found !== undefined) return;
@@ -137,7 +137,7 @@ interface Making {
   readonly spec: StreamSpec;
   readonly logger: Logger;
   readonly beforeCreation: () => Promise<void>;
-  /** The first look of this process that reaches the stream. */
+  /** The first check by this process that reaches the stream. */
   readonly isStart: boolean;
 }
 
@@ -162,7 +162,7 @@ async function ensureStream(making: Making): Promise<StreamInfo | undefined> {
   try {
     await manager.streams.update(spec.name, { ...found.config, ...spec.stream });
   } catch (cause) {
-    throw unlike(`stream ${spec.name}`, differing, cause);
+    throw configMismatch(`stream ${spec.name}`, differing, cause);
   }
   logger.info({ stream: spec.name, reason: differing.join(', ') }, 'nats: stream updated');
   return found;
@@ -185,7 +185,7 @@ async function ensureConsumer(making: Making): Promise<ConsumerInfo | undefined>
   try {
     await manager.consumers.update(spec.name, name, { ...found.config, ...spec.consumer });
   } catch (cause) {
-    throw unlike(`consumer ${name} of stream ${spec.name}`, differing, cause);
+    throw configMismatch(`consumer ${name} of stream ${spec.name}`, differing, cause);
   }
   logger.info({ stream: spec.name, consumer: name, reason: differing.join(', ') }, 'nats: consumer updated');
   return found;
@@ -201,7 +201,7 @@ async function orMissing<T>(info: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Names of the settings in `wanted` that `found` has otherwise. */
+/** Names of the settings whose value in `found` differs from `wanted`. */
 function differences(wanted: object, found: object): string[] {
   const actual = new Map<string, unknown>(Object.entries(found));
   return Object.entries(wanted).flatMap(([key, value]) =>
@@ -209,7 +209,7 @@ function differences(wanted: object, found: object): string[] {
   );
 }
 
-const unlike = (what: string, settings: readonly string[], cause: unknown): UnavailableError =>
+const configMismatch = (what: string, settings: readonly string[], cause: unknown): UnavailableError =>
   new UnavailableError(
     `NATS: ${what} exists with another ${settings.join(', ')} that cannot be changed; it was not made by Caribou, or by another version`,
     { cause, details: { dependency: 'nats' } },

@@ -6,7 +6,7 @@ import { safeFetch } from './safe-fetch.js';
 const MAX_BYTES = 5 * 1024 * 1024;
 
 /** The way out for web tools: public hosts, and those of the rules wherever they lie. Callers set the time by their signal. */
-export function webReach(rules: readonly string[]): {
+export function createWebFetch(rules: readonly string[]): {
   readonly fetch: ReturnType<typeof safeFetch>;
   readonly check: (url: string) => Promise<void>;
 } {
