@@ -62,10 +62,10 @@ export async function sandboxCost(fleet: Fleet, kind: SandboxDriverKind, repeats
   await mkdir(homeDir, { mode: 0o711, recursive: true });
   const driver = driverOf(kind, homeDir);
   await driver.probe();
-  const box = { sandboxId: `caribou-bench-${newId()}`, managerId: newId(), userId: 'bench', threadId: 'bench' };
-  await driver.create(box, { fresh: true });
+  const sandbox = { sandboxId: `caribou-bench-${newId()}`, managerId: newId(), userId: 'bench', threadId: 'bench' };
+  await driver.create(sandbox, { fresh: true });
   const command = { command: 'true', timeoutMs: TIMEOUT_MS, maxOutputBytes: 1_024 };
-  const own = async (): Promise<void> => void (await driver.exec(box, command, new AbortController().signal));
+  const own = async (): Promise<void> => void (await driver.exec(sandbox, command, new AbortController().signal));
   try {
     return await withManager(fleet, async (calls) => {
       const exec = (): Promise<void> => calls.exec('warm');
@@ -88,7 +88,7 @@ export async function sandboxCost(fleet: Fleet, kind: SandboxDriverKind, repeats
       };
     });
   } finally {
-    await driver.remove(box);
+    await driver.remove(sandbox);
     // A fleet is killed at the end and leaves its containers.
     const left = driverOf(kind, fleet.homeDir);
     for (const listed of await left.list()) await left.removeInstance(listed);

@@ -8,7 +8,7 @@ import { createDriver, type SandboxDriver, sandboxSettings } from '@caribou/sand
 import { type Finding, fail, ok, warn } from './finding.js';
 import type { Surroundings } from './surroundings.js';
 
-/** Whether a box can be made and a command run in it, by trying it out as the sandbox-manager does. */
+/** Whether a sandbox can be made and a command run in it, by trying it out as the sandbox-manager does. */
 export async function checkSandbox(config: Config, { findProgram }: Surroundings): Promise<readonly Finding[]> {
   const { driver: wanted, image } = config.sandbox;
   const trial = existsSync(config.homeDir) ? undefined : mkdtempSync(join(tmpdir(), 'caribou-doctor-'));

@@ -190,7 +190,7 @@ describe('servers', () => {
 });
 
 describe('the machine', () => {
-  test('a command can be run in a box, or it says why not', async () => {
+  test('a command can be run in a sandbox, or it says why not', async () => {
     expect(levels(await about('sandbox'))).toEqual(['ok']);
     const missing = { yaml: 'sandbox: {driver: docker, image: "caribou-no-such-image:1"}' };
     expect(await about('sandbox', missing)).toMatchObject([

@@ -14,8 +14,8 @@ const CHECK_MS = 60_000;
 type Check = readonly [topic: string, check: () => readonly Finding[] | Promise<readonly Finding[]>];
 
 /**
- * Looks at everything Caribou needs, without starting it, and says what to do about what is missing. Nothing is changed but
- * for a box that is made and removed. Never rejects: a check that fails itself is a finding.
+ * Looks at everything Caribou needs, without starting it, and says what to do about what is missing. Nothing is changed
+ * but for a sandbox that is made and removed. Never rejects: a check that fails itself is a finding.
  */
 export async function examine(surroundings: Surroundings): Promise<readonly Finding[]> {
   const { config, findings } = checkConfig(surroundings);

@@ -1,10 +1,10 @@
-import type { BoxCommand, BoxInfo, BoxResult, BoxSpec, Probe, SandboxDriver } from '@caribou/sandbox';
+import type { SandboxCommand, SandboxInfo, CommandResult, SandboxSpec, Probe, SandboxDriver } from '@caribou/sandbox';
 import type { Scheduler, SimProcess } from './scheduler.js';
 
 interface RunningCommand {
   readonly token: string;
   readonly sandboxId: string;
-  end(result: BoxResult): void;
+  end(result: CommandResult): void;
 }
 
 /** Effects by the token that their one tool call carries. */
@@ -36,7 +36,7 @@ export class Ledger {
   }
 }
 
-/** The machine below all managers: its boxes and commands outlive them. */
+/** The machine below all managers: its sandboxes and commands outlive them. */
 export class Machine {
   private readonly running = new Set<RunningCommand>();
 
@@ -52,33 +52,37 @@ export class Machine {
       kind: 'docker',
       probe: (): Promise<Probe> => Promise.resolve({ ok: true, detail: 'simulated' }),
       create: async ({ sandboxId }, { fresh }) => {
-        await scheduler.sleep(scheduler.random.between(5, 400), process, 'box made');
+        await scheduler.sleep(scheduler.random.between(5, 400), process, 'sandbox made');
         if (fresh) this.endAll(sandboxId);
       },
-      exec: (box, command, signal) => this.exec(process, { box, command, signal }),
+      exec: (sandbox, command, signal) => this.exec(process, { sandbox, command, signal }),
       remove: ({ sandboxId }) => Promise.resolve(this.endAll(sandboxId)),
       isAlive: () => Promise.resolve(true),
-      list: (): Promise<readonly BoxInfo[]> => Promise.resolve([]),
+      list: (): Promise<readonly SandboxInfo[]> => Promise.resolve([]),
       removeInstance: () => Promise.resolve(),
     };
   }
 
   private async exec(
     process: SimProcess,
-    { box, command, signal }: { readonly box: BoxSpec; readonly command: BoxCommand; readonly signal: AbortSignal },
-  ): Promise<BoxResult> {
+    {
+      sandbox,
+      command,
+      signal,
+    }: { readonly sandbox: SandboxSpec; readonly command: SandboxCommand; readonly signal: AbortSignal },
+  ): Promise<CommandResult> {
     const { scheduler, ledger, running } = this;
     const [, token = '', ms = '0'] = command.command.split(' ');
     await scheduler.sleep(scheduler.random.between(0.5, 20), process, 'command starts');
     if (signal.aborted) return resultOf('cancel', '');
-    if ([...running].some((other) => other.sandboxId === box.sandboxId)) {
-      ledger.violations.push(`two commands at once in ${box.sandboxId}`);
+    if ([...running].some((other) => other.sandboxId === sandbox.sandboxId)) {
+      ledger.violations.push(`two commands at once in ${sandbox.sandboxId}`);
     }
     ledger.add(token, 'command', process);
     return new Promise((resolve) => {
       const entry: RunningCommand = {
         token,
-        sandboxId: box.sandboxId,
+        sandboxId: sandbox.sandboxId,
         end: (result) => {
           // A command ends by itself whether or not its manager lives; only a living one hears of it.
           if (running.delete(entry)) scheduler.after(0.5, process, 'command ended', () => resolve(result));
@@ -95,7 +99,7 @@ export class Machine {
   }
 }
 
-const resultOf = (endedBy: BoxResult['endedBy'], stdout: string): BoxResult => ({
+const resultOf = (endedBy: CommandResult['endedBy'], stdout: string): CommandResult => ({
   ...{ exitCode: endedBy === 'exit' ? 0 : 137, stdout, stderr: '' },
   ...{ truncatedBytes: 0, endedBy, durationMs: 1 },
 });

@@ -92,7 +92,7 @@ export function startManager(world: Surroundings, process: SimProcess): void {
   const pool = new SandboxPool({
     ...{ managerId, registry, clock, logger },
     drivers: { forNewThread: only, ofKind: only, usable: () => Promise.resolve([driver]) },
-    sandboxIdOf: ({ threadId }) => `box-${threadId}`,
+    sandboxIdOf: ({ threadId }) => `sandbox-${threadId}`,
     ...{ maxBoxes: 10, idleMs: 3_600_000, maxWaiting: 32, graceMs: 1.25 * RENEW_MS },
   });
   const lease = new ManagerLease({

@@ -20,7 +20,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
 import { AuditInterceptor } from './rpc/audit.interceptor.js';
 import { AuditTrail } from './audit/audit-trail.js';
-import { BoxReaper } from './machine/box-reaper.js';
+import { SandboxReaper } from './machine/sandbox-reaper.js';
 import { EgressTrail } from './audit/egress-trail.js';
 import { Executor } from './executions/executor.js';
 import { FinishedExecutions } from './executions/finished-executions.js';
@@ -32,7 +32,7 @@ import { SandboxPool } from './executions/sandbox-pool.js';
 
 /** A lapsed manager is followed after this many times the time between two renewals: one, and what it takes. */
 const RENEWALS_AWAITED = 1.25;
-const MAX_WAITING_PER_BOX = 32;
+const MAX_WAITING_PER_SANDBOX = 32;
 const MAX_RUNNING = 512;
 /** About 20 MB of lines at most. */
 const MAX_AUDIT_WAITING = 10_000;
@@ -44,7 +44,7 @@ export interface ManagerParts extends SandboxParts {
   /** Beside Nest's own connection, which only answers. */
   readonly outputs: Bus;
   readonly lease: ManagerLease;
-  readonly reaper: BoxReaper;
+  readonly reaper: SandboxReaper;
   readonly audit: AuditTrail;
   readonly volume: SharedVolume;
   /** Ends the connections of sandboxes, where they have a network. */
@@ -95,7 +95,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     ...{ managerId, registry, drivers, clock, logger },
     sandboxIdOf: (thread) => sandboxIdOf(settings, thread),
     onReady: (durationMs) => metrics.sandboxReady(durationMs),
-    ...{ maxBoxes: config.sandbox.maxBoxes, idleMs, maxWaiting: MAX_WAITING_PER_BOX },
+    ...{ maxBoxes: config.sandbox.maxBoxes, idleMs, maxWaiting: MAX_WAITING_PER_SANDBOX },
     graceMs: RENEWALS_AWAITED * config.clocks.managerRenewMs,
   });
   const volume = new SharedVolume(redisVolumeRegistry(redis), settings.homeDir);
@@ -109,7 +109,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     },
     onLapsed: () => executor.endAll(),
   });
-  const reaper = new BoxReaper({
+  const reaper = new SandboxReaper({
     ...{ managerId, registry, drivers, pool, clock, logger, reapMs },
     graceMs: Math.max(leftoverGraceMs, config.clocks.managerLeaseMs),
   });

@@ -6,24 +6,26 @@ import { ThreadId, UserId } from '@caribou/contracts';
 import { closedDirectory, commandIdentity, errnoOf, type SandboxThread } from '@caribou/core';
 import { prepareHome } from './data-home.js';
 import { below, openDirectory } from './descriptor-walk.js';
-import { threadNames } from './thread-place.js';
+import { threadNames } from './thread-path.js';
 
 /**
- * Files of deleted threads and users. Deleting moves a directory aside in one step, so that whoever uses the id next never
- * sees it; what was moved is removed afterwards, for as long as that takes.
+ * Files of deleted threads and users. Deleting moves a directory aside in one step, so that whoever uses the id next
+ * never sees it; what was moved is removed afterwards, for as long as that takes.
  *
- *  E1  what is moved aside under a name is moved once: a marker stays under the name when the content is gone, and a rename
- *      never replaces a directory that has one. So a process that was paused before its rename cannot move the files of
- *      whoever uses the id by then; the marker goes when nobody can have been paused for so long (`drop`)
- *  E2  whatever a command made is removed by descriptors, links are not followed, and depth costs nothing: directories are
- *      moved up before they are emptied
+ *  E1  what is moved aside under a name is moved once: a marker stays under the name when the content is gone, and a
+ *      rename never replaces a directory that has one. So a process that was paused before its rename cannot move the
+ *      files of whoever uses the id by then; the marker goes when nobody can have been paused for so long (`drop`)
+ *  E2  whatever a command made is removed by descriptors, links are not followed, and depth costs nothing: directories
+ *      are moved up before they are emptied
  */
 export interface ErasedFiles {
   /** Moves a thread's files aside; the name under which they are. Idempotent. */
   moveThread(thread: SandboxThread, token: string): Promise<string>;
   /** The same for all files of a user, skills included. */
   moveUser(userId: string, token: string): Promise<string>;
-  /** The ids of threads, made or not, whose files a user had when they were moved aside; in lists of at most a thousand. */
+  /**
+   * The ids of threads, made or not, whose files a user had when they were moved aside; in lists of at most a thousand.
+   */
   threadsIn(aside: string): AsyncIterable<readonly string[]>;
   /** Removes what was moved aside; whether nothing is left but the marker. Stops early at the signal. Idempotent. */
   empty(aside: string, signal: AbortSignal): Promise<boolean>;
@@ -42,24 +44,24 @@ const gone = new Set(['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
 
 /** The erased files below `homeDir` (CARIBOU_HOME). */
 export function erasedFiles(homeDir: string): ErasedFiles {
-  const place = (aside: string): string => join(homeDir, 'users', ASIDE, aside);
+  const pathOf = (aside: string): string => join(homeDir, 'users', ASIDE, aside);
   const move = async (names: readonly string[], aside: string): Promise<string> => {
     prepareHome(homeDir);
     const made = await openDirectory(homeDir, ['users', ASIDE], closedDirectory(commandIdentity()));
     await made.close();
-    await moveAside(join(homeDir, ...names), place(aside));
+    await moveAside(join(homeDir, ...names), pathOf(aside));
     return aside;
   };
   return {
     moveThread: (thread, token) => move(threadNames(thread), `${thread.userId}.${thread.threadId}.${token}`),
     moveUser: (userId, token) => move(['users', UserId.parse(userId)], `${userId}.${token}`),
-    threadsIn: (aside) => threadsIn(join(place(aside), 'threads')),
-    empty: (aside, signal) => emptied(place(aside), signal),
+    threadsIn: (aside) => threadsIn(join(pathOf(aside), 'threads')),
+    empty: (aside, signal) => emptied(pathOf(aside), signal),
     drop: async (aside, ageMs) => {
-      const made = await unless('ENOENT', lstat(join(place(aside), MARKER)));
+      const made = await unless('ENOENT', lstat(join(pathOf(aside), MARKER)));
       if (made !== undefined && Date.now() - made.mtimeMs < ageMs) return false;
-      await unless('ENOENT', unlink(join(place(aside), MARKER)));
-      await unless('ENOENT', rmdir(place(aside)));
+      await unless('ENOENT', unlink(join(pathOf(aside), MARKER)));
+      await unless('ENOENT', rmdir(pathOf(aside)));
       return true;
     },
   };

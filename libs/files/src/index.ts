@@ -1,7 +1,7 @@
 export { type ErasedFiles, erasedFiles } from './erased-files.js';
 export { fileHash, sha256Of } from './file-hash.js';
 export { type FileRefusal, FileRefusedError, QuotaExceededError } from './file-refused.js';
-export { findFiles, type Found, listDirectory, type LookupPlace, searchLines } from './lookup/find-files.js';
+export { findFiles, type Found, listDirectory, type LookupTarget, searchLines } from './lookup/find-files.js';
 export { WorkspaceQuota } from './quota/workspace-quota.js';
 export { sandboxMounts } from './sandbox-mounts.js';
 export { SharedVolume } from './shared-volume.js';

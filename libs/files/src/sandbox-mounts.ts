@@ -1,6 +1,6 @@
 import { commandIdentity, type DataDirectory, type SandboxMounts } from '@caribou/core';
 import { prepareHome } from './data-home.js';
-import type { ReadRoots } from './read-place.js';
+import type { ReadRoots } from './resolved-path.js';
 import { threadFiles } from './thread-files.js';
 
 /** What sandboxes mount of the data volume at `homeDir`, and of their users' skills where there are any. */

@@ -13,18 +13,18 @@ import {
 import { prepareHome } from './data-home.js';
 import { below, giveTo, openDirectory } from './descriptor-walk.js';
 import { FileRefusedError, toFileRefused } from './file-refused.js';
-import { openPlacedFile, readPlace, type ReadPlace, type ReadRoots } from './read-place.js';
+import { openResolved, resolvePath, type ResolvedPath, type ReadRoots } from './resolved-path.js';
 import {
   DIRECTORY_MODE,
   FILE_MODE,
   hostPathOf,
   NEW_FILE,
-  type Place,
+  type FileLocation,
   requireRegular,
   TEMPORARY_MODE,
   threadNames,
-  withinPlace,
-} from './thread-place.js';
+  withParentDirectory,
+} from './thread-path.js';
 
 /**
  * The one module for access to users' files from outside a sandbox. Whoever is inside may rename, link and replace
@@ -52,7 +52,7 @@ export interface ThreadFiles {
   /** A descriptor of the directory itself; the caller closes it. @throws {FileRefusedError} */
   openDataDirectory(thread: SandboxThread, directory: DataDirectory): Promise<FileHandle>;
   /** What a path leads to that may be read. @throws {FileRefusedError} `outside` */
-  readPlace(thread: SandboxThread, path: string): ReadPlace;
+  resolvePath(thread: SandboxThread, path: string): ResolvedPath;
   /** A readable descriptor of a regular file, of a skill too; the caller closes it. @throws {FileRefusedError} */
   openFile(thread: SandboxThread, path: string): Promise<FileHandle>;
   /** Replaces a file whole, or creates it and the directories above it. Bytes written. @throws {FileRefusedError} */
@@ -62,9 +62,9 @@ export interface ThreadFiles {
 }
 
 /** The permission bits a replacement keeps of what it replaces. @throws FileRefusedError for anything but a file */
-async function modeToKeep(directory: FileHandle, place: Place, path: string): Promise<number> {
+async function modeToKeep(directory: FileHandle, location: FileLocation, path: string): Promise<number> {
   try {
-    const stat = await lstat(below(directory, place.name));
+    const stat = await lstat(below(directory, location.name));
     if (stat.isDirectory()) throw new FileRefusedError('is_directory', path);
     if (!stat.isFile()) throw new FileRefusedError('not_regular', path);
     return stat.mode & 0o777;
@@ -77,7 +77,7 @@ async function modeToKeep(directory: FileHandle, place: Place, path: string): Pr
 /** (F3, F5) Writes beside the target and renames over it; leaves nothing behind when it fails. */
 async function replaceIn(
   directory: FileHandle,
-  place: Place,
+  location: FileLocation,
   file: { content: Uint8Array; mode: number; owner: CommandIdentity },
 ): Promise<void> {
   const temporary = below(directory, `.caribou-${randomUUID()}`);
@@ -86,7 +86,7 @@ async function replaceIn(
     await handle.writeFile(file.content);
     await giveTo(handle, file.owner);
     await handle.chmod(file.mode);
-    await rename(temporary, below(directory, place.name));
+    await rename(temporary, below(directory, location.name));
   } catch (error) {
     await unlink(temporary).catch((late: unknown) => {
       if (errnoOf(late) !== 'ENOENT') throw late;
@@ -97,15 +97,19 @@ async function replaceIn(
   }
 }
 
-async function openForAppend(directory: FileHandle, place: Place, owner: CommandIdentity): Promise<FileHandle> {
+async function openForAppend(
+  directory: FileHandle,
+  location: FileLocation,
+  owner: CommandIdentity,
+): Promise<FileHandle> {
   const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   try {
-    const made = await open(below(directory, place.name), flags | constants.O_CREAT | constants.O_EXCL, FILE_MODE);
+    const made = await open(below(directory, location.name), flags | constants.O_CREAT | constants.O_EXCL, FILE_MODE);
     await giveTo(made, owner);
     return made;
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw error;
-    return open(below(directory, place.name), flags);
+    return open(below(directory, location.name), flags);
   }
 }
 
@@ -132,18 +136,20 @@ async function prepareThread(homeDir: string, names: readonly string[], owner: C
 }
 
 const openFileAt = async (roots: ReadRoots, thread: SandboxThread, path: string): Promise<FileHandle> =>
-  openPlacedFile(readPlace(roots, thread, path), path);
+  openResolved(resolvePath(roots, thread, path), path);
 
-/** Access to the files of all threads below `homeDir` (CARIBOU_HOME), and with `skills` to those of their users' skills. */
+/**
+ * Access to the files of all threads below `homeDir` (CARIBOU_HOME), and with `skills` to those of their users' skills.
+ */
 export function threadFiles(homeDir: string, owner: CommandIdentity, skills?: ReadRoots['skills']): ThreadFiles {
   const roots: ReadRoots = { homeDir, ...(skills === undefined ? {} : { skills }) };
   const hostPath = (thread: SandboxThread, directory: DataDirectory): string => hostPathOf(homeDir, thread, directory);
   const within = <T>(
     thread: SandboxThread,
     path: string,
-    act: (parent: FileHandle, place: Place) => Promise<T>,
+    act: (parent: FileHandle, location: FileLocation) => Promise<T>,
     create = false,
-  ): Promise<T> => withinPlace({ homeDir, thread, path, ...(create ? { createFor: owner } : {}) }, act);
+  ): Promise<T> => withParentDirectory({ homeDir, thread, path, ...(create ? { createFor: owner } : {}) }, act);
 
   return {
     prepare: async (thread) => prepareThread(homeDir, threadNames(thread), owner),
@@ -152,7 +158,7 @@ export function threadFiles(homeDir: string, owner: CommandIdentity, skills?: Re
       openDirectory(hostPath(thread, directory), []).catch((error: unknown) => {
         throw toFileRefused(error, directory);
       }),
-    readPlace: (thread, path) => readPlace(roots, thread, path),
+    resolvePath: (thread, path) => resolvePath(roots, thread, path),
     openFile: (thread, path) =>
       openFileAt(roots, thread, path).catch((error: unknown) => {
         throw toFileRefused(error, path);
@@ -161,10 +167,10 @@ export function threadFiles(homeDir: string, owner: CommandIdentity, skills?: Re
       within(
         thread,
         path,
-        async (parent, place) => {
+        async (parent, location) => {
           if (content.byteLength > MAX_FILE_BYTES) throw new FileRefusedError('too_large', path);
-          const mode = await modeToKeep(parent, place, path);
-          await replaceIn(parent, place, { content, mode, owner });
+          const mode = await modeToKeep(parent, location, path);
+          await replaceIn(parent, location, { content, mode, owner });
           return content.byteLength;
         },
         true,
@@ -173,8 +179,8 @@ export function threadFiles(homeDir: string, owner: CommandIdentity, skills?: Re
       within(
         thread,
         path,
-        async (parent, place) => {
-          const handle = await requireRegular(await openForAppend(parent, place, owner), path);
+        async (parent, location) => {
+          const handle = await requireRegular(await openForAppend(parent, location, owner), path);
           try {
             await appendTo(handle, content, path);
           } finally {

@@ -1,10 +1,10 @@
 export { chooseAmong, createDriver, type SandboxDrivers, sandboxDrivers } from './choose-driver.js';
 export {
-  type BoxCommand,
-  BoxGoneError,
-  type BoxInfo,
-  type BoxResult,
-  type BoxSpec,
+  type SandboxCommand,
+  SandboxGoneError,
+  type SandboxInfo,
+  type CommandResult,
+  type SandboxSpec,
   MAX_COMMAND_BYTES,
   type OutputListener,
   type Probe,

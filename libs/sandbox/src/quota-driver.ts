@@ -1,11 +1,11 @@
 import { type Clock, type DiskUsage, errnoOf, type ThreadQuota } from '@caribou/core';
-import type { BoxCommand, BoxResult, BoxSpec, SandboxDriver } from './drivers/driver.js';
+import type { SandboxCommand, CommandResult, SandboxSpec, SandboxDriver } from './drivers/driver.js';
 
 /**
  * Commands within the thread's quota. No file system here has one, so a command is looked after:
  *
- *  Q1  a command is ended once its thread has more than the quota: looked at after a second, then each second, so it may
- *      be over by what a disk takes in that time, and one that is over within a second is not ended but counted
+ *  Q1  a command is ended once its thread has more than the quota: looked at after a second, then each second, so it
+ *      may be over by what a disk takes in that time, and one that is over within a second is not ended but counted
  *  Q2  with more than the quota a thread's commands still run, so that they can remove files, but none may write more
  *      than a few bytes to a file, and each is ended once there is more than there was at its start
  *  Q3  a command within its first second in a thread within the quota pays nothing but a timer
@@ -25,7 +25,7 @@ const STRICT_SLACK = { bytes: 1024 * 1024, files: 64 };
 
 interface Watched {
   readonly quota: ThreadQuota;
-  readonly box: BoxSpec;
+  readonly sandbox: SandboxSpec;
   /** What there was at the start, when that was too much. */
   readonly over: DiskUsage | null;
   readonly clock: Clock;
@@ -36,42 +36,42 @@ export function withinQuota(driver: SandboxDriver, quota: ThreadQuota, clock: Cl
   return {
     kind: driver.kind,
     probe: () => driver.probe(),
-    create: (box, options) => driver.create(box, options),
-    remove: (box) => driver.remove(box),
-    isAlive: (box) => driver.isAlive(box),
+    create: (sandbox, options) => driver.create(sandbox, options),
+    remove: (sandbox) => driver.remove(sandbox),
+    isAlive: (sandbox) => driver.isAlive(sandbox),
     list: () => driver.list(),
     removeInstance: (listed) => driver.removeInstance(listed),
-    exec: async (box, command, signal) => {
-      const usage = await quota.usage(box);
+    exec: async (sandbox, command, signal) => {
+      const usage = await quota.usage(sandbox);
       const over = quota.excess(usage) === null ? null : usage;
-      return watchedExec(driver, command, { watched: { quota, box, over, clock }, signal });
+      return watchedExec(driver, command, { watched: { quota, sandbox, over, clock }, signal });
     },
   };
 }
 
 async function watchedExec(
   driver: SandboxDriver,
-  command: BoxCommand,
+  command: SandboxCommand,
   { watched, signal }: { readonly watched: Watched; readonly signal: AbortSignal },
-): Promise<BoxResult> {
-  const { quota, box, over } = watched;
+): Promise<CommandResult> {
+  const { quota, sandbox, over } = watched;
   const ended = new AbortController();
   const excess = new AbortController();
   const watching = watch(watched, ended.signal, () => excess.abort());
   const strict = over === null ? command : { ...command, maxFileBytes: STRICT_FILE_BYTES };
   try {
-    const result = await driver.exec(box, strict, AbortSignal.any([signal, excess.signal]));
+    const result = await driver.exec(sandbox, strict, AbortSignal.any([signal, excess.signal]));
     ended.abort();
     const reason = await watching;
     if (reason !== null && result.endedBy === 'cancel' && !signal.aborted) {
       return { ...result, endedBy: 'quota', stderr: result.stderr + notice('ended', reason) };
     }
-    const held = over === null ? null : quota.excess(await quota.usage(box));
+    const held = over === null ? null : quota.excess(await quota.usage(sandbox));
     return held === null ? result : { ...result, stderr: result.stderr + notice('nothing can be written', held) };
   } finally {
     ended.abort();
     await watching;
-    if (over === null) void lookAgain(quota, box);
+    if (over === null) void lookAgain(quota, sandbox);
   }
 }
 
@@ -79,7 +79,7 @@ const notice = (what: string, reason: string): string => `\n[${what}: ${reason}.
 
 /** Looks until `ended`; calls `onExcess` once there is too much, and answers of what. */
 async function watch(watched: Watched, ended: AbortSignal, onExcess: () => void): Promise<string | null> {
-  const { quota, box, over, clock } = watched;
+  const { quota, sandbox, over, clock } = watched;
   const startedMs = clock.monotonicMs();
   const everyMs = over === null ? LOOK_MS : STRICT_LOOK_MS;
   let waitMs = everyMs;
@@ -89,7 +89,7 @@ async function watch(watched: Watched, ended: AbortSignal, onExcess: () => void)
     });
     if (ended.aborted) return null;
     const beganMs = clock.monotonicMs();
-    const usage = await lookAgain(quota, box);
+    const usage = await lookAgain(quota, sandbox);
     waitMs = Math.max(everyMs, (clock.monotonicMs() - beganMs) / LOOK_SHARE);
     if (usage !== null && isTooMuch(watched, usage, beganMs - startedMs)) {
       onExcess();
@@ -109,9 +109,9 @@ function isTooMuch({ quota, over }: Watched, usage: DiskUsage, ranMs: number): b
 }
 
 /** A fresh figure, or null when the system cannot tell at the moment: the last one stands then. */
-async function lookAgain(quota: ThreadQuota, box: BoxSpec): Promise<DiskUsage | null> {
+async function lookAgain(quota: ThreadQuota, sandbox: SandboxSpec): Promise<DiskUsage | null> {
   try {
-    return await quota.measure(box);
+    return await quota.measure(sandbox);
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
     return null;

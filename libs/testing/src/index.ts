@@ -3,7 +3,7 @@ export { describeFileAbuse } from './conformance/sandbox-file-abuse.js';
 export { describeWorkspaceQuota } from './conformance/workspace-quota.js';
 export { describeSandboxNetwork } from './conformance/sandbox-network.js';
 export { describeSandboxDriver } from './conformance/sandbox-driver.js';
-export { ON_GVISOR } from './conformance/box-traits.js';
+export { ON_GVISOR } from './conformance/sandbox-traits.js';
 export {
   admission,
   ai,
@@ -16,7 +16,7 @@ export {
 } from './stores/store-fixture.js';
 export { useStore } from './stores/use-store.js';
 export { makeCertificates, type TestCertificates } from './servers/certificates.js';
-export { processesInContainers, processesWith } from './sandboxes/box-processes.js';
+export { processesInContainers, processesWith } from './sandboxes/sandbox-processes.js';
 export { missingForGvisor } from './sandboxes/gvisor.js';
 export { testSandboxSettings } from './conformance/sandbox-settings.js';
 export { deltaTexts } from './models/delta-texts.js';

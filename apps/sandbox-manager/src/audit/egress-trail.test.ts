@@ -3,7 +3,7 @@ import type { EgressEntry } from '@caribou/egress';
 import type { AuditLine } from '@caribou/state';
 import { EgressTrail } from './egress-trail.js';
 
-const boxOf = (sandboxId: string) => ({ sandboxId, managerId: 'm1', userId: 'default', threadId: 't1' });
+const specOf = (sandboxId: string) => ({ sandboxId, managerId: 'm1', userId: 'default', threadId: 't1' });
 const entry: EgressEntry = {
   ...{ method: 'CONNECT', host: 'pypi.org', port: 443, verdict: 'allowed' },
   ...{ bytesUp: 10, bytesDown: 90, durationMs: 5 },
@@ -24,8 +24,8 @@ describe('EgressTrail', () => {
 
   test('tells log and audit whose connection went where, how much it carried, and why one was refused', () => {
     const reason = 'evil.test:443 is not on the allow-list';
-    trail.record(boxOf('a'), entry);
-    trail.record(boxOf('a'), { ...entry, host: 'evil.test', verdict: 'refused', reason, bytesUp: 0, bytesDown: 0 });
+    trail.record(specOf('a'), entry);
+    trail.record(specOf('a'), { ...entry, host: 'evil.test', verdict: 'refused', reason, bytesUp: 0, bytesDown: 0 });
 
     expect(lines).toMatchObject([
       {
@@ -44,13 +44,13 @@ describe('EgressTrail', () => {
     ]);
   });
 
-  test('does not let one box write without end, counts what it leaves out, and hinders no other box', () => {
-    for (let times = 0; times < 1000; times += 1) trail.record(boxOf('a'), entry);
-    trail.record(boxOf('b'), entry);
+  test('does not let one sandbox write without end, counts what it leaves out, and hinders no other sandbox', () => {
+    for (let times = 0; times < 1000; times += 1) trail.record(specOf('a'), entry);
+    trail.record(specOf('b'), entry);
     expect(lines).toHaveLength(101);
 
     nowMs = 2000;
-    for (let times = 0; times < 10; times += 1) trail.record(boxOf('a'), entry);
+    for (let times = 0; times < 10; times += 1) trail.record(specOf('a'), entry);
 
     expect(lines).toHaveLength(103);
     expect(logged.map(({ count }) => count).filter((count) => count !== undefined)).toEqual([900]);

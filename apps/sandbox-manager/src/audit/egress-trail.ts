@@ -1,7 +1,7 @@
 import { newId } from '@caribou/contracts';
 import type { Clock, Logger } from '@caribou/core';
 import { type EgressEntry, formatTarget } from '@caribou/egress';
-import type { BoxSpec } from '@caribou/sandbox';
+import type { SandboxSpec } from '@caribou/sandbox';
 import type { AuditTrail } from './audit-trail.js';
 
 export interface EgressTrailOptions {
@@ -11,10 +11,10 @@ export interface EgressTrailOptions {
   readonly logger: Logger;
 }
 
-/** Lines a box may have at once, and how many a second it may have again. */
+/** Lines a sandbox may have at once, and how many a second it may have again. */
 const BURST = 100;
 const PER_SECOND = 1;
-/** Boxes whose allowance is remembered; of more, the one that was silent the longest starts afresh. */
+/** Sandboxes whose allowance is remembered; of more, the one that was silent the longest starts afresh. */
 const MAX_BOXES = 1000;
 
 interface Allowance {
@@ -25,23 +25,24 @@ interface Allowance {
 }
 
 /**
- * Writes down what boxes' connections came to, in the log and in the audit stream. A box that connects without end must
- * not push other lines out of the stream: over its allowance, connections are counted, and the next line says how many.
+ * Writes down what sandboxes' connections came to, in the log and in the audit stream. A sandbox that connects without
+ * end must not push other lines out of the stream: over its allowance, connections are counted, and the next line says
+ * how many.
  */
 export class EgressTrail {
   private readonly allowances = new Map<string, Allowance>();
 
   constructor(private readonly options: EgressTrailOptions) {}
 
-  record(box: BoxSpec, entry: EgressEntry): void {
-    const { lines, atMs, unrecorded } = this.allowanceOf(box.sandboxId);
+  record(sandbox: SandboxSpec, entry: EgressEntry): void {
+    const { lines, atMs, unrecorded } = this.allowanceOf(sandbox.sandboxId);
     const mayWrite = lines >= 1;
-    this.remember(box.sandboxId, {
+    this.remember(sandbox.sandboxId, {
       lines: mayWrite ? lines - 1 : lines,
       atMs,
       unrecorded: mayWrite ? 0 : unrecorded + 1,
     });
-    if (mayWrite) this.write(box, entry, unrecorded);
+    if (mayWrite) this.write(sandbox, entry, unrecorded);
   }
 
   private allowanceOf(sandboxId: string): Allowance {
@@ -58,7 +59,7 @@ export class EgressTrail {
     if (this.allowances.size > MAX_BOXES && oldest.done !== true) this.allowances.delete(oldest.value);
   }
 
-  private write({ userId, threadId, sandboxId }: BoxSpec, entry: EgressEntry, unrecorded: number): void {
+  private write({ userId, threadId, sandboxId }: SandboxSpec, entry: EgressEntry, unrecorded: number): void {
     const { managerId, trail, clock, logger } = this.options;
     const { method, host, port, verdict, reason, bytesUp, bytesDown, durationMs } = entry;
     const bytes = bytesUp + bytesDown;

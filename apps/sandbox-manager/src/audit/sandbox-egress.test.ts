@@ -10,7 +10,7 @@ import { waitFor } from '@caribou/testing';
 import { EgressTrail } from './egress-trail.js';
 import { type SandboxEgress, sandboxEgress } from './sandbox-egress.js';
 
-/** Asks the proxy of the box for a connection and prints its answer; bash has sockets of its own. */
+/** Asks the proxy of the sandbox for a connection and prints its answer; bash has sockets of its own. */
 const connectTo = (target: string): string =>
   `exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT ${target} HTTP/1.1\\r\\n\\r\\n' >&3; head -n 1 <&3`;
 
@@ -20,7 +20,7 @@ describe('sandboxEgress', () => {
   let driver: SandboxDriver | undefined;
   let egress: SandboxEgress | undefined;
   const lines: AuditLine[] = [];
-  const box = { sandboxId: 'caribou-egress', managerId: 'm1', userId: 'default', threadId: 't1' };
+  const sandbox = { sandboxId: 'caribou-egress', managerId: 'm1', userId: 'default', threadId: 't1' };
 
   beforeAll(() => {
     home = mkdtempSync(join(tmpdir(), 'caribou-egress-'));
@@ -30,12 +30,12 @@ describe('sandboxEgress', () => {
     config = loadConfig({ CARIBOU_HOME: home }, home);
   });
   afterAll(async () => {
-    await driver?.remove(box);
+    await driver?.remove(sandbox);
     egress?.close();
     rmSync(home, { recursive: true, force: true });
   });
 
-  test('takes a box no further than its rules, nor to an address that is not for everyone, and writes it down', async () => {
+  test('takes a sandbox no further than its rules, nor to an address that is not for everyone, and writes it down', async () => {
     const trail = { record: (line: AuditLine) => void lines.push(line) };
     const options = { managerId: 'm1', trail, clock: systemClock, logger: silentLogger };
     egress = sandboxEgress(config.sandbox.network, new EgressTrail(options));
@@ -48,12 +48,12 @@ describe('sandboxEgress', () => {
       systemClock,
       quota,
     ).forNewThread();
-    await driver.create(box, { fresh: true });
+    await driver.create(sandbox, { fresh: true });
     const targets = ['evil.test:443', 'localhost:80', '169.254.169.254:80', '[::1]:80', '127.0.0.1:6379'];
     const command = targets.map((target) => `(${connectTo(target)})`).join('; ');
     const limits = { timeoutMs: 30_000, maxOutputBytes: 8192 };
 
-    const { stdout } = await driver.exec(box, { command, ...limits }, new AbortController().signal);
+    const { stdout } = await driver.exec(sandbox, { command, ...limits }, new AbortController().signal);
 
     expect(stdout.split('\r\n').map((line) => line.trim())).toEqual([
       'HTTP/1.1 403 evil.test:443 is not on the allow-list',

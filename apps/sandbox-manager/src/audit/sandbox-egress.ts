@@ -22,7 +22,8 @@ export function sandboxEgress(
   const proxy = new EgressProxy({ rules: allow.map(parseEgressRule), isAllowedAddress: addressPolicy(allowPrivate) });
   return {
     network: {
-      serve: (socket, box) => proxy.serve(socket, { id: box.sandboxId, onEnd: (entry) => trail.record(box, entry) }),
+      serve: (socket, sandbox) =>
+        proxy.serve(socket, { id: sandbox.sandboxId, onEnd: (entry) => trail.record(sandbox, entry) }),
     },
     close: () => proxy.close(),
   };

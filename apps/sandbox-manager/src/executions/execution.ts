@@ -1,5 +1,5 @@
 import type { ExecutionEntry, SandboxThread } from '@caribou/core';
-import type { Box } from './box.js';
+import type { ManagedSandbox } from './managed-sandbox.js';
 
 /** One kind of execution and its replies. */
 export interface Execution<Reply> {
@@ -9,7 +9,7 @@ export interface Execution<Reply> {
   readonly key: string;
   readonly argsHash: string;
   readonly kind: ExecutionEntry['kind'];
-  run(box: Box, signal: AbortSignal): Promise<Reply>;
+  run(sandbox: ManagedSandbox, signal: AbortSignal): Promise<Reply>;
   /** The reply when nobody can tell what came of it. */
   unknown(reason: string): Reply;
   /** A reply as the journal kept it. */

@@ -180,7 +180,7 @@ describe('Executor', () => {
     const successor = testManager('m2', registry, machine, impatient);
 
     await successor.pool.acquire(thread, 1);
-    expect(machine.created).toEqual([{ sandboxId: 'box-t1', fresh: true, running: 0 }]);
+    expect(machine.created).toEqual([{ sandboxId: 'sandbox-t1', fresh: true, running: 0 }]);
     const reply = await successor.executor.execute(commandOf('sleep'));
 
     expect(reply).toMatchObject({ outcome: 'unknown' });
@@ -221,7 +221,7 @@ describe('Executor', () => {
     expect(driver.removed).toEqual([]);
   });
 
-  test('a box that went away is made again, and the command runs once', async () => {
+  test('a sandbox that went away is made again, and the command runs once', async () => {
     driver.gone = true;
 
     expect(await manager.executor.execute(commandOf('echo back'))).toMatchObject({ outcome: 'done', stdout: 'back' });

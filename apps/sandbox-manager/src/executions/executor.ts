@@ -9,8 +9,8 @@ import {
   type SandboxThread,
   settledWithin,
 } from '@caribou/core';
-import { BoxGoneError } from '@caribou/sandbox';
-import type { Box } from './box.js';
+import { SandboxGoneError } from '@caribou/sandbox';
+import type { ManagedSandbox } from './managed-sandbox.js';
 import { endedBy, type Execution, ExecutionEnded } from './execution.js';
 import { type FinishedExecutions, otherArguments } from './finished-executions.js';
 import type { SandboxPool } from './sandbox-pool.js';
@@ -54,9 +54,10 @@ interface Running {
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 2000;
 /** Time for ended executions to be journalled when this process stops. */
-const LAST_REPORT_MS = 5000;
-const RUNS_NO_MORE = 'the sandbox-manager that ran this stopped before it could report; it may have had effects';
-const ENDED_HERE = 'this was ended because its sandbox-manager stopped or lost the sandbox; it may have had effects';
+const JOURNAL_FLUSH_MS = 5000;
+const LOST_WITH_MANAGER = 'the sandbox-manager that ran this stopped before it could report; it may have had effects';
+const ENDED_BY_MANAGER =
+  'this was ended because its sandbox-manager stopped or lost the sandbox; it may have had effects';
 
 const runningKey = ({ userId, threadId }: SandboxThread, key: string): string => `${userId}/${threadId}/${key}`;
 
@@ -78,14 +79,14 @@ export class Executor {
     const key = runningKey(job.thread, job.key);
     const present = this.running.get(key);
     if (present !== undefined) return this.attach(job, present);
-    const box = this.options.pool.held(job.thread, job.sandboxId);
-    this.requireTakingWork();
+    const sandbox = this.options.pool.held(job.thread, job.sandboxId);
+    this.assertAccepting();
     if (this.running.size >= this.options.maxRunning) {
       throw new RateLimitedError('too many executions at once', { details: { retryAfterMs: 1000 } });
     }
     const controller = new AbortController();
     const reply = this.options.pool
-      .using(box, () => this.perform(job, box, controller.signal))
+      .using(sandbox, () => this.perform(job, sandbox, controller.signal))
       .finally(() => this.running.delete(key));
     this.running.set(key, { thread: job.thread, argsHash: job.argsHash, controller, reply });
     return reply;
@@ -98,7 +99,7 @@ export class Executor {
   }
 
   /** @throws {UnavailableError} when this manager is about to stop */
-  requireTakingWork(): void {
+  assertAccepting(): void {
     // Callers wait for a manager they cannot reach and ask again, so this says no more than that.
     if (this.draining)
       throw new UnavailableError('this sandbox-manager is stopping', { details: { dependency: 'sandbox-manager' } });
@@ -110,7 +111,10 @@ export class Executor {
     throw new FencedError('the epoch is not the current one of the thread', { details: { threadId: thread.threadId } });
   }
 
-  /** Ends an execution (E5); false when none of that key runs here. @throws {FencedError} for another epoch than the current */
+  /**
+   * Ends an execution (E5); false when none of that key runs here. @throws {FencedError} for another epoch than the
+   * current
+   */
   async cancel(thread: SandboxThread, epoch: number, key: string): Promise<boolean> {
     await this.requireEpoch(thread, epoch);
     const present = this.running.get(runningKey(thread, key));
@@ -131,37 +135,44 @@ export class Executor {
     for (const { controller } of this.running.values()) controller.abort(new ExecutionEnded('loss'));
   }
 
-  /** Takes nothing more, lets what runs go on for `graceMs`, then ends it; resolves when all results are journalled, or 5 s after that. */
+  /**
+   * Takes nothing more, lets what runs go on for `graceMs`, then ends it; resolves when all results are journalled, or
+   * 5 s after that.
+   */
   async drain(graceMs: number): Promise<void> {
     this.draining = true;
     const settled = Promise.allSettled([...this.running.values()].map(({ reply }) => reply));
     if (await settledWithin(settled, graceMs, this.options.clock)) return;
     for (const { controller } of this.running.values()) controller.abort(new ExecutionEnded('shutdown'));
-    await settledWithin(settled, LAST_REPORT_MS, this.options.clock);
+    await settledWithin(settled, JOURNAL_FLUSH_MS, this.options.clock);
   }
 
-  private async perform<Reply>(job: Execution<Reply>, box: Box, signal: AbortSignal): Promise<Reply> {
+  private async perform<Reply>(job: Execution<Reply>, sandbox: ManagedSandbox, signal: AbortSignal): Promise<Reply> {
     const { pool, journal } = this.options;
-    if (job.kind === 'write') return this.begin(job, box, signal).then((done) => this.keep(job, done));
-    await pool.ready(box);
-    if (box.lane.busy) {
+    if (job.kind === 'write') return this.begin(job, sandbox, signal).then((done) => this.keep(job, done));
+    await pool.ready(sandbox);
+    if (sandbox.lane.busy) {
       const known = await this.knownReply(job, await journal.peek(job.thread, this.entry(job)));
       if (known !== undefined) return known.reply;
     }
-    return this.keep(job, await box.lane.run(() => this.begin(job, box, signal)));
+    return this.keep(job, await sandbox.lane.run(() => this.begin(job, sandbox, signal)));
   }
 
   /** (E2) What the journal already knows of the key, or the outcome of running it now. */
-  private async begin<Reply>(job: Execution<Reply>, box: Box, signal: AbortSignal): Promise<Outcome<Reply>> {
+  private async begin<Reply>(
+    job: Execution<Reply>,
+    sandbox: ManagedSandbox,
+    signal: AbortSignal,
+  ): Promise<Outcome<Reply>> {
     const { journal, lease } = this.options;
-    this.requireTakingWork();
+    this.assertAccepting();
     if (signal.aborted && endedBy(signal) !== 'cancel') throw leaseLost();
     const known = await this.knownReply(job, await journal.start(job.thread, this.entry(job)));
     if (known !== undefined) return { reply: known.reply, kept: true };
     const executed = this.options.finished.find(job);
     if (executed !== undefined) return { ...executed, kept: false };
     if (!lease.isHeld()) throw leaseLost();
-    const reply = await this.run(job, box, signal);
+    const reply = await this.run(job, sandbox, signal);
     this.options.finished.add(job, reply);
     return { reply, kept: false };
   }
@@ -175,25 +186,25 @@ export class Executor {
     if (state.state === 'new' || (state.state === 'running' && state.managerId === by)) return undefined;
     if (state.state === 'mismatch') throw otherArguments(job.key);
     if (state.state === 'done') return { reply: job.parse(state.result) };
-    const executed = this.options.finished.find(job)?.reply ?? job.unknown(RUNS_NO_MORE);
+    const executed = this.options.finished.find(job)?.reply ?? job.unknown(LOST_WITH_MANAGER);
     const lost = { startedBy: state.managerId, by, result: executed };
     const { result } = await this.options.journal.markUnknown(job.thread, job.key, lost);
     return { reply: job.parse(result) };
   }
 
   /** Runs the job; whatever goes wrong once it may have begun is an unknown outcome, not an error to be tried again. */
-  private async run<Reply>(job: Execution<Reply>, box: Box, signal: AbortSignal): Promise<Reply> {
+  private async run<Reply>(job: Execution<Reply>, sandbox: ManagedSandbox, signal: AbortSignal): Promise<Reply> {
     const { clock, logger } = this.options;
     const { userId, threadId } = job.thread;
     const fields = { event: `${job.kind}.end`, userId, threadId, sandboxId: job.sandboxId };
     const beganMs = clock.monotonicMs();
     try {
-      const reply = await this.runInReadyBox(job, box, signal);
+      const reply = await this.runWhenReady(job, sandbox, signal);
       const outcome = signal.aborted ? 'cancelled' : 'ok';
       logger.info({ ...fields, outcome, durationMs: clock.monotonicMs() - beganMs }, 'execution ended');
-      return signal.aborted && endedBy(signal) !== 'cancel' ? job.unknown(ENDED_HERE) : reply;
+      return signal.aborted && endedBy(signal) !== 'cancel' ? job.unknown(ENDED_BY_MANAGER) : reply;
     } catch (error) {
-      if (error instanceof BoxGoneError) throw error;
+      if (error instanceof SandboxGoneError) throw error;
       logger.error({ ...fields, outcome: 'error', error }, 'an execution failed');
       return job.unknown(
         error instanceof AppError && error.expected ? error.message : 'the sandbox failed while this ran',
@@ -201,30 +212,37 @@ export class Executor {
     }
   }
 
-  /** A box that went away is made again once: nothing had begun in it. */
-  private async runInReadyBox<Reply>(job: Execution<Reply>, box: Box, signal: AbortSignal): Promise<Reply> {
-    const seen = box.ready;
+  /** A sandbox that went away is made again once: nothing had begun in it. */
+  private async runWhenReady<Reply>(
+    job: Execution<Reply>,
+    sandbox: ManagedSandbox,
+    signal: AbortSignal,
+  ): Promise<Reply> {
+    const seen = sandbox.ready;
     try {
-      return await job.run(box, signal);
+      return await job.run(sandbox, signal);
     } catch (error) {
-      if (!(error instanceof BoxGoneError)) throw error;
+      if (!(error instanceof SandboxGoneError)) throw error;
     }
-    await this.replace(box, seen);
-    return job.run(box, signal);
+    await this.replace(sandbox, seen);
+    return job.run(sandbox, signal);
   }
 
-  /** @throws {BoxGoneError} when the box cannot be made again */
-  private async replace(box: Box, seen: Box['ready']): Promise<void> {
+  /** @throws {SandboxGoneError} when the sandbox cannot be made again */
+  private async replace(sandbox: ManagedSandbox, seen: ManagedSandbox['ready']): Promise<void> {
     try {
-      await this.options.pool.replace(box, seen);
+      await this.options.pool.replace(sandbox, seen);
     } catch (error) {
       if (error instanceof UnavailableError)
-        throw new BoxGoneError(error.message, { cause: error, details: error.details });
+        throw new SandboxGoneError(error.message, { cause: error, details: error.details });
       throw error;
     }
   }
 
-  /** (E3) Journals a new reply, for as long as that takes. @throws {FencedError} when the outcome has been declared unknown */
+  /**
+   * (E3) Journals a new reply, for as long as that takes. @throws {FencedError} when the outcome has been declared
+   * unknown
+   */
   private async keep<Reply>(job: Execution<Reply>, { reply, kept }: Outcome<Reply>): Promise<Reply> {
     const { journal, lease, clock } = this.options;
     for (let delayMs = FIRST_RETRY_MS; !kept; delayMs = Math.min(2 * delayMs, LONGEST_RETRY_MS)) {

@@ -4,21 +4,21 @@ export const REPLACED =
   '[the sandbox had gone away and was made anew: what was in /tmp or still running in it is lost]\n';
 
 /**
- * The driver for one box, whose first result after the box was replaced says so on stderr. `wasReplaced` answers true
- * once per replacement.
+ * The driver for one sandbox, whose first result after the sandbox was replaced says so on stderr. `wasReplaced`
+ * answers true once per replacement.
  */
-export function tellingOfReplacement(driver: SandboxDriver, wasReplaced: () => boolean): BoxDriver {
+export function withReplacementNotice(driver: SandboxDriver, wasReplaced: () => boolean): ManagedDriver {
   return {
     kind: driver.kind,
-    create: (box, options) => driver.create(box, options),
-    remove: (box) => driver.remove(box),
-    isAlive: (box) => driver.isAlive(box),
-    exec: async (box, command, signal) => {
-      const result = await driver.exec(box, command, signal);
+    create: (sandbox, options) => driver.create(sandbox, options),
+    remove: (sandbox) => driver.remove(sandbox),
+    isAlive: (sandbox) => driver.isAlive(sandbox),
+    exec: async (sandbox, command, signal) => {
+      const result = await driver.exec(sandbox, command, signal);
       return wasReplaced() ? { ...result, stderr: REPLACED + result.stderr } : result;
     },
   };
 }
 
-/** What is asked of a driver for a box that is held. */
-export type BoxDriver = Pick<SandboxDriver, 'kind' | 'create' | 'exec' | 'remove' | 'isAlive'>;
+/** What is asked of a driver for a sandbox that is held. */
+export type ManagedDriver = Pick<SandboxDriver, 'kind' | 'create' | 'exec' | 'remove' | 'isAlive'>;

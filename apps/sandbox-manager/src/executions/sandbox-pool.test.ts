@@ -14,14 +14,14 @@ describe('SandboxPool', () => {
     driver = new FakeDriver();
   });
 
-  test('concurrent acquires make one box, and answer the same (P1)', async () => {
+  test('concurrent acquires make one sandbox, and answer the same (P1)', async () => {
     const { pool } = testManager('m1', registry, driver);
 
     const records = await Promise.all([1, 2, 3, 4].map(() => pool.acquire(thread, 1)));
 
-    expect(driver.created).toEqual([{ sandboxId: 'box-t1', fresh: true, running: 0 }]);
+    expect(driver.created).toEqual([{ sandboxId: 'sandbox-t1', fresh: true, running: 0 }]);
     expect(new Set(records.map((record) => JSON.stringify(record)))).toEqual(
-      new Set(['{"managerId":"m1","sandboxId":"box-t1","driver":"docker"}']),
+      new Set(['{"managerId":"m1","sandboxId":"sandbox-t1","driver":"docker"}']),
     );
   });
 
@@ -41,10 +41,10 @@ describe('SandboxPool', () => {
 
     expect(await testManager('m2', registry, other).pool.acquire(thread, 1)).toEqual({
       managerId: 'm2',
-      sandboxId: 'box-t1',
+      sandboxId: 'sandbox-t1',
       driver: 'docker',
     });
-    expect(other.created).toEqual([{ sandboxId: 'box-t1', fresh: true, running: 0 }]);
+    expect(other.created).toEqual([{ sandboxId: 'sandbox-t1', fresh: true, running: 0 }]);
   });
 
   test.each([
@@ -70,36 +70,36 @@ describe('SandboxPool', () => {
     expect((await registry.binding(thread))?.managerId).toBe('m1');
   });
 
-  test('a new thread of a deleted one gets another box, though its id is the same (P7)', async () => {
+  test('a new thread of a deleted one gets another sandbox, though its id is the same (P7)', async () => {
     const { pool } = testManager('m1', registry, driver);
     await pool.acquire(thread, 1);
     registry.bindings.delete('default/t1');
     await Promise.all([pool.acquire(thread, 1), pool.acquire(thread, 1)]);
 
-    expect(driver.removed).toEqual(['box-t1']);
+    expect(driver.removed).toEqual(['sandbox-t1']);
     expect(driver.created).toHaveLength(2);
   });
 
-  test('the id of a deleted thread that is bound to another manager by now: its box is not touched (P7)', async () => {
+  test('the id of a deleted thread that is bound to another manager by now: its sandbox is not touched (P7)', async () => {
     const { pool } = testManager('m1', registry, driver);
     await pool.acquire(thread, 1);
     registry.alive.add('m2');
-    registry.bindings.set('default/t1', { managerId: 'm2', sandboxId: 'box-t1', driver: 'docker' });
+    registry.bindings.set('default/t1', { managerId: 'm2', sandboxId: 'sandbox-t1', driver: 'docker' });
 
     expect(await pool.acquire(thread, 1)).toMatchObject({ managerId: 'm2' });
-    expect(pool.holds('box-t1')).toBe(false);
+    expect(pool.holds('sandbox-t1')).toBe(false);
     expect(driver.removed).toEqual([]);
   });
 
-  test('boxes of deleted threads go with the next look, the others stay (P7)', async () => {
+  test('sandboxes of deleted threads go with the next look, the others stay (P7)', async () => {
     const { pool } = testManager('m1', registry, driver);
     await pool.acquire(thread, 1);
     await pool.acquire({ userId: 'default', threadId: 't2' }, 1);
     registry.bindings.delete('default/t1');
     await pool.removeForgotten();
 
-    expect(driver.removed).toEqual(['box-t1']);
-    expect(pool.holds('box-t2')).toBe(true);
+    expect(driver.removed).toEqual(['sandbox-t1']);
+    expect(pool.holds('sandbox-t2')).toBe(true);
   });
 
   test('a stale epoch acquires nothing', async () => {
@@ -109,7 +109,7 @@ describe('SandboxPool', () => {
     expect(driver.created).toEqual([]);
   });
 
-  test('a box that could not be made is tried again by the next caller', async () => {
+  test('a sandbox that could not be made is tried again by the next caller', async () => {
     const { pool } = testManager('m1', registry, driver);
     const create = jest.spyOn(driver, 'create').mockRejectedValueOnce(new Error('engine away'));
 
@@ -119,52 +119,55 @@ describe('SandboxPool', () => {
     expect(create.mock.calls.map(([, options]) => options)).toEqual([{ fresh: true }, { fresh: true }]);
   });
 
-  test('holds a box only under its own id', async () => {
+  test('holds a sandbox only under its own id', async () => {
     const { pool } = testManager('m1', registry, driver);
     await pool.acquire(thread, 1);
 
-    expect(pool.held(thread, 'box-t1').spec.managerId).toBe('m1');
-    expect(() => pool.held(thread, 'box-t2')).toThrow(/does not hold/);
-    expect(() => pool.held({ userId: 'other', threadId: 't1' }, 'box-t1')).toThrow(/does not hold/);
-    expect([pool.release(thread, 'box-t1'), pool.release(thread, 'x')]).toEqual([true, false]);
+    expect(pool.held(thread, 'sandbox-t1').spec.managerId).toBe('m1');
+    expect(() => pool.held(thread, 'sandbox-t2')).toThrow(/does not hold/);
+    expect(() => pool.held({ userId: 'other', threadId: 't1' }, 'sandbox-t1')).toThrow(/does not hold/);
+    expect([pool.release(thread, 'sandbox-t1'), pool.release(thread, 'x')]).toEqual([true, false]);
   });
 
-  test('removes the longest unused boxes when there are too many, and any that is idle for long, but none at work (P4)', async () => {
+  test('removes the longest unused sandboxes when there are too many, and any that is idle for long, but none at work (P4)', async () => {
     const time = { ms: 0 };
     const clock: Clock = { now: () => time.ms, monotonicMs: () => time.ms, sleep: () => Promise.resolve() };
     const { pool } = testManager('m1', registry, driver, clock);
     await pool.acquire(thread, 1);
     let release = (): void => undefined;
-    const working = pool.using(pool.held(thread, 'box-t1'), () => new Promise<void>((resolve) => (release = resolve)));
+    const working = pool.using(
+      pool.held(thread, 'sandbox-t1'),
+      () => new Promise<void>((resolve) => (release = resolve)),
+    );
     for (const [index, threadId] of ['t2', 't3', 't4'].entries()) {
       time.ms = 1 + index;
       await pool.acquire({ userId: 'default', threadId }, 1);
     }
     await until(() => driver.removed.length > 1);
-    expect(driver.removed).toEqual(['box-t2', 'box-t3']);
+    expect(driver.removed).toEqual(['sandbox-t2', 'sandbox-t3']);
 
     time.ms = 60_000;
     await pool.removeIdle();
-    expect(driver.removed).toEqual(['box-t2', 'box-t3']);
+    expect(driver.removed).toEqual(['sandbox-t2', 'sandbox-t3']);
     time.ms = 60_004;
     await pool.removeIdle();
-    expect(driver.removed).toEqual(['box-t2', 'box-t3', 'box-t4']);
+    expect(driver.removed).toEqual(['sandbox-t2', 'sandbox-t3', 'sandbox-t4']);
 
     release();
     await working;
     await pool.close();
-    expect(driver.removed).toContain('box-t1');
+    expect(driver.removed).toContain('sandbox-t1');
   });
 
-  test('one box too many makes the longest unused one go at once (P4)', async () => {
+  test('one sandbox too many makes the longest unused one go at once (P4)', async () => {
     const { pool } = testManager('m1', registry, driver);
     for (const threadId of ['t1', 't2', 't3']) await pool.acquire({ userId: 'default', threadId }, 1);
     await until(() => driver.removed.length > 0);
 
-    expect(driver.removed).toEqual(['box-t1']);
+    expect(driver.removed).toEqual(['sandbox-t1']);
   });
 
-  test('a box that went away between two runs is made again by the acquire, and the next command says so once (P6)', async () => {
+  test('a sandbox that went away between two runs is made again by the acquire, and the next command says so once (P6)', async () => {
     const { pool, executor } = testManager('m1', registry, driver);
     await pool.acquire(thread, 1);
     driver.gone = true;
@@ -175,51 +178,56 @@ describe('SandboxPool', () => {
     expect(await executor.execute(commandOf('echo b', { key: 'b' }))).toMatchObject({ stdout: 'b', stderr: '' });
   });
 
-  test('two that find a box gone make it again once (P1, P6)', async () => {
+  test('two that find a sandbox gone make it again once (P1, P6)', async () => {
     const { pool } = testManager('m1', registry, driver);
     await pool.acquire(thread, 1);
-    const box = pool.held(thread, 'box-t1');
-    const seen = box.ready;
+    const sandbox = pool.held(thread, 'sandbox-t1');
+    const seen = sandbox.ready;
 
-    await Promise.all([pool.replace(box, seen), pool.replace(box, seen)]);
+    await Promise.all([pool.replace(sandbox, seen), pool.replace(sandbox, seen)]);
 
     expect(driver.created).toHaveLength(2);
   });
 
-  test('a box that has passed to another manager is not made again here (P1)', async () => {
+  test('a sandbox that has passed to another manager is not made again here (P1)', async () => {
     const { pool } = testManager('m1', registry, driver);
     await pool.acquire(thread, 1);
-    const box = pool.held(thread, 'box-t1');
-    registry.bindings.set('default/t1', { managerId: 'm2', sandboxId: 'box-t1', driver: 'docker' });
+    const sandbox = pool.held(thread, 'sandbox-t1');
+    registry.bindings.set('default/t1', { managerId: 'm2', sandboxId: 'sandbox-t1', driver: 'docker' });
     await pool.forgetForeign();
 
-    await expect(pool.replace(box, box.ready)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(pool.replace(sandbox, sandbox.ready)).rejects.toMatchObject({ code: 'unavailable' });
     expect(driver.created).toHaveLength(1);
   });
 
-  test('a box that is being removed is made again only after that (P4)', async () => {
+  test('a sandbox that is being removed is made again only after that (P4)', async () => {
     const { pool } = testManager('m1', registry, driver);
     await pool.acquire(thread, 1);
     let removed = (): void => undefined;
     jest.spyOn(driver, 'remove').mockImplementationOnce(() => new Promise((resolve) => (removed = resolve)));
     for (const threadId of ['t2', 't3']) await pool.acquire({ userId: 'default', threadId }, 1);
     const again = pool.acquire(thread, 1);
-    await until(() => pool.holds('box-t1'));
-    expect(driver.created.map(({ sandboxId }) => sandboxId)).toEqual(['box-t1', 'box-t2', 'box-t3']);
+    await until(() => pool.holds('sandbox-t1'));
+    expect(driver.created.map(({ sandboxId }) => sandboxId)).toEqual(['sandbox-t1', 'sandbox-t2', 'sandbox-t3']);
     removed();
 
     await again;
-    expect(driver.created.map(({ sandboxId }) => sandboxId)).toEqual(['box-t1', 'box-t2', 'box-t3', 'box-t1']);
+    expect(driver.created.map(({ sandboxId }) => sandboxId)).toEqual([
+      'sandbox-t1',
+      'sandbox-t2',
+      'sandbox-t3',
+      'sandbox-t1',
+    ]);
   });
 
-  test('closing removes a box that is just being made, and makes no more (P4)', async () => {
+  test('closing removes a sandbox that is just being made, and makes no more (P4)', async () => {
     const { pool } = testManager('m1', registry, driver);
     const acquired = pool.acquire(thread, 1);
-    await until(() => pool.holds('box-t1'));
+    await until(() => pool.holds('sandbox-t1'));
     await pool.close();
     await acquired;
 
-    expect(driver.removed).toEqual(['box-t1']);
+    expect(driver.removed).toEqual(['sandbox-t1']);
     await expect(pool.acquire({ userId: 'default', threadId: 't2' }, 1)).rejects.toMatchObject({ code: 'unavailable' });
   });
 });

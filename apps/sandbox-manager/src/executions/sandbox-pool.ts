@@ -1,9 +1,9 @@
 import { NotFoundError, type SandboxDriverKind, UnavailableError } from '@caribou/contracts';
 import type { Clock, Logger, SandboxProposal, SandboxRecord, SandboxRegistry, SandboxThread } from '@caribou/core';
 import type { SandboxDriver, SandboxDrivers } from '@caribou/sandbox';
-import type { Box } from './box.js';
+import type { ManagedSandbox } from './managed-sandbox.js';
 import { ExecutionLane } from './execution-lane.js';
-import { tellingOfReplacement } from './replacement-notice.js';
+import { withReplacementNotice } from './replacement-notice.js';
 
 export interface SandboxPoolOptions {
   readonly managerId: string;
@@ -13,9 +13,9 @@ export interface SandboxPoolOptions {
   readonly onReady?: (durationMs: number) => void;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Beyond this many, the longest unused box goes; more of them in use at once are let be. */
+  /** Beyond this many, the longest unused sandbox goes; more of them in use at once are let be. */
   readonly maxBoxes: number;
-  /** A box unused for this long goes, in milliseconds. */
+  /** A sandbox unused for this long goes, in milliseconds. */
   readonly idleMs: number;
   /** Longer than the time between two renewals of a manager's lease; milliseconds. */
   readonly graceMs: number;
@@ -28,19 +28,20 @@ const keyOf = ({ userId, threadId }: SandboxThread): string => `${userId}/${thre
 /**
  * The sandboxes this manager holds.
  *
- *  P1  a thread has one sandbox: its binding in the registry names one manager, and that manager has one box for it
- *  P2  the first thing done to a box is to end what an earlier manager left in it
+ *  P1  a thread has one sandbox: its binding in the registry names one manager, and that manager has one sandbox for it
+ *  P2  the first thing done to a sandbox is to end what an earlier manager left in it
  *  P3  the driver of a thread never changes
- *  P4  a box that goes, goes with its processes; its files stay, and the next use makes it again
- *  P5  a box in use is never removed, but when this process stops or its thread was deleted
- *  P6  a box that went away by itself is made again before its next use, and the next command's result says so
- *  P7  a box whose thread has lost its binding is of a deleted thread: it goes, and a new thread of that id gets another one
+ *  P4  a sandbox that goes, goes with its processes; its files stay, and the next use makes it again
+ *  P5  a sandbox in use is never removed, but when this process stops or its thread was deleted
+ *  P6  a sandbox that went away by itself is made again before its next use, and the next command's result says so
+ *  P7  a sandbox whose thread has lost its binding is of a deleted thread: it goes, and a new thread of that id gets
+ *      another one
  *  P8  a manager is followed by another when it gave its lease up, or has let it run out and did not renew it for
  *      `graceMs` after that was seen: when the store's clock jumps, leases of managers that live run out
  */
 export class SandboxPool {
-  private readonly boxes = new Map<string, Box>();
-  /** Removals under way, by sandbox id: a box is made again only after its removal. */
+  private readonly sandboxes = new Map<string, ManagedSandbox>();
+  /** Removals under way, by sandbox id: a sandbox is made again only after its removal. */
   private readonly removals = new Map<string, Promise<void>>();
   private closed = false;
 
@@ -48,21 +49,21 @@ export class SandboxPool {
 
   /**
    * The thread's binding: an existing one whose manager lives, whoever that is, or a new one to this manager with its
-   * box made ready.
+   * sandbox made ready.
    *
    * @throws {FencedError} when `epoch` is not the thread's current one
-   * @throws {UnavailableError} when no driver can be used, or the box cannot be made
+   * @throws {UnavailableError} when no driver can be used, or the sandbox cannot be made
    */
   async acquire(thread: SandboxThread, epoch: number): Promise<SandboxRecord> {
     const { managerId, sandboxIdOf, drivers } = this.options;
     await this.dropForgotten(thread);
-    const driver = this.boxes.get(keyOf(thread))?.driver.kind ?? (await this.proposedKind(thread));
+    const driver = this.sandboxes.get(keyOf(thread))?.driver.kind ?? (await this.proposedKind(thread));
     const record = await this.bind(thread, { managerId, sandboxId: sandboxIdOf(thread), driver, epoch });
     if (record.managerId === managerId) {
-      const box = this.boxFor(thread, record, await drivers.ofKind(record.driver));
-      await this.using(box, () => this.readyAndAlive(box));
+      const sandbox = this.sandboxFor(thread, record, await drivers.ofKind(record.driver));
+      await this.using(sandbox, () => this.readyAndAlive(sandbox));
       // Nobody waits for what has to go for this one: removals never reject, and `close` awaits them.
-      if (this.boxes.size > this.options.maxBoxes) void this.removeIdle();
+      if (this.sandboxes.size > this.options.maxBoxes) void this.removeIdle();
     }
     return record;
   }
@@ -77,7 +78,9 @@ export class SandboxPool {
     return since;
   }
 
-  /** (P3) The driver to propose for a thread: one this manager can use, unless another manager holds the thread alive. */
+  /**
+   * (P3) The driver to propose for a thread: one this manager can use, unless another manager holds the thread alive.
+   */
   private async proposedKind(thread: SandboxThread): Promise<SandboxDriverKind> {
     const { registry, drivers, managerId } = this.options;
     const existing = await registry.binding(thread);
@@ -87,19 +90,23 @@ export class SandboxPool {
   }
 
   /** (P1) Synchronous between look and store. */
-  private boxFor({ userId, threadId }: SandboxThread, record: SandboxRecord, driver: SandboxDriver): Box {
+  private sandboxFor(
+    { userId, threadId }: SandboxThread,
+    record: SandboxRecord,
+    driver: SandboxDriver,
+  ): ManagedSandbox {
     const key = keyOf({ userId, threadId });
-    const known = this.boxes.get(key);
+    const known = this.sandboxes.get(key);
     if (known !== undefined) return known;
     if (this.closed)
       throw new UnavailableError('this sandbox-manager is stopping', { details: { dependency: 'sandbox' } });
     const { managerId, maxWaiting, clock } = this.options;
     const spec = { sandboxId: record.sandboxId, managerId, userId, threadId };
-    const box: Box = {
+    const sandbox: ManagedSandbox = {
       spec,
-      driver: tellingOfReplacement(driver, () => {
-        const { replaced } = box;
-        box.replaced = false;
+      driver: withReplacementNotice(driver, () => {
+        const { replaced } = sandbox;
+        sandbox.replaced = false;
         return replaced;
       }),
       lane: new ExecutionLane(maxWaiting),
@@ -108,175 +115,188 @@ export class SandboxPool {
       replaced: false,
       lastUsedMs: clock.monotonicMs(),
     };
-    this.boxes.set(key, box);
-    return box;
+    this.sandboxes.set(key, sandbox);
+    return sandbox;
   }
 
-  /** The box this manager holds for the thread. @throws {NotFoundError} when it holds none, or another than the caller means */
-  held(thread: SandboxThread, sandboxId: string): Box {
-    const box = this.boxes.get(keyOf(thread));
-    if (box === undefined || box.spec.sandboxId !== sandboxId) {
+  /**
+   * The sandbox this manager holds for the thread. @throws {NotFoundError} when it holds none, or another than the
+   * caller means
+   */
+  held(thread: SandboxThread, sandboxId: string): ManagedSandbox {
+    const sandbox = this.sandboxes.get(keyOf(thread));
+    if (sandbox === undefined || sandbox.spec.sandboxId !== sandboxId) {
       throw new NotFoundError('this sandbox-manager does not hold that sandbox', {
         details: { resource: 'sandbox', id: sandboxId },
       });
     }
-    box.lastUsedMs = this.options.clock.monotonicMs();
-    return box;
+    sandbox.lastUsedMs = this.options.clock.monotonicMs();
+    return sandbox;
   }
 
-  /** (P5) The result of `work`, which needs the box. */
-  async using<T>(box: Box, work: () => Promise<T>): Promise<T> {
-    box.users += 1;
+  /** (P5) The result of `work`, which needs the sandbox. */
+  async using<T>(sandbox: ManagedSandbox, work: () => Promise<T>): Promise<T> {
+    sandbox.users += 1;
     try {
       return await work();
     } finally {
-      box.users -= 1;
-      box.lastUsedMs = this.options.clock.monotonicMs();
+      sandbox.users -= 1;
+      sandbox.lastUsedMs = this.options.clock.monotonicMs();
     }
   }
 
-  /** (P6) A box that others are working in needs no look: they find out themselves. */
-  private async readyAndAlive(box: Box): Promise<void> {
-    const seen = box.ready;
-    await this.ready(box);
-    if (seen === undefined || box.users > 1 || (await box.driver.isAlive(box.spec))) return;
-    await this.replace(box, seen);
+  /** (P6) A sandbox that others are working in needs no look: they find out themselves. */
+  private async readyAndAlive(sandbox: ManagedSandbox): Promise<void> {
+    const seen = sandbox.ready;
+    await this.ready(sandbox);
+    if (seen === undefined || sandbox.users > 1 || (await sandbox.driver.isAlive(sandbox.spec))) return;
+    await this.replace(sandbox, seen);
   }
 
-  /** Resolves when the box is ready for commands. One attempt at a time; a failed one is repeated by the next caller. */
-  async ready(box: Box): Promise<void> {
-    box.ready ??= this.make(box);
-    const attempt = box.ready;
+  /**
+   * Resolves when the sandbox is ready for commands. One attempt at a time; a failed one is repeated by the next
+   * caller.
+   */
+  async ready(sandbox: ManagedSandbox): Promise<void> {
+    sandbox.ready ??= this.make(sandbox);
+    const attempt = sandbox.ready;
     try {
       await attempt;
     } catch (error) {
-      if (box.ready === attempt) {
-        delete box.ready;
-        const { sandboxId } = box.spec;
+      if (sandbox.ready === attempt) {
+        delete sandbox.ready;
+        const { sandboxId } = sandbox.spec;
         this.options.logger.warn({ event: 'sandbox.ready', outcome: 'error', sandboxId, error }, 'sandbox not ready');
       }
       throw error;
     }
   }
 
-  private async make(box: Box): Promise<void> {
-    await this.removals.get(box.spec.sandboxId);
+  private async make(sandbox: ManagedSandbox): Promise<void> {
+    await this.removals.get(sandbox.spec.sandboxId);
     const beganMs = this.options.clock.monotonicMs();
-    await box.driver.create(box.spec, { fresh: !box.made });
-    box.made = true;
-    const { sandboxId, userId, threadId } = box.spec;
+    await sandbox.driver.create(sandbox.spec, { fresh: !sandbox.made });
+    sandbox.made = true;
+    const { sandboxId, userId, threadId } = sandbox.spec;
     const durationMs = this.options.clock.monotonicMs() - beganMs;
     this.options.onReady?.(durationMs);
     this.options.logger.info(
-      { event: 'sandbox.ready', outcome: 'ok', driver: box.driver.kind, sandboxId, userId, threadId, durationMs },
+      { event: 'sandbox.ready', outcome: 'ok', driver: sandbox.driver.kind, sandboxId, userId, threadId, durationMs },
       'sandbox ready',
     );
   }
 
   /**
-   * (P6) Makes a box again that went away, `seen` being its readiness before that: whoever comes second waits for the
-   * first one's.
+   * (P6) Makes a sandbox again that went away, `seen` being its readiness before that: whoever comes second waits for
+   * the first one's.
    *
    * @throws {UnavailableError} when it cannot be made, or is not this manager's any more
    */
-  async replace(box: Box, seen: Box['ready']): Promise<void> {
-    const { sandboxId, userId, threadId } = box.spec;
-    if (this.boxes.get(keyOf(box.spec)) !== box)
+  async replace(sandbox: ManagedSandbox, seen: ManagedSandbox['ready']): Promise<void> {
+    const { sandboxId, userId, threadId } = sandbox.spec;
+    if (this.sandboxes.get(keyOf(sandbox.spec)) !== sandbox)
       throw new UnavailableError('the sandbox has passed to another', { details: { dependency: 'sandbox' } });
-    if (box.ready === seen) {
-      delete box.ready;
-      box.replaced = true;
+    if (sandbox.ready === seen) {
+      delete sandbox.ready;
+      sandbox.replaced = true;
       this.options.logger.warn(
         { event: 'sandbox.replace', sandboxId, userId, threadId },
         'a sandbox had gone away and is made again',
       );
     }
-    await this.ready(box);
+    await this.ready(sandbox);
   }
 
   /** The driver of a sandbox that this manager holds. */
   driverOf(sandboxId: string): SandboxDriverKind | undefined {
-    return [...this.boxes.values()].find(({ spec }) => spec.sandboxId === sandboxId)?.driver.kind;
+    return [...this.sandboxes.values()].find(({ spec }) => spec.sandboxId === sandboxId)?.driver.kind;
   }
 
   /** Whether this manager holds the sandbox, or is removing it. */
   holds(sandboxId: string): boolean {
-    return this.removals.has(sandboxId) || [...this.boxes.values()].some(({ spec }) => spec.sandboxId === sandboxId);
+    return (
+      this.removals.has(sandboxId) || [...this.sandboxes.values()].some(({ spec }) => spec.sandboxId === sandboxId)
+    );
   }
 
-  /** The run is over; whether this manager held the box. What is idle for long is removed later. */
+  /** The run is over; whether this manager held the sandbox. What is idle for long is removed later. */
   release(thread: SandboxThread, sandboxId: string): boolean {
-    return this.boxes.get(keyOf(thread))?.spec.sandboxId === sandboxId;
+    return this.sandboxes.get(keyOf(thread))?.spec.sandboxId === sandboxId;
   }
 
   /** (P4) Removes what is unused for long, or unused and too many. */
   async removeIdle(): Promise<void> {
     const { clock, idleMs, maxBoxes } = this.options;
-    const oldestFirst = [...this.boxes.values()]
-      .filter((box) => box.users === 0)
+    const oldestFirst = [...this.sandboxes.values()]
+      .filter((sandbox) => sandbox.users === 0)
       .sort((left, right) => left.lastUsedMs - right.lastUsedMs);
-    const excess = this.boxes.size - maxBoxes;
+    const excess = this.sandboxes.size - maxBoxes;
     const nowMs = clock.monotonicMs();
     await Promise.all(
       oldestFirst
-        .filter((box, index) => index < excess || nowMs - box.lastUsedMs > idleMs)
-        .map((box) => this.remove(box)),
+        .filter((sandbox, index) => index < excess || nowMs - sandbox.lastUsedMs > idleMs)
+        .map((sandbox) => this.remove(sandbox)),
     );
   }
 
-  /** (P7) Also of a thread whose id was used again under another manager since, which may have a box of that name by now. */
+  /**
+   * (P7) Also of a thread whose id was used again under another manager since, which may have a sandbox of that name by
+   * now.
+   */
   private async dropForgotten(thread: SandboxThread): Promise<void> {
-    const box = this.boxes.get(keyOf(thread));
-    if (box === undefined) return;
+    const sandbox = this.sandboxes.get(keyOf(thread));
+    if (sandbox === undefined) return;
     const record = await this.options.registry.binding(thread);
-    if (record?.managerId === this.options.managerId || this.boxes.get(keyOf(thread)) !== box) return;
-    if (record === null) void this.remove(box);
-    else this.boxes.delete(keyOf(thread));
+    if (record?.managerId === this.options.managerId || this.sandboxes.get(keyOf(thread)) !== sandbox) return;
+    if (record === null) void this.remove(sandbox);
+    else this.sandboxes.delete(keyOf(thread));
   }
 
-  /** (P5, P7) Removes the boxes of threads that were deleted. @throws {UnavailableError} when the registry is away */
+  /**
+   * (P5, P7) Removes the sandboxes of threads that were deleted. @throws {UnavailableError} when the registry is away
+   */
   async removeForgotten(): Promise<void> {
-    for (const box of [...this.boxes.values()]) {
-      if (box.users > 0 || (await this.options.registry.binding(box.spec)) !== null) continue;
-      if (box.users === 0 && this.boxes.get(keyOf(box.spec)) === box) await this.remove(box);
+    for (const sandbox of [...this.sandboxes.values()]) {
+      if (sandbox.users > 0 || (await this.options.registry.binding(sandbox.spec)) !== null) continue;
+      if (sandbox.users === 0 && this.sandboxes.get(keyOf(sandbox.spec)) === sandbox) await this.remove(sandbox);
     }
   }
 
-  /** Forgets the boxes whose threads are bound to another manager, without touching what that one made of them. */
+  /** Forgets the sandboxes whose threads are bound to another manager, without touching what that one made of them. */
   async forgetForeign(): Promise<readonly SandboxThread[]> {
     const { registry, managerId } = this.options;
     const foreign: SandboxThread[] = [];
-    for (const [key, box] of this.boxes) {
-      const record = await registry.binding(box.spec);
+    for (const [key, sandbox] of this.sandboxes) {
+      const record = await registry.binding(sandbox.spec);
       if (record?.managerId === managerId) continue;
-      this.boxes.delete(key);
-      foreign.push(box.spec);
+      this.sandboxes.delete(key);
+      foreign.push(sandbox.spec);
     }
     return foreign;
   }
 
-  /** Removes all boxes, those that are just being made included, and makes no more; files stay. */
+  /** Removes all sandboxes, those that are just being made included, and makes no more; files stay. */
   async close(): Promise<void> {
     this.closed = true;
-    const boxes = [...this.boxes.values()];
-    await Promise.allSettled(boxes.map(({ ready }) => ready ?? Promise.resolve()));
-    await Promise.all(boxes.map((box) => this.remove(box)));
+    const sandboxes = [...this.sandboxes.values()];
+    await Promise.allSettled(sandboxes.map(({ ready }) => ready ?? Promise.resolve()));
+    await Promise.all(sandboxes.map((sandbox) => this.remove(sandbox)));
     await Promise.all([...this.removals.values()]);
   }
 
-  private remove(box: Box): Promise<void> {
-    const { sandboxId } = box.spec;
-    this.boxes.delete(keyOf(box.spec));
-    const removal = this.end(box).finally(() => this.removals.delete(sandboxId));
+  private remove(sandbox: ManagedSandbox): Promise<void> {
+    const { sandboxId } = sandbox.spec;
+    this.sandboxes.delete(keyOf(sandbox.spec));
+    const removal = this.end(sandbox).finally(() => this.removals.delete(sandboxId));
     this.removals.set(sandboxId, removal);
     return removal;
   }
 
   /** Never rejects. */
-  private async end(box: Box): Promise<void> {
-    const { sandboxId } = box.spec;
+  private async end(sandbox: ManagedSandbox): Promise<void> {
+    const { sandboxId } = sandbox.spec;
     try {
-      await box.driver.remove(box.spec);
+      await sandbox.driver.remove(sandbox.spec);
     } catch (error) {
       // What stays behind is removed by the reaper, or by whoever uses the thread next (P2).
       this.options.logger.warn(

@@ -2,7 +2,7 @@ import type { SkillsMount } from '@caribou/core';
 import type { SkillViews } from '@caribou/files';
 import type { UserSkillCatalog } from '@caribou/skills';
 
-/** What the boxes of a user have at /mnt/skills: the skills that are switched on when it is asked for. */
+/** What the sandboxes of a user have at /mnt/skills: the skills that are switched on when it is asked for. */
 export const mountedSkills =
   (
     catalog: Pick<UserSkillCatalog, 'located'>,

@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import type { Execution } from '../executions/execution.js';
 import { isExpectedContent } from './file-expectation.js';
 import type { PathLocks } from './path-locks.js';
-import { identityOf, spokenRefusal, threadOf } from './sandbox-commands.js';
+import { identityOf, refusalMessage, threadOf } from './sandbox-commands.js';
 
 type EditRequest = z.output<(typeof SandboxEdit)['request']>;
 type EditReply = z.output<(typeof SandboxEdit)['reply']>;
@@ -44,7 +44,8 @@ async function edit(request: EditRequest, thread: SandboxThread, files: ThreadFi
     await files.replace(thread, path, edited.content);
     return { outcome: 'ok', replaced: places.length, changed: edited.changed.slice(0, MAX_RANGES) };
   } catch (error) {
-    if (error instanceof FileRefusedError) return { outcome: 'refused', reason: error.reason, ...spokenRefusal(error) };
+    if (error instanceof FileRefusedError)
+      return { outcome: 'refused', reason: error.reason, ...refusalMessage(error) };
     throw error;
   }
 }

@@ -37,15 +37,15 @@ describe('changes of a file that is expected to be a certain one', () => {
   afterEach(() => rmSync(home, { recursive: true, force: true }));
 
   const host = (name = 'a.txt'): string => join(files.hostPath(thread, 'workspace'), name);
-  const box = { user_id: 'default', thread_id: 't1', sandbox_id: 'box-t1', epoch: 1 };
+  const sandbox = { user_id: 'default', thread_id: 't1', sandbox_id: 'sandbox-t1', epoch: 1 };
   let keys = 0;
   /** A change under a key of its own. */
   const done = <Request extends object, Reply>(
-    change: (request: Request & typeof box & { key: string; args_hash: string }) => Execution<Reply>,
+    change: (request: Request & typeof sandbox & { key: string; args_hash: string }) => Execution<Reply>,
     request: Request,
   ): Promise<Reply> => {
     keys += 1;
-    return manager.executor.execute(change({ ...box, ...request, key: `r:c${keys}`, args_hash: 'h' }));
+    return manager.executor.execute(change({ ...sandbox, ...request, key: `r:c${keys}`, args_hash: 'h' }));
   };
   const write = (content: string, expected?: FileExpectation, append = false) =>
     done((request) => fileWrite(request, files, locks), { path, content, append, expected });
@@ -55,7 +55,7 @@ describe('changes of a file that is expected to be a certain one', () => {
   test('a read tells the hash of the whole file, whatever part it asks for', async () => {
     writeFileSync(host(), 'one\ntwo\n');
 
-    const part = await fileRead({ ...box, path, start_line: 2, end_line: 2, max_bytes: 1 }, files);
+    const part = await fileRead({ ...sandbox, path, start_line: 2, end_line: 2, max_bytes: 1 }, files);
 
     expect(part).toMatchObject({ outcome: 'ok', text: 't', truncated: true, sha256: sha256Of('one\ntwo\n') });
   });

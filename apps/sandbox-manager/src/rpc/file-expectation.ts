@@ -3,18 +3,19 @@ import type { SandboxThread } from '@caribou/core';
 import { fileHash, FileRefusedError, MAX_TEXT_FILE_BYTES, sha256Of, type ThreadFiles } from '@caribou/files';
 
 /**
- * Whether a file is what it is taken to be; one that is not there always is, as nothing of it can be lost. Holds until the
- * path's lock is given back, but for what commands do in the sandbox meanwhile. A file too large to be read was not read.
+ * Whether a file is what it is taken to be; one that is not there always is, as nothing of it can be lost. Holds until
+ * the path's lock is given back, but for what commands do in the sandbox meanwhile. A file too large to be read was not
+ * read.
  *
  * @throws {FileRefusedError} for what is no file that can be had
  */
 export async function isAsExpected(
   files: ThreadFiles,
-  place: { readonly thread: SandboxThread; readonly path: string },
+  file: { readonly thread: SandboxThread; readonly path: string },
   expected: FileExpectation,
 ): Promise<boolean> {
   try {
-    const handle = await files.openFile(place.thread, place.path);
+    const handle = await files.openFile(file.thread, file.path);
     try {
       return expected.sha256 !== null && (await fileHash(handle, MAX_TEXT_FILE_BYTES)) === expected.sha256;
     } finally {

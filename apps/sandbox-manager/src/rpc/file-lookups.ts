@@ -5,7 +5,7 @@ import {
   findFiles,
   type Found,
   listDirectory,
-  type LookupPlace,
+  type LookupTarget,
   searchLines,
   type ThreadFiles,
 } from '@caribou/files';
@@ -22,7 +22,7 @@ type StatReply = z.output<(typeof SandboxStat)['reply']>;
 
 /** Lookups change nothing and are not journalled. */
 
-const placeOf = (request: ListRequest | GlobRequest | GrepRequest): LookupPlace => ({
+const parsePath = (request: ListRequest | GlobRequest | GrepRequest): LookupTarget => ({
   thread: threadOf(request),
   path: request.path,
 });
@@ -47,11 +47,11 @@ async function foundPaths(looking: Promise<Found<string>>): Promise<FoundReply> 
 }
 
 export const fileList = (request: ListRequest, files: ThreadFiles): Promise<FoundReply> =>
-  foundPaths(listDirectory(files, placeOf(request), { depth: request.depth, maxResults: request.max_results }));
+  foundPaths(listDirectory(files, parsePath(request), { depth: request.depth, maxResults: request.max_results }));
 
 export const fileGlob = (request: GlobRequest, files: ThreadFiles): Promise<FoundReply> =>
   foundPaths(
-    findFiles(files, placeOf(request), {
+    findFiles(files, parsePath(request), {
       pattern: request.pattern,
       includeDirectories: request.include_dirs,
       maxResults: request.max_results,
@@ -63,7 +63,7 @@ export async function fileGrep(request: GrepRequest, files: ThreadFiles): Promis
   if (typeof pattern === 'string') return { outcome: 'invalid_pattern', message: pattern };
   try {
     const query = { pattern, glob: request.glob, maxResults: request.max_results };
-    const { found, truncated, incomplete } = await searchLines(files, placeOf(request), query);
+    const { found, truncated, incomplete } = await searchLines(files, parsePath(request), query);
     return { outcome: 'ok', matches: [...found], truncated, incomplete };
   } catch (error) {
     return refused(error);

@@ -9,8 +9,8 @@ export class PathLocks {
 
   /** The result of `change`, begun when all earlier changes of the path have settled. */
   async hold<T>({ userId, threadId }: SandboxThread, path: string, change: () => Promise<T>): Promise<T> {
-    const place = parseVirtualPath(path);
-    const key = JSON.stringify([userId, threadId, place?.directory ?? '', ...(place?.segments ?? [path])]);
+    const parsed = parseVirtualPath(path);
+    const key = JSON.stringify([userId, threadId, parsed?.directory ?? '', ...(parsed?.segments ?? [path])]);
     const turn = (this.last.get(key) ?? Promise.resolve()).then(change);
     const settled = turn.then(
       () => undefined,

@@ -14,7 +14,7 @@ import {
   readTextRange,
   type ThreadFiles,
 } from '@caribou/files';
-import { type BoxResult, MAX_COMMAND_BYTES } from '@caribou/sandbox';
+import { type CommandResult, MAX_COMMAND_BYTES } from '@caribou/sandbox';
 import type { z } from 'zod';
 import { type Execution, ExecutionEnded } from '../executions/execution.js';
 import { isAsExpected } from './file-expectation.js';
@@ -54,7 +54,7 @@ export const identityOf = (request: KeyedRequest) => ({
 
 const OUTPUT_NOTICE = '\n[ended: more output than any command may write]\n';
 
-function toExecReply(result: BoxResult): ExecReply {
+function toExecReply(result: CommandResult): ExecReply {
   return {
     outcome: 'done',
     exit_code: result.exitCode,
@@ -68,18 +68,18 @@ function toExecReply(result: BoxResult): ExecReply {
 }
 
 /** The reply for a command that was cancelled before it began. */
-const NEVER_BEGUN: ExecReply = {
+const NOT_STARTED: ExecReply = {
   ...{ outcome: 'done', exit_code: 137, stdout: '', stderr: '', truncated_bytes: 0 },
   ...{ timed_out: false, cancelled: true, duration_ms: 0 },
 };
 
 /** Where it is told what running commands write. */
-export interface OutputTeller {
+export interface OutputPublisher {
   publishOutput(command: SandboxThread & { readonly key: string }, piece: OutputPiece): void;
 }
 
 /** A command as an execution. @throws {InvalidRequestError} for one that no kernel would take */
-export function execution(request: ExecRequest, outputs: OutputTeller, clock: Clock): Execution<ExecReply> {
+export function execution(request: ExecRequest, outputs: OutputPublisher, clock: Clock): Execution<ExecReply> {
   if (Buffer.byteLength(request.command) > MAX_COMMAND_BYTES || request.command.includes('\0')) {
     throw new InvalidRequestError(`command: at most ${MAX_COMMAND_BYTES} bytes, none of them zero`);
   }
@@ -87,13 +87,13 @@ export function execution(request: ExecRequest, outputs: OutputTeller, clock: Cl
   return {
     ...identityOf(request),
     kind: 'exec',
-    run: async (box, signal) => {
+    run: async (sandbox, signal) => {
       if (signal.aborted && signal.reason instanceof ExecutionEnded && signal.reason.by === 'cancel')
-        return NEVER_BEGUN;
+        return NOT_STARTED;
       const named = { ...threadOf(request), key: request.key };
       const live = new LiveOutput({ publish: (piece) => outputs.publishOutput(named, piece), clock });
       try {
-        return toExecReply(await box.driver.exec(box.spec, { ...command, onOutput: live.push }, signal));
+        return toExecReply(await sandbox.driver.exec(sandbox.spec, { ...command, onOutput: live.push }, signal));
       } finally {
         live.end();
       }
@@ -104,12 +104,15 @@ export function execution(request: ExecRequest, outputs: OutputTeller, clock: Cl
 }
 
 /** What a refusal says besides its reason. */
-export const spokenRefusal = (error: FileRefusedError): { readonly message?: string } =>
+export const refusalMessage = (error: FileRefusedError): { readonly message?: string } =>
   error instanceof QuotaExceededError ? { message: error.message } : {};
 
 type WriteRefusal = Extract<WriteReply, { outcome: 'refused' }>['reason'];
 
-/** A file that vanished while it was written, or is binary, is none of the reasons a write has: it is no file to write to. */
+/**
+ * A file that vanished while it was written, or is binary, is none of the reasons a write has: it is no file to write
+ * to.
+ */
 const writeRefusal = (reason: FileRefusal): WriteRefusal =>
   reason === 'not_found' || reason === 'binary' ? 'not_regular' : reason;
 
@@ -138,7 +141,7 @@ async function written(
     return { outcome: 'ok', bytes: done };
   } catch (error) {
     if (error instanceof FileRefusedError)
-      return { outcome: 'refused', reason: writeRefusal(error.reason), ...spokenRefusal(error) };
+      return { outcome: 'refused', reason: writeRefusal(error.reason), ...refusalMessage(error) };
     throw error;
   }
 }

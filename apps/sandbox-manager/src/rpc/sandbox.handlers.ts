@@ -26,7 +26,7 @@ import type { Executor } from '../executions/executor.js';
 import { fileEdit } from './file-edit.js';
 import { fileGlob, fileGrep, fileList, fileStat } from './file-lookups.js';
 import { PathLocks } from './path-locks.js';
-import { execution, fileBytes, fileRead, fileWrite, type OutputTeller, threadOf } from './sandbox-commands.js';
+import { execution, fileBytes, fileRead, fileWrite, type OutputPublisher, threadOf } from './sandbox-commands.js';
 import type { SandboxPool } from '../executions/sandbox-pool.js';
 import { Slots } from './slots.js';
 
@@ -36,7 +36,7 @@ export interface SandboxParts {
   readonly executor: Executor;
   readonly files: ThreadFiles;
   readonly drivers: Pick<SandboxDrivers, 'forNewThread'>;
-  readonly outputs: OutputTeller;
+  readonly outputs: OutputPublisher;
 }
 
 export const SANDBOX_PARTS = Symbol('SandboxParts');
@@ -48,8 +48,8 @@ const SEARCHES = { running: 4, waiting: 64 };
 const own = (contract: RpcContract): string => managerSubject('{manager_id}', contract);
 
 /**
- * The RPC surface of a manager: `sandbox.acquire` is shared by all, the rest is on its own subjects. A reply that nobody
- * waits for any more changes nothing.
+ * The RPC surface of a manager: `sandbox.acquire` is shared by all, the rest is on its own subjects. A reply that
+ * nobody waits for any more changes nothing.
  */
 @Controller()
 export class SandboxHandlers {
@@ -61,14 +61,14 @@ export class SandboxHandlers {
   @MessagePattern(SandboxAcquire.name)
   async acquire(@Payload() payload: unknown) {
     const request = parseRequest(SandboxAcquire, payload);
-    this.parts.executor.requireTakingWork();
+    this.parts.executor.assertAccepting();
     const record = await this.parts.pool.acquire(threadOf(request), request.epoch);
     return { sandbox_id: record.sandboxId, manager_id: record.managerId, driver: record.driver };
   }
 
   @MessagePattern(SandboxProbe.name)
   async probe() {
-    this.parts.executor.requireTakingWork();
+    this.parts.executor.assertAccepting();
     return { driver: (await this.parts.drivers.forNewThread()).kind };
   }
 
@@ -139,15 +139,18 @@ export class SandboxHandlers {
     return { released: this.parts.pool.release(threadOf(request), request.sandbox_id) };
   }
 
-  /** A read, by whoever owns the thread now. @throws {FencedError} for another epoch, {NotFoundError} for a sandbox held elsewhere */
-  private async admitted<Request extends BoxRequest>(request: Request): Promise<Request> {
+  /**
+   * A read, by whoever owns the thread now. @throws {FencedError} for another epoch, {NotFoundError} for a sandbox held
+   * elsewhere
+   */
+  private async admitted<Request extends HeldSandboxRequest>(request: Request): Promise<Request> {
     this.parts.pool.held(threadOf(request), request.sandbox_id);
     await this.parts.executor.requireEpoch(threadOf(request), request.epoch);
     return request;
   }
 }
 
-interface BoxRequest {
+interface HeldSandboxRequest {
   readonly user_id: string;
   readonly thread_id: string;
   readonly sandbox_id: string;

@@ -112,7 +112,7 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
     expect(made).toMatchObject({ outcome: 'ok', text: 'made in /mnt/user-data/workspace\n' });
   });
 
-  test('a new thread of a deleted one has a box of its own with nothing in it, under the same manager', async () => {
+  test('a new thread of a deleted one has a sandbox of its own with nothing in it, under the same manager', async () => {
     const again = { userId: 'default', threadId: 'again' };
     const { lease, owner, sandbox } = redis.keys.thread(again);
     const own = (epoch: number) => redis.use((client) => client.set(lease, `owner:${epoch}`, 'PX', 600_000));

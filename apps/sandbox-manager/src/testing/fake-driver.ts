@@ -1,22 +1,22 @@
 import type { SandboxDriverKind } from '@caribou/contracts';
 import {
-  type BoxCommand,
-  BoxGoneError,
-  type BoxInfo,
-  type BoxResult,
-  type BoxSpec,
+  type SandboxCommand,
+  SandboxGoneError,
+  type SandboxInfo,
+  type CommandResult,
+  type SandboxSpec,
   type Probe,
   type SandboxDriver,
 } from '@caribou/sandbox';
 
 interface RunningCommand {
   readonly command: string;
-  readonly spec: BoxSpec;
+  readonly spec: SandboxSpec;
   finish(): void;
   fail(error: Error): void;
 }
 
-const result = (endedBy: BoxResult['endedBy'], stdout: string): BoxResult => ({
+const result = (endedBy: CommandResult['endedBy'], stdout: string): CommandResult => ({
   ...{ exitCode: endedBy === 'exit' ? 0 : 137, stdout, stderr: '' },
   ...{ truncatedBytes: 0, endedBy, durationMs: 1 },
 });
@@ -29,7 +29,7 @@ export class FakeDriver implements SandboxDriver {
   readonly running = new Set<RunningCommand>();
   readonly removedInstances: string[] = [];
   /** What `list` answers. */
-  readonly listed = new Set<BoxInfo>();
+  readonly listed = new Set<SandboxInfo>();
   gone = false;
   mostAtOnce = 0;
 
@@ -48,7 +48,7 @@ export class FakeDriver implements SandboxDriver {
     return Promise.resolve({ ok: true, detail: 'fake' });
   }
 
-  async create({ sandboxId }: BoxSpec, { fresh }: { fresh: boolean }): Promise<void> {
+  async create({ sandboxId }: SandboxSpec, { fresh }: { fresh: boolean }): Promise<void> {
     await Promise.resolve();
     this.gone = false;
     if (fresh)
@@ -56,9 +56,9 @@ export class FakeDriver implements SandboxDriver {
     this.created.push({ sandboxId, fresh, running: this.machine.size });
   }
 
-  async exec(spec: BoxSpec, { command }: BoxCommand, signal: AbortSignal): Promise<BoxResult> {
+  async exec(spec: SandboxSpec, { command }: SandboxCommand, signal: AbortSignal): Promise<CommandResult> {
     await Promise.resolve();
-    if (this.gone) throw new BoxGoneError('gone');
+    if (this.gone) throw new SandboxGoneError('gone');
     this.ran.push(command);
     if (command.startsWith('echo ')) return result('exit', command.slice(5));
     return new Promise((resolve, reject) => {
@@ -79,7 +79,7 @@ export class FakeDriver implements SandboxDriver {
     });
   }
 
-  remove({ sandboxId }: BoxSpec): Promise<void> {
+  remove({ sandboxId }: SandboxSpec): Promise<void> {
     this.removed.push(sandboxId);
     return Promise.resolve();
   }
@@ -88,11 +88,11 @@ export class FakeDriver implements SandboxDriver {
     return Promise.resolve(!this.gone);
   }
 
-  list(): Promise<readonly BoxInfo[]> {
+  list(): Promise<readonly SandboxInfo[]> {
     return Promise.resolve([...this.listed]);
   }
 
-  removeInstance(listed: BoxInfo): Promise<void> {
+  removeInstance(listed: SandboxInfo): Promise<void> {
     this.listed.delete(listed);
     this.removedInstances.push(listed.instance);
     return Promise.resolve();

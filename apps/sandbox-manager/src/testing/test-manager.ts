@@ -29,7 +29,7 @@ export function testManager(
   const pool = new SandboxPool({
     ...{ managerId, registry, clock, logger: silentLogger },
     drivers: chooseAmong([driver], 'auto', clock),
-    sandboxIdOf: ({ threadId }) => `box-${threadId}`,
+    sandboxIdOf: ({ threadId }) => `sandbox-${threadId}`,
     ...{ maxBoxes: 2, idleMs: 60_000, maxWaiting: 3, graceMs: 20 },
   });
   const executor = new Executor({
@@ -52,7 +52,7 @@ export function commandOf(
 ): Execution<unknown> {
   const request = {
     ...{ user_id: 'default', thread_id: options.threadId ?? 't1', epoch: options.epoch ?? 1 },
-    sandbox_id: `box-${options.threadId ?? 't1'}`,
+    sandbox_id: `sandbox-${options.threadId ?? 't1'}`,
     key: options.key ?? 'run:call',
     args_hash: `hash of ${command}`,
     command,

@@ -5,7 +5,7 @@ import { type Entry, entriesBelow, smallText, type WalkBudget, walkBudget } from
 import { toFileRefused } from '../file-refused.js';
 import { globPattern } from './glob-pattern.js';
 import { type LineMatch, LineSearch, SearchTimeout } from './line-search.js';
-import type { ReadPlace } from '../read-place.js';
+import type { ResolvedPath } from '../resolved-path.js';
 import type { ThreadFiles } from '../thread-files.js';
 
 /** Entries one listing or search looks at, and the time it may take; in milliseconds. */
@@ -15,7 +15,7 @@ const MAX_SEARCHED_FILE_BYTES = 1024 * 1024;
 const MAX_SEARCHED_BYTES = 64 * 1024 * 1024;
 
 /** Where to look: `path` is a virtual path of a directory. */
-export interface LookupPlace {
+export interface LookupTarget {
   readonly thread: SandboxThread;
   readonly path: string;
 }
@@ -32,7 +32,7 @@ export interface FileMatch extends LineMatch {
   readonly path: string;
 }
 
-interface PlacedEntry extends Entry {
+interface FoundEntry extends Entry {
   readonly path: string;
   readonly mayBeLinked: boolean;
 }
@@ -46,21 +46,21 @@ const shownPath = (path: string): string => path.replace(/[\u0000-\u001f\u007f-\
 /** @throws {FileRefusedError} when the path is no directory that can be walked */
 async function* walk(
   files: ThreadFiles,
-  { thread, path }: LookupPlace,
+  { thread, path }: LookupTarget,
   options: { readonly budget: WalkBudget; readonly depth?: number },
-): AsyncGenerator<PlacedEntry> {
+): AsyncGenerator<FoundEntry> {
   const starts = isVirtualRoot(path) ? DATA_DIRECTORIES.map((directory) => `${VIRTUAL_ROOT}/${directory}`) : [path];
   for (const start of [...starts].sort()) {
-    const place = files.readPlace(thread, start);
+    const resolved = files.resolvePath(thread, start);
     const above = starts.length === 1 ? [] : [start.slice(VIRTUAL_ROOT.length + 1)];
-    const handle = await openPlace(place, start);
-    const { mayBeLinked } = place;
+    const handle = await openTarget(resolved, start);
+    const { mayBeLinked } = resolved;
     try {
       if (above.length > 0) yield { names: above, kind: 'directory', parent: handle, path: start, mayBeLinked };
       if (options.depth !== undefined && options.depth <= above.length) continue;
       for await (const entry of entriesBelow(handle, options, above)) {
-        const names = [...place.segments, ...entry.names.slice(above.length)];
-        yield { ...entry, path: [place.root, ...names].join('/'), mayBeLinked };
+        const names = [...resolved.segments, ...entry.names.slice(above.length)];
+        yield { ...entry, path: [resolved.root, ...names].join('/'), mayBeLinked };
       }
     } catch (error) {
       throw toFileRefused(error, start);
@@ -70,7 +70,7 @@ async function* walk(
   }
 }
 
-async function openPlace({ hostRoot, segments }: ReadPlace, path: string): Promise<FileHandle> {
+async function openTarget({ hostRoot, segments }: ResolvedPath, path: string): Promise<FileHandle> {
   try {
     return await openDirectory(await hostRoot(), segments);
   } catch (error) {
@@ -81,12 +81,12 @@ async function openPlace({ hostRoot, segments }: ReadPlace, path: string): Promi
 /** Sorted virtual paths down to `depth`, directories with a slash at their end. @throws {FileRefusedError} */
 export async function listDirectory(
   files: ThreadFiles,
-  place: LookupPlace,
+  target: LookupTarget,
   { depth, maxResults }: { readonly depth: number; readonly maxResults: number },
 ): Promise<Found<string>> {
   const budget = walkBudget(LIMITS);
   const lines: string[] = [];
-  for await (const { path, kind } of walk(files, place, { budget, depth })) {
+  for await (const { path, kind } of walk(files, target, { budget, depth })) {
     lines.push(shownPath(path) + (kind === 'directory' ? '/' : ''));
   }
   const found = lines.sort().slice(0, maxResults);
@@ -103,13 +103,13 @@ export interface GlobQuery {
 /** Virtual paths of the files that match, links never among them. @throws {FileRefusedError} */
 export async function findFiles(
   files: ThreadFiles,
-  place: LookupPlace,
+  target: LookupTarget,
   { pattern, includeDirectories, maxResults }: GlobQuery,
 ): Promise<Found<string>> {
   const budget = walkBudget(LIMITS);
   const fits = globPattern(pattern);
   const found: string[] = [];
-  for await (const { names, kind, path } of walk(files, place, { budget })) {
+  for await (const { names, kind, path } of walk(files, target, { budget })) {
     const isWanted = kind === 'file' || (kind === 'directory' && includeDirectories);
     if (!isWanted || !fits(names.join('/'))) continue;
     if (found.length === maxResults) return { found, truncated: true, incomplete: budget.exhausted };
@@ -125,42 +125,49 @@ export interface GrepQuery {
   readonly maxResults: number;
 }
 
-/** What a search looks at: the file itself that the path names, or what lies below a directory. @throws {FileRefusedError} */
-async function* searched(files: ThreadFiles, place: LookupPlace, budget: WalkBudget): AsyncGenerator<PlacedEntry> {
-  const at = isVirtualRoot(place.path) ? null : files.readPlace(place.thread, place.path);
+/**
+ * What a search looks at: the file itself that the path names, or what lies below a directory. @throws
+ * {FileRefusedError}
+ */
+async function* searched(files: ThreadFiles, target: LookupTarget, budget: WalkBudget): AsyncGenerator<FoundEntry> {
+  const at = isVirtualRoot(target.path) ? null : files.resolvePath(target.thread, target.path);
   const name = at?.segments.at(-1);
   if (at === null || name === undefined) {
-    yield* walk(files, place, { budget });
+    yield* walk(files, target, { budget });
     return;
   }
   const { root, segments, mayBeLinked } = at;
-  const parent = await openPlace({ ...at, segments: segments.slice(0, -1) }, place.path);
+  const parent = await openTarget({ ...at, segments: segments.slice(0, -1) }, target.path);
   try {
     const stat = await lstat(below(parent, name)).catch((error: unknown) => {
-      throw toFileRefused(error, place.path);
+      throw toFileRefused(error, target.path);
     });
     const path = [root, ...segments].join('/');
     if (stat.isFile()) yield { names: [name], kind: 'file', parent, path, mayBeLinked };
-    else yield* walk(files, place, { budget });
+    else yield* walk(files, target, { budget });
   } finally {
     await parent.close();
   }
 }
 
 /**
- * Lines that match, of text files of at most 1 MB; the place may be such a file itself. The time is bounded whatever the pattern; what was found until then
- * is answered as incomplete.
+ * Lines that match, of text files of at most 1 MB; the path may be that of such a file. The time is bounded whatever
+ * the pattern; what was found until then is answered as incomplete.
  *
  * @throws {FileRefusedError}
  */
-export async function searchLines(files: ThreadFiles, place: LookupPlace, query: GrepQuery): Promise<Found<FileMatch>> {
+export async function searchLines(
+  files: ThreadFiles,
+  target: LookupTarget,
+  query: GrepQuery,
+): Promise<Found<FileMatch>> {
   const budget = walkBudget(LIMITS);
   const fits = query.glob === undefined ? () => true : globPattern(query.glob);
   const found: FileMatch[] = [];
   let bytesLeft = MAX_SEARCHED_BYTES;
   const search = new LineSearch(query.pattern, LIMITS.maxMs);
   try {
-    for await (const entry of searched(files, place, budget)) {
+    for await (const entry of searched(files, target, budget)) {
       if (entry.kind !== 'file' || !fits(entry.names.join('/'))) continue;
       const maxBytes = Math.min(MAX_SEARCHED_FILE_BYTES, bytesLeft);
       const content = await smallText(entry, { maxBytes, mayBeLinked: entry.mayBeLinked });

@@ -6,14 +6,14 @@ import { FileRefusedError, toFileRefused } from '../file-refused.js';
 import {
   DATA_MODE,
   makeDirectory,
-  prepareSkillPlace,
+  prepareSkillDirectory,
   PROGRAM_MODE,
   PUBLIC_DIRECTORY_MODE,
-  skillPlace,
-} from './skill-places.js';
-import { NEW_FILE, TEMPORARY_MODE } from '../thread-place.js';
+  skillDirectory,
+} from './skill-directories.js';
+import { NEW_FILE, TEMPORARY_MODE } from '../thread-path.js';
 
-/** What lies in a place for this long and belongs to nobody was left by a process that died, in milliseconds. */
+/** An entry that is older than this and belongs to nobody was left by a process that died, in milliseconds. */
 const LEFT_MS = 3_600_000;
 /** The disk is looked at again after this many bytes. */
 const LOOK_BYTES = 16 * 1024 * 1024;
@@ -41,18 +41,21 @@ export interface SkillFiles {
   removeLeft(userId: string, knownIds: ReadonlySet<string>): Promise<void>;
 }
 
-/** The skills of all users below `homeDir` (CARIBOU_HOME). With less than `minFreeBytes` on the disk nothing is written. */
+/**
+ * The skills of all users below `homeDir` (CARIBOU_HOME). With less than `minFreeBytes` on the disk nothing is written.
+ */
 export function skillFiles(homeDir: string, { minFreeBytes }: { readonly minFreeBytes: number }): SkillFiles {
   return {
     openStaging: async (userId) => {
-      const root = join(await prepareSkillPlace(homeDir, userId, 'staging'), randomUUID());
+      const root = join(await prepareSkillDirectory(homeDir, userId, 'staging'), randomUUID());
       await makeDirectory(root, PUBLIC_DIRECTORY_MODE);
       return stagingAt(root, { homeDir, userId, minFreeBytes });
     },
-    remove: (userId, id) => rm(join(skillPlace(homeDir, userId, 'installed'), id), { recursive: true, force: true }),
+    remove: (userId, id) =>
+      rm(join(skillDirectory(homeDir, userId, 'installed'), id), { recursive: true, force: true }),
     removeLeft: async (userId, knownIds) => {
-      await removeOld(skillPlace(homeDir, userId, 'staging'), new Set());
-      await removeOld(skillPlace(homeDir, userId, 'installed'), knownIds);
+      await removeOld(skillDirectory(homeDir, userId, 'staging'), new Set());
+      await removeOld(skillDirectory(homeDir, userId, 'installed'), knownIds);
     },
   };
 }
@@ -87,7 +90,7 @@ function stagingAt(root: string, { homeDir, userId, minFreeBytes }: StagingOptio
         throw toFileRefused(error, 'the skill');
       }
     },
-    publish: async (id) => rename(root, join(await prepareSkillPlace(homeDir, userId, 'installed'), id)),
+    publish: async (id) => rename(root, join(await prepareSkillDirectory(homeDir, userId, 'installed'), id)),
     close: () => rm(root, { recursive: true, force: true }),
   };
 }
@@ -116,18 +119,18 @@ async function writeAll(
 }
 
 /** Removes directories that nobody has touched for long, but the known ones. */
-export async function removeOld(place: string, known: ReadonlySet<string>, oldMs = LEFT_MS): Promise<void> {
+export async function removeOld(directory: string, known: ReadonlySet<string>, oldMs = LEFT_MS): Promise<void> {
   const before = Date.now() - oldMs;
-  for (const name of await namesIn(place)) {
+  for (const name of await namesIn(directory)) {
     if (known.has(name)) continue;
-    const path = join(place, name);
+    const path = join(directory, name);
     const stat = await lstat(path).catch(nullIfGone);
     if (stat !== null && stat.mtimeMs < before) await rm(path, { recursive: true, force: true });
   }
 }
 
-const namesIn = (place: string): Promise<readonly string[]> =>
-  readdir(place).catch((error: unknown) => nullIfGone(error) ?? []);
+const namesIn = (directory: string): Promise<readonly string[]> =>
+  readdir(directory).catch((error: unknown) => nullIfGone(error) ?? []);
 
 function nullIfGone(error: unknown): null {
   if (errnoOf(error) === 'ENOENT') return null;

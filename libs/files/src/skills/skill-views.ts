@@ -8,11 +8,11 @@ import { removeOld } from './skill-files.js';
 import {
   DATA_MODE,
   makeDirectory,
-  prepareSkillPlace,
+  prepareSkillDirectory,
   PROGRAM_MODE,
   PUBLIC_DIRECTORY_MODE,
-  skillPlace,
-} from './skill-places.js';
+  skillDirectory,
+} from './skill-directories.js';
 
 /** A skill to be seen in a sandbox. */
 export interface SkillPackage {
@@ -30,9 +30,10 @@ const MAX_TOUCHED = 1_000;
 const RUNNABLE = 0o100;
 
 /**
- * Directories that hold a user's skills as they are switched on, one per set of skills. A view never changes once it can
- * be seen, so what is mounted stays whole until its box gets another. Skills that users installed are linked, as their
- * files never change; those of a folder are copied, which also brings them to the volume that engines mount from.
+ * Directories that hold a user's skills as they are switched on, one per set of skills. A view never changes once it
+ * can be seen, so what is mounted stays whole until its sandbox gets another. Skills that users installed are linked,
+ * as their files never change; those of a folder are copied, which also brings them to the volume that engines mount
+ * from.
  */
 export class SkillViews {
   private readonly making = new Map<string, Promise<void>>();
@@ -43,7 +44,7 @@ export class SkillViews {
 
   /** The view of exactly these skills. @throws {UnavailableError} when it cannot be made */
   async mount(userId: string, packages: readonly SkillPackage[]): Promise<SkillsMount> {
-    const directory = join(skillPlace(this.homeDir, userId, 'views'), versionOf(packages));
+    const directory = join(skillDirectory(this.homeDir, userId, 'views'), versionOf(packages));
     try {
       const found = await instanceOf(directory);
       if (found === null) await this.made(userId, directory, packages);
@@ -64,7 +65,7 @@ export class SkillViews {
   }
 
   private async make(userId: string, directory: string, packages: readonly SkillPackage[]): Promise<void> {
-    const views = await prepareSkillPlace(this.homeDir, userId, 'views');
+    const views = await prepareSkillDirectory(this.homeDir, userId, 'views');
     const part = join(views, `.${randomUUID()}`);
     try {
       await makeDirectory(part, PUBLIC_DIRECTORY_MODE);
@@ -79,7 +80,7 @@ export class SkillViews {
 
   private async lay(userId: string, source: SkillPackage['source'], target: string): Promise<void> {
     if (source.kind === 'folder') return layTree(source.directory, target, copyPlain);
-    const installed = join(skillPlace(this.homeDir, userId, 'installed'), source.id);
+    const installed = join(skillDirectory(this.homeDir, userId, 'installed'), source.id);
     return layTree(installed, target, linkOrCopy);
   }
 

@@ -4,7 +4,7 @@ import { DATA_DIRECTORIES, type DataDirectory, errnoOf, type SandboxThread } fro
 import { below, giveTo, openDirectory } from '../descriptor-walk.js';
 import { type Entry, entriesBelow, type WalkBudget, walkBudget } from '../lookup/directory-entries.js';
 import { FileRefusedError, QuotaExceededError, toFileRefused } from '../file-refused.js';
-import { DIRECTORY_MODE, NEW_FILE, TEMPORARY_MODE } from '../thread-place.js';
+import { DIRECTORY_MODE, NEW_FILE, TEMPORARY_MODE } from '../thread-path.js';
 import { type IntakeParts, isPartName } from './upload-intake.js';
 
 /** Entries that one copy looks at, and the time it may take, in milliseconds. */
@@ -20,7 +20,7 @@ export interface CopiedFiles {
   readonly complete: boolean;
 }
 
-interface Place {
+interface DirectoryLocation {
   readonly thread: SandboxThread;
   readonly directory: DataDirectory;
 }
@@ -50,7 +50,7 @@ export async function copyFiles(parts: IntakeParts, from: SandboxThread, to: San
   return { files, complete: !budget.exhausted };
 }
 
-async function* entriesOf({ files }: IntakeParts, { thread, directory }: Place, budget: WalkBudget) {
+async function* entriesOf({ files }: IntakeParts, { thread, directory }: DirectoryLocation, budget: WalkBudget) {
   let opened: FileHandle;
   try {
     opened = await files.openDataDirectory(thread, directory);
@@ -66,7 +66,7 @@ async function* entriesOf({ files }: IntakeParts, { thread, directory }: Place, 
 }
 
 /** Whether the entry was a file and is copied. */
-async function copyEntry(parts: IntakeParts, entry: Entry, { thread, directory }: Place): Promise<boolean> {
+async function copyEntry(parts: IntakeParts, entry: Entry, { thread, directory }: DirectoryLocation): Promise<boolean> {
   const { files, owner, quota } = parts;
   if (entry.kind === 'other' || isPartName(entry.names.at(-1) ?? '')) return false;
   const names = entry.kind === 'directory' ? entry.names : entry.names.slice(0, -1);

@@ -4,7 +4,7 @@ import { type DataDirectory, errnoOf, type SandboxThread } from '@caribou/core';
 import { below } from '../descriptor-walk.js';
 import { FileRefusedError, toFileRefused } from '../file-refused.js';
 import type { ThreadFiles } from '../thread-files.js';
-import { withinPlace } from '../thread-place.js';
+import { withParentDirectory } from '../thread-path.js';
 import { type FileEntry, isPartName } from './upload-intake.js';
 
 /** Names read of one directory, however many it has. */
@@ -38,13 +38,13 @@ export interface FileList {
 /** The regular files of a thread's directory by name, at most `maxFiles`; none of a thread without one. */
 export async function listFiles(
   files: ThreadFiles,
-  place: { readonly thread: SandboxThread; readonly directory: DataDirectory },
+  location: { readonly thread: SandboxThread; readonly directory: DataDirectory },
   maxFiles: number,
 ): Promise<FileList> {
   const found: FileEntry[] = [];
   let opened: FileHandle;
   try {
-    opened = await files.openDataDirectory(place.thread, place.directory);
+    opened = await files.openDataDirectory(location.thread, location.directory);
   } catch (error) {
     if (error instanceof FileRefusedError && error.reason === 'not_found') return { files: [], truncated: false };
     throw error;
@@ -58,7 +58,7 @@ export async function listFiles(
     }
     return { files: found, truncated: names.length === MAX_NAMES };
   } catch (error) {
-    throw toFileRefused(error, place.directory);
+    throw toFileRefused(error, location.directory);
   } finally {
     await opened.close();
   }
@@ -66,7 +66,7 @@ export async function listFiles(
 
 /** Removes a regular file of a thread. @throws {FileRefusedError} when there is none under the path */
 export async function removeFile(homeDir: string, thread: SandboxThread, path: string): Promise<void> {
-  await withinPlace({ homeDir, thread, path }, async (parent, { name }) => {
+  await withParentDirectory({ homeDir, thread, path }, async (parent, { name }) => {
     const stat = await lstat(below(parent, name));
     if (!stat.isFile()) throw new FileRefusedError(stat.isDirectory() ? 'is_directory' : 'not_regular', path);
     await unlink(below(parent, name));

@@ -57,11 +57,11 @@ async function removeIn(directory: FileHandle, entry: FileEntry): Promise<boolea
  */
 export async function removeUnchanged(
   files: ThreadFiles,
-  place: { readonly thread: SandboxThread; readonly directory: DataDirectory },
+  location: { readonly thread: SandboxThread; readonly directory: DataDirectory },
   entry: FileEntry,
 ): Promise<boolean> {
   try {
-    const directory = await files.openDataDirectory(place.thread, place.directory);
+    const directory = await files.openDataDirectory(location.thread, location.directory);
     try {
       return await removeIn(directory, entry);
     } finally {

@@ -4,7 +4,7 @@ import { type CommandIdentity, errnoOf, type SandboxThread } from '@caribou/core
 import { below, giveTo } from '../descriptor-walk.js';
 import { FileRefusedError, toFileRefused } from '../file-refused.js';
 import { MAX_FILE_BYTES, type ThreadFiles } from '../thread-files.js';
-import { FILE_MODE, NEW_FILE, TEMPORARY_MODE } from '../thread-place.js';
+import { FILE_MODE, NEW_FILE, TEMPORARY_MODE } from '../thread-path.js';
 import type { WorkspaceQuota } from '../quota/workspace-quota.js';
 
 const PART_PREFIX = '.upload-';
@@ -138,7 +138,9 @@ export interface IntakeParts {
 }
 
 export interface IntakeOptions {
-  /** Default true: makes the thread's directories. False for what belongs to a file that is there: refused without them. */
+  /**
+   * Default true: makes the thread's directories. False for what belongs to a file that is there: refused without them.
+   */
   readonly makes?: boolean;
 }
 

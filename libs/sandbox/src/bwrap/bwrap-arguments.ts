@@ -1,6 +1,6 @@
 import { type CommandIdentity, DATA_DIRECTORIES, type DataDirectory, SKILLS_ROOT, VIRTUAL_ROOT } from '@caribou/core';
 import { commandEnvironment, WORKING_DIRECTORY } from '../drivers/command-environment.js';
-import { EXIT_DIRECTORY, NODE_IN_BOX } from '../drivers/sandbox-network.js';
+import { EGRESS_DIRECTORY, NODE_IN_SANDBOX } from '../drivers/sandbox-network.js';
 import type { SandboxLimits } from '../drivers/settings.js';
 
 /** Where bwrap finds what it mounts; paths as bwrap sees them. */
@@ -9,8 +9,8 @@ export interface BwrapSources {
   /** Directories that become /tmp and /dev/shm. */
   readonly memory: { readonly tmp: string; readonly shm: string };
   readonly skills?: string;
-  /** The directory of the box's exit; without it there is no network. */
-  readonly exit?: string;
+  /** The directory of the sandbox's egress; without it there is no network. */
+  readonly egress?: string;
   /** Node's program file, where /usr does not have it. */
   readonly node?: string;
   /** Entries of the host's root besides /usr that programs need: links of a merged /usr, or directories. */
@@ -39,7 +39,7 @@ const ETC_FILES = [
   '/etc/mime.types',
 ];
 
-/** Certificates of authorities, for boxes with a network; each only if it is there. */
+/** Certificates of authorities, for sandboxes with a network; each only if it is there. */
 const CERTIFICATES = [
   '/etc/ssl/certs',
   '/etc/ssl/openssl.cnf',
@@ -51,19 +51,19 @@ const CERTIFICATES = [
 const rootEntry = (entry: RootEntry): string[] =>
   entry.kind === 'link' ? ['--symlink', entry.target, entry.path] : ['--ro-bind', entry.path, entry.path];
 
-const exitMounts = ({ exit, node }: BwrapSources): string[] =>
-  exit === undefined
+const egressMounts = ({ egress, node }: BwrapSources): string[] =>
+  egress === undefined
     ? []
     : [
         ...CERTIFICATES.flatMap((path) => ['--ro-bind-try', path, path]),
-        ...['--ro-bind', exit, EXIT_DIRECTORY],
-        ...(node === undefined ? [] : ['--ro-bind', node, NODE_IN_BOX]),
+        ...['--ro-bind', egress, EGRESS_DIRECTORY],
+        ...(node === undefined ? [] : ['--ro-bind', node, NODE_IN_SANDBOX]),
       ];
 
 /**
  * bwrap's options, for --args. Every destination lies on bwrap's own root, never below a directory that a command can
- * write, so that no link left there is followed when the next box is set up (CVE-2026-87766). That root and /dev are
- * read-only in the end, so a command cannot fill their memory.
+ * write, so that no link left there is followed when the next sandbox is set up (CVE-2026-87766). That root and /dev
+ * are read-only in the end, so a command cannot fill their memory.
  */
 export function bwrapArguments(
   sources: BwrapSources,
@@ -74,7 +74,7 @@ export function bwrapArguments(
     ...['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent'],
     ...['--uid', String(uid), '--gid', String(gid)],
     ...['--cap-drop', 'ALL', '--hostname', 'sandbox', '--clearenv'],
-    ...Object.entries(commandEnvironment(sources.exit !== undefined)).flatMap(([name, value]) => [
+    ...Object.entries(commandEnvironment(sources.egress !== undefined)).flatMap(([name, value]) => [
       '--setenv',
       name,
       value,
@@ -86,7 +86,7 @@ export function bwrapArguments(
     ...['--bind', sources.memory.shm, '/dev/shm', '--remount-ro', '/dev', '--bind', sources.memory.tmp, '/tmp'],
     ...DATA_DIRECTORIES.flatMap((directory) => ['--bind', sources.data[directory], `${VIRTUAL_ROOT}/${directory}`]),
     ...(sources.skills === undefined ? [] : ['--ro-bind', sources.skills, SKILLS_ROOT]),
-    ...exitMounts(sources),
+    ...egressMounts(sources),
     ...['--remount-ro', '/', '--chdir', WORKING_DIRECTORY],
     ...['--json-status-fd', String(descriptors.status)],
     ...(descriptors.seccomp === undefined ? [] : ['--seccomp', String(descriptors.seccomp)]),

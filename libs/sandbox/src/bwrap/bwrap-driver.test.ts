@@ -44,18 +44,18 @@ describe('BwrapDriver', () => {
   test('bounds how many files a command makes in /tmp and /dev/shm', async () => {
     const home = mkdtempSync(join(tmpdir(), 'caribou-bwrap-'));
     const driver = await ready(home);
-    const box = { sandboxId: 'caribou-inodes', managerId: 'm1', userId: 'default', threadId: 't1' };
-    await driver.create(box, { fresh: true });
+    const sandbox = { sandboxId: 'caribou-inodes', managerId: 'm1', userId: 'default', threadId: 't1' };
+    await driver.create(sandbox, { fresh: true });
     const command = {
       command: 'stat -f -c %c /tmp /dev/shm; cd /dev/shm; seq 5000 | xargs touch 2>/dev/null; ls | wc -l',
       ...{ timeoutMs: 30_000, maxOutputBytes: 1024 },
     };
 
-    const { stdout } = await driver.exec(box, command, new AbortController().signal);
+    const { stdout } = await driver.exec(sandbox, command, new AbortController().signal);
 
     expect(stdout.trim().split('\n').map(Number)).toEqual([65_536, 4096, expect.any(Number)]);
     expect(Number(stdout.trim().split('\n')[2])).toBeLessThan(4096);
-    await driver.remove(box);
+    await driver.remove(sandbox);
     rmSync(home, { recursive: true });
   });
 });

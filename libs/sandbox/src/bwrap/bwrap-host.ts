@@ -56,7 +56,7 @@ function isInheritable(fd: number): boolean {
   }
 }
 
-export interface ProcessMark {
+export interface ProcessIdentity {
   readonly pid: number;
   /** Start time in clock ticks since boot: tells the process from a later one with the same pid. */
   readonly startTicks: string;
@@ -88,13 +88,13 @@ export function processStat(pid: number): ProcessStat | null {
 }
 
 /** A mark of a running process, or null when it is over. */
-export function markProcess(pid: number): ProcessMark | null {
+export function identifyProcess(pid: number): ProcessIdentity | null {
   const stat = processStat(pid);
   return stat === null ? null : { pid, startTicks: stat.startTicks };
 }
 
 /** Whether the marked process still runs; a zombie does not, even where PID 1 reaps late. */
-export function isRunning({ pid, startTicks }: ProcessMark): boolean {
+export function isRunning({ pid, startTicks }: ProcessIdentity): boolean {
   const stat = processStat(pid);
   return stat !== null && stat.startTicks === startTicks && stat.state !== 'Z' && stat.state !== 'X';
 }

@@ -5,9 +5,9 @@ import { Duplex, type Readable } from 'node:stream';
 import { BugError } from '@caribou/contracts';
 import { type CommandIdentity, DATA_DIRECTORIES, type DataDirectory } from '@caribou/core';
 import { bwrapArguments, type BwrapSources, processLimits, type RootEntry } from './bwrap-arguments.js';
-import { inheritableDescriptors, markProcess, type ProcessMark } from './bwrap-host.js';
-import type { BoxCommand } from '../drivers/driver.js';
-import { NODE_IN_BOX, WITH_FORWARDER } from '../drivers/sandbox-network.js';
+import { inheritableDescriptors, identifyProcess, type ProcessIdentity } from './bwrap-host.js';
+import type { SandboxCommand } from '../drivers/driver.js';
+import { NODE_IN_SANDBOX, WITH_FORWARDER } from '../drivers/sandbox-network.js';
 import { memoryPlaces, type StagingPrograms, stagingWords } from './bwrap-staging.js';
 import type { SandboxLimits } from '../drivers/settings.js';
 
@@ -15,11 +15,11 @@ import type { SandboxLimits } from '../drivers/settings.js';
  * Starting bwrap. Four things about the launcher's side of the wall:
  *
  *  L1  bwrap gets an empty environment and its options through a descriptor: /proc/1/environ and /proc/1/cmdline of
- *      the box would show both (reliability notes, finding 6)
+ *      the sandbox would show both (reliability notes, finding 6)
  *  L2  root drops to the dedicated user before bwrap starts
- *  L3  no descriptor of this process reaches the box: bwrap closes what it is given, inherited ones are covered
- *  L4  bwrap and PID 1 of the box are in a process group and session of their own, without a terminal; the command is in
- *      another one (process-group.ts)
+ *  L3  no descriptor of this process reaches the sandbox: bwrap closes what it is given, inherited ones are covered
+ *  L4  bwrap and PID 1 of the sandbox are in a process group and session of their own, without a terminal; the command
+ *      is in another one (process-group.ts)
  *
  * Where the dedicated user cannot come to the data by path (a home below /root, say), root first binds the directories
  * in a mount namespace of its own at places that user can reach ("staging"). The paths lead through the platform's own
@@ -45,9 +45,9 @@ export interface LaunchPlan {
   readonly dropsUser: boolean;
   /** Directory of the machine to stage mounts in. */
   readonly stage: string;
-  /** Whether root binds what boxes mount there, as the dedicated user cannot come to it by path. */
+  /** Whether root binds what sandboxes mount there, as the dedicated user cannot come to it by path. */
   readonly bindsSources: boolean;
-  /** The Node that runs the forwarders of boxes with a network. */
+  /** The Node that runs the forwarders of sandboxes with a network. */
   readonly node?: string;
 }
 
@@ -55,32 +55,32 @@ export interface LaunchPlan {
 export interface LaunchSources {
   readonly data: Readonly<Record<DataDirectory, string>>;
   readonly skills?: string;
-  /** The directory of the box's exit, if it has one. */
-  readonly exit?: string;
+  /** The directory of the sandbox's egress, if it has one. */
+  readonly egress?: string;
 }
 
 export interface Launched {
   readonly child: ChildProcess;
   /** Leads the group of all that bwrap is; null when there is no such process. */
-  readonly leader: ProcessMark | null;
+  readonly leader: ProcessIdentity | null;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** JSON documents by bwrap: child-pid once there is a box, exit-code only if the command was really started. */
+  /** JSON documents by bwrap: child-pid once there is a sandbox, exit-code only if the command was really started. */
   readonly status: Readable;
 }
 
 /** Descriptor numbers in the child. */
 const FD = { args: 3, passwd: 4, group: 5, status: 6, seccomp: 7 } as const;
 
-/** Whether boxes have this Node among their system files. */
+/** Whether sandboxes have this Node among their system files. */
 export const isSystemNode = (node: string): boolean => node.startsWith('/usr/');
 
 /** What is mounted, by name, in the order it is staged: directories, as those can be staged. */
-function directoriesOf({ node }: LaunchPlan, { data, skills, exit }: LaunchSources): [string, string][] {
+function directoriesOf({ node }: LaunchPlan, { data, skills, egress }: LaunchSources): [string, string][] {
   return [
     ...DATA_DIRECTORIES.map((directory): [string, string] => [directory, data[directory]]),
     ...(skills === undefined ? [] : [['skills', skills] satisfies [string, string]]),
-    ...(exit === undefined ? [] : [['exit', exit] satisfies [string, string]]),
+    ...(egress === undefined ? [] : [['egress', egress] satisfies [string, string]]),
     ...(node === undefined || isSystemNode(node) ? [] : [['node', dirname(node)] satisfies [string, string]]),
   ];
 }
@@ -92,24 +92,27 @@ function mountedSources(plan: LaunchPlan, sources: LaunchSources): Omit<BwrapSou
   const at = Object.fromEntries(
     directories.map(([name, path], index) => [name, bindsSources ? `${stage}/${directories.length - index}` : path]),
   );
-  const { workspace = '', uploads = '', outputs = '', skills, exit, node: nodeDirectory } = at;
+  const { workspace = '', uploads = '', outputs = '', skills, egress, node: nodeDirectory } = at;
   return {
     data: { workspace, uploads, outputs },
     memory: memoryPlaces(stage),
     ...(skills === undefined ? {} : { skills }),
-    ...(exit === undefined ? {} : { exit }),
+    ...(egress === undefined ? {} : { egress }),
     ...(nodeDirectory === undefined || node === undefined ? {} : { node: join(nodeDirectory, basename(node)) }),
   };
 }
 
-/** What starts the forwarder in a box that has an exit, before what follows. */
-function forwarder({ programs, node }: LaunchPlan, { exit }: LaunchSources): string[] {
-  if (exit === undefined) return [];
-  if (node === undefined) throw new BugError('a box with an exit takes node');
-  return [programs.shell, '-c', WITH_FORWARDER, 'sh', programs.setsid, isSystemNode(node) ? node : NODE_IN_BOX];
+/** What starts the forwarder in a sandbox that has an egress, before what follows. */
+function forwarder({ programs, node }: LaunchPlan, { egress }: LaunchSources): string[] {
+  if (egress === undefined) return [];
+  if (node === undefined) throw new BugError('a sandbox with an egress socket takes node');
+  return [programs.shell, '-c', WITH_FORWARDER, 'sh', programs.setsid, isSystemNode(node) ? node : NODE_IN_SANDBOX];
 }
 
-/** The words that lead to bwrap: the drop to the dedicated user (L2), and staging before it or, where root has nothing to bind, after. */
+/**
+ * The words that lead to bwrap: the drop to the dedicated user (L2), and staging before it or, where root has nothing
+ * to bind, after.
+ */
 function prefix(plan: LaunchPlan, sources: LaunchSources): string[] {
   const { programs, identity, stage, limits, bindsSources } = plan;
   const paths = bindsSources ? directoriesOf(plan, sources).map(([, path]) => path) : [];
@@ -164,11 +167,14 @@ function feed(child: ChildProcess, fd: number, content: string | Buffer): void {
   stream.end(content);
 }
 
-/** Starts a command in a new box. Must be called from Node's main thread: the box dies with the thread that spawns it. */
+/**
+ * Starts a command in a new sandbox. Must be called from Node's main thread: the sandbox dies with the thread that
+ * spawns it.
+ */
 export function launch(
   plan: LaunchPlan,
   sources: LaunchSources,
-  command: Pick<BoxCommand, 'command' | 'timeoutMs' | 'maxFileBytes'>,
+  command: Pick<SandboxCommand, 'command' | 'timeoutMs' | 'maxFileBytes'>,
 ): Launched {
   const options = bwrapArguments(
     { ...mountedSources(plan, sources), rootEntries: plan.rootEntries },
@@ -186,14 +192,14 @@ export function launch(
     // A command that signals its process group reaches nothing of bwrap (L4).
     plan.programs.setsid,
     ...forwarder(plan, sources),
-    // Inside, so that the kernel counts the processes of this box's user namespace alone (from Linux 5.14 on).
+    // Inside, so that the kernel counts the processes of this sandbox's user namespace alone (from Linux 5.14 on).
     ...[plan.programs.prlimit, ...processLimits(plan.limits, command.timeoutMs, command.maxFileBytes), '--'],
     ...[plan.programs.shell, '-c', command.command],
   ];
   const devNull = openSync('/dev/null', 'r+');
   try {
     const child = spawn(file, words, { env: {}, cwd: '/', stdio: slots(plan, devNull), detached: true });
-    const leader = child.pid === undefined ? null : markProcess(child.pid);
+    const leader = child.pid === undefined ? null : identifyProcess(child.pid);
     feed(child, FD.args, `${options.join('\0')}\0`);
     feed(child, FD.passwd, passwdOf(plan.identity));
     feed(child, FD.group, groupOf(plan.identity));

@@ -51,7 +51,7 @@ function stagePlace(sources: readonly string[]): string {
   return ['/mnt', '/media', '/srv'].find((place) => existsSync(place) && !hides(place)) ?? '/tmp';
 }
 
-/** What boxes find besides the data, and every directory of the machine that is mounted into them. */
+/** What sandboxes find besides the data, and every directory of the machine that is mounted into them. */
 function placesOf({ homeDir, network }: SandboxSettings) {
   const node = network === undefined ? {} : { node: realpathSync(process.execPath) };
   const nodeDirectory = node.node === undefined || isSystemNode(node.node) ? [] : [dirname(node.node)];

@@ -2,9 +2,9 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { z } from 'zod';
 import { errnoOf } from '@caribou/core';
-import type { ProcessMark } from './bwrap-host.js';
-import type { BoxInfo, BoxSpec } from '../drivers/driver.js';
-import { markGroup } from './process-group.js';
+import type { ProcessIdentity } from './bwrap-host.js';
+import type { SandboxInfo, SandboxSpec } from '../drivers/driver.js';
+import { groupMembers } from './process-group.js';
 
 const ProcessRecord = z.object({
   sandboxId: z.string(),
@@ -17,11 +17,11 @@ const ProcessRecord = z.object({
 export type ProcessRecord = z.infer<typeof ProcessRecord>;
 
 /** A process start: pid and start time together are never used again. */
-export const instanceOf = ({ pid, startTicks }: ProcessMark): string => `${pid}:${startTicks}`;
+export const instanceOf = ({ pid, startTicks }: ProcessIdentity): string => `${pid}:${startTicks}`;
 
 /**
- * One file per box while a command runs in it, so that another manager of this machine can end what a manager that is
- * paused, or was killed in the wrong moment, left running. The folder is the platform's own; no sandbox sees it.
+ * One file per sandbox while a command runs in it, so that another manager of this machine can end what a manager that
+ * is paused, or was killed in the wrong moment, left running. The folder is the platform's own; no sandbox sees it.
  */
 export class BwrapRecords {
   private readonly folder: string;
@@ -34,14 +34,14 @@ export class BwrapRecords {
     return join(this.folder, `${sandboxId}.json`);
   }
 
-  write(box: BoxSpec, mark: ProcessMark): void {
+  write(sandbox: SandboxSpec, mark: ProcessIdentity): void {
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
-    const { sandboxId, managerId, userId, threadId } = box;
+    const { sandboxId, managerId, userId, threadId } = sandbox;
     const record: ProcessRecord = { sandboxId, managerId, userId, threadId, ...mark };
     writeFileSync(this.file(sandboxId), JSON.stringify(record), { mode: 0o600 });
   }
 
-  /** The record of a box, or null when there is none, or only a part that a crash left. */
+  /** The record of a sandbox, or null when there is none, or only a part that a crash left. */
   read(sandboxId: string): ProcessRecord | null {
     try {
       const parsed = ProcessRecord.safeParse(JSON.parse(readFileSync(this.file(sandboxId), 'utf8')));
@@ -58,7 +58,7 @@ export class BwrapRecords {
     rmSync(this.file(sandboxId), { force: true });
   }
 
-  list(): BoxInfo[] {
+  list(): SandboxInfo[] {
     try {
       return readdirSync(this.folder)
         .filter((name) => name.endsWith('.json'))
@@ -66,7 +66,7 @@ export class BwrapRecords {
         .filter((record) => record !== null)
         .map(({ sandboxId, managerId, userId, threadId, pid, startTicks }) => ({
           ...{ sandboxId, managerId, userId, threadId },
-          running: markGroup({ pid, startTicks }).length > 0,
+          running: groupMembers({ pid, startTicks }).length > 0,
           instance: instanceOf({ pid, startTicks }),
         }));
     } catch (error) {

@@ -2,14 +2,14 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UnavailableError } from '@caribou/contracts';
-import { isRunning, markProcess, type ProcessMark } from './bwrap-host.js';
+import { isRunning, identifyProcess, type ProcessIdentity } from './bwrap-host.js';
 import type { Launched } from './bwrap-launch.js';
-import type { BoxCommand, BoxResult, EndedBy } from '../drivers/driver.js';
+import type { SandboxCommand, CommandResult, EndedBy } from '../drivers/driver.js';
 import { withoutHostPaths } from '../drivers/host-paths.js';
 import { CommandOutput } from '../drivers/output-window.js';
-import { killGroup, markGroup } from './process-group.js';
+import { killGroup, groupMembers } from './process-group.js';
 
-/** The kernel ends a box within milliseconds; a machine that takes longer than this is in trouble. */
+/** The kernel ends a sandbox within milliseconds; a machine that takes longer than this is in trouble. */
 const END_WAIT_MS = 10_000;
 const doesNotEnd = (): UnavailableError =>
   new UnavailableError('a process of the sandbox does not end', { details: { dependency: 'bwrap' } });
@@ -17,30 +17,30 @@ const MAX_STATUS_BYTES = 4096;
 /** Exit code of what SIGKILL ended. */
 const KILLED = 137;
 
-/** What bwrap reports about the box, as far as it came. */
-interface BoxStatus {
-  /** PID 1 of the box, as this machine numbers it. */
-  readonly keeperPid?: number;
+/** What bwrap reports about the sandbox, as far as it came. */
+interface LaunchStatus {
+  /** PID 1 of the sandbox, as this machine numbers it. */
+  readonly initPid?: number;
   /** Known only if the command was started. */
   readonly exitCode?: number;
 }
 
-function parseStatus(text: string): BoxStatus {
-  const keeperPid = /"child-pid"\s*:\s*(\d+)/.exec(text)?.[1];
+function parseStatus(text: string): LaunchStatus {
+  const initPid = /"child-pid"\s*:\s*(\d+)/.exec(text)?.[1];
   const exitCode = /"exit-code"\s*:\s*(\d+)/.exec(text)?.[1];
   return {
-    ...(keeperPid === undefined ? {} : { keeperPid: Number(keeperPid) }),
+    ...(initPid === undefined ? {} : { initPid: Number(initPid) }),
     ...(exitCode === undefined ? {} : { exitCode: Number(exitCode) }),
   };
 }
 
 /**
- * Resolves once the marked process is over. A box's PID 1 is over only when the kernel has ended everything in its
+ * Resolves once the marked process is over. A sandbox's PID 1 is over only when the kernel has ended everything in its
  * process namespace.
  *
  * @throws {UnavailableError} when it is still there after ten seconds
  */
-export async function untilOver(mark: ProcessMark): Promise<void> {
+export async function waitForExit(mark: ProcessIdentity): Promise<void> {
   for (let waitedMs = 0; isRunning(mark); waitedMs += 2) {
     if (waitedMs > END_WAIT_MS) throw doesNotEnd();
     await delay(2);
@@ -52,12 +52,12 @@ export async function untilOver(mark: ProcessMark): Promise<void> {
  *
  * @throws {UnavailableError} when something of it is still there after ten seconds
  */
-export async function endGroup(leader: ProcessMark): Promise<void> {
+export async function endGroup(leader: ProcessIdentity): Promise<void> {
   killGroup(leader);
-  for (const mark of markGroup(leader)) await untilOver(mark);
+  for (const mark of groupMembers(leader)) await waitForExit(mark);
 }
 
-/** bwrap ended without a word about the command: it never began, or someone else ended the box. */
+/** bwrap ended without a word about the command: it never began, or someone else ended the sandbox. */
 function noAnswer(killedBy: NodeJS.Signals | null, stderr: string): UnavailableError {
   const what =
     killedBy === null
@@ -85,7 +85,11 @@ interface FollowOptions {
 }
 
 /** Follows a launched command to its end; see SandboxDriver.exec. */
-export async function follow(launched: Launched, command: BoxCommand, options: FollowOptions): Promise<BoxResult> {
+export async function follow(
+  launched: Launched,
+  command: SandboxCommand,
+  options: FollowOptions,
+): Promise<CommandResult> {
   const { child, leader, stdout, stderr, status } = launched;
   const { signal, endWaitMs = END_WAIT_MS } = options;
   const startedMs = performance.now();
@@ -107,11 +111,11 @@ export async function follow(launched: Launched, command: BoxCommand, options: F
   stdout.on('data', (chunk: Buffer) => output.push('out', chunk));
   stderr.on('data', (chunk: Buffer) => output.push('err', chunk));
   let statusText = '';
-  let keeper: ProcessMark | null = null;
+  let init: ProcessIdentity | null = null;
   status.on('data', (chunk: Buffer) => {
     statusText = (statusText + chunk.toString('utf8')).slice(0, MAX_STATUS_BYTES);
-    const { keeperPid } = parseStatus(statusText);
-    if (keeper === null && keeperPid !== undefined) keeper = markProcess(keeperPid);
+    const { initPid } = parseStatus(statusText);
+    if (init === null && initPid !== undefined) init = identifyProcess(initPid);
   });
   const timer = setTimeout(() => end('timeout'), command.timeoutMs);
   const onAbort = (): void => end('cancel');
@@ -119,7 +123,7 @@ export async function follow(launched: Launched, command: BoxCommand, options: F
   if (signal.aborted) onAbort();
   try {
     const killedBy = await closing(child, stuck.signal);
-    if (keeper !== null) await untilOver(keeper);
+    if (init !== null) await waitForExit(init);
     const exitCode = endedBy === 'exit' ? parseStatus(statusText).exitCode : KILLED;
     const taken = output.take();
     if (exitCode === undefined) throw noAnswer(killedBy, taken.stderr);

@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { testSandboxSettings, waitFor } from '@caribou/testing';
 import { BwrapDriver } from './bwrap-driver.js';
 import { BwrapRecords } from './bwrap-records.js';
-import type { BoxResult, BoxSpec } from '../drivers/driver.js';
-import { markGroup } from './process-group.js';
+import type { CommandResult, SandboxSpec } from '../drivers/driver.js';
+import { groupMembers } from './process-group.js';
 
-/** A box is set up within some 20 ms here; moments up to twice that are tried. */
+/** A sandbox is set up within some 20 ms here; moments up to twice that are tried. */
 const MOMENTS_MS = Array.from({ length: 80 }, (_, at) => at / 2);
 const LANES = 4;
 const DEADLINE_MS = 10_000;
@@ -24,12 +24,12 @@ describe('the process group of a launch', () => {
     expect(await made.probe()).toMatchObject({ ok: true });
     return made;
   };
-  const boxAt = (moment: number): BoxSpec => {
+  const sandboxAt = (moment: number): SandboxSpec => {
     const id = `group-${process.pid}-${2 * moment}`;
     return { sandboxId: id, managerId: 'm1', userId: 'default', threadId: id };
   };
-  const run = (box: BoxSpec, command: string, signal = new AbortController().signal): Promise<BoxResult> =>
-    driver.exec(box, { command, timeoutMs: 60_000, maxOutputBytes: 1024 }, signal);
+  const run = (sandbox: SandboxSpec, command: string, signal = new AbortController().signal): Promise<CommandResult> =>
+    driver.exec(sandbox, { command, timeoutMs: 60_000, maxOutputBytes: 1024 }, signal);
   /** A command that is over has closed its output, which everything of bwrap has open from its start on. */
   const within = async <T>(work: Promise<T>): Promise<T | 'not over'> =>
     Promise.race([work, sleep(DEADLINE_MS, 'not over' as const, { ref: false })]);
@@ -50,10 +50,10 @@ describe('the process group of a launch', () => {
   test('is over when its command is cancelled, at whatever moment of its start', async () => {
     const ends: unknown[] = [];
     await atEachMoment(async (moment) => {
-      const box = boxAt(moment);
-      await driver.create(box, { fresh: true });
+      const sandbox = sandboxAt(moment);
+      await driver.create(sandbox, { fresh: true });
       const cancel = new AbortController();
-      const running = run(box, 'sleep 600', cancel.signal);
+      const running = run(sandbox, 'sleep 600', cancel.signal);
       await sleep(moment);
       cancel.abort();
       const end = await within(running);
@@ -68,31 +68,34 @@ describe('the process group of a launch', () => {
     const next = await readyDriver();
     const left: unknown[] = [];
     await atEachMoment(async (moment) => {
-      const box = boxAt(moment);
-      await driver.create(box, { fresh: true });
-      const running = run(box, 'sleep 600').then(
+      const sandbox = sandboxAt(moment);
+      await driver.create(sandbox, { fresh: true });
+      const running = run(sandbox, 'sleep 600').then(
         () => 'over',
         () => 'over',
       );
-      const leader = await waitFor(() => Promise.resolve(records.read(box.sandboxId)), {
+      const leader = await waitFor(() => Promise.resolve(records.read(sandbox.sandboxId)), {
         what: 'its record',
         everyMs: 1,
       });
       await sleep(moment);
       process.kill(leader.pid, 'SIGKILL');
-      await next.create(box, { fresh: true });
-      if ((await within(running)) !== 'over' || markGroup(leader).length > 0) left.push(`killed after ${moment} ms`);
+      await next.create(sandbox, { fresh: true });
+      if ((await within(running)) !== 'over' || groupMembers(leader).length > 0) left.push(`killed after ${moment} ms`);
     });
 
     expect(left).toEqual([]);
   });
 
   test('is out of reach of a command that signals its own', async () => {
-    const box = boxAt(0);
-    await driver.create(box, { fresh: true });
+    const sandbox = sandboxAt(0);
+    await driver.create(sandbox, { fresh: true });
 
-    expect(await run(box, 'trap "" TERM; kill -TERM 0; echo alive')).toMatchObject({ exitCode: 0, stdout: 'alive\n' });
-    expect(await run(box, 'kill -9 0')).toMatchObject({ exitCode: 137, endedBy: 'exit' });
-    expect(await run(box, 'ps -o tty= -p $$')).toMatchObject({ stdout: '?\n' });
+    expect(await run(sandbox, 'trap "" TERM; kill -TERM 0; echo alive')).toMatchObject({
+      exitCode: 0,
+      stdout: 'alive\n',
+    });
+    expect(await run(sandbox, 'kill -9 0')).toMatchObject({ exitCode: 137, endedBy: 'exit' });
+    expect(await run(sandbox, 'ps -o tty= -p $$')).toMatchObject({ stdout: '?\n' });
   });
 });

@@ -1,19 +1,19 @@
 import { readdirSync } from 'node:fs';
 import { errnoOf } from '@caribou/core';
-import { isRunning, markProcess, type ProcessMark, processStat } from './bwrap-host.js';
+import { isRunning, identifyProcess, type ProcessIdentity, processStat } from './bwrap-host.js';
 
 /**
  * A launch leads a process group of its own, and everything of bwrap stays in it: the process that waits outside, and
- * PID 1 of the box, with which the kernel ends whatever runs in the box. bwrap ties the two to each other only late in
- * its start: killed before that, the one outside leaves the other behind, which then waits for it for ever or runs the
- * command with nobody to end it. The group has both at any moment.
+ * PID 1 of the sandbox, with which the kernel ends whatever runs in the sandbox. bwrap ties the two to each other only
+ * late in its start: killed before that, the one outside leaves the other behind, which then waits for it for ever or
+ * runs the command with nobody to end it. The group has both at any moment.
  */
 
 /** What a member is called once the leader is over: the command itself has left the group. */
 const PROGRAM = 'bwrap';
 
 /** The members of the group that run; none when its number belongs to another process by now. */
-export function markGroup(leader: ProcessMark): ProcessMark[] {
+export function groupMembers(leader: ProcessIdentity): ProcessIdentity[] {
   const stat = processStat(leader.pid);
   if (stat !== null && stat.startTicks !== leader.startTicks) return [];
   return readdirSync('/proc')
@@ -22,15 +22,15 @@ export function markGroup(leader: ProcessMark): ProcessMark[] {
       const member = processStat(Number(name));
       return member?.group === leader.pid && (stat !== null || member.program === PROGRAM);
     })
-    .map((name) => markProcess(Number(name)))
+    .map((name) => identifyProcess(Number(name)))
     .filter((mark) => mark !== null)
     .filter(isRunning);
 }
 
 /** Kills every member of the group at once, whatever they are about to start; nothing when none is left. */
-export function killGroup(leader: ProcessMark): void {
+export function killGroup(leader: ProcessIdentity): void {
   const stat = processStat(leader.pid);
-  const isOurs = stat === null ? markGroup(leader).length > 0 : stat.startTicks === leader.startTicks;
+  const isOurs = stat === null ? groupMembers(leader).length > 0 : stat.startTicks === leader.startTicks;
   if (!isOurs) return;
   try {
     process.kill(-leader.pid, 'SIGKILL');

@@ -5,7 +5,7 @@ import { testSandboxSettings } from '@caribou/testing';
 import Docker from 'dockerode';
 import { DriverContainers } from './docker-containers.js';
 
-const box = { sandboxId: 'caribou-1', managerId: 'm2', userId: 'default', threadId: 't1' };
+const sandbox = { sandboxId: 'caribou-1', managerId: 'm2', userId: 'default', threadId: 't1' };
 const settings = testSandboxSettings('/none', { runtime: 'runsc' });
 
 /** What the engine has been asked, each as `METHOD /path`. */
@@ -44,7 +44,7 @@ describe('DriverContainers', () => {
       'POST /containers/c2/start': [[204, {}]],
     };
 
-    await containers.make(box, { name: box.sandboxId }, { fresh: true });
+    await containers.make(sandbox, { name: sandbox.sandboxId }, { fresh: true });
 
     expect(asked.filter((call) => call === 'POST /containers/create')).toHaveLength(9);
     expect(asked.at(-1)).toBe('POST /containers/c2/start');

@@ -2,10 +2,10 @@ import { setTimeout } from 'node:timers/promises';
 import { UnavailableError } from '@caribou/contracts';
 import type Docker from 'dockerode';
 import type { Container, ContainerCreateOptions, ContainerInspectInfo } from 'dockerode';
-import { LABEL } from './docker-box.js';
+import { LABEL } from './container-options.js';
 import { unlessStatus, withinTime } from './docker-engine.js';
-import { BoxTethers } from './docker-tether.js';
-import type { BoxSpec } from '../drivers/driver.js';
+import { ContainerTethers } from './docker-tether.js';
+import type { SandboxSpec } from '../drivers/driver.js';
 import { endingTimes, endsWithManager, type RuntimeSettings } from './gvisor.js';
 
 /**
@@ -27,21 +27,21 @@ const isReady = (found: ContainerInspectInfo, managerId: string, config: string 
  */
 export class DriverContainers {
   private readonly engineIds = new Map<string, string>();
-  private readonly tethers: BoxTethers | undefined;
+  private readonly tethers: ContainerTethers | undefined;
   private readonly lastTurns = new Map<string, Promise<void>>();
 
   constructor(
     private readonly docker: Docker,
     private readonly settings: RuntimeSettings,
   ) {
-    this.tethers = endsWithManager(settings) ? new BoxTethers(docker) : undefined;
+    this.tethers = endsWithManager(settings) ? new ContainerTethers(docker) : undefined;
   }
 
   /**
    * The result of `change`, begun when all earlier changes of the same sandbox have settled: one at a time decides
    * whether there is a container. A removal that comes during a replacement waits, and then removes the new one.
    */
-  async inTurn<T>({ sandboxId }: BoxSpec, change: () => Promise<T>): Promise<T> {
+  async inTurn<T>({ sandboxId }: SandboxSpec, change: () => Promise<T>): Promise<T> {
     const turn = (this.lastTurns.get(sandboxId) ?? Promise.resolve()).then(change);
     const settled = turn.then(
       () => undefined,
@@ -56,7 +56,7 @@ export class DriverContainers {
   }
 
   /** The container of a sandbox, by its name where this driver has made none. */
-  container({ sandboxId }: BoxSpec): Container {
+  container({ sandboxId }: SandboxSpec): Container {
     return this.docker.getContainer(this.engineIds.get(sandboxId) ?? sandboxId);
   }
 
@@ -65,51 +65,61 @@ export class DriverContainers {
    *
    * @throws {UnavailableError} when the engine does not answer, or the name is held by others for NAME_WITHIN_MS
    */
-  async make(box: BoxSpec, options: ContainerCreateOptions, { fresh }: { readonly fresh: boolean }): Promise<void> {
+  async make(
+    sandbox: SandboxSpec,
+    options: ContainerCreateOptions,
+    { fresh }: { readonly fresh: boolean },
+  ): Promise<void> {
     let mayKeep = !fresh;
     const giveUpAt = performance.now() + NAME_WITHIN_MS;
     for (;;) {
-      const found = await unlessStatus(this.docker.getContainer(box.sandboxId).inspect(), [404]);
+      const found = await unlessStatus(this.docker.getContainer(sandbox.sandboxId).inspect(), [404]);
       if (found !== null) {
-        if (mayKeep && isReady(found, box.managerId, options.Labels?.[LABEL.config])) {
-          await this.take(box, found.Id);
+        if (mayKeep && isReady(found, sandbox.managerId, options.Labels?.[LABEL.config])) {
+          await this.take(sandbox, found.Id);
           return;
         }
         await this.end(found.Id);
       }
-      if (await this.add(box, options)) return;
+      if (await this.add(sandbox, options)) return;
       // A concurrent create of this manager won the name: what it made is fresh enough.
       mayKeep = true;
       if (performance.now() > giveUpAt) break;
       await setTimeout(NAME_POLL_MS);
     }
-    throw new UnavailableError(`another creator holds the container name ${box.sandboxId} for ${NAME_WITHIN_MS} ms`, {
-      details: { dependency: 'docker' },
-    });
+    throw new UnavailableError(
+      `another creator holds the container name ${sandbox.sandboxId} for ${NAME_WITHIN_MS} ms`,
+      {
+        details: { dependency: 'docker' },
+      },
+    );
   }
 
   /** Creates and starts a container; false when its name is taken. @throws {UnavailableError} */
-  async add(box: BoxSpec, options: ContainerCreateOptions): Promise<boolean> {
+  async add(sandbox: SandboxSpec, options: ContainerCreateOptions): Promise<boolean> {
     const made = await unlessStatus(this.docker.createContainer(options), [409]);
     if (made === null) return false;
-    await this.take(box, made.id);
+    await this.take(sandbox, made.id);
     await unlessStatus(made.start(), []);
     return true;
   }
 
   /** Makes a container the one of this driver. */
-  private async take(box: BoxSpec, engineId: string): Promise<void> {
-    this.engineIds.set(box.sandboxId, engineId);
+  private async take(sandbox: SandboxSpec, engineId: string): Promise<void> {
+    this.engineIds.set(sandbox.sandboxId, engineId);
     await this.tethers?.tie(engineId);
   }
 
   /** Whether a container is the one that this driver has for the sandbox now. */
-  isOf({ sandboxId }: BoxSpec, { id }: Container): boolean {
+  isOf({ sandboxId }: SandboxSpec, { id }: Container): boolean {
     return this.engineIds.get(sandboxId) === id;
   }
 
-  /** Removes the container of a sandbox, by its name where this driver has made none. Idempotent. @throws {UnavailableError} */
-  async remove({ sandboxId }: BoxSpec): Promise<void> {
+  /**
+   * Removes the container of a sandbox, by its name where this driver has made none. Idempotent. @throws
+   * {UnavailableError}
+   */
+  async remove({ sandboxId }: SandboxSpec): Promise<void> {
     await this.end(this.engineIds.get(sandboxId) ?? sandboxId);
     this.engineIds.delete(sandboxId);
   }
@@ -123,9 +133,9 @@ export class DriverContainers {
   async end(idOrName: string): Promise<boolean> {
     const container = this.docker.getContainer(idOrName);
     const { stopSeconds, outsideMs } = endingTimes(this.settings);
-    // Where the box does not end by itself, the removal kills it, and tells what keeps it from that.
+    // Where the sandbox does not end by itself, the removal kills it, and tells what keeps it from that.
     if (stopSeconds > 0) await withinTime(container.stop({ t: stopSeconds }), outsideMs).catch(() => undefined);
-    // 404: gone already; 409: being removed by someone else, as by the engine once a tied box has ended.
+    // 404: gone already; 409: being removed by someone else, as by the engine once a tied sandbox has ended.
     const removal = container.remove({ force: true, v: true }).then(() => true);
     const removed = (await unlessStatus(removal, [404, 409], outsideMs)) !== null;
     if (removed && this.tethers === undefined) return true;

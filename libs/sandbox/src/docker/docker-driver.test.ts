@@ -58,39 +58,39 @@ if (reason === null) {
   describe('DockerDriver', () => {
     let home: string;
     let driver: DockerDriver;
-    const box = { sandboxId: `caribou-docker-${process.pid}`, managerId: 'm1', userId: 'default', threadId: 't1' };
+    const sandbox = { sandboxId: `caribou-docker-${process.pid}`, managerId: 'm1', userId: 'default', threadId: 't1' };
     const run = (command: string) =>
-      driver.exec(box, { command, timeoutMs: 20_000, maxOutputBytes: 8192 }, new AbortController().signal);
+      driver.exec(sandbox, { command, timeoutMs: 20_000, maxOutputBytes: 8192 }, new AbortController().signal);
 
     beforeAll(async () => {
       home = mkdtempSync(join(tmpdir(), 'caribou-docker-'));
       driver = await ready(home);
     });
     afterAll(async () => {
-      await driver.remove(box);
+      await driver.remove(sandbox);
       rmSync(home, { recursive: true, force: true });
     });
 
     test('keeps PID 1 under another user, out of reach of commands', async () => {
-      await driver.create(box, { fresh: true });
+      await driver.create(sandbox, { fresh: true });
 
       const { stdout } = await run('grep Uid /proc/1/status; kill -9 1; echo still here');
 
       expect(stdout).toMatch(/^Uid:\s+10002\s[^]*still here\n$/);
     });
 
-    test('lists its boxes with whose they are, and those of no other installation', async () => {
-      await driver.create(box, { fresh: false });
+    test('lists its sandboxes with whose they are, and those of no other installation', async () => {
+      await driver.create(sandbox, { fresh: false });
 
-      expect(await driver.list()).toEqual([{ ...box, running: true, instance: expect.any(String) }]);
+      expect(await driver.list()).toEqual([{ ...sandbox, running: true, instance: expect.any(String) }]);
       expect(await new DockerDriver(settingsOf(`${home}-other`)).list()).toEqual([]);
     });
 
     test('removes the very container that was listed, not one that has its name since', async () => {
-      await driver.create(box, { fresh: true });
+      await driver.create(sandbox, { fresh: true });
       const [listed] = await driver.list();
       if (listed === undefined) throw new Error('nothing listed');
-      const other = { ...box, managerId: 'm2' };
+      const other = { ...sandbox, managerId: 'm2' };
       await driver.create(other, { fresh: true });
 
       await driver.removeInstance(listed);
@@ -102,12 +102,12 @@ if (reason === null) {
       expect([await driver.isAlive(other), await driver.list()]).toEqual([false, []]);
     });
 
-    test('a command for a container that is gone is a BoxGoneError, and runs once the box is made again', async () => {
-      await driver.create(box, { fresh: false });
-      await driver.remove(box);
+    test('a command for a container that is gone is a SandboxGoneError, and runs once the sandbox is made again', async () => {
+      await driver.create(sandbox, { fresh: false });
+      await driver.remove(sandbox);
 
-      await expect(run('echo no')).rejects.toMatchObject({ name: 'BoxGoneError', code: 'unavailable' });
-      await driver.create(box, { fresh: false });
+      await expect(run('echo no')).rejects.toMatchObject({ name: 'SandboxGoneError', code: 'unavailable' });
+      await driver.create(sandbox, { fresh: false });
       expect(await run('echo yes')).toMatchObject({ stdout: 'yes\n' });
     });
 

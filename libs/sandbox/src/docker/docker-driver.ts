@@ -5,24 +5,24 @@ import type Docker from 'dockerode';
 import type { Container, ContainerCreateOptions } from 'dockerode';
 import { commandIdentity } from '@caribou/core';
 import { beforeStart, dataMounts, skillsMount } from '../drivers/available-mounts.js';
-import { containerOptions, homeLabel, INIT_USER, LABEL, toBoxInfo } from './docker-box.js';
+import { containerOptions, homeLabel, INIT_USER, LABEL, toSandboxInfo } from './container-options.js';
 import { DriverContainers } from './docker-containers.js';
 import { engineMessage, openEngine, unlessStatus, withinTime } from './docker-engine.js';
 import { pinProblem } from './image-pin.js';
 import { runInContainer } from './docker-run.js';
 import {
-  type BoxCommand,
-  BoxGoneError,
-  type BoxInfo,
-  type BoxResult,
-  type BoxSpec,
+  type SandboxCommand,
+  SandboxGoneError,
+  type SandboxInfo,
+  type CommandResult,
+  type SandboxSpec,
   MAX_COMMAND_BYTES,
   type Probe,
   type SandboxDriver,
 } from '../drivers/driver.js';
-import { ExitSockets } from '../drivers/exit-sockets.js';
+import { EgressSockets } from '../drivers/egress-sockets.js';
 import { endingTimes, lostExitCode, processesOfCommand } from './gvisor.js';
-import { NO_EXIT } from '../drivers/sandbox-network.js';
+import { NO_NETWORK } from '../drivers/sandbox-network.js';
 import type { SandboxSettings } from '../drivers/settings.js';
 import { makeTrialHome } from '../drivers/trial-home.js';
 
@@ -35,11 +35,11 @@ export class DockerDriver implements SandboxDriver {
   private readonly docker: Docker;
   private readonly containers: DriverContainers;
   private readonly identity = commandIdentity();
-  private readonly exits: ExitSockets | undefined;
-  /** Which skills each box was made with, by sandbox id. */
+  private readonly egress: EgressSockets | undefined;
+  /** Which skills each sandbox was made with, by sandbox id. */
   private readonly skillsMounted = new Map<string, string | undefined>();
 
-  /** With `home`, boxes are labelled as those of that installation: a trial that dies halfway is found there. */
+  /** With `home`, sandboxes are labelled as those of that installation: a trial that dies halfway is found there. */
   constructor(
     private readonly settings: SandboxSettings,
     private readonly home = homeLabel(settings),
@@ -47,7 +47,7 @@ export class DockerDriver implements SandboxDriver {
     this.docker = openEngine(settings.engineSocket);
     this.containers = new DriverContainers(this.docker, settings);
     const { network, homeDir } = settings;
-    this.exits = network === undefined ? undefined : new ExitSockets(homeDir, network, INIT_USER);
+    this.egress = network === undefined ? undefined : new EgressSockets(homeDir, network, INIT_USER);
   }
 
   async probe(): Promise<Probe> {
@@ -70,7 +70,9 @@ export class DockerDriver implements SandboxDriver {
     }
   }
 
-  /** Runs one command under a thread that belongs to nobody, and sees that engine and manager mean the same directory. */
+  /**
+   * Runs one command under a thread that belongs to nobody, and sees that engine and manager mean the same directory.
+   */
   private async tryOut(): Promise<void> {
     const { homeDir, hostHomeDir } = this.settings;
     this.settings.mounts.prepareHome();
@@ -78,110 +80,116 @@ export class DockerDriver implements SandboxDriver {
     const seenByEngine =
       hostHomeDir === undefined ? {} : { hostHomeDir: join(hostHomeDir, basename(trialHome.homeDir)) };
     const trial = new DockerDriver({ ...this.settings, ...trialHome, ...seenByEngine }, this.home);
-    const box = { sandboxId: `caribou-probe-${newId()}`, managerId: newId(), userId: 'probe', threadId: 'probe' };
+    const sandbox = { sandboxId: `caribou-probe-${newId()}`, managerId: newId(), userId: 'probe', threadId: 'probe' };
     try {
-      await trial.create(box, { fresh: false });
+      await trial.create(sandbox, { fresh: false });
       const command = { command: 'id -u && echo ok > probe', timeoutMs: TRIAL_TIMEOUT_MS, maxOutputBytes: 1024 };
-      const { exitCode, stdout, stderr } = await trial.exec(box, command, new AbortController().signal);
+      const { exitCode, stdout, stderr } = await trial.exec(sandbox, command, new AbortController().signal);
       if (exitCode !== 0 || stdout.trim() !== String(this.identity.uid)) {
         throw new UnavailableError(`a trial command answered ${exitCode}: ${stdout}${stderr}`.slice(0, 300));
       }
-      if (stderr.includes(NO_EXIT)) {
-        throw new UnavailableError('the way to the network did not come up in a trial box: its image needs node');
+      if (stderr.includes(NO_NETWORK)) {
+        throw new UnavailableError('the way to the network did not come up in a trial sandbox: its image needs node');
       }
-      const { workspace } = await trialHome.mounts.dataOf(box);
+      const { workspace } = await trialHome.mounts.dataOf(sandbox);
       if (!existsSync(join(workspace, 'probe'))) {
         throw new UnavailableError(
           `the docker engine knows ${homeDir} as another directory: mount it at the same path, or name the engine's path`,
         );
       }
     } finally {
-      await trial.remove(box);
+      await trial.remove(sandbox);
       rmSync(trialHome.homeDir, { recursive: true, force: true });
     }
   }
 
-  create(box: BoxSpec, { fresh }: { readonly fresh: boolean }): Promise<void> {
-    return this.containers.inTurn(box, async () => {
-      await this.settings.mounts.prepareData(box);
-      await this.containers.make(box, await this.optionsFor(box, { fresh }), { fresh });
+  create(sandbox: SandboxSpec, { fresh }: { readonly fresh: boolean }): Promise<void> {
+    return this.containers.inTurn(sandbox, async () => {
+      await this.settings.mounts.prepareData(sandbox);
+      await this.containers.make(sandbox, await this.optionsFor(sandbox, { fresh }), { fresh });
     });
   }
 
-  /** The engine's options for a container with the current skills; the exit of the sandbox is open after that. */
-  private async optionsFor(box: BoxSpec, { fresh }: { readonly fresh: boolean }): Promise<ContainerCreateOptions> {
-    const exitDirectory = await this.exits?.open(box, { fresh });
-    const exit = exitDirectory === undefined ? {} : { exitDirectory };
-    const mountedSkills = await skillsMount(this.settings, box);
+  /**
+   * The engine's options for a container with the current skills; the egress socket of the sandbox is open after that.
+   */
+  private async optionsFor(
+    sandbox: SandboxSpec,
+    { fresh }: { readonly fresh: boolean },
+  ): Promise<ContainerCreateOptions> {
+    const egressDirectory = await this.egress?.open(sandbox, { fresh });
+    const egress = egressDirectory === undefined ? {} : { egressDirectory };
+    const mountedSkills = await skillsMount(this.settings, sandbox);
     const skills = mountedSkills === undefined ? {} : { mountedSkills };
-    this.skillsMounted.set(box.sandboxId, mountedSkills?.instance);
-    const data = await dataMounts(this.settings, box, this.kind);
-    return containerOptions({ ...this.settings, home: this.home, data, ...exit, ...skills }, box);
+    this.skillsMounted.set(sandbox.sandboxId, mountedSkills?.instance);
+    const data = await dataMounts(this.settings, sandbox, this.kind);
+    return containerOptions({ ...this.settings, home: this.home, data, ...egress, ...skills }, sandbox);
   }
 
   /**
    * Removes a container by force and creates another one. Not where it was removed or had ended without this: whoever
    * needs it next creates it, and the name may be another manager's by now.
    */
-  private replace(box: BoxSpec, container: Container): Promise<void> {
-    return this.containers.inTurn(box, async () => {
-      const isCurrent = this.containers.isOf(box, container);
+  private replace(sandbox: SandboxSpec, container: Container): Promise<void> {
+    return this.containers.inTurn(sandbox, async () => {
+      const isCurrent = this.containers.isOf(sandbox, container);
       const ended = await this.containers.end(container.id);
-      if (isCurrent && ended) await this.containers.add(box, await this.optionsFor(box, { fresh: false }));
+      if (isCurrent && ended) await this.containers.add(sandbox, await this.optionsFor(sandbox, { fresh: false }));
     });
   }
 
-  async exec(box: BoxSpec, command: BoxCommand, signal: AbortSignal): Promise<BoxResult> {
+  async exec(sandbox: SandboxSpec, command: SandboxCommand, signal: AbortSignal): Promise<CommandResult> {
     if (Buffer.byteLength(command.command) > MAX_COMMAND_BYTES) {
       throw new InvalidRequestError(`a command may have at most ${MAX_COMMAND_BYTES} bytes`);
     }
-    await this.requireCurrentSkills(box);
+    await this.requireCurrentSkills(sandbox);
     const { commandTimeoutMs, outputCeilingBytes: ceilingBytes } = this.settings.limits;
     const timeoutMs = Math.min(command.timeoutMs, commandTimeoutMs);
-    const container = this.containers.container(box);
+    const container = this.containers.container(sandbox);
     const engine = {
       docker: this.docker,
       identity: this.identity,
-      hasNetwork: this.exits !== undefined,
+      hasNetwork: this.egress !== undefined,
       processes: processesOfCommand(this.settings),
       ending: endingTimes(this.settings),
       lostExitCode: lostExitCode(this.settings),
-      replace: () => this.replace(box, container),
-      remove: () => this.containers.inTurn(box, () => this.containers.end(container.id)),
+      replace: () => this.replace(sandbox, container),
+      remove: () => this.containers.inTurn(sandbox, () => this.containers.end(container.id)),
     };
     return runInContainer(engine, container, { ...command, timeoutMs }, { signal, ceilingBytes });
   }
 
-  /** A container keeps its mounts: for others it has to be made again. @throws {BoxGoneError} */
-  private async requireCurrentSkills(box: BoxSpec): Promise<void> {
-    const current = await beforeStart(skillsMount(this.settings, box));
-    if (!this.skillsMounted.has(box.sandboxId) || this.skillsMounted.get(box.sandboxId) === current?.instance) return;
-    throw new BoxGoneError('the skills of the box are not those that are switched on', {
+  /** A container keeps its mounts: for others it has to be made again. @throws {SandboxGoneError} */
+  private async requireCurrentSkills(sandbox: SandboxSpec): Promise<void> {
+    const current = await beforeStart(skillsMount(this.settings, sandbox));
+    if (!this.skillsMounted.has(sandbox.sandboxId) || this.skillsMounted.get(sandbox.sandboxId) === current?.instance)
+      return;
+    throw new SandboxGoneError('the skills of the sandbox are not those that are switched on', {
       details: { dependency: 'docker' },
     });
   }
 
-  remove(box: BoxSpec): Promise<void> {
-    return this.containers.inTurn(box, async () => {
-      this.skillsMounted.delete(box.sandboxId);
-      await this.containers.remove(box);
-      await this.exits?.close(box);
+  remove(sandbox: SandboxSpec): Promise<void> {
+    return this.containers.inTurn(sandbox, async () => {
+      this.skillsMounted.delete(sandbox.sandboxId);
+      await this.containers.remove(sandbox);
+      await this.egress?.close(sandbox);
     });
   }
 
-  async isAlive(box: BoxSpec): Promise<boolean> {
-    const found = await unlessStatus(this.containers.container(box).inspect(), [404]);
+  async isAlive(sandbox: SandboxSpec): Promise<boolean> {
+    const found = await unlessStatus(this.containers.container(sandbox).inspect(), [404]);
     return found !== null && found.State.Running && !found.State.Paused;
   }
 
-  async removeInstance(listed: BoxInfo): Promise<void> {
+  async removeInstance(listed: SandboxInfo): Promise<void> {
     await this.containers.end(listed.instance);
-    this.exits?.removeLeft(listed);
+    this.egress?.removeLeft(listed);
   }
 
-  async list(): Promise<readonly BoxInfo[]> {
+  async list(): Promise<readonly SandboxInfo[]> {
     const label = [`${LABEL.mark}=1`, `${LABEL.home}=${this.home}`];
     const containers = await unlessStatus(this.docker.listContainers({ all: true, filters: { label } }), []);
-    return (containers ?? []).map(toBoxInfo).filter((box) => box !== null);
+    return (containers ?? []).map(toSandboxInfo).filter((sandbox) => sandbox !== null);
   }
 }

@@ -15,23 +15,23 @@ if (reason === null) {
   beforeAll(() => importImage(IMAGE), 60_000);
 
   describe('the end of commands in containers', () => {
-    const box = { sandboxId: `caribou-kill-${process.pid}`, managerId: 'm1', userId: 'default', threadId: 't1' };
-    const container = new Docker().getContainer(box.sandboxId);
+    const sandbox = { sandboxId: `caribou-kill-${process.pid}`, managerId: 'm1', userId: 'default', threadId: 't1' };
+    const container = new Docker().getContainer(sandbox.sandboxId);
     let home: string;
     let driver: DockerDriver;
     const run = (command: string, signal = new AbortController().signal) =>
-      driver.exec(box, { command, timeoutMs: 20_000, maxOutputBytes: 8192 }, signal);
+      driver.exec(sandbox, { command, timeoutMs: 20_000, maxOutputBytes: 8192 }, signal);
     const hostFile = (name: string): string =>
-      join(threadFiles(home, commandIdentity()).hostPath(box, 'workspace'), name);
+      join(threadFiles(home, commandIdentity()).hostPath(sandbox, 'workspace'), name);
 
     beforeEach(async () => {
       home = mkdtempSync(join(tmpdir(), 'caribou-kill-'));
       const image = `${IMAGE}:latest`;
       driver = new DockerDriver(testSandboxSettings(home, { driver: 'docker', image }));
-      await driver.create(box, { fresh: true });
+      await driver.create(sandbox, { fresh: true });
     });
     afterEach(async () => {
-      await driver.remove(box);
+      await driver.remove(sandbox);
       rmSync(home, { recursive: true, force: true });
     });
 
@@ -58,7 +58,7 @@ if (reason === null) {
 
     test('a container that is removed while it has to be replaced stays removed', async () => {
       for (const delayMs of [0, 1900, 2000, 2100, 2300]) {
-        await driver.create(box, { fresh: false });
+        await driver.create(sandbox, { fresh: false });
         const cancel = new AbortController();
         const running = run('echo > began; sleep 600', cancel.signal);
         await waitFor(() => existsSync(hostFile('began')), { what: 'the command' });
@@ -66,7 +66,7 @@ if (reason === null) {
         await container.pause();
         cancel.abort();
         await new Promise((resolve) => setTimeout(resolve, delayMs));
-        await driver.remove(box);
+        await driver.remove(sandbox);
         expect(await running).toMatchObject({ endedBy: 'cancel', exitCode: 137 });
 
         expect(await driver.list()).toEqual([]);
@@ -75,8 +75,8 @@ if (reason === null) {
 
     test('a command that finds its container just ended did not start; 126 of a command is its own', async () => {
       const outcomes = new Set<string>();
-      for (let attempt = 0; attempt < 40 && !outcomes.has('BoxGoneError'); attempt += 1) {
-        await driver.create(box, { fresh: false });
+      for (let attempt = 0; attempt < 40 && !outcomes.has('SandboxGoneError'); attempt += 1) {
+        await driver.create(sandbox, { fresh: false });
         const killed = container.kill();
         const outcome = run('touch began').then(
           ({ exitCode }) => String(exitCode),
@@ -84,14 +84,14 @@ if (reason === null) {
         );
         outcomes.add(await outcome);
         await killed;
-        if ((await outcome) === 'BoxGoneError') expect(existsSync(hostFile('began'))).toBe(false);
+        if ((await outcome) === 'SandboxGoneError') expect(existsSync(hostFile('began'))).toBe(false);
         rmSync(hostFile('began'), { force: true });
-        await driver.remove(box);
+        await driver.remove(sandbox);
       }
-      await driver.create(box, { fresh: false });
+      await driver.create(sandbox, { fresh: false });
 
-      expect([...outcomes].filter((outcome) => !['BoxGoneError', '0', '137'].includes(outcome))).toEqual([]);
-      expect(outcomes).toContain('BoxGoneError');
+      expect([...outcomes].filter((outcome) => !['SandboxGoneError', '0', '137'].includes(outcome))).toEqual([]);
+      expect(outcomes).toContain('SandboxGoneError');
       for (const exitCode of [126, 127]) expect(await run(`exit ${exitCode}`)).toMatchObject({ exitCode });
     });
   });

@@ -6,10 +6,10 @@ import { withinTime } from './docker-engine.js';
 import type { EndingTimes } from './gvisor.js';
 
 /**
- * Whether the shell's user has another process in the container, one that is dead and not yet reaped among them. kill(-1)
- * cannot answer that: it succeeds wherever any process is left, be it one that may not be signalled. Nor can the owner
- * of a process's directory: that is root where the process has made itself unreadable to others. One that is gone when
- * it is looked at counts: it may have left a child that the list does not have.
+ * Whether the shell's user has another process in the container, one that is dead and not yet reaped among them.
+ * kill(-1) cannot answer that: it succeeds wherever any process is left, be it one that may not be signalled. Nor can
+ * the owner of a process's directory: that is root where the process has made itself unreadable to others. One that is
+ * gone when it is looked at counts: it may have left a child that the list does not have.
  */
 const OTHERS = `caribou_uid() {
   while read -r key uid rest; do [ "$key" = Uid: ] && return 0; done <"$1/status"
@@ -57,7 +57,9 @@ export interface KillEngine {
   readonly ending: EndingTimes;
   /** Exit code of a command whose container has died under it, where that differs from others. */
   readonly lostExitCode: number | undefined;
-  /** Removes the container by force and creates another one, unless it was removed meanwhile. @throws {UnavailableError} */
+  /**
+   * Removes the container by force and creates another one, unless it was removed meanwhile. @throws {UnavailableError}
+   */
   readonly replace: () => Promise<void>;
 }
 
@@ -127,7 +129,7 @@ async function killInside(
 }
 
 /**
- * Ends every process of the command user: from inside by kill(-1), as PID 1 and its keeper belong to another user; when
+ * Ends every process of the command user: from inside by kill(-1), as PID 1 and its child belong to another user; when
  * that does not work in time, by replacing the container, which needs no free process. The result says which. Takes at
  * most `insideMs` and `outsideMs` of its EndingTimes.
  *

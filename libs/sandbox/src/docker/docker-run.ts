@@ -3,15 +3,15 @@ import { finished } from 'node:stream/promises';
 import type Docker from 'dockerode';
 import type { Container, Exec } from 'dockerode';
 import { engineAway, engineStatus, unlessStatus, withinTime } from './docker-engine.js';
-import { type BoxCommand, BoxGoneError, type BoxResult, type EndedBy } from '../drivers/driver.js';
+import { type SandboxCommand, SandboxGoneError, type CommandResult, type EndedBy } from '../drivers/driver.js';
 import { KILLED, type KillEngine, type Killed, killAll, makeExec, SWEEP, SWEEP_ONCE } from './docker-kill.js';
 import { CommandOutput } from '../drivers/output-window.js';
 import { AWAIT_FORWARDER } from '../drivers/sandbox-network.js';
 
-/** What a command has written arrives within this time after the end of its box. */
+/** What a command has written arrives within this time after the end of its sandbox. */
 const LAST_OUTPUT_MS = 2000;
-/** The engine sees the end of a box that a command has taken with it within this time. */
-const LOST_BOX_MS = 5000;
+/** The engine sees the end of a sandbox that a command has taken with it within this time. */
+const LOST_CONTAINER_MS = 5000;
 
 /**
  * Runs the command ($1) under the best shell there is, with files of at most $2 blocks and at most $3 processes where
@@ -32,7 +32,7 @@ const BLOCK_BYTES = 512;
 
 interface Engine extends KillEngine {
   readonly docker: Docker;
-  /** Whether boxes have an exit; a command begins when it is open. */
+  /** Whether sandboxes have an egress socket; a command begins when it is open. */
   readonly hasNetwork: boolean;
   /** How many processes a command may have, where its shell has to see to it. */
   readonly processes: number | undefined;
@@ -55,14 +55,14 @@ const sink = (output: CommandOutput, stream: 'out' | 'err'): Writable =>
 
 type Stream = NodeJS.ReadWriteStream & { destroy(): unknown };
 
-const goneError = (cause?: unknown): BoxGoneError =>
-  new BoxGoneError('the container is not there', { cause, details: { dependency: 'docker' } });
+const goneError = (cause?: unknown): SandboxGoneError =>
+  new SandboxGoneError('the container is not there', { cause, details: { dependency: 'docker' } });
 
 /** The command's exec and its output; undefined when the signal aborted before it began. */
 async function begin(
   engine: Engine,
   container: Container,
-  command: BoxCommand,
+  command: SandboxCommand,
   signal: AbortSignal,
 ): Promise<{ exec: Exec; stream: Stream } | undefined> {
   if (signal.aborted) return undefined;
@@ -92,7 +92,7 @@ async function hasStarted(exec: Exec): Promise<boolean> {
 }
 
 /** The result of a command that was cancelled before it began. */
-const notBegun = (): BoxResult => ({
+const notBegun = (): CommandResult => ({
   ...{ exitCode: KILLED, stdout: '', stderr: '', truncatedBytes: 0 },
   ...{ endedBy: 'cancel', durationMs: 0 },
 });
@@ -101,9 +101,9 @@ const notBegun = (): BoxResult => ({
 export async function runInContainer(
   engine: Engine,
   container: Container,
-  command: BoxCommand,
+  command: SandboxCommand,
   options: { signal: AbortSignal; ceilingBytes: number },
-): Promise<BoxResult> {
+): Promise<CommandResult> {
   const startedMs = performance.now();
   let endedBy: EndedBy = 'exit';
   let ending: Promise<Killed> | undefined;
@@ -127,13 +127,13 @@ export async function runInContainer(
   engine.docker.modem.demuxStream(stream, sink(output, 'out'), sink(output, 'err'));
   const watching = new AbortController();
   endEarly(end, { timeoutMs: command.timeoutMs, signal: options.signal, until: watching.signal });
-  void endWithBox(container, { stream, over, until: watching.signal });
+  void endWithContainer(container, { stream, over, until: watching.signal });
   await over;
   watching.abort();
-  const { exitCode, box } =
-    ending === undefined ? await afterExit(engine, container, exec) : { exitCode: KILLED, box: await ending };
+  const { exitCode, sandbox } =
+    ending === undefined ? await afterExit(engine, container, exec) : { exitCode: KILLED, sandbox: await ending };
   const taken = output.take();
-  const stderr = box === 'replaced' ? taken.stderr + LOST : taken.stderr;
+  const stderr = sandbox === 'replaced' ? taken.stderr + LOST : taken.stderr;
   return { exitCode, ...taken, stderr, endedBy, durationMs: performance.now() - startedMs };
 }
 
@@ -148,8 +148,8 @@ function endEarly(
   if (signal.aborted) end('cancel');
 }
 
-/** Comes true once the box does not run, or is not there; fails when the engine does. */
-async function boxEnd(container: Container, until?: AbortSignal): Promise<void> {
+/** Comes true once the sandbox does not run, or is not there; fails when the engine does. */
+async function containerEnd(container: Container, until?: AbortSignal): Promise<void> {
   try {
     await container.wait({ condition: 'not-running', ...(until === undefined ? {} : { abortSignal: until }) });
   } catch (error) {
@@ -157,13 +157,13 @@ async function boxEnd(container: Container, until?: AbortSignal): Promise<void> 
   }
 }
 
-/** Ends the stream of a command once its box is gone: the engine may never do it then. */
-async function endWithBox(
+/** Ends the stream of a command once its sandbox is gone: the engine may never do it then. */
+async function endWithContainer(
   container: Container,
   { stream, over, until }: { stream: Stream; over: Promise<unknown>; until: AbortSignal },
 ): Promise<void> {
   try {
-    await boxEnd(container, until);
+    await containerEnd(container, until);
   } catch {
     return; // The command is over, or the engine is away, and the stream ends with it.
   }
@@ -171,33 +171,34 @@ async function endWithBox(
 }
 
 /**
- * The exit code of a command that ended by itself, and what became of its box.
+ * The exit code of a command that ended by itself, and what became of its sandbox.
  *
- * @throws {BoxGoneError} when the engine could not start it
+ * @throws {SandboxGoneError} when the engine could not start it
  */
 async function afterExit(
   engine: Engine,
   container: Container,
   exec: Exec,
-): Promise<{ readonly exitCode: number; readonly box: Killed }> {
+): Promise<{ readonly exitCode: number; readonly sandbox: Killed }> {
   const exitCode = await exitCodeOf(exec, container);
   if (exitCode === undefined) {
     // The runtime knows the container's end before the engine, which would count it as ready until then.
-    await withinTime(boxEnd(container), LOST_BOX_MS).catch(() => engine.remove());
+    await withinTime(containerEnd(container), LOST_CONTAINER_MS).catch(() => engine.remove());
     throw goneError();
   }
-  if (exitCode < 128) return { exitCode, box: 'killed' };
-  // While a box dies the engine is best left alone: what is begun in it then may keep the engine from seeing its end.
-  if (exitCode === engine.lostExitCode) await withinTime(boxEnd(container), LOST_BOX_MS).catch(() => undefined);
-  // A shell that was killed could not sweep up behind its command, and a box that was lost ends as if it were killed.
+  if (exitCode < 128) return { exitCode, sandbox: 'killed' };
+  // While a sandbox dies the engine is best left alone: what is begun in it then may keep the engine from seeing its end.
+  if (exitCode === engine.lostExitCode)
+    await withinTime(containerEnd(container), LOST_CONTAINER_MS).catch(() => undefined);
+  // A shell that was killed could not sweep up behind its command, and a sandbox that was lost ends as if it were killed.
   const over = { hasBegun: () => Promise.resolve(true), isOver: Promise.resolve() };
-  const box = await killAll(engine, container, over);
-  return { exitCode: box === 'replaced' ? KILLED : exitCode, box };
+  const sandbox = await killAll(engine, container, over);
+  return { exitCode: sandbox === 'replaced' ? KILLED : exitCode, sandbox };
 }
 
 /**
  * Undefined for a command that the engine could not start: it has no process id. An engine that has seen the end of a
- * box forgets the commands in it: they were killed.
+ * sandbox forgets the commands in it: they were killed.
  */
 async function exitCodeOf(exec: Exec, container: Container): Promise<number | undefined> {
   try {

@@ -40,27 +40,27 @@ if (reason === null) {
   jest.setTimeout(60_000);
   beforeAll(() => importImage(IMAGE), 60_000);
 
-  describe('BoxTethers', () => {
-    const box = { sandboxId: `caribou-tether-${process.pid}`, managerId: 'm1', userId: 'default', threadId: 't1' };
-    const container = new Docker().getContainer(box.sandboxId);
+  describe('ContainerTethers', () => {
+    const sandbox = { sandboxId: `caribou-tether-${process.pid}`, managerId: 'm1', userId: 'default', threadId: 't1' };
+    const container = new Docker().getContainer(sandbox.sandboxId);
     const isThere = (): Promise<boolean> =>
       container.inspect().then(
         () => true,
         () => false,
       );
-    const gone = () => waitFor(async () => !(await isThere()), { what: 'the end of the box', timeoutMs: 20_000 });
+    const gone = () => waitFor(async () => !(await isThere()), { what: 'the end of the sandbox', timeoutMs: 20_000 });
     let home: string;
     let engine: EngineSocket;
     let driver: DockerDriver;
     const run = (command: string, signal = new AbortController().signal) =>
-      driver.exec(box, { command, timeoutMs: 20_000, maxOutputBytes: 8192 }, signal);
+      driver.exec(sandbox, { command, timeoutMs: 20_000, maxOutputBytes: 8192 }, signal);
 
     beforeEach(async () => {
       home = mkdtempSync(join(tmpdir(), 'caribou-tether-'));
       engine = new EngineSocket(join(home, 'engine.sock'));
       const image = `${IMAGE}:latest`;
       driver = new DockerDriver(testSandboxSettings(home, { driver: 'docker', image, engineSocket: engine.path }));
-      await driver.create(box, { fresh: true });
+      await driver.create(sandbox, { fresh: true });
     });
     afterEach(async () => {
       engine.end();
@@ -68,7 +68,7 @@ if (reason === null) {
       rmSync(home, { recursive: true, force: true });
     });
 
-    test('a box ends and goes when the process that made it is gone, whatever runs in it', async () => {
+    test('a sandbox ends and goes when the process that made it is gone, whatever runs in it', async () => {
       expect(await run('echo ready')).toMatchObject({ stdout: 'ready\n' });
       const running = run('echo begun > begun; sleep 600').catch((error: unknown) => error);
       const second = new DockerDriver(testSandboxSettings(home, { driver: 'docker', image: `${IMAGE}:latest` }));
@@ -97,16 +97,16 @@ if (reason === null) {
       await gone();
     });
 
-    test('a removed box is gone when its removal settles, and can be made again', async () => {
-      await driver.remove(box);
-      await driver.create(box, { fresh: false });
+    test('a removed sandbox is gone when its removal settles, and can be made again', async () => {
+      await driver.remove(sandbox);
+      await driver.create(sandbox, { fresh: false });
       expect(await run('echo new')).toMatchObject({ stdout: 'new\n' });
-      await driver.remove(box);
+      await driver.remove(sandbox);
 
       expect(await isThere()).toBe(false);
     });
   });
 } else {
-  test.skip(`BoxTethers: ${reason}`, () => undefined);
-  process.stderr.write(`skipped: BoxTethers (${reason})\n`);
+  test.skip(`ContainerTethers: ${reason}`, () => undefined);
+  process.stderr.write(`skipped: ContainerTethers (${reason})\n`);
 }

@@ -4,20 +4,20 @@ import type Docker from 'dockerode';
 import { engineAway, withinTime } from './docker-engine.js';
 
 /**
- * Ties boxes to this process, by the standard input that nobody ever writes to. The engine closes the standard input of
- * a box when the connection that is attached to it ends, and the box ends with its input: so no box outlives its manager,
- * however that died and whether or not another one is ever started. A box has one tether at most: a second one would end
- * the box when it is closed.
+ * Ties sandboxes to this process, by the standard input that nobody ever writes to. The engine closes the standard
+ * input of a sandbox when the connection that is attached to it ends, and the sandbox ends with its input: so no
+ * sandbox outlives its manager, however that died and whether or not another one is ever started. A sandbox has one
+ * tether at most: a second one would end the sandbox when it is closed.
  */
-export class BoxTethers {
+export class ContainerTethers {
   private readonly tied = new Map<string, Promise<Socket>>();
 
   constructor(private readonly docker: Docker) {}
 
   /**
-   * Ties a box, by its engine id; one that is tied stays so.
+   * Ties a sandbox, by its engine id; one that is tied stays so.
    *
-   * @throws {UnavailableError} when the engine does not answer, or has no such box
+   * @throws {UnavailableError} when the engine does not answer, or has no such sandbox
    */
   async tie(engineId: string): Promise<void> {
     const tether = this.tied.get(engineId) ?? this.attach(engineId);
@@ -29,7 +29,7 @@ export class BoxTethers {
     }
   }
 
-  /** Lets go of a box, which ends if it still runs. */
+  /** Lets go of a sandbox, which ends if it still runs. */
   untie(engineId: string): void {
     const tether = this.tied.get(engineId);
     this.tied.delete(engineId);
@@ -42,8 +42,8 @@ export class BoxTethers {
       .getContainer(engineId)
       .attach({ stream: true, stdin: true, stdout: false, stderr: false, hijack: true });
     const tether = attached.then((stream) => {
-      if (!(stream instanceof Socket)) throw new Error('the engine gave no connection to the box');
-      // A box does not keep its manager from ending.
+      if (!(stream instanceof Socket)) throw new Error('the engine gave no connection to the sandbox');
+      // A sandbox does not keep its manager from ending.
       stream.unref();
       // Why the connection ended does not matter; that it did is seen by `close`.
       stream.on('error', () => undefined);

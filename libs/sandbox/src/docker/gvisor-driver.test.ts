@@ -65,17 +65,17 @@ if (reason === null) {
   describe('DockerDriver with gVisor', () => {
     let home: string;
     let driver: DockerDriver;
-    const box = { sandboxId: `caribou-gvisor-${process.pid}`, managerId: 'm1', userId: 'default', threadId: 't1' };
+    const sandbox = { sandboxId: `caribou-gvisor-${process.pid}`, managerId: 'm1', userId: 'default', threadId: 't1' };
     const run = (command: string) =>
-      driver.exec(box, { command, timeoutMs: 20_000, maxOutputBytes: 8192 }, new AbortController().signal);
+      driver.exec(sandbox, { command, timeoutMs: 20_000, maxOutputBytes: 8192 }, new AbortController().signal);
 
     beforeAll(async () => {
       home = mkdtempSync(join(tmpdir(), 'caribou-gvisor-'));
       driver = await ready(home);
-      await driver.create(box, { fresh: true });
+      await driver.create(sandbox, { fresh: true });
     });
     afterAll(async () => {
-      await driver.remove(box);
+      await driver.remove(sandbox);
       rmSync(home, { recursive: true, force: true });
     });
 
@@ -85,21 +85,21 @@ if (reason === null) {
       expect(stdout).toMatch(/^Uid:\s+10002\s[^]*still here\n$/);
     });
 
-    test('commands run on gVisor’s kernel, which is behind a system call filter itself and gone with its box', async () => {
+    test('commands run on gVisor’s kernel, which is behind a system call filter itself and gone with its sandbox', async () => {
       const [listed] = await driver.list();
-      const ofBox = () =>
+      const ofSandbox = () =>
         processesWith(listed?.instance ?? '').map((pid) => readFileSync(`/proc/${pid}/status`, 'utf8'));
 
-      const kernel = ofBox().filter((status) => !status.includes('containerd-shim'));
+      const kernel = ofSandbox().filter((status) => !status.includes('containerd-shim'));
       expect(kernel.length).toBeGreaterThan(0);
       for (const status of kernel) expect(status).toMatch(/^NoNewPrivs:\s1\nSeccomp:\s2$/m);
       expect((await run('setpriv -d')).stdout).toContain('no_new_privs: 1');
-      await driver.remove(box);
-      expect(ofBox()).toEqual([]);
-      await driver.create(box, { fresh: true });
+      await driver.remove(sandbox);
+      expect(ofSandbox()).toEqual([]);
+      await driver.create(sandbox, { fresh: true });
     });
 
-    test('a command that takes the box with it is told of as killed, and the next one runs', async () => {
+    test('a command that takes the sandbox with it is told of as killed, and the next one runs', async () => {
       await run('echo kept > kept; echo lost > /tmp/lost');
 
       expect(await run('dd if=/dev/zero of=/dev/null bs=512M count=1')).toMatchObject({

@@ -4,7 +4,7 @@ import { endingTimes, processBounds } from './gvisor.js';
 const settings = (pids: number, runtime?: string) => testSandboxSettings('/none', { runtime, limits: { pids } });
 
 describe('processBounds', () => {
-  test('a box on the machine’s kernel has the limit of the settings, and none for its users', () => {
+  test('a sandbox on the machine’s kernel has the limit of the settings, and none for its users', () => {
     expect(processBounds(settings(64))).toEqual({ PidsLimit: 64, Ulimits: [] });
   });
 
@@ -16,7 +16,7 @@ describe('processBounds', () => {
     expect(PidsLimit).toBeGreaterThan(most * most);
   });
 
-  test('no box of gVisor may take more than half of the process ids of a machine', () => {
+  test('no sandbox of gVisor may take more than half of the process ids of a machine', () => {
     expect(processBounds(settings(256, 'runsc')).PidsLimit).toBe(16_384);
     expect(processBounds(settings(4096, 'runsc-ptrace')).PidsLimit).toBe(16_384);
   });

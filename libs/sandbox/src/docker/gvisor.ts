@@ -1,7 +1,7 @@
 import type { HostConfig } from 'dockerode';
 import type { SandboxSettings } from '../drivers/settings.js';
 
-/** What is different for boxes that have gVisor's kernel in the place of the machine's. */
+/** What is different for sandboxes that have gVisor's kernel in the place of the machine's. */
 
 interface ProcessBounds {
   readonly PidsLimit: number;
@@ -10,24 +10,26 @@ interface ProcessBounds {
 
 export type RuntimeSettings = Pick<SandboxSettings, 'runtime' | 'limits'>;
 
-/** A box takes this many processes of a user beyond its limit: whoever ends the others must get in. */
+/** A sandbox takes this many processes of a user beyond its limit: whoever ends the others must get in. */
 const SPARE_PROCESSES = 16;
 
-/** Threads of the machine that gVisor's kernel takes for itself, whatever runs in the box. */
+/** Threads of the machine that gVisor's kernel takes for itself, whatever runs in the sandbox. */
 const KERNEL_THREADS = 64;
-/** Most threads of the machine for one box: half of the process ids that Linux gives out unless it is configured. */
+/**
+ * Most threads of the machine for one sandbox: half of the process ids that Linux gives out unless it is configured.
+ */
 const MOST_THREADS = 16_384;
 
-/** How long a box may take to end by itself, in seconds. */
+/** How long a sandbox may take to end by itself, in seconds. */
 const STOP_SECONDS = 5;
-/** How long a process in a box that has died may take containerd's shim. */
+/** How long a process in a sandbox that has died may take containerd's shim. */
 const SHIM_MS_OF_PROCESS = 1000;
 /** A kill from inside takes an exec of the runtime: milliseconds, and on a busy machine 2 s with gVisor. */
 const INSIDE_KILL_MS = 2000;
 const GVISOR_INSIDE_KILL_MS = 6000;
 /**
- * The engine itself waits 10 s for a kill before it does it another way, and then starts the box. Less than that together,
- * on a machine that is busy with what is to be ended, is no sign of an engine that is away.
+ * The engine itself waits 10 s for a kill before it does it another way, and then starts the sandbox. Less than that
+ * together, on a machine that is busy with what is to be ended, is no sign of an engine that is away.
  */
 const OUTSIDE_KILL_MS = 60_000;
 
@@ -35,10 +37,11 @@ const OUTSIDE_KILL_MS = 60_000;
 const isGvisor = ({ runtime }: Pick<SandboxSettings, 'runtime'>): boolean => runtime?.startsWith('runsc') === true;
 
 /**
- * The engine's bounds on the processes of a box. gVisor's kernel is made of the machine's threads and dies when it is
- * refused one: the engine's limit is there to protect the machine, and the processes in the box are bounded for each of
- * its users. On the machine's kernel that would count all boxes together. The platform `ptrace` takes a thread of the
- * kernel for each process, and in time one more for each pair of a process and a thread of the kernel that has run it.
+ * The engine's bounds on the processes of a sandbox. gVisor's kernel is made of the machine's threads and dies when it
+ * is refused one: the engine's limit is there to protect the machine, and the processes in the sandbox are bounded for
+ * each of its users. On the machine's kernel that would count all sandboxes together. The platform `ptrace` takes a
+ * thread of the kernel for each process, and in time one more for each pair of a process and a thread of the kernel
+ * that has run it.
  */
 export function processBounds(settings: RuntimeSettings): ProcessBounds {
   const { pids } = settings.limits;
@@ -54,17 +57,19 @@ export function processBounds(settings: RuntimeSettings): ProcessBounds {
 export const processesOfCommand = (settings: RuntimeSettings): number | undefined =>
   isGvisor(settings) ? settings.limits.pids : undefined;
 
-/** How long the ways to end what runs in a box may take. */
+/** How long the ways to end what runs in a sandbox may take. */
 export interface EndingTimes {
-  /** By an exec that kills, in milliseconds; after that the box itself is ended. */
+  /** By an exec that kills, in milliseconds; after that the sandbox itself is ended. */
   readonly insideMs: number;
   /**
-   * How long a box is asked to end by itself before it is killed, in seconds. Killed in the middle, gVisor's kernel leaves
-   * dozens of processes to containerd's shim while the shim is still busy with the kill, and it then takes a second for
-   * each of them: the engine does not answer for that box meanwhile.
+   * How long a sandbox is asked to end by itself before it is killed, in seconds. Killed in the middle, gVisor's kernel
+   * leaves dozens of processes to containerd's shim while the shim is still busy with the kill, and it then takes a
+   * second for each of them: the engine does not answer for that sandbox meanwhile.
    */
   readonly stopSeconds: number;
-  /** Until the engine must have removed the container, and started another one where that is wanted, in milliseconds. */
+  /**
+   * Until the engine must have removed the container, and started another one where that is wanted, in milliseconds.
+   */
   readonly outsideMs: number;
 }
 
@@ -78,7 +83,7 @@ export function endingTimes(settings: RuntimeSettings): EndingTimes {
 export const lostExitCode = (settings: RuntimeSettings): number | undefined => (isGvisor(settings) ? 128 : undefined);
 
 /**
- * Whether a box ends by itself when its manager is gone. One of gVisor does not: its kernel may be lost and started
- * again at any time, and the end of a box is begun from outside only, see EndingTimes.
+ * Whether a sandbox ends by itself when its manager is gone. One of gVisor does not: its kernel may be lost and started
+ * again at any time, and the end of a sandbox is begun from outside only, see EndingTimes.
  */
 export const endsWithManager = (settings: Pick<SandboxSettings, 'runtime'>): boolean => !isGvisor(settings);

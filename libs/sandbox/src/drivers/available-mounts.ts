@@ -1,16 +1,16 @@
 import { AppError, type SandboxDriverKind, UnavailableError } from '@caribou/contracts';
 import type { DataMounts, SkillsMount } from '@caribou/core';
-import { BoxGoneError, type BoxSpec } from './driver.js';
+import { SandboxGoneError, type SandboxSpec } from './driver.js';
 import type { SandboxSettings } from './settings.js';
 
 /** Host paths of the thread's data directories. @throws {UnavailableError} when they are not there */
 export async function dataMounts(
   { mounts }: SandboxSettings,
-  box: BoxSpec,
+  sandbox: SandboxSpec,
   dependency: SandboxDriverKind,
 ): Promise<DataMounts> {
   try {
-    return await mounts.dataOf(box);
+    return await mounts.dataOf(sandbox);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     throw new UnavailableError('the directories of the thread are not there', {
@@ -21,7 +21,10 @@ export async function dataMounts(
 }
 
 /** The skills of the sandbox's user; undefined where sandboxes have none. @throws {UnavailableError} */
-export async function skillsMount({ mounts }: SandboxSettings, { userId }: BoxSpec): Promise<SkillsMount | undefined> {
+export async function skillsMount(
+  { mounts }: SandboxSettings,
+  { userId }: SandboxSpec,
+): Promise<SkillsMount | undefined> {
   try {
     return await mounts.skillsOf(userId);
   } catch (error) {
@@ -30,12 +33,15 @@ export async function skillsMount({ mounts }: SandboxSettings, { userId }: BoxSp
   }
 }
 
-/** The result of what comes before the start of a command. @throws {BoxGoneError} for an UnavailableError: nothing ran */
+/**
+ * The result of what comes before the start of a command. @throws {SandboxGoneError} for an UnavailableError: nothing
+ * ran
+ */
 export async function beforeStart<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
     if (!(error instanceof UnavailableError)) throw error;
-    throw new BoxGoneError(error.message, { cause: error, details: error.details });
+    throw new SandboxGoneError(error.message, { cause: error, details: error.details });
   }
 }

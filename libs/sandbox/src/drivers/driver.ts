@@ -2,7 +2,7 @@ import { type SandboxDriverKind, UnavailableError } from '@caribou/contracts';
 import type { SandboxThread } from '@caribou/core';
 
 /** The sandbox of one thread, as a driver needs to know it. */
-export interface BoxSpec extends SandboxThread {
+export interface SandboxSpec extends SandboxThread {
   /** Stable for the thread, so that whoever takes the thread over finds what its predecessor left. */
   readonly sandboxId: string;
   /** The manager that creates it. */
@@ -11,7 +11,7 @@ export interface BoxSpec extends SandboxThread {
 
 export type OutputListener = (stream: 'out' | 'err', chunk: Buffer) => void;
 
-export interface BoxCommand {
+export interface SandboxCommand {
   readonly command: string;
   readonly timeoutMs: number;
   /** Most bytes of stdout and stderr together that the result holds. */
@@ -22,10 +22,13 @@ export interface BoxCommand {
   readonly onOutput?: OutputListener;
 }
 
-/** Why a command is over: by itself, at its time-out, by the caller's signal, for output without end, or for too many files. */
+/**
+ * Why a command is over: by itself, at its time-out, by the caller's signal, for output without end, or for too many
+ * files.
+ */
 export type EndedBy = 'exit' | 'timeout' | 'cancel' | 'output' | 'quota';
 
-export interface BoxResult {
+export interface CommandResult {
   /** Of the command; 128 + n when signal n ended it. */
   readonly exitCode: number;
   readonly stdout: string;
@@ -36,17 +39,17 @@ export interface BoxResult {
   readonly durationMs: number;
 }
 
-/** A box that a manager of this machine or engine left or holds. */
-export interface BoxInfo extends BoxSpec {
+/** A sandbox that a manager of this machine or engine left or holds. */
+export interface SandboxInfo extends SandboxSpec {
   readonly running: boolean;
-  /** Tells this very box from one that is made under the same sandbox id later. */
+  /** Tells this very sandbox from one that is made under the same sandbox id later. */
   readonly instance: string;
 }
 
 export type Probe = { readonly ok: true; readonly detail: string } | { readonly ok: false; readonly reason: string };
 
-/** The box went away; thrown by `exec` only when the command certainly did not start. */
-export class BoxGoneError extends UnavailableError {}
+/** The sandbox went away; thrown by `exec` only when the command certainly did not start. */
+export class SandboxGoneError extends UnavailableError {}
 
 /**
  * Isolation by one means. Whatever the driver:
@@ -54,45 +57,45 @@ export class BoxGoneError extends UnavailableError {}
  *  D1  a command runs as the dedicated user, without capabilities, new privileges, network or the host's environment
  *  D2  of the host it sees system files read-only, and of users' data only the three directories of its thread
  *  D3  when `exec` settles nothing that the command started still runs
- *  D4  one command at a time per box; the caller keeps to it
- *  D5  the files of a thread outlive every box; only `/tmp` and processes belong to the box
+ *  D4  one command at a time per sandbox; the caller keeps to it
+ *  D5  the files of a thread outlive every sandbox; only `/tmp` and processes belong to the sandbox
  */
 export interface SandboxDriver {
   readonly kind: SandboxDriverKind;
   /** Whether commands can run here, tried for real; the reason says what to install or to change. Never throws. */
   probe(): Promise<Probe>;
   /**
-   * Makes the box ready for commands. With `fresh`, what an earlier manager left of it is ended and thrown away first;
-   * else a box that is ready stays as it is. Idempotent.
+   * Makes the sandbox ready for commands. With `fresh`, what an earlier manager left of it is ended and thrown away
+   * first; else a sandbox that is ready stays as it is. Idempotent.
    *
    * @throws {UnavailableError} when it cannot be made
    */
-  create(box: BoxSpec, options: { readonly fresh: boolean }): Promise<void>;
+  create(sandbox: SandboxSpec, options: { readonly fresh: boolean }): Promise<void>;
   /**
    * Runs a command in /mnt/user-data/workspace until it ends, its time is up, or the signal aborts (then it is killed
    * with all it started, and the result says so).
    *
-   * @throws {BoxGoneError} when the box is not there, so nothing ran
+   * @throws {SandboxGoneError} when the sandbox is not there, so nothing ran
    * @throws {UnavailableError} when the engine failed in between: the command may have run
    * @throws {InvalidRequestError} for a command over 120 KiB
    */
-  exec(box: BoxSpec, command: BoxCommand, signal: AbortSignal): Promise<BoxResult>;
-  /** Ends what runs in the box and removes it; the files stay. Idempotent. */
-  remove(box: BoxSpec): Promise<void>;
+  exec(sandbox: SandboxSpec, command: SandboxCommand, signal: AbortSignal): Promise<CommandResult>;
+  /** Ends what runs in the sandbox and removes it; the files stay. Idempotent. */
+  remove(sandbox: SandboxSpec): Promise<void>;
   /**
-   * Whether the box is there and takes commands; always true where a box lasts only as long as its command.
+   * Whether the sandbox is there and takes commands; always true where a sandbox lasts only as long as its command.
    *
    * @throws {UnavailableError} when nobody can tell
    */
-  isAlive(box: BoxSpec): Promise<boolean>;
-  /** Boxes of this installation, whoever made them. @throws {UnavailableError} when the engine does not answer */
-  list(): Promise<readonly BoxInfo[]>;
+  isAlive(sandbox: SandboxSpec): Promise<boolean>;
+  /** Sandboxes of this installation, whoever made them. @throws {UnavailableError} when the engine does not answer */
+  list(): Promise<readonly SandboxInfo[]>;
   /**
-   * Ends and removes the very box that was listed; one that was made under its sandbox id since stays. Idempotent.
+   * Ends and removes the very sandbox that was listed; one that was made under its sandbox id since stays. Idempotent.
    *
    * @throws {UnavailableError} when the engine does not answer
    */
-  removeInstance(listed: BoxInfo): Promise<void>;
+  removeInstance(listed: SandboxInfo): Promise<void>;
 }
 
 /** Longest command: the kernel takes 128 KiB for one argument. */

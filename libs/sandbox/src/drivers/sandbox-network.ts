@@ -1,43 +1,43 @@
 import type { Socket } from 'node:net';
-import type { BoxSpec } from './driver.js';
+import type { SandboxSpec } from './driver.js';
 
-/** The other side of the boxes' exits: decides where connections may go, and carries them there. */
+/** The other side of the sandboxes' egress sockets: decides where connections may go, and carries them there. */
 export interface SandboxNetwork {
-  /** Takes over a connection that something in the box opened; its HTTP is that of a forward proxy's client. */
-  serve(socket: Socket, box: BoxSpec): void;
+  /** Takes over a connection that something in the sandbox opened; its HTTP is that of a forward proxy's client. */
+  serve(socket: Socket, sandbox: SandboxSpec): void;
 }
 
-/** Where a box finds its exit and the forwarder. */
-export const EXIT_DIRECTORY = '/run/caribou';
-export const EXIT_SOCKET = 'exit.sock';
+/** Where a sandbox finds its egress socket and the forwarder. */
+export const EGRESS_DIRECTORY = '/run/caribou';
+export const EGRESS_SOCKET = 'exit.sock';
 export const FORWARDER = 'forwarder.js';
 
-/** Where a box finds Node when its own system files do not have it. */
-export const NODE_IN_BOX = '/run/caribou-node';
+/** Where a sandbox finds Node when its own system files do not have it. */
+export const NODE_IN_SANDBOX = '/run/caribou-node';
 
-/** Port of the forwarder on the box's loopback. */
+/** Port of the forwarder on the sandbox's loopback. */
 const PORT = 3128;
-const URL_IN_BOX = `http://127.0.0.1:${PORT}`;
+const URL_IN_SANDBOX = `http://127.0.0.1:${PORT}`;
 const DIRECT = 'localhost,127.0.0.1,::1';
 
-/** What programs in a box with an exit find in their environment besides the usual. */
+/** What programs in a sandbox with an egress socket find in their environment besides the usual. */
 export const NETWORK_ENVIRONMENT: Readonly<Record<string, string>> = {
-  HTTP_PROXY: URL_IN_BOX,
-  HTTPS_PROXY: URL_IN_BOX,
-  http_proxy: URL_IN_BOX,
-  https_proxy: URL_IN_BOX,
+  HTTP_PROXY: URL_IN_SANDBOX,
+  HTTPS_PROXY: URL_IN_SANDBOX,
+  http_proxy: URL_IN_SANDBOX,
+  https_proxy: URL_IN_SANDBOX,
   NO_PROXY: DIRECT,
   no_proxy: DIRECT,
   // Node's own fetch looks at these variables only if told to, from Node 22.21 on.
   NODE_USE_ENV_PROXY: '1',
 };
 
-/** The forwarder's command line for a shell; `node` is the program's path in the box. It needs few threads. */
+/** The forwarder's command line for a shell; `node` is the program's path in the sandbox. It needs few threads. */
 export const forwarderCommand = (node: string): string =>
-  `${node} --v8-pool-size=0 --max-old-space-size=64 ${EXIT_DIRECTORY}/${FORWARDER} ${EXIT_DIRECTORY}/${EXIT_SOCKET} ${PORT}`;
+  `${node} --v8-pool-size=0 --max-old-space-size=64 ${EGRESS_DIRECTORY}/${FORWARDER} ${EGRESS_DIRECTORY}/${EGRESS_SOCKET} ${PORT}`;
 
-/** What a command that begins without an exit writes to stderr. */
-export const NO_EXIT = 'sandbox: the way to the network is not up';
+/** What a command that begins without an open egress socket writes to stderr. */
+export const NO_NETWORK = 'sandbox: the way to the network is not up';
 
 /** Shell: waits, ten seconds at least and not for ever, until something listens on the port (state 0A, proc(5)). */
 export const AWAIT_FORWARDER = `caribou_listens() {
@@ -49,13 +49,13 @@ export const AWAIT_FORWARDER = `caribou_listens() {
 n=0
 until caribou_listens; do
   n=$((n+1))
-  if [ $n -gt 500 ]; then echo '${NO_EXIT}' >&2; break; fi
+  if [ $n -gt 500 ]; then echo '${NO_NETWORK}' >&2; break; fi
   sleep 0.02
 done`;
 
 /**
- * Shell: brings the forwarder up in a session of its own, as a child of nobody, and then is what its arguments say; $1 is
- * setsid, $2 Node. It dies with the box.
+ * Shell: brings the forwarder up in a session of its own, as a child of nobody, and then is what its arguments say; $1
+ * is setsid, $2 Node. It dies with the sandbox.
  */
 export const WITH_FORWARDER = `( "$1" ${forwarderCommand('"$2"')} </dev/null >/dev/null 2>&1 & )
 shift 2

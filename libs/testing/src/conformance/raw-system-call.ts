@@ -1,6 +1,6 @@
 /**
  * Programs for x86_64 that make one system call by themselves, so that no C library stands between an attack and the
- * kernel, and boxes need no compiler.
+ * kernel, and sandboxes need no compiler.
  */
 export interface RawCall {
   /** `int80` is the 32-bit entry, with the numbers of i386. */

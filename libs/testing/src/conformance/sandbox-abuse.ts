@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { processesWith as processesOfMachine } from '../sandboxes/box-processes.js';
-import { ON_MACHINE_KERNEL } from './box-traits.js';
+import { processesWith as processesOfMachine } from '../sandboxes/sandbox-processes.js';
+import { ON_MACHINE_KERNEL } from './sandbox-traits.js';
 import { type RawCall, rawCallProgram } from './raw-system-call.js';
 import { type Canary, openCanary } from './sandbox-canary.js';
 import { allOf, type SandboxDriverUnderTest, succeededOf, uniqueSleep } from './sandbox-driver.js';
@@ -59,7 +59,10 @@ const foreignCalls: readonly RawCall[] = [
 /** io_uring_setup and a new user namespace, on the machine's kernel. */
 const machineCalls: readonly RawCall[] = [raw(425, 8, EMPTY_PARAMETERS), raw(272, 0x10000000)];
 
-/** The exit codes of programs that make the calls: 0 for a call that was not refused by an error or the end of its process. */
+/**
+ * The exit codes of programs that make the calls: 0 for a call that was not refused by an error or the end of its
+ * process.
+ */
 async function outcomesOf(canary: Canary, calls: readonly RawCall[]): Promise<readonly [RawCall, number][]> {
   for (const [at, call] of calls.entries()) {
     const program = canary.hostFile(`workspace/raw${at}`);
@@ -136,7 +139,7 @@ export function describeSandboxAbuse(name: string, underTest: SandboxDriverUnder
       expect(stdout).toBe('');
     });
 
-    test('calls that reach kernel code beyond a box are refused: rings, vsock, the entries of other ABIs', async () => {
+    test('calls that reach kernel code beyond a sandbox are refused: rings, vsock, the entries of other ABIs', async () => {
       if (process.arch !== 'x64') return;
       const calls = traits.filtersSystemCalls ? [...foreignCalls, ...machineCalls] : foreignCalls;
       expect((await outcomesOf(canary, calls)).filter(([, code]) => code === 0)).toEqual([]);

@@ -3,7 +3,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ThreadFiles } from '@caribou/files';
-import type { BoxResult, BoxSpec, SandboxDriver } from '@caribou/sandbox';
+import type { CommandResult, SandboxSpec, SandboxDriver } from '@caribou/sandbox';
 import { waitFor } from '../util/wait-for.js';
 import type { SandboxDriverUnderTest } from './sandbox-driver.js';
 
@@ -13,29 +13,32 @@ const SECRET = 'canary-secret-of-the-launcher';
 export interface RunOptions {
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
-  readonly in?: BoxSpec;
+  readonly in?: SandboxSpec;
 }
 
-/** One box under abuse, and beside it everything that must not notice: a file, a port, a secret, another thread's box. */
+/**
+ * One sandbox under abuse, and beside it everything that must not notice: a file, a port, a secret, another thread's
+ * sandbox.
+ */
 export interface Canary {
   readonly home: string;
-  readonly box: BoxSpec;
+  readonly sandbox: SandboxSpec;
   readonly files: ThreadFiles;
   readonly driver: SandboxDriver;
   /** A directory outside all data, with the file `f` in it. */
   readonly outside: string;
   /** Addresses at which the machine's own server listens. */
   readonly addresses: readonly (readonly [host: string, port: number])[];
-  /** A command in the box; what it prints never holds the secret or a path of the host. */
-  run(command: string, options?: RunOptions): Promise<BoxResult>;
-  /** A file of the box's thread as the host names it. */
+  /** A command in the sandbox; what it prints never holds the secret or a path of the host. */
+  run(command: string, options?: RunOptions): Promise<CommandResult>;
+  /** A file of the sandbox's thread as the host names it. */
   hostFile(path: string): string;
-  /** Fails unless file, port and neighbour are as they were, and the box takes the next command. */
+  /** Fails unless file, port and neighbour are as they were, and the sandbox takes the next command. */
   expectUntouched(): Promise<void>;
   close(): Promise<void>;
 }
 
-const textOf = ({ stdout, stderr }: BoxResult): string => stdout + stderr;
+const textOf = ({ stdout, stderr }: CommandResult): string => stdout + stderr;
 
 /** A server on all addresses that greets whoever comes, and counts them. */
 async function greeter(): Promise<{ readonly server: Server; readonly port: number; greeted(): number }> {
@@ -73,14 +76,14 @@ export async function openCanary(underTest: SandboxDriverUnderTest): Promise<Can
   process.env['CARIBOU_CANARY_SECRET'] = SECRET;
   const driver = await underTest.make(home);
   const files = underTest.files(home);
-  const specOf = (name: string): BoxSpec => ({
+  const specOf = (name: string): SandboxSpec => ({
     ...{ sandboxId: `caribou-abuse-${process.pid}-${name}`, managerId: 'm1' },
     ...{ userId: 'default', threadId: name },
   });
-  const [box, neighbour] = [specOf('abused'), specOf('neighbour')];
-  await Promise.all([driver.create(box, { fresh: true }), driver.create(neighbour, { fresh: true })]);
+  const [sandbox, neighbour] = [specOf('abused'), specOf('neighbour')];
+  await Promise.all([driver.create(sandbox, { fresh: true }), driver.create(neighbour, { fresh: true })]);
   const { server, port, greeted } = await greeter();
-  const exec = (spec: BoxSpec, command: string, options: RunOptions, timeoutMs: number): Promise<BoxResult> =>
+  const exec = (spec: SandboxSpec, command: string, options: RunOptions, timeoutMs: number): Promise<CommandResult> =>
     driver.exec(
       spec,
       { command, timeoutMs: options.timeoutMs ?? timeoutMs, maxOutputBytes: 65_536 },
@@ -95,15 +98,15 @@ export async function openCanary(underTest: SandboxDriverUnderTest): Promise<Can
   let heard = 0;
 
   const run: Canary['run'] = async (command, options = {}) => {
-    const result = await exec(options.in ?? box, command, options, 30_000);
+    const result = await exec(options.in ?? sandbox, command, options, 30_000);
     expect(textOf(result)).not.toContain(WORDS);
     expect(textOf(result)).not.toContain(SECRET);
     return result;
   };
   return {
-    ...{ home, box, files, driver, outside, run },
+    ...{ home, sandbox, files, driver, outside, run },
     addresses: external.map(({ address }) => [address, port]),
-    hostFile: (path) => join(files.hostPath(box, 'workspace'), '..', path),
+    hostFile: (path) => join(files.hostPath(sandbox, 'workspace'), '..', path),
     expectUntouched: async () => {
       expect(readFileSync(join(outside, 'f'), 'utf8')).toBe(WORDS);
       expect(statSync(join(outside, 'f'))).toMatchObject({ mode: stat.mode, nlink: 1, mtimeMs: stat.mtimeMs });
@@ -117,7 +120,7 @@ export async function openCanary(underTest: SandboxDriverUnderTest): Promise<Can
     close: async () => {
       writeFileSync(neighbourFile('gate'), '');
       expect(await beside).toMatchObject({ exitCode: 0, stdout: 'mine\n', endedBy: 'exit' });
-      await Promise.all([driver.remove(box), driver.remove(neighbour)]);
+      await Promise.all([driver.remove(sandbox), driver.remove(neighbour)]);
       await new Promise((resolve) => server.close(resolve));
       delete process.env['CARIBOU_CANARY_SECRET'];
       rmSync(home, { recursive: true, force: true });

@@ -2,25 +2,26 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ThreadFiles } from '@caribou/files';
-import type { BoxResult, BoxSpec, SandboxDriver } from '@caribou/sandbox';
-import { processesWith as processesOfMachine, type ProcessLookup } from '../sandboxes/box-processes.js';
+import type { CommandResult, SandboxSpec, SandboxDriver } from '@caribou/sandbox';
+import { processesWith as processesOfMachine, type ProcessLookup } from '../sandboxes/sandbox-processes.js';
 import { waitFor } from '../util/wait-for.js';
-import { type BoxTraits, ON_MACHINE_KERNEL } from './box-traits.js';
+import { type SandboxTraits, ON_MACHINE_KERNEL } from './sandbox-traits.js';
 
 /** What a driver's own test brings. */
 export interface SandboxDriverUnderTest {
   /**
    * A driver that has passed its probe, with settings by `testSandboxSettings`, at most 256 MiB of
-   * memory, 64 processes, 8 MiB of /tmp, 16 MiB for a file and 2 MiB of output. Called again for a second manager's driver.
+   * memory, 64 processes, 8 MiB of /tmp, 16 MiB for a file and 2 MiB of output. Called again for a second manager's
+   * driver.
    */
   make(homeDir: string): Promise<SandboxDriver>;
   /** Host-side access to the same data. */
   files(homeDir: string): ThreadFiles;
   /** The user commands run as. */
   readonly uid: number;
-  /** In what its boxes differ from those on the machine's kernel, if in anything. */
-  readonly traits?: BoxTraits;
-  /** Where processes of boxes are seen; the machine's process list when absent. */
+  /** In what its sandboxes differ from those on the machine's kernel, if in anything. */
+  readonly traits?: SandboxTraits;
+  /** Where processes of sandboxes are seen; the machine's process list when absent. */
   readonly processesWith?: ProcessLookup;
 }
 
@@ -36,7 +37,7 @@ export const allOf = (attempts: readonly string[]): string =>
   attempts.map((attempt) => `(${attempt}\n) </dev/null >/dev/null 2>&1; echo "code $?"`).join('\n');
 
 /** The attempts that ended with 0. @throws Error unless each of them ended */
-export function succeededOf(attempts: readonly string[], { stdout }: BoxResult): string[] {
+export function succeededOf(attempts: readonly string[], { stdout }: CommandResult): string[] {
   const codes = [...stdout.matchAll(/^code (\d+)$/gm)].map(([, code]) => code);
   if (codes.length !== attempts.length)
     throw new Error(`of ${attempts.length} attempts ${codes.length} ended: ${stdout}`);
@@ -49,13 +50,13 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
   describe(`${name} as a SandboxDriver`, () => {
     let home: string;
     let driver: SandboxDriver;
-    const box: BoxSpec = {
+    const sandbox: SandboxSpec = {
       sandboxId: `caribou-test-${process.pid}`,
       managerId: 'm1',
       userId: 'default',
       threadId: 't1',
     };
-    const other: BoxSpec = {
+    const other: SandboxSpec = {
       sandboxId: `caribou-test-${process.pid}-b`,
       managerId: 'm1',
       userId: 'default',
@@ -63,30 +64,30 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
     };
 
     const files = (): ThreadFiles => underTest.files(home);
-    const hostFile = (name: string): string => join(files().hostPath(box, 'workspace'), name);
+    const hostFile = (name: string): string => join(files().hostPath(sandbox, 'workspace'), name);
     const run = (
       command: string,
-      options: { timeoutMs?: number; signal?: AbortSignal; maxOutputBytes?: number; in?: BoxSpec } = {},
-    ): Promise<BoxResult> =>
+      options: { timeoutMs?: number; signal?: AbortSignal; maxOutputBytes?: number; in?: SandboxSpec } = {},
+    ): Promise<CommandResult> =>
       driver.exec(
-        options.in ?? box,
+        options.in ?? sandbox,
         { command, timeoutMs: options.timeoutMs ?? 20_000, maxOutputBytes: options.maxOutputBytes ?? 16_384 },
         options.signal ?? new AbortController().signal,
       );
     const outputOf = async (command: string): Promise<string> => (await run(command)).stdout.trim();
 
     beforeAll(async () => {
-      home = mkdtempSync(join(tmpdir(), 'caribou-box-'));
+      home = mkdtempSync(join(tmpdir(), 'caribou-sandbox-'));
       mkdirSync(join(home, 'skills'));
       writeFileSync(join(home, 'skills', 'SKILL.md'), 'a skill');
       process.env['CARIBOU_CANARY_SECRET'] = 'canary-in-the-environment';
       driver = await underTest.make(home);
-      await driver.create(box, { fresh: true });
+      await driver.create(sandbox, { fresh: true });
       await driver.create(other, { fresh: true });
     }, 60_000);
     afterAll(async () => {
       delete process.env['CARIBOU_CANARY_SECRET'];
-      await driver.remove(box);
+      await driver.remove(sandbox);
       await driver.remove(other);
       rmSync(home, { recursive: true, force: true });
     }, 60_000);
@@ -144,14 +145,14 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
 
     test('sees the data of its own thread, shared with the host, and of no other (D2)', async () => {
       await files().replace(other, '/mnt/user-data/workspace/of-another-thread', Buffer.from('foreign'));
-      await files().replace(box, '/mnt/user-data/uploads/in.txt', Buffer.from('in'));
+      await files().replace(sandbox, '/mnt/user-data/uploads/in.txt', Buffer.from('in'));
 
       const result = await run(
         'cat ../uploads/in.txt > ../outputs/out.txt; mkdir -p sub; echo w > sub/w; ls /mnt/user-data; find / -name of-another-thread 2>/dev/null',
       );
 
       expect(result.stdout.trim().split('\n')).toEqual(['outputs', 'uploads', 'workspace']);
-      const handle = await files().openFile(box, '/mnt/user-data/outputs/out.txt');
+      const handle = await files().openFile(sandbox, '/mnt/user-data/outputs/out.txt');
       expect(await handle.readFile('utf8')).toBe('in');
       await handle.close();
     });
@@ -163,17 +164,17 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
       expect(result.exitCode).not.toBe(0);
     });
 
-    test('has other skills once others are switched on; a box that cannot change is made again, and nothing ran', async () => {
+    test('has other skills once others are switched on; a sandbox that cannot change is made again, and nothing ran', async () => {
       mkdirSync(join(home, 'other-skills'));
       writeFileSync(join(home, 'other-skills', 'SKILL.md'), 'another');
       const command = 'cat /mnt/skills/SKILL.md; echo ran >> count; cat count';
       const result = await run(command).catch(async (error: unknown) => {
-        if (!(error instanceof Error && error.name === 'BoxGoneError')) throw error;
-        await driver.create(box, { fresh: false });
+        if (!(error instanceof Error && error.name === 'SandboxGoneError')) throw error;
+        await driver.create(sandbox, { fresh: false });
         return run(command);
       });
       rmSync(join(home, 'other-skills'), { recursive: true });
-      await driver.create(box, { fresh: false });
+      await driver.create(sandbox, { fresh: false });
 
       expect(result).toMatchObject({ stdout: 'anotherran\n', exitCode: 0 });
       expect((await run('cat /mnt/skills/SKILL.md')).stdout).toBe('a skill');
@@ -247,7 +248,7 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
       };
       const command = 'echo begun >&2; until [ -e heard ]; do sleep 0.05; done; echo over; rm -f heard';
       const result = await driver.exec(
-        box,
+        sandbox,
         { command, timeoutMs: 20_000, maxOutputBytes: 1024, onOutput },
         new AbortController().signal,
       );
@@ -275,7 +276,7 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
       await run(
         `rm -rf * ; for name in sub uploads mnt .bwrap; do ln -s /oldroot${victim} $name; ln -s ${victim} $name-b; done; ln -s /etc/hostname link`,
       );
-      await driver.create(box, { fresh: false });
+      await driver.create(sandbox, { fresh: false });
 
       expect(await outputOf('echo next')).toBe('next');
       expect(existsSync(victim)).toBe(false);
@@ -293,7 +294,7 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
       await expect(run(`: ${'x'.repeat(130_000)}`)).rejects.toMatchObject({ code: 'invalid_request' });
     });
 
-    test('a fresh box ends what an earlier manager left running, and keeps the files', async () => {
+    test('a fresh sandbox ends what an earlier manager left running, and keeps the files', async () => {
       const mark = uniqueSleep();
       const successor = await underTest.make(home);
       const left = run(`echo kept > kept; sleep ${mark}`).catch((error: unknown) => error);
@@ -301,23 +302,25 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
         what: 'the command',
       });
 
-      await successor.create({ ...box, managerId: 'm2' }, { fresh: true });
+      await successor.create({ ...sandbox, managerId: 'm2' }, { fresh: true });
 
       expect(await processesWith(mark)).toEqual([]);
       await left;
       const command = { command: 'cat kept', timeoutMs: 10_000, maxOutputBytes: 1024 };
-      expect(await successor.exec({ ...box, managerId: 'm2' }, command, new AbortController().signal)).toMatchObject({
+      expect(
+        await successor.exec({ ...sandbox, managerId: 'm2' }, command, new AbortController().signal),
+      ).toMatchObject({
         stdout: 'kept\n',
       });
     }, 30_000);
 
     test('can be removed twice and made again, with its files', async () => {
-      await driver.create(box, { fresh: false });
+      await driver.create(sandbox, { fresh: false });
       await run('echo still > here');
 
-      await driver.remove(box);
-      await driver.remove(box);
-      await driver.create(box, { fresh: false });
+      await driver.remove(sandbox);
+      await driver.remove(sandbox);
+      await driver.create(sandbox, { fresh: false });
 
       expect(await outputOf('cat here')).toBe('still');
     }, 30_000);

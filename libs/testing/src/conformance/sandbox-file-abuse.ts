@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chownSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { findFiles, FileRefusedError, listDirectory, searchLines, userFiles } from '@caribou/files';
-import { ON_MACHINE_KERNEL } from './box-traits.js';
+import { ON_MACHINE_KERNEL } from './sandbox-traits.js';
 import { type Canary, openCanary } from './sandbox-canary.js';
 import type { SandboxDriverUnderTest } from './sandbox-driver.js';
 
@@ -35,16 +35,16 @@ async function* bytes(text: string): AsyncGenerator<Uint8Array> {
 }
 
 /** Every operation on users' files that the platform does on its own side of the wall. */
-function operations({ files, home, box }: Canary) {
+function operations({ files, home, sandbox }: Canary) {
   const users = userFiles(home);
-  const place = (path: string) => ({ thread: box, path });
+  const place = (path: string) => ({ thread: sandbox, path });
   return {
-    read: (path: string) => seen(contentOf(files.openFile(box, path))),
-    write: (path: string) => seen(files.replace(box, path, Buffer.from('written'))),
-    append: (path: string) => seen(files.append(box, path, Buffer.from('written'))),
+    read: (path: string) => seen(contentOf(files.openFile(sandbox, path))),
+    write: (path: string) => seen(files.replace(sandbox, path, Buffer.from('written'))),
+    append: (path: string) => seen(files.append(sandbox, path, Buffer.from('written'))),
     /** As str_replace does: what was read is written back. */
     edit: (path: string) =>
-      seen(contentOf(files.openFile(box, path)).then((text) => files.replace(box, path, Buffer.from(text)))),
+      seen(contentOf(files.openFile(sandbox, path)).then((text) => files.replace(sandbox, path, Buffer.from(text)))),
     list: (path: string) =>
       seen(listDirectory(files, place(path), { depth: 8, maxResults: 500 }).then(({ found }) => found)),
     glob: (path: string) =>
@@ -55,9 +55,9 @@ function operations({ files, home, box }: Canary) {
       ),
     grep: (path: string) =>
       seen(searchLines(files, place(path), { pattern: /./, maxResults: 100 }).then(({ found }) => found)),
-    artifact: (path: string) => seen(contentOf(users.open(box, path))),
+    artifact: (path: string) => seen(contentOf(users.open(sandbox, path))),
     upload: async (name: string) => {
-      const intake = await users.openIntake(box);
+      const intake = await users.openIntake(sandbox);
       try {
         const staged = await intake.receive(bytes('uploaded'), 100);
         return await seen(staged.publish(name));
@@ -65,7 +65,7 @@ function operations({ files, home, box }: Canary) {
         await intake.close();
       }
     },
-    remove: (path: string) => seen(users.remove(box, path)),
+    remove: (path: string) => seen(users.remove(sandbox, path)),
   };
 }
 
@@ -98,7 +98,7 @@ export function describeFileAbuse(name: string, underTest: SandboxDriverUnderTes
     }, 90_000);
     afterAll(() => canary.close(), 60_000);
 
-    test('links, hard links, FIFOs and sockets made in the box are neither read nor written through', async () => {
+    test('links, hard links, FIFOs and sockets made in the sandbox are neither read nor written through', async () => {
       const { outside } = canary;
       if (!traits.showsFifos) await plantFifos(canary, underTest.uid);
       const made = await canary.run(
@@ -206,7 +206,7 @@ export function describeFileAbuse(name: string, underTest: SandboxDriverUnderTes
       expect(await host.glob(UPLOADS)).toHaveLength(500);
       expect(await host.grep(UPLOADS)).toHaveLength(100);
       const users = userFiles(canary.home);
-      expect(await users.list(canary.box, 'uploads', 1_000)).toMatchObject({
+      expect(await users.list(canary.sandbox, 'uploads', 1_000)).toMatchObject({
         truncated: true,
         files: { length: 1_000 },
       });

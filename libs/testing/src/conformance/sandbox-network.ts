@@ -6,8 +6,8 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EgressEntry, EgressProxy, parseEgressRule } from '@caribou/egress';
 import type { ThreadFiles } from '@caribou/files';
-import type { BoxResult, BoxSpec, SandboxDriver, SandboxNetwork } from '@caribou/sandbox';
-import { type ProcessLookup, processesWith } from '../sandboxes/box-processes.js';
+import type { CommandResult, SandboxSpec, SandboxDriver, SandboxNetwork } from '@caribou/sandbox';
+import { type ProcessLookup, processesWith } from '../sandboxes/sandbox-processes.js';
 import { waitFor } from '../util/wait-for.js';
 
 /** What a driver's own test brings. */
@@ -15,15 +15,15 @@ export interface NetworkUnderTest {
   /** A driver that has passed its probe, with its data below `homeDir`. */
   make(homeDir: string, network?: SandboxNetwork): Promise<SandboxDriver>;
   files(homeDir: string): ThreadFiles;
-  /** Node's name in a box. */
+  /** Node's name in a sandbox. */
   readonly node: string;
-  /** Whether a forwarder lives as long as its box, and not only as long as a command. */
+  /** Whether a forwarder lives as long as its sandbox, and not only as long as a command. */
   readonly forwarderStays: boolean;
-  /** Where processes of boxes are seen; the machine's process list when absent. */
+  /** Where processes of sandboxes are seen; the machine's process list when absent. */
   readonly processesWith?: ProcessLookup;
 }
 
-/** Run in a box: prints what comes of a connection, through the proxy or past it. */
+/** Run in a sandbox: prints what comes of a connection, through the proxy or past it. */
 const CLIENT = `
 const net = require('node:net'), http = require('node:http');
 const [how, host, port, path] = process.argv.slice(2);
@@ -49,7 +49,7 @@ setTimeout(() => { console.log('silence'); process.exit(0); }, 5000).unref();
 const BIG = 8 * 1024 * 1024;
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 
-/** The suite of every SandboxDriver for boxes with an exit, and for boxes without one. */
+/** The suite of every SandboxDriver for sandboxes with an exit, and for sandboxes without one. */
 export function describeSandboxNetwork(name: string, underTest: NetworkUnderTest): void {
   describe(`${name} with a network`, () => {
     let home: string;
@@ -59,18 +59,18 @@ export function describeSandboxNetwork(name: string, underTest: NetworkUnderTest
     let service: Server;
     let reached = 0;
     const entries: (EgressEntry & { readonly threadId: string })[] = [];
-    const specOf = (threadId: string): BoxSpec => ({
+    const specOf = (threadId: string): SandboxSpec => ({
       ...{ sandboxId: `caribou-net-${process.pid}-${threadId}`, managerId: 'm1', userId: 'default', threadId },
     });
-    const [box, other] = [specOf('t1'), specOf('t2')];
+    const [sandbox, other] = [specOf('t1'), specOf('t2')];
     const network: SandboxNetwork = {
       serve: (socket, { sandboxId, threadId }) =>
         proxy.serve(socket, { id: sandboxId, onEnd: (entry) => void entries.push({ ...entry, threadId }) }),
     };
 
-    const run = (command: string, spec = box, by = driver): Promise<BoxResult> =>
+    const run = (command: string, spec = sandbox, by = driver): Promise<CommandResult> =>
       by.exec(spec, { command, timeoutMs: 60_000, maxOutputBytes: 65_536 }, new AbortController().signal);
-    const outputOf = async (command: string, spec = box, by = driver): Promise<string> => {
+    const outputOf = async (command: string, spec = sandbox, by = driver): Promise<string> => {
       const { stdout, stderr } = await run(command, spec, by);
       return (stdout + stderr).trim();
     };
@@ -112,19 +112,19 @@ export function describeSandboxNetwork(name: string, underTest: NetworkUnderTest
         isAllowedAddress: (address) => address === '127.0.0.1',
       });
       driver = await underTest.make(home, network);
-      for (const spec of [box, other]) {
+      for (const spec of [sandbox, other]) {
         await driver.create(spec, { fresh: true });
         await underTest.files(home).replace(spec, '/mnt/user-data/workspace/net.js', Buffer.from(CLIENT));
       }
     }, 120_000);
     afterAll(async () => {
-      await Promise.all([driver.remove(box), driver.remove(other)]);
+      await Promise.all([driver.remove(sandbox), driver.remove(other)]);
       proxy.close();
       await Promise.all([site, service].map((server) => new Promise((resolve) => server.close(resolve))));
       rmSync(join(home, '..'), { recursive: true, force: true });
     }, 60_000);
 
-    test('lets a listed host be reached, and tells whose box asked for it', async () => {
+    test('lets a listed host be reached, and tells whose sandbox asked for it', async () => {
       const port = portOf(site);
 
       expect(await outputOf(ask('plain', 'site.test', port))).toBe('200\nhello from the site');
@@ -187,7 +187,7 @@ export function describeSandboxNetwork(name: string, underTest: NetworkUnderTest
       expect(await outputOf(ask('plain', 'site.test', portOf(site)))).toBe('200\nhello from the site');
     });
 
-    test('shows a box no exit but its own, and lets it change nothing there', async () => {
+    test('shows a sandbox no exit but its own, and lets it change nothing there', async () => {
       expect(Number(await outputOf('find / -name exit.sock 2>/dev/null | wc -l'))).toBeLessThanOrEqual(1);
       for (const act of ['touch /run/caribou/x', 'rm -f /run/caribou/exit.sock', 'echo x >> /run/caribou/forwarder.js'])
         expect([act, (await run(act)).exitCode === 0]).toEqual([act, false]);
@@ -195,25 +195,25 @@ export function describeSandboxNetwork(name: string, underTest: NetworkUnderTest
     });
 
     test('has a forwarder as long as there is something to forward for, and no longer', async () => {
-      const successor = { ...box, managerId: 'm2' };
+      const successor = { ...sandbox, managerId: 'm2' };
       await run('true');
       expect(await forwarders()).toBe(underTest.forwarderStays ? 2 : 0);
       const running = run('until [ -e go ]; do sleep 0.1; done');
       await waitFor(async () => (await forwarders()) === (underTest.forwarderStays ? 2 : 1), { what: 'the forwarder' });
-      await underTest.files(home).replace(box, '/mnt/user-data/workspace/go', Buffer.from(''));
+      await underTest.files(home).replace(sandbox, '/mnt/user-data/workspace/go', Buffer.from(''));
       await running;
 
       const second = await underTest.make(home, network);
       await second.create(successor, { fresh: true });
-      expect(readdirSync(join(home, 'egress', box.sandboxId))).toEqual(['m2']);
-      await driver.remove(box);
+      expect(readdirSync(join(home, 'egress', sandbox.sandboxId))).toEqual(['m2']);
+      await driver.remove(sandbox);
       expect(await outputOf(ask('plain', 'site.test', portOf(site)), successor, second)).toMatch(/^200/);
       await second.remove(successor);
       await driver.remove(other);
 
       expect(readdirSync(join(home, 'egress'))).toEqual([]);
       await waitFor(async () => (await forwarders()) === 0, { what: 'the end of the forwarders' });
-      for (const spec of [box, other]) await driver.create(spec, { fresh: true });
+      for (const spec of [sandbox, other]) await driver.create(spec, { fresh: true });
     }, 120_000);
 
     test('does not exist unless it is asked for', async () => {

@@ -9,13 +9,16 @@ const GiB = 1024 ** 3;
 
 type Changes = Partial<Omit<SandboxSettings, 'limits'>> & { readonly limits?: Partial<SandboxSettings['limits']> };
 
-/** Settings of a test's driver below `homeDir`: those of an empty configuration file with 2 GiB of memory, and `changes`. */
+/**
+ * Settings of a test's driver below `homeDir`: those of an empty configuration file with 2 GiB of memory, and
+ * `changes`.
+ */
 export function testSandboxSettings(homeDir: string, { limits, ...changes }: Changes = {}): SandboxSettings {
   const settings = sandboxSettings(defaultSandboxConfig(), { homeDir, mounts: mountsBelow(homeDir) });
   return { ...settings, ...changes, limits: { ...settings.limits, memoryBytes: 2 * GiB, ...limits } };
 }
 
-/** What a test's boxes mount; their skills are `homeDir/skills`, or `homeDir/other-skills` once that is there. */
+/** What a test's sandboxes mount; their skills are `homeDir/skills`, or `homeDir/other-skills` once that is there. */
 const mountsBelow = (homeDir: string): SandboxMounts =>
   sandboxMounts(homeDir, () => {
     const instance = existsSync(join(homeDir, 'other-skills')) ? 'other-skills' : 'skills';

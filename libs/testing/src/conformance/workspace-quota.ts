@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@caribou/core';
 import { type ThreadFiles, userFiles, WorkspaceQuota } from '@caribou/files';
-import { type BoxResult, type BoxSpec, type SandboxDriver, withinQuota } from '@caribou/sandbox';
+import { type CommandResult, type SandboxSpec, type SandboxDriver, withinQuota } from '@caribou/sandbox';
 import type { SandboxDriverUnderTest } from './sandbox-driver.js';
 
 const MiB = 1024 * 1024;
@@ -31,13 +31,13 @@ export function describeWorkspaceQuota(name: string, underTest: SandboxDriverUnd
     let home: string;
     let driver: SandboxDriver;
     let files: ThreadFiles;
-    const box: BoxSpec = {
+    const sandbox: SandboxSpec = {
       ...{ sandboxId: `caribou-quota-${process.pid}`, managerId: 'm1' },
       ...{ userId: 'default', threadId: 'full' },
     };
-    const run = (command: string): Promise<BoxResult> =>
-      driver.exec(box, { command, timeoutMs: 60_000, maxOutputBytes: 8192 }, new AbortController().signal);
-    const write = (text: string): Promise<unknown> => files.replace(box, NOTES, Buffer.from(text));
+    const run = (command: string): Promise<CommandResult> =>
+      driver.exec(sandbox, { command, timeoutMs: 60_000, maxOutputBytes: 8192 }, new AbortController().signal);
+    const write = (text: string): Promise<unknown> => files.replace(sandbox, NOTES, Buffer.from(text));
 
     beforeAll(async () => {
       home = mkdtempSync(join(tmpdir(), 'caribou-quota-'));
@@ -46,13 +46,13 @@ export function describeWorkspaceQuota(name: string, underTest: SandboxDriverUnd
       const quota = new WorkspaceQuota(plain, LIMITS);
       driver = withinQuota(await underTest.make(home), quota, systemClock);
       files = quota.guard(plain);
-      await driver.create(box, { fresh: true });
+      await driver.create(sandbox, { fresh: true });
     }, 60_000);
     afterEach(async () => {
       await run('cd ..; for d in workspace uploads outputs; do find $d -type f -exec rm -f {} +; rm -rf $d/*; done');
     });
     afterAll(async () => {
-      await driver.remove(box);
+      await driver.remove(sandbox);
       rmSync(home, { recursive: true, force: true });
     }, 60_000);
 
@@ -96,7 +96,7 @@ export function describeWorkspaceQuota(name: string, underTest: SandboxDriverUnd
         endedBy: 'quota',
         stderr: expect.stringMatching(/this thread has \d+ files, and may have 500/),
       });
-      await expect(files.append(box, NOTES, Buffer.from('x'))).rejects.toMatchObject({ reason: 'no_space' });
+      await expect(files.append(sandbox, NOTES, Buffer.from('x'))).rejects.toMatchObject({ reason: 'no_space' });
       await run('find . .. -type f -exec rm -f {} +');
 
       const deep = await run('i=0; while [ $i -lt 80 ]; do mkdir d; cd d; i=$((i+1)); done; sleep 30');
@@ -117,7 +117,7 @@ export function describeWorkspaceQuota(name: string, underTest: SandboxDriverUnd
       async () => {
         const disk = mkdtempSync(join(tmpdir(), 'caribou-disk-'));
         execFileSync('mount', [...SMALL_DISK, disk]);
-        const hidden = { ...box, sandboxId: `${box.sandboxId}-disk` };
+        const hidden = { ...sandbox, sandboxId: `${sandbox.sandboxId}-disk` };
         const inside = await underTest.make(disk);
         const within = withinQuota(inside, new WorkspaceQuota(underTest.files(disk), LIMITS), systemClock);
         try {
@@ -147,7 +147,7 @@ export function describeWorkspaceQuota(name: string, underTest: SandboxDriverUnd
         for (let index = 0; index < count; index += 1) yield await Promise.resolve(Buffer.alloc(MiB));
       }
       const upload = async (name: string, count: number): Promise<unknown> => {
-        const intake = await users.openIntake(box);
+        const intake = await users.openIntake(sandbox);
         try {
           return await (await intake.receive(chunks(count), 100 * MiB)).publish(name);
         } finally {
@@ -159,11 +159,11 @@ export function describeWorkspaceQuota(name: string, underTest: SandboxDriverUnd
         reason: 'no_space',
         message: expect.stringMatching(/may take 20 MiB/),
       });
-      expect((await users.list(box, 'uploads', 10)).files.map((file) => file.name)).toEqual(['large']);
+      expect((await users.list(sandbox, 'uploads', 10)).files.map((file) => file.name)).toEqual(['large']);
       expect(await run('ls ../uploads')).toMatchObject({ stdout: 'large\n', stderr: '' });
-      await users.remove(box, '/mnt/user-data/uploads/large');
+      await users.remove(sandbox, '/mnt/user-data/uploads/large');
       expect(await write('room')).toBe(4);
-      expect(readFileSync(join(files.hostPath(box, 'outputs'), 'notes'), 'utf8')).toBe('room');
+      expect(readFileSync(join(files.hostPath(sandbox, 'outputs'), 'notes'), 'utf8')).toBe('room');
     });
   });
 }

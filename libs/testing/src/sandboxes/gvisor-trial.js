@@ -1,7 +1,7 @@
 'use strict';
 
 // Run by its path in a process of its own, with a static busybox as its argument: whether the engine's gVisor works on
-// this machine. It starts a box, runs a command in it, and kills the box in the middle of another. Exit code 0, or the
+// this machine. It starts a sandbox, runs a command in it, and kills the sandbox in the middle of another. Exit code 0, or the
 // reason on stdout.
 
 const { execFileSync } = require('node:child_process');
@@ -41,13 +41,16 @@ async function importBusybox(busybox) {
   await new Promise((resolve) => engine.modem.followProgress(progress, resolve));
 }
 
-/** @param {Docker.Container} box @param {string[]} words @returns {Promise<{ output: Promise<string> }>} once it runs */
-async function begin(box, words) {
-  const exec = await box.exec({ Cmd: ['/busybox', ...words], AttachStdout: true, AttachStderr: true });
+/**
+ * @param {Docker.Container} sandbox @param {string[]} words @returns {Promise<{ output: Promise<string> }>} once it
+ * runs
+ */
+async function begin(sandbox, words) {
+  const exec = await sandbox.exec({ Cmd: ['/busybox', ...words], AttachStdout: true, AttachStderr: true });
   return { output: text(await exec.start({ hijack: true, stdin: false })) };
 }
 
-/** Ends what a box that did not start leaves behind: gVisor's processes are named after it. @param {string} id */
+/** Ends what a sandbox that did not start leaves behind: gVisor's processes are named after it. @param {string} id */
 function endProcessesOf(id) {
   for (const pid of readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name))) {
     try {
@@ -63,7 +66,7 @@ async function trial(busybox) {
   const { Runtimes } = await within('the engine', engine.info());
   if (!('runsc' in Runtimes)) throw new Error('the engine has no runtime runsc');
   await within('an image', importBusybox(busybox));
-  const box = await engine.createContainer({
+  const sandbox = await engine.createContainer({
     Image: IMAGE,
     Entrypoint: ['/busybox', 'sleep', '120'],
     Cmd: [],
@@ -71,15 +74,15 @@ async function trial(busybox) {
     HostConfig: { Runtime: 'runsc', NetworkMode: 'none' },
   });
   try {
-    await within('the start of a box', box.start());
-    const { output } = await within('a command', begin(box, ['dmesg']));
+    await within('the start of a sandbox', sandbox.start());
+    const { output } = await within('a command', begin(sandbox, ['dmesg']));
     const answer = await within('the end of a command', output);
-    if (!answer.includes('gVisor')) throw new Error(`dmesg in a box says ${answer.slice(0, 200)}`);
-    const killed = await within('a second command', begin(box, ['sleep', '100']));
-    await within('the kill of a box', box.kill());
+    if (!answer.includes('gVisor')) throw new Error(`dmesg in a sandbox says ${answer.slice(0, 200)}`);
+    const killed = await within('a second command', begin(sandbox, ['sleep', '100']));
+    await within('the kill of a sandbox', sandbox.kill());
     await within('the end of a killed command', killed.output);
   } finally {
-    await within('the removal of a box', box.remove({ force: true })).finally(() => endProcessesOf(box.id));
+    await within('the removal of a sandbox', sandbox.remove({ force: true })).finally(() => endProcessesOf(sandbox.id));
   }
 }
 

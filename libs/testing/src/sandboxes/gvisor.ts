@@ -7,15 +7,15 @@ const TRIAL_TIMEOUT_MS = 60_000;
 const LOST_KILL = 'the end of a killed command';
 
 /**
- * Why no gVisor box can be used for a test, or null: the engine knows no runtime `runsc`, or a box does not start, take
- * a command and die here.
+ * Why no gVisor sandbox can be used for a test, or null: the engine knows no runtime `runsc`, or a sandbox does not
+ * start, take a command and die here.
  */
 export function missingForGvisor(): string | null {
   const missing = missingForDocker();
   if (missing !== null) return missing;
   const first = trialFailure();
   if (first === null) return null;
-  // A box whose kill the runtime lost once on a busy machine is no reason to leave gVisor out.
+  // A sandbox whose kill the runtime lost once on a busy machine is no reason to leave gVisor out.
   const second = first.includes(LOST_KILL) ? trialFailure() : first;
   return second === null ? null : `gVisor does not work here: ${second}`;
 }

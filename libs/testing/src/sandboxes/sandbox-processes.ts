@@ -6,7 +6,9 @@ import Docker from 'dockerode';
 /** Looks for living processes by a word of their command line. */
 export type ProcessLookup = (word: string) => Promise<readonly string[]> | readonly string[];
 
-/** Living processes of this machine whose command line holds the word; boxes on the machine's kernel are among them. */
+/**
+ * Living processes of this machine whose command line holds the word; sandboxes on the machine's kernel are among them.
+ */
 export function processesWith(word: string): string[] {
   return readdirSync('/proc').filter((pid) => {
     if (!/^\d+$/.test(pid)) return false;

@@ -10,10 +10,10 @@ import {
 } from '@caribou/core';
 import { below, openDirectory } from './descriptor-walk.js';
 import { FileRefusedError } from './file-refused.js';
-import { hostPathOf, requireRegular } from './thread-place.js';
+import { hostPathOf, requireRegular } from './thread-path.js';
 
-/** What a path leads to that may be read: a place in a thread's directories, or among the skills of its user. */
-export interface ReadPlace {
+/** What a path leads to that may be read: a file or directory of a thread, or of its user's skills. */
+export interface ResolvedPath {
   /** Virtual path of the directory that the names lie below. */
   readonly root: string;
   readonly segments: readonly string[];
@@ -29,7 +29,7 @@ export interface ReadRoots {
 }
 
 /** @throws {FileRefusedError} `outside` */
-export function readPlace({ homeDir, skills }: ReadRoots, thread: SandboxThread, path: string): ReadPlace {
+export function resolvePath({ homeDir, skills }: ReadRoots, thread: SandboxThread, path: string): ResolvedPath {
   const names = skills === undefined ? null : parseSkillsPath(path);
   if (skills !== undefined && names !== null) {
     const hostRoot = async (): Promise<string> => (await skills(thread.userId)).directory;
@@ -47,8 +47,8 @@ export function readPlace({ homeDir, skills }: ReadRoots, thread: SandboxThread,
 }
 
 /** A readable descriptor of the regular file under the path. @throws {FileRefusedError}, or a system error */
-export async function openPlacedFile(
-  { segments, mayBeLinked, hostRoot }: ReadPlace,
+export async function openResolved(
+  { segments, mayBeLinked, hostRoot }: ResolvedPath,
   path: string,
 ): Promise<FileHandle> {
   const name = segments.at(-1);

@@ -12,22 +12,22 @@ import { closedDirectory, type CommandIdentity, commandIdentity, errnoOf } from 
  *
  * No sandbox can write here, so names are the platform's own.
  */
-export type SkillPlace = 'staging' | 'installed' | 'views';
+export type SkillDirectory = 'staging' | 'installed' | 'views';
 
 export const PUBLIC_DIRECTORY_MODE = 0o755;
 export const DATA_MODE = 0o644;
 export const PROGRAM_MODE = 0o755;
 
-/** Host path of a place of a user. @throws when the id is not of the strict pattern */
-export const skillPlace = (homeDir: string, userId: string, place: SkillPlace): string =>
-  join(homeDir, 'users', UserId.parse(userId), 'skills', place);
+/** Host path of one of a user's directories. @throws when the id is not of the strict pattern */
+export const skillDirectory = (homeDir: string, userId: string, kind: SkillDirectory): string =>
+  join(homeDir, 'users', UserId.parse(userId), 'skills', kind);
 
-/** Makes the place and what is above it, closed to the machine's other users. */
-export async function prepareSkillPlace(homeDir: string, userId: string, place: SkillPlace): Promise<string> {
-  const path = skillPlace(homeDir, userId, place);
+/** Makes the directory and those above it, closed to the machine's other users. */
+export async function prepareSkillDirectory(homeDir: string, userId: string, kind: SkillDirectory): Promise<string> {
+  const path = skillDirectory(homeDir, userId, kind);
   const { owner, mode } = closedDirectory(commandIdentity());
   let above = homeDir;
-  for (const name of ['users', UserId.parse(userId), 'skills', place]) {
+  for (const name of ['users', UserId.parse(userId), 'skills', kind]) {
     above = join(above, name);
     await makeDirectory(above, mode, owner);
   }

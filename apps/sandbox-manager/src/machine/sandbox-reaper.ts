@@ -1,9 +1,9 @@
 import { UnavailableError } from '@caribou/contracts';
 import type { Clock, Logger, SandboxRegistry } from '@caribou/core';
-import type { BoxInfo, SandboxDriver, SandboxDrivers } from '@caribou/sandbox';
+import type { SandboxInfo, SandboxDriver, SandboxDrivers } from '@caribou/sandbox';
 import type { SandboxPool } from '../executions/sandbox-pool.js';
 
-export interface BoxReaperOptions {
+export interface SandboxReaperOptions {
   readonly managerId: string;
   readonly registry: Pick<SandboxRegistry, 'isManagerAlive'>;
   readonly drivers: Pick<SandboxDrivers, 'usable'>;
@@ -17,22 +17,24 @@ export interface BoxReaperOptions {
 }
 
 /**
- * Removes boxes that nobody needs: idle ones of this manager, those of deleted threads, and what dead managers left.
+ * Removes sandboxes that nobody needs: idle ones of this manager, those of deleted threads, and what dead managers
+ * left.
  *
- *  R1  a box of another manager whose lease lives is never touched; a box of this manager only when its pool does not
- *      hold it
- *  R2  a leftover stays for `graceMs`, counted from when this manager first saw it as one without a break: whoever takes
- *      its thread over makes a box of its own. A manager that stops removes leftovers at once: it may be the last one
- *  R3  what goes is the very box that was seen; one made under its sandbox id since stays
+ *  R1  a sandbox of another manager whose lease lives is never touched; a sandbox of this manager only when its pool
+ *      does not hold it
+ *  R2  a leftover stays for `graceMs`, counted from when this manager first saw it as one without a break: whoever
+ *      takes its thread over makes a sandbox of its own. A manager that stops removes leftovers at once: it may be the
+ *      last one
+ *  R3  what goes is the very sandbox that was seen; one made under its sandbox id since stays
  *  R4  while registry or engine does not answer, nothing is decided and no time counts as seen
  */
-export class BoxReaper {
+export class SandboxReaper {
   /** When each leftover was first seen; holds no more than the last look found. */
   private firstSeen = new Map<string, number>();
   private readonly stopping = new AbortController();
   private loop: Promise<void> = Promise.resolve();
 
-  constructor(private readonly options: BoxReaperOptions) {}
+  constructor(private readonly options: SandboxReaperOptions) {}
 
   /** Looks now and then again and again, until `stop`. */
   start(): void {
@@ -50,9 +52,9 @@ export class BoxReaper {
     const { managerId, registry, drivers, logger } = this.options;
     try {
       for (const driver of await drivers.usable())
-        for (const box of await driver.list())
-          if (box.managerId !== managerId && !(await registry.isManagerAlive(box.managerId)))
-            await this.remove(box, driver);
+        for (const sandbox of await driver.list())
+          if (sandbox.managerId !== managerId && !(await registry.isManagerAlive(sandbox.managerId)))
+            await this.remove(sandbox, driver);
     } catch (error) {
       if (!(error instanceof UnavailableError)) throw error;
       logger.warn(
@@ -88,25 +90,29 @@ export class BoxReaper {
     const before = this.firstSeen;
     this.firstSeen = new Map();
     for (const driver of await this.options.drivers.usable()) {
-      for (const box of await driver.list()) await this.consider(box, driver, before);
+      for (const sandbox of await driver.list()) await this.consider(sandbox, driver, before);
     }
   }
 
-  private async consider(box: BoxInfo, driver: SandboxDriver, before: ReadonlyMap<string, number>): Promise<void> {
+  private async consider(
+    sandbox: SandboxInfo,
+    driver: SandboxDriver,
+    before: ReadonlyMap<string, number>,
+  ): Promise<void> {
     const { clock, graceMs } = this.options;
-    if (!(await this.isLeftover(box))) return;
+    if (!(await this.isLeftover(sandbox))) return;
     const nowMs = clock.monotonicMs();
-    const sinceMs = before.get(box.instance) ?? nowMs;
+    const sinceMs = before.get(sandbox.instance) ?? nowMs;
     if (nowMs - sinceMs < graceMs) {
-      this.firstSeen.set(box.instance, sinceMs);
+      this.firstSeen.set(sandbox.instance, sinceMs);
       return;
     }
-    await this.remove(box, driver);
+    await this.remove(sandbox, driver);
   }
 
-  private async remove(box: BoxInfo, driver: SandboxDriver): Promise<void> {
-    await driver.removeInstance(box);
-    const { sandboxId, managerId, userId, threadId } = box;
+  private async remove(sandbox: SandboxInfo, driver: SandboxDriver): Promise<void> {
+    await driver.removeInstance(sandbox);
+    const { sandboxId, managerId, userId, threadId } = sandbox;
     this.options.logger.info(
       { event: 'sandbox.reap', outcome: 'ok', driver: driver.kind, sandboxId, userId, threadId, managerId },
       'removed a sandbox that a manager had left',
@@ -114,9 +120,9 @@ export class BoxReaper {
   }
 
   /** (R1) */
-  private async isLeftover(box: BoxInfo): Promise<boolean> {
+  private async isLeftover(sandbox: SandboxInfo): Promise<boolean> {
     const { managerId, pool, registry } = this.options;
-    if (box.managerId === managerId) return !pool.holds(box.sandboxId);
-    return !(await registry.isManagerAlive(box.managerId));
+    if (sandbox.managerId === managerId) return !pool.holds(sandbox.sandboxId);
+    return !(await registry.isManagerAlive(sandbox.managerId));
   }
 }

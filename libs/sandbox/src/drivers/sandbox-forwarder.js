@@ -1,9 +1,9 @@
 'use strict';
 
 /**
- * Runs inside a box: listens on the box's loopback and passes each connection on to the unix socket that is the box's
- * only exit. It decides nothing; who may go where is decided on the socket's other side. It is copied into boxes as it
- * stands here, so it needs nothing but Node.
+ * Runs inside a sandbox: listens on the sandbox's loopback and passes each connection on to the unix socket that is the
+ * sandbox's only exit. It decides nothing; who may go where is decided on the socket's other side. It is copied into
+ * sandboxes as it stands here, so it needs nothing but Node.
  *
  * Arguments: the unix socket, the port.
  */
@@ -21,14 +21,14 @@ function passOn(from, to) {
 }
 
 const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
-  const exit = connect({ path: socketPath, allowHalfOpen: true });
-  passOn(client, exit);
-  passOn(exit, client);
+  const socket = connect({ path: socketPath, allowHalfOpen: true });
+  passOn(client, socket);
+  passOn(socket, client);
 });
 server.maxConnections = MAX_CONNECTIONS;
 server.once('error', () => process.exit(1));
 
-// It listens only if there is an exit: what waits for the port to be open then knows that there is a way out.
+// It listens only if there is a socket: what waits for the port to be open then knows that there is a way out.
 const trial = connect({ path: socketPath });
 trial.once('error', () => process.exit(1));
 trial.once('connect', () => {

@@ -10,13 +10,13 @@ import {
 } from '@caribou/core';
 import type { ContainerCreateOptions, ContainerInfo, MountSettings } from 'dockerode';
 import { commandEnvironment, WORKING_DIRECTORY } from '../drivers/command-environment.js';
-import type { BoxInfo, BoxSpec } from '../drivers/driver.js';
+import type { SandboxInfo, SandboxSpec } from '../drivers/driver.js';
 import { endsWithManager, processBounds } from './gvisor.js';
 import { seccompProfile } from '../syscalls/oci-seccomp.js';
-import { EXIT_DIRECTORY, forwarderCommand } from '../drivers/sandbox-network.js';
+import { EGRESS_DIRECTORY, forwarderCommand } from '../drivers/sandbox-network.js';
 import type { SandboxSettings } from '../drivers/settings.js';
 
-/** PID 1 of a docker box: another user than the commands, so that they cannot signal it. */
+/** PID 1 of a docker sandbox: another user than the commands, so that they cannot signal it. */
 export const INIT_USER: CommandIdentity = { uid: 10_002, gid: 10_002 };
 
 /** Labels by which a container tells whose it is; `home` keeps installations on one engine apart. */
@@ -36,16 +36,16 @@ export const homeLabel = (settings: SandboxSettings): string => digest(settings.
 /** Ends a while after it is told to, so that whoever told it is done by then; see EndingTimes. */
 const END_WHEN_TOLD = "trap 'sleep 0.5; exit' TERM";
 
-/** Ends with the standard input, which the engine closes when the manager is gone; see BoxTethers. */
+/** Ends with the standard input, which the engine closes when the manager is gone; see ContainerTethers. */
 const END_WITH_INPUT = 'exec 3<&0; (cat <&3; kill $$) &';
 
 /**
- * PID 1's command: it waits, and its keeper reaps; with an exit it runs a forwarder, which is started again when it
- * ends: the box's memory limit may have hit it. Any shell, cat and sleep know these words.
+ * PID 1's command: it waits, and the engine's init reaps; with an egress socket it runs a forwarder, which is started
+ * again when it ends: the sandbox's memory limit may have hit it. Any shell, cat and sleep know these words.
  */
-function waiting(settings: BoxSettings): string[] {
+function waiting(settings: ContainerSettings): string[] {
   const step =
-    settings.exitDirectory === undefined ? 'sleep 86400 & wait $!' : `${forwarderCommand('node')} & wait $!; sleep 1`;
+    settings.egressDirectory === undefined ? 'sleep 86400 & wait $!' : `${forwarderCommand('node')} & wait $!; sleep 1`;
   const first = endsWithManager(settings) ? `${END_WHEN_TOLD}; ${END_WITH_INPUT}` : `${END_WHEN_TOLD};`;
   return ['/bin/sh', '-c', `${first} while :; do ${step}; done`];
 }
@@ -54,7 +54,7 @@ function waiting(settings: BoxSettings): string[] {
 const seenByEngine = ({ homeDir, hostHomeDir }: SandboxSettings, path: string): string =>
   join(hostHomeDir ?? homeDir, relative(homeDir, path));
 
-function bindMounts(settings: BoxSettings): MountSettings[] {
+function bindMounts(settings: ContainerSettings): MountSettings[] {
   const data = DATA_DIRECTORIES.map(
     (directory): MountSettings => ({
       Type: 'bind',
@@ -68,16 +68,16 @@ function bindMounts(settings: BoxSettings): MountSettings[] {
   return [...data, { Type: 'bind', Source: source, Target: SKILLS_ROOT, ReadOnly: true }];
 }
 
-/** The settings, and what is different from box to box. */
-type BoxSettings = SandboxSettings & {
+/** The settings, and what is different from sandbox to sandbox. */
+type ContainerSettings = SandboxSettings & {
   readonly home: string;
   readonly data: DataMounts;
-  /** Directory of the box's exit, if it has one. */
-  readonly exitDirectory?: string;
+  /** Directory of the sandbox's egress socket, if it has one. */
+  readonly egressDirectory?: string;
   readonly mountedSkills?: SkillsMount;
 };
 
-/** The image has these labels where compose has built it; a box is no container of its project. */
+/** The image has these labels where compose has built it; a sandbox is no container of its project. */
 const NOT_OF_COMPOSE = {
   'com.docker.compose.project': '',
   'com.docker.compose.service': '',
@@ -88,27 +88,26 @@ const PROFILE = seccompProfile(process.arch);
 const SECCOMP = PROFILE === null ? null : JSON.stringify(PROFILE);
 
 /**
- * Everything the engine is told about a box. For an architecture that our profile of system calls does not know, the
- * engine's default holds; a log driver
- * would fill the engine's disk with whatever a command prints; without `Init` the children of a fork bomb stay zombies
- * and use up the process limit for good.
+ * Everything the engine is told about a sandbox. For an architecture that our profile of system calls does not know,
+ * the engine's default holds; a log driver would fill the engine's disk with whatever a command prints; without `Init`
+ * the children of a fork bomb stay zombies and use up the process limit for good.
  */
-export function containerOptions(settings: BoxSettings, box: BoxSpec): ContainerCreateOptions {
-  const { limits, exitDirectory } = settings;
+export function containerOptions(settings: ContainerSettings, sandbox: SandboxSpec): ContainerCreateOptions {
+  const { limits, egressDirectory } = settings;
   const tied = endsWithManager(settings);
   const { PidsLimit, Ulimits } = processBounds(settings);
-  const exit: MountSettings[] =
-    exitDirectory === undefined
+  const egress: MountSettings[] =
+    egressDirectory === undefined
       ? []
-      : [{ Type: 'bind', Source: seenByEngine(settings, exitDirectory), Target: EXIT_DIRECTORY, ReadOnly: true }];
+      : [{ Type: 'bind', Source: seenByEngine(settings, egressDirectory), Target: EGRESS_DIRECTORY, ReadOnly: true }];
   const options: ContainerCreateOptions = {
-    name: box.sandboxId,
+    name: sandbox.sandboxId,
     Image: settings.image,
     Entrypoint: waiting(settings),
     Cmd: [],
     User: `${INIT_USER.uid}:${INIT_USER.gid}`,
     WorkingDir: WORKING_DIRECTORY,
-    Env: Object.entries(commandEnvironment(exitDirectory !== undefined)).map(([name, value]) => `${name}=${value}`),
+    Env: Object.entries(commandEnvironment(egressDirectory !== undefined)).map(([name, value]) => `${name}=${value}`),
     Hostname: 'sandbox',
     NetworkDisabled: true,
     OpenStdin: tied,
@@ -134,7 +133,7 @@ export function containerOptions(settings: BoxSettings, box: BoxSpec): Container
       LogConfig: { Type: 'none', Config: {} },
       RestartPolicy: { Name: 'no' },
       AutoRemove: tied,
-      Mounts: [...bindMounts(settings), ...exit],
+      Mounts: [...bindMounts(settings), ...egress],
       ...(settings.runtime === undefined ? {} : { Runtime: settings.runtime }),
     },
   };
@@ -144,16 +143,16 @@ export function containerOptions(settings: BoxSettings, box: BoxSpec): Container
       ...NOT_OF_COMPOSE,
       [LABEL.mark]: '1',
       [LABEL.home]: settings.home,
-      [LABEL.manager]: box.managerId,
-      [LABEL.user]: box.userId,
-      [LABEL.thread]: box.threadId,
+      [LABEL.manager]: sandbox.managerId,
+      [LABEL.user]: sandbox.userId,
+      [LABEL.thread]: sandbox.threadId,
       [LABEL.config]: digest(JSON.stringify([options, settings.mountedSkills?.instance])),
     },
   };
 }
 
-/** A container of ours as a box, or null for one whose labels are not all there. */
-export function toBoxInfo(container: ContainerInfo): BoxInfo | null {
+/** A container of ours as a sandbox, or null for one whose labels are not all there. */
+export function toSandboxInfo(container: ContainerInfo): SandboxInfo | null {
   const name = container.Names[0]?.replace(/^\//, '');
   const managerId = container.Labels[LABEL.manager];
   const userId = container.Labels[LABEL.user];

@@ -32,12 +32,12 @@ export const hostPathOf = (homeDir: string, thread: SandboxThread, directory: Da
   join(homeDir, ...threadNames(thread), 'user-data', directory);
 
 /** The directory above a path's last name, and that name. */
-export interface Place {
+export interface FileLocation {
   readonly parents: readonly string[];
   readonly name: string;
 }
 
-function placeOf(path: string): VirtualPath & Place {
+function parsePath(path: string): VirtualPath & FileLocation {
   const parsed = parseVirtualPath(path);
   if (parsed === null) throw new FileRefusedError('outside', path);
   const name = parsed.segments.at(-1);
@@ -45,7 +45,7 @@ function placeOf(path: string): VirtualPath & Place {
   return { ...parsed, parents: parsed.segments.slice(0, -1), name };
 }
 
-export interface PlaceOptions {
+export interface PathOptions {
   readonly homeDir: string;
   readonly thread: SandboxThread;
   readonly path: string;
@@ -58,16 +58,16 @@ export interface PlaceOptions {
  *
  * @throws {FileRefusedError} naming the virtual path
  */
-export async function withinPlace<T>(
-  { homeDir, thread, path, createFor }: PlaceOptions,
-  act: (parent: FileHandle, place: Place) => Promise<T>,
+export async function withParentDirectory<T>(
+  { homeDir, thread, path, createFor }: PathOptions,
+  act: (parent: FileHandle, location: FileLocation) => Promise<T>,
 ): Promise<T> {
-  const place = placeOf(path);
+  const location = parsePath(path);
   const create = createFor === undefined ? undefined : { owner: createFor, mode: DIRECTORY_MODE };
   try {
-    const parent = await openDirectory(hostPathOf(homeDir, thread, place.directory), place.parents, create);
+    const parent = await openDirectory(hostPathOf(homeDir, thread, location.directory), location.parents, create);
     try {
-      return await act(parent, place);
+      return await act(parent, location);
     } finally {
       await parent.close();
     }

@@ -1,17 +1,17 @@
 import type { Clock } from '@caribou/core';
 import { silentLogger } from '@caribou/core';
-import { type BoxInfo, chooseAmong } from '@caribou/sandbox';
-import { BoxReaper } from './box-reaper.js';
+import { type SandboxInfo, chooseAmong } from '@caribou/sandbox';
+import { SandboxReaper } from './sandbox-reaper.js';
 import { FakeDriver } from '../testing/fake-driver.js';
 import { InMemoryRegistry } from '../testing/in-memory-registry.js';
 import { type TestManager, testManager, thread, until } from '../testing/test-manager.js';
 
-const leftBy = (managerId: string, threadId = 't1'): BoxInfo => ({
-  ...{ managerId, userId: 'default', threadId, sandboxId: `box-${threadId}` },
+const leftBy = (managerId: string, threadId = 't1'): SandboxInfo => ({
+  ...{ managerId, userId: 'default', threadId, sandboxId: `sandbox-${threadId}` },
   ...{ running: true, instance: `${managerId}/${threadId}` },
 });
 
-describe('BoxReaper', () => {
+describe('SandboxReaper', () => {
   const time = { ms: 0 };
   const clock: Clock = {
     now: () => time.ms,
@@ -22,7 +22,7 @@ describe('BoxReaper', () => {
   let registry: InMemoryRegistry;
   let driver: FakeDriver;
   let manager: TestManager;
-  let reaper: BoxReaper;
+  let reaper: SandboxReaper;
 
   const reapAt = async (ms: number): Promise<readonly string[]> => {
     time.ms = ms;
@@ -36,14 +36,14 @@ describe('BoxReaper', () => {
     registry.epochs.set('default/t1', 1);
     driver = new FakeDriver();
     manager = testManager('m1', registry, driver, clock);
-    reaper = new BoxReaper({
+    reaper = new SandboxReaper({
       ...{ managerId: 'm1', registry, pool: manager.pool, clock, logger: silentLogger },
       drivers: chooseAmong([driver], 'auto', clock),
       ...{ reapMs: 1000, graceMs: 30_000 },
     });
   });
 
-  test('never touches a box of another manager that lives, however long it is there (R1)', async () => {
+  test('never touches a sandbox of another manager that lives, however long it is there (R1)', async () => {
     registry.alive.add('m2');
     driver.listed.add(leftBy('m2'));
 
@@ -68,7 +68,7 @@ describe('BoxReaper', () => {
   });
 
   test('removes what a dead manager left of a thread that is still bound to it, and counts only without a break (R2)', async () => {
-    registry.bindings.set('default/t1', { managerId: 'dead', sandboxId: 'box-t1', driver: 'docker' });
+    registry.bindings.set('default/t1', { managerId: 'dead', sandboxId: 'sandbox-t1', driver: 'docker' });
     driver.listed.add(leftBy('dead'));
 
     await reapAt(0);
@@ -93,7 +93,7 @@ describe('BoxReaper', () => {
     expect(driver.removedInstances).toEqual(['dead/t1']);
   });
 
-  test('removes an own box only when the pool does not hold it (R1)', async () => {
+  test('removes an own sandbox only when the pool does not hold it (R1)', async () => {
     await manager.pool.acquire(thread, 1);
     driver.listed.add(leftBy('m1')).add(leftBy('m1', 't2'));
 
