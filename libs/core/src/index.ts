@@ -136,7 +136,6 @@ export type {
   SandboxProposal,
   SandboxRecord,
   SandboxRegistry,
-  SandboxThread,
 } from './stores/sandbox-journal.js';
 export {
   escapeName,

@@ -3,7 +3,7 @@ import { chmod, lstat, mkdir, open, opendir, rename, rmdir, unlink, type FileHan
 import { constants } from 'node:fs';
 import { join } from 'node:path';
 import { ThreadId, UserId } from '@caribou/contracts';
-import { closedDirectory, commandIdentity, errnoOf, type SandboxThread } from '@caribou/core';
+import { closedDirectory, commandIdentity, errnoOf, type ThreadKey } from '@caribou/core';
 import { prepareHome } from './data-home.js';
 import { below, openDirectory } from './descriptor-walk.js';
 import { threadNames } from './thread-path.js';
@@ -20,7 +20,7 @@ import { threadNames } from './thread-path.js';
  */
 export interface ErasedFiles {
   /** Moves a thread's files aside; the name under which they are. Idempotent. */
-  moveThread(thread: SandboxThread, token: string): Promise<string>;
+  moveThread(thread: ThreadKey, token: string): Promise<string>;
   /** The same for all files of a user, skills included. */
   moveUser(userId: string, token: string): Promise<string>;
   /**

@@ -3,9 +3,9 @@ import { type FileHandle, open } from 'node:fs/promises';
 import {
   parseSkillsPath,
   parseVirtualPath,
-  type SandboxThread,
   SKILLS_ROOT,
   type SkillsMount,
+  type ThreadKey,
   VIRTUAL_ROOT,
 } from '@caribou/core';
 import { below, openDirectory } from './descriptor-walk.js';
@@ -29,7 +29,7 @@ export interface ReadRoots {
 }
 
 /** @throws {FileRefusedError} `outside` */
-export function resolvePath({ homeDir, skills }: ReadRoots, thread: SandboxThread, path: string): ResolvedPath {
+export function resolvePath({ homeDir, skills }: ReadRoots, thread: ThreadKey, path: string): ResolvedPath {
   const names = skills === undefined ? null : parseSkillsPath(path);
   if (skills !== undefined && names !== null) {
     const hostRoot = async (): Promise<string> => (await skills(thread.userId)).directory;

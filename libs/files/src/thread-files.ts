@@ -8,7 +8,7 @@ import {
   DATA_DIRECTORIES,
   type DataDirectory,
   errnoOf,
-  type SandboxThread,
+  type ThreadKey,
 } from '@caribou/core';
 import { prepareHome } from './data-home.js';
 import { below, giveTo, openDirectory } from './descriptor-walk.js';
@@ -46,19 +46,19 @@ const PRIVATE_MODE = 0o700;
 
 export interface ThreadFiles {
   /** Makes the three directories, owned by the user of commands. Idempotent. */
-  prepare(thread: SandboxThread): Promise<void>;
+  prepare(thread: ThreadKey): Promise<void>;
   /** Host path of a directory, to be mounted; never to be opened by name. */
-  hostPath(thread: SandboxThread, directory: DataDirectory): string;
+  hostPath(thread: ThreadKey, directory: DataDirectory): string;
   /** A descriptor of the directory itself; the caller closes it. @throws {FileRefusedError} */
-  openDataDirectory(thread: SandboxThread, directory: DataDirectory): Promise<FileHandle>;
+  openDataDirectory(thread: ThreadKey, directory: DataDirectory): Promise<FileHandle>;
   /** What a path leads to that may be read. @throws {FileRefusedError} `outside` */
-  resolvePath(thread: SandboxThread, path: string): ResolvedPath;
+  resolvePath(thread: ThreadKey, path: string): ResolvedPath;
   /** A readable descriptor of a regular file, of a skill too; the caller closes it. @throws {FileRefusedError} */
-  openFile(thread: SandboxThread, path: string): Promise<FileHandle>;
+  openFile(thread: ThreadKey, path: string): Promise<FileHandle>;
   /** Replaces a file whole, or creates it and the directories above it. Bytes written. @throws {FileRefusedError} */
-  replace(thread: SandboxThread, path: string, content: Uint8Array): Promise<number>;
+  replace(thread: ThreadKey, path: string, content: Uint8Array): Promise<number>;
   /** Adds to the end of a file, or creates it. Bytes added. @throws {FileRefusedError} */
-  append(thread: SandboxThread, path: string, content: Uint8Array): Promise<number>;
+  append(thread: ThreadKey, path: string, content: Uint8Array): Promise<number>;
 }
 
 /** The permission bits a replacement keeps of what it replaces. @throws FileRefusedError for anything but a file */
@@ -135,7 +135,7 @@ async function prepareThread(homeDir: string, names: readonly string[], owner: C
   }
 }
 
-const openFileAt = async (roots: ReadRoots, thread: SandboxThread, path: string): Promise<FileHandle> =>
+const openFileAt = async (roots: ReadRoots, thread: ThreadKey, path: string): Promise<FileHandle> =>
   openResolved(resolvePath(roots, thread, path), path);
 
 /**
@@ -143,9 +143,9 @@ const openFileAt = async (roots: ReadRoots, thread: SandboxThread, path: string)
  */
 export function threadFiles(homeDir: string, owner: CommandIdentity, skills?: ReadRoots['skills']): ThreadFiles {
   const roots: ReadRoots = { homeDir, ...(skills === undefined ? {} : { skills }) };
-  const hostPath = (thread: SandboxThread, directory: DataDirectory): string => hostPathOf(homeDir, thread, directory);
+  const hostPath = (thread: ThreadKey, directory: DataDirectory): string => hostPathOf(homeDir, thread, directory);
   const within = <T>(
-    thread: SandboxThread,
+    thread: ThreadKey,
     path: string,
     act: (parent: FileHandle, location: FileLocation) => Promise<T>,
     create = false,

@@ -6,7 +6,7 @@ import {
   type CommandIdentity,
   type DataDirectory,
   parseVirtualPath,
-  type SandboxThread,
+  type ThreadKey,
   type VirtualPath,
 } from '@caribou/core';
 import { openDirectory } from './descriptor-walk.js';
@@ -20,7 +20,7 @@ export const TEMPORARY_MODE = 0o600;
 export const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /** Names of a thread's folder below CARIBOU_HOME. @throws when an id is not of the strict pattern */
-export const threadNames = ({ userId, threadId }: SandboxThread): readonly string[] => [
+export const threadNames = ({ userId, threadId }: ThreadKey): readonly string[] => [
   'users',
   UserId.parse(userId),
   'threads',
@@ -28,7 +28,7 @@ export const threadNames = ({ userId, threadId }: SandboxThread): readonly strin
 ];
 
 /** Host path of one of a thread's three directories. */
-export const hostPathOf = (homeDir: string, thread: SandboxThread, directory: DataDirectory): string =>
+export const hostPathOf = (homeDir: string, thread: ThreadKey, directory: DataDirectory): string =>
   join(homeDir, ...threadNames(thread), 'user-data', directory);
 
 /** The directory above a path's last name, and that name. */
@@ -47,7 +47,7 @@ function parsePath(path: string): VirtualPath & FileLocation {
 
 export interface PathOptions {
   readonly homeDir: string;
-  readonly thread: SandboxThread;
+  readonly thread: ThreadKey;
   readonly path: string;
   /** Makes missing directories above the name, owned by this user. */
   readonly createFor?: CommandIdentity;

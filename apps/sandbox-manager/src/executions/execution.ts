@@ -1,9 +1,9 @@
-import type { ExecutionEntry, SandboxThread } from '@caribou/core';
+import type { ExecutionEntry, ThreadKey } from '@caribou/core';
 import type { ManagedSandbox } from './managed-sandbox.js';
 
 /** One kind of execution and its replies. */
 export interface Execution<Reply> {
-  readonly thread: SandboxThread;
+  readonly thread: ThreadKey;
   readonly sandboxId: string;
   readonly epoch: number;
   readonly key: string;

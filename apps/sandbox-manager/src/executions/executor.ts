@@ -6,8 +6,8 @@ import {
   type ExecutionState,
   type Logger,
   type SandboxRegistry,
-  type SandboxThread,
   settledWithin,
+  type ThreadKey,
 } from '@caribou/core';
 import { SandboxGoneError } from '@caribou/sandbox';
 import type { ManagedSandbox } from './managed-sandbox.js';
@@ -45,7 +45,7 @@ export interface ExecutorOptions {
 }
 
 interface Running {
-  readonly thread: SandboxThread;
+  readonly thread: ThreadKey;
   readonly argsHash: string;
   readonly controller: AbortController;
   readonly reply: Promise<unknown>;
@@ -59,7 +59,7 @@ const LOST_WITH_MANAGER = 'the sandbox-manager that ran this stopped before it c
 const ENDED_BY_MANAGER =
   'this was ended because its sandbox-manager stopped or lost the sandbox; it may have had effects';
 
-const runningKey = ({ userId, threadId }: SandboxThread, key: string): string => `${userId}/${threadId}/${key}`;
+const runningKey = ({ userId, threadId }: ThreadKey, key: string): string => `${userId}/${threadId}/${key}`;
 
 export class Executor {
   private readonly running = new Map<string, Running>();
@@ -106,7 +106,7 @@ export class Executor {
   }
 
   /** @throws {FencedError} unless `epoch` is that of the thread's live lease */
-  async requireEpoch(thread: SandboxThread, epoch: number): Promise<void> {
+  async requireEpoch(thread: ThreadKey, epoch: number): Promise<void> {
     if ((await this.options.registry.currentEpoch(thread)) === epoch) return;
     throw new FencedError('the epoch is not the current one of the thread', { details: { threadId: thread.threadId } });
   }
@@ -115,7 +115,7 @@ export class Executor {
    * Ends an execution (E5); false when none of that key runs here. @throws {FencedError} for another epoch than the
    * current
    */
-  async cancel(thread: SandboxThread, epoch: number, key: string): Promise<boolean> {
+  async cancel(thread: ThreadKey, epoch: number, key: string): Promise<boolean> {
     await this.requireEpoch(thread, epoch);
     const present = this.running.get(runningKey(thread, key));
     present?.controller.abort(new ExecutionEnded('cancel'));
@@ -123,7 +123,7 @@ export class Executor {
   }
 
   /** Ends everything of threads that another manager has taken over. */
-  endThreads(threads: readonly SandboxThread[]): void {
+  endThreads(threads: readonly ThreadKey[]): void {
     const lost = new Set(threads.map((thread) => runningKey(thread, '')));
     for (const { thread, controller } of this.running.values()) {
       if (lost.has(runningKey(thread, ''))) controller.abort(new ExecutionEnded('loss'));

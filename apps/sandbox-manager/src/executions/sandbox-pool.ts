@@ -1,5 +1,5 @@
 import { NotFoundError, type SandboxDriverKind, UnavailableError } from '@caribou/contracts';
-import type { Clock, Logger, SandboxProposal, SandboxRecord, SandboxRegistry, SandboxThread } from '@caribou/core';
+import type { Clock, Logger, SandboxProposal, SandboxRecord, SandboxRegistry, ThreadKey } from '@caribou/core';
 import type { SandboxDriver, SandboxDrivers } from '@caribou/sandbox';
 import type { ManagedSandbox } from './managed-sandbox.js';
 import { ExecutionLane } from './execution-lane.js';
@@ -9,7 +9,7 @@ export interface SandboxPoolOptions {
   readonly managerId: string;
   readonly registry: SandboxRegistry;
   readonly drivers: SandboxDrivers;
-  readonly sandboxIdOf: (thread: SandboxThread) => string;
+  readonly sandboxIdOf: (thread: ThreadKey) => string;
   readonly onReady?: (durationMs: number) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -23,7 +23,7 @@ export interface SandboxPoolOptions {
   readonly maxWaiting: number;
 }
 
-const keyOf = ({ userId, threadId }: SandboxThread): string => `${userId}/${threadId}`;
+const keyOf = ({ userId, threadId }: ThreadKey): string => `${userId}/${threadId}`;
 
 /**
  * The sandboxes this manager holds.
@@ -54,7 +54,7 @@ export class SandboxPool {
    * @throws {FencedError} when `epoch` is not the thread's current one
    * @throws {UnavailableError} when no driver can be used, or the sandbox cannot be made
    */
-  async acquire(thread: SandboxThread, epoch: number): Promise<SandboxRecord> {
+  async acquire(thread: ThreadKey, epoch: number): Promise<SandboxRecord> {
     const { managerId, sandboxIdOf, drivers } = this.options;
     await this.dropForgotten(thread);
     const driver = this.sandboxes.get(keyOf(thread))?.driver.kind ?? (await this.proposedKind(thread));
@@ -69,7 +69,7 @@ export class SandboxPool {
   }
 
   /** (P8) The binding after the proposal. */
-  private async bind(thread: SandboxThread, proposal: SandboxProposal): Promise<SandboxRecord> {
+  private async bind(thread: ThreadKey, proposal: SandboxProposal): Promise<SandboxRecord> {
     const { registry, clock, graceMs } = this.options;
     const { lapse, ...record } = await registry.bind(thread, proposal);
     if (lapse === undefined) return record;
@@ -81,7 +81,7 @@ export class SandboxPool {
   /**
    * (P3) The driver to propose for a thread: one this manager can use, unless another manager holds the thread alive.
    */
-  private async proposedKind(thread: SandboxThread): Promise<SandboxDriverKind> {
+  private async proposedKind(thread: ThreadKey): Promise<SandboxDriverKind> {
     const { registry, drivers, managerId } = this.options;
     const existing = await registry.binding(thread);
     if (existing === null) return (await drivers.forNewThread()).kind;
@@ -90,11 +90,7 @@ export class SandboxPool {
   }
 
   /** (P1) Synchronous between look and store. */
-  private sandboxFor(
-    { userId, threadId }: SandboxThread,
-    record: SandboxRecord,
-    driver: SandboxDriver,
-  ): ManagedSandbox {
+  private sandboxFor({ userId, threadId }: ThreadKey, record: SandboxRecord, driver: SandboxDriver): ManagedSandbox {
     const key = keyOf({ userId, threadId });
     const known = this.sandboxes.get(key);
     if (known !== undefined) return known;
@@ -123,7 +119,7 @@ export class SandboxPool {
    * The sandbox this manager holds for the thread. @throws {NotFoundError} when it holds none, or another than the
    * caller means
    */
-  held(thread: SandboxThread, sandboxId: string): ManagedSandbox {
+  held(thread: ThreadKey, sandboxId: string): ManagedSandbox {
     const sandbox = this.sandboxes.get(keyOf(thread));
     if (sandbox === undefined || sandbox.spec.sandboxId !== sandboxId) {
       throw new NotFoundError('this sandbox-manager does not hold that sandbox', {
@@ -220,7 +216,7 @@ export class SandboxPool {
   }
 
   /** The run is over; whether this manager held the sandbox. What is idle for long is removed later. */
-  release(thread: SandboxThread, sandboxId: string): boolean {
+  release(thread: ThreadKey, sandboxId: string): boolean {
     return this.sandboxes.get(keyOf(thread))?.spec.sandboxId === sandboxId;
   }
 
@@ -243,7 +239,7 @@ export class SandboxPool {
    * (P7) Also of a thread whose id was used again under another manager since, which may have a sandbox of that name by
    * now.
    */
-  private async dropForgotten(thread: SandboxThread): Promise<void> {
+  private async dropForgotten(thread: ThreadKey): Promise<void> {
     const sandbox = this.sandboxes.get(keyOf(thread));
     if (sandbox === undefined) return;
     const record = await this.options.registry.binding(thread);
@@ -263,9 +259,9 @@ export class SandboxPool {
   }
 
   /** Forgets the sandboxes whose threads are bound to another manager, without touching what that one made of them. */
-  async forgetForeign(): Promise<readonly SandboxThread[]> {
+  async forgetForeign(): Promise<readonly ThreadKey[]> {
     const { registry, managerId } = this.options;
-    const foreign: SandboxThread[] = [];
+    const foreign: ThreadKey[] = [];
     for (const [key, sandbox] of this.sandboxes) {
       const record = await registry.binding(sandbox.spec);
       if (record?.managerId === managerId) continue;

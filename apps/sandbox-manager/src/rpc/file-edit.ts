@@ -1,5 +1,5 @@
 import { SandboxEdit } from '@caribou/contracts';
-import type { SandboxThread } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
 import { FileRefusedError, occurrences, replaceAt, type ThreadFiles } from '@caribou/files';
 import type { z } from 'zod';
 import type { Execution } from '../executions/execution.js';
@@ -26,7 +26,7 @@ export function fileEdit(request: EditRequest, files: ThreadFiles, locks: PathLo
   };
 }
 
-async function edit(request: EditRequest, thread: SandboxThread, files: ThreadFiles): Promise<EditReply> {
+async function edit(request: EditRequest, thread: ThreadKey, files: ThreadFiles): Promise<EditReply> {
   const { path } = request;
   try {
     const content = await contentOf(files, thread, path);
@@ -50,7 +50,7 @@ async function edit(request: EditRequest, thread: SandboxThread, files: ThreadFi
   }
 }
 
-async function contentOf(files: ThreadFiles, thread: SandboxThread, path: string): Promise<Buffer> {
+async function contentOf(files: ThreadFiles, thread: ThreadKey, path: string): Promise<Buffer> {
   const handle = await files.openFile(thread, path);
   try {
     const { size } = await handle.stat();

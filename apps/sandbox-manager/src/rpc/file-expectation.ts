@@ -1,5 +1,5 @@
 import type { FileExpectation } from '@caribou/contracts';
-import type { SandboxThread } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
 import { fileHash, FileRefusedError, MAX_TEXT_FILE_BYTES, sha256Of, type ThreadFiles } from '@caribou/files';
 
 /**
@@ -11,7 +11,7 @@ import { fileHash, FileRefusedError, MAX_TEXT_FILE_BYTES, sha256Of, type ThreadF
  */
 export async function isAsExpected(
   files: ThreadFiles,
-  file: { readonly thread: SandboxThread; readonly path: string },
+  file: { readonly thread: ThreadKey; readonly path: string },
   expected: FileExpectation,
 ): Promise<boolean> {
   try {

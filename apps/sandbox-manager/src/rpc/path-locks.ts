@@ -1,4 +1,4 @@
-import { parseVirtualPath, type SandboxThread } from '@caribou/core';
+import { parseVirtualPath, type ThreadKey } from '@caribou/core';
 
 /**
  * One change of a file at a time, in the order they came, so that an edit loses no write made beside it. A path costs
@@ -8,7 +8,7 @@ export class PathLocks {
   private readonly last = new Map<string, Promise<void>>();
 
   /** The result of `change`, begun when all earlier changes of the path have settled. */
-  async hold<T>({ userId, threadId }: SandboxThread, path: string, change: () => Promise<T>): Promise<T> {
+  async hold<T>({ userId, threadId }: ThreadKey, path: string, change: () => Promise<T>): Promise<T> {
     const parsed = parseVirtualPath(path);
     const key = JSON.stringify([userId, threadId, parsed?.directory ?? '', ...(parsed?.segments ?? [path])]);
     const turn = (this.last.get(key) ?? Promise.resolve()).then(change);

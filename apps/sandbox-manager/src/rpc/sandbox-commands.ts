@@ -6,7 +6,7 @@ import {
   type SandboxReadBytes,
   SandboxWrite,
 } from '@caribou/contracts';
-import type { Clock, SandboxThread } from '@caribou/core';
+import type { Clock, ThreadKey } from '@caribou/core';
 import {
   type FileRefusal,
   FileRefusedError,
@@ -30,7 +30,7 @@ type BytesReply = z.output<(typeof SandboxReadBytes)['reply']>;
 type WriteRequest = z.output<(typeof SandboxWrite)['request']>;
 type WriteReply = z.output<(typeof SandboxWrite)['reply']>;
 
-export const threadOf = (request: { readonly user_id: string; readonly thread_id: string }): SandboxThread => ({
+export const threadOf = (request: { readonly user_id: string; readonly thread_id: string }): ThreadKey => ({
   userId: request.user_id,
   threadId: request.thread_id,
 });
@@ -75,7 +75,7 @@ const NOT_STARTED: ExecReply = {
 
 /** Where it is told what running commands write. */
 export interface OutputPublisher {
-  publishOutput(command: SandboxThread & { readonly key: string }, piece: OutputPiece): void;
+  publishOutput(command: ThreadKey & { readonly key: string }, piece: OutputPiece): void;
 }
 
 /** A command as an execution. @throws {InvalidRequestError} for one that no kernel would take */
@@ -130,7 +130,7 @@ export function fileWrite(request: WriteRequest, files: ThreadFiles, locks: Path
 
 async function written(
   { path, content, encoding = 'utf8', append, expected }: WriteRequest,
-  thread: SandboxThread,
+  thread: ThreadKey,
   files: ThreadFiles,
 ): Promise<WriteReply> {
   const bytes = Buffer.from(content, encoding);

@@ -8,10 +8,10 @@ import type {
   SandboxProposal,
   SandboxRecord,
   SandboxRegistry,
-  SandboxThread,
+  ThreadKey,
 } from '@caribou/core';
 
-const keyOf = ({ userId, threadId }: SandboxThread): string => `${userId}/${threadId}`;
+const keyOf = ({ userId, threadId }: ThreadKey): string => `${userId}/${threadId}`;
 
 interface Entry extends ExecutionEntry {
   result?: { readonly value: unknown };
@@ -52,12 +52,12 @@ export class InMemoryRegistry implements SandboxRegistry, ExecutionJournal {
     return this.alive.has(managerId);
   }
 
-  async binding(thread: SandboxThread): Promise<SandboxRecord | null> {
+  async binding(thread: ThreadKey): Promise<SandboxRecord | null> {
     await this.reach();
     return this.bindings.get(keyOf(thread)) ?? null;
   }
 
-  async bind(thread: SandboxThread, { epoch, lapse, ...proposal }: SandboxProposal): Promise<SandboxBinding> {
+  async bind(thread: ThreadKey, { epoch, lapse, ...proposal }: SandboxProposal): Promise<SandboxBinding> {
     await this.reach();
     this.requireEpoch(thread, epoch);
     const existing = this.bindings.get(keyOf(thread));
@@ -71,12 +71,12 @@ export class InMemoryRegistry implements SandboxRegistry, ExecutionJournal {
     return proposal;
   }
 
-  async currentEpoch(thread: SandboxThread): Promise<number> {
+  async currentEpoch(thread: ThreadKey): Promise<number> {
     await this.reach();
     return this.epochs.get(keyOf(thread)) ?? 0;
   }
 
-  async start(thread: SandboxThread, entry: ExecutionEntry): Promise<ExecutionState> {
+  async start(thread: ThreadKey, entry: ExecutionEntry): Promise<ExecutionState> {
     const state = await this.peek(thread, entry);
     if (state.state === 'new') {
       this.starts.push(entry.key);
@@ -85,7 +85,7 @@ export class InMemoryRegistry implements SandboxRegistry, ExecutionJournal {
     return state;
   }
 
-  async peek(thread: SandboxThread, entry: ExecutionEntry): Promise<ExecutionState> {
+  async peek(thread: ThreadKey, entry: ExecutionEntry): Promise<ExecutionState> {
     await this.reach();
     this.requireEpoch(thread, entry.epoch);
     const binding = this.bindings.get(keyOf(thread));
@@ -99,7 +99,7 @@ export class InMemoryRegistry implements SandboxRegistry, ExecutionJournal {
       : { state: 'done', result: known.result.value };
   }
 
-  async finish(thread: SandboxThread, key: string, outcome: { managerId: string; result: unknown }): Promise<void> {
+  async finish(thread: ThreadKey, key: string, outcome: { managerId: string; result: unknown }): Promise<void> {
     await this.reach();
     const known = this.entries.get(`${keyOf(thread)}/${key}`);
     if (known?.managerId !== outcome.managerId || known.result !== undefined)
@@ -108,7 +108,7 @@ export class InMemoryRegistry implements SandboxRegistry, ExecutionJournal {
   }
 
   async markUnknown(
-    thread: SandboxThread,
+    thread: ThreadKey,
     key: string,
     lost: { startedBy: string; by: string; result: unknown },
   ): Promise<{ result: unknown }> {
@@ -120,7 +120,7 @@ export class InMemoryRegistry implements SandboxRegistry, ExecutionJournal {
     return { result: known.result.value };
   }
 
-  async find(thread: SandboxThread, { key, argsHash }: CalledExecution): Promise<ExecutionState> {
+  async find(thread: ThreadKey, { key, argsHash }: CalledExecution): Promise<ExecutionState> {
     await this.reach();
     const known = this.entries.get(`${keyOf(thread)}/${key}`);
     if (known === undefined) return { state: 'new' };
@@ -130,11 +130,7 @@ export class InMemoryRegistry implements SandboxRegistry, ExecutionJournal {
       : { state: 'done', result: known.result.value };
   }
 
-  async withdraw(
-    thread: SandboxThread,
-    call: CalledExecution,
-    value: unknown,
-  ): ReturnType<ExecutionJournal['withdraw']> {
+  async withdraw(thread: ThreadKey, call: CalledExecution, value: unknown): ReturnType<ExecutionJournal['withdraw']> {
     const known = await this.find(thread, call);
     this.requireEpoch(thread, call.epoch);
     if (known.state !== 'new') return known;
@@ -143,7 +139,7 @@ export class InMemoryRegistry implements SandboxRegistry, ExecutionJournal {
     return { state: 'withdrawn' };
   }
 
-  private requireEpoch(thread: SandboxThread, epoch: number): void {
+  private requireEpoch(thread: ThreadKey, epoch: number): void {
     if (this.epochs.get(keyOf(thread)) !== epoch) throw new FencedError('stale epoch');
   }
 }

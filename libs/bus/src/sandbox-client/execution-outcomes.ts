@@ -1,11 +1,5 @@
 import { type AppError, BugError, DeadlineError, type RpcContract, UnavailableError } from '@caribou/contracts';
-import {
-  type CalledExecution,
-  type ExecutionJournal,
-  type Logger,
-  RunDraining,
-  type SandboxThread,
-} from '@caribou/core';
+import { type CalledExecution, type ExecutionJournal, type Logger, RunDraining, type ThreadKey } from '@caribou/core';
 import { z } from 'zod';
 
 export interface ExecutionOutcomesOptions {
@@ -19,7 +13,7 @@ export interface ExecutionOutcomesOptions {
 /** A request that got no reply. */
 export interface UnansweredRequest<Reply extends z.ZodType> {
   readonly contract: RpcContract<z.ZodType, Reply>;
-  readonly scope: SandboxThread & { readonly epoch: number };
+  readonly scope: ThreadKey & { readonly epoch: number };
   /** The execution it asks for; absent for a request that changes nothing. */
   readonly execution?: CalledExecution;
 }

@@ -1,4 +1,5 @@
 import type { SandboxDriverKind } from '@caribou/contracts';
+import type { ThreadKey } from '../util/thread-key.js';
 
 /**
  * Ports to the shared state of sandboxes: the manager of a thread's sandbox, and its executions.
@@ -11,12 +12,6 @@ import type { SandboxDriverKind } from '@caribou/contracts';
  * Every method throws UnavailableError when the store does not answer in time; whether a write took place is then
  * unknown, and repeating the same call is safe.
  */
-
-/** The thread that a sandbox belongs to. Both ids match the strict pattern of @caribou/contracts. */
-export interface SandboxThread {
-  readonly userId: string;
-  readonly threadId: string;
-}
 
 /** The binding of a thread to its sandbox. */
 export interface SandboxRecord {
@@ -51,7 +46,7 @@ export interface SandboxRegistry {
   releaseManager(managerId: string): Promise<void>;
   isManagerAlive(managerId: string): Promise<boolean>;
   /** The thread's current binding, or null when it never had one. */
-  binding(thread: SandboxThread): Promise<SandboxRecord | null>;
+  binding(thread: ThreadKey): Promise<SandboxRecord | null>;
   /**
    * Returns the binding after the call. No binding: the proposal is written. Bound to the proposer, or to another
    * manager with a valid lease: the existing record, unchanged. Bound to a manager that released its lease: the
@@ -61,9 +56,9 @@ export interface SandboxRegistry {
    * @throws FencedError when `epoch` is not the thread's current lease epoch
    * @throws ConflictError when a takeover would change the driver of the existing record
    */
-  bind(thread: SandboxThread, proposal: SandboxProposal): Promise<SandboxBinding>;
+  bind(thread: ThreadKey, proposal: SandboxProposal): Promise<SandboxBinding>;
   /** The epoch under which the thread is owned, even if the lease expired and nobody claimed it since; else 0. */
-  currentEpoch(thread: SandboxThread): Promise<number>;
+  currentEpoch(thread: ThreadKey): Promise<number>;
 }
 
 /** The journal entry of an execution, written before it starts. */
@@ -96,16 +91,16 @@ export interface ExecutionJournal {
    * @throws FencedError when `epoch` is not the thread's current lease epoch, or the thread's binding does not name
    *   this manager and this sandbox
    */
-  start(thread: SandboxThread, entry: ExecutionEntry): Promise<ExecutionState>;
+  start(thread: ThreadKey, entry: ExecutionEntry): Promise<ExecutionState>;
   /** What `start` would answer, with the same checks, without writing. */
-  peek(thread: SandboxThread, entry: ExecutionEntry): Promise<ExecutionState>;
+  peek(thread: ThreadKey, entry: ExecutionEntry): Promise<ExecutionState>;
   /**
    * Stores the result (JSON, at most 2 MiB) under the key. A repetition by the same manager is a no-op.
    *
    * @throws FencedError when `managerId` did not start the key, or it ended as unknown meanwhile
    */
   finish(
-    thread: SandboxThread,
+    thread: ThreadKey,
     key: string,
     outcome: { readonly managerId: string; readonly result: unknown },
   ): Promise<void>;
@@ -115,9 +110,9 @@ export interface ExecutionJournal {
    *
    * @throws FencedError when the thread's binding does not name `by`, or the key was not started by `startedBy`
    */
-  markUnknown(thread: SandboxThread, key: string, lost: LostExecution): Promise<{ readonly result: unknown }>;
+  markUnknown(thread: ThreadKey, key: string, lost: LostExecution): Promise<{ readonly result: unknown }>;
   /** Reads the state of the execution for a caller that gets no answer from its manager. Writes and checks nothing. */
-  find(thread: SandboxThread, call: Pick<CalledExecution, 'key' | 'argsHash'>): Promise<ExecutionState>;
+  find(thread: ThreadKey, call: Pick<CalledExecution, 'key' | 'argsHash'>): Promise<ExecutionState>;
   /**
    * Prevents an execution that was not started from ever starting: stores `result` for it and answers `withdrawn`. For
    * a known key it answers the recorded state and writes nothing.
@@ -125,7 +120,7 @@ export interface ExecutionJournal {
    * @throws FencedError when `epoch` is not the thread's current lease epoch
    */
   withdraw(
-    thread: SandboxThread,
+    thread: ThreadKey,
     call: CalledExecution,
     result: unknown,
   ): Promise<Exclude<ExecutionState, { state: 'new' }> | { readonly state: 'withdrawn' }>;

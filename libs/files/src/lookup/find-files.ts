@@ -1,5 +1,5 @@
 import { type FileHandle, lstat } from 'node:fs/promises';
-import { DATA_DIRECTORIES, parseVirtualPath, type SandboxThread, VIRTUAL_ROOT } from '@caribou/core';
+import { DATA_DIRECTORIES, parseVirtualPath, type ThreadKey, VIRTUAL_ROOT } from '@caribou/core';
 import { below, openDirectory } from '../descriptor-walk.js';
 import { type Entry, entriesBelow, smallText, type WalkBudget, walkBudget } from './directory-entries.js';
 import { toFileRefused } from '../file-refused.js';
@@ -16,7 +16,7 @@ const MAX_SEARCHED_BYTES = 64 * 1024 * 1024;
 
 /** Where to look: `path` is a virtual path of a directory. */
 export interface LookupTarget {
-  readonly thread: SandboxThread;
+  readonly thread: ThreadKey;
   readonly path: string;
 }
 

@@ -1,6 +1,6 @@
 import { closeSync, constants, type Dir, lstatSync, opendirSync, openSync, statfsSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { DATA_DIRECTORIES, type DiskUsage, errnoOf, type SandboxThread } from '@caribou/core';
+import { DATA_DIRECTORIES, type DiskUsage, errnoOf, type ThreadKey } from '@caribou/core';
 import { FileRefusedError } from '../file-refused.js';
 import type { ThreadFiles } from '../thread-files.js';
 
@@ -71,7 +71,7 @@ async function addDirectory(path: string, tally: Tally, depth: number): Promise<
 }
 
 /** Measures the three directories of a thread, at most `maxFiles` entries of them; nothing for a thread without. */
-export async function measureUsage(files: ThreadFiles, thread: SandboxThread, maxFiles: number): Promise<DiskUsage> {
+export async function measureUsage(files: ThreadFiles, thread: ThreadKey, maxFiles: number): Promise<DiskUsage> {
   const tally = new Tally(maxFiles);
   let freeBytes = Number.POSITIVE_INFINITY;
   for (const directory of DATA_DIRECTORIES) {

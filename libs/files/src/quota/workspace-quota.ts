@@ -1,4 +1,4 @@
-import type { DiskUsage, SandboxThread, ThreadQuota } from '@caribou/core';
+import type { DiskUsage, ThreadKey, ThreadQuota } from '@caribou/core';
 import { MAX_MEASURED_DEPTH, measureUsage } from './disk-usage.js';
 import { QuotaExceededError } from '../file-refused.js';
 import type { ThreadFiles } from '../thread-files.js';
@@ -11,13 +11,13 @@ export interface QuotaLimits {
   readonly minFreeBytes: number;
 }
 
-type Write = (thread: SandboxThread, path: string, content: Uint8Array) => Promise<number>;
+type Write = (thread: ThreadKey, path: string, content: Uint8Array) => Promise<number>;
 
 const MAX_KNOWN = 10_000;
 /** Files are counted up to this many times their limit, so that it shows whether there are more or fewer of them. */
 const COUNTED_SHARE = 4;
 
-const keyOf = ({ userId, threadId }: SandboxThread): string => `${userId}/${threadId}`;
+const keyOf = ({ userId, threadId }: ThreadKey): string => `${userId}/${threadId}`;
 
 const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
 
@@ -50,12 +50,12 @@ export class WorkspaceQuota implements ThreadQuota {
     return tooDeep ? `this thread's directories are nested deeper than ${MAX_MEASURED_DEPTH} levels` : null;
   }
 
-  async usage(thread: SandboxThread): Promise<DiskUsage> {
+  async usage(thread: ThreadKey): Promise<DiskUsage> {
     const known = (await this.measuring.get(keyOf(thread))) ?? this.known.get(keyOf(thread));
     return known === undefined || this.excess(known) !== null ? this.measure(thread) : known;
   }
 
-  async measure(thread: SandboxThread): Promise<DiskUsage> {
+  async measure(thread: ThreadKey): Promise<DiskUsage> {
     const key = keyOf(thread);
     const measuring = measureUsage(this.files, thread, COUNTED_SHARE * this.limits.workspaceFiles);
     this.measuring.set(key, measuring);
@@ -73,7 +73,7 @@ export class WorkspaceQuota implements ThreadQuota {
    *
    * @throws {QuotaExceededError} naming `path` and the limit
    */
-  async requireRoom(thread: SandboxThread, path: string, bytes: number): Promise<void> {
+  async requireRoom(thread: ThreadKey, path: string, bytes: number): Promise<void> {
     const excess = async (usage: Promise<DiskUsage>): Promise<string | null> => {
       const known = await usage;
       return this.excess({ ...known, bytes: known.bytes + bytes, files: known.files + 1 });
@@ -84,7 +84,7 @@ export class WorkspaceQuota implements ThreadQuota {
   }
 
   /** Counts a file that the platform has written. */
-  added(thread: SandboxThread, bytes: number): void {
+  added(thread: ThreadKey, bytes: number): void {
     const known = this.known.get(keyOf(thread));
     if (known !== undefined)
       this.remember(keyOf(thread), { ...known, bytes: known.bytes + bytes, files: known.files + 1 });

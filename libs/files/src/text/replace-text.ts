@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { FileHandle } from 'node:fs/promises';
-import type { SandboxThread } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
 import { sha256Of } from '../file-hash.js';
 import { FileRefusedError } from '../file-refused.js';
 import type { ThreadFiles } from '../thread-files.js';
@@ -21,7 +21,7 @@ export interface TextReplacement {
  */
 export async function replaceText(
   files: ThreadFiles,
-  { thread, path }: { readonly thread: SandboxThread; readonly path: string },
+  { thread, path }: { readonly thread: ThreadKey; readonly path: string },
   { content, expectedSha256, maxBytes }: TextReplacement,
 ): Promise<boolean> {
   if (content.byteLength > maxBytes) throw new FileRefusedError('too_large', path);

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { DATA_DIRECTORIES, type DataDirectory, errnoOf, type SandboxThread } from '@caribou/core';
+import { DATA_DIRECTORIES, type DataDirectory, errnoOf, type ThreadKey } from '@caribou/core';
 import { below, giveTo, openDirectory } from '../descriptor-walk.js';
 import { type Entry, entriesBelow, type WalkBudget, walkBudget } from '../lookup/directory-entries.js';
 import { FileRefusedError, QuotaExceededError, toFileRefused } from '../file-refused.js';
@@ -21,7 +21,7 @@ export interface CopiedFiles {
 }
 
 interface DirectoryLocation {
-  readonly thread: SandboxThread;
+  readonly thread: ThreadKey;
   readonly directory: DataDirectory;
 }
 
@@ -31,7 +31,7 @@ interface DirectoryLocation {
  *
  * @throws {FileRefusedError} when the directories cannot be made or read
  */
-export async function copyFiles(parts: IntakeParts, from: SandboxThread, to: SandboxThread): Promise<CopiedFiles> {
+export async function copyFiles(parts: IntakeParts, from: ThreadKey, to: ThreadKey): Promise<CopiedFiles> {
   const budget = walkBudget(LIMITS);
   let files = 0;
   try {

@@ -1,6 +1,6 @@
 import { lstat, opendir, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { type DataDirectory, errnoOf, type SandboxThread } from '@caribou/core';
+import { type DataDirectory, errnoOf, type ThreadKey } from '@caribou/core';
 import { below } from '../descriptor-walk.js';
 import { FileRefusedError, toFileRefused } from '../file-refused.js';
 import type { ThreadFiles } from '../thread-files.js';
@@ -38,7 +38,7 @@ export interface FileList {
 /** The regular files of a thread's directory by name, at most `maxFiles`; none of a thread without one. */
 export async function listFiles(
   files: ThreadFiles,
-  location: { readonly thread: SandboxThread; readonly directory: DataDirectory },
+  location: { readonly thread: ThreadKey; readonly directory: DataDirectory },
   maxFiles: number,
 ): Promise<FileList> {
   const found: FileEntry[] = [];
@@ -65,7 +65,7 @@ export async function listFiles(
 }
 
 /** Removes a regular file of a thread. @throws {FileRefusedError} when there is none under the path */
-export async function removeFile(homeDir: string, thread: SandboxThread, path: string): Promise<void> {
+export async function removeFile(homeDir: string, thread: ThreadKey, path: string): Promise<void> {
   await withParentDirectory({ homeDir, thread, path }, async (parent, { name }) => {
     const stat = await lstat(below(parent, name));
     if (!stat.isFile()) throw new FileRefusedError(stat.isDirectory() ? 'is_directory' : 'not_regular', path);

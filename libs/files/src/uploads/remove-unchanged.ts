@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { link, lstat, rename } from 'node:fs/promises';
-import { type DataDirectory, errnoOf, type SandboxThread } from '@caribou/core';
+import { type DataDirectory, errnoOf, type ThreadKey } from '@caribou/core';
 import { below } from '../descriptor-walk.js';
 import { FileRefusedError, toFileRefused } from '../file-refused.js';
 import type { ThreadFiles } from '../thread-files.js';
@@ -57,7 +57,7 @@ async function removeIn(directory: FileHandle, entry: FileEntry): Promise<boolea
  */
 export async function removeUnchanged(
   files: ThreadFiles,
-  location: { readonly thread: SandboxThread; readonly directory: DataDirectory },
+  location: { readonly thread: ThreadKey; readonly directory: DataDirectory },
   entry: FileEntry,
 ): Promise<boolean> {
   try {

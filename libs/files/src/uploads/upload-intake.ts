@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, link, lstat, open, opendir, rename, stat, unlink } from 'node:fs/promises';
-import { type CommandIdentity, errnoOf, type SandboxThread } from '@caribou/core';
+import { type CommandIdentity, errnoOf, type ThreadKey } from '@caribou/core';
 import { below, giveTo } from '../descriptor-walk.js';
 import { FileRefusedError, toFileRefused } from '../file-refused.js';
 import { MAX_FILE_BYTES, type ThreadFiles } from '../thread-files.js';
@@ -147,7 +147,7 @@ export interface IntakeOptions {
 /** An intake into the uploads of a thread; close it whatever happens. */
 export async function openUploadIntake(
   { files, owner, quota }: IntakeParts,
-  thread: SandboxThread,
+  thread: ThreadKey,
   { makes = true }: IntakeOptions = {},
 ): Promise<UploadIntake> {
   if (makes)

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { commandIdentity, type DataDirectory, type SandboxThread } from '@caribou/core';
+import { commandIdentity, type DataDirectory, type ThreadKey } from '@caribou/core';
 import { type FileList, listFiles, removeFile } from './directory-files.js';
 import { type CopiedFiles, copyFiles } from './copy-files.js';
 import { removeUnchanged } from './remove-unchanged.js';
@@ -11,19 +11,19 @@ import { type QuotaLimits, WorkspaceQuota } from '../quota/workspace-quota.js';
 /** What a user may do with the files of his threads from outside a sandbox. Paths are virtual. */
 export interface UserFiles {
   /** An intake into the thread's uploads, which it makes by default; close it whatever happens. @throws {FileRefusedError} */
-  openIntake(thread: SandboxThread, options?: IntakeOptions): Promise<UploadIntake>;
+  openIntake(thread: ThreadKey, options?: IntakeOptions): Promise<UploadIntake>;
   /** Regular files of a directory by name, at most `maxFiles`. */
-  list(thread: SandboxThread, directory: DataDirectory, maxFiles: number): Promise<FileList>;
+  list(thread: ThreadKey, directory: DataDirectory, maxFiles: number): Promise<FileList>;
   /** Copies all regular files of a thread to another one, which has none; links stay behind. @throws {FileRefusedError} */
-  copyAll(thread: SandboxThread, to: SandboxThread): Promise<CopiedFiles>;
+  copyAll(thread: ThreadKey, to: ThreadKey): Promise<CopiedFiles>;
   /** A readable descriptor of a regular file; the caller closes it. @throws {FileRefusedError} */
-  open(thread: SandboxThread, path: string): Promise<FileHandle>;
+  open(thread: ThreadKey, path: string): Promise<FileHandle>;
   /** Replaces a text file that is still as the caller knows it; whether it was. @throws {FileRefusedError} */
-  replaceText(thread: SandboxThread, path: string, replacement: TextReplacement): Promise<boolean>;
+  replaceText(thread: ThreadKey, path: string, replacement: TextReplacement): Promise<boolean>;
   /** Removes a regular file. @throws {FileRefusedError} when there is none under the path */
-  remove(thread: SandboxThread, path: string): Promise<void>;
+  remove(thread: ThreadKey, path: string): Promise<void>;
   /** Removes a file of a directory if it is still as the entry says. @throws {FileRefusedError} */
-  removeUnchanged(thread: SandboxThread, directory: DataDirectory, entry: FileEntry): Promise<boolean>;
+  removeUnchanged(thread: ThreadKey, directory: DataDirectory, entry: FileEntry): Promise<boolean>;
 }
 
 /** The files of all threads below `homeDir` (CARIBOU_HOME), owned by the user of commands; uploads within the limits. */

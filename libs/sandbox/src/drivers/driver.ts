@@ -1,8 +1,8 @@
 import { type SandboxDriverKind, UnavailableError } from '@caribou/contracts';
-import type { SandboxThread } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
 
 /** The sandbox of one thread, as a driver needs to know it. */
-export interface SandboxSpec extends SandboxThread {
+export interface SandboxSpec extends ThreadKey {
   /** Stable for the thread, so that whoever takes the thread over finds what its predecessor left. */
   readonly sandboxId: string;
   /** The manager that creates it. */

@@ -1,5 +1,5 @@
 import { BugError, FencedError, TooLargeError } from '@caribou/contracts';
-import type { ExecutionEntry, ExecutionJournal, ExecutionState, SandboxThread } from '@caribou/core';
+import type { ExecutionEntry, ExecutionJournal, ExecutionState, ThreadKey } from '@caribou/core';
 import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
 import { parseStored } from '../redis/stored-json.js';
@@ -14,12 +14,12 @@ const scripts = {
 
 /** What was executed in the sandboxes of threads, and what came of it. Entries expire some time after their run ended. */
 export function redisExecutionJournal(redis: RedisConnection): ExecutionJournal {
-  const keysOf = (thread: SandboxThread, key: string): string[] => {
+  const keysOf = (thread: ThreadKey, key: string): string[] => {
     const { sandbox, executions } = redis.keys.thread(thread);
     return [redis.keys.executionPrefix(thread) + key, sandbox, executions];
   };
 
-  async function ask(thread: SandboxThread, entry: ExecutionEntry, write: boolean): Promise<ExecutionState> {
+  async function ask(thread: ThreadKey, entry: ExecutionEntry, write: boolean): Promise<ExecutionState> {
     const { key, argsHash, kind, epoch, managerId, sandboxId } = entry;
     const { lease, owner } = redis.keys.thread(thread);
     const reply = await redis.run(scripts.start, keysOf(thread, key), [
@@ -39,7 +39,7 @@ export function redisExecutionJournal(redis: RedisConnection): ExecutionJournal 
   }
 
   async function end(
-    thread: SandboxThread,
+    thread: ThreadKey,
     key: string,
     by: string,
     outcome: { startedBy: string; result: unknown },
