@@ -14,8 +14,10 @@ import {
   type ToolCallNext,
   type ToolCallRequest,
   type ToolOutcome,
+  traceCall,
+  traceHook,
 } from '@caribou/core';
-import { onion, watchedCall, watchedHook } from '@caribou/middleware';
+import { onion } from '@caribou/middleware';
 import { asTaskFailure } from './task-failure.js';
 import type { PendingCalls } from './pending-calls.js';
 import { mapBounded, untilAborted } from './waiting.js';
@@ -69,16 +71,16 @@ function execute(round: ToolRound, request: ToolCallRequest): Promise<ToolOutcom
   const call = {
     name: `execute_tool ${name.slice(0, MAX_SPAN_NAME)}`,
     fields: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name, 'gen_ai.tool.call.id': id },
-    told: ({ isError }: ToolOutcome) => ({ 'caribou.outcome': isError === true ? 'error' : 'ok' }),
+    resultFields: ({ isError }: ToolOutcome) => ({ 'caribou.outcome': isError === true ? 'error' : 'ok' }),
   };
-  return watchedCall(round.run, call, (run) => callThroughLayers({ ...round, run })(request));
+  return traceCall(round.run, call, (run) => callThroughLayers({ ...round, run })(request));
 }
 
 function callThroughLayers({ chain, tools, run }: ToolRound): ToolCallNext {
   const layers = chain.flatMap((middleware) => {
     const call = (request: ToolCallRequest, next: ToolCallNext): Promise<ToolOutcome> =>
-      watchedHook(run, { middleware: middleware.name, hook: 'wrapToolCall' }, (context, inner) => {
-        const within: ToolCallNext = (changed) => inner(() => next(changed));
+      traceHook(run, { middleware: middleware.name, hook: 'wrapToolCall' }, (context, untimed) => {
+        const within: ToolCallNext = (changed) => untimed(() => next(changed));
         return middleware.wrapToolCall?.(request, within, context) ?? next(request);
       });
     return middleware.wrapToolCall === undefined ? [] : [{ name: middleware.name, call }];

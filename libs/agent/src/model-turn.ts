@@ -1,6 +1,15 @@
 import { type AiMessage, ModelError, newId, type RunEventOf, textOf, type ThreadState } from '@caribou/contracts';
-import type { AgentMiddleware, AnyTool, ModelCall, ModelPort, ModelRequest, RunContext } from '@caribou/core';
-import { onion, watchedCall, watchedHook } from '@caribou/middleware';
+import {
+  type AgentMiddleware,
+  type AnyTool,
+  type ModelCall,
+  type ModelPort,
+  type ModelRequest,
+  type RunContext,
+  traceCall,
+  traceHook,
+} from '@caribou/core';
+import { onion } from '@caribou/middleware';
 import { AnswerAssembly } from './answer-assembly.js';
 
 const MODEL_NODE = 'model_request';
@@ -25,7 +34,7 @@ export interface ModelTurn {
  */
 export function takeModelTurn(turn: ModelTurn): Promise<AiMessage> {
   const span = { name: MODEL_NODE, fields: { 'caribou.step': turn.step } };
-  return watchedCall(turn.run, span, (run) => answerThroughLayers({ ...turn, run }));
+  return traceCall(turn.run, span, (run) => answerThroughLayers({ ...turn, run }));
 }
 
 async function answerThroughLayers(turn: ModelTurn): Promise<AiMessage> {
@@ -55,8 +64,8 @@ type Wrap = NonNullable<AgentMiddleware['wrapModelCall']>;
 const wrapOf =
   (middleware: AgentMiddleware, run: RunContext) =>
   (request: Parameters<Wrap>[0], next: Parameters<Wrap>[1]): Promise<AiMessage> =>
-    watchedHook(run, { middleware: middleware.name, hook: 'wrapModelCall' }, (context, inner) => {
-      const within: typeof next = (changed) => inner(() => next(changed));
+    traceHook(run, { middleware: middleware.name, hook: 'wrapModelCall' }, (context, untimed) => {
+      const within: typeof next = (changed) => untimed(() => next(changed));
       return middleware.wrapModelCall?.(request, within, context) ?? next(request);
     });
 
@@ -66,12 +75,12 @@ function streamAnswer(turn: ModelTurn, request: ModelRequest): Promise<AiMessage
   const call = {
     name: `chat ${name}`,
     fields: { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': name },
-    told: ({ usage_metadata: usage }: AiMessage) =>
+    resultFields: ({ usage_metadata: usage }: AiMessage) =>
       usage === undefined
         ? {}
         : { 'gen_ai.usage.input_tokens': usage.input_tokens, 'gen_ai.usage.output_tokens': usage.output_tokens },
   };
-  return watchedCall(turn.run, call, () => assembleAnswer(turn, request));
+  return traceCall(turn.run, call, () => assembleAnswer(turn, request));
 }
 
 async function assembleAnswer({ model, run, step }: ModelTurn, request: ModelRequest): Promise<AiMessage> {

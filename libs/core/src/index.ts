@@ -69,7 +69,7 @@ export type { CallOutcome, CallPermit, AcquireResult, ModelEndpoint, ModelGate }
 export type { ModelCall, ModelCatalog, ModelDelta, ModelPort } from './ports/model-port.js';
 export { isUserMessage, userText } from './text/user-text.js';
 export type { RunContext } from './agent/run-context.js';
-export type { CallWatch, HookWatch, RunWatch, Span, WatchFields } from './agent/run-watch.js';
+export { ChainRecorder, type Span, traceCall, traceHook } from './agent/instrumentation.js';
 export type {
   AdmitRequest,
   AdmitResult,

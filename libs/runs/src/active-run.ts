@@ -9,10 +9,10 @@ import type {
   ThreadHead,
   ThreadKey,
 } from '@caribou/core';
-import type { ChainRecorder } from '@caribou/middleware';
 import type { EventWriter } from './event-writer.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import type { RunMetrics } from './run-metrics.js';
+import type { RunRecording } from './run-recording.js';
 
 export type Claimed = Extract<ClaimResult, { kind: 'run' }>;
 
@@ -52,7 +52,7 @@ export interface ActiveRun {
   readonly keeper: LeaseKeeper;
   readonly writer: EventWriter;
   readonly logger: Logger;
-  readonly recorder: ChainRecorder;
+  readonly recording: RunRecording;
   readonly isDraining: () => boolean;
   /** When the turn now under way began, on the monotonic clock. */
   turnStartMs: number;

@@ -4,7 +4,8 @@ import { countEvent } from './run-metrics.js';
 
 /** What hooks and tools know of a run. */
 export function contextOf(active: ActiveRun): RunContext {
-  const { claimed, keeper, writer, recorder, logger } = active;
+  const { claimed, keeper, writer, logger } = active;
+  const { recorder, span } = active.recording;
   const { clock, metrics } = active.ports;
   const { lease, run } = claimed;
   return {
@@ -18,7 +19,8 @@ export function contextOf(active: ActiveRun): RunContext {
     signal: keeper.signal,
     clock,
     logger,
-    watch: recorder,
+    recorder,
+    ...(span === undefined ? {} : { span }),
     decided: (middleware, decision, fields) => {
       recorder.decided(middleware, decision);
       logger.debug({ event: 'chain.decided', middleware, decision, ...fields }, `${middleware}: ${decision}`);

@@ -68,7 +68,7 @@ export class RunExecutor {
       const outcome = await this.runToCompletion(run);
       const durationMs = Math.round(run.ageMs());
       run.logger.info({ event: 'run.end', outcome, durationMs }, `run ${outcome}`);
-      run.endRecording(outcome);
+      run.recording.end(outcome);
       metrics.runEnded(outcome);
       return { kind: outcome === 'handed_over' ? 'handed_over' : 'ack' };
     } catch (error) {
@@ -105,7 +105,7 @@ export class RunExecutor {
    */
   private async handleLostRun(run: StartedRun, error: unknown): Promise<Handling> {
     const kind = await releaseOrLose(run, error);
-    run.endRecording(kind, error);
+    run.recording.end(kind, error);
     run.logger.warn({ event: 'run.end', outcome: kind, error }, `run ${kind}`);
     if (kind === 'lost') this.ports.metrics.fenced();
     return { kind };

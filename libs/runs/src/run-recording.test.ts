@@ -1,6 +1,7 @@
 import { newId } from '@caribou/contracts';
+import { traceHook } from '@caribou/core';
 import { createLogger, createTracing, noopTracing } from '@caribou/observability';
-import { sampleRun, startOtlpReceiver } from '@caribou/testing';
+import { fakeRun, sampleRun, startOtlpReceiver } from '@caribou/testing';
 import { recordRun } from './run-recording.js';
 
 const run = sampleRun({
@@ -22,11 +23,11 @@ function recording() {
 }
 
 describe(recordRun, () => {
-  test('the end of a run is one line that says what its chain did', () => {
+  test('the end of a run is one line that says what its chain did', async () => {
     const { logger, lines } = recording();
     const { recorder, end } = recordRun({ clock: clock(), tracing: noopTracing }, run, logger);
     recorder.decided('loop-detection', 'warned');
-    recorder.hook('title', 'afterModel').end();
+    await traceHook(fakeRun({ recorder }), { middleware: 'title', hook: 'afterModel' }, () => Promise.resolve());
     end('success');
 
     expect(lines()).toEqual([

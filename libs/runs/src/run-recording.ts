@@ -1,6 +1,5 @@
 import type { RunRecord } from '@caribou/contracts';
-import type { Clock, Logger } from '@caribou/core';
-import { ChainRecorder } from '@caribou/middleware';
+import { ChainRecorder, type Clock, type Logger } from '@caribou/core';
 import type { TraceSpan, Tracing } from '@caribou/observability';
 
 export interface RecordingPorts {
@@ -8,9 +7,11 @@ export interface RecordingPorts {
   readonly tracing: Tracing;
 }
 
-/** What is written down of one attempt at a run besides its events: the work of its chain, and its part of the trace. */
+/** What is recorded of one attempt at a run besides its events: the work of its chain, and its part of the trace. */
 export interface RunRecording {
   readonly recorder: ChainRecorder;
+  /** Absent when traces are off. */
+  readonly span?: TraceSpan;
   /** One log line of what the chain did, and the end of the run's span. */
   end(outcome: string, error?: unknown): void;
 }
@@ -18,9 +19,10 @@ export interface RunRecording {
 /** Begins to record; the run's span is a child of the request that admitted it. */
 export function recordRun({ clock, tracing }: RecordingPorts, run: RunRecord, logger: Logger): RunRecording {
   const span = tracing.on ? runSpan(tracing, run) : undefined;
-  const recorder = new ChainRecorder({ clock, ...(span === undefined ? {} : { span }) });
+  const recorder = new ChainRecorder(clock);
   return {
     recorder,
+    ...(span === undefined ? {} : { span }),
     end: (outcome, error) => {
       const { durationMs, chain } = recorder.summary();
       logger.info({ event: 'chain.end', outcome, durationMs, chain }, `chain: ${durationMs} ms`);

@@ -28,8 +28,6 @@ export interface Claim {
 export interface StartedRun extends ActiveRun {
   /** Milliseconds since it was started here. */
   readonly ageMs: () => number;
-  /** Writes down how its chain worked and ends its part of the trace. */
-  readonly endRecording: (outcome: string, error?: unknown) => void;
   /** Stops its timers and takes it out of the registry, however it ended. */
   readonly release: () => void;
 }
@@ -57,12 +55,11 @@ export function startRun(ports: StartPorts, claimed: Claimed, { sentMs, onRenewe
     keeper,
     writer,
     logger,
-    recorder: recording.recorder,
+    recording,
     head,
     turnStartMs: startedMs,
     isDraining: () => entry.draining,
     ageMs: () => clock.monotonicMs() - startedMs,
-    endRecording: (outcome, error) => recording.end(outcome, error),
     release: () => {
       timeout.stop();
       keeper.stop();

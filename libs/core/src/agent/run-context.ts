@@ -1,10 +1,10 @@
 import type { RunContextValues, RunEvent } from '@caribou/contracts';
 import type { Clock } from '../util/clock.js';
 import type { Logger } from '../util/logger.js';
-import type { RunWatch, WatchFields } from './run-watch.js';
+import type { Instrumented } from './instrumentation.js';
 
 /** What a hook or tool may know about its run. */
-export interface RunContext {
+export interface RunContext extends Instrumented {
   readonly userId: string;
   readonly threadId: string;
   readonly runId: string;
@@ -24,11 +24,4 @@ export interface RunContext {
    * without waiting for the log. Rejects with FencedError when the run was lost.
    */
   emit(event: RunEvent): Promise<void>;
-  /**
-   * Records what a middleware decided ("summarized", "stripped"), for the run's log line and spans. `fields` are
-   * numbers and short constants, never text of a user or a model.
-   */
-  decided(middleware: string, decision: string, fields?: WatchFields): void;
-  /** Instrumentation of the run; hooks do not use it. */
-  readonly watch?: RunWatch;
 }

@@ -6,8 +6,8 @@ import {
   isEmptyUpdate,
   type RunContext,
   type Step,
+  traceHook,
 } from '@caribou/core';
-import { watchedHook } from './watched.js';
 
 export type HookName = 'beforeAgent' | 'beforeModel' | 'afterModel' | 'afterAgent';
 
@@ -81,7 +81,7 @@ interface HookCall {
 
 function callHook(middleware: AgentMiddleware, hook: HookName, call: HookCall): Promise<Step | undefined> {
   const place = { middleware: middleware.name, hook };
-  return watchedHook(call.run, place, async (run) => middleware[hook]?.(call.state, run));
+  return traceHook(call.run, place, async (run) => middleware[hook]?.(call.state, run));
 }
 
 function decisionsOf(

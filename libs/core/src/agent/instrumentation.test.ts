@@ -1,9 +1,5 @@
-import type { ThreadState } from '@caribou/contracts';
-import type { Span, WatchFields } from '@caribou/core';
 import { fakeRun } from '@caribou/testing';
-import { ChainRecorder } from './chain-recorder.js';
-import { runHooks } from './hooks.js';
-import { watchedCall, watchedHook } from './watched.js';
+import { ChainRecorder, type Span, traceCall, type TraceFields, traceHook } from './instrumentation.js';
 
 /** A clock that stands still until it is moved. */
 const steppedClock = () => {
@@ -14,7 +10,7 @@ const steppedClock = () => {
 interface Told {
   readonly name: string;
   readonly parent: string | undefined;
-  readonly fields: WatchFields;
+  readonly fields: TraceFields;
   readonly events: string[];
   startMs?: number | undefined;
   endMs?: number | undefined;
@@ -33,18 +29,16 @@ function spans() {
   return { root: spanOf({ name: 'run', parent: undefined, fields: {}, events: [] }), ended };
 }
 
-const state: ThreadState = { messages: [] };
-
 describe(ChainRecorder, () => {
   test("a hook's time is its own, without what it waits for inside", async () => {
     const clock = steppedClock();
-    const recorder = new ChainRecorder({ clock });
-    const run = fakeRun({ watch: recorder });
+    const recorder = new ChainRecorder(clock);
+    const run = fakeRun({ recorder });
 
-    await watchedHook(run, { middleware: 'outer', hook: 'wrapModelCall' }, async (context, inner) => {
+    await traceHook(run, { middleware: 'outer', hook: 'wrapModelCall' }, async (context, inner) => {
       clock.pass(2);
       await inner(() =>
-        watchedHook(context, { middleware: 'inner', hook: 'wrapModelCall' }, () => {
+        traceHook(context, { middleware: 'inner', hook: 'wrapModelCall' }, () => {
           clock.pass(30);
           return Promise.resolve();
         }),
@@ -63,12 +57,11 @@ describe(ChainRecorder, () => {
   });
 
   test('a middleware that took no time and decided nothing is left out, one that decided is not', async () => {
-    const recorder = new ChainRecorder({ clock: steppedClock() });
-    const run = fakeRun({ watch: recorder, decided: (by, what) => recorder.decided(by, what) });
-    const quiet = { name: 'quiet', afterModel: () => Promise.resolve(undefined) };
-    const strict = { ...quiet, name: 'strict' };
+    const recorder = new ChainRecorder(steppedClock());
+    const run = fakeRun({ recorder, decided: (by, what) => recorder.decided(by, what) });
 
-    await runHooks([quiet, { name: 'none' }, strict], 'afterModel', state, run);
+    for (const middleware of ['quiet', 'strict'])
+      await traceHook(run, { middleware, hook: 'afterModel' }, () => Promise.resolve(undefined));
     run.decided('strict', 'stripped');
     run.decided('strict', 'stripped');
     run.decided('strict', 'warned');
@@ -81,19 +74,19 @@ describe(ChainRecorder, () => {
   test('spans are children of what they stand around, with their decisions, and only where something happened', async () => {
     const clock = steppedClock();
     const { root, ended } = spans();
-    const recorder = new ChainRecorder({ clock, span: root });
-    const run = fakeRun({ watch: recorder });
-    const call = { name: 'execute_tool bash', fields: { tool: 'bash' }, told: () => ({ outcome: 'ok' }) };
+    const recorder = new ChainRecorder(clock);
+    const run = fakeRun({ recorder, span: root });
+    const call = { name: 'execute_tool bash', fields: { tool: 'bash' }, resultFields: () => ({ outcome: 'ok' }) };
 
-    await watchedCall(run, call, async (inCall) => {
-      await watchedHook(inCall, { middleware: 'audit', hook: 'wrapToolCall' }, (context) => {
+    await traceCall(run, call, async (inCall) => {
+      await traceHook(inCall, { middleware: 'audit', hook: 'wrapToolCall' }, (context) => {
         clock.pass(0.5);
         context.decided('audit', 'blocked', { rules: 1 });
         return Promise.resolve();
       });
-      await watchedHook(inCall, { middleware: 'quick', hook: 'wrapToolCall' }, () => Promise.resolve(clock.pass(0.9)));
+      await traceHook(inCall, { middleware: 'quick', hook: 'wrapToolCall' }, () => Promise.resolve(clock.pass(0.9)));
     });
-    await watchedHook(run, { middleware: 'slow', hook: 'afterModel' }, () => Promise.resolve(clock.pass(5)));
+    await traceHook(run, { middleware: 'slow', hook: 'afterModel' }, () => Promise.resolve(clock.pass(5)));
 
     expect(ended).toMatchObject([
       {
@@ -112,15 +105,15 @@ describe(ChainRecorder, () => {
   test('what fails is told as failed and passed on', async () => {
     const clock = steppedClock();
     const { root, ended } = spans();
-    const run = fakeRun({ watch: new ChainRecorder({ clock, span: root }) });
+    const run = fakeRun({ recorder: new ChainRecorder(clock), span: root });
     const error = new Error('no');
     const fail = () => {
       clock.pass(1);
       return Promise.reject(error);
     };
 
-    await expect(watchedCall(run, { name: 'chat', fields: {} }, fail)).rejects.toBe(error);
-    await expect(watchedHook(run, { middleware: 'm', hook: 'afterModel' }, fail)).rejects.toBe(error);
+    await expect(traceCall(run, { name: 'chat', fields: {} }, fail)).rejects.toBe(error);
+    await expect(traceHook(run, { middleware: 'm', hook: 'afterModel' }, fail)).rejects.toBe(error);
     expect(ended.map((span) => [span.name, span.error])).toEqual([
       ['chat', error],
       ['m.afterModel', error],
@@ -128,26 +121,27 @@ describe(ChainRecorder, () => {
   });
 
   test('an inner call that a layer forgot may fail without anybody hearing of it twice', async () => {
-    const recorder = new ChainRecorder({ clock: steppedClock() });
-    const call = recorder.hook('m', 'wrapModelCall').inner(() => Promise.reject(new Error('late')));
+    const run = fakeRun({ recorder: new ChainRecorder(steppedClock()) });
+    const call = traceHook(run, { middleware: 'm', hook: 'wrapModelCall' }, (_run, untimed) =>
+      untimed(() => Promise.reject(new Error('late'))),
+    );
 
     await expect(call).rejects.toThrow('late');
   });
 
-  test('without a trace calls are not looked at, and a run without a watch works as it is', async () => {
-    const recorder = new ChainRecorder({ clock: steppedClock() });
-    const watched = fakeRun({ watch: recorder });
+  test('without a trace calls are not looked at, and a run without a recorder works as it is', async () => {
+    const recorder = new ChainRecorder(steppedClock());
+    const recorded = fakeRun({ recorder });
     const bare = fakeRun();
 
-    expect(recorder.call('chat')).toBeUndefined();
-    for (const run of [watched, bare]) {
-      expect(await watchedCall(run, { name: 'chat', fields: {} }, (same) => Promise.resolve(same))).toBe(run);
-      expect(await watchedHook(run, { middleware: 'm', hook: 'h' }, (same) => Promise.resolve(same))).toBe(run);
+    for (const run of [recorded, bare]) {
+      expect(await traceCall(run, { name: 'chat', fields: {} }, (same) => Promise.resolve(same))).toBe(run);
+      expect(await traceHook(run, { middleware: 'm', hook: 'h' }, (same) => Promise.resolve(same))).toBe(run);
     }
   });
 
   test('it stays bounded', () => {
-    const recorder = new ChainRecorder({ clock: steppedClock() });
+    const recorder = new ChainRecorder(steppedClock());
     for (let index = 0; index < 500; index += 1) {
       recorder.decided('m', `decision ${index}`);
       recorder.decided(`m${index}`, 'same');

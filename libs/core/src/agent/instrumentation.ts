@@ -1,0 +1,200 @@
+import type { Clock } from '../util/clock.js';
+
+/** Numbers and short constants, never text of a user or a model. */
+export type TraceFields = Readonly<Record<string, string | number | boolean>>;
+
+/** A span of a distributed trace. Times are in milliseconds since the Unix epoch, with fractions. */
+export interface Span {
+  child(name: string, fields?: TraceFields, startMs?: number): Span;
+  event(name: string, fields?: TraceFields, atMs?: number): void;
+  end(end?: { readonly fields?: TraceFields; readonly error?: unknown; readonly endMs?: number }): void;
+}
+
+/** What the functions below need of a run. */
+export interface Instrumented {
+  /** Adds up what the chain does; absent when nobody asks. */
+  readonly recorder?: ChainRecorder;
+  /** The call of a model or a tool that is being made, or the run; absent when traces are off. */
+  readonly span?: Span;
+  /**
+   * Records what a middleware decided ("summarized", "stripped"), for the run's log line and spans. `fields` are
+   * numbers and short constants, never text of a user or a model.
+   */
+  decided(middleware: string, decision: string, fields?: TraceFields): void;
+}
+
+/** What a middleware cost a run. */
+export interface ChainPart {
+  readonly middleware: string;
+  /** Time in its own hooks, without the layers within. */
+  readonly ms: number;
+  /** Hooks and layers that were called. */
+  readonly calls: number;
+  /** `<decision>` or `<decision> ×<times>`. */
+  readonly decisions: readonly string[];
+}
+
+interface Counted {
+  ms: number;
+  calls: number;
+  readonly decisions: Map<string, number>;
+}
+
+const MAX_MIDDLEWARES = 100;
+/** Decisions that are recorded of one middleware in the run's log line, and of one hook in its span. */
+const MAX_DECISIONS = 20;
+/** A hook that took less and decided nothing has no span and no entry in the log line. */
+const SHOWN_FROM_MS = 1;
+
+/** Adds up what the middlewares of one run cost and decided. */
+export class ChainRecorder {
+  private readonly parts = new Map<string, Counted>();
+  private readonly epochMs: number;
+
+  constructor(private readonly clock: Pick<Clock, 'now' | 'monotonicMs'>) {
+    this.epochMs = clock.now() - clock.monotonicMs();
+  }
+
+  /** Milliseconds since the Unix epoch by the monotonic clock, for all times of one run. */
+  nowMs(): number {
+    return this.epochMs + this.clock.monotonicMs();
+  }
+
+  decided(middleware: string, decision: string): void {
+    const decisions = this.part(middleware)?.decisions;
+    const times = decisions?.get(decision);
+    if (decisions === undefined || (times === undefined && decisions.size >= MAX_DECISIONS)) return;
+    decisions.set(decision, (times ?? 0) + 1);
+  }
+
+  /** Counts a call of a hook that took `ms`. */
+  called(middleware: string, ms: number): void {
+    const part = this.part(middleware);
+    if (part === undefined) return;
+    part.ms += ms;
+    part.calls += 1;
+  }
+
+  /** The time in all hooks, and the middlewares that took time or decided something, the slowest first. */
+  summary(): { readonly durationMs: number; readonly chain: readonly ChainPart[] } {
+    const all = [...this.parts].map(([middleware, { ms, calls, decisions }]) => ({
+      middleware,
+      ms: toTenths(ms),
+      calls,
+      decisions: [...decisions].map(([decision, times]) => (times === 1 ? decision : `${decision} ×${times}`)),
+    }));
+    const shown = all.filter(({ ms, decisions }) => ms >= SHOWN_FROM_MS || decisions.length > 0);
+    const durationMs = toTenths([...this.parts.values()].reduce((sum, { ms }) => sum + ms, 0));
+    return { durationMs, chain: shown.sort((one, other) => other.ms - one.ms) };
+  }
+
+  private part(middleware: string): Counted | undefined {
+    const known = this.parts.get(middleware);
+    if (known !== undefined || this.parts.size >= MAX_MIDDLEWARES) return known;
+    const fresh = { ms: 0, calls: 0, decisions: new Map<string, number>() };
+    this.parts.set(middleware, fresh);
+    return fresh;
+  }
+}
+
+const toTenths = (ms: number): number => Math.round(ms * 10) / 10;
+
+export interface TracedCall<Result> {
+  readonly name: string;
+  readonly fields: TraceFields;
+  /** What the result adds to the fields. */
+  readonly resultFields?: (result: Result) => TraceFields;
+}
+
+/** Makes a call of a model or a tool; in a trace it is a span, and so is each hook and call made with the given context. */
+export async function traceCall<Run extends Instrumented, Result>(
+  run: Run,
+  { name, fields, resultFields }: TracedCall<Result>,
+  work: (run: Run) => Promise<Result>,
+): Promise<Result> {
+  const { recorder } = run;
+  const span = recorder && run.span?.child(name, fields, recorder.nowMs());
+  if (recorder === undefined || span === undefined) return work(run);
+  try {
+    const result = await work({ ...run, span });
+    span.end({ fields: resultFields?.(result) ?? {}, endMs: recorder.nowMs() });
+    return result;
+  } catch (error) {
+    span.end({ error, endMs: recorder.nowMs() });
+    throw error;
+  }
+}
+
+interface Decision {
+  readonly decision: string;
+  readonly fields: TraceFields | undefined;
+  readonly atMs: number;
+}
+
+/** Carries out what a hook waits for and is not its own work: the layers within. */
+export type Untimed = <Result>(call: () => Promise<Result>) => Promise<Result>;
+
+/**
+ * Runs a hook of a middleware and counts its time. In a trace it is a span when it took time or decided something through
+ * the given context. Its span is written when the hook is over, so layers are siblings there and do not nest.
+ */
+export async function traceHook<Run extends Instrumented, Result>(
+  run: Run,
+  hook: { readonly middleware: string; readonly hook: string },
+  work: (run: Run, untimed: Untimed) => Promise<Result>,
+): Promise<Result> {
+  const { recorder } = run;
+  if (recorder === undefined) return work(run, (call) => call());
+  const decisions: Decision[] = [];
+  const startMs = recorder.nowMs();
+  let innerMs = 0;
+  const untimed: Untimed = (call) => {
+    const fromMs = recorder.nowMs();
+    const stop = (): void => void (innerMs += recorder.nowMs() - fromMs);
+    const result = call();
+    // A failure reaches the hook, which has this very promise.
+    void result.then(stop, stop);
+    return result;
+  };
+  const end = (error?: unknown): void => {
+    const endMs = recorder.nowMs();
+    const ownMs = Math.max(0, endMs - startMs - innerMs);
+    recorder.called(hook.middleware, ownMs);
+    if (run.span === undefined || (ownMs < SHOWN_FROM_MS && decisions.length === 0)) return;
+    writeHookSpan(run.span, { ...hook, startMs, endMs, ownMs, decisions, error });
+  };
+  try {
+    const result = await work(run.span === undefined ? run : withDecisions(run, recorder, decisions), untimed);
+    end();
+    return result;
+  } catch (error) {
+    end(error);
+    throw error;
+  }
+}
+
+/** The run as a hook sees it whose decisions belong into its span too. */
+const withDecisions = <Run extends Instrumented>(run: Run, recorder: ChainRecorder, decisions: Decision[]): Run => ({
+  ...run,
+  decided: (middleware: string, decision: string, fields?: TraceFields) => {
+    run.decided(middleware, decision, fields);
+    if (decisions.length < MAX_DECISIONS) decisions.push({ decision, fields, atMs: recorder.nowMs() });
+  },
+});
+
+interface EndedHook {
+  readonly middleware: string;
+  readonly hook: string;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly ownMs: number;
+  readonly decisions: readonly Decision[];
+  readonly error: unknown;
+}
+
+function writeHookSpan(parent: Span, { middleware, hook, startMs, endMs, ownMs, decisions, error }: EndedHook): void {
+  const fields = { 'caribou.middleware': middleware, 'caribou.hook': hook, 'caribou.own_ms': toTenths(ownMs) };
+  const span = parent.child(`${middleware}.${hook}`, fields, startMs);
+  for (const { decision, fields: decided, atMs } of decisions) span.event(decision, decided, atMs);
+  span.end({ endMs, ...(error === undefined ? {} : { error }) });
+}
