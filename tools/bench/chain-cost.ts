@@ -132,4 +132,5 @@ const runContext = (): RunContext => ({
   logger: silentLogger,
   emit: () => Promise.resolve(),
   decided: () => undefined,
+  queueForMemory: () => undefined,
 });

@@ -42,12 +42,12 @@ export async function runAgent(agent: AgentRun): Promise<LoopOutcome> {
     await runAfterFailure(agent, draft, error);
     throw error;
   }
-  const { remember } = await runChain(agent, draft, 'afterAgent');
+  await runChain(agent, draft, 'afterAgent');
   const stopReason = end.stopReason ?? draft.stopReason;
   const last = draft.toCommit(end.next);
   const why = stopReason === undefined ? {} : { stopReason };
   if (end.error !== undefined) return { kind: 'failed', last, error: end.error, ...why };
-  return { kind: 'finished', last, ...why, ...(remember ? { remember } : {}) };
+  return { kind: 'finished', last, ...why };
 }
 
 /** Runs one node after the other and commits between two of them, until one of them ends the run. */

@@ -56,6 +56,8 @@ export interface ActiveRun {
   readonly isDraining: () => boolean;
   /** When the turn now under way began, on the monotonic clock. */
   turnStartMs: number;
+  /** Memory may learn from what was said; counts when the run finishes. */
+  isMemorable: boolean;
   /** The head after the last commit. */
   head: ThreadHead;
 }

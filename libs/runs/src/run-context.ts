@@ -25,6 +25,9 @@ export function contextOf(active: ActiveRun): RunContext {
       recorder.decided(middleware, decision);
       logger.debug({ event: 'chain.decided', middleware, decision, ...fields }, `${middleware}: ${decision}`);
     },
+    queueForMemory: () => {
+      active.isMemorable = true;
+    },
     emit: (event) => {
       keeper.signal.throwIfAborted();
       countEvent(metrics, event);

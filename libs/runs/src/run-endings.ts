@@ -13,7 +13,7 @@ export async function finishOutcome(
   keeper.signal.throwIfAborted();
   const error = outcome.kind === 'failed' ? outcome.error : undefined;
   const { stopReason } = outcome;
-  const memory = outcome.kind === 'finished' && outcome.remember === true ? memoryRequest(run) : {};
+  const memory = error === undefined && run.isMemorable ? memoryRequest(run) : {};
   await timeTurn(run, outcome.last, () =>
     writer.commit((queued) =>
       ports.store.finish(claimed.lease, {

@@ -126,6 +126,7 @@ function noted(registry: RunRegistry): RunRegistry {
 interface More {
   readonly afterCancel?: AfterCancel;
   readonly sandbox?: FakeSandbox;
+  readonly onMemoryQueued?: (thread: ThreadKey) => void;
 }
 
 function executorOn(store: RunStore, agent: AgentLoop, more: More = {}): RunExecutor {
@@ -204,6 +205,16 @@ describe(RunExecutor, () => {
     await expectWhole(thread, sandbox);
     expect(await takeOver(thread, agentOn(sandbox))).toEqual({ kind: 'ack' });
     expect(await redisRunStore(redis).hasWork(thread)).toBe(false);
+  });
+
+  test('a run that its chain marks is queued for memory once it finished, and not when it failed', async () => {
+    const queued: string[] = [];
+    const onMemoryQueued = ({ threadId }: ThreadKey): void => void queued.push(threadId);
+    const [finished, failed] = [await admitted(), await admitted()];
+    const failing: AgentLoop = ({ run }) => Promise.reject(new Error(`no ${String(run.queueForMemory())}`));
+    await takeOver(failed, failing, { onMemoryQueued });
+    await takeOver(finished, agentOn(fakeSandbox()), { onMemoryQueued });
+    expect(queued).toEqual([finished.threadId]);
   });
 
   test('an input under the ids of answers and results replaces none of them', async () => {

@@ -58,6 +58,7 @@ export function startRun(ports: StartPorts, claimed: Claimed, { sentMs, onRenewe
     recording,
     head,
     turnStartMs: startedMs,
+    isMemorable: false,
     isDraining: () => entry.draining,
     ageMs: () => clock.monotonicMs() - startedMs,
     release: () => {

@@ -41,8 +41,6 @@ export type LoopOutcome =
       readonly kind: 'finished';
       readonly last: TurnCommit;
       readonly stopReason?: string;
-      /** The conversation may be extracted into memory. */
-      readonly remember?: boolean;
     }
   /** The model failed for good, or the turn limit was reached: a visible message that says so is part of `last`. */
   | {

@@ -31,8 +31,6 @@ export interface Step {
   readonly durable?: boolean;
   /** Why the run stopped early; stored with the run when it ends after this turn. */
   readonly stopReason?: string;
-  /** From `afterAgent`: the conversation may be extracted into memory; stored when the run finishes. */
-  readonly remember?: boolean;
   /** Tokens of the hook's own model call. */
   readonly usage?: CallUsage;
 }

@@ -29,8 +29,6 @@ export interface HookPass {
   readonly durable: boolean;
   /** The last reason given to stop early. */
   readonly stopReason?: string;
-  /** A hook found something to remember. */
-  readonly remember: boolean;
   /** Of the hooks' own model calls. */
   readonly usage: readonly CallUsage[];
 }
@@ -84,14 +82,11 @@ function callHook(middleware: AgentMiddleware, hook: HookName, call: HookCall): 
   return traceHook(call.run, place, async (run) => middleware[hook]?.(call.state, run));
 }
 
-function decisionsOf(
-  steps: readonly Step[],
-): Pick<HookPass, 'again' | 'durable' | 'remember' | 'stopReason' | 'usage'> {
+function decisionsOf(steps: readonly Step[]): Pick<HookPass, 'again' | 'durable' | 'stopReason' | 'usage'> {
   const stopReason = steps.findLast((step) => step.stopReason !== undefined)?.stopReason;
   return {
     again: steps.some((step) => step.again === true),
     durable: steps.some((step) => step.durable === true),
-    remember: steps.some((step) => step.remember === true),
     usage: steps.flatMap((step) => (step.usage === undefined ? [] : [step.usage])),
     ...(stopReason === undefined ? {} : { stopReason }),
   };

@@ -14,9 +14,9 @@ const ai = (content: AiMessage['content'], overrides: Partial<AiMessage> = {}): 
 });
 const call = { name: 'bash', args: {}, id: 'c', type: 'tool_call' } as const;
 const handedOver = async (messages: readonly Message[], enabled = true): Promise<boolean> => {
-  const step = await memory({ enabled }).afterAgent?.({ messages: [...messages] }, fakeRun());
-  expect(step?.update).toBeUndefined();
-  return step?.remember === true;
+  const run = fakeRun();
+  expect(await memory({ enabled }).afterAgent?.({ messages: [...messages] }, run)).toBeUndefined();
+  return run.isMemorable;
 };
 
 describe(memory, () => {

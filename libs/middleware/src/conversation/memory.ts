@@ -6,8 +6,8 @@ export interface MemoryOptions {
 }
 
 /**
- * Hands a finished exchange over to memory extraction. It only says that there is something: the store writes that down
- * with the run's end, and a worker reads the thread later. The run never waits for it.
+ * Marks a run whose exchange memory may learn from. The store queues it with the run's end, and a worker reads the thread
+ * later: the run never waits for that.
  */
 export function memory({ enabled = true }: MemoryOptions = {}): AgentMiddleware {
   return {
@@ -15,7 +15,8 @@ export function memory({ enabled = true }: MemoryOptions = {}): AgentMiddleware 
     afterAgent: (state, run) => {
       if (!enabled || !isMemorable(state)) return Promise.resolve(undefined);
       run.decided('memory', 'handed over');
-      return Promise.resolve({ remember: true });
+      run.queueForMemory();
+      return Promise.resolve(undefined);
     },
   };
 }

@@ -26,6 +26,8 @@ export interface FakeRun extends RunContext {
   readonly sleepsMs: readonly number[];
   /** What middlewares said they decided: `<middleware>: <decision>`. */
   readonly decisions: readonly string[];
+  /** Whether a middleware asked that memory learns from it. */
+  readonly isMemorable: boolean;
   abort(reason: Error): void;
 }
 
@@ -34,6 +36,7 @@ export function fakeRun(overrides: Partial<RunContext> = {}): FakeRun {
   const events: RunEvent[] = [];
   const sleepsMs: number[] = [];
   const decisions: string[] = [];
+  let isMemorable = false;
   const controller = new AbortController();
   return {
     userId: 'default',
@@ -51,11 +54,15 @@ export function fakeRun(overrides: Partial<RunContext> = {}): FakeRun {
       events.push(event);
       return Promise.resolve();
     },
+    queueForMemory: () => void (isMemorable = true),
     decided: (middleware, decision) => void decisions.push(`${middleware}: ${decision}`),
     ...overrides,
     events,
     sleepsMs,
     decisions,
+    get isMemorable() {
+      return isMemorable;
+    },
     abort: (reason) => controller.abort(reason),
   };
 }
