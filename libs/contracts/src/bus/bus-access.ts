@@ -13,46 +13,49 @@ import {
 } from './subjects.js';
 
 /**
- * What each service may do on the bus: the one table behind the permissions of the NATS servers that `npm start` and the
- * compose file run. Whoever may change a stream or make a consumer can have the server send any message to any subject,
- * so one service makes them all and the others wait for it.
+ * The permissions of each service on the bus: the only table from which the NATS servers of `npm start` and the compose
+ * file are configured. A service that may change a stream or create a consumer can have the server send any message to
+ * any subject, so one service creates them all and the others wait for it.
  */
 export interface BusAccess {
   readonly publish: readonly string[];
-  /** Subjects; one followed by a space and a name may be heard only as a member of that queue group. */
+  /** Subjects; one followed by a space and a name may only be subscribed to as a member of that queue group. */
   readonly subscribe: readonly string[];
-  /** May send one reply to each request it was sent, on the subject that the request names. */
+  /** May send one reply to each request that it received, on the request's reply subject. */
   readonly replies: boolean;
-  /** Whether this service makes and changes streams and their consumers. */
+  /** Whether this service creates and changes streams and their consumers. */
   readonly makesStreams: boolean;
-  /** Begins the subjects on which the service gets replies; nobody else may hear them. */
+  /** Prefix of the service's reply subjects, to which no other service may subscribe. */
   readonly inboxPrefix: string;
 }
 
 type StreamKey = keyof typeof streams;
 
-/** Every token that an id stands for. */
+/** Wildcard for the token of an id. */
 const ANY = '*';
-/** The longest a manager takes to answer is an hour and a half minute: `SandboxExec`. */
+/** The slowest reply of a manager takes an hour and half a minute: `SandboxExec`. */
 export const REPLY_WITHIN_MS = 2 * 3_600_000;
-/** All managers share the requests that are not for one of them. */
+/** Queue group in which managers share the requests that are not for one of them. */
 export const MANAGERS_QUEUE = 'sandbox-manager';
 
 const inboxPrefix = (service: ServiceName): string => `_INBOX.${service}`;
 const wakesOf = (role: WakeRole): string => wakeSubject(role, ANY, ANY);
 const lettersOf = (...kinds: readonly DeadLetterKind[]): string[] => kinds.map((kind) => deadLetterSubject(kind, ANY));
 
-/** Looking at a stream, and at its consumer where it has one. */
-const look = (key: StreamKey): string[] => [
+/** Subjects for reading the state of a stream and its consumer. */
+const inspect = (key: StreamKey): string[] => [
   `$JS.API.STREAM.INFO.${streams[key].name}`,
   `$JS.API.CONSUMER.INFO.${streams[key].name}.${streams[key].consumer}`,
 ];
 
-/** Taking messages of a role's consumer, answering them, and removing what the consumer cannot give any more. */
-function take(role: WakeRole): string[] {
+/**
+ * Subjects for consuming and acknowledging a role's messages, and for deleting messages that the consumer cannot
+ * deliver any more.
+ */
+function consume(role: WakeRole): string[] {
   const { name, consumer } = streams[role];
   return [
-    ...look(role),
+    ...inspect(role),
     `$JS.API.CONSUMER.MSG.NEXT.${name}.${consumer}`,
     `$JS.ACK.${name}.${consumer}.>`,
     // The form with domain and account.
@@ -63,11 +66,11 @@ function take(role: WakeRole): string[] {
   ];
 }
 
-function make(key: StreamKey): string[] {
+function provision(key: StreamKey): string[] {
   const { name, consumer } = streams[key];
   return [
     ...['CREATE', 'UPDATE', 'INFO'].map((act) => `$JS.API.STREAM.${act}.${name}`),
-    // Of nats-server before 2.9.3 and after.
+    // The first form is for nats-server before 2.9.3, the others for later ones.
     `$JS.API.CONSUMER.DURABLE.CREATE.${name}.${consumer}`,
     `$JS.API.CONSUMER.CREATE.${name}.${consumer}`,
     `$JS.API.CONSUMER.CREATE.${name}.${consumer}.>`,
@@ -83,10 +86,10 @@ const subjects: Readonly<Record<ServiceName, Pick<BusAccess, 'publish' | 'subscr
       wakesOf('turns'),
       CANCEL_ALL,
       configSubject(ANY),
-      // The ends of queued runs.
+      // Final events of queued runs.
       runEventsSubject(ANY),
       SandboxProbe.name,
-      ...look('turns'),
+      ...inspect('turns'),
     ],
     subscribe: [runEventsSubject(ANY)],
   },
@@ -99,10 +102,10 @@ const subjects: Readonly<Record<ServiceName, Pick<BusAccess, 'publish' | 'subscr
       SandboxAcquire.name,
       SandboxBlocked.name,
       managerSubject(ANY, { name: ANY }),
-      ...take('turns'),
-      ...(['turns', 'subagents', 'memory', 'deadLetters'] as const).flatMap(make),
+      ...consume('turns'),
+      ...(['turns', 'subagents', 'memory', 'deadLetters'] as const).flatMap(provision),
     ],
-    // Events of tasks are among the first.
+    // The run events include those of tasks.
     subscribe: [runEventsSubject(ANY), CANCEL_ALL, COMMAND_OUTPUTS, configSubject(ANY)],
   },
   'subagent-pool': {
@@ -113,13 +116,13 @@ const subjects: Readonly<Record<ServiceName, Pick<BusAccess, 'publish' | 'subscr
       SandboxAcquire.name,
       SandboxBlocked.name,
       managerSubject(ANY, { name: ANY }),
-      ...take('subagents'),
-      ...look('deadLetters'),
+      ...consume('subagents'),
+      ...inspect('deadLetters'),
     ],
     subscribe: [CANCEL_ALL, COMMAND_OUTPUTS, configSubject(ANY)],
   },
   'memory-worker': {
-    publish: [...lettersOf('memory', 'malformed'), ...take('memory'), ...look('deadLetters')],
+    publish: [...lettersOf('memory', 'malformed'), ...consume('memory'), ...inspect('deadLetters')],
     subscribe: [],
   },
   'sandbox-manager': {
@@ -130,7 +133,7 @@ const subjects: Readonly<Record<ServiceName, Pick<BusAccess, 'publish' | 'subscr
   },
 };
 
-/** What a service may do on the bus. */
+/** The permissions of a service on the bus. */
 export function busAccess(service: ServiceName): BusAccess {
   const { publish, subscribe } = subjects[service];
   return {

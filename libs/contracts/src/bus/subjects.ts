@@ -1,4 +1,4 @@
-/** NATS names, one place. Ids are checked against the strict pattern before they get here. */
+/** All NATS names. Ids are checked against the strict pattern before they are used here. */
 
 export const streams = {
   turns: { name: 'TURNS', subjects: ['turns.*.*'], consumer: 'runner' },
@@ -7,33 +7,33 @@ export const streams = {
   deadLetters: { name: 'DEAD_LETTERS', subjects: ['dead.>'], consumer: 'operator' },
 } as const;
 
-/** Whose work a wake tells of; the first token of its subject. */
+/** The service that a notification (wake) is for; the first token of its subject. */
 export type WakeRole = Extract<keyof typeof streams, 'turns' | 'subagents' | 'memory'>;
 
-/** The wake of a thread: says that there may be something to do, never what. */
+/** Subject of a thread's wake, which says that there may be work but not which. */
 export const wakeSubject = (role: WakeRole, userId: string, threadId: string): string =>
   `${role}.${userId}.${threadId}`;
 
-/** What could not be worked on: a run, a thread's words for memory, or a message on the bus. */
+/** What could not be processed: a run, a memory extraction, or a message on the bus. */
 export type DeadLetterKind = 'run' | 'memory' | 'malformed';
 
 export const deadLetterSubject = (kind: DeadLetterKind, id: string): string => `dead.${kind}.${id}`;
 
 /** Live tail of a run's event log. */
 export const runEventsSubject = (runId: string): string => `run.${runId}.event`;
-/** Cancel broadcast; every runner and executor hears `cancel.*`. */
+/** Cancel broadcast; every runner and executor subscribes to `cancel.*`. */
 export const cancelSubject = (runId: string): string => `cancel.${runId}`;
 export const CANCEL_ALL = 'cancel.*';
 
-/** Tells every process that a document of the installation was changed; what it says now stands in the store. */
+/** Notifies every process that a document of the installation has changed; its content is read from the store. */
 export const configSubject = (name: string): string => `config.${name}`;
 
-/** What all commands write while they run. */
+/** Output of all commands while they run. */
 export const COMMAND_OUTPUTS = 'output.>';
 
 /**
- * What the command under a key, `run_id:tool_call_id`, writes while it runs; undefined for a key that would not be one
- * token of a subject for each of its two parts.
+ * Subject for the output of the command with a key `run_id:tool_call_id`; undefined when one of the key's two parts is
+ * not a valid token of a subject.
  */
 export const commandOutputSubject = (command: {
   readonly userId: string;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Every failure that crosses a process border has one of these codes. */
+/** Every failure that crosses a process boundary has one of these codes. */
 export const ErrorCode = z.enum([
   'bad_request',
   'invalid_request',
@@ -21,7 +21,7 @@ export const ErrorCode = z.enum([
 ]);
 export type ErrorCode = z.infer<typeof ErrorCode>;
 
-/** An AppError as it crosses NATS or enters a record: never a stack. */
+/** An AppError as sent over NATS or stored in a record, without its stack. */
 export const WireError = z.object({
   code: ErrorCode,
   message: z.string(),
@@ -62,7 +62,10 @@ export interface AppErrorOptions {
   readonly cause?: unknown;
 }
 
-/** Base of all errors we throw: a code decides HTTP status, retry and log level; `message` is in the caller's words. */
+/**
+ * Base of all errors of the product: its code decides HTTP status, retry and log level; `message` is written for the
+ * caller.
+ */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
@@ -82,7 +85,7 @@ export class AppError extends Error {
   }
 }
 
-const named = (code: ErrorCode) =>
+const errorOf = (code: ErrorCode) =>
   class extends AppError {
     constructor(message: string, options?: AppErrorOptions) {
       super(code, message, options);
@@ -90,37 +93,37 @@ const named = (code: ErrorCode) =>
   };
 
 /** 400: the bytes of the request cannot be read, or the route cannot do this with what the path names. */
-export class BadRequestError extends named('bad_request') {}
+export class BadRequestError extends errorOf('bad_request') {}
 /** 422: the caller's input breaks a contract; the message names the field and the limit. */
-export class InvalidRequestError extends named('invalid_request') {}
+export class InvalidRequestError extends errorOf('invalid_request') {}
 /** 401: no or an unknown key. */
-export class UnauthenticatedError extends named('unauthenticated') {}
-/** 403: known caller, forbidden act. */
-export class ForbiddenError extends named('forbidden') {}
-/** 404: not there, or another user's. */
-export class NotFoundError extends named('not_found') {}
-/** 409: the thread is busy, or moved on. */
-export class ConflictError extends named('conflict') {}
+export class UnauthenticatedError extends errorOf('unauthenticated') {}
+/** 403: the caller is known but may not do this. */
+export class ForbiddenError extends errorOf('forbidden') {}
+/** 404: it does not exist, or belongs to another user. */
+export class NotFoundError extends errorOf('not_found') {}
+/** 409: the resource is busy, or has changed meanwhile. */
+export class ConflictError extends errorOf('conflict') {}
 /** 412: the resource is not in the state that the caller expects. */
-export class PreconditionFailedError extends named('precondition_failed') {}
+export class PreconditionFailedError extends errorOf('precondition_failed') {}
 /** 413: over a declared size; `details.limitBytes`. */
-export class TooLargeError extends named('too_large') {}
+export class TooLargeError extends errorOf('too_large') {}
 /** 415: the body's content type is not the route's. */
-export class UnsupportedMediaTypeError extends named('unsupported_media_type') {}
+export class UnsupportedMediaTypeError extends errorOf('unsupported_media_type') {}
 /** 429: a quota or a full queue; `details.retryAfterMs`. */
-export class RateLimitedError extends named('rate_limited') {}
+export class RateLimitedError extends errorOf('rate_limited') {}
 /** The model endpoint failed; `details.providerStatus`, `details.reason`. Retryable as the adapter decides. */
-export class ModelError extends named('model_failed') {}
+export class ModelError extends errorOf('model_failed') {}
 /** 503: NATS, Redis, a service or the sandbox engine is away; `details.dependency`. */
-export class UnavailableError extends named('unavailable') {}
+export class UnavailableError extends errorOf('unavailable') {}
 /** 504: a deadline passed; `details.afterMs`. */
-export class DeadlineError extends named('deadline') {}
-/** The writer is not (or no longer) the owner of what it writes: it must stop locally and tell nobody. */
-export class FencedError extends named('fenced') {}
-/** Code that the operator brought broke its contract or failed; the message names it. */
-export class ExtensionError extends named('extension_failed') {}
-/** A defect of ours. */
-export class BugError extends named('internal') {}
+export class DeadlineError extends errorOf('deadline') {}
+/** The writer is not (or no longer) the owner of what it writes: it must stop locally, without reporting anything. */
+export class FencedError extends errorOf('fenced') {}
+/** An extension of the operator broke its contract or failed; the message names it. */
+export class ExtensionError extends errorOf('extension_failed') {}
+/** A defect of the product. */
+export class BugError extends errorOf('internal') {}
 
 const classes: Readonly<Record<ErrorCode, new (message: string, options?: AppErrorOptions) => AppError>> = {
   bad_request: BadRequestError,
@@ -141,7 +144,7 @@ const classes: Readonly<Record<ErrorCode, new (message: string, options?: AppErr
   internal: BugError,
 };
 
-/** What may be told to another process: an unexpected error loses its message, as it may hold anything. */
+/** Converts an error for another process: an unexpected one loses its message, which could contain anything. */
 export function toWireError(error: unknown): WireError {
   if (!(error instanceof AppError) || !error.expected) {
     return { code: 'internal', message: 'internal error', retryable: false, details: {} };
@@ -149,7 +152,7 @@ export function toWireError(error: unknown): WireError {
   return { code: error.code, message: error.message, retryable: error.retryable, details: { ...error.details } };
 }
 
-/** The AppError that `toWireError` described, as the class of its code. */
+/** Restores the AppError that `toWireError` converted, as the class of its code. */
 export function fromWireError(wire: WireError): AppError {
   return new classes[wire.code](wire.message, { retryable: wire.retryable, details: wire.details });
 }

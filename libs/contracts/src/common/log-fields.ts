@@ -14,7 +14,7 @@ export const logFields = [
   'error',
   'errorCode',
   'retryable',
-  // For whom, and along which request.
+  // The user and the request.
   'requestId',
   'traceId',
   'userId',
@@ -22,7 +22,7 @@ export const logFields = [
   'method',
   'route',
   'status',
-  // Which piece of work.
+  // The work.
   'threadId',
   'runId',
   'checkpointId',
@@ -45,12 +45,12 @@ export const logFields = [
   'agent',
   'path',
   'callKey',
-  // What a rule says of a command, the beginning of the command, and audit lines that could not be written elsewhere.
+  // Verdict on a command, the beginning of the command, and audit lines that could not be stored.
   'verdict',
   'rules',
   'command',
   'auditLines',
-  // What an operator's own middleware or tool gives to its `log`.
+  // Fields that a middleware or tool of the operator passes to its `log`.
   'custom',
   // Model and bus.
   'model',

@@ -1,7 +1,7 @@
-/** Characters that change the direction of the text behind them. */
+/** Characters that change the direction of the text after them. */
 const bidiControls = /[\u202a-\u202e\u2066-\u2069]/g;
 
-/** Text on one line without control characters, as titles are shown in lists and terminals. */
+/** Puts text on one line without control characters, for titles in lists and terminals. */
 export const oneLine = (text: string): string =>
   text
     .replace(bidiControls, '')

@@ -2,13 +2,13 @@ import { z } from 'zod';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** What a route sends when all is well: JSON of a schema, an event stream, text, a user's file, or nothing. */
+/** The successful reply of a route: JSON of a schema, an event stream, text, a user's file, or nothing. */
 export type RouteReply = z.ZodType | 'event-stream' | 'text' | 'html' | 'file' | 'empty';
 
 /**
- * One HTTP route: the only place where its path, its input and its answers stand. The gateway parses requests with
- * it and `/openapi.json` is written from it. Paths are relative to the API root (`/api` and `/api/langgraph`) unless
- * `root` says that they are the server's own.
+ * The contract of one HTTP route, the only definition of its path, input and replies. The gateway parses requests with
+ * it, and `/openapi.json` is generated from it. Paths are relative to the API root (`/api` and `/api/langgraph`), or to
+ * the server's root if `root` is set.
  */
 export interface RouteContract<
   Params extends z.ZodType = z.ZodType,
@@ -19,7 +19,7 @@ export interface RouteContract<
   readonly name: string;
   readonly group: string;
   readonly method: HttpMethod;
-  /** With `:name` for parameters; `*` at the end takes the rest of the path. */
+  /** With `:name` for parameters; `*` at the end matches the rest of the path. */
   readonly path: string;
   readonly root: boolean;
   readonly summary: string;
@@ -30,7 +30,7 @@ export interface RouteContract<
   readonly body: Body;
   readonly status: number;
   readonly reply: RouteReply;
-  /** Statuses of refusals besides 401, 403, 422 and 503, which every route may give. */
+  /** Error statuses besides 401, 403, 422 and 503, which every route may return. */
   readonly refusals: readonly number[];
 }
 
@@ -50,7 +50,7 @@ type Given<Params, Query, Body> = Pick<RouteContract, 'name' | 'group' | 'method
     readonly body?: Body;
   };
 
-/** A route's contract, with what was left out filled in: no parameters, no query, no body, status 200. */
+/** Creates a route's contract with defaults: no parameters, no query, no body, status 200. */
 export function route<
   Params extends z.ZodType = Nothing,
   Query extends z.ZodType = Nothing,
@@ -69,7 +69,7 @@ export function route<
   return filled as unknown as RouteContract<Params, Query, Body>;
 }
 
-/** True for `1` and `true`; how clients spell a switch in a query. */
+/** A boolean in a query: true for `1` and `true`. */
 export const QueryFlag = z.enum(['0', '1', 'true', 'false']).transform((value) => value === '1' || value === 'true');
 
 /** A whole number in a query. */
@@ -92,17 +92,17 @@ function parseList(text: string): unknown {
   }
 }
 
-/** Bounds of each field of free JSON, also after a merge; a request is judged by them before it is parsed. */
+/** Limits of each field of free JSON, also after a merge; a request is checked against them before it is parsed. */
 export const FREE_JSON_LIMITS = { maxBytes: 65_536, maxKeys: 500 } as const;
 
-/** Members of all objects in a value. */
+/** Counts the members of all objects in a value. */
 export function countKeys(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   const own = Array.isArray(value) ? 0 : Object.keys(value).length;
   return Object.values(value).reduce((sum: number, member) => sum + countKeys(member), own);
 }
 
-/** Free JSON of a client: kept and given back. */
+/** Free JSON of a client, stored and returned unchanged. */
 export const FreeJson = z.record(z.string(), z.unknown());
 
 const isNothing = (value: unknown): boolean => {
@@ -111,17 +111,17 @@ const isNothing = (value: unknown): boolean => {
 };
 
 /**
- * A field that this server has no use for: a client may name it to ask for nothing (null, false, 0, empty), as SDKs do; more
- * is refused, so that nobody takes a request for honoured that was ignored.
+ * A field that this server does not support: empty values (null, false, 0, empty) are accepted, as SDKs send them;
+ * others are refused, so that no client believes that an ignored request was honoured.
  */
 export const Unsupported = z.unknown().refine(isNothing, 'is not supported here');
 
-/** Keys of metadata that say who wrote something: clients cannot set them. */
+/** Metadata keys that identify an author; clients cannot set them. */
 const reservedMetadata = new Set(['user_id', 'owner_id', 'created_by']);
 const isReserved = (key: string): boolean =>
   reservedMetadata.has(key) || key.startsWith('__') || key.startsWith('langgraph_auth');
 
-/** Metadata of a client; reserved keys are left out. */
+/** Metadata of a client, without reserved keys. */
 export const ClientMetadata = FreeJson.transform((metadata) =>
   Object.fromEntries(Object.entries(metadata).filter(([key]) => !isReserved(key))),
 );

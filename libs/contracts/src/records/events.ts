@@ -4,9 +4,9 @@ import { RunStatus } from './runs.js';
 import { CheckpointMetadata, NextNode, StateUpdateSchema } from './thread-state.js';
 
 /**
- * The internal run events: everything a watcher of a run can be told, whatever stream modes the run asked for.
- * They lie in one Redis stream per run, numbered under the fence; each LangGraph stream mode is a pure
- * projection of them in the gateway. No event holds a whole state: `checkpoint` names one.
+ * The internal run events: everything that can be published to a run's watchers, whatever stream modes were requested.
+ * They are stored in one Redis stream per run, numbered under the fence; each LangGraph stream mode is a pure
+ * projection of them in the gateway. No event contains a whole state: `checkpoint` names one.
  */
 
 /** Node names as LangChain's agent graph has them: `model_request`, `tools`, `<middleware>.before_agent`, … */
@@ -23,7 +23,7 @@ export const ToolCallChunkSchema = z.object({
 });
 
 export const RunEvent = z.discriminatedUnion('kind', [
-  /** First event of each attempt; also after a model attempt whose deltas were given up. */
+  /** First event of each attempt; also after a model attempt whose deltas were discarded. */
   z.object({
     kind: z.literal('run.start'),
     run_id: z.string(),
@@ -55,7 +55,7 @@ export const RunEvent = z.discriminatedUnion('kind', [
   }),
   /** A model call began: `events`. */
   z.object({ kind: z.literal('model.start'), node, step, message_id: z.string(), model: z.string() }),
-  /** A piece of an AI message: `messages-tuple`, `messages`, `events`. `usage` stands in exactly one delta of a message. */
+  /** A piece of an AI message: `messages-tuple`, `messages`, `events`. `usage` is in exactly one delta of a message. */
   z.object({
     kind: z.literal('message.delta'),
     node,
@@ -78,7 +78,7 @@ export const RunEvent = z.discriminatedUnion('kind', [
   }),
   z.object({ kind: z.literal('tool.end'), tool_call_id: z.string(), name: z.string(), message: Message }),
   z.object({ kind: z.literal('tool.error'), tool_call_id: z.string(), name: z.string(), error: z.string() }),
-  /** Whatever a middleware or tool wrote for clients: `custom`. */
+  /** Data of a middleware or tool for clients: `custom`. */
   z.object({ kind: z.literal('custom'), data: z.unknown() }),
   /** At most once, then nothing but `end`. */
   z.object({ kind: z.literal('error'), name: z.string(), message: z.string() }),
@@ -88,11 +88,13 @@ export const RunEvent = z.discriminatedUnion('kind', [
 export type RunEvent = z.infer<typeof RunEvent>;
 export type RunEventOf<Kind extends RunEvent['kind']> = Extract<RunEvent, { kind: Kind }>;
 
-/** An event with its number in the run's log; numbers rise by one from 1. */
+/** An event with its number in the run's log; numbers start at 1 and increase by one. */
 export interface NumberedEvent {
   readonly seq: number;
   readonly event: RunEvent;
 }
 
-/** What a runner publishes on `run.<run_id>.event` after the append: the same events with the same numbers. */
+/**
+ * The message that a runner publishes on `run.<run_id>.event` after the append: the same events with the same numbers.
+ */
 export const EventBatch = z.object({ first: z.number().int().min(1), events: z.array(z.unknown()) });

@@ -14,9 +14,9 @@ const answer = {
 };
 
 /**
- * What a person answered to a question of the agent, in `additional_kwargs.human_input_response` of the message that
- * answers. The agent reads the message's content; this is for pages, which close the question by it. An answer to a form
- * comes as text.
+ * A user's answer to a question of the agent, in `additional_kwargs.human_input_response` of the answering message. The
+ * agent reads the message's content; web clients use this field to close the question. An answer to a form has the form
+ * of text.
  */
 export const HumanInputResponse = z.discriminatedUnion('response_kind', [
   z.object({ ...answer, response_kind: z.literal('text') }),

@@ -5,16 +5,16 @@ export const MAX_FACT_CHARS = 1_000;
 export const MAX_SUMMARY_CHARS = 4_000;
 /** The highest `memory.max_facts` a configuration may set. */
 export const MAX_FACTS = 500;
-/** Of the whole document as JSON in UTF-8. */
+/** Maximum size of the whole document as JSON in UTF-8. */
 export const MAX_MEMORY_BYTES = 256 * 1024;
 
 /**
- * An agent whose memory it is, as it is part of keys: the user's own memory is `lead_agent`'s, and a custom agent's
- * replaces it in that agent's prompts.
+ * Name of the agent that a memory belongs to, used in keys: the user's own memory is that of `lead_agent`; a custom
+ * agent's memory replaces it in that agent's prompts.
  */
 export const MemoryAgent = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, "_" or "-"');
 
-/** DeerFlow's categories; `correction`: the person put the assistant right, which weighs more than what it contradicts. */
+/** DeerFlow's categories; `correction`: the user corrected the assistant, which outweighs what it contradicts. */
 export const FactCategory = z.enum(['preference', 'knowledge', 'context', 'behavior', 'goal', 'correction']);
 export type FactCategory = z.infer<typeof FactCategory>;
 
@@ -34,7 +34,7 @@ export const MemoryFact = z.object({
     .string()
     .min(1)
     .max(64)
-    .describe('Thread it was said in; `manual`: entered by hand; `unknown`: brought without one'),
+    .describe('Thread that it was extracted from; `manual`: entered by hand; `unknown`: imported without a source'),
 });
 export type MemoryFact = z.infer<typeof MemoryFact>;
 
@@ -47,7 +47,7 @@ export type MemorySection = z.infer<typeof MemorySection>;
 export const USER_SECTIONS = ['workContext', 'personalContext', 'topOfMind'] as const;
 export const HISTORY_SECTIONS = ['recentMonths', 'earlierContext', 'longTermBackground'] as const;
 
-/** What is remembered of a user by one agent: DeerFlow's `memory.json`, and what every route of memory answers. */
+/** One agent's memory of a user: DeerFlow's `memory.json`, and the reply of every memory route. */
 export const MemoryDocument = z.object({
   version: z.literal('1.0'),
   lastUpdated: Time,
@@ -61,17 +61,17 @@ export const MemoryDocument = z.object({
 });
 export type MemoryDocument = z.infer<typeof MemoryDocument>;
 
-/** What happened to a memory; `extraction` names the thread that was read. */
+/** The cause of a change; `extraction` names the thread that was processed. */
 export const MemoryCause = z.object({
   kind: z.enum(['extraction', 'fact_added', 'fact_edited', 'fact_deleted', 'cleared', 'imported']),
   threadId: z.string().optional(),
 });
 export type MemoryCause = z.infer<typeof MemoryCause>;
 
-/** `lastUpdated` of a memory that nobody wrote yet. */
+/** `lastUpdated` of a memory that was never written. */
 export const NEVER_UPDATED = '1970-01-01T00:00:00.000Z';
 
-/** A memory that holds nothing; pages need a `lastUpdated` that is a time. */
+/** Creates an empty memory; web clients need a `lastUpdated` that is a time. */
 export function emptyMemory(lastUpdated = NEVER_UPDATED): MemoryDocument {
   const section = (): MemorySection => ({ summary: '', updatedAt: '' });
   return {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Messages keep LangChain's JSON shape everywhere, in state, on the bus and on the wire: they are what clients
- * read, and a second shape would have to be converted on every token.
+ * Messages have LangChain's JSON format everywhere, in state, on the bus and in replies: clients read this format, and
+ * a second one would have to be converted on every token.
  */
 const Json = z.record(z.string(), z.unknown());
 
@@ -21,7 +21,7 @@ export const ToolCall = z.object({
 });
 export type ToolCall = z.infer<typeof ToolCall>;
 
-/** A tool call whose arguments were no JSON object; it is answered by an error, never executed. */
+/** A tool call whose arguments are not a JSON object; it gets an error as its result and is never executed. */
 export const InvalidToolCall = z.object({
   name: z.string(),
   args: z.string(),
@@ -74,7 +74,7 @@ export type ToolMessage = z.infer<typeof ToolMessage>;
 export const Message = z.discriminatedUnion('type', [HumanMessage, SystemMessage, AiMessage, ToolMessage]);
 export type Message = z.infer<typeof Message>;
 
-/** Takes a message (or all, with `REMOVE_ALL`) out of the list. */
+/** Removes a message (or all, with `REMOVE_ALL`) from the list. */
 export const RemoveMessage = z.object({ type: z.literal('remove'), id: z.string() });
 export type RemoveMessage = z.infer<typeof RemoveMessage>;
 
@@ -82,23 +82,23 @@ export type RemoveMessage = z.infer<typeof RemoveMessage>;
 export const REMOVE_ALL = '__remove_all__';
 
 /**
- * Key of `additional_kwargs`, written by the server only: a client gave the message a name or hid it, as middlewares do
- * with theirs.
+ * Key of `additional_kwargs`, written by the server only, which marks a client's message that has a name or is hidden,
+ * as otherwise only messages of middlewares are.
  */
 export const FROM_CLIENT = 'deerflow_from_client';
 
-/** Whether a message's name and marks are those of a plain message of a person: middlewares name theirs or hide them. */
+/** Whether a message has the name and marks of a plain user message; middlewares name or hide theirs. */
 export const hasPlainUserMarks = (name: string | null | undefined, marks: Readonly<Record<string, unknown>>): boolean =>
   [undefined, null, '', 'user-input'].includes(name) && marks['hide_from_ui'] !== true;
 
-/** Whether a client wrote the message, for a person or not, rather than a middleware: it proves itself by no name. */
+/** Whether a client wrote the message, rather than a middleware. */
 export const isFromClient = (message: Message): message is HumanMessage =>
   message.type === 'human' &&
   (hasPlainUserMarks(message.name, message.additional_kwargs) || message.additional_kwargs[FROM_CLIENT] === true);
 
 /**
- * Whether people see the message: not what middlewares say to the model, not what is marked as hidden, and no answer that
- * says and calls nothing.
+ * Whether the message is shown to users: not messages of middlewares to the model, hidden ones, or answers without text
+ * and tool calls.
  */
 export function isShownToUsers(message: Message): boolean {
   if (message.additional_kwargs['hide_from_ui'] === true) return false;

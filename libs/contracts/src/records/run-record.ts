@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CancelAction, MultitaskStrategy, RunKwargs, RunStatus } from './runs.js';
 
-/** How the run's Redis hash holds a field, where it is not one field of the same name. */
+/** How the run's Redis hash stores a field, where it is not one field of the same name. */
 interface StoredField {
   /** Names in the hash; a number is the sum of them. */
   readonly from?: readonly string[];
@@ -14,14 +14,14 @@ export const storedFields = z.registry<StoredField>();
 
 const count = () => z.number().int();
 
-/** What the API shows of a run. */
+/** The fields of a run that the API returns. */
 export const publicRunFields = {
   run_id: z.string(),
   thread_id: z.string(),
   assistant_id: z.string(),
   status: RunStatus,
   metadata: z.record(z.string(), z.unknown()),
-  /** It lies in a key of its own. */
+  /** Stored under a separate key. */
   kwargs: RunKwargs,
   multitask_strategy: MultitaskStrategy,
   created_at: z.string(),
@@ -39,22 +39,22 @@ export const publicRunFields = {
 };
 
 /**
- * A run as it is stored. This is the one list of its fields: the reply of the API takes `publicRunFields` from it, and the
- * codec of the store reads the Redis hash by it.
+ * A stored run. This is the only list of its fields: the API's reply is built from `publicRunFields`, and the store's
+ * codec reads the Redis hash by it.
  */
 export const RunRecord = z.object({
   ...publicRunFields,
-  /** Grows with each claim; shown in `metadata` events. */
+  /** Increases with each claim; shown in `metadata` events. */
   attempt: count(),
   user_id: z.string(),
   /** Head when the run became current; null until then, and for a thread that had none. */
   base_checkpoint_id: z.string().nullable(),
-  /** Set when the request named a checkpoint that really forks. */
+  /** Set when the request named a checkpoint other than the head. */
   fork_checkpoint_id: z.string().nullable(),
   /** The input is part of a checkpoint; a takeover must not commit it again. */
   input_committed: z.boolean(),
   cancel: CancelAction.nullable(),
-  /** Ids of messages that were partly streamed and then given up: replays leave their deltas out. */
+  /** Ids of messages that were partly streamed and then discarded: replays omit their deltas. */
   dropped_message_ids: z.array(z.string()).register(storedFields, { from: ['dropped'], as: 'items' }),
   traceparent: z.string().nullable(),
   /** When it was claimed for the first time. */
@@ -62,11 +62,11 @@ export const RunRecord = z.object({
     .string()
     .nullable()
     .register(storedFields, { from: ['started'], as: 'milliseconds' }),
-  /** Number of the newest event that was ever in its log, which expires before the record does; 0: none. */
+  /** Number of the newest event ever written to its log, which expires before the record; 0: none. */
   last_seq: count().register(storedFields, { from: ['seq'] }),
 });
 export type RunRecord = z.infer<typeof RunRecord>;
 
-/** A run without what it was asked to do, which may be large. */
+/** A run without its request, which may be large. */
 export const RunSummary = RunRecord.omit({ kwargs: true });
 export type RunSummary = z.infer<typeof RunSummary>;

@@ -29,7 +29,7 @@ export const StreamMode = z.enum([
 ]);
 export type StreamMode = z.infer<typeof StreamMode>;
 
-/** The agent of every thread; other assistant ids name custom agents, which are this one with their own settings. */
+/** The default agent; other assistant ids name custom agents, which are the same agent with other settings. */
 export const LEAD_AGENT = 'lead_agent';
 
 /** Switches of a run, from the request's `context` over `config.configurable`. */
@@ -41,18 +41,18 @@ export const RunContextValues = z.looseObject({
   subagent_enabled: z.boolean().optional(),
   max_concurrent_subagents: z.number().optional(),
   max_total_subagents: z.number().optional(),
-  /** The agent goes on with assumptions in the place of a question. */
+  /** The agent makes assumptions instead of asking questions. */
   disable_clarification: z.boolean().optional(),
-  /** Nobody is there to answer: the agent is not offered the question. */
+  /** Nobody is present to answer: the agent has no tool to ask questions. */
   non_interactive: z.boolean().optional(),
-  /** The custom agent that is spoken to, or, with `is_bootstrap`, the one that is to be made. */
+  /** The custom agent to use or, with `is_bootstrap`, to create. */
   agent_name: AgentNamePattern.optional(),
-  /** The conversation is about a custom agent to be made. */
+  /** The conversation is about creating a custom agent. */
   is_bootstrap: z.boolean().optional(),
 });
 export type RunContextValues = z.infer<typeof RunContextValues>;
 
-/** Name of the custom agent that a run is carried out by; undefined: the lead agent, which also makes new ones. */
+/** Name of the custom agent that executes a run; undefined: the lead agent, which also creates new ones. */
 export const customAgentOf = ({ agent_name: name, is_bootstrap: makesOne }: RunContextValues): string | undefined =>
   makesOne === true ? undefined : name;
 
@@ -60,9 +60,9 @@ export const customAgentOf = ({ agent_name: name, is_bootstrap: makesOne }: RunC
 export const RunInputMessage = z.union([HumanMessage, SystemMessage, ToolMessage]);
 export type RunInputMessage = z.infer<typeof RunInputMessage>;
 
-/** What a run was asked to do: normalised by the gateway (message ids minted, contexts merged), read by the runner. */
+/** The request of a run: normalised by the gateway (message ids created, contexts merged), read by the runner. */
 export const RunKwargs = z.object({
-  /** null: go on from the head without new input. */
+  /** null: continue from the head without new input. */
   input: ChannelValues.extend({ messages: z.array(RunInputMessage).optional() }).nullable(),
   context: RunContextValues,
   /** Upper bound of model turns. */
@@ -72,9 +72,9 @@ export const RunKwargs = z.object({
   on_disconnect: z.enum(['cancel', 'continue']),
   interrupt_before: z.union([z.literal('*'), z.array(z.string())]).optional(),
   interrupt_after: z.union([z.literal('*'), z.array(z.string())]).optional(),
-  /** The thread was made for this run and goes away with it. */
+  /** The thread was created for this run and is deleted with it. */
   temporary: z.boolean(),
-  /** How long the run may take from its first claim; then it ends as `timeout`. Absent: as long as it likes. */
+  /** Time limit from the first claim, after which the run ends as `timeout`. Absent: no limit. */
   timeout_ms: z.int().min(1).optional(),
 });
 export type RunKwargs = z.infer<typeof RunKwargs>;

@@ -4,26 +4,26 @@ import { AiMessage, ToolMessage } from './messages.js';
 import { TokenCounts } from './token-counts.js';
 
 /**
- * A task is work that an agent handed to a subagent by one call of its tool `task`. It is a run of its own on a thread
- * of its own, in a part of the store that holds nothing but tasks; both ids follow from the parent's run and the call,
- * so that whoever asks for the same task finds the same one.
+ * A task is work that an agent delegates to a subagent by one call of its tool `task`. It is a run on its own thread,
+ * in a part of the store that contains only tasks; both ids are derived from the parent's run and the call, so that
+ * repeated requests find the same task.
  */
 export const TaskSpec = z.object({
   parent: z.object({ thread_id: z.string(), run_id: z.string(), tool_call_id: z.string() }),
   subagent_type: z.string(),
   description: z.string(),
-  /** Names of the parent's tools: the subagent has none besides. */
+  /** Names of the parent's tools; the subagent has no others. */
   tools: z.array(z.string()),
-  /** Names of the parent's skills; absent: all that are on. */
+  /** Names of the parent's skills; absent: all enabled ones. */
   skills: z.array(z.string()).optional(),
   /** Configured name. */
   model: z.string(),
-  /** Of what the parent's model decided: the same call with another hash is not the same task. */
+  /** Hash of the call's arguments: the same call with another hash is not the same task. */
   args_hash: z.string(),
 });
 export type TaskSpec = z.infer<typeof TaskSpec>;
 
-/** Where a task's run keeps its spec among its metadata. */
+/** Metadata key of a task's run that contains its spec. */
 export const TASK_METADATA = 'task';
 
 export interface TaskIds {
@@ -31,13 +31,13 @@ export interface TaskIds {
   readonly runId: string;
 }
 
-/** The ids of the task that a tool call stands for. */
+/** The ids of the task that belongs to a tool call. */
 export function taskIds(parentRunId: string, toolCallId: string): TaskIds {
   const of = (what: string) => uuidOf(JSON.stringify([what, parentRunId, toolCallId]));
   return { threadId: of('task.thread'), runId: of('task.run') };
 }
 
-/** A UUID of version 8 that follows from a text. */
+/** A UUID of version 8 that is derived from a text. */
 function uuidOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 0x3) | 0x8).toString(16);
@@ -50,18 +50,18 @@ function uuidOf(text: string): string {
   ].join('-');
 }
 
-/** Why a task ended early, with what it has so far as its result. */
+/** Why a task ended early with its result so far. */
 export const TaskCap = z.enum(['token_capped', 'turn_capped', 'loop_capped']);
 export type TaskCap = z.infer<typeof TaskCap>;
 
-/** How the result of a task says that it ended; `polling_timed_out`: whoever waited gave up on the pool. */
+/** How a task ended; `polling_timed_out`: the parent stopped waiting for a pool. */
 export const TaskStatus = z.enum(['completed', 'failed', 'cancelled', 'timed_out', 'polling_timed_out']);
 export type TaskStatus = z.infer<typeof TaskStatus>;
 
 const about = { task_id: z.string().describe('Id of the tool call'), model_name: z.string().optional() };
 const spent = { usage: TokenCounts.nullable() };
 
-/** What the watchers of the parent's run are told of a task, as data of `custom` events; DeerFlow's shapes. */
+/** Events of a task for the watchers of the parent's run, as data of `custom` events in DeerFlow's format. */
 export const TaskEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('task_started'), ...about, description: z.string() }),
   /** One per answer of the subagent's model and per tool result, when it is committed; `message_index` is 1-based. */
@@ -75,7 +75,7 @@ export const TaskEvent = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('task_completed'), ...about, result: z.string(), ...spent }),
   z.object({ type: z.literal('task_failed'), ...about, error: z.string(), ...spent }),
-  /** Without an error when whoever waited gave up on the pool. */
+  /** Without an error when the parent stopped waiting for a pool. */
   z.object({ type: z.literal('task_timed_out'), ...about, error: z.string().optional(), ...spent }),
   z.object({ type: z.literal('task_cancelled'), ...about, error: z.string(), ...spent }),
 ]);

@@ -17,7 +17,7 @@ export type Todo = z.infer<typeof Todo>;
 export const SandboxBinding = z.object({ sandbox_id: z.string(), driver: SandboxDriverKind });
 export type SandboxBinding = z.infer<typeof SandboxBinding>;
 
-/** A file that came with the last message of a person; paths are virtual. */
+/** A file of the user's last message; paths are virtual. */
 export const UploadedFileState = z.object({
   filename: z.string(),
   /** In bytes. */
@@ -28,18 +28,18 @@ export const UploadedFileState = z.object({
 });
 export type UploadedFileState = z.infer<typeof UploadedFileState>;
 
-/** An image that the model looked at; its bytes stay in the file. */
+/** An image that the model viewed; its bytes are only in the file. */
 export const ViewedImage = z.object({ mime_type: z.string(), size: z.number().int().describe('Bytes') });
 export type ViewedImage = z.infer<typeof ViewedImage>;
 
-/** Deferred tools that the agent looked up; they count while the catalogue is the same. */
+/** Deferred tools that the agent looked up; valid while the catalogue is the same. */
 export const PromotedTools = z.object({ catalog_hash: z.string(), names: z.array(z.string()) });
 export type PromotedTools = z.infer<typeof PromotedTools>;
 
-/** Fields of middlewares, by middleware; null in an update takes one out. */
+/** Fields of middlewares, by middleware; null in an update deletes one. */
 const MiddlewareFields = z.record(z.string(), z.unknown());
 
-/** Every channel but `messages`. A field's merge rule stands in core's reducer. */
+/** Every channel but `messages`. Their merge rules are in core's reducer. */
 export const ChannelValues = z.object({
   title: z.string().optional(),
   thread_data: ThreadData.optional(),
@@ -48,11 +48,11 @@ export const ChannelValues = z.object({
   todos: z.array(Todo).optional(),
   uploaded_files: z.array(UploadedFileState).optional(),
   viewed_images: z.record(z.string(), ViewedImage).optional().describe('By virtual path'),
-  summary_text: z.string().optional().describe('What messages that were taken out said'),
+  summary_text: z.string().optional().describe('Summary of the messages that were removed'),
   promoted: PromotedTools.optional(),
-  created_agent_name: z.string().optional().describe('The custom agent that was made in this thread'),
-  extensions: MiddlewareFields.optional().describe('Of custom middlewares'),
-  guards: MiddlewareFields.optional().describe('Counters of our own middlewares; no client sees them'),
+  created_agent_name: z.string().optional().describe('The custom agent that was created in this thread'),
+  extensions: MiddlewareFields.optional().describe('State of custom middlewares'),
+  guards: MiddlewareFields.optional().describe('Counters of built-in middlewares, hidden from clients'),
 });
 export type ChannelValues = z.infer<typeof ChannelValues>;
 export type ChannelName = keyof ChannelValues;
@@ -72,7 +72,7 @@ export const CHANNEL_NAMES = [
   'guards',
 ] as const satisfies readonly ChannelName[];
 
-/** The state, or an update of it, as clients see it. */
+/** The state, or an update of it, without the fields that are hidden from clients. */
 export function toClientState<T extends { readonly guards?: unknown }>(state: T): Omit<T, 'guards'> {
   const { guards: _hidden, ...shown } = state;
   return shown;
@@ -95,8 +95,8 @@ export const StateUpdateSchema = ChannelValues.extend({
 });
 
 /**
- * Where the loop goes on after a checkpoint: the name of the next node, or nothing when the run is over. `after_model`:
- * the answer stands, its afterModel hooks have not run.
+ * Where the loop resumes after a checkpoint: the name of the next node, or nothing when the run has ended.
+ * `after_model`: the answer is committed, its afterModel hooks have not run.
  */
 export const NextNode = z.enum(['model_request', 'after_model', 'tools']);
 export type NextNode = z.infer<typeof NextNode>;

@@ -7,16 +7,19 @@ const count = z.number().min(0);
 export const TokenCounts = z.object({ input_tokens: count, output_tokens: count, total_tokens: count });
 export type TokenCounts = z.infer<typeof TokenCounts>;
 
-/** Where a task's result, and the message that dispatched it, say what its subagent spent. */
+/** Key under which a task's result, and the message that dispatched it, have the subagent's token usage. */
 export const SUBAGENT_USAGE = 'subagent_token_usage';
 
-/** What subagents spent on a task (of its result), or on all tasks of an answer (of a message that dispatched some). */
+/**
+ * Token usage of subagents: of one task (for its result), or of all tasks of an answer (for the message that dispatched
+ * them).
+ */
 export const subagentUsageOf = (message: Message): TokenCounts | undefined =>
   TokenCounts.safeParse(message.additional_kwargs[SUBAGENT_USAGE]).data;
 
 /**
- * What the answer itself cost, without the subagents it dispatched: its sum is the size of the conversation up to and
- * with this answer. Undefined when the provider did not tell.
+ * Token usage of the answer itself, without the subagents that it dispatched: the total is the size of the conversation
+ * including this answer. Undefined when the provider did not report it.
  */
 export function ownUsageOf(message: AiMessage): TokenCounts | undefined {
   const whole = TokenCounts.safeParse(message.usage_metadata).data;

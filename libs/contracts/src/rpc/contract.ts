@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** One remote procedure: its schemas and its deadline stand here once, for caller and handler. */
+/** A remote procedure: its schemas and its deadline, shared by caller and handler. */
 export interface RpcContract<Request extends z.ZodType = z.ZodType, Reply extends z.ZodType = z.ZodType> {
   /** Last token(s) of the subject; `sandbox.acquire` is served by a queue group, `exec` by one manager. */
   readonly name: string;

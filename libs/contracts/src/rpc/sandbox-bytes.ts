@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { rpc } from './contract.js';
 import { sandboxScope, onBehalfOf, path } from './sandbox.js';
 
-/** Most bytes of a file in one reply; base64 makes a third more of them. */
+/** Maximum bytes of a file in one reply; base64 increases them by a third. */
 export const MAX_REPLY_FILE_BYTES = 512 * 1024;
 
-/** Reads a part of any regular file below the virtual root, whatever it holds; a part that lies behind its end is empty. */
+/** Reads a part of any regular file below the virtual root; a part beyond its end is empty. */
 export const SandboxReadBytes = rpc({
   name: 'read_bytes',
   request: z.object({

@@ -11,13 +11,15 @@ const foundPaths = z.discriminatedUnion('outcome', [
   z.object({
     outcome: z.literal('ok'),
     paths: z.array(z.string()),
-    truncated: z.boolean().describe('There are more than were asked for.'),
-    incomplete: z.boolean().describe('Not everything was looked at: there was too much of it.'),
+    truncated: z.boolean().describe('There are more than requested.'),
+    incomplete: z.boolean().describe('Not everything was searched: there was too much.'),
   }),
   lookupRefused,
 ]);
 
-/** Entries below a directory, sorted, directories with a slash at their end; names that programs make are left out. */
+/**
+ * Entries below a directory, sorted, directories with a slash at their end; generated files and folders are omitted.
+ */
 export const SandboxList = rpc({
   name: 'list',
   request: z.object({
@@ -66,7 +68,7 @@ export const SandboxGrep = rpc({
   timeoutMs: 60_000,
 });
 
-/** Whether files are there, in the order asked. */
+/** Whether files exist, in the requested order. */
 export const SandboxStat = rpc({
   name: 'stat',
   request: z.object({ ...sandboxScope, ...onBehalfOf, paths: z.array(path).min(1).max(100) }),

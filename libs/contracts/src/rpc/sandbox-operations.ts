@@ -24,7 +24,7 @@ export type SandboxOperation = keyof Contracts;
 
 type Wire<Name extends SandboxOperation> = z.input<Contracts[Name]['request']>;
 
-/** What a caller asks for; the client adds whose sandbox it is, which one, and the hash of the arguments. */
+/** The caller's part of a request; the client adds user, thread, epoch, sandbox and the hash of the arguments. */
 export type SandboxRequest<Name extends SandboxOperation> = Readonly<
   Omit<Wire<Name>, 'user_id' | 'thread_id' | 'epoch' | 'sandbox_id' | 'args_hash'>
 >;

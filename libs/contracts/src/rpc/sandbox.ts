@@ -4,19 +4,19 @@ import { ThreadId, UserId } from '../common/ids.js';
 import { SandboxDriverKind } from '../records/sandbox-driver.js';
 import { rpc } from './contract.js';
 
-/** Whose sandbox, and under which epoch of the thread's lease the caller acts: the manager checks all three itself. */
+/** User and thread of the sandbox, and the caller's epoch of the thread's lease; the manager verifies all three. */
 const scope = { user_id: UserId, thread_id: ThreadId, epoch: z.number().int().positive() };
 export const sandboxScope = { ...scope, sandbox_id: z.string().min(1).max(128) };
 
-/** Of a request that changes nothing: what it is asked for, for the audit. */
+/** The tool call that a read-only request is made for, recorded in the audit. */
 export const onBehalfOf = { key: z.string().min(1).max(200).optional().describe('run_id:tool_call_id') };
 
-/** Most bytes of text one reply carries; NATS is configured for 8 MB. */
+/** Maximum bytes of text in one reply; NATS is configured for 8 MB. */
 export const MAX_REPLY_TEXT_BYTES = 256 * 1024;
-/** Most bytes of text one write carries. */
+/** Maximum bytes of text in one write. */
 export const MAX_WRITE_BYTES = 1024 * 1024;
 
-/** Most of a blocked command that is put on record. */
+/** Maximum characters of a blocked command that are recorded. */
 export const MAX_BLOCKED_CHARS = 2048;
 
 /** Served by any manager (queue group): binds the thread to a sandbox, creating it when there is none. */
@@ -27,7 +27,7 @@ export const SandboxAcquire = rpc({
   timeoutMs: 60_000,
 });
 
-/** Served by any manager: whether new threads get a sandbox, and of which kind. */
+/** Served by any manager: checks whether new threads can get a sandbox, and of which kind. */
 export const SandboxProbe = rpc({
   name: 'sandbox.probe',
   request: z.object({}),
@@ -36,8 +36,8 @@ export const SandboxProbe = rpc({
 });
 
 /**
- * Runs a command once per `key`. A second request with the same key attaches to the running command or gets the
- * kept result; with other arguments it is an error; a command that was started by a manager that died is `unknown`.
+ * Runs a command once per `key`. A second request with the same key attaches to the running command or gets the stored
+ * result; with other arguments it is an error; the outcome of a command whose manager died is `unknown`.
  */
 export const SandboxExec = rpc({
   name: 'exec',
@@ -46,7 +46,7 @@ export const SandboxExec = rpc({
     key: z.string().min(1).max(200).describe('run_id:tool_call_id'),
     args_hash: z.string().min(1).max(128),
     command: z.string().min(1).max(262_144),
-    audit: CommandAudit.optional().describe('What the rules said of the command, for the audit'),
+    audit: CommandAudit.optional().describe('Verdict of the command rules, for the audit'),
     timeout_ms: z.number().int().min(100).max(3_600_000),
     max_output_bytes: z.number().int().min(1024).max(MAX_REPLY_TEXT_BYTES),
   }),
@@ -66,7 +66,7 @@ export const SandboxExec = rpc({
   timeoutMs: 3_630_000,
 });
 
-/** Served by any manager: puts on record that a command was blocked by the rules. It ran nowhere. */
+/** Served by any manager: records that the rules blocked a command, which was not executed. */
 export const SandboxBlocked = rpc({
   name: 'sandbox.blocked',
   request: z.object({
@@ -90,11 +90,11 @@ export const SandboxCancel = rpc({
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
 /**
- * What the caller takes a file to be that it is about to change: of this content, or not there (null). A file that is
- * there and is another one is refused as `changed`, checked together with the change.
+ * The expected content of a file before a change; null when it must not exist. A file with other content is refused as
+ * `changed`; check and change are one step.
  */
 export const FileExpectation = z.object({
-  sha256: Sha256.nullable().describe('Of the whole file; null: there is none'),
+  sha256: Sha256.nullable().describe('Of the whole file; null: it does not exist'),
 });
 export type FileExpectation = z.infer<typeof FileExpectation>;
 
@@ -126,7 +126,7 @@ export const SandboxRead = rpc({
   timeoutMs: 30_000,
 });
 
-/** For the model, where a reason alone says too little. */
+/** An explanation for the model, where the reason alone is not sufficient. */
 const refusalMessage = z.string().optional();
 
 /** Writes a whole file, or appends to it, below the virtual root; journalled under `key` so that an append is done once. */
@@ -199,7 +199,7 @@ export const SandboxEdit = rpc({
   timeoutMs: 30_000,
 });
 
-/** The run is over: the sandbox may be paused or reaped when idle. Never destroys files. */
+/** The run has ended: the sandbox may be paused or removed when idle. Never deletes files. */
 export const SandboxRelease = rpc({
   name: 'release',
   request: z.object(sandboxScope),

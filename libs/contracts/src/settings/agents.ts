@@ -5,15 +5,15 @@ import { SkillName } from './skills.js';
 /** Bounds of a custom agent. Characters are UTF-16 units. */
 export const MAX_SOUL_CHARS = 32_000;
 const MAX_DESCRIPTION_CHARS = 1_000;
-/** Custom agents of one user. */
+/** Maximum number of custom agents of one user. */
 export const MAX_AGENTS = 100;
-/** What a user says of himself to his agents. */
+/** Maximum length of a user's profile. */
 const MAX_PROFILE_CHARS = 8_000;
 
-/** Names that mean something else: the lead agent, and words of routes and interfaces. */
+/** Names that have another meaning: the lead agent, and names used by routes and clients. */
 const RESERVED: ReadonlySet<string> = new Set(['lead-agent', 'default', 'check', 'new']);
 
-/** How a custom agent may be named; kept in lower case. */
+/** Valid names of custom agents; stored in lower case. */
 export const AgentNamePattern = z
   .string()
   .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be 1 to 64 letters, digits or "-"')
@@ -21,10 +21,10 @@ export const AgentNamePattern = z
 
 export const isReservedAgent = (name: string): boolean => RESERVED.has(name);
 
-/** Name of a custom agent that somebody may make. */
+/** Name of a custom agent that can be created. */
 export const AgentName = AgentNamePattern.refine((name) => !isReservedAgent(name), 'is reserved; choose another name');
 
-/** The custom agent that an assistant id stands for; undefined when it cannot be one's name. */
+/** The custom agent with an assistant id; undefined when the id is not a valid agent name. */
 export function agentOfAssistant(assistantId: string): string | undefined {
   const parsed = AgentName.safeParse(assistantId.replaceAll('_', '-'));
   return parsed.success ? parsed.data : undefined;
@@ -36,27 +36,27 @@ export const AgentSoul = z.string().max(MAX_SOUL_CHARS, atMost(MAX_SOUL_CHARS));
 export const AgentDescription = z.string().trim().max(MAX_DESCRIPTION_CHARS, atMost(MAX_DESCRIPTION_CHARS));
 /** Configured name of its model; null: the default model. */
 export const AgentModel = z.string().min(1).max(200).nullable();
-/** Groups of tools it has, beside the tools without one; null: all. */
+/** Tool groups it has, in addition to tools without a group; null: all. */
 export const AgentToolGroups = z.array(z.string().min(1).max(100)).max(100).nullable();
-/** Skills it is told of; null: all that are on. */
+/** Skills it may use; null: all enabled ones. */
 export const AgentSkills = z.array(SkillName).max(200).nullable();
 
-/** What is sent to its model beside the messages; null: as the model is configured. */
+/** Model parameters; null: as the model is configured. */
 export const AgentModelSettings = z
   .strictObject({
     temperature: z.number().min(0).max(2).nullable().default(null),
-    max_tokens: z.int().min(1).max(1_000_000).nullable().default(null).describe('The configured limit still holds'),
+    max_tokens: z.int().min(1).max(1_000_000).nullable().default(null).describe('The configured limit still applies'),
   })
   .nullable();
-/** Whether its model thinks; null: as the run asks. */
+/** Whether its model uses thinking; null: as the run requests. */
 export const AgentThinking = z.boolean().nullable();
-/** null: as the run asks. */
+/** null: as the run requests. */
 export const AgentEffort = ReasoningEffort.nullable();
 
-/** Settings of the model that an agent does not have unless somebody chose them. */
+/** Model settings of an agent for which none were chosen. */
 export const NO_MODEL_SETTINGS = { model_settings: null, thinking_enabled: null, reasoning_effort: null } as const;
 
-/** An agent that a user made: a character, and what it works with. */
+/** An agent that a user created: its character, model, tools and skills. */
 export const CustomAgent = z.object({
   name: AgentName,
   description: AgentDescription,

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
 /**
- * Rules about shell commands, as data. They are for audit and as a second line of defence: the sandbox is the boundary.
- * The keys keep their spelling, as the configuration and the audit show them.
+ * Rules for shell commands, as data. They serve the audit and are a second line of defence: the sandbox is the
+ * boundary. Keys are spelled as in the configuration and the audit.
  */
 
-/** `block` is not run, `warn` is run and told of, `pass` is on record only. */
+/** `block` is not executed, `warn` is executed with a warning, `pass` is only recorded. */
 export const CommandVerdict = z.enum(['pass', 'warn', 'block']);
 export type CommandVerdict = z.infer<typeof CommandVerdict>;
 
@@ -13,12 +13,12 @@ export const RuleId = z
   .string()
   .regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'must be 1 to 64 lower case letters, digits or "-", starting with no "-"');
 
-/** Texts in which `*` stands for any characters; one of them must fit. */
+/** Patterns in which `*` matches any characters; one of them must match. */
 const patterns = z.array(z.string().min(1).max(200)).min(1).max(100);
 
 const conditions = {
   commands: patterns.optional().describe('Name of the command, without its directory'),
-  except: patterns.optional().describe('Names the rule is not about'),
+  except: patterns.optional().describe('Names that the rule does not apply to'),
   subcommand: patterns.optional().describe('First argument that is no option'),
   flags: z
     .array(z.string().regex(/^[A-Za-z0-9][\w-]*$/, 'must be a letter, or the name of a long option'))
@@ -38,10 +38,10 @@ const conditions = {
   fork_bomb: z.literal(true).optional().describe('It starts itself, or is started, without end'),
 };
 
-/** What a rule is about: all that is given must hold for one command, wherever in the text that is run. */
+/** What a rule matches: all given conditions must hold for one command, wherever it is in the text. */
 export const CommandMatch = z
   .strictObject(conditions)
-  .refine((match) => Object.keys(match).some((key) => key !== 'except'), 'must say what it matches');
+  .refine((match) => Object.keys(match).some((key) => key !== 'except'), 'must have at least one condition');
 export type CommandMatch = z.infer<typeof CommandMatch>;
 
 export const CommandRule = z.strictObject({

@@ -2,10 +2,10 @@ import type { CommandMatch, CommandRule } from './command-rules.js';
 
 const SHELLS = ['sh', 'bash', 'dash', 'zsh', 'ksh', 'ash'];
 const INTERPRETERS = [...SHELLS, 'python*', 'perl', 'ruby', 'node', 'php'];
-/** Commands whose output comes from elsewhere, or can be anything: nothing of theirs is to be run unseen. */
+/** Commands whose output comes from elsewhere or can be anything; it must not be executed without a check. */
 const SOURCES = ['curl', 'wget', 'bash', 'sh', 'python*', 'ruby', 'perl', 'base64'];
-/** They show their arguments and open none of them. */
-const SPEAKERS = ['echo', 'printf'];
+/** Commands that print their arguments and do not open them. */
+const PRINTERS = ['echo', 'printf'];
 
 const block = (id: string, message: string, match: CommandMatch): CommandRule => ({
   id,
@@ -18,7 +18,7 @@ const warn = (id: string, message: string, match: CommandMatch): CommandRule => 
   verdict: 'warn',
 });
 
-/** The rules that hold unless the configuration changes them. */
+/** The default rules, which the configuration can change. */
 export const DEFAULT_COMMAND_RULES: readonly CommandRule[] = [
   block('rm-root', 'recursive removal of a system or home directory', {
     commands: ['rm'],
@@ -29,7 +29,7 @@ export const DEFAULT_COMMAND_RULES: readonly CommandRule[] = [
   block('mkfs', 'making a file system', { commands: ['mkfs', 'mkfs.*'] }),
   block('read-shadow', 'access to /etc/shadow', {
     files: ['/etc/shadow', '*=/etc/shadow', '@/etc/shadow'],
-    except: SPEAKERS,
+    except: PRINTERS,
   }),
   block('write-etc', 'writing into /etc', { writes: ['/etc/*'] }),
   block('write-system-binaries', 'writing into a directory of system programs', {
@@ -60,10 +60,10 @@ export const DEFAULT_COMMAND_RULES: readonly CommandRule[] = [
   }),
   block('process-environment', 'reading the environment of a process', {
     files: ['/proc/*/environ'],
-    except: SPEAKERS,
+    except: PRINTERS,
   }),
   block('library-preload', 'loading other libraries into programs', { assigns: ['LD_PRELOAD', 'LD_LIBRARY_PATH'] }),
-  block('shell-socket', 'opening a network connection from the shell', { files: ['/dev/tcp/*'], except: SPEAKERS }),
+  block('shell-socket', 'opening a network connection from the shell', { files: ['/dev/tcp/*'], except: PRINTERS }),
   block('fork-bomb', 'fork bomb', { fork_bomb: true }),
   warn('chmod-777', 'opens files to everybody', { commands: ['chmod'], arguments: ['777', '0777'] }),
   warn('pip-install', 'installs packages', { commands: ['pip', 'pip3'], subcommand: ['install'] }),

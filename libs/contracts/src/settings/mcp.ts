@@ -1,19 +1,19 @@
 import { z } from 'zod';
 
 /**
- * A server of tools (Model Context Protocol), as the operator writes it into extensions_config.json and administrators
- * over REST. Keys, units and defaults are DeerFlow's; keys that are not here are kept and given back.
+ * An MCP server (Model Context Protocol), as written by the operator in extensions_config.json and by administrators
+ * over REST. Keys, units and defaults are DeerFlow's; unknown keys are stored and returned.
  */
 
 const Text = z.string().max(10_000);
-/** Names of variables and headers may be anything; what they may not be is said where they are used. */
+/** Variables or headers. Their names are checked where they are used. */
 const Texts = z.record(
   z.string().max(200),
   z.union([Text, z.number(), z.boolean()]).transform((value) => String(value)),
 );
 const seconds = z.number().positive().max(86_400);
 
-/** Which of a tool's fields are given goes over what its server says. */
+/** Routing of tools to user messages; a tool's own fields override those of its server. */
 const Routing = z.looseObject({
   mode: z.enum(['off', 'prefer']).optional(),
   priority: z
@@ -23,7 +23,7 @@ const Routing = z.looseObject({
   keywords: z.array(z.string().max(200)).max(100).optional(),
 });
 
-/** How access tokens are had; only for servers over HTTP. */
+/** How access tokens are obtained; only for servers over HTTP. */
 export const McpOAuth = z.looseObject({
   enabled: z.boolean().default(true),
   token_url: Text,
@@ -43,7 +43,7 @@ export const McpOAuth = z.looseObject({
 export type McpOAuth = z.infer<typeof McpOAuth>;
 
 const transports = z.enum(['stdio', 'sse', 'http']);
-/** The protocol's own names for what DeerFlow's files call http. */
+/** The protocol's names for the transport that DeerFlow's files call http. */
 const otherNames: Readonly<Record<string, string>> = {
   'streamable-http': 'http',
   streamable_http: 'http',
@@ -69,27 +69,27 @@ export const McpServer = z.looseObject({
   routing: Routing.default({}),
   tools: z.record(z.string().max(200), z.looseObject({ routing: Routing.optional() })).default({}),
   tool_name_prefix: z.boolean().default(true),
-  /** Seconds of one call without news of it; null: as the configuration says. */
+  /** Seconds that one call may take without progress; null: as configured. */
   tool_call_timeout: seconds.nullish(),
-  /** Seconds until the server has answered the first time. */
+  /** Seconds until the first answer of the server. */
   session_init_timeout: seconds.nullish(),
 });
 export type McpServer = z.infer<typeof McpServer>;
 
-/** Names of servers; most of them stand in names of tools. */
+/** Names of servers; they are usually part of tool names. */
 export const McpServerName = z
   .string()
   .regex(/^[^\p{Cc}\p{Cf}]{1,64}$/u, 'a server name must be 1 to 64 characters, none of them invisible');
 
 export const MAX_MCP_SERVERS = 100;
 
-/** What administrators wrote over REST, as it is kept for all processes. */
+/** The servers that administrators wrote over REST, stored for all processes. */
 export const McpDocument = z.object({
-  /** As they were written: references to variables are not resolved, secrets not masked. */
+  /** As written: references to variables are not resolved, secrets not masked. */
   servers: z.record(z.string(), z.looseObject({})).default({}),
-  /** Servers of the operator's file that are switched otherwise than the file says. */
+  /** Servers of the operator's file that are switched on or off contrary to the file. */
   switched: z.record(z.string(), z.boolean()).default({}),
-  /** Rises when all connections are to be made anew. */
+  /** Increases when all connections must be re-established. */
   resets: z.number().int().default(0),
 });
 export type McpDocument = z.infer<typeof McpDocument>;

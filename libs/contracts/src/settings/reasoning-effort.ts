@@ -1,4 +1,4 @@
 import { z } from 'zod';
 
-/** How long a model thinks, where it can be told. */
+/** How much a model reasons, if it supports the setting. */
 export const ReasoningEffort = z.enum(['minimal', 'low', 'medium', 'high']);

@@ -3,13 +3,13 @@ import { z } from 'zod';
 const MAX_NAME_CHARS = 64;
 const MAX_DESCRIPTION_CHARS = 1_024;
 
-/** Name of a skill: also a directory's name and a command after a slash. */
+/** Name of a skill, also used as a directory name and as a slash command. */
 export const SkillName = z
   .string()
   .max(MAX_NAME_CHARS, `must have at most ${MAX_NAME_CHARS} characters`)
   .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be lower-case letters and digits, with single hyphens between them');
 
-/** When a skill is for; it stands in the prompt, so it may not look like a tag. */
+/** When to use a skill; it is part of the prompt, so it must not contain tags. */
 export const SkillDescription = z
   .string()
   .trim()
@@ -17,22 +17,22 @@ export const SkillDescription = z
   .max(MAX_DESCRIPTION_CHARS, `must have at most ${MAX_DESCRIPTION_CHARS} characters`)
   .regex(/^[^<>]*$/, 'must not hold "<" or ">"');
 
-/** Names of the tools that a skill may use once it is asked for; null: all. */
+/** Names of the tools that may be used while the skill is active; null: all. */
 export const AllowedTools = z.array(z.string().min(1).max(128)).max(200).nullable();
 
-/** `public`: comes with the product or the operator's folder; `custom`: somebody's own. */
+/** `public`: from the product or the operator's folder; `custom`: installed by a user. */
 export const SkillCategory = z.enum(['public', 'custom']);
 export type SkillCategory = z.infer<typeof SkillCategory>;
 
-/** A skill that a user installed, as it is kept. */
+/** The stored record of a skill that a user installed. */
 export const InstalledSkill = z.object({
-  /** Of this installation: its files lie under it, and never change. */
+  /** Id of this installation of the skill; its files are stored under the id and never change. */
   id: z.uuid(),
   name: SkillName,
   description: SkillDescription,
   license: z.string().nullable(),
   allowed_tools: AllowedTools,
-  /** Of all its files. */
+  /** Total size of its files. */
   bytes: z.int().min(0),
   installed_at: z.string(),
 });

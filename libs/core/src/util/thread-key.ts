@@ -1,4 +1,4 @@
-/** A thread with its owner: every lookup needs both; another user's thread does not exist. */
+/** A thread and its owner: every lookup needs both, so that another user's thread is never found. */
 export interface ThreadKey {
   readonly userId: string;
   readonly threadId: string;

@@ -16,7 +16,7 @@ import { QueryFlag, route } from '../route.js';
 
 const group = 'Agents';
 
-/** The switches of a run that decide about its chain, as a query spells them. */
+/** The switches of a run that affect its chain, as query parameters. */
 const ChainQuery = z.object({
   model_name: z.string().min(1).max(200).optional(),
   is_plan_mode: QueryFlag.optional(),
@@ -27,9 +27,9 @@ const ChainQuery = z.object({
 
 const ChainPlace = z.object({
   name: z.string(),
-  reason: z.string().describe('Why it stands here'),
+  reason: z.string().describe('Why it is at this position'),
   active: z.boolean(),
-  absent: z.string().nullable().describe('Why it is left out'),
+  absent: z.string().nullable().describe('Why it is disabled; null when it is active'),
 });
 
 export const ChainReply = z.object({
@@ -70,7 +70,7 @@ const Agent = z.object({
   thinking_enabled: AgentThinking,
   reasoning_effort: AgentEffort,
   soul: z.string().nullable().describe('null in lists'),
-  version: z.number().int().describe('Another one after each change'),
+  version: z.number().int().describe('New after each change'),
   created_at: z.string(),
   updated_at: z.string(),
 });
@@ -78,7 +78,7 @@ export type AgentReply = z.infer<typeof Agent>;
 
 const AgentPath = z.object({ agent_name: AgentNamePattern });
 
-/** What a client may leave out of a new agent; null counts as left out. */
+/** Optional settings of a new agent; null counts as absent. */
 const settings = {
   description: AgentDescription.nullish(),
   model: AgentModel.optional(),
@@ -92,7 +92,7 @@ const settings = {
 
 const AgentChanges = z.object({
   ...settings,
-  version: z.int().min(1).nullish().describe('The version that was changed: 409 when there is another one by now'),
+  version: z.int().min(1).nullish().describe('The version that is changed: 409 when it is not the current one'),
 });
 export type AgentChanges = z.infer<typeof AgentChanges>;
 export const NewAgent = z.object({ name: AgentName, ...settings });
@@ -114,7 +114,7 @@ const check = route({
   path: '/agents/check',
   summary: 'Whether a custom agent may get this name.',
   query: z.object({ name: AgentNamePattern }),
-  reply: z.object({ available: z.boolean(), name: z.string().describe('As it would be kept') }),
+  reply: z.object({ available: z.boolean(), name: z.string().describe('As it would be stored') }),
 });
 
 const get = route({
@@ -133,7 +133,7 @@ const create = route({
   group,
   method: 'POST',
   path: '/agents',
-  summary: 'Make a custom agent.',
+  summary: 'Create a custom agent.',
   body: NewAgent,
   status: 201,
   reply: Agent,
@@ -145,7 +145,7 @@ const update = route({
   group,
   method: 'PUT',
   path: '/agents/:agent_name',
-  summary: 'Change the fields that are named; the others stay.',
+  summary: 'Change the given fields; the others stay the same.',
   params: AgentPath,
   body: AgentChanges,
   reply: Agent,
@@ -157,21 +157,21 @@ const remove = route({
   group,
   method: 'DELETE',
   path: '/agents/:agent_name',
-  summary: 'Delete a custom agent and all that it remembers. Its threads stay.',
+  summary: 'Delete a custom agent and its memory. Its threads stay.',
   params: AgentPath,
   status: 204,
   reply: 'empty',
   refusals: [404],
 });
 
-const Profile = z.object({ content: z.string().nullable().describe('null: there is none') });
+const Profile = z.object({ content: z.string().nullable().describe('null when there is none') });
 
 const profile = route({
   name: 'getUserProfile',
   group,
   method: 'GET',
   path: '/user-profile',
-  summary: 'What you tell your agents of yourself.',
+  summary: 'What you tell your agents about yourself.',
   reply: Profile,
 });
 
@@ -180,7 +180,7 @@ const setProfile = route({
   group,
   method: 'PUT',
   path: '/user-profile',
-  summary: 'Replace what you tell your agents of yourself; an empty text removes it.',
+  summary: 'Replace what you tell your agents about yourself; an empty text removes it.',
   body: z.object({ content: UserProfile }),
   reply: Profile,
 });

@@ -7,7 +7,7 @@ const group = 'Features';
 
 const Switch = z.object({ enabled: z.boolean() });
 
-/** What pages may offer. A feature that this server does not have is off. */
+/** Features that a web client may offer; those that this server lacks are off. */
 export const FeaturesReply = z.object({
   agents_api: Switch,
   browser_control: Switch,
@@ -20,11 +20,11 @@ const features = route({
   group,
   method: 'GET',
   path: '/features',
-  summary: 'What this server can do, for pages.',
+  summary: 'Features of this server, for web clients.',
   reply: FeaturesReply,
 });
 
-/** Nothing is scheduled, connected or pursued here; pages ask all the same, and are told so. */
+/** DeerFlow's web client requests these lists although this server has no such features; they are always empty. */
 const None = z.array(z.unknown()).max(0);
 
 const channels = route({

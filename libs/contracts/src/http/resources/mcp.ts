@@ -4,7 +4,7 @@ import { FreeJson, route } from '../route.js';
 
 const group = 'MCP';
 
-/** A server as administrators see it: secrets are masked, references to variables (`$NAME`) stand as they were written. */
+/** A server as shown to administrators: secrets are masked, references to variables (`$NAME`) are not resolved. */
 const McpServerReply = z.looseObject({
   enabled: z.boolean(),
   type: z.enum(['stdio', 'sse', 'http']),
@@ -35,7 +35,7 @@ const replace = route({
   method: 'PUT',
   path: '/mcp/config',
   summary:
-    'Replace the MCP servers; a masked secret stays what it is. Servers of the operator can only be switched on and off. ' +
+    'Replace the MCP servers; a masked secret is left unchanged. Servers of the operator can only be switched on and off. ' +
     'Administrators only.',
   body: z.object({ mcp_servers: z.record(z.string(), FreeJson) }),
   reply: McpConfigReply,
@@ -58,7 +58,7 @@ const reset = route({
   group,
   method: 'POST',
   path: '/mcp/cache/reset',
-  summary: 'Connect to all MCP servers anew and ask them for their tools, in every process. Administrators only.',
+  summary: 'Reconnect to all MCP servers and list their tools again, in every process. Administrators only.',
   reply: z.object({ success: z.literal(true), message: z.string() }),
   refusals: [409],
 });

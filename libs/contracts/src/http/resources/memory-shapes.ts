@@ -12,14 +12,14 @@ import {
   USER_SECTIONS,
 } from '../../records/memory.js';
 
-/** Facts an import may bring; what is over the configured number is left out afterwards, the least certain first. */
+/** Maximum facts of an import; those above the configured number are dropped afterwards, the least certain first. */
 const MAX_IMPORTED_FACTS = 2_000;
-/** What a person enters is as certain as what a conversation says in so many words. */
+/** Confidence of a fact that a user enters: as high as of an explicit statement in a conversation. */
 const ENTERED_CONFIDENCE = 0.9;
 
 export const MemoryConfigReply = z.object({
   enabled: z.boolean(),
-  storage_path: z.string().describe('Empty: it lies in no file'),
+  storage_path: z.string().describe('Empty: memory is not stored in a file'),
   debounce_seconds: z.number(),
   model_name: z.string().nullable(),
   max_facts: z.number().int(),
@@ -32,18 +32,18 @@ export type MemoryConfigReply = z.infer<typeof MemoryConfigReply>;
 export const MemoryStatusReply = z.object({
   config: MemoryConfigReply,
   data: MemoryDocument,
-  revision: z.number().int().describe('Rises with each change'),
+  revision: z.number().int().describe('Increases with each change'),
   agents: z.array(z.string()).describe('Agents with a memory of this user'),
   extraction: z.object({
-    due: z.number().int().describe('Threads with words that nobody has read yet'),
+    due: z.number().int().describe('Threads with messages that were not extracted yet'),
     running: z.number().int(),
     given_up: z
       .array(z.object({ thread_id: z.string(), agent: z.string(), at: z.string(), reason: z.string() }))
-      .describe('Threads whose reading failed for good, up to the words they stood at'),
+      .describe('Threads whose extraction failed for good, up to the position it had reached'),
   }),
   quarantined: z
     .array(z.object({ agent: z.string(), at: z.string(), reason: z.string(), bytes: z.number().int() }))
-    .describe('Memories that could not be read: moved aside, never overwritten'),
+    .describe('Memories that could not be read: quarantined, never overwritten'),
 });
 export type MemoryStatusReply = z.infer<typeof MemoryStatusReply>;
 
@@ -78,7 +78,7 @@ export const FactChanges = z
   .refine((changes) => Object.values(changes).some(isGiven), 'must have at least one of content, category, confidence');
 export type FactChanges = z.infer<typeof FactChanges>;
 
-/** A summary as DeerFlow wrote it at some time: nothing, bare text, or without the time of its change. */
+/** A summary in any format that DeerFlow ever wrote: nothing, plain text, or without the time of its change. */
 const OldSection = z
   .preprocess(
     (value) => (typeof value === 'string' ? { summary: value } : value),
@@ -95,7 +95,7 @@ const OldSection = z
   )
   .optional();
 
-/** Only the words of an old fact must be sound; what is wrong with the rest is put right. */
+/** Only the content of a legacy fact must be valid; invalid other fields are corrected. */
 const LegacyFact = z.preprocess(
   (value) => (typeof value === 'string' ? { content: value } : value),
   z.looseObject({
@@ -114,7 +114,7 @@ const oldSections = <Name extends string>(names: readonly Name[]) =>
     .looseObject(Object.fromEntries(names.map((name) => [name, OldSection])) as Record<Name, typeof OldSection>)
     .nullish();
 
-/** DeerFlow's `memory.json` of any age, or what an export gave. */
+/** DeerFlow's `memory.json` of any version, or an export. */
 export const MemoryImport = z
   .looseObject({
     user: oldSections(USER_SECTIONS),

@@ -16,7 +16,7 @@ import { route } from '../route.js';
 const group = 'Memory';
 
 const OfAgent = z.object({
-  agent: MemoryAgent.default(LEAD_AGENT).describe('A custom agent with a memory of its own'),
+  agent: MemoryAgent.default(LEAD_AGENT).describe('A custom agent, which has its own memory'),
 });
 const FactPath = z.object({ fact_id: z.string().min(1).max(200) });
 
@@ -25,7 +25,7 @@ const get = route({
   group,
   method: 'GET',
   path: '/memory',
-  summary: 'What is remembered of you; empty when nothing is.',
+  summary: 'The memory of you; it may be empty.',
   query: OfAgent,
   reply: MemoryDocument,
 });
@@ -35,7 +35,7 @@ const clear = route({
   group,
   method: 'DELETE',
   path: '/memory',
-  summary: 'Forget all facts and summaries of one agent. Answers the empty memory.',
+  summary: 'Delete all facts and summaries of one agent. Returns the empty memory.',
   query: OfAgent,
   reply: MemoryDocument,
   refusals: [409],
@@ -47,8 +47,8 @@ const erase = route({
   method: 'DELETE',
   path: '/memory/all',
   summary:
-    'Erase every memory of yours, of all agents, with history, what was moved aside and what is still to be read. ' +
-    'What was said before is never looked at again.',
+    'Erase all your memories, of all agents, with history, quarantined records and queued extractions. ' +
+    'Earlier messages are never extracted again.',
   status: 204,
   reply: 'empty',
 });
@@ -58,7 +58,7 @@ const config = route({
   group,
   method: 'GET',
   path: '/memory/config',
-  summary: 'How memory is configured.',
+  summary: 'The configuration of memory.',
   reply: MemoryConfigReply,
 });
 
@@ -67,7 +67,7 @@ const status = route({
   group,
   method: 'GET',
   path: '/memory/status',
-  summary: 'Configuration and memory together, what is still to be read, and what went wrong.',
+  summary: 'Configuration and memory together, with pending and failed extractions.',
   query: OfAgent,
   reply: MemoryStatusReply,
 });
@@ -77,7 +77,7 @@ const reload = route({
   group,
   method: 'POST',
   path: '/memory/reload',
-  summary: 'The memory as it stands in the store. Nothing is cached, so this is what GET gives.',
+  summary: 'The stored memory. Nothing is cached, so this equals GET.',
   query: OfAgent,
   reply: MemoryDocument,
 });
@@ -97,7 +97,7 @@ const facts = route({
   group,
   method: 'GET',
   path: '/memory/facts',
-  summary: 'The facts, of one category or one thread if asked for.',
+  summary: 'The facts, optionally of one category or one thread.',
   query: OfAgent.extend({ category: FactCategory.optional(), source: ThreadId.optional() }),
   reply: FactListReply,
 });
@@ -107,7 +107,7 @@ const addFact = route({
   group,
   method: 'POST',
   path: '/memory/facts',
-  summary: 'Add a fact by hand. Answers the whole memory.',
+  summary: 'Add a fact. Returns the whole memory.',
   query: OfAgent,
   body: NewFact,
   reply: MemoryDocument,
@@ -119,7 +119,7 @@ const editFact = route({
   group,
   method: 'PATCH',
   path: '/memory/facts/:fact_id',
-  summary: 'Change a fact. Answers the whole memory.',
+  summary: 'Change a fact. Returns the whole memory.',
   params: FactPath,
   query: OfAgent,
   body: FactChanges,
@@ -132,7 +132,7 @@ const removeFact = route({
   group,
   method: 'DELETE',
   path: '/memory/facts/:fact_id',
-  summary: 'Forget a fact. Answers the whole memory.',
+  summary: 'Delete a fact. Returns the whole memory.',
   params: FactPath,
   query: OfAgent,
   reply: MemoryDocument,
@@ -154,7 +154,7 @@ const imported = route({
   group,
   method: 'POST',
   path: '/memory/import',
-  summary: "Replace the memory by an export or by DeerFlow's memory.json. Answers the whole memory.",
+  summary: "Replace the memory by an export or by DeerFlow's memory.json. Returns the whole memory.",
   query: OfAgent,
   body: MemoryImport,
   reply: MemoryDocument,

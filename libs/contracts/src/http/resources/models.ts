@@ -3,11 +3,11 @@ import { route } from '../route.js';
 
 const group = 'Models';
 
-/** A model as people choose it. Keys, URLs and headers are the operator's and never shown. */
+/** A model that users can choose. Keys, URLs and headers are never shown. */
 const ModelReply = z.object({
   id: z.string().describe('The same as name'),
   name: z.string().describe('What a run sends as context.model_name'),
-  model: z.string().describe("The provider's name of it"),
+  model: z.string().describe("The provider's name of the model"),
   display_name: z.string(),
   description: z.string().nullable(),
   supports_thinking: z.boolean(),
@@ -18,7 +18,7 @@ export type ModelReply = z.infer<typeof ModelReply>;
 
 const ModelListReply = z.object({
   models: z.array(ModelReply).describe('The first one is the default'),
-  token_usage: z.object({ enabled: z.boolean() }).describe('Whether pages should show token counts'),
+  token_usage: z.object({ enabled: z.boolean() }).describe('Whether clients should show token counts'),
 });
 export type ModelListReply = z.infer<typeof ModelListReply>;
 
@@ -27,7 +27,7 @@ const list = route({
   group,
   method: 'GET',
   path: '/models',
-  summary: 'The models that runs can ask for.',
+  summary: 'The models that runs can use.',
   reply: ModelListReply,
 });
 

@@ -3,7 +3,7 @@ import { route } from '../route.js';
 
 const group = 'Sign-in';
 
-/** What went wrong, in the words of DeerFlow's page; the last four are not among those it has texts for. */
+/** Error codes of DeerFlow's sign-in page, which has no texts for the last four. */
 export const SignInFailure = z.enum([
   'invalid_credentials',
   'token_invalid',
@@ -20,15 +20,15 @@ export type SignInFailure = z.infer<typeof SignInFailure>;
 /** RFC 5321 §4.5.3.1.3 less the brackets. */
 const MAX_EMAIL_CHARS = 254;
 const MIN_PASSWORD_CHARS = 8;
-/** Far above any sentence; a bound on what is hashed. */
+/** Longer than any passphrase; limits the input of the hash function. */
 const MAX_PASSWORD_CHARS = 256;
 
 const Email = z.string().trim().toLowerCase().max(MAX_EMAIL_CHARS).pipe(z.email());
-/** A password that is to be set. */
+/** A new password. */
 const NewPassword = z.string().min(MIN_PASSWORD_CHARS).max(MAX_PASSWORD_CHARS);
-/** A password that is only compared: a short one is a wrong one. */
+/** A password that is only compared, so a short one is simply wrong. */
 const GivenPassword = z.string().max(MAX_PASSWORD_CHARS);
-/** JSON, or how a form spells it. */
+/** A boolean in JSON, or its spelling in a form. */
 const Remember = z.union([
   z.boolean(),
   z.enum(['true', 'false', 'on', '1', '0']).transform((word) => /^(true|on|1)$/.test(word)),
@@ -52,7 +52,7 @@ const me = route({
   group,
   method: 'GET',
   path: '/v1/auth/me',
-  summary: 'Who is asking; without sign-in, the built-in administrator.',
+  summary: 'The signed-in user; without sign-in, the built-in administrator.',
   reply: User,
 });
 
@@ -61,7 +61,7 @@ const setupStatus = route({
   group,
   method: 'GET',
   path: '/v1/auth/setup-status',
-  summary: 'Whether the first administrator is still to be made, and whether people may register.',
+  summary: 'Whether the first administrator has to be created, and whether users may register.',
   reply: z.object({ needs_setup: z.boolean(), registration_enabled: z.boolean() }),
 });
 
@@ -79,7 +79,7 @@ const initialize = route({
   group,
   method: 'POST',
   path: '/v1/auth/initialize',
-  summary: 'Make the first administrator and sign in; once.',
+  summary: 'Create the first administrator and sign in; possible once.',
   body: NewAccount,
   status: 201,
   reply: User,
@@ -107,7 +107,7 @@ const register = route({
   group,
   method: 'POST',
   path: '/v1/auth/register',
-  summary: 'Make an account and sign in, where the operator allows it.',
+  summary: 'Create an account and sign in, if the operator allows it.',
   body: NewAccount,
   status: 201,
   reply: User,
@@ -119,7 +119,7 @@ const logout = route({
   group,
   method: 'POST',
   path: '/v1/auth/logout',
-  summary: 'End the session of the cookie, at every gateway.',
+  summary: "End the cookie's session, at every gateway.",
   reply: Done,
 });
 

@@ -10,7 +10,7 @@ const Skill = z.object({
   description: z.string(),
   license: z.string().nullable(),
   category: SkillCategory,
-  /** For the caller: told to his agents and mounted in his sandboxes. */
+  /** Whether the caller's agents know it and the caller's sandboxes mount it. */
   enabled: z.boolean(),
   /** The caller installed it and may delete it. */
   editable: z.boolean(),
@@ -44,7 +44,7 @@ const set = route({
   group,
   method: 'PUT',
   path: '/skills/:name',
-  summary: "Switch a skill on or off for the caller, from his agents' next run on.",
+  summary: 'Switch a skill on or off for the caller, from the next run on.',
   params: SkillPath,
   body: z.object({ enabled: z.boolean() }),
   reply: Skill,
@@ -70,7 +70,7 @@ const install = route({
   group,
   method: 'POST',
   path: '/skills/install',
-  summary: 'Install a skill for the caller from a .skill archive among the files of one of his threads.',
+  summary: "Install a skill for the caller from a .skill archive among the files of one of the caller's threads.",
   body: z.object({
     thread_id: ThreadId,
     path: z.string().min(1).max(4_096).describe('Virtual path, such as /mnt/user-data/outputs/x.skill'),

@@ -8,7 +8,7 @@ const ok = route({
   group,
   method: 'GET',
   path: '/ok',
-  summary: 'Whether this server answers.',
+  summary: 'Whether this server responds.',
   reply: z.object({ ok: z.literal(true) }),
 });
 
@@ -17,7 +17,7 @@ const info = route({
   group,
   method: 'GET',
   path: '/info',
-  summary: 'Version and what the server can do.',
+  summary: 'Version and capabilities of the server.',
   reply: z.object({ version: z.string(), context: FreeJson, flags: z.record(z.string(), z.boolean()) }),
 });
 
@@ -27,7 +27,7 @@ const health = route({
   method: 'GET',
   path: '/health',
   root: true,
-  summary: 'Whether the process lives.',
+  summary: 'Whether the process is alive.',
   reply: z.object({ status: z.literal('healthy') }),
 });
 
@@ -37,7 +37,7 @@ const ready = route({
   method: 'GET',
   path: '/ready',
   root: true,
-  summary: 'Whether a turn would run: 200, or 503 with what is missing; `degraded` names what is a risk all the same.',
+  summary: 'Whether runs can be executed: 200, or 503 with what is missing; `degraded` lists further risks.',
   reply: z.object({
     status: z.enum(['ready', 'not ready']),
     missing: z.record(z.string(), z.string()),
@@ -51,7 +51,7 @@ const metrics = route({
   method: 'GET',
   path: '/metrics',
   root: true,
-  summary: 'Figures of this process, in the Prometheus text format.',
+  summary: 'Metrics of this process, in the Prometheus text format.',
   reply: 'text',
 });
 

@@ -10,7 +10,7 @@ const eraseMe = route({
   method: 'DELETE',
   path: '/users/me',
   summary:
-    'Erase everything of the caller: threads with their files, memories, agents, profile, skills, account. 409 while a run is in flight, and for a signed-in administrator, whom another one erases.',
+    'Erase all data of the caller: threads with their files, memories, agents, profile, skills, account. 409 while a run is in flight, and for a signed-in administrator, whom another one has to erase.',
   status: 204,
   reply: 'empty',
   refusals: [409],

@@ -3,7 +3,10 @@ import { oneLine } from '../../common/one-line.js';
 import { route } from '../route.js';
 import { ThreadPath } from './threads.js';
 
-/** What became of the thread's files: copied, left out as they are of a later turn, none there, or not copied. */
+/**
+ * What happened to the thread's files: copied, skipped because they belong to a later turn, none found, or copying
+ * failed.
+ */
 export const CloneMode = z.enum(['current_thread_best_effort', 'skipped_historical_turn', 'not_found', 'failed']);
 export type CloneMode = z.infer<typeof CloneMode>;
 
@@ -13,7 +16,7 @@ const BranchReply = z.object({
   parent_checkpoint_id: z.string(),
   branched_from_message_id: z.string(),
   workspace_clone_mode: CloneMode,
-  history_seed_mode: z.literal('seeded').describe('The messages came along'),
+  history_seed_mode: z.literal('seeded').describe('The messages were copied'),
 });
 export type BranchReply = z.infer<typeof BranchReply>;
 
@@ -22,7 +25,7 @@ const create = route({
   group: 'Threads',
   method: 'POST',
   path: '/threads/:thread_id/branches',
-  summary: 'A new thread that goes on from the end of one turn of this one; with its files when it is the last turn.',
+  summary: 'A new thread that continues from the end of one turn of this one; with its files when it is the last turn.',
   params: ThreadPath,
   body: z.object({
     message_id: z.string().min(1).max(255).describe('An answer of the turn'),

@@ -9,7 +9,7 @@ import {
 } from '../../records/messages.js';
 import { newId } from '../../common/ids.js';
 
-/** What people and SDKs call the two kinds of message a client may write. */
+/** Names that clients and SDKs use for the two types of message that a client may write. */
 const aliases: Readonly<Record<string, 'human' | 'system'>> = {
   human: 'human',
   user: 'human',
@@ -21,7 +21,7 @@ const aliases: Readonly<Record<string, 'human' | 'system'>> = {
   SystemMessageChunk: 'system',
 };
 
-/** Keys of `additional_kwargs` that only the server writes; clients' own are kept as they are. */
+/** Keys of `additional_kwargs` that only the server writes; other keys are stored unchanged. */
 const serverOwned = new Set(['original_user_content', 'token_usage_attribution', 'dynamic_context_reminder']);
 const isServerOwned = (key: string): boolean =>
   serverOwned.has(key) || key.startsWith('deerflow_') || key.startsWith('subagent_') || key.startsWith('__');
@@ -40,11 +40,11 @@ const MessageFields = z.object({
   additional_kwargs: z.looseObject({ human_input_response: HumanInputResponse.nullish() }).nullish(),
 });
 
-/** Type or role of a message, as its sender spells it. */
+/** Type or role of a message as sent by the client. */
 export const roleOf = (value: object): unknown =>
   'type' in value && value.type !== undefined ? value.type : 'role' in value ? value.role : undefined;
 
-/** `{lc, type: "constructor", id, kwargs}`: what `JSON.stringify` makes of a LangChain message object. */
+/** `{lc, type: "constructor", id, kwargs}`: the result of `JSON.stringify` for a LangChain message object. */
 const Constructed = z.object({
   lc: z.literal(1),
   type: z.literal('constructor'),
@@ -52,7 +52,7 @@ const Constructed = z.object({
   kwargs: z.record(z.string(), z.unknown()),
 });
 
-/** Plain text and `[role, content]` pairs, as LangGraph takes them, as an object. */
+/** Converts plain text and `[role, content]` pairs, which LangGraph accepts, into an object. */
 export function expandShorthand(value: unknown): unknown {
   if (typeof value === 'string') return { type: 'human', content: value };
   if (Array.isArray(value) && value.length === 2 && typeof value[0] === 'string') {
@@ -63,8 +63,8 @@ export function expandShorthand(value: unknown): unknown {
 }
 
 /**
- * A message a client may write: human or system, under any of its usual names. The id is minted when there is none,
- * server-owned keys are left out of `additional_kwargs`, and everything else comes back as it was sent.
+ * A message that a client may write: human or system, by any of its usual names. A missing id is created, server-owned
+ * keys are removed from `additional_kwargs`, and everything else is returned as it was sent.
  */
 export const ClientMessage = z.unknown().transform((given, context): HumanMessage | SystemMessage => {
   const value = expandShorthand(given);
@@ -91,21 +91,21 @@ export const ClientMessage = z.unknown().transform((given, context): HumanMessag
 
 function build(type: 'human' | 'system', fields: z.output<typeof MessageFields>): HumanMessage | SystemMessage {
   const { content, id, name, additional_kwargs } = fields;
-  const kept = Object.fromEntries(Object.entries(additional_kwargs ?? {}).filter(([key]) => !isServerOwned(key)));
-  const marks = hasPlainUserMarks(name, kept) ? {} : { [FROM_CLIENT]: true };
+  const clientKeys = Object.fromEntries(Object.entries(additional_kwargs ?? {}).filter(([key]) => !isServerOwned(key)));
+  const marks = hasPlainUserMarks(name, clientKeys) ? {} : { [FROM_CLIENT]: true };
   return {
     type,
     id: id === undefined || id === null || id === '' ? newId() : id,
     content,
     ...(name === undefined || name === null ? {} : { name }),
-    additional_kwargs: { ...kept, ...marks },
+    additional_kwargs: { ...clientKeys, ...marks },
     response_metadata: {},
   };
 }
 
 const MAX_MESSAGES = 1_000;
 
-/** A list of messages of one kind; a single one may come without its list. */
+/** A list of messages; a single message may be given without a list. */
 export const messageList = <Item extends z.ZodType>(item: Item) =>
   z.preprocess(
     (value): unknown => (Array.isArray(value) && !isPair(value) ? value : [value]),
@@ -115,6 +115,6 @@ export const messageList = <Item extends z.ZodType>(item: Item) =>
 /** A list of client messages. */
 export const ClientMessages = messageList(ClientMessage);
 
-/** `["user", "hi"]` is one message, `["hi", {…}]` are two; two plain words are a pair when the first is a role. */
+/** `["user", "hi"]` is one message, `["hi", {…}]` are two; two strings are a pair when the first is a role. */
 const isPair = (value: readonly unknown[]): boolean =>
   value.length === 2 && typeof value[0] === 'string' && Object.hasOwn(aliases, value[0]);

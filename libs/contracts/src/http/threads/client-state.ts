@@ -10,7 +10,7 @@ const MAX_PATH_CHARS = 4_096;
 
 const MAX_TODO_CHARS = 10_000;
 
-/** A path without empty or relative parts and control characters. */
+/** Whether the path has no empty or relative parts and no control characters. */
 const isFilePath = (path: string): boolean =>
   /^\/mnt\/user-data(\/[^/\p{Cc}]+)+$/u.test(path) && !path.split('/').some((part) => part === '.' || part === '..');
 
@@ -40,7 +40,7 @@ function refuseOwned(value: unknown, context: z.RefinementCtx): void {
 function refuseUnknown(value: unknown, context: z.RefinementCtx): void {
   for (const key of keysOf(value)) {
     if (!known.has(key) && !owned.has(key))
-      context.addIssue({ code: 'custom', path: [key], message: 'is no channel of the thread state' });
+      context.addIssue({ code: 'custom', path: [key], message: 'is not a channel of the thread state' });
   }
 }
 
@@ -53,13 +53,13 @@ const ownedOf = (value: Readonly<Record<string, unknown>>): Record<string, unkno
   Object.fromEntries(Object.entries(value).filter(([key]) => owned.has(key)));
 
 /**
- * Input of a run: messages and the channels a client may set; unknown keys are ignored. Clients that send the whole
- * state back have the server's channels in `returned`, to be compared with the thread, and never stored.
+ * Input of a run: messages and the channels a client may set; unknown keys are ignored. For clients that send the whole
+ * state back, `returned` has the server's channels, which are compared with the thread and never stored.
  */
 export const RunInput = anyObject
   .transform((value) => ({ ...value, returned: ownedOf(value) }))
   .pipe(z.object({ ...channels, messages: InputMessages.optional(), returned: anyObject }));
 export type RunInput = z.output<typeof RunInput>;
 
-/** Values of a state update: what would not be stored is refused. */
+/** Values of a state update; fields that would not be stored are refused. */
 export const StateValues = anyObject.superRefine(refuseOwned).superRefine(refuseUnknown).pipe(z.object(channels));

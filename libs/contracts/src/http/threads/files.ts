@@ -4,7 +4,7 @@ import { ThreadPath } from './threads.js';
 
 const group = 'Files';
 
-/** A file in a thread's uploads. Paths are the sandbox's own, never the server's. */
+/** A file in a thread's uploads. Paths are those in the sandbox, never the server's. */
 const UploadedFile = z.object({
   filename: z.string(),
   /** In bytes. */
@@ -16,11 +16,11 @@ const UploadedFile = z.object({
   extension: z.string(),
   /** Seconds since 1970. */
   modified: z.number(),
-  /** Of a document, while its Markdown is made and after that; absent for files that are not converted. */
+  /** State of a document's conversion to Markdown; absent for files that are not converted. */
   conversion: z.enum(['pending', 'done', 'failed']).optional(),
   /** Why it failed. */
   conversion_error: z.string().optional(),
-  /** The document as Markdown, once that lies beside it, unchanged since it was made. */
+  /** The document as Markdown, if that file exists and is unchanged since the conversion. */
   markdown_file: z.string().optional(),
   markdown_path: z.string().optional(),
   markdown_virtual_path: z.string().optional(),
@@ -51,7 +51,7 @@ const upload = route({
   method: 'POST',
   path: '/threads/:thread_id/uploads',
   summary:
-    'Put files into the uploads of a thread, which need not exist yet; a file of the same name is replaced. ' +
+    'Upload files to a thread, which need not exist yet; a file of the same name is replaced. ' +
     'PDF, DOC, DOCX, PPT, PPTX, XLS, XLSX, HTML and CSV get a Markdown file beside them, large ones after the answer.',
   params: ThreadPath,
   consumes: 'multipart/form-data',
@@ -65,7 +65,7 @@ const list = route({
   group,
   method: 'GET',
   path: '/threads/:thread_id/uploads/list',
-  summary: 'The files in the uploads of a thread, by name, and how far the conversion of documents is.',
+  summary: 'The uploaded files of a thread, by name, with the state of document conversions.',
   params: ThreadPath,
   reply: UploadListReply,
 });
@@ -75,7 +75,7 @@ const limits = route({
   group,
   method: 'GET',
   path: '/threads/:thread_id/uploads/limits',
-  summary: 'Files of one upload request, and bytes of a file and of a request.',
+  summary: 'Maximum files of one upload request, and maximum bytes of a file and of a request.',
   params: ThreadPath,
   reply: z.object({
     max_files: z.number().int(),
@@ -89,7 +89,7 @@ const remove = route({
   group,
   method: 'DELETE',
   path: '/threads/:thread_id/uploads/:filename',
-  summary: 'Delete a file from the uploads of a thread, and the Markdown that was made of it.',
+  summary: 'Delete an uploaded file of a thread, and the Markdown that was made from it.',
   params: ThreadPath.extend({ filename: z.string() }),
   reply: z.object({ success: z.literal(true), message: z.string() }),
   refusals: [400, 404],
@@ -109,7 +109,7 @@ const artifact = route({
   refusals: [400, 404, 413, 416],
 });
 
-/** Largest text that is edited over HTTP, in bytes; the ETag of files up to this size is the SHA-256 of their content. */
+/** Largest text that can be edited over HTTP, in bytes; the ETag of files up to this size is the SHA-256 of their content. */
 export const MAX_EDITED_BYTES = 2 * 1024 * 1024;
 
 const editArtifact = route({
@@ -118,7 +118,7 @@ const editArtifact = route({
   method: 'PUT',
   path: '/threads/:thread_id/artifacts/*',
   summary:
-    'Replace a UTF-8 text in the outputs of a thread, at most 2 MB, that is still as its ETag said; 412 when it is not.',
+    'Replace a UTF-8 text in the outputs of a thread, at most 2 MB; 412 when it does not match the expected hash.',
   params: ThreadPath.extend({ '*': z.string() }),
   body: z.object({
     content: z.string().max(MAX_EDITED_BYTES),

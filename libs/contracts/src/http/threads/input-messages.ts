@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Content } from '../../records/messages.js';
 import { ClientMessage, messageList, roleOf, expandShorthand } from './client-messages.js';
 
-/** The names that SDKs use for the two kinds of message that the server writes. */
+/** Names that SDKs use for the two types of message that the server writes. */
 const serverTypes: Readonly<Record<string, 'ai' | 'tool'>> = {
   ai: 'ai',
   assistant: 'ai',
@@ -38,12 +38,12 @@ const ReturnedTool = z.object({
   status: z.enum(['success', 'error']).nullish(),
 });
 
-/** An answer of the model in a run's input: the client sends back what the thread holds. */
+/** An answer of the model in a run's input, which the client sends back from the thread. */
 export type ReturnedAi = { readonly type: 'ai' } & z.output<typeof ReturnedAi>;
 /** A tool's result in a run's input: sent back, or the client's own answer to a call that has none. */
 export type ReturnedTool = { readonly type: 'tool' } & z.output<typeof ReturnedTool>;
 
-/** A message of a run's input. Whether a returned one may be there is decided against the thread. */
+/** A message of a run's input. A returned message is checked against the thread later. */
 export type InputMessage = z.output<typeof ClientMessage> | ReturnedAi | ReturnedTool;
 
 const typeOf = (value: unknown): 'ai' | 'tool' | undefined => {

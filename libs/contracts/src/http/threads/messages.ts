@@ -13,10 +13,10 @@ const FeedQuery = z.object({
   before_seq: z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER).optional().describe('Only older ones'),
 });
 
-/** A message as people see it, in DeerFlow's shape. */
+/** A message as users see it, in DeerFlow's format. */
 const FeedMessage = z.object({
-  run_id: z.string().nullable().describe('The run that wrote it first; null: a client, beside any run'),
-  seq: z.number().int().min(1).describe('Rises with age, never changes and is never given again'),
+  run_id: z.string().nullable().describe('The run that wrote it first; null: written by a client outside a run'),
+  seq: z.number().int().min(1).describe('Increases with each message, never changes and is never reused'),
   content: Message,
   metadata: z.object({ caller: z.string() }),
   created_at: z.string(),
@@ -26,7 +26,7 @@ const FeedMessage = z.object({
 export type FeedMessage = z.infer<typeof FeedMessage>;
 
 const FeedPageReply = z.object({
-  data: z.array(FeedMessage).describe('Oldest first; may be fewer than asked for though there are more'),
+  data: z.array(FeedMessage).describe('Oldest first; may be fewer than requested although there are more'),
   has_more: z.boolean(),
   next_before_seq: z.number().int().nullable().describe('before_seq of the next page; null exactly when there is none'),
 });
@@ -38,8 +38,8 @@ const page = route({
   method: 'GET',
   path: '/threads/:thread_id/messages/page',
   summary:
-    'What people see of a thread, newest page first. Messages that were summarized stay; those of runs that were rolled ' +
-    'back or whose turn was regenerated do not.',
+    'What users see of a thread, newest page first. Summarized messages are included; those of runs that were rolled ' +
+    'back or whose turn was regenerated are not.',
   params: ThreadPath,
   query: FeedQuery,
   reply: FeedPageReply,
@@ -63,7 +63,7 @@ const ofRun = route({
   group,
   method: 'GET',
   path: '/threads/:thread_id/runs/:run_id/messages',
-  summary: 'What people see of one run.',
+  summary: 'What users see of one run.',
   params: ThreadPath.extend({ run_id: RunId }),
   query: FeedQuery,
   reply: FeedPageReply,

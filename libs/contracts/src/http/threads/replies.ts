@@ -3,7 +3,7 @@ import { CheckpointMetadata, ThreadStatus } from '../../records/thread-state.js'
 import { publicRunFields } from '../../records/run-record.js';
 import { FreeJson } from '../route.js';
 
-/** What clients receive, in LangGraph's shapes. Times are ISO 8601 UTC. */
+/** Replies to clients in LangGraph's formats. Times are ISO 8601 UTC. */
 
 export const ThreadReply = z.object({
   thread_id: z.string(),
@@ -26,7 +26,9 @@ const CheckpointReply = z.object({
   follows_head: z
     .literal(true)
     .optional()
-    .describe('Of a history of one entry: a run from this checkpoint continues from whatever is the newest by then'),
+    .describe(
+      'Set in a history of one entry: a run from this checkpoint continues from the newest checkpoint at that time',
+    ),
 });
 export type CheckpointReply = z.infer<typeof CheckpointReply>;
 
@@ -59,19 +61,19 @@ export type StateUpdateReply = z.infer<typeof StateUpdateReply>;
 
 const tokens = z.number().int();
 
-/** DeerFlow's shape. What was spent stays, also of runs that were rolled back or deleted. */
+/** DeerFlow's format. Includes the tokens of runs that were rolled back or deleted. */
 export const TokenUsageReply = z.object({
   thread_id: z.string(),
   total_tokens: tokens,
   total_input_tokens: tokens,
   total_output_tokens: tokens,
-  total_runs: tokens.describe('Runs with a model call that told its tokens'),
+  total_runs: tokens.describe('Runs with a model call whose tokens were reported'),
   by_model: z.record(z.string(), z.object({ tokens, runs: tokens })),
   by_caller: z.object({ lead_agent: tokens, subagent: tokens, middleware: tokens }),
   context_usage: z
     .object({ token_count: tokens, max_context_tokens: tokens, percentage: z.number() })
     .optional()
-    .describe('Of the last model call; absent when nobody said how much the model can read'),
+    .describe("Of the last model call; absent when the model's context size is not configured"),
 });
 export type TokenUsageReply = z.infer<typeof TokenUsageReply>;
 
@@ -96,7 +98,7 @@ export type AssistantReply = z.infer<typeof AssistantReply>;
 /** Final values of a run, or `{"__error__": {error, message}}` when it failed. */
 export const FinalValues = FreeJson;
 
-/** The second form is what sign-in answers, for pages to tell its failures apart. */
+/** The second form is for sign-in, so that clients can distinguish its failures. */
 export const FailureReply = z.object({
   detail: z.union([z.string(), z.object({ code: z.string(), message: z.string() })]),
 });

@@ -6,7 +6,7 @@ import { RunInput } from './client-state.js';
 
 const MAX_ASSISTANT_CHARS = 200;
 
-/** Context keys the server sets; a client's are dropped. */
+/** Context keys that only the server sets; a client's values are dropped. */
 const serverOwned = new Set([
   'thread_id',
   'run_id',
@@ -20,12 +20,12 @@ const serverOwned = new Set([
 const isClientKey = ([key, value]: readonly [string, unknown]): boolean =>
   value !== null && !serverOwned.has(key) && !key.startsWith('__') && !key.startsWith('langgraph_auth');
 
-/** Context keys the agent knows; what else a client sends is kept if it is a plain value. */
+/** The context of a client without null values and keys of the server. */
 const ContextJson = FreeJson.transform((value) => Object.fromEntries(Object.entries(value).filter(isClientKey)));
 
 const RunConfig = z
   .object({
-    /** Clamped, never refused: pages send 1000, and a bad value is no reason to lose a message. */
+    /** Clamped, never refused: web clients send 1000, and a bad value is no reason to lose a message. */
     recursion_limit: z.unknown().optional(),
     configurable: OpenContext.nullish(),
     metadata: ClientMetadata.nullish(),
@@ -36,10 +36,13 @@ const Breakpoints = z.union([z.literal('*'), z.array(z.string()).max(100)]);
 
 const streamModes = z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(StreamMode).max(20));
 
-/** Where a run starts: LangGraph's checkpoint object; without an id it means the head. */
+/** The checkpoint where a run starts: LangGraph's checkpoint object; without an id it means the head. */
 export const CheckpointRef = z.object({
   checkpoint_id: CheckpointId.nullish(),
-  follows_head: z.boolean().nullish().describe('As a history of one entry said: not this checkpoint, but the newest'),
+  follows_head: z
+    .boolean()
+    .nullish()
+    .describe('As returned by a history of one entry: the newest checkpoint is used instead of this one'),
 });
 
 const noCommand = (value: unknown): boolean =>
@@ -47,7 +50,7 @@ const noCommand = (value: unknown): boolean =>
   value === null ||
   Object.values(value).every((part) => part === null || part === undefined);
 
-/** What the routes that prepare a regeneration answer beside the body of the run to start; clients may send all of it. */
+/** Fields that the routes which prepare a regeneration return beside the run's body; clients may send them along. */
 const ofPreparation = {
   target_run_id: z.string().nullish(),
   replacement_human_message_id: z.string().nullish(),
@@ -56,7 +59,7 @@ const ofPreparation = {
 
 const runFields = z.object({
   assistant_id: z.string().min(1).max(MAX_ASSISTANT_CHARS).describe('Graph name or assistant id'),
-  input: RunInput.nullish().describe('null goes on from the head without new input'),
+  input: RunInput.nullish().describe('null continues from the head without new input'),
   command: z
     .unknown()
     .refine(
@@ -72,7 +75,7 @@ const runFields = z.object({
   on_completion: z
     .enum(['delete', 'keep'])
     .nullish()
-    .describe('Of a stateless run: whether its thread stays; on a thread that has a name, delete is refused'),
+    .describe('Of a stateless run: whether its thread is deleted; refused for a thread with a given id'),
   checkpoint: CheckpointRef.nullish(),
   checkpoint_id: CheckpointId.nullish(),
   config: RunConfig.nullish(),
@@ -86,13 +89,13 @@ const runFields = z.object({
   ...ofPreparation,
 });
 
-/** Body of every route that starts a run. What is not a field of it, a webhook for instance, is refused by its name. */
+/** Body of every route that starts a run. Unknown fields, such as a webhook, are refused by name. */
 export const RunCreate = runFields.catchall(Unsupported);
 export type RunCreate = z.output<typeof runFields>;
 
 /**
- * The checkpoint that a run starts from; undefined: the newest. Pages that fetch one entry of history cannot show
- * branches: what their hook sends along is the head as the page last saw it, and no wish to go back to it.
+ * The checkpoint that a run starts from; undefined: the newest. Web clients that fetch one entry of history cannot show
+ * branches: the checkpoint that they send is the last known head, not a request to go back to it.
  */
 export const startCheckpointOf = ({
   checkpoint_id: id,
@@ -100,13 +103,13 @@ export const startCheckpointOf = ({
 }: Pick<RunCreate, 'checkpoint_id' | 'checkpoint'>): string | undefined =>
   id ?? (checkpoint?.follows_head === true ? undefined : (checkpoint?.checkpoint_id ?? undefined));
 
-/** The run's settings: `context` over `config.configurable`, without the keys that are the server's. */
+/** The run's settings: `context` over `config.configurable`, without the server's keys. */
 export const RunContextInput = ContextJson.transform(
   ({ model, ...context }): Record<string, unknown> =>
     typeof model === 'string' ? { model_name: model, ...context } : context,
 ).pipe(RunContextValues);
 
-/** The bound of model turns for whatever a client asked for. */
+/** The limit of model turns for a client's requested value, which may be invalid. */
 export function clampRecursionLimit(
   asked: unknown,
   limits: { readonly fallback: number; readonly max: number },
@@ -115,5 +118,5 @@ export function clampRecursionLimit(
   return Math.min(asked, limits.max);
 }
 
-/** A thread id a stateless run may name in its configurable. */
+/** The thread id that a stateless run may name in its configurable. */
 export const ConfigurableThread = z.object({ thread_id: ThreadId.optional() });

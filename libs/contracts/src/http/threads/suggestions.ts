@@ -4,7 +4,7 @@ import { ThreadPath } from './threads.js';
 
 const group = 'Suggestions';
 
-/** Most questions of one answer. */
+/** Maximum number of questions in one reply. */
 export const MAX_SUGGESTIONS = 5;
 const MAX_MESSAGES = 200;
 const MAX_CONTENT_CHARS = 200_000;
@@ -16,9 +16,9 @@ export const SuggestionsRequest = z.object({
   messages: z
     .array(z.object({ role: z.enum(['user', 'assistant']), content: z.string().max(MAX_CONTENT_CHARS) }))
     .max(MAX_MESSAGES)
-    .describe('The conversation, oldest first; its end is what counts'),
+    .describe('The conversation, oldest first; only its end is used'),
   n: z.number().int().min(1).max(MAX_SUGGESTIONS).nullish().describe('How many; default: as configured'),
-  model_name: z.string().max(200).nullish().describe('Model that is asked; what is configured wins'),
+  model_name: z.string().max(200).nullish().describe('Model to use, unless one is configured for suggestions'),
 });
 export type SuggestionsRequest = z.output<typeof SuggestionsRequest>;
 

@@ -9,17 +9,17 @@ const group = 'Tasks';
 const RunPath = z.object({ thread_id: ThreadId, run_id: z.uuid() });
 
 export const DelegatedTaskReply = z.object({
-  task_id: z.string().describe('Id of the tool call that handed it over'),
-  run_id: z.string().describe('The run that handed it over'),
+  task_id: z.string().describe('Id of the tool call that dispatched it'),
+  run_id: z.string().describe('The run that dispatched it'),
   subagent_type: z.string(),
   description: z.string(),
   model_name: z.string(),
   status: z.enum(['waiting', 'running', 'completed', 'failed', 'cancelled', 'timed_out']),
   stop_reason: z.string().nullable().describe('Which limit stopped it'),
   error: z.string().nullable(),
-  attempt: z.int().describe('Grows each time another process goes on with it'),
+  attempt: z.int().describe('Increases each time another process takes it over'),
   created_at: z.string(),
-  started_at: z.string().nullable().describe('When a subagent-pool took it; its time limit counts from here'),
+  started_at: z.string().nullable().describe('When a subagent-pool claimed it; its time limit starts then'),
   ended_at: z.string().nullable(),
   llm_call_count: z.int(),
   usage: TokenCounts.nullable(),
@@ -28,7 +28,7 @@ export type DelegatedTaskReply = z.infer<typeof DelegatedTaskReply>;
 
 export const DelegatedTaskDetailReply = DelegatedTaskReply.extend({
   result: z.string().nullable(),
-  messages: z.array(Message).describe('The task as the subagent was told it, and all it said and did, in order'),
+  messages: z.array(Message).describe('The task given to the subagent and all further messages, in order'),
 });
 export type DelegatedTaskDetailReply = z.infer<typeof DelegatedTaskDetailReply>;
 
@@ -37,7 +37,7 @@ const list = route({
   group,
   method: 'GET',
   path: '/threads/:thread_id/runs/:run_id/tasks',
-  summary: 'The tasks that a run handed to subagents, oldest first.',
+  summary: 'The tasks that a run dispatched to subagents, oldest first.',
   params: RunPath,
   reply: z.array(DelegatedTaskReply),
   refusals: [404],
@@ -57,7 +57,7 @@ const get = route({
 const MAX_EVENTS = 2_000;
 const STEP = 'subagent.step';
 
-/** Words separated by commas, or the key repeated. */
+/** Values separated by commas, or the key repeated. */
 const EventTypes = z.preprocess(
   (value) => (typeof value === 'string' ? value.split(',') : value),
   z.array(z.string().max(100)).max(20),
@@ -65,7 +65,7 @@ const EventTypes = z.preprocess(
 
 const SubagentStep = z.object({
   event_type: z.literal(STEP),
-  seq: z.int().min(1).describe('Rises; after_seq of the next page'),
+  seq: z.int().min(1).describe('Increases; after_seq of the next page'),
   run_id: z.string(),
   thread_id: z.string(),
   created_at: z.string(),
@@ -98,7 +98,7 @@ const events = route({
     limit: queryInt(500, 1, MAX_EVENTS),
     after_seq: queryInt(0, 0, Number.MAX_SAFE_INTEGER),
   }),
-  reply: z.array(SubagentStep).describe('Oldest first; fewer than limit: these are the last'),
+  reply: z.array(SubagentStep).describe('Oldest first; fewer than limit on the last page'),
   refusals: [404],
 });
 

@@ -23,7 +23,7 @@ const create = route({
   group: 'Threads',
   method: 'POST',
   path: '/threads',
-  summary: 'Create a thread, with the id of your choice or a fresh one; a known id answers the old thread.',
+  summary: 'Create a thread, with the id of your choice or a fresh one; an existing id returns that thread.',
   body: z.preprocess(
     (value) => value ?? {},
     z
