@@ -32,7 +32,7 @@ const numbered = async (more: Record<string, unknown> = { expires_in: 3_600 }): 
 const forms = () => server?.forms ?? [];
 
 describe(AccessTokens, () => {
-  test('a token is asked for with a form, and used until the skew before its end', async () => {
+  test('a token is requested with a form, and used until the skew before its expiry', async () => {
     await numbered();
     const tokens = tokensOf({ scope: 'mcp.read', audience: 'me', extra_token_params: { tenant: 't' } });
 
@@ -47,7 +47,7 @@ describe(AccessTokens, () => {
     });
   });
 
-  test('fields of the answer may have other names, and a token without an end is good for an hour', async () => {
+  test('fields of the answer may have other names, and a token without an expiry is used for an hour', async () => {
     server = await startTokenServer(() => ({ body: { jwt: 'x', kind: 'Token', life: '120' } }));
     const fields = { token_field: 'jwt', token_type_field: 'kind', expires_in_field: 'life' };
     const tokens = tokensOf(fields);
@@ -63,7 +63,7 @@ describe(AccessTokens, () => {
     expect(forms()).toHaveLength(3);
   });
 
-  test('a token that lives shorter than the skew is not fetched for each request', async () => {
+  test('a token whose lifetime is shorter than the skew is not fetched for each request', async () => {
     await numbered({ expires_in: 30 });
     const tokens = tokensOf();
     await tokens.authorization();
@@ -121,10 +121,14 @@ describe(AccessTokens, () => {
 
   test.each<[string, { status?: number; body: unknown }, string]>([
     ['a refusal', { status: 401, body: { error: 's3cret is wrong' } }, 'the token server answered 401'],
-    ['an answer without a token', { body: { token: 'x' } }, 'the token server gave no "access_token"'],
-    ['a token that is no header', { body: { access_token: 'a\r\nb' } }, 'the token server gave no "access_token"'],
+    ['an answer without a token', { body: { token: 'x' } }, 'the answer of the token server has no "access_token"'],
+    [
+      'a token that is no header',
+      { body: { access_token: 'a\r\nb' } },
+      'the answer of the token server has no "access_token"',
+    ],
   ])(
-    '%s is told without what was sent or answered, and the next attempt may be made at once',
+    '%s is reported without any text of request or answer, and the next attempt may follow at once',
     async (_, answer, text) => {
       server = await startTokenServer((_form, count) => (count === 1 ? answer : { body: { access_token: 'good' } }));
       const tokens = tokensOf();

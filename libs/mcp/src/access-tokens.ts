@@ -10,14 +10,14 @@ export interface AccessTokenParts {
   readonly clock: Clock;
 }
 
-/** Longer than a request for a token may take. */
+/** Time of the lock, longer than the timeout of a token request. */
 const LOCK_MS = 20_000;
-const LOOK_MS = 200;
-const MAX_LOOKS = 150;
+const POLL_MS = 200;
+const MAX_POLLS = 150;
 
 /**
- * The access token for one server. All processes share it: whoever fetches one holds the lock of the server, and finds
- * what another fetched meanwhile. Refresh tokens that the token server replaces are kept with it.
+ * The access token for one server, shared by all processes: a process fetches it under the server's lock and first checks
+ * whether another has fetched it meanwhile. Replaced refresh tokens are stored with it.
  */
 export class AccessTokens {
   private readonly name: string;
@@ -32,19 +32,19 @@ export class AccessTokens {
   }
 
   /**
-   * `<type> <token>` for the Authorization header, fetched anew before it expires; another one than `refused`.
+   * Returns `<type> <token>` for the Authorization header, renewed before it expires and different from `refused`.
    *
-   * @throws {UnavailableError} when none can be had; its text holds no secret
+   * @throws {UnavailableError} when no token can be obtained; its text contains no secret
    */
   async authorization(refused?: string): Promise<string> {
     const known = this.known;
-    const record = known !== undefined && this.isGood(known, refused) ? known : await this.fetched(refused);
+    const record = known !== undefined && this.isUsable(known, refused) ? known : await this.fetchToken(refused);
     this.known = record;
     return headerOf(record);
   }
 
-  /** One fetch at a time. One that was under way already may give the very token that was refused. */
-  private async fetched(refused: string | undefined): Promise<TokenRecord> {
+  /** Fetches once at a time. A fetch that is in progress may return the refused token. */
+  private async fetchToken(refused: string | undefined): Promise<TokenRecord> {
     this.fetching ??= this.fetchLocked(refused).finally(() => (this.fetching = undefined));
     return this.fetching;
   }
@@ -52,46 +52,50 @@ export class AccessTokens {
   private async fetchLocked(refused: string | undefined): Promise<TokenRecord> {
     const { records, clock } = this.parts;
     const owner = newId();
-    for (let look = 0; look < MAX_LOOKS; look += 1) {
+    for (let poll = 0; poll < MAX_POLLS; poll += 1) {
       const claim = await records.claim(this.name, owner, LOCK_MS);
-      if (claim.state === 'held') return await this.fetchHeld(owner, claim.record, refused);
-      await clock.sleep(LOOK_MS);
+      if (claim.state === 'held') return await this.fetchWithLock(owner, claim.record, refused);
+      await clock.sleep(POLL_MS);
     }
-    throw new UnavailableError('the access token is being fetched by another process for too long');
+    throw new UnavailableError('another process takes too long to fetch the access token');
   }
 
-  private async fetchHeld(owner: string, kept: TokenRecord | null, refused: string | undefined): Promise<TokenRecord> {
+  private async fetchWithLock(
+    owner: string,
+    stored: TokenRecord | null,
+    refused: string | undefined,
+  ): Promise<TokenRecord> {
     const { records } = this.parts;
-    if (kept !== null && this.isGood(kept, refused)) {
+    if (stored !== null && this.isUsable(stored, refused)) {
       await records.complete(this.name, owner, null);
-      return kept;
+      return stored;
     }
-    const rotated = kept?.refreshToken;
+    const rotated = stored?.refreshToken;
     const record = await requestToken(this.oauth, { ...this.parts, rotated }).catch(async (error: unknown) => {
       await records.complete(this.name, owner, null);
       throw error;
     });
-    // Known here also when it cannot be kept for others: the refresh token it came by may be spent.
+    // Assigned before it is stored: if that fails, the refresh token may already be used up.
     this.known = record;
     await records.complete(this.name, owner, record);
     return record;
   }
 
-  private isGood(record: TokenRecord, refused: string | undefined): boolean {
+  private isUsable(record: TokenRecord, refused: string | undefined): boolean {
     return this.parts.clock.now() < record.freshUntilMs && headerOf(record) !== refused;
   }
 }
 
 const headerOf = ({ tokenType, accessToken }: TokenRecord): string => `${tokenType} ${accessToken}`;
 
-/** Another configuration is another token, also when only the refresh token that it begins with is another. */
+/** Derives the name from the configuration, so that every change, also of the refresh token, leads to a new token. */
 function nameOf(oauth: McpOAuth): string {
   const { token_url, grant_type, client_id, refresh_token, scope, audience, extra_token_params } = oauth;
   const parts = [token_url, grant_type, client_id, refresh_token, scope, audience, extra_token_params];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
 }
 
-/** Sends each request with the token, and once more with another one when the server refuses it. */
+/** Sends each request with the token, and repeats it once with a new token when the server answers 401. */
 export const authorizedFetch =
   (fetch: Fetch, tokens: AccessTokens): Fetch =>
   async (url, init) => {

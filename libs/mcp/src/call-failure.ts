@@ -2,18 +2,18 @@ import { ForbiddenError } from '@caribou/contracts';
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 
 /**
- * What a failed request says of its effect. `refused`: it was never carried out; `gone`: neither, as the session is over
- * and a new one may do it; `answered`: the server says that it failed; `unknown`: it may have been carried out.
+ * Whether a failed request had an effect. `refused`: it was not executed; `gone`: it was not executed because the session
+ * ended, and a new session may execute it; `answered`: the server reports a failure; `unknown`: it may have been executed.
  */
 export type FailureKind = 'refused' | 'gone' | 'answered' | 'unknown';
 
-/** Before anything was sent. */
+/** Codes of errors that occur before anything is sent. */
 const UNREACHED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 export function failureKind(error: unknown): FailureKind {
   if (error instanceof McpError) return isOwn(error.code) ? 'unknown' : 'answered';
   const status = statusOf(error);
-  // A server that restarted does not know the session: 404 by the protocol, 400 in use.
+  // A restarted server does not know the session and answers 404 by the protocol, or 400 in practice.
   if (status === 404 || status === 400) return 'gone';
   if (status !== undefined && status > 400 && status < 500) return 'refused';
   if (hasCause(error, (cause) => cause instanceof ForbiddenError)) return 'refused';
@@ -21,13 +21,13 @@ export function failureKind(error: unknown): FailureKind {
   return hasCause(error, (cause) => UNREACHED.has(codeOf(cause))) ? 'gone' : 'unknown';
 }
 
-/** Codes that this side gives when no answer came; what a server sends under them says no more. */
+/** Whether this side creates the code when there is no answer; the same code from a server is treated alike. */
 const isOwn = (code: number): boolean => code === ErrorCode.ConnectionClosed || code === ErrorCode.RequestTimeout;
 
 export const isTimeout = (error: unknown): boolean =>
   error instanceof McpError && error.code === ErrorCode.RequestTimeout;
 
-/** Of a refused POST: in a field of the newer transport's error, in the text of the older one's. */
+/** HTTP status of a refused POST: a field in errors of the newer transport, part of the text in the older one's. */
 function statusOf(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   if ('code' in error && typeof error.code === 'number') return error.code;
@@ -42,7 +42,7 @@ interface Failure {
 
 const MAX_CAUSES = 5;
 
-/** Looks at the error and at what it was caused by; errors of other realms are none by `instanceof`. */
+/** Checks the error and its causes. Errors of other realms fail `instanceof`, so their shape is checked. */
 function hasCause(error: unknown, fits: (cause: Failure) => boolean): boolean {
   let cause = error;
   for (let depth = 0; depth < MAX_CAUSES && isFailure(cause); depth += 1) {

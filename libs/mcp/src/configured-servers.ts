@@ -2,21 +2,21 @@ import { MAX_MCP_SERVERS, type McpDocument, McpServerName } from '@caribou/contr
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Who wrote a server down: what administrators write over REST is trusted less. */
+/** Who configured a server; administrators over REST are trusted less than the operator. */
 export type Origin = 'operator' | 'api';
 
-/** A server as it was written, with the switch as it stands. */
+/** The unvalidated entry of a server, and whether it is enabled. */
 export interface ConfiguredServer {
   readonly name: string;
   readonly origin: Origin;
-  /** As it was written: references are not resolved. */
+  /** The entry with unresolved references. */
   readonly entry: Fields;
   readonly enabled: boolean;
 }
 
 /**
- * All servers by name: those of `mcpServers` of the operator's file, switched as administrators say, and those that
- * administrators wrote. A name in both is the operator's. What is no server, or one too many, is left out.
+ * Lists all servers by name: those in `mcpServers` of the operator's file, which administrators may switch on and off, and
+ * those that administrators added. The operator's take precedence. Invalid entries and those above the limit are skipped.
  */
 export function configuredServers(file: unknown, document: McpDocument): readonly ConfiguredServer[] {
   const found = new Map<string, ConfiguredServer>();
@@ -30,7 +30,7 @@ export function configuredServers(file: unknown, document: McpDocument): readonl
   return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, MAX_MCP_SERVERS);
 }
 
-/** A server that says nothing is on. */
+/** Servers are enabled by default. */
 const isEnabled = (entry: Fields): boolean => entry['enabled'] !== false;
 
 const entriesOf = (servers: unknown): readonly (readonly [string, Fields])[] =>

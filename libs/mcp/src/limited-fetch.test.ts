@@ -14,7 +14,7 @@ const answer = (type: string, ...pieces: string[]) =>
   }, 10)('http://x');
 
 describe(limitedFetch, () => {
-  test('an answer within the bound passes as it is', async () => {
+  test('an answer within the limit is not changed', async () => {
     const response = await answer('application/json', '{"a":', '1}');
     expect([response.status, response.headers.get('mcp-session-id'), await response.json()]).toEqual([
       201,
@@ -27,7 +27,7 @@ describe(limitedFetch, () => {
     await expect((await answer('application/json', '123456', '78901')).text()).rejects.toThrow('more than 10 bytes');
   });
 
-  test('of an event stream each event has the bound, not the whole', async () => {
+  test('the limit applies to each event of an event stream, not to the whole', async () => {
     const events = ['data: 1\n\n', 'data: 2\r\n\r\n', 'data: 3\n\nda', 'ta: 4\n\n'];
     expect(await (await answer('text/event-stream; charset=utf-8', ...events)).text()).toBe(events.join(''));
     const long = (await answer('text/event-stream', 'data: 1\n\n', 'data: ', '123456')).text();

@@ -1,10 +1,10 @@
-/** How servers are asked; `fetch` as the platform has it. */
+/** The part of `fetch` that requests to servers need. */
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
-/** Of one answer, or of one event of a stream: it is held in memory until it is whole. */
+/** Limit of one answer, or of one event of a stream, which is buffered in memory until it is complete. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Answers that grow past the bound fail while they are read. */
+/** Wraps `fetch` so that reading an answer above the limit fails. */
 export const limitedFetch =
   (fetch: Fetch, maxBytes = MAX_BYTES): Fetch =>
   async (url, init) => {
@@ -16,7 +16,7 @@ export const limitedFetch =
     return new Response(body, { status, statusText, headers });
   };
 
-/** Passes bytes on as long as there are not too many of them, of a stream since the last end of an event. */
+/** Limits the bytes of the body, or for event streams the bytes since the end of the last event. */
 function bounded(maxBytes: number, isStream: boolean): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0;
   return new TransformStream({
@@ -30,7 +30,7 @@ function bounded(maxBytes: number, isStream: boolean): TransformStream<Uint8Arra
   });
 }
 
-/** Behind the last empty line of the chunk; -1 without one. One that two chunks share counts as none. */
+/** Offset of the last empty line of the chunk, or -1; an empty line that is split between chunks is not found. */
 function endOfEvent(chunk: Uint8Array): number {
   const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
   return Math.max(bytes.lastIndexOf('\n\n'), bytes.lastIndexOf('\r\n\r\n'), bytes.lastIndexOf('\r\r'));

@@ -2,14 +2,14 @@ import { defuseFrameworkTags } from '@caribou/core';
 import { textOf } from '@caribou/contracts';
 import { z } from 'zod';
 
-/** A tool as its server describes it, within bounds and fit for a model's request. */
+/** A tool from a server's list, validated for use in a model request. */
 export interface ListedTool {
   /** The server's own name. */
   readonly name: string;
   readonly description: string;
   /** JSON Schema of an object. */
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** The server says that it changes nothing, so it may be called again. */
+  /** The server declares that it changes nothing, so calls may be repeated. */
   readonly readOnly: boolean;
 }
 
@@ -26,33 +26,33 @@ const Described = z.object({
 
 export interface Listing {
   readonly tools: readonly ListedTool[];
-  /** What was left out, and why: a line each. */
-  readonly leftOut: readonly string[];
+  /** Tools that cannot be offered, one line each with the reason. */
+  readonly skipped: readonly string[];
 }
 
-/** The tools of a list that can be offered; one that cannot leaves the others. Of two with one name the first counts. */
-export function listedTools(list: readonly unknown[]): Listing {
+/** Parses a list of tools and skips invalid ones; of several with one name the first is used. */
+export function parseTools(list: readonly unknown[]): Listing {
   const tools = new Map<string, ListedTool>();
-  const leftOut: string[] = [];
+  const skipped: string[] = [];
   for (const [index, entry] of list.entries()) {
     const parsed = Described.safeParse(entry);
     if (!parsed.success) {
       const [issue] = parsed.error.issues;
-      leftOut.push(
+      skipped.push(
         `tool ${index + 1}: ${issue?.path.map(String).join('.') ?? ''}: ${issue?.message ?? 'is not valid'}`,
       );
       continue;
     }
-    const tool = described(parsed.data);
-    if (tool === undefined) leftOut.push(`${parsed.data.name}: its schema is over ${MAX_SCHEMA_CHARS} characters`);
-    else if (tools.has(tool.name)) leftOut.push(`${tool.name}: there is another tool of this name`);
+    const tool = toListedTool(parsed.data);
+    if (tool === undefined) skipped.push(`${parsed.data.name}: its schema is closed ${MAX_SCHEMA_CHARS} characters`);
+    else if (tools.has(tool.name)) skipped.push(`${tool.name}: there is another tool of this name`);
     else tools.set(tool.name, tool);
   }
-  return { tools: [...tools.values()], leftOut };
+  return { tools: [...tools.values()], skipped };
 }
 
-/** Strangers wrote the description and the schema, and both stand in the model's request: framework tags are defused. */
-function described({
+/** Defuses framework tags in description and schema, which are untrusted and become part of the model request. */
+function toListedTool({
   name,
   description = '',
   inputSchema,

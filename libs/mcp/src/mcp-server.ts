@@ -1,8 +1,8 @@
 import { type Clock, type Logger, settledWithin } from '@caribou/core';
-import { listedTools, type ListedTool } from './listed-tool.js';
+import { parseTools, type ListedTool } from './listed-tool.js';
 import { McpSession } from './mcp-session.js';
 import type { OpenedTransport, TransportOpener } from './open-transport.js';
-import { toldFailure } from './resolved-endpoint.js';
+import { describeFailure } from './resolve-endpoint.js';
 import type { ServerSettings } from './server-settings.js';
 
 export interface ServerTimes {
@@ -11,9 +11,9 @@ export interface ServerTimes {
   readonly callTimeoutMs: number;
   /** How long runs wait for a server that was never reached. */
   readonly loadWaitMs: number;
-  /** How old its list may be before it is asked for again. */
+  /** Age from which its list of tools is requested again. */
   readonly refreshMs: number;
-  /** First and longest pause between two attempts to reach it. */
+  /** First and longest pause between two connection attempts. */
   readonly retryMs: number;
   readonly maxRetryMs: number;
 }
@@ -23,20 +23,20 @@ export interface ServerParts {
   readonly times: ServerTimes;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Which reset it was connected after. */
+  /** Number of resets by administrators before this connection. */
   readonly resets: number;
 }
 
 const MAX_TOOLS = 256;
-/** A session that ends sooner counts as a failed attempt when the pause before the next one is chosen. */
-const STEADY_MS = 30_000;
-/** Between two lists that a server asks for by saying that its tools changed. */
+/** A session that ends sooner counts as a failed attempt for the pause before the next one. */
+const STABLE_MS = 30_000;
+/** Shortest pause between two lists that a server triggers by announcing changed tools. */
 const CHANGE_PAUSE_MS = 250;
 
 /**
- * One server as this process knows it: a session of its own, kept open to hear of changes, and the tools it listed. While
- * it cannot be reached it has none and is tried again with growing pauses, in the background: only the first attempt is
- * waited for. Trouble with it stays here.
+ * The connection of this process to one server: a session that stays open for notifications of changes, and the list of
+ * tools. While the server cannot be reached it has no tools, and attempts to connect continue in the background with
+ * growing pauses; runs wait only for the first attempt. Its failures do not affect others.
  */
 export class McpServer {
   private tools: readonly ListedTool[] | undefined;
@@ -44,9 +44,9 @@ export class McpServer {
   private loading: Promise<void> | undefined;
   private loadedAtMs = 0;
   private failures = 0;
-  /** Sessions in a row that ended soon. */
+  /** Consecutive sessions that ended soon. */
   private restarts = 0;
-  private hidden: readonly string[] = [];
+  private currentSecrets: readonly string[] = [];
   private timer: NodeJS.Timeout | undefined;
   private readonly closing = new AbortController();
   private readonly firstWaitUntilMs: number;
@@ -59,7 +59,7 @@ export class McpServer {
     this.load();
   }
 
-  /** What it offers now; none while it cannot be reached. Waits for its first answer, within bounds. */
+  /** Returns its tools; none while it cannot be reached. Waits for the first answer for at most `loadWaitMs`. */
   async offered(): Promise<readonly ListedTool[]> {
     const { clock, times } = this.parts;
     const waitMs = this.firstWaitUntilMs - clock.monotonicMs();
@@ -69,29 +69,37 @@ export class McpServer {
     return this.tools ?? [];
   }
 
-  /** A session for calls. @throws {Error} in words that may be told */
-  openSession(): Promise<McpSession> {
-    return this.opened();
+  /** Opens a session for calls. @throws {Error} with a text that contains no secret */
+  async openSession(): Promise<McpSession> {
+    let transport: OpenedTransport | undefined;
+    try {
+      transport = this.parts.transports.open();
+      this.currentSecrets = transport.secrets;
+      const timeoutMs = this.settings.connectTimeoutMs ?? this.parts.times.connectTimeoutMs;
+      return await McpSession.open(transport, { timeoutMs, signal: this.closing.signal });
+    } catch (error) {
+      throw new Error(describeFailure(error, transport?.secrets ?? []), { cause: error });
+    }
   }
 
   get resets(): number {
     return this.parts.resets;
   }
 
-  /** What must not be told of it. */
-  get hiddenValues(): readonly string[] {
-    return this.hidden;
+  /** Values that must not be shown or logged. */
+  get secretValues(): readonly string[] {
+    return this.currentSecrets;
   }
 
-  /** For this server, in milliseconds. */
+  /** Timeout of a call of this server, in milliseconds. */
   get callTimeoutMs(): number {
     return this.settings.callTimeoutMs ?? this.parts.times.callTimeoutMs;
   }
 
   async close(): Promise<void> {
-    this.closing.abort(new Error('the server was taken out of the configuration'));
+    this.closing.abort(new Error('the server was removed from the configuration'));
     clearTimeout(this.timer);
-    await Promise.all([this.session?.leave(), this.loading]);
+    await Promise.all([this.session?.terminate(), this.loading]);
   }
 
   private get closed(): boolean {
@@ -101,10 +109,10 @@ export class McpServer {
   private load(): void {
     if (this.loading !== undefined || this.closed) return;
     clearTimeout(this.timer);
-    this.loading = this.ask().finally(() => (this.loading = undefined));
+    this.loading = this.loadTools().finally(() => (this.loading = undefined));
   }
 
-  /** One attempt is planned at a time; one that finds another under way is planned again. */
+  /** Schedules one attempt; if another is in progress at that time, it is scheduled again. */
   private loadIn(ms: number): void {
     clearTimeout(this.timer);
     if (this.closed) return;
@@ -114,45 +122,48 @@ export class McpServer {
     }, ms).unref();
   }
 
-  /** Asks for the tools, in the session that is kept, or a new one. Never rejects. */
-  private async ask(): Promise<void> {
+  /** Requests the list of tools in the open session or a new one. Never rejects. */
+  private async loadTools(): Promise<void> {
     const { logger, clock, times } = this.parts;
     const server = this.settings.name;
     try {
-      const session = this.session?.over === false ? this.session : await this.keepSession();
-      const { tools, leftOut } = listedTools(await session.listTools(times.listTimeoutMs, MAX_TOOLS));
-      if (leftOut.length > 0)
-        logger.warn({ event: 'mcp.left_out', server, problems: leftOut.slice(0, 10) }, 'tools left out');
+      const session = this.session?.closed === false ? this.session : await this.openWatchSession();
+      const { tools, skipped } = parseTools(await session.listTools(times.listTimeoutMs, MAX_TOOLS));
+      if (skipped.length > 0)
+        logger.warn(
+          { event: 'mcp.skip', server, problems: skipped.slice(0, 10) },
+          'tools of an MCP server are skipped',
+        );
       if (this.tools === undefined)
         logger.info({ event: 'mcp.ready', server, count: tools.length }, 'an MCP server is ready');
       this.tools = tools;
       this.failures = 0;
       this.loadedAtMs = clock.monotonicMs();
     } catch (error) {
-      this.failed(error);
+      this.handleFailure(error);
     }
   }
 
-  private failed(error: unknown): void {
+  private handleFailure(error: unknown): void {
     if (this.closed) return;
     const { name: server } = this.settings;
     this.failures += 1;
     this.tools = undefined;
-    const reason = toldFailure(error, this.hidden);
+    const reason = describeFailure(error, this.currentSecrets);
     const fields = { event: 'mcp.failed', server, failures: this.failures, reason };
-    this.parts.logger.warn(fields, 'an MCP server cannot be used now');
+    this.parts.logger.warn(fields, 'an MCP server is not available');
     this.loadIn(this.pauseMs(this.failures));
   }
 
-  /** Grows with the attempts that failed; not the same for all processes. */
+  /** Grows with the number of failures, with jitter. */
   private pauseMs(failures: number): number {
     const { retryMs, maxRetryMs } = this.parts.times;
     return Math.min(maxRetryMs, retryMs * 2 ** Math.min(failures - 1, 20)) * (0.75 + Math.random() / 2);
   }
 
-  /** A new session to hear of changes in; when it ends, the tools stay for as long as the next attempt takes. */
-  private async keepSession(): Promise<McpSession> {
-    const session = await this.opened();
+  /** Opens the session for notifications of changes; after its end the tools are offered until the next attempt ends. */
+  private async openWatchSession(): Promise<McpSession> {
+    const session = await this.openSession();
     if (this.closed) {
       await session.close();
       throw this.closing.signal.reason;
@@ -160,25 +171,13 @@ export class McpServer {
     this.session = session;
     const openedMs = this.parts.clock.monotonicMs();
     session.whenToolsChange(() => this.loadIn(CHANGE_PAUSE_MS));
-    void session.whenOver().then(() => this.ended(openedMs));
+    void session.whenClosed().then(() => this.handleSessionEnd(openedMs));
     return session;
   }
 
-  private ended(openedMs: number): void {
-    const isSteady = this.parts.clock.monotonicMs() - openedMs > STEADY_MS;
-    this.restarts = isSteady ? 0 : this.restarts + 1;
-    this.loadIn(isSteady ? 0 : this.pauseMs(this.restarts));
-  }
-
-  private async opened(): Promise<McpSession> {
-    let transport: OpenedTransport | undefined;
-    try {
-      transport = this.parts.transports.open();
-      this.hidden = transport.hidden;
-      const timeoutMs = this.settings.connectTimeoutMs ?? this.parts.times.connectTimeoutMs;
-      return await McpSession.open(transport, { timeoutMs, signal: this.closing.signal });
-    } catch (error) {
-      throw new Error(toldFailure(error, transport?.hidden ?? []), { cause: error });
-    }
+  private handleSessionEnd(openedMs: number): void {
+    const isStable = this.parts.clock.monotonicMs() - openedMs > STABLE_MS;
+    this.restarts = isStable ? 0 : this.restarts + 1;
+    this.loadIn(isStable ? 0 : this.pauseMs(this.restarts));
   }
 }

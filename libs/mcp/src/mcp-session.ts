@@ -11,22 +11,22 @@ import { failureKind } from './call-failure.js';
 import type { OpenedTransport } from './open-transport.js';
 
 export interface CallLimits {
-  /** Without news of the call, in milliseconds. */
+  /** Timeout without progress, in milliseconds. */
   readonly timeoutMs: number;
-  /** With news of it. */
+  /** Timeout with progress, in milliseconds. */
   readonly maxTotalMs: number;
-  /** Ends the call at the server. */
+  /** Cancels the call at the server. */
   readonly cancel: AbortSignal;
 }
 
 export interface Opening {
-  /** Until the server has answered the first time. */
+  /** Longest wait for the first answer. */
   readonly timeoutMs: number;
-  /** Ends the waiting. */
+  /** Ends the wait. */
   readonly signal: AbortSignal;
 }
 
-/** A tool as the server lists it; not yet looked at. */
+/** A page of the list of tools, which are not yet validated. */
 const Page = z.object({ tools: z.array(z.unknown()), nextCursor: z.string().max(10_000).optional() });
 
 const MAX_PAGES = 50;
@@ -34,63 +34,63 @@ const PING_TIMEOUT_MS = 5_000;
 const CLOSE_TIMEOUT_MS = 6_000;
 const LEAVE_TIMEOUT_MS = 2_000;
 
-/** Results are not checked against schemas of the server: models read them, no program. */
+/** Skips validation of results against the server's schemas, because only models read them. */
 const noValidator = {
   getValidator: () => () => ({ valid: false as const, data: undefined, errorMessage: 'not checked' }),
 };
 
-/** A connection to a server, from its first answer to its end. It never comes back: whoever needs one opens another. */
+/** A connection to a server, from its first answer to its end. It does not reconnect; callers open a new one. */
 export class McpSession {
   private readonly ended: Promise<void>;
-  private isOver = false;
+  private isClosed = false;
   private probing = false;
   private onChange: () => void = () => undefined;
 
   private constructor(
     private readonly client: Client,
-    private readonly goodbye: () => Promise<void>,
+    private readonly endSession: () => Promise<void>,
   ) {
     this.ended = new Promise((resolve) => {
       client.onclose = () => {
-        this.isOver = true;
+        this.isClosed = true;
         resolve();
       };
     });
-    client.onerror = (error) => void this.look(error);
+    client.onerror = (error) => void this.closeIfBroken(error);
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => this.onChange());
   }
 
-  /** @throws what kept the server from answering, DeadlineError after `timeoutMs`, the signal's reason */
-  static async open({ transport, goodbye }: OpenedTransport, { timeoutMs, signal }: Opening): Promise<McpSession> {
+  /** @throws the error of the connection, DeadlineError after `timeoutMs`, the signal's reason */
+  static async open({ transport, endSession }: OpenedTransport, { timeoutMs, signal }: Opening): Promise<McpSession> {
     const client = new Client({ name: 'caribou', version: '0.1.0' }, { jsonSchemaValidator: noValidator });
-    const session = new McpSession(client, goodbye);
+    const session = new McpSession(client, endSession);
     try {
       await within(timeoutMs, client.connect(transport, { timeout: timeoutMs }), signal);
       return session;
     } catch (error) {
-      // A transport that never connected is not the client's yet.
-      const closed = within(CLOSE_TIMEOUT_MS, transport.close()).catch(() => undefined);
-      // A program that does not end by itself is killed after a while; only who stops waits for that.
-      if (signal.aborted) await closed;
+      // The client closes only transports that were connected.
+      const closing = within(CLOSE_TIMEOUT_MS, transport.close()).catch(() => undefined);
+      // A program that does not exit is killed after a timeout; only a stopping process waits for that.
+      if (signal.aborted) await closing;
       throw error;
     }
   }
 
-  get over(): boolean {
-    return this.isOver;
+  get closed(): boolean {
+    return this.isClosed;
   }
 
-  /** Resolves when the connection has ended, whoever ended it. */
-  whenOver(): Promise<void> {
+  /** Resolves when either side has ended the connection. */
+  whenClosed(): Promise<void> {
     return this.ended;
   }
 
-  /** Called when the server says that its tools are others now. */
+  /** Sets the listener for the server's notification that its tools changed. */
   whenToolsChange(listener: () => void): void {
     this.onChange = listener;
   }
 
-  /** All pages of the server's tools, at most `max`. @throws as the client's requests */
+  /** Lists at most `max` tools over all pages. @throws the errors of the client's requests */
   async listTools(timeoutMs: number, max: number): Promise<readonly unknown[]> {
     if (this.client.getServerCapabilities()?.tools === undefined) return [];
     const deadline = performance.now() + timeoutMs;
@@ -107,7 +107,7 @@ export class McpSession {
     return tools.slice(0, max);
   }
 
-  /** @throws what `failureKind` tells apart */
+  /** @throws errors that `failureKind` classifies */
   async call(name: string, args: Readonly<Record<string, unknown>>, limits: CallLimits): Promise<CallToolResult> {
     const params = { name, arguments: { ...args } };
     return await this.client.request({ method: 'tools/call', params }, CallToolResultSchema, {
@@ -119,25 +119,25 @@ export class McpSession {
     });
   }
 
-  /** Ends the connection of its own will: the server may forget the session. Bounded; never rejects. */
-  async leave(): Promise<void> {
-    if (!this.isOver) await within(LEAVE_TIMEOUT_MS, this.goodbye()).catch(() => undefined);
+  /** Ends the session at the server and closes the connection. Bounded; never rejects. */
+  async terminate(): Promise<void> {
+    if (!this.isClosed) await within(LEAVE_TIMEOUT_MS, this.endSession()).catch(() => undefined);
     await this.close();
   }
 
-  /** Ends the connection; what is under way fails. Bounded; never rejects. */
+  /** Closes the connection; requests in progress fail. Bounded; never rejects. */
   async close(): Promise<void> {
-    this.isOver = true;
+    this.isClosed = true;
     await within(CLOSE_TIMEOUT_MS, this.client.close()).catch(() => undefined);
   }
 
   /**
-   * The transports tell of trouble and wait on: a lost event stream would leave its request without an answer until the
-   * deadline, and the older one would connect again to a session that knows nothing. So trouble ends the session, unless
-   * the server still answers in it.
+   * Closes the session after an error unless the server still answers in it. The transports only report errors: after
+   * the loss of an event stream a request would wait for its deadline, and the SSE transport would reconnect to a new
+   * session that does not know the requests.
    */
-  private async look(error: Error): Promise<void> {
-    if (this.isOver || this.probing) return;
+  private async closeIfBroken(error: Error): Promise<void> {
+    if (this.isClosed || this.probing) return;
     if (error instanceof SseError) return await this.close();
     this.probing = true;
     try {
@@ -153,14 +153,14 @@ export class McpSession {
 async function within<T>(timeoutMs: number, work: Promise<T>, signal?: AbortSignal): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   let stop: (() => void) | undefined;
-  const late = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new DeadlineError(`no answer within ${timeoutMs} ms`)), timeoutMs);
     stop = () => reject(signal?.reason);
     if (signal?.aborted === true) stop();
     signal?.addEventListener('abort', stop, { once: true });
   });
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work, timeout]);
   } finally {
     clearTimeout(timer);
     if (stop !== undefined) signal?.removeEventListener('abort', stop);

@@ -53,7 +53,7 @@ async function start(tools: Readonly<Record<string, ScriptedTool>>, more: Record
 const UNKNOWN = /^Error: The outcome of this call is unknown: /;
 
 describe('a call that may have an effect', () => {
-  test('is made once per key, and its outcome is kept for whoever asks again', async () => {
+  test('is made once per key, and its outcome is stored for repeated calls', async () => {
     const source = await start({ act: { call: ({ n }) => textResult(`did ${String(n)}`) } });
     const context = await mcp.context();
 
@@ -75,7 +75,7 @@ describe('a call that may have an effect', () => {
     expect(server.calls).toEqual(['act']);
   });
 
-  test('whose answer does not come in time, or whose connection breaks, has an unknown outcome, which is kept', async () => {
+  test('whose answer times out, or whose connection breaks, has an unknown outcome, which is stored', async () => {
     const source = await start({ act: held, wait: held }, { tool_call_timeout: 0.3 });
     const late = await callTool(source, 's_act', {}, await mcp.context());
     expect(late.content).toMatch(/^Error: The outcome of this call is unknown: .* did not answer within 0\.3 seconds/);
@@ -111,7 +111,7 @@ describe('a call that may have an effect', () => {
     expect(server.calls).toEqual(['act']);
   });
 
-  test('goes to a new session when the server forgot the old one, as nothing was carried out', async () => {
+  test('uses a new session when the server forgot the old one, as nothing was executed', async () => {
     const source = await start({ act: plain });
     const context = await mcp.context();
     await callTool(source, 's_act', {}, context);
@@ -129,7 +129,7 @@ describe('a call that may have an effect', () => {
     const outcome = await tool?.invoke({}, await mcp.context());
     server = await startScriptedMcp({ tools: {} });
 
-    expect(outcome?.content).toMatch(/^Error: The MCP server 's' cannot be reached, nothing was called: /);
+    expect(outcome?.content).toMatch(/^Error: The MCP server 's' cannot be reached, nothing was callTool: /);
   });
 });
 
@@ -203,7 +203,7 @@ describe('results', () => {
 });
 
 describe('sessions', () => {
-  test('a thread has one of its own for all its calls, and the longest unused one goes for a new one', async () => {
+  test('a thread has one of its own for all its calls, and a new one replaces the least recently used', async () => {
     const source = await start({ act: { ...plain, readOnly: true } });
     await toolsByName(source);
     const [a, b] = [await mcp.context(), await mcp.context()];
@@ -213,7 +213,7 @@ describe('sessions', () => {
     const small = mcp.process({ maxSessions: 1 });
     for (const context of [a, b, a]) await callTool(small, 's_act', {}, context);
     expect(server.sessions).toBe(3 + 1 + 3);
-    await waitFor(() => server.openSessions === 3 + 1 + 1, { what: 'the server to be told of sessions that went' });
+    await waitFor(() => server.openSessions === 3 + 1 + 1, { what: 'the end of replaced sessions at the server' });
   });
 
   test('when all are in use a further call is refused', async () => {
@@ -261,7 +261,7 @@ describe('the end of a run', () => {
     await waitFor(() => cancelled, { what: 'the server to hear of it' });
   });
 
-  test('a process that stops keeps the outcome that still comes for the one that goes on', async () => {
+  test('a stopping process stores a late outcome for the process that continues the run', async () => {
     const { run, call, context } = await begin();
     run.abort(new RunDraining());
     open.pop()?.();

@@ -15,7 +15,7 @@ import { failureKind, isTimeout } from './call-failure.js';
 import type { ListedTool } from './listed-tool.js';
 import type { McpServer } from './mcp-server.js';
 import type { McpSession } from './mcp-session.js';
-import { toldFailure } from './resolved-endpoint.js';
+import { describeFailure } from './resolve-endpoint.js';
 import type { SessionPool } from './session-pool.js';
 import { toOutcome } from './tool-result.js';
 
@@ -23,23 +23,23 @@ export interface ToolParts {
   readonly journal: ToolJournal;
   readonly files: Pick<SandboxPort, 'write'>;
   readonly sessions: SessionPool;
-  /** The server as it is configured at the moment of a call; undefined when it is none any more. */
-  readonly serverNow: (name: string) => McpServer | undefined;
+  /** Looks up the server at the time of a call; undefined when it is no longer configured. */
+  readonly currentServer: (name: string) => McpServer | undefined;
 }
 
 interface Offer {
-  /** The name the model knows it by. */
+  /** The name that the model uses. */
   readonly name: string;
   readonly server: McpServer;
   readonly tool: ListedTool;
 }
 
-/** Longest call, however much news there is of it. */
+/** Longest call, even with progress. */
 const MAX_CALL_MS = 3_600_000;
 
 /**
- * A tool of a server as agents have it. One that may have an effect is called once per key, whoever asks; one that only
- * reads may be called again. Its failures are answers to the model.
+ * Adapts a tool of a server for agents. A tool that may have an effect is called at most once per key; calls of a
+ * read-only tool may be repeated. Failures are answers to the model.
  */
 export function mcpTool(offer: Offer, parts: ToolParts): AnyTool {
   const { name, server, tool } = offer;
@@ -50,7 +50,7 @@ export function mcpTool(offer: Offer, parts: ToolParts): AnyTool {
     remote: true,
     deferred: server.settings.deferral(tool.name),
     async invoke(args, context) {
-      const make = (): Promise<ToolOutcome> => called(offer, { ...parts, args, context });
+      const make = (): Promise<ToolOutcome> => callTool(offer, { ...parts, args, context });
       if (tool.readOnly) return await make();
       return await executeAtMostOnce(
         { journal: parts.journal, context, what: [server.settings.name, tool.name, args] },
@@ -65,16 +65,16 @@ interface Call extends ToolParts {
   readonly context: ToolContext;
 }
 
-/** What came of the call, in words for the model; only what is wrong with this system or ends the run is thrown. */
-async function called({ name, server: offered, tool }: Offer, call: Call): Promise<ToolOutcome> {
+/** Calls the tool and returns the outcome for the model; throws only internal errors and those that end the run. */
+async function callTool({ name, server: offered, tool }: Offer, call: Call): Promise<ToolOutcome> {
   const { context, files } = call;
-  const server = call.serverNow(offered.settings.name);
+  const server = call.currentServer(offered.settings.name);
   if (server === undefined) return failed(`The MCP server '${offered.settings.name}' is not configured any more.`);
   const limits = { timeoutMs: server.callTimeoutMs, maxTotalMs: Math.max(MAX_CALL_MS, server.callTimeoutMs) };
-  const cancel = whenCancelled(context.run.signal);
+  const cancel = cancelSignal(context.run.signal);
   const ask = (session: McpSession) => session.call(tool.name, call.args, { ...limits, cancel: cancel.signal });
   try {
-    const result = await inSession(server, call, ask);
+    const result = await callInSession(server, call, ask);
     return await toOutcome(result, { tool: name, context, files });
   } catch (error) {
     if (error instanceof FencedError || error instanceof RunDraining) throw error;
@@ -85,10 +85,10 @@ async function called({ name, server: offered, tool }: Offer, call: Call): Promi
   }
 }
 
-class NotReached extends Error {}
+class ServerUnreachable extends Error {}
 
-/** In the session of the thread; in a new one when that is over and nothing was carried out in it. */
-async function inSession(
+/** Calls in the thread's session, or in a new one when that has ended and the call was not executed. */
+async function callInSession(
   server: McpServer,
   { sessions, context }: Call,
   ask: (session: McpSession) => Promise<CallToolResult>,
@@ -97,7 +97,7 @@ async function inSession(
   const key = `${sessionPrefix(server.settings.name)}${userId}/${threadId}`;
   const open = (): Promise<McpSession> =>
     server.openSession().catch((error: unknown) => {
-      throw new NotReached(error instanceof Error ? error.message : String(error), { cause: error });
+      throw new ServerUnreachable(error instanceof Error ? error.message : String(error), { cause: error });
     });
   const once = (): Promise<CallToolResult> =>
     sessions.use(key, open, async (session) => {
@@ -111,36 +111,36 @@ async function inSession(
   try {
     return await once();
   } catch (error) {
-    if (error instanceof NotReached || failureKind(error) !== 'gone') throw error;
+    if (error instanceof ServerUnreachable || failureKind(error) !== 'gone') throw error;
     return await once();
   }
 }
 
-/** Keys of a server's sessions begin so. */
+/** Prefix of the keys of a server's sessions. */
 export const sessionPrefix = (server: string): string => `${JSON.stringify(server)} `;
 
 function outcomeOf(error: unknown, server: McpServer): ToolOutcome {
   const { name } = server.settings;
-  const told = toldFailure(error, server.hiddenValues);
-  if (error instanceof NotReached)
-    return failed(`The MCP server '${name}' cannot be reached, nothing was called: ${told}`);
-  if (error instanceof AppError && !isOfTransport(error)) return failed(told);
+  const reason = describeFailure(error, server.secretValues);
+  if (error instanceof ServerUnreachable)
+    return failed(`The MCP server '${name}' cannot be reached, nothing was callTool: ${reason}`);
+  if (error instanceof AppError && !isOfTransport(error)) return failed(reason);
   switch (failureKind(error)) {
     case 'answered':
-      return failed(told);
+      return failed(reason);
     case 'refused':
     case 'gone':
-      return failed(`The MCP server '${name}' did not take the call: ${told}`);
+      return failed(`The MCP server '${name}' did not take the call: ${reason}`);
     case 'unknown':
       return unknownOutcome(
         isTimeout(error)
           ? `the MCP server '${name}' did not answer within ${server.callTimeoutMs / 1_000} seconds`
-          : `the connection to the MCP server '${name}' ended before it answered (${told})`,
+          : `the connection to the MCP server '${name}' ended before it answered (${reason})`,
       );
   }
 }
 
-/** Thrown by `safeFetch` once a request was under way: the server may have carried it out. */
+/** Whether `safeFetch` failed during a request, which the server may then have executed. */
 const isOfTransport = (error: AppError): boolean =>
   error instanceof DeadlineError ||
   error instanceof TooLargeError ||
@@ -149,15 +149,15 @@ const isOfTransport = (error: AppError): boolean =>
 const failed = (text: string): ToolOutcome => ({ content: `Error: ${text}`, isError: true });
 
 /**
- * A signal for the server, which is told of a cancelled run only: whoever lost a run tells nobody, and a process that stops
- * may still keep the outcome for the one that goes on.
+ * A signal that cancels the call at the server only when the run is cancelled. After a lost lease nothing is cancelled,
+ * and a stopping process may still record the outcome for the process that continues the run.
  */
-function whenCancelled(signal: AbortSignal): { readonly signal: AbortSignal; readonly stop: () => void } {
+function cancelSignal(signal: AbortSignal): { readonly signal: AbortSignal; readonly stop: () => void } {
   const cancel = new AbortController();
-  const tell = (): void => {
+  const forward = (): void => {
     if (signal.reason instanceof RunCancelled) cancel.abort(signal.reason);
   };
-  if (signal.aborted) tell();
-  signal.addEventListener('abort', tell, { once: true });
-  return { signal: cancel.signal, stop: () => signal.removeEventListener('abort', tell) };
+  if (signal.aborted) forward();
+  signal.addEventListener('abort', forward, { once: true });
+  return { signal: cancel.signal, stop: () => signal.removeEventListener('abort', forward) };
 }

@@ -54,7 +54,7 @@ describe('what is configured', () => {
     expect(await namesOf(first)).toEqual([]);
   });
 
-  test('servers that did not change keep their connection, a reset makes all anew', async () => {
+  test('servers that did not change keep their connection, a reset renews all', async () => {
     mcp.writeFile({ a: http() });
     const source = mcp.process();
     await toolsByName(source);
@@ -67,7 +67,7 @@ describe('what is configured', () => {
     expect(server.sessions).toBe(2);
   });
 
-  test('a run goes on with what is known while the store is away', async () => {
+  test('a run continues with the known servers while the store is unavailable', async () => {
     mcp.writeFile({ a: http() });
     await mcp.writeDocument({ servers: { b: http() } });
     const source = mcp.process();
@@ -77,7 +77,7 @@ describe('what is configured', () => {
     expect(await namesOf(source)).toEqual(['a_one', 'b_one']);
   });
 
-  test('nobody is connected to when it is switched off', async () => {
+  test('there is no connection when MCP is switched off', async () => {
     mcp.writeFile({ a: http() });
     expect(await namesOf(mcp.process({ enabled: false }))).toEqual([]);
     expect(server.sessions).toBe(0);
@@ -91,13 +91,15 @@ describe('what is configured', () => {
     expect(await namesOf(mcp.process())).toEqual(['plain_one']);
     const problems = mcp.logged.find(({ level }) => level === 'error')?.['problems'];
     expect(problems).toEqual([
-      expect.stringMatching(/^program: command: servers that start a program stand in extensions_config.json/),
-      expect.stringMatching(/^spying: \$HOME: not named by mcp.api_variables/),
+      expect.stringMatching(
+        /^program: command: servers that start a program must be configured in extensions_config.json/,
+      ),
+      expect.stringMatching(/^spying: \$HOME: not listed in mcp.api_variables/),
     ]);
     expect(await namesOf(mcp.process({ apiVariables: ['HOME'] }))).toEqual(['plain_one', 'spying_one']);
   });
 
-  test('servers written over REST are asked through the fetch with the walls, those of the operator are not', async () => {
+  test('servers added over REST are called with the restricted fetch, those of the operator are not', async () => {
     const asked: string[] = [];
     const apiFetch = (url: string | URL): Promise<Response> => {
       asked.push(String(url));
@@ -111,7 +113,7 @@ describe('what is configured', () => {
     expect(new Set(asked)).toEqual(new Set([server.url, 'http://127.0.0.1:1/token']));
   });
 
-  test('$NAME is resolved for the server, and nobody is told what it holds', async () => {
+  test('$NAME is resolved for the server, and its value is neither logged nor shown', async () => {
     process.env['MCP_TEST_TOKEN'] = 'Bearer s3cret-value';
     try {
       mcp.writeFile({
@@ -159,7 +161,7 @@ describe('what is offered', () => {
     }
   });
 
-  test('tools that change are asked for again', async () => {
+  test('changed tools are listed again', async () => {
     mcp.writeFile({ a: http() });
     const source = mcp.process();
     await toolsByName(source);
@@ -173,7 +175,7 @@ describe('what is offered', () => {
     );
   });
 
-  test('a tool that cannot be offered leaves the others; words of its server cannot pass for the framework', async () => {
+  test('an invalid tool does not affect the others; texts of its server cannot imitate the framework', async () => {
     const call = () => textResult('x');
     await server.setTools({
       huge: {
@@ -191,7 +193,7 @@ describe('what is offered', () => {
 
     expect([...tools.keys()]).toEqual(['a_sly']);
     expect(JSON.stringify(tools.get('a_sly'))).not.toMatch(/<\/?(functions|system)/);
-    expect(mcp.logged).toContainEqual(expect.objectContaining({ event: 'mcp.left_out', server: 'a' }));
+    expect(mcp.logged).toContainEqual(expect.objectContaining({ event: 'mcp.skip', server: 'a' }));
   });
 
   test('routing of a server, and of a tool over it, says how a tool is found', async () => {

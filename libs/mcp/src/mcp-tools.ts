@@ -11,10 +11,10 @@ import {
 import type { ListedTool } from './listed-tool.js';
 import { McpServer, type ServerTimes } from './mcp-server.js';
 import { mcpTool, sessionPrefix } from './mcp-tool.js';
-import { transportOpener, type TransportParts } from './open-transport.js';
+import { createTransportOpener, type TransportParts } from './open-transport.js';
 import { type ServerSettings, parseServerSettings } from './server-settings.js';
 import { SessionPool } from './session-pool.js';
-import { offeredNames } from './tool-names.js';
+import { assignToolNames } from './tool-names.js';
 import { configuredServers } from './configured-servers.js';
 
 export interface McpToolsParts extends TransportParts {
@@ -26,7 +26,7 @@ export interface McpToolsParts extends TransportParts {
   readonly documents: SharedDocuments;
   readonly journal: ToolJournal;
   readonly files: Pick<SandboxPort, 'write'>;
-  /** Of servers that cannot be reached, and of the age of lists; for tests. */
+  /** Times of retries and refreshes; for tests. */
   readonly times?: Partial<ServerTimes>;
 }
 
@@ -34,31 +34,30 @@ const REFRESH_MS = 300_000;
 const RETRY_MS = 1_000;
 const MAX_RETRY_MS = 60_000;
 
-/** The tools of the MCP servers: those of the operator's file, and those that administrators wrote over REST. */
+/** The tools of the MCP servers in the operator's file and of those that administrators added over REST. */
 export interface McpTools extends ToolSource {
-  /** The servers may have changed: looks now rather than at the next run. Never rejects. */
+  /** Reads the configuration of servers now instead of at the next run. Never rejects. */
   refresh(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Connects to the servers of this process, and keeps to what is configured: the operator's file and the version of the
- * document that administrators write are looked at before each run. A server that changed is connected to anew; the others
- * do not notice.
+ * Connects this process to the configured servers. Before each run it checks the operator's file and the version of the
+ * administrators' document, and reconnects to servers whose settings changed; other connections are not affected.
  */
 export function createMcpTools(parts: McpToolsParts): McpTools {
-  return new ServersOfProcess(parts);
+  return new ProcessServers(parts);
 }
 
-class ServersOfProcess implements McpTools {
+class ProcessServers implements McpTools {
   private readonly servers = new Map<string, McpServer>();
   private readonly sessions: SessionPool;
   private readonly times: ServerTimes;
   private document: McpDocument = McpDocument.parse({});
   private version = 0;
   private problems = '';
-  private looking: Promise<void> | undefined;
-  private nextLook: Promise<void> | undefined;
+  private refreshing: Promise<void> | undefined;
+  private nextRefresh: Promise<void> | undefined;
   private closed = false;
 
   constructor(private readonly parts: McpToolsParts) {
@@ -74,40 +73,40 @@ class ServersOfProcess implements McpTools {
     await this.refresh();
     const servers = [...this.servers.values()];
     const offers = await Promise.all(servers.map(async (server) => offersOf(server, await server.offered())));
-    return offeredNames(offers.flat(), RESERVED_TOOL_NAMES).map(([name, { of, listed }]) =>
-      mcpTool({ name, server: of, tool: listed }, { ...this.parts, ...this.live }),
+    return assignToolNames(offers.flat(), RESERVED_TOOL_NAMES).map(([name, { of, listed }]) =>
+      mcpTool({ name, server: of, tool: listed }, { ...this.parts, ...this.connections }),
     );
   }
 
-  /** One look at a time. Whoever asks during one waits for the next: the one under way may have read too early. */
+  /** Refreshes once at a time. A call during a refresh waits for the next one, as the current may have read too early. */
   refresh(): Promise<void> {
     if (this.closed || !this.parts.config.enabled) return Promise.resolve();
-    if (this.looking === undefined) return this.beginLook();
-    this.nextLook ??= this.looking.then(() => {
-      this.nextLook = undefined;
-      return this.beginLook();
+    if (this.refreshing === undefined) return this.startRefresh();
+    this.nextRefresh ??= this.refreshing.then(() => {
+      this.nextRefresh = undefined;
+      return this.startRefresh();
     });
-    return this.nextLook;
+    return this.nextRefresh;
   }
 
-  private beginLook(): Promise<void> {
-    this.looking = this.look().finally(() => (this.looking = undefined));
-    return this.looking;
+  private startRefresh(): Promise<void> {
+    this.refreshing = this.readConfiguration().finally(() => (this.refreshing = undefined));
+    return this.refreshing;
   }
 
   async close(): Promise<void> {
     this.closed = true;
-    await (this.nextLook ?? this.looking);
+    await (this.nextRefresh ?? this.refreshing);
     await Promise.all([this.sessions.close(), ...[...this.servers.values()].map((server) => server.close())]);
     this.servers.clear();
   }
 
-  private get live() {
-    return { sessions: this.sessions, serverNow: (name: string): McpServer | undefined => this.servers.get(name) };
+  private get connections() {
+    return { sessions: this.sessions, currentServer: (name: string): McpServer | undefined => this.servers.get(name) };
   }
 
-  /** What cannot be read now leaves things as they are: a run does not fail for it. */
-  private async look(): Promise<void> {
+  /** Applies the configuration. A source that cannot be read leaves its servers unchanged, and runs do not fail. */
+  private async readConfiguration(): Promise<void> {
     const { file, logger } = this.parts;
     const [{ content, problem }, isNew] = await Promise.all([file.read(), this.readDocument()]);
     const written = configuredServers(content['mcpServers'], this.document).filter(({ enabled }) => enabled);
@@ -118,11 +117,11 @@ class ServersOfProcess implements McpTools {
       if ('settings' in parsed) settings.set(server.name, parsed.settings);
       else problems.push(`${server.name}: ${parsed.problem}`);
     }
-    this.tell(problems);
+    this.reportProblems(problems);
     const changed = this.apply(settings);
     if (isNew || changed > 0) {
       const fields = { event: 'mcp.config', version: this.version, servers: settings.size, changed };
-      logger.info(fields, 'the MCP servers as they are configured');
+      logger.info(fields, 'the configuration of MCP servers changed');
     }
   }
 
@@ -135,20 +134,23 @@ class ServersOfProcess implements McpTools {
       this.version = version;
       return true;
     } catch (error) {
-      logger.warn({ event: 'mcp.config', error }, 'the MCP servers of administrators cannot be read now');
+      logger.warn({ event: 'mcp.config', error }, "the administrators' MCP servers could not be read");
       return false;
     }
   }
 
-  /** Told once, as every run looks. */
-  private tell(problems: readonly string[]): void {
+  /** Logs problems once, not at every run. */
+  private reportProblems(problems: readonly string[]): void {
     const all = problems.join('; ');
     if (all !== this.problems && all !== '')
-      this.parts.logger.error({ event: 'mcp.config', problems }, 'MCP servers that are left out');
+      this.parts.logger.error(
+        { event: 'mcp.config', problems },
+        'MCP servers with an invalid configuration are skipped',
+      );
     this.problems = all;
   }
 
-  /** How many servers are new, others, or gone. */
+  /** Connects and closes servers; returns how many were added, changed or removed. */
   private apply(settings: ReadonlyMap<string, ServerSettings>): number {
     if (this.closed) return 0;
     let changed = 0;
@@ -170,7 +172,7 @@ class ServersOfProcess implements McpTools {
 
   private connect(settings: ServerSettings): McpServer {
     const { clock, logger } = this.parts;
-    const transports = transportOpener(settings, this.parts);
+    const transports = createTransportOpener(settings, this.parts);
     return new McpServer(settings, { transports, times: this.times, clock, logger, resets: this.document.resets });
   }
 }

@@ -6,48 +6,52 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { AccessTokens, authorizedFetch } from './access-tokens.js';
 import { type Fetch, limitedFetch } from './limited-fetch.js';
-import { resolvedEndpoint, toldFailure, type Variable } from './resolved-endpoint.js';
+import { resolveEndpoint, describeFailure, type Variable } from './resolve-endpoint.js';
 import type { Endpoint, ServerSettings } from './server-settings.js';
 
 export interface TransportParts {
   readonly variable: Variable;
-  /** For servers that the operator wrote down. */
+  /** For servers in the operator's file. */
   readonly operatorFetch: Fetch;
-  /** For servers that administrators wrote over REST: public addresses and what the operator allows. */
+  /** For servers added over REST: reaches public addresses and hosts that the operator allows. */
   readonly apiFetch: Fetch;
   readonly tokens: TokenRecords;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** A transport that is not started, and what must not be told of it. */
+/** A transport that is not started, with the secrets of its endpoint. */
 export interface OpenedTransport {
   readonly transport: Transport;
-  /** Tells the server that its session is not needed any more. */
-  readonly goodbye: () => Promise<void>;
-  readonly hidden: readonly string[];
+  /** Asks the server to end the session. */
+  readonly endSession: () => Promise<void>;
+  readonly secrets: readonly string[];
 }
 
 export interface TransportOpener {
-  /** @throws {TypeError} when a variable does not hold what it stands for */
+  /** @throws {TypeError} when a variable does not hold a valid URL */
   open(): OpenedTransport;
 }
 
-/** Makes the transports of one server; its sessions share the access token. */
-export function transportOpener(settings: ServerSettings, parts: TransportParts): TransportOpener {
+/** Creates the transports of one server; its sessions share the access token. */
+export function createTransportOpener(settings: ServerSettings, parts: TransportParts): TransportOpener {
   const tokens = new Map<string, AccessTokens>();
   return {
     open() {
-      const { endpoint, hidden, missing } = resolvedEndpoint(settings.endpoint, parts.variable);
+      const { endpoint, secrets, missing } = resolveEndpoint(settings.endpoint, parts.variable);
       for (const name of missing)
         parts.logger.warn(
           { event: 'mcp.variable', server: settings.name, variable: name },
-          'a variable that is named is not set',
+          'a variable in the settings of an MCP server is not set',
         );
       if (endpoint.kind === 'stdio')
-        return { transport: program(endpoint, { settings, parts, hidden }), goodbye: () => Promise.resolve(), hidden };
+        return {
+          transport: createStdioTransport(endpoint, { settings, parts, secrets }),
+          endSession: () => Promise.resolve(),
+          secrets,
+        };
       const base = settings.origin === 'operator' ? parts.operatorFetch : parts.apiFetch;
-      return { ...overHttp(endpoint, withToken(endpoint, base, { tokens, parts })), hidden };
+      return { ...createHttpTransport(endpoint, withAuthorization(endpoint, base, { tokens, parts })), secrets };
     },
   };
 }
@@ -55,12 +59,15 @@ export function transportOpener(settings: ServerSettings, parts: TransportParts)
 type HttpEndpoint = Exclude<Endpoint, { readonly kind: 'stdio' }>;
 
 /** Redirects are followed within the server's origin only, which is the SDK's rule: headers hold secrets. */
-function overHttp({ kind, url, headers }: HttpEndpoint, fetch: Fetch): Pick<OpenedTransport, 'transport' | 'goodbye'> {
+function createHttpTransport(
+  { kind, url, headers }: HttpEndpoint,
+  fetch: Fetch,
+): Pick<OpenedTransport, 'transport' | 'endSession'> {
   const options = { fetch: limitedFetch(fetch), requestInit: { headers } };
   if (kind === 'sse')
-    return { transport: new SSEClientTransport(new URL(url), options), goodbye: () => Promise.resolve() };
+    return { transport: new SSEClientTransport(new URL(url), options), endSession: () => Promise.resolve() };
   const transport = new StreamableHTTPClientTransport(new URL(url), options);
-  return { transport, goodbye: () => transport.terminateSession() };
+  return { transport, endSession: () => transport.terminateSession() };
 }
 
 interface Tokens {
@@ -68,8 +75,8 @@ interface Tokens {
   readonly parts: TransportParts;
 }
 
-/** One token for all sessions, as long as the variables behind it hold the same. */
-function withToken({ oauth }: HttpEndpoint, fetch: Fetch, { tokens, parts }: Tokens): Fetch {
+/** Shares one token between all sessions until a variable in its settings changes. */
+function withAuthorization({ oauth }: HttpEndpoint, fetch: Fetch, { tokens, parts }: Tokens): Fetch {
   if (oauth === undefined) return fetch;
   const key = JSON.stringify(oauth);
   const { tokens: records, clock } = parts;
@@ -82,20 +89,20 @@ function withToken({ oauth }: HttpEndpoint, fetch: Fetch, { tokens, parts }: Tok
 interface ProgramFacts {
   readonly settings: ServerSettings;
   readonly parts: TransportParts;
-  readonly hidden: readonly string[];
+  readonly secrets: readonly string[];
 }
 
-/** The program gets PATH, HOME and the like, and its own `env`; nothing else of this process's environment. */
-function program(
+/** Creates a transport to a program whose environment is PATH, HOME and the like, and its own `env`. */
+function createStdioTransport(
   { command, args, env }: Extract<Endpoint, { readonly kind: 'stdio' }>,
-  { settings, parts, hidden }: ProgramFacts,
+  { settings, parts, secrets }: ProgramFacts,
 ): Transport {
   const transport = new StdioClientTransport({ command, args: [...args], env, stderr: 'pipe' });
   const { name: server } = settings;
   transport.stderr?.on('data', (data: Buffer) =>
     parts.logger.debug(
-      { event: 'mcp.stderr', server, stderr: toldFailure(data.toString(), hidden) },
-      'stderr of a server',
+      { event: 'mcp.stderr', server, stderr: describeFailure(data.toString(), secrets) },
+      'an MCP server wrote to stderr',
     ),
   );
   return transport;

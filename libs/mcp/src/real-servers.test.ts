@@ -102,7 +102,7 @@ describe('real servers', () => {
     },
   );
 
-  test('a server that is broken, silent or wrong leaves the others as they are', async () => {
+  test('a broken, silent or invalid server does not affect the others', async () => {
     mcp.writeFile({
       good: { ...program('server-everything', 'stdio'), session_init_timeout: 60 },
       gone: { type: 'http', url: 'http://127.0.0.1:9/mcp' },
@@ -118,12 +118,12 @@ describe('real servers', () => {
 
     expect(names).toContain('good_echo');
     expect(names.every((name) => name.startsWith('good_'))).toBe(true);
-    const told = mcp.logged.filter(({ event }) => event === 'mcp.failed').map(({ server }) => server);
-    expect(new Set(told)).toEqual(new Set(['gone', 'missing', 'ends', 'silent', 'babbles']));
+    const failed = mcp.logged.filter(({ event }) => event === 'mcp.failed').map(({ server }) => server);
+    expect(new Set(failed)).toEqual(new Set(['gone', 'missing', 'ends', 'silent', 'babbles']));
     expect(mcp.logged).toContainEqual(
       expect.objectContaining({ level: 'error', problems: ['wrong: url: a server of type http needs one'] }),
     );
-    // Only the first attempt is waited for: the next ones of the silent one go on behind the list.
+    // Lists wait only for the first attempt; further attempts at the silent server run in the background.
     const failures = () => mcp.logged.filter(({ server }) => server === 'silent').length;
     await waitFor(() => failures() > 1, { what: 'another attempt' });
     const before = failures();
@@ -131,7 +131,7 @@ describe('real servers', () => {
     expect(failures()).toBe(before);
   });
 
-  test('a server that went away comes back by itself, and its tools with it', async () => {
+  test('a restarted server is reconnected automatically, with its tools', async () => {
     const server = await startMcpServer('streamableHttp');
     mcp.writeFile({ every: { type: 'http', url: server.url } });
     const source = mcp.process();

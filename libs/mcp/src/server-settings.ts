@@ -2,7 +2,7 @@ import { type McpOAuth, McpServer } from '@caribou/contracts';
 import type { Deferral } from '@caribou/core';
 import type { Origin, ConfiguredServer } from './configured-servers.js';
 
-/** How a server is reached; texts may be references to variables. */
+/** How to connect to a server; texts may be references to variables. */
 export type Endpoint =
   | {
       readonly kind: 'stdio';
@@ -17,22 +17,22 @@ export type Endpoint =
       readonly oauth?: McpOAuth;
     };
 
-/** A server that can be connected to. */
+/** The validated settings of a server. */
 export interface ServerSettings {
   readonly name: string;
   readonly origin: Origin;
   readonly endpoint: Endpoint;
-  /** Names of its tools begin with its own. */
+  /** Names of its tools begin with the name of the server. */
   readonly prefixed: boolean;
-  /** How a tool of it is found when tools are looked up first. */
+  /** How tool search finds a tool of this server. */
   readonly deferral: (tool: string) => Deferral;
   readonly callTimeoutMs?: number;
   readonly connectTimeoutMs?: number;
-  /** Changes when anything does that makes another connection of it. */
+  /** Changes with every setting that requires a new connection. */
   readonly fingerprint: string;
 }
 
-/** What an administrator may not do with a server; empty lists as long as the operator allows nothing. */
+/** What servers that administrators add may use; empty lists allow nothing. */
 export interface ApiRules {
   readonly apiCommands: readonly string[];
   readonly apiVariables: readonly string[];
@@ -40,7 +40,7 @@ export interface ApiRules {
 
 export type Parsed = { readonly settings: ServerSettings } | { readonly problem: string };
 
-/** The settings of a server, or what is wrong with it; a wrong value is never told. */
+/** Parses the settings of a server, or returns the problem, which never shows an invalid value. */
 export function parseServerSettings({ name, origin, entry }: ConfiguredServer, rules: ApiRules): Parsed {
   const parsed = McpServer.safeParse(entry);
   if (!parsed.success) {
@@ -50,7 +50,7 @@ export function parseServerSettings({ name, origin, entry }: ConfiguredServer, r
   const server = parsed.data;
   const endpoint = endpointOf(server);
   if (typeof endpoint === 'string') return { problem: endpoint };
-  const refusal = origin === 'api' ? refusedToApi(endpoint, rules) : undefined;
+  const refusal = origin === 'api' ? apiRefusal(endpoint, rules) : undefined;
   if (refusal !== undefined) return { problem: refusal };
   const { tool_call_timeout: call, session_init_timeout: connect } = server;
   return {
@@ -67,7 +67,7 @@ export function parseServerSettings({ name, origin, entry }: ConfiguredServer, r
   };
 }
 
-/** The kind that an entry says, or shows by what it has. */
+/** The declared transport of an entry, or the one that its fields imply. */
 export const transportOf = ({ type, transport, command, url }: McpServer): 'stdio' | 'sse' | 'http' =>
   type ?? transport ?? (isGiven(url) && !isGiven(command) ? 'http' : 'stdio');
 
@@ -86,7 +86,7 @@ function endpointOf(server: McpServer): Endpoint | string {
 
 const isGiven = (text: string | null | undefined): text is string => typeof text === 'string' && text !== '';
 
-/** What keeps a URL from being asked; undefined when nothing does. */
+/** Says why a URL cannot be used; undefined when it can. */
 export function urlFault(text: string): string | undefined {
   if (!URL.canParse(text)) return 'must be an http(s) URL';
   const { protocol, username, password } = new URL(text);
@@ -94,21 +94,21 @@ export function urlFault(text: string): string | undefined {
   return username === '' && password === '' ? undefined : 'must not hold a user or password; use headers';
 }
 
-function refusedToApi(endpoint: Endpoint, { apiCommands, apiVariables }: ApiRules): string | undefined {
+function apiRefusal(endpoint: Endpoint, { apiCommands, apiVariables }: ApiRules): string | undefined {
   if (endpoint.kind === 'stdio' && !apiCommands.includes(endpoint.command)) {
     return (
-      'command: servers that start a program stand in extensions_config.json; ' +
-      'mcp.api_commands of config.yaml names those that may be started otherwise'
+      'command: servers that start a program must be configured in extensions_config.json; ' +
+      'mcp.api_commands of config.yaml lists the commands that are also allowed over REST'
     );
   }
   const named = referencesIn(endpoint).find((name) => !apiVariables.includes(name));
-  return named === undefined ? undefined : `$${named.slice(0, 100)}: not named by mcp.api_variables of config.yaml`;
+  return named === undefined ? undefined : `$${named.slice(0, 100)}: not listed in mcp.api_variables of config.yaml`;
 }
 
-/** A text that is the name of a variable as a whole. */
+/** The variable that a text such as `$NAME` refers to. */
 export const referenceIn = (text: string): string | undefined => /^\$([A-Za-z_][A-Za-z0-9_]*)$/.exec(text)?.[1];
 
-/** The variables that are named anywhere below. */
+/** Lists the variables that the value refers to at any depth. */
 function referencesIn(value: unknown): readonly string[] {
   if (typeof value === 'string') {
     const name = referenceIn(value);
@@ -117,7 +117,7 @@ function referencesIn(value: unknown): readonly string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(referencesIn) : [];
 }
 
-/** A tool's own routing goes over its server's; keywords count where `mode` is `prefer`. */
+/** Combines the routing of server and tool, of which the tool's takes precedence; keywords require `mode` `prefer`. */
 function deferralOf({ routing, tools }: McpServer, tool: string): Deferral {
   const own = Object.hasOwn(tools, tool) ? tools[tool]?.routing : undefined;
   const { mode = 'off', priority = 0, keywords = [] } = { ...routing, ...own };

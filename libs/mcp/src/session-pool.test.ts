@@ -8,12 +8,12 @@ let nowMs = 0;
 const clock: Clock = { ...systemClock, monotonicMs: () => nowMs };
 
 class FakeSession {
-  over = false;
-  leave(): Promise<void> {
+  closed = false;
+  terminate(): Promise<void> {
     return this.close();
   }
   close(): Promise<void> {
-    this.over = true;
+    this.closed = true;
     return Promise.resolve();
   }
 }
@@ -32,13 +32,13 @@ afterEach(() => pool.close());
 const used = (key: string) => pool.use(key, open, (session) => Promise.resolve(session));
 
 describe(SessionPool, () => {
-  test('a key keeps its session, also when two ask at once', async () => {
+  test('a key has one session, also when two calls ask at once', async () => {
     const [one, two] = await Promise.all([used('a'), used('a')]);
     expect(one).toBe(two);
     expect(await used('b')).not.toBe(one);
   });
 
-  test('a session that is over, or never opened, is opened anew', async () => {
+  test('a session that has ended, or failed to open, is opened again', async () => {
     const fails = pool.use(
       'a',
       () => Promise.reject(new Error('no')),
@@ -48,20 +48,20 @@ describe(SessionPool, () => {
     await used('a');
     await opened[0]?.close();
     await used('a');
-    expect(opened.map(({ over }) => over)).toEqual([true, false]);
+    expect(opened.map(({ closed }) => closed)).toEqual([true, false]);
   });
 
-  test('one that is unused for long is ended, one that is used is not', async () => {
+  test('a session that is unused for long is ended, one in use is not', async () => {
     await used('idle');
     let release = (): void => undefined;
     const busy = pool.use('busy', open, () => new Promise<void>((resolve) => (release = resolve)));
     nowMs += 101;
-    await waitFor(() => opened[0]?.over, { what: 'the idle session to end' });
+    await waitFor(() => opened[0]?.closed, { what: 'the idle session to end' });
 
-    expect(opened[1]?.over).toBe(false);
+    expect(opened[1]?.closed).toBe(false);
     release();
     await busy;
     pool.retire('bu');
-    await waitFor(() => opened[1]?.over, { what: 'the retired session to end' });
+    await waitFor(() => opened[1]?.closed, { what: 'the retired session to end' });
   });
 });

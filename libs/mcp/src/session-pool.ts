@@ -11,13 +11,13 @@ interface Entry {
   readonly session: Promise<McpSession>;
   users: number;
   lastUsedMs: number;
-  /** Not handed out any more; ended once nobody uses it. */
+  /** No longer returned to callers; ended after its last use. */
   retired: boolean;
 }
 
 /**
- * Sessions that are kept between calls, by key: what a server remembers in a session belongs to one thread. At most
- * `maxSessions`; for a new one the longest unused one goes.
+ * Sessions that stay open between calls, by key, because a server's session state belongs to one thread. At most
+ * `maxSessions`; a new one replaces the least recently used.
  */
 export class SessionPool {
   private readonly entries = new Map<string, Entry>();
@@ -29,10 +29,10 @@ export class SessionPool {
   ) {}
 
   /**
-   * Works in the session of the key, opening it when there is none. A session that turns out to be over is opened anew by
-   * the next one who asks.
+   * Calls `work` with the session of the key, which it opens if necessary. A session that has ended is replaced at the
+   * next call.
    *
-   * @throws what `open` or `work` throws
+   * @throws the errors of `open` and `work`
    * @throws {UnavailableError} when all sessions are in use
    */
   async use<T>(key: string, open: () => Promise<McpSession>, work: (session: McpSession) => Promise<T>): Promise<T> {
@@ -47,12 +47,12 @@ export class SessionPool {
     }
   }
 
-  /** Hands the sessions whose keys begin so out no more; each is ended when nobody uses it. */
+  /** Retires the sessions whose keys begin with `prefix`; each is ended after its last use. */
   retire(prefix: string): void {
     for (const [key, entry] of [...this.entries]) if (key.startsWith(prefix)) this.drop(key, entry);
   }
 
-  /** Ends all sessions, used or not. */
+  /** Ends all sessions, also those in use. */
   async close(): Promise<void> {
     clearInterval(this.timer);
     const entries = [...this.entries.values()];
@@ -60,7 +60,7 @@ export class SessionPool {
     await Promise.all(
       entries.map(({ session }) =>
         session.then(
-          (opened) => opened.leave(),
+          (opened) => opened.terminate(),
           () => undefined,
         ),
       ),
@@ -70,22 +70,22 @@ export class SessionPool {
   private async entry(key: string, open: () => Promise<McpSession>): Promise<Entry> {
     const known = this.entries.get(key);
     if (known !== undefined) {
-      const isOver = await known.session.then(
-        (session) => session.over,
+      const isClosed = await known.session.then(
+        (session) => session.closed,
         () => true,
       );
-      if (!isOver && !known.retired) return known;
+      if (!isClosed && !known.retired) return known;
       if (this.entries.get(key) === known) this.drop(key, known);
       else return await this.entry(key, open);
     }
-    if (this.entries.size >= this.limits.maxSessions) this.makeRoom();
+    if (this.entries.size >= this.limits.maxSessions) this.evictOldest();
     const entry: Entry = { session: open(), users: 0, lastUsedMs: this.clock.monotonicMs(), retired: false };
     this.entries.set(key, entry);
-    this.sweepLater();
+    this.scheduleSweep();
     return entry;
   }
 
-  private makeRoom(): void {
+  private evictOldest(): void {
     const unused = [...this.entries].filter(([, { users }]) => users === 0);
     const [oldest] = unused.sort(([, a], [, b]) => a.lastUsedMs - b.lastUsedMs);
     if (oldest === undefined)
@@ -104,13 +104,13 @@ export class SessionPool {
   private end({ session }: Entry): void {
     session
       .then(
-        (opened) => opened.leave(),
+        (opened) => opened.terminate(),
         () => undefined,
       )
       .catch(() => undefined);
   }
 
-  private sweepLater(): void {
+  private scheduleSweep(): void {
     this.timer ??= setInterval(() => this.sweep(), Math.max(50, this.limits.idleMs / 4)).unref();
   }
 

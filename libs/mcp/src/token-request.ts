@@ -9,24 +9,24 @@ const MAX_TOKEN_CHARS = 16_384;
 export interface TokenRequestParts {
   readonly fetch: Fetch;
   readonly clock: Clock;
-  /** The refresh token that the server gave last; it goes before the configured one. */
+  /** The last refresh token of the server; it takes precedence over the configured one. */
   readonly rotated: string | undefined;
 }
 
 /**
- * Asks the token server for an access token (RFC 6749, 4.4 and 6).
+ * Requests an access token (RFC 6749, 4.4 and 6).
  *
- * @throws {UnavailableError} saying what went wrong, without what was sent or answered
+ * @throws {UnavailableError} with the reason, without any text of request or answer
  */
 export async function requestToken(oauth: McpOAuth, parts: TokenRequestParts): Promise<TokenRecord> {
   if (oauth.grant_type === 'client_credentials') return recordOf(oauth, await ask(oauth, {}, parts), parts);
   const configured = oauth.refresh_token ?? '';
   const refresh = parts.rotated ?? configured;
-  const withToken = (token: string) => ask(oauth, { refresh_token: token }, parts);
-  const answer = await withToken(refresh).catch((error: unknown) => {
-    // A token server that lost what it gave may still know the token it was set up with.
+  const withAuthorization = (token: string) => ask(oauth, { refresh_token: token }, parts);
+  const answer = await withAuthorization(refresh).catch((error: unknown) => {
+    // A token server that lost its newer tokens may still accept the configured one.
     if (refresh === configured || !(error instanceof TokenRefused)) throw error;
-    return withToken(configured);
+    return withAuthorization(configured);
   });
   return { refreshToken: refresh, ...recordOf(oauth, answer, parts) };
 }
@@ -67,9 +67,10 @@ const fieldsOf = (value: unknown): Fields =>
 
 function recordOf(oauth: McpOAuth, answer: Fields, { clock }: TokenRequestParts): TokenRecord {
   const accessToken = textOf(answer[oauth.token_field]);
-  if (accessToken === undefined) throw new UnavailableError(`the token server gave no "${oauth.token_field}"`);
+  if (accessToken === undefined)
+    throw new UnavailableError(`the answer of the token server has no "${oauth.token_field}"`);
   const lifeMs = lifeSeconds(answer[oauth.expires_in_field]) * 1_000;
-  // A token that lives shorter than the skew is used for half its life, rather than fetched for each request.
+  // A token whose lifetime is shorter than the skew is used for half of it instead of being fetched for each request.
   const skewMs = Math.min(oauth.refresh_skew_seconds * 1_000, lifeMs / 2);
   const rotated = textOf(answer['refresh_token']);
   return {
@@ -80,7 +81,7 @@ function recordOf(oauth: McpOAuth, answer: Fields, { clock }: TokenRequestParts)
   };
 }
 
-/** Of a token: what may stand in a header. */
+/** Returns the text if it is valid in a header. */
 const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value.length <= MAX_TOKEN_CHARS && /^[\x21-\x7e]+$/.test(value) ? value : undefined;
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 
-/** What model providers take for the name of a tool. */
+/** Longest name of a tool that model providers accept. */
 const MAX_CHARS = 64;
 const HASH_CHARS = 8;
 
-/** A tool of a server, and whether its name is to begin with the server's. */
+/** A tool of a server, and whether its offered name begins with the server's. */
 export interface NamedTool {
   readonly server: string;
   readonly tool: string;
@@ -12,24 +12,24 @@ export interface NamedTool {
 }
 
 /**
- * The names under which tools are offered: `{server}_{tool}`, or the tool's own. Characters that providers refuse become
- * `_`. A name that is too long, reserved, or that an earlier tool has, by server and tool, gets a hash of both: so no tool
- * hides another, and its name is the same in every process that has the same tools.
+ * Assigns the names under which tools are offered: `{server}_{tool}`, or the tool's own. Characters that providers refuse
+ * become `_`. A name that is too long, reserved or taken by an earlier tool (sorted by server and tool) gets a hash of
+ * both, so names are unique, and the same in every process with the same tools.
  */
-export function offeredNames<T extends NamedTool>(
+export function assignToolNames<T extends NamedTool>(
   tools: readonly T[],
   reserved: ReadonlySet<string>,
 ): readonly (readonly [string, T])[] {
   const taken = new Set(reserved);
   return [...tools].sort(byServerAndTool).map((tool) => {
     const plain = (tool.prefixed ? `${tool.server}_${tool.tool}` : tool.tool).replace(/[^A-Za-z0-9_-]/g, '_');
-    const name = plain !== '' && plain.length <= MAX_CHARS && !taken.has(plain) ? plain : hashed(plain, tool);
+    const name = plain !== '' && plain.length <= MAX_CHARS && !taken.has(plain) ? plain : withHash(plain, tool);
     taken.add(name);
     return [name, tool] as const;
   });
 }
 
-function hashed(plain: string, { server, tool }: NamedTool): string {
+function withHash(plain: string, { server, tool }: NamedTool): string {
   const hash = createHash('sha256')
     .update(JSON.stringify([server, tool]))
     .digest('hex')

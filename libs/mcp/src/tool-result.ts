@@ -3,27 +3,27 @@ import { AppError } from '@caribou/contracts';
 import type { SandboxPort, ToolContext, ToolOutcome } from '@caribou/core';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/sdk/types.js';
 
-/** Of all text of a result. */
+/** Limit of all text of a result. */
 const MAX_TEXT_CHARS = 1_000_000;
 const MAX_FILES = 20;
-/** Of all files of a result. */
+/** Limit of all files of a result. */
 const MAX_FILE_BYTES = 20 * 1024 * 1024;
-/** Of one write to the sandbox; what base64 makes of it is within what a write carries. */
+/** Bytes of one write to the sandbox; encoded in base64 they are within the limit of a write. */
 const PIECE_BYTES = 768 * 1024;
 
 const FOLDER = '/mnt/user-data/outputs/mcp';
 
 export interface ResultParts {
-  /** Name of the tool, for names of files. */
+  /** Name of the tool, for file names. */
   readonly tool: string;
   readonly context: ToolContext;
   readonly files: Pick<SandboxPort, 'write'>;
 }
 
 /**
- * What a model is told of a result: texts as they are, and of images, sound and other bytes the path of the file they were
- * written to, in the thread's outputs. So nothing large enters the state, models that cannot see can still hand a picture
- * on, and those that can look at it with view_image.
+ * Converts a result for the model: texts are copied, while images, audio and other binary data are written to files in the
+ * thread's outputs and replaced by their paths. The state stays small, models without vision can still pass images on, and
+ * others read them with view_image.
  */
 export async function toOutcome(result: CallToolResult, parts: ResultParts): Promise<ToolOutcome> {
   const writer = new ResultFiles(parts);
@@ -46,9 +46,9 @@ async function textOf(block: ContentBlock, files: ResultFiles): Promise<string> 
     case 'text':
       return block.text;
     case 'image':
-      return await files.keep({ what: 'Image', mimeType: block.mimeType, base64: block.data });
+      return await files.save({ what: 'Image', mimeType: block.mimeType, base64: block.data });
     case 'audio':
-      return await files.keep({ what: 'Audio', mimeType: block.mimeType, base64: block.data });
+      return await files.save({ what: 'Audio', mimeType: block.mimeType, base64: block.data });
     case 'resource_link':
       return `[resource ${block.uri}${block.mimeType === undefined ? '' : ` (${block.mimeType})`}: ${block.title ?? block.name}]`;
     case 'resource': {
@@ -56,7 +56,7 @@ async function textOf(block: ContentBlock, files: ResultFiles): Promise<string> 
       const mimeType = resource.mimeType ?? 'application/octet-stream';
       const head = `[resource ${resource.uri} (${mimeType})]`;
       if ('text' in resource) return `${head}\n${resource.text}`;
-      return `${head}\n${await files.keep({ what: 'File', mimeType, base64: resource.blob })}`;
+      return `${head}\n${await files.save({ what: 'File', mimeType, base64: resource.blob })}`;
     }
   }
 }
@@ -88,15 +88,15 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 8);
 
-/** The files of one result, in the thread's outputs, under names that the same call gives again. */
+/** Writes the files of one result to the thread's outputs, under names that a repeated call also uses. */
 class ResultFiles {
   private count = 0;
   private bytes = 0;
 
   constructor(private readonly parts: ResultParts) {}
 
-  /** One line on where the bytes lie, or why they lie nowhere. */
-  async keep({ what, mimeType, base64 }: Bytes): Promise<string> {
+  /** Saves the bytes; returns one line with the path, or with the reason why they are not saved. */
+  async save({ what, mimeType, base64 }: Bytes): Promise<string> {
     const bytes = Buffer.from(base64, 'base64');
     const kind = `${mimeType.slice(0, 100)}, ${bytes.length} bytes`;
     this.count += 1;
@@ -116,7 +116,7 @@ class ResultFiles {
     return `${FOLDER}/${tool}-${call}-${this.count}.${extension}`;
   }
 
-  /** In pieces, each under a key of its own: a tool that may be called again may give other bytes. Undefined when all is written. */
+  /** Writes in pieces with keys of their own, as a repeated call may return other bytes; returns the problem, if any. */
   private async write(path: string, bytes: Buffer): Promise<string | undefined> {
     const { context, files } = this.parts;
     const { userId, threadId, epoch, signal } = context.run;

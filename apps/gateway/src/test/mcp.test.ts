@@ -180,14 +180,14 @@ describe('/api/mcp/config', () => {
   test.each<[Record<string, unknown>, string]>([
     [
       { type: 'stdio', command: 'npx', args: ['-y', 'evil'] },
-      'x.command: servers that start a program stand in extensions_config.json',
+      'x.command: servers that start a program must be configured in extensions_config.json',
     ],
     [{ type: 'http' }, 'x.url: a server of type http needs one'],
     [{ type: 'http', url: 'ftp://a.example.org' }, 'x.url: must be an http(s) URL'],
     [{ type: 'http', url: 'https://user:pw@a.example.org' }, 'x.url: must not hold a user or password'],
     [
       { type: 'http', url: 'https://a.example.org', headers: { A: '$REDIS_URL' } },
-      'x.$REDIS_URL: not named by mcp.api_variables',
+      'x.$REDIS_URL: not listed in mcp.api_variables',
     ],
     [{ type: 'carrier-pigeon', url: 'https://a.example.org' }, 'x.type: '],
     [

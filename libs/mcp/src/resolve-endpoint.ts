@@ -1,35 +1,35 @@
 import { type Endpoint, referenceIn, urlFault } from './server-settings.js';
 
-/** Looks a variable of the environment up, at the moment it is used. */
+/** Reads an environment variable at the moment of its use. */
 export type Variable = (name: string) => string | undefined;
 
 export interface ResolvedEndpoint {
   readonly endpoint: Endpoint;
-  /** Values that must not be told: what variables held, and what stands in `env`, `headers` and secrets of OAuth. */
-  readonly hidden: readonly string[];
-  /** Variables that are named and not set; empty texts stand for them. */
+  /** Values that must not be shown or logged: those of variables, `env`, `headers` and secrets of OAuth. */
+  readonly secrets: readonly string[];
+  /** Referenced variables that are not set; they are replaced by empty texts. */
   readonly missing: readonly string[];
 }
 
-/** Shorter ones would hide ordinary words. */
-const MIN_HIDDEN_CHARS = 6;
+/** Replacing shorter values would hide ordinary words. */
+const MIN_SECRET_CHARS = 6;
 
 /**
- * The endpoint with its references (`$NAME` as a whole text) replaced by what the variables hold now. It is made for one
- * connection and kept nowhere.
+ * Replaces references (`$NAME` as a whole text) by the current values of the variables. The result is for one connection
+ * and is never stored.
  *
- * @throws {TypeError} when a variable does not hold the URL it stands for
+ * @throws {TypeError} when the variable of the URL does not hold a valid URL
  */
-export function resolvedEndpoint(endpoint: Endpoint, variable: Variable): ResolvedEndpoint {
-  const hidden = new Set<string>(secretsOf(endpoint));
+export function resolveEndpoint(endpoint: Endpoint, variable: Variable): ResolvedEndpoint {
+  const secrets = new Set<string>(secretsOf(endpoint));
   const missing = new Set<string>();
   const resolve = (value: unknown): unknown => {
-    if (typeof value !== 'string') return mapped(value, resolve);
+    if (typeof value !== 'string') return mapValues(value, resolve);
     const name = referenceIn(value);
     if (name === undefined) return value;
     const found = variable(name);
     if (found === undefined) missing.add(name);
-    else hidden.add(found);
+    else secrets.add(found);
     return found ?? '';
   };
   const resolved = resolve(endpoint) as Endpoint;
@@ -39,12 +39,12 @@ export function resolvedEndpoint(endpoint: Endpoint, variable: Variable): Resolv
   }
   return {
     endpoint: resolved,
-    hidden: [...hidden].filter((text) => text.length >= MIN_HIDDEN_CHARS && referenceIn(text) === undefined),
+    secrets: [...secrets].filter((text) => text.length >= MIN_SECRET_CHARS && referenceIn(text) === undefined),
     missing: [...missing],
   };
 }
 
-function mapped(value: unknown, change: (value: unknown) => unknown): unknown {
+function mapValues(value: unknown, change: (value: unknown) => unknown): unknown {
   if (Array.isArray(value)) return value.map(change);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]: [string, unknown]) => [key, change(item)]));
@@ -56,14 +56,14 @@ function secretsOf(endpoint: Endpoint): readonly string[] {
   return [...Object.values(endpoint.headers), ...[secret, refresh].filter((text) => typeof text === 'string')];
 }
 
-const MAX_TOLD_CHARS = 500;
+const MAX_FAILURE_CHARS = 500;
 
-/** A failure in one line that may be told: without what is hidden, and short. */
-export function toldFailure(error: unknown, hidden: readonly string[]): string {
+/** Describes a failure in one short line without secrets. */
+export function describeFailure(error: unknown, secrets: readonly string[]): string {
   const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
   const text = error instanceof Error ? `${error.message}${cause}` : String(error);
-  return hidden
-    .reduce((told, secret) => told.replaceAll(secret, '[secret]'), text)
+  return secrets
+    .reduce((line, secret) => line.replaceAll(secret, '[secret]'), text)
     .replace(/\s+/g, ' ')
-    .slice(0, MAX_TOLD_CHARS);
+    .slice(0, MAX_FAILURE_CHARS);
 }

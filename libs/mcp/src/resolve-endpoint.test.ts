@@ -1,5 +1,5 @@
 import { McpOAuth } from '@caribou/contracts';
-import { resolvedEndpoint, toldFailure } from './resolved-endpoint.js';
+import { resolveEndpoint, describeFailure } from './resolve-endpoint.js';
 
 const variables: Readonly<Record<string, string>> = {
   TOKEN: 'the-token',
@@ -8,15 +8,15 @@ const variables: Readonly<Record<string, string>> = {
 };
 const variable = (name: string): string | undefined => variables[name];
 
-describe(resolvedEndpoint, () => {
-  test('texts that are the name of a variable are replaced wherever they stand; others, and what is not set, are not', () => {
+describe(resolveEndpoint, () => {
+  test('references to variables are replaced at any depth; other texts and unset variables are not', () => {
     const oauth = McpOAuth.parse({
       token_url: 'https://t',
       client_secret: '$TOKEN',
       extra_token_params: { a: '$SHORT' },
     });
     const headers = { A: '$TOKEN', B: 'Bearer $TOKEN', C: '$NONE', D: '$', E: '$1' };
-    const { endpoint, missing } = resolvedEndpoint({ kind: 'http', url: '$URL', headers, oauth }, variable);
+    const { endpoint, missing } = resolveEndpoint({ kind: 'http', url: '$URL', headers, oauth }, variable);
 
     expect(endpoint).toMatchObject({
       url: 'https://a.example.org/mcp',
@@ -33,23 +33,23 @@ describe(resolvedEndpoint, () => {
       args: ['--key', '$TOKEN'],
       env: { A: '$SHORT', B: 'literal' },
     } as const;
-    const { endpoint, hidden } = resolvedEndpoint(stdio, variable);
+    const { endpoint, secrets } = resolveEndpoint(stdio, variable);
 
     expect(endpoint).toEqual({ ...stdio, args: ['--key', 'the-token'], env: { A: 'a', B: 'literal' } });
-    expect([...hidden].sort()).toEqual(['literal', 'the-token']);
+    expect([...secrets].sort()).toEqual(['literal', 'the-token']);
   });
 
   test.each(['$TOKEN', '$NONE'])('a variable that holds no URL (%s) is refused without its value', (url) => {
-    expect(() => resolvedEndpoint({ kind: 'http', url, headers: {} }, variable)).toThrow('url: must be an http(s) URL');
+    expect(() => resolveEndpoint({ kind: 'http', url, headers: {} }, variable)).toThrow('url: must be an http(s) URL');
   });
 });
 
-describe(toldFailure, () => {
+describe(describeFailure, () => {
   test('secrets are left out, of causes as well, and the text is one short line', () => {
     const error = new Error('spawn the-token\nENOENT', { cause: new Error(`at the-token ${'x'.repeat(600)}`) });
 
-    const told = toldFailure(error, ['the-token']);
-    expect(told).toMatch(/^spawn \[secret\] ENOENT \(at \[secret\] x+$/);
-    expect(told).toHaveLength(500);
+    const text = describeFailure(error, ['the-token']);
+    expect(text).toMatch(/^spawn \[secret\] ENOENT \(at \[secret\] x+$/);
+    expect(text).toHaveLength(500);
   });
 });
