@@ -4,11 +4,11 @@ import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger, systemClock } from '@caribou/core';
-import { SHIPPED_SKILLS } from './shipped.js';
+import { BUILT_IN_SKILLS } from './built-in-skills.js';
 import { SkillLibrary } from './skill-library.js';
 import { unpackSkill } from './unpack-skill.js';
 
-const script = (path: string): string => join(SHIPPED_SKILLS, 'public', path);
+const script = (path: string): string => join(BUILT_IN_SKILLS, 'public', path);
 const python = (path: string, ...args: readonly string[]): string =>
   execFileSync('python3', [script(path), ...args], { encoding: 'utf8', timeout: 20_000 });
 
@@ -18,11 +18,11 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('the skills that ship', () => {
+describe('the built-in skills', () => {
   test('are valid, each in a directory of its name', async () => {
     const lines: string[] = [];
     const logger = { ...silentLogger, warn: (fields: object) => lines.push(JSON.stringify(fields)) };
-    const found = await new SkillLibrary({ root: SHIPPED_SKILLS, clock: systemClock, logger }).skills();
+    const found = await new SkillLibrary({ root: BUILT_IN_SKILLS, clock: systemClock, logger }).skills();
     expect(found.map(({ name, segments }) => [name, segments])).toEqual(
       ['bootstrap', 'chart-and-report', 'data-analysis', 'deep-research', 'skill-creator'].map((name) => [
         name,
@@ -34,7 +34,7 @@ describe('the skills that ship', () => {
       for (const [path] of readFileSync(join(directory, 'SKILL.md'), 'utf8').matchAll(
         /\/mnt\/skills\/public\/[\w./-]+/g,
       ))
-        expect([path, readFileSync(path.replace('/mnt/skills', SHIPPED_SKILLS)).length > 0]).toEqual([path, true]);
+        expect([path, readFileSync(path.replace('/mnt/skills', BUILT_IN_SKILLS)).length > 0]).toEqual([path, true]);
   });
 });
 
@@ -49,7 +49,7 @@ const hasPython = spawnSync('python3', ['--version']).status === 0;
     expect(text).toContain('odd: 1 blank');
   });
 
-  test('each kind of chart is an SVG that holds its words as words', () => {
+  test('each kind of chart is an SVG with its texts as text', () => {
     const path = join(folder, 'a.csv');
     writeFileSync(path, 'city,sales\nBerlin,20\n<b>Bonn</b>,10\nKiel,5\n');
     for (const kind of ['bar', 'line', 'pie']) {
@@ -72,7 +72,7 @@ const hasPython = spawnSync('python3', ['--version']).status === 0;
     expect(wrong.status).not.toBe(0);
   });
 
-  test('what is packed is taken by an installation, and what is refused here would be there', async () => {
+  test('a packed skill can be installed, and the packer refuses what an installation would refuse', async () => {
     const source = join(folder, 'mine');
     cpSync(script('skill-creator'), source, { recursive: true });
     const archive = join(folder, 'skill-creator.skill');

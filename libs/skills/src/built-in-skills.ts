@@ -1,4 +1,4 @@
 import { resolve } from 'node:path';
 
-/** The folder of skills that come with the product: it lies beside `libs`, in the repository and where it is built to. */
-export const SHIPPED_SKILLS = resolve(__dirname, '../../../skills');
+/** The folder of built-in skills, which is beside `libs` in the repository and in the build output. */
+export const BUILT_IN_SKILLS = resolve(__dirname, '../../../skills');

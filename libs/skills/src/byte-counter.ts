@@ -1,6 +1,6 @@
 import { SkillRejectedError } from './skill-rejected.js';
 
-/** Counts the bytes of several contents together, as they are read. */
+/** Counts the bytes of several streams together while they are read. */
 export class ByteCounter {
   bytes = 0;
 
@@ -9,8 +9,8 @@ export class ByteCounter {
     private readonly signal: AbortSignal,
   ) {}
 
-  /** The same content. @throws {SkillRejectedError} once all of them are more than the limit; the signal's reason */
-  async *counted(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  /** Passes the chunks on. @throws {SkillRejectedError} when the total exceeds the limit; the signal's reason */
+  async *count(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of content) {
       this.signal.throwIfAborted();
       this.bytes += chunk.byteLength;

@@ -5,7 +5,7 @@ import { SkillRejectedError } from './skill-rejected.js';
 const file = (...lines: readonly string[]): string => ['---', ...lines, '---', '', '# How', 'Do it.'].join('\n');
 
 describe(parseSkillFile, () => {
-  test('reads what a skill says of itself, over several lines and in quotes', () => {
+  test('reads the metadata of a skill, over several lines and in quotes', () => {
     const text = file(
       'name: data-analysis',
       'description: >-',
@@ -72,13 +72,13 @@ describe(parseSkillFile, () => {
     expect(() => parseSkillFile(text)).toThrow(why);
   });
 
-  test('takes names at their limits', () => {
+  test('accepts names at their limits', () => {
     const name = 'a'.repeat(64);
     const description = 'b'.repeat(1_024);
     expect(parseSkillFile(file(`name: ${name}`, `description: ${description}`))).toMatchObject({ name, description });
   });
 
-  test('refuses any text in words of its own, in little time', () => {
+  test('rejects every invalid text with its own error, in little time', () => {
     const pieces = fc.array(
       fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('---', '\n', 'name:', ' ', '- ', '{', '&a', '*a', '"')),
       { maxLength: 60 },

@@ -4,12 +4,12 @@ import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { SkillRejectedError } from './skill-rejected.js';
 
-/** Largest SKILL.md, in bytes: one reply of a sandbox-manager carries it. */
+/** Largest SKILL.md, in bytes; it must fit into one reply of a sandbox-manager. */
 export const MAX_SKILL_FILE_BYTES = 256 * 1024;
 const MAX_FRONT_MATTER_CHARS = 32 * 1024;
 const MAX_FAULTS = 3;
 
-/** What a SKILL.md says of itself. */
+/** The metadata of a SKILL.md. */
 export interface SkillManifest {
   readonly name: string;
   readonly description: string;
@@ -19,7 +19,7 @@ export interface SkillManifest {
 
 const line = (maxChars: number) => z.string().trim().max(maxChars);
 
-/** A list, or a text with commas or spaces between the names. */
+/** A list of names, or a text with names separated by commas or spaces. */
 const Tools = z.preprocess(
   (value) => (typeof value === 'string' ? value.split(/[\s,]+/).filter((name) => name !== '') : value),
   AllowedTools.default(null),
@@ -27,7 +27,7 @@ const Tools = z.preprocess(
 
 const FrontMatter = z.object({
   name: SkillName,
-  description: z.preprocess(inOneLine, SkillDescription),
+  description: z.preprocess(joinLines, SkillDescription),
   license: line(512).nullish(),
   version: z.union([line(64), z.number()]).nullish(),
   author: z.unknown().optional(),
@@ -41,16 +41,16 @@ const FrontMatter = z.object({
 const known: ReadonlySet<string> = new Set(Object.keys(FrontMatter.shape));
 
 /**
- * The front matter of a SKILL.md: YAML 1.2 between two lines `---` at its very beginning, without anchors, tags or keys
- * that are there twice.
+ * Parses the front matter of a SKILL.md: YAML 1.2 between two lines `---` at the very beginning, without anchors, tags or
+ * duplicate keys.
  *
- * @throws {SkillRejectedError} naming the line or the key
+ * @throws {SkillRejectedError} with the line or the key
  */
 export function parseSkillFile(text: string): SkillManifest {
   const value = yamlOf(frontMatterOf(text));
-  const strangers = Object.keys(value).filter((key) => !known.has(key));
-  if (strangers.length > 0) {
-    const names = strangers.slice(0, MAX_FAULTS).map((key) => key.slice(0, 64));
+  const unknownKeys = Object.keys(value).filter((key) => !known.has(key));
+  if (unknownKeys.length > 0) {
+    const names = unknownKeys.slice(0, MAX_FAULTS).map((key) => key.slice(0, 64));
     throw new SkillRejectedError(
       `Unexpected key(s) in SKILL.md front matter: ${names.join(', ')}. Allowed: ${[...known].join(', ')}`,
     );
@@ -75,7 +75,7 @@ function yamlOf(yaml: string): Readonly<Record<string, unknown>> {
   const document = parseDocument(yaml, { schema: 'core', lineCounter, prettyErrors: false });
   const [fault] = [...document.errors, ...document.warnings];
   if (fault !== undefined) {
-    // Counted in the file, where a line of dashes comes first.
+    // The first line of the file is a line of dashes.
     const at = lineCounter.linePos(fault.pos[0]).line + 1;
     throw new SkillRejectedError(`the front matter of SKILL.md is not valid YAML (line ${at}, ${fault.code})`);
   }
@@ -96,11 +96,11 @@ function plainValue(document: ReturnType<typeof parseDocument>): unknown {
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function inOneLine(value: unknown): unknown {
+function joinLines(value: unknown): unknown {
   return typeof value === 'string' ? value.replace(/\s+/g, ' ') : value;
 }
 
-/** Without values: they may be anything. */
+/** Describes the faults without values, which are untrusted. */
 function faultsOf(error: z.ZodError): string {
   const faults = error.issues
     .slice(0, MAX_FAULTS)

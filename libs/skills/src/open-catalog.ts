@@ -1,7 +1,7 @@
 import type { Config } from '@caribou/config';
 import type { Clock, Logger, SkillStore } from '@caribou/core';
 import { OperatorSwitches } from './operator-switches.js';
-import { SHIPPED_SKILLS } from './shipped.js';
+import { BUILT_IN_SKILLS } from './built-in-skills.js';
 import { SkillLibrary } from './skill-library.js';
 import { UserSkillCatalog } from './user-skill-catalog.js';
 
@@ -11,13 +11,13 @@ export interface SkillCatalogPorts {
   readonly logger: Logger;
 }
 
-/** The catalogue of an installation: every process that has the same folder and the same file sees the same skills. */
+/** Creates the catalog of skills; processes with the same folder and the same file have the same catalog. */
 export const openSkillCatalog = (
   { skills, extensionsConfigPath }: Pick<Config, 'skills' | 'extensionsConfigPath'>,
   { store, clock, logger }: SkillCatalogPorts,
 ): UserSkillCatalog =>
   new UserSkillCatalog({
-    library: new SkillLibrary({ root: skills.path ?? SHIPPED_SKILLS, clock, logger }),
+    library: new SkillLibrary({ root: skills.path ?? BUILT_IN_SKILLS, clock, logger }),
     operator: new OperatorSwitches(extensionsConfigPath, logger),
     store,
   });

@@ -7,17 +7,17 @@ const File = z.object({ skills: z.record(z.string(), z.object({ enabled: z.boole
 
 export type Switches = ReadonlyMap<string, boolean>;
 
-interface Read {
+interface VersionedSwitches {
   readonly version: string;
   readonly switches: Switches;
 }
 
 /**
- * Which skills the operator switched on or off for those who did not say otherwise: `skills.<name>.enabled` of
- * extensions_config.json. The file is read again once it has changed; one that cannot be read changes nothing.
+ * Skills that the operator switched on or off, as a default for users: `skills.<name>.enabled` of extensions_config.json.
+ * The file is read again after each change; an invalid one changes nothing.
  */
 export class OperatorSwitches {
-  private last: Read = { version: '', switches: new Map() };
+  private last: VersionedSwitches = { version: '', switches: new Map() };
 
   constructor(
     private readonly path: string,
@@ -30,7 +30,7 @@ export class OperatorSwitches {
     return this.last.switches;
   }
 
-  /** Empty for a file that is not there. */
+  /** Returns size, time and inode as a version; '' when there is no file. */
   private async version(): Promise<string> {
     try {
       const { size, mtimeMs, ino } = await stat(this.path);
@@ -46,9 +46,12 @@ export class OperatorSwitches {
       const { skills } = File.parse(JSON.parse(await readFile(this.path, 'utf8')));
       return new Map(Object.entries(skills).map(([name, { enabled }]) => [name, enabled]));
     } catch (error) {
-      // Neither its text nor a parser's excerpt of it: the file holds keys of servers.
+      // The parser's message quotes the file, which may hold API keys, so it is not logged.
       const reason = error instanceof z.ZodError ? faultOf(error) : 'it cannot be read as JSON';
-      this.logger.error({ event: 'extensions.read', path: this.path, reason }, 'switches of skills stay as they were');
+      this.logger.error(
+        { event: 'extensions.read', path: this.path, reason },
+        'the switches of skills could not be read and do not change',
+      );
       return this.last.switches;
     }
   }

@@ -2,18 +2,18 @@ import { type Entry, fromFdPromise, getFileNameLowLevel, type ZipFile } from 'ya
 import { SkillRejectedError } from './skill-rejected.js';
 import { MAX_SKILL_BYTES, MAX_SKILL_ENTRIES, SKILL_FILE } from './skill-tree.js';
 
-/** A file of an archive that may be unpacked. */
+/** A validated file of an archive. */
 export interface ArchiveFile {
   /** Names below the skill's directory. */
   readonly segments: readonly string[];
-  /** The archive marks it as a program. */
+  /** The archive marks it as executable. */
   readonly isProgram: boolean;
   readonly entry: Entry;
 }
 
 export interface SkillArchive {
   readonly zip: ZipFile;
-  /** The skill's own SKILL.md among them. */
+  /** All files, including the skill's own SKILL.md. */
   readonly files: readonly ArchiveFile[];
 }
 
@@ -21,40 +21,41 @@ const MAX_DEPTH = 16;
 const MAX_NAME_BYTES = 255;
 const MAX_PATH_BYTES = 1_024;
 
-/** POSIX file types in the upper half of `externalFileAttributes`; archives made elsewhere have none. */
+/** POSIX file types in the upper half of `externalFileAttributes`; archives from other systems have none. */
 const TYPE_MASK = 0o170000;
 const REGULAR = 0o100000;
 const DIRECTORY = 0o040000;
-const LINK = 0o120000;
-const RUNNABLE = 0o111;
+const SYMBOLIC_LINK = 0o120000;
+const EXECUTABLE_BITS = 0o111;
 
-/** NUL and other control characters, lone surrogates, what separates paths elsewhere, and streams of NTFS. */
+/** NUL and other control characters, lone surrogates, separators of other systems, and NTFS streams. */
 const FORBIDDEN =
   /[\u0000-\u001f\u007f-\u009f\\:]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 
-/** What archivers add beside what was packed. */
-const isAside = (top: string | undefined): boolean => top === undefined || top.startsWith('.') || top === '__MACOSX';
+/** Whether an entry is metadata that archivers add. */
+const isArchiverMetadata = (top: string | undefined): boolean =>
+  top === undefined || top.startsWith('.') || top === '__MACOSX';
 
 /**
- * The files of a `.skill` archive, every entry of it looked at before anything is unpacked. The descriptor stays open
- * and is the caller's. A single directory around all is taken off.
+ * Validates every entry of a `.skill` archive and lists its files before anything is unpacked. The caller closes the
+ * descriptor. A single top-level directory is removed from the paths.
  *
- * @throws {SkillRejectedError} for what is no archive, or holds an entry that must not be unpacked
+ * @throws {SkillRejectedError} for an invalid archive, or one with an entry that must not be unpacked
  */
 export async function openSkillArchive(fd: number): Promise<SkillArchive> {
-  const zip = await readable('the file is not a ZIP archive', () =>
+  const zip = await wrapArchiveErrors('the file is not a ZIP archive', () =>
     fromFdPromise(fd, { autoClose: false, lazyEntries: true, decodeStrings: false }),
   );
-  const packed = await readable('the archive cannot be read', () => filesOf(zip));
-  const files = withoutWrapper(packed.filter(({ segments }) => !isAside(segments[0])));
+  const packed = await wrapArchiveErrors('the archive cannot be read', () => readFiles(zip));
+  const files = stripWrapper(packed.filter(({ segments }) => !isArchiverMetadata(segments[0])));
   if (files.length === 0) throw new SkillRejectedError('the archive is empty');
   const inner = files.find(({ segments }) => segments.length > 1 && segments.at(-1)?.toUpperCase() === 'SKILL.MD');
-  if (inner !== undefined) throw new SkillRejectedError(`a skill within the skill: ${shown(inner.segments.join('/'))}`);
+  if (inner !== undefined) throw new SkillRejectedError(`a skill within the skill: ${quote(inner.segments.join('/'))}`);
   return { zip, files };
 }
 
-/** What the reader of archives throws is about the archive; refusals and failures of the disk pass. */
-export async function readable<T>(otherwise: string, act: () => Promise<T>): Promise<T> {
+/** Converts errors of the archive reader to a rejection with the given text; rejections and disk errors pass. */
+export async function wrapArchiveErrors<T>(otherwise: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
@@ -64,9 +65,9 @@ export async function readable<T>(otherwise: string, act: () => Promise<T>): Pro
   }
 }
 
-async function filesOf(zip: ZipFile): Promise<readonly ArchiveFile[]> {
+async function readFiles(zip: ZipFile): Promise<readonly ArchiveFile[]> {
   const files: ArchiveFile[] = [];
-  const paths = new PathsSeen();
+  const paths = new MemberPaths();
   let count = 0;
   let declared = 0;
   for await (const entry of zip.eachEntry()) {
@@ -81,12 +82,12 @@ async function filesOf(zip: ZipFile): Promise<readonly ArchiveFile[]> {
     const segments = safeSegments(path);
     const type = requireOrdinary(entry, path, isDirectory);
     paths.add(segments, isDirectory);
-    if (!isDirectory) files.push({ segments, isProgram: (type & RUNNABLE) !== 0, entry });
+    if (!isDirectory) files.push({ segments, isProgram: (type & EXECUTABLE_BITS) !== 0, entry });
   }
   return files;
 }
 
-/** @throws {SkillRejectedError} for a path that leads elsewhere, here or on another system */
+/** @throws {SkillRejectedError} for a path that may lead outside, on this or another system */
 function safeSegments(path: string): readonly string[] {
   const segments = path.replace(/\/$/, '').split('/');
   const isBad =
@@ -94,23 +95,23 @@ function safeSegments(path: string): readonly string[] {
     Buffer.byteLength(path) > MAX_PATH_BYTES ||
     segments.length > MAX_DEPTH ||
     segments.some((name) => ['', '.', '..'].includes(name) || Buffer.byteLength(name) > MAX_NAME_BYTES);
-  if (isBad) throw new SkillRejectedError(`unsafe member path: ${shown(path)}`);
+  if (isBad) throw new SkillRejectedError(`unsafe member path: ${quote(path)}`);
   return segments;
 }
 
-/** The mode bits of an entry that is a plain file or directory. @throws {SkillRejectedError} for anything else */
+/** Returns the mode bits of a regular file or directory. @throws {SkillRejectedError} for anything else */
 function requireOrdinary(entry: Entry, path: string, isDirectory: boolean): number {
   const mode = entry.externalFileAttributes >>> 16;
   const type = mode & TYPE_MASK;
-  if (entry.isEncrypted()) throw new SkillRejectedError(`the member is encrypted: ${shown(path)}`);
-  if (type === LINK) throw new SkillRejectedError(`the member is a symbolic link: ${shown(path)}`);
+  if (entry.isEncrypted()) throw new SkillRejectedError(`the member is encrypted: ${quote(path)}`);
+  if (type === SYMBOLIC_LINK) throw new SkillRejectedError(`the member is a symbolic link: ${quote(path)}`);
   const expected = isDirectory ? DIRECTORY : REGULAR;
-  if (type !== 0 && type !== expected) throw new SkillRejectedError(`the member is no plain file: ${shown(path)}`);
+  if (type !== 0 && type !== expected) throw new SkillRejectedError(`the member is not a regular file: ${quote(path)}`);
   return mode;
 }
 
-/** Paths of entries; none may be there twice, or be both a file and a directory. */
-class PathsSeen {
+/** Paths of entries, which must be unique and not both a file and a directory. */
+class MemberPaths {
   private readonly files = new Set<string>();
   private readonly directories = new Set<string>();
 
@@ -120,22 +121,22 @@ class PathsSeen {
     const above = segments.slice(1).map((_, at) => segments.slice(0, at + 1).join('/'));
     const clashes = isDirectory ? this.files.has(path) : this.files.has(path) || this.directories.has(path);
     if (clashes || above.some((directory) => this.files.has(directory)))
-      throw new SkillRejectedError(`the member is there twice: ${shown(path)}`);
+      throw new SkillRejectedError(`the member is a duplicate: ${quote(path)}`);
     for (const directory of above) this.directories.add(directory);
     (isDirectory ? this.directories : this.files).add(path);
   }
 }
 
-function withoutWrapper(files: readonly ArchiveFile[]): readonly ArchiveFile[] {
+function stripWrapper(files: readonly ArchiveFile[]): readonly ArchiveFile[] {
   const tops = new Set(files.map(({ segments }) => segments[0]));
   const isWrapped = tops.size === 1 && files.every(({ segments }) => segments.length > 1);
   return isWrapped ? files.map((file) => ({ ...file, segments: file.segments.slice(1) })) : files;
 }
 
-/** Names of strangers, as they may stand in an answer. */
-export const shown = (path: string): string => JSON.stringify(path.slice(0, 200));
+/** Quotes and shortens an untrusted path for an error text. */
+export const quote = (path: string): string => JSON.stringify(path.slice(0, 200));
 
-/** The skill's own SKILL.md. @throws {SkillRejectedError} when there is none */
+/** Finds the skill's own SKILL.md. @throws {SkillRejectedError} when there is none */
 export function skillFileOf({ files }: SkillArchive): ArchiveFile {
   const found = files.find(({ segments }) => segments.length === 1 && segments[0] === SKILL_FILE);
   if (found === undefined) throw new SkillRejectedError('Invalid skill: SKILL.md not found at the root of the archive');

@@ -1,4 +1,4 @@
 import { InvalidRequestError } from '@caribou/contracts';
 
-/** What was to become a skill is none; the message says why, in the words of whoever wrote it. */
+/** An invalid skill; the message says why, for its author. */
 export class SkillRejectedError extends InvalidRequestError {}

@@ -6,69 +6,69 @@ import type { SkillCategory } from '@caribou/contracts';
 import { MAX_SKILL_FILE_BYTES, parseSkillFile, type SkillManifest } from './front-matter.js';
 import { SkillRejectedError } from './skill-rejected.js';
 
-/** The file that makes a directory a skill. */
+/** A directory with this file is a skill. */
 export const SKILL_FILE = 'SKILL.md';
-/** What one skill may hold, installed or found. */
+/** Limits of one skill, installed or in a folder. */
 export const MAX_SKILL_ENTRIES = 4_096;
 export const MAX_SKILL_BYTES = 512 * 1024 * 1024;
-/** Directories that are looked into for skills, and how deep they may lie. */
+/** Limits of the search for skills: number of directories, and depth. */
 const MAX_DIRECTORIES = 2_000;
 const MAX_DEPTH = 8;
 
-/** A skill in a folder of the product or the operator. */
+/** A skill in the built-in or the operator's folder. */
 export interface FoundSkill extends SkillManifest {
   readonly category: SkillCategory;
   /** Names of the directories below the category's folder. */
   readonly segments: readonly string[];
-  /** Of the machine; absolute. */
+  /** Absolute path. */
   readonly directory: string;
-  /** Changes with the files in it. */
+  /** Changes when its files change. */
   readonly fingerprint: string;
 }
 
-/** Told of each skill that is left out, and why. */
-export type LeftOut = (directory: string, reason: string) => void;
+/** Called for each skipped skill, with the reason. */
+export type OnSkipped = (directory: string, reason: string) => void;
 
-interface Looking {
+interface Search {
   directoriesLeft: number;
   readonly category: SkillCategory;
-  readonly leftOut: LeftOut;
+  readonly onSkipped: OnSkipped;
 }
 
 /**
- * The skills below `<root>/<category>`, directories in order. A directory with a SKILL.md is a skill, and what lies in
- * it belongs to it; hidden directories and links are passed over. None where the folder is not there.
+ * Finds the skills below `<root>/<category>`, directories in order. A directory with a SKILL.md is a skill, including all
+ * it contains; hidden directories and links are skipped. Returns none when the folder does not exist.
  */
 export async function findSkills(
   root: string,
   category: SkillCategory,
-  leftOut: LeftOut,
+  onSkipped: OnSkipped,
 ): Promise<readonly FoundSkill[]> {
-  const looking: Looking = { directoriesLeft: MAX_DIRECTORIES, category, leftOut };
-  return look(join(root, category), [], looking);
+  const state: Search = { directoriesLeft: MAX_DIRECTORIES, category, onSkipped };
+  return search(join(root, category), [], state);
 }
 
-async function look(directory: string, segments: readonly string[], looking: Looking): Promise<readonly FoundSkill[]> {
-  looking.directoriesLeft -= 1;
-  const entries = await entriesOf(directory);
+async function search(directory: string, segments: readonly string[], state: Search): Promise<readonly FoundSkill[]> {
+  state.directoriesLeft -= 1;
+  const entries = await readEntries(directory);
   if (entries.some((entry) => entry.name === SKILL_FILE && entry.isFile())) {
-    const skill = await readSkill(directory, segments, looking);
+    const skill = await readSkill(directory, segments, state);
     return skill === null ? [] : [skill];
   }
   const found: FoundSkill[] = [];
   for (const { name } of entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))) {
     const inner = join(directory, name);
-    if (looking.directoriesLeft === 0 || segments.length === MAX_DEPTH) {
-      looking.leftOut(inner, 'there are too many directories, or they are nested too deep');
+    if (state.directoriesLeft === 0 || segments.length === MAX_DEPTH) {
+      state.onSkipped(inner, 'there are too many directories, or they are nested too deep');
       break;
     }
-    found.push(...(await look(inner, [...segments, name], looking)));
+    found.push(...(await search(inner, [...segments, name], state)));
   }
   return found;
 }
 
-/** In order of names; nothing for a directory that is not there. */
-async function entriesOf(directory: string): Promise<readonly Dirent[]> {
+/** Lists entries sorted by name; none when the directory does not exist. */
+async function readEntries(directory: string): Promise<readonly Dirent[]> {
   try {
     const entries = await readdir(directory, { withFileTypes: true });
     return entries.sort((left, right) => (left.name < right.name ? -1 : 1));
@@ -87,7 +87,7 @@ export const isMissing = (error: unknown): boolean =>
 async function readSkill(
   directory: string,
   segments: readonly string[],
-  { category, leftOut }: Looking,
+  { category, onSkipped }: Search,
 ): Promise<FoundSkill | null> {
   try {
     if (segments.length === 0) throw new SkillRejectedError(`a skill needs a directory of its own below ${category}`);
@@ -98,18 +98,18 @@ async function readSkill(
     return { ...manifest, category, segments, directory, fingerprint: await fingerprintOf(directory) };
   } catch (error) {
     if (!(error instanceof SkillRejectedError)) throw error;
-    leftOut(directory, error.message);
+    onSkipped(directory, error.message);
     return null;
   }
 }
 
-/** By names, sizes and times: contents are not read. @throws {SkillRejectedError} for a tree larger than a skill may be */
+/** Hashes names, sizes and times without reading contents. @throws {SkillRejectedError} when the tree exceeds the limits */
 async function fingerprintOf(directory: string): Promise<string> {
   const hash = createHash('sha256');
   let count = 0;
   let bytes = 0;
   const add = async (above: string): Promise<void> => {
-    for (const entry of await entriesOf(join(directory, above))) {
+    for (const entry of await readEntries(join(directory, above))) {
       const path = join(above, entry.name);
       const { size, mtimeMs, mode } = await lstat(join(directory, path));
       count += 1;

@@ -90,7 +90,7 @@ async function renamed(from: string, to: string): Promise<Buffer> {
 const lastEntryAt = (archive: Buffer): number => archive.lastIndexOf(Buffer.from('PK\u0001\u0002', 'latin1'));
 
 describe(unpackSkill, () => {
-  test('unpacks a skill with its resources, and says what it is', async () => {
+  test('unpacks a skill with its resources, and returns its metadata', async () => {
     const { skill, written, programs } = await unpack(
       await archiveOf(['scripts/draw.py', '#!/usr/bin/env python3', 0o100755], ['SKILL.md', SKILL], ['empty', '']),
     );
@@ -102,7 +102,7 @@ describe(unpackSkill, () => {
     expect(programs).toEqual(['scripts/draw.py']);
   });
 
-  test('takes a single directory around all off, and leaves out what archivers add', async () => {
+  test('removes a single top-level directory, and skips metadata of archivers', async () => {
     const { written } = await unpack(
       await archiveOf(
         ['my chart/SKILL.md', SKILL],
@@ -163,17 +163,17 @@ describe(unpackSkill, () => {
     );
   });
 
-  test('links and what else is no plain file', async () => {
+  test('links and other entries that are not regular files', async () => {
     expect(await refusal(await archiveOf(['SKILL.md', SKILL], ['etc', '/etc/passwd', 0o120777]))).toBe(
       'the member is a symbolic link: "etc"',
     );
     for (const type of [0o010000, 0o020000, 0o060000, 0o140000, 0o040000])
       expect(await refusal(await archiveOf(['SKILL.md', SKILL], ['x', '', type | 0o644]))).toBe(
-        'the member is no plain file: "x"',
+        'the member is not a regular file: "x"',
       );
   });
 
-  test('members that are there twice, or are file and directory', async () => {
+  test('duplicate members, and members that are file and directory', async () => {
     for (const [one, two] of [
       ['a', 'a'],
       ['a', 'a/b'],
@@ -181,7 +181,7 @@ describe(unpackSkill, () => {
       ['SKILL.md', 'SKILL.md/x'],
     ] as const)
       expect(await refusal(await archiveOf(['SKILL.md', SKILL], [one, '1'], [two, '2']))).toMatch(
-        /^the member is there twice/,
+        /^the member is a duplicate/,
       );
   });
 
@@ -256,7 +256,7 @@ describe(unpackSkill, () => {
     );
   });
 
-  test('stops when it is told to', async () => {
+  test('stops when its signal is aborted', async () => {
     const archive = await archiveOf(['SKILL.md', SKILL]);
     await expect(unpack(archive, AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough');
   });

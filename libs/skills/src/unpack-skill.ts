@@ -3,13 +3,13 @@ import { crc32 } from 'node:zlib';
 import type { ZipFile } from 'yauzl';
 import { ByteCounter } from './byte-counter.js';
 import { MAX_SKILL_FILE_BYTES, parseSkillFile, type SkillManifest } from './front-matter.js';
-import { type ArchiveFile, openSkillArchive, readable, shown, skillFileOf } from './skill-archive.js';
+import { type ArchiveFile, openSkillArchive, wrapArchiveErrors, quote, skillFileOf } from './skill-archive.js';
 import { SkillRejectedError } from './skill-rejected.js';
 import { MAX_SKILL_BYTES } from './skill-tree.js';
 
-/** Where a skill's files are written, out of everybody's sight. */
+/** A staging area for a skill's files, which nobody else reads. */
 export interface SkillStage {
-  /** Makes a file and the directories above it. @returns bytes written */
+  /** Creates a file and its parent directories. @returns bytes written */
   write(
     segments: readonly string[],
     content: AsyncIterable<Uint8Array>,
@@ -18,16 +18,16 @@ export interface SkillStage {
 }
 
 export interface UnpackedSkill extends SkillManifest {
-  /** Of all its files. */
+  /** Size of all its files. */
   readonly bytes: number;
 }
 
 /**
- * Unpacks a `.skill` archive into a stage. Bytes are counted while they are inflated, whatever the entries claim, and
- * what is parsed is what was written, so that the archive may change under it. What stands in the stage when this throws
- * is of no use.
+ * Unpacks a `.skill` archive into a stage. Bytes are counted during decompression regardless of the declared sizes, and
+ * the parsed SKILL.md is the one that is written, even if the archive changes meanwhile. When this throws, the caller must
+ * discard the stage.
  *
- * @throws {SkillRejectedError} for an archive that is none, holds what must not be unpacked, or no valid skill
+ * @throws {SkillRejectedError} for an invalid archive, forbidden entries or an invalid skill
  * @throws the signal's reason
  */
 export async function unpackSkill(fd: number, stage: SkillStage, signal: AbortSignal): Promise<UnpackedSkill> {
@@ -35,19 +35,19 @@ export async function unpackSkill(fd: number, stage: SkillStage, signal: AbortSi
   const { zip } = archive;
   const skillFile = skillFileOf(archive);
   const text = await textOf(zip, skillFile);
-  const manifest = asSkill(() => parseSkillFile(text));
+  const manifest = prefixErrors(() => parseSkillFile(text));
   const counter = new ByteCounter(MAX_SKILL_BYTES, signal);
-  const own = once(Buffer.from(text, 'utf8'));
-  await stage.write(skillFile.segments, counter.counted(own), { isProgram: false });
+  const own = singleChunk(Buffer.from(text, 'utf8'));
+  await stage.write(skillFile.segments, counter.count(own), { isProgram: false });
   for (const file of archive.files.filter((one) => one !== skillFile)) {
     const { segments, isProgram } = file;
-    await stage.write(segments, counter.counted(contentOf(zip, file)), { isProgram });
+    await stage.write(segments, counter.count(contentOf(zip, file)), { isProgram });
   }
   return { ...manifest, bytes: counter.bytes };
 }
 
-/** The words in which an install is refused for what its SKILL.md holds. */
-function asSkill<T>(read: () => T): T {
+/** Adds DeerFlow's prefix for an invalid SKILL.md to rejections. */
+function prefixErrors<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
@@ -70,18 +70,18 @@ async function textOf(zip: ZipFile, file: ArchiveFile): Promise<string> {
   return content.toString('utf8');
 }
 
-/** The inflated bytes of a file, checked against their sum. */
+/** Yields the decompressed bytes of a file and verifies their checksum. */
 async function* contentOf(zip: ZipFile, { entry, segments }: ArchiveFile): AsyncGenerator<Uint8Array> {
-  const damaged = `the member cannot be unpacked: ${shown(segments.join('/'))}`;
-  const source = await readable(damaged, () => zip.openReadStreamPromise(entry));
+  const damaged = `the member cannot be unpacked: ${quote(segments.join('/'))}`;
+  const source = await wrapArchiveErrors(damaged, () => zip.openReadStreamPromise(entry));
   const chunks = (source as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
-  const head = new Head(segments);
+  const head = new FileHead(segments);
   let sum = 0;
   try {
     for (;;) {
-      const next = await readable(damaged, () => chunks.next());
+      const next = await wrapArchiveErrors(damaged, () => chunks.next());
       if (next.done === true) break;
-      head.see(next.value);
+      head.check(next.value);
       sum = crc32(next.value, sum);
       yield next.value;
     }
@@ -91,28 +91,28 @@ async function* contentOf(zip: ZipFile, { entry, segments }: ArchiveFile): Async
   if (sum !== entry.crc32) throw new SkillRejectedError(damaged);
 }
 
-async function* once(content: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* singleChunk(content: Uint8Array): AsyncGenerator<Uint8Array> {
   await Promise.resolve();
   yield content;
 }
 
-/** Beginnings of programs for a machine: ELF, Mach-O (in both byte orders, one or several machines), Windows. */
+/** First bytes of executables: ELF, and Mach-O in both byte orders, also universal. Windows is checked separately. */
 const MAGIC = ['7f454c46', 'feedface', 'feedfacf', 'cefaedfe', 'cffaedfe', 'cafebabe', 'bebafeca'];
 
 const HEAD_BYTES = 64;
 
-/** The beginning of a file, looked at as it grows. */
-class Head {
+/** Detects executables by the first bytes of a file. */
+class FileHead {
   private bytes = Buffer.alloc(0);
 
   constructor(private readonly segments: readonly string[]) {}
 
-  /** @throws {SkillRejectedError} for a program that nobody can read before it runs */
-  see(chunk: Uint8Array): void {
+  /** @throws {SkillRejectedError} for a compiled program, which cannot be reviewed */
+  check(chunk: Uint8Array): void {
     if (this.bytes.length === HEAD_BYTES) return;
     this.bytes = Buffer.concat([this.bytes, chunk.subarray(0, HEAD_BYTES - this.bytes.length)]);
     const isWindows = this.bytes.toString('latin1', 0, 2) === 'MZ' && this.bytes.includes(0);
     if (isWindows || MAGIC.includes(this.bytes.toString('hex', 0, 4)))
-      throw new SkillRejectedError(`the member is a compiled program: ${shown(this.segments.join('/'))}`);
+      throw new SkillRejectedError(`the member is a compiled program: ${quote(this.segments.join('/'))}`);
   }
 }

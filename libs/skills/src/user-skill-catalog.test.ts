@@ -52,7 +52,7 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 describe(UserSkillCatalog, () => {
-  test('finds nested skills of both folders, by name; what lies in a skill belongs to it', async () => {
+  test('finds nested skills of both folders, by name; the content of a skill belongs to it', async () => {
     write('public/writing/report/SKILL.md', file('report'));
     write('public/writing/report/templates/SKILL.md', file('inner'));
     write('public/chart/SKILL.md', file('chart'));
@@ -75,7 +75,7 @@ describe(UserSkillCatalog, () => {
     expect(lines).toEqual([]);
   });
 
-  test('leaves out what is no valid skill, has the name of another, or is too much, and says so once', async () => {
+  test('skips invalid skills, duplicate names and those above the limits, and logs each once', async () => {
     write('public/a/SKILL.md', file('same'));
     write('public/b/SKILL.md', file('same'));
     write('public/c/SKILL.md', '# no front matter');
@@ -94,7 +94,7 @@ describe(UserSkillCatalog, () => {
     ]);
   });
 
-  test('a folder that is not there has none; one that comes later is seen at the next look', async () => {
+  test('a missing folder has none; one that is created later is found at the next read', async () => {
     expect(await locations()).toEqual([]);
     write('public/a/SKILL.md', file('a'));
     nowMs += 4_999;
@@ -103,7 +103,7 @@ describe(UserSkillCatalog, () => {
     expect(await locations()).toEqual(['/mnt/skills/public/a/SKILL.md']);
   });
 
-  test("a user's own skills are his alone, and have their name before those of the folder", async () => {
+  test("a user's own skills are visible to that user only, and take precedence over those of the folder", async () => {
     write('public/mine/SKILL.md', file('mine'));
     write('custom/mine/SKILL.md', file('other'));
     write('public/shared/SKILL.md', file('shared'));
@@ -129,7 +129,7 @@ describe(UserSkillCatalog, () => {
     expect(await enabled()).toEqual(['b', 'd']);
   });
 
-  test("the operator's file is read again once it has changed; a broken one changes nothing and is told", async () => {
+  test("the operator's file is read again after a change; an invalid one changes nothing and is logged", async () => {
     write('public/a/SKILL.md', file('a'));
     expect(await enabled()).toEqual(['a']);
     write('extensions.json', '{"skills":{"a":{"enabled":false}}}');

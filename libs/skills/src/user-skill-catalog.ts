@@ -4,16 +4,16 @@ import type { OperatorSwitches, Switches } from './operator-switches.js';
 import type { SkillLibrary } from './skill-library.js';
 import { type FoundSkill, SKILL_FILE } from './skill-tree.js';
 
-/** Where a skill's files are. */
+/** The location of a skill's files. */
 export type SkillSource =
   | { readonly kind: 'folder'; readonly directory: string; readonly fingerprint: string }
   /** Installed by the user under this id. */
   | { readonly kind: 'installed'; readonly id: string };
 
-/** A skill with what is needed to mount it; this part is told to nobody. */
+/** A skill with the internal information that is needed to mount it. */
 export interface LocatedSkill {
   readonly skill: Skill;
-  /** Names of its directory below the mount of skills. */
+  /** Path segments of its directory below the mount of skills. */
   readonly place: readonly string[];
   readonly source: SkillSource;
 }
@@ -25,8 +25,8 @@ export interface CatalogParts {
 }
 
 /**
- * The skills that a user has: those of the folder and his own. A name stands for one skill; his own has it before one of
- * the folder that came later. A skill is on unless the user, or else the operator, switched it off.
+ * The skills of a user: the shared ones and the user's own. Names are unique; the user's own skills take precedence. A
+ * skill is enabled unless the user, or else the operator, switched it off.
  */
 export class UserSkillCatalog implements SkillCatalog {
   constructor(private readonly parts: CatalogParts) {}
@@ -35,29 +35,32 @@ export class UserSkillCatalog implements SkillCatalog {
     return (await this.located(userId)).map(({ skill }) => skill);
   }
 
-  /** By name, those that are switched off included. @throws {UnavailableError} when the store does not answer */
+  /** Lists skills sorted by name, including disabled ones. @throws {UnavailableError} when the store does not answer */
   async located(userId: string): Promise<readonly LocatedSkill[]> {
     const { library, operator, store } = this.parts;
     const [found, defaults, user] = await Promise.all([library.skills(), operator.read(), store.read(userId)]);
-    return merged(found, user, defaults);
+    return mergeSkills(found, user, defaults);
   }
 }
 
-function merged(found: readonly FoundSkill[], user: UserSkills, defaults: Switches): readonly LocatedSkill[] {
+function mergeSkills(found: readonly FoundSkill[], user: UserSkills, defaults: Switches): readonly LocatedSkill[] {
   const isOn = (name: string): boolean => user.states.get(name) ?? defaults.get(name) ?? true;
-  const own = user.installed.map((skill) => ofUser(skill, isOn(skill.name)));
+  const own = user.installed.map((skill) => fromInstalled(skill, isOn(skill.name)));
   const taken = new Set(user.installed.map(({ name }) => name));
   const shared = found
     .filter(
       ({ name, category, segments }) => !taken.has(name) && !(category === 'custom' && taken.has(segments[0] ?? '')),
     )
-    .map((skill) => ofFolder(skill, isOn(skill.name)));
+    .map((skill) => fromFolder(skill, isOn(skill.name)));
   return [...own, ...shared].sort((left, right) => (left.skill.name < right.skill.name ? -1 : 1));
 }
 
 const locationOf = (place: readonly string[]): string => [SKILLS_ROOT, ...place, SKILL_FILE].join('/');
 
-function ofUser({ id, name, description, license, allowed_tools }: InstalledSkill, enabled: boolean): LocatedSkill {
+function fromInstalled(
+  { id, name, description, license, allowed_tools }: InstalledSkill,
+  enabled: boolean,
+): LocatedSkill {
   const place = ['custom', name];
   return {
     skill: {
@@ -69,7 +72,7 @@ function ofUser({ id, name, description, license, allowed_tools }: InstalledSkil
   };
 }
 
-function ofFolder(
+function fromFolder(
   { name, description, license, allowedTools, category, segments, directory, fingerprint }: FoundSkill,
   enabled: boolean,
 ): LocatedSkill {

@@ -202,7 +202,7 @@ describe('POST /skills/install', () => {
     ['a Windows path', /unsafe member path/, () => renamed('aaa/evil', 'C:\\evil!')],
     ['a bomb', /unpacks to more than/, () => bomb()],
     ['a symbolic link', /symbolic link/, () => withMode('etc', '/etc', 0o120777)],
-    ['a name twice', /there twice/, () => twice()],
+    ['a name twice', /the member is a duplicate/, () => twice()],
     [
       'a skill within',
       /a skill within the skill/,
