@@ -34,7 +34,14 @@ function importRule(folder, open, further = []) {
 }
 
 const sources = ['apps/**/*.ts', 'libs/**/*.ts'];
-const tests = ['**/*.test.ts', '**/*.test.tsx', 'e2e/**/*.ts', 'e2e/**/*.tsx', 'libs/testing/**/*.ts'];
+const tests = [
+  '**/*.test.ts',
+  '**/*.test.tsx',
+  'e2e/**/*.ts',
+  'e2e/**/*.tsx',
+  'libs/testing/**/*.ts',
+  'apps/*/src/testing/**/*.ts',
+];
 const scripts = ['tools/launcher/**/*.mjs', 'tools/build/**/*.mjs'];
 
 const exportAll = { selector: 'ExportAllDeclaration', message: 'Name what is exported.' };

@@ -1,12 +1,10 @@
 import { connectBus } from '@caribou/bus';
-import { loadConfig } from '@caribou/config';
 import { streams, wakeSubject } from '@caribou/contracts';
 import { silentLogger } from '@caribou/core';
-import { startNats, startRedis, temporaryFolder, type TestServer, waitFor } from '@caribou/testing';
+import { waitFor } from '@caribou/testing';
 import { connect } from 'nats';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
-
-const emptyFolder = temporaryFolder();
+import type { OpenGateway } from '../open-gateway.js';
+import { useGateways } from '../testing/gateway-fixture.js';
 
 interface Ready {
   readonly missing: Readonly<Record<string, string>>;
@@ -14,8 +12,7 @@ interface Ready {
 }
 
 describe('GET /ready', () => {
-  let nats: TestServer;
-  let redis: TestServer;
+  const fixture = useGateways({ appendonly: false });
   let gateway: OpenGateway;
 
   const ready = async (): Promise<Ready> => (await gateway.app.inject('/ready')).json<Ready>();
@@ -23,31 +20,22 @@ describe('GET /ready', () => {
 
   /** The streams, as a runner makes them. */
   async function makeStreams(): Promise<void> {
-    const bus = connectBus({ url: nats.url, name: 'agent-runner', logger: silentLogger, streams: ['turns'] });
+    const bus = connectBus({ url: fixture.nats.url, name: 'agent-runner', logger: silentLogger, streams: ['turns'] });
     await bus.whenConnected();
     await bus.checkStreams();
     await bus.close(200);
   }
 
   beforeAll(async () => {
-    [nats, redis] = await Promise.all([startNats(), startRedis({ appendonly: false })]);
     await makeStreams();
-    const env = {
-      ...{ NATS_URL: nats.url, REDIS_URL: redis.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' },
-      OPENAI_BASE_URL: 'http://127.0.0.1:1/v1',
-    };
-    gateway = await openGateway(loadConfig(env, emptyFolder), silentLogger);
-  }, 30_000);
-  afterAll(async () => {
-    for (const step of gateway.stop) await step.run();
-    await Promise.all([nats.stop(), redis.stop()]);
+    gateway = await fixture.open({ env: { OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' } });
   }, 30_000);
 
   test('names a Redis without AOF and a NATS that takes no wakes as degraded, and neither as missing', async () => {
     expect(await degraded()).toEqual(['durability']);
     expect((await ready()).degraded['durability']).toContain('without AOF');
 
-    const raw = await connect({ servers: nats.url });
+    const raw = await connect({ servers: fixture.nats.url });
     const manager = await raw.jetstreamManager();
     const { name } = streams.turns;
     await manager.streams.update(name, { ...(await manager.streams.info(name)).config, max_msgs: 1 });

@@ -1,37 +1,21 @@
-import { loadConfig } from '@caribou/config';
 import { httpRoutes } from '@caribou/contracts';
-import { silentLogger } from '@caribou/core';
-import { startNats, startRedis, type TestServer, temporaryFolder } from '@caribou/testing';
 import { z } from 'zod';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
-
-const emptyFolder = temporaryFolder();
+import type { OpenGateway } from '../open-gateway.js';
+import { useGateways } from '../testing/gateway-fixture.js';
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 const open = new Set(['/api/ok', '/api/info', '/health', '/ready', '/openapi.json', '/docs', '/docs/x', '/']);
 
 describe('access', () => {
-  let servers: TestServer[];
+  const fixture = useGateways();
   let locked: OpenGateway;
   let local: OpenGateway;
   let published: OpenGateway;
 
   beforeAll(async () => {
-    const [nats, redis] = await Promise.all([startNats(), startRedis()]);
-    servers = [nats, redis];
-    const env = { NATS_URL: nats.url, REDIS_URL: redis.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' };
-    const keys = 'alice-key-1:alice,bob-key-123:bob:admin';
-    locked = await openGateway(loadConfig({ ...env, CARIBOU_API_KEYS: keys }, emptyFolder), silentLogger);
-    local = await openGateway(loadConfig(env, emptyFolder), silentLogger);
-    published = await openGateway(
-      loadConfig({ ...env, CARIBOU_ALLOW_UNAUTHENTICATED: '1' }, emptyFolder),
-      silentLogger,
-    );
-  }, 30_000);
-
-  afterAll(async () => {
-    for (const { stop } of [locked, local, published]) for (const step of stop) await step.run();
-    await Promise.all(servers.map((server) => server.stop()));
+    locked = await fixture.open({ env: { CARIBOU_API_KEYS: 'alice-key-1:alice,bob-key-123:bob:admin' } });
+    local = await fixture.open();
+    published = await fixture.open({ env: { CARIBOU_ALLOW_UNAUTHENTICATED: '1' } });
   }, 30_000);
 
   const sweep = httpRoutes.flatMap(({ method, path, root }) => {
@@ -183,13 +167,13 @@ describe('access', () => {
         degraded: {},
       },
     });
-    servers[1]?.pause();
+    fixture.redis.pause();
     try {
       const paused = await local.app.inject('/ready');
       expect(paused.statusCode).toBe(503);
       expect(paused.json<{ missing: object }>().missing).toHaveProperty('redis');
     } finally {
-      servers[1]?.resume();
+      fixture.redis.resume();
     }
   }, 20_000);
 });

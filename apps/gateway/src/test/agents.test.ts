@@ -1,12 +1,6 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { loadConfig } from '@caribou/config';
 import type { ChainReply } from '@caribou/contracts';
-import { silentLogger } from '@caribou/core';
-import { startNats, startRedis, type TestServer, temporaryFolder } from '@caribou/testing';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
-
-const emptyFolder = temporaryFolder();
+import type { OpenGateway } from '../open-gateway.js';
+import { NO_ENV_MODEL, useGateways } from '../testing/gateway-fixture.js';
 
 const CONFIG = `models:
   - name: reading
@@ -21,21 +15,12 @@ extensions:
 `;
 
 describe('the chain over HTTP', () => {
-  let servers: TestServer[];
+  const fixture = useGateways();
   let gateway: OpenGateway;
 
   beforeAll(async () => {
-    const [nats, redis] = await Promise.all([startNats(), startRedis()]);
-    servers = [nats, redis];
-    const file = join(nats.dataDir, 'config.yaml');
-    writeFileSync(file, CONFIG);
-    const env = { NATS_URL: nats.url, REDIS_URL: redis.url, CARIBOU_CONFIG: file };
-    gateway = await openGateway(loadConfig(env, emptyFolder), silentLogger);
-  });
-  afterAll(async () => {
-    for (const step of gateway.stop) await step.run();
-    await Promise.all(servers.map((server) => server.stop()));
-  });
+    gateway = await fixture.open({ config: CONFIG, env: NO_ENV_MODEL });
+  }, 30_000);
 
   const chain = async (query = ''): Promise<ChainReply> => {
     const reply = await gateway.app.inject({ method: 'GET', url: `/api/agents/lead_agent/chain${query}` });

@@ -1,41 +1,24 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { loadConfig } from '@caribou/config';
-import { silentLogger } from '@caribou/core';
-import { startNats, startRedis, type TestServer, zipFile, temporaryFolder } from '@caribou/testing';
+import { zipFile } from '@caribou/testing';
 import { ZipFile } from 'yazl';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
-
-const emptyFolder = temporaryFolder();
+import type { OpenGateway } from '../open-gateway.js';
+import { useGateways } from '../testing/gateway-fixture.js';
 
 jest.setTimeout(60_000);
 
-let servers: TestServer[];
+const fixture = useGateways({ appendonly: false });
 let gateway: OpenGateway;
-let home: string;
-const faults: string[] = [];
 
-const outputs = (): string => join(home, 'data/users/default/threads/art/user-data/outputs');
+const outputs = (): string => join(fixture.home, 'users/default/threads/art/user-data/outputs');
 const write = (name: string, content: string | Uint8Array): void => writeFileSync(join(outputs(), name), content);
 const get = (path: string, headers: Readonly<Record<string, string>> = {}, method: 'GET' | 'HEAD' = 'GET') =>
   gateway.app.inject({ method, url: `/api/threads/art/artifacts/mnt/user-data/outputs/${path}`, headers });
 const statusOf = async (path: string): Promise<number> => (await get(path)).statusCode;
 
 beforeAll(async () => {
-  home = mkdtempSync(join(tmpdir(), 'caribou-archives-'));
-  servers = await Promise.all([startNats(), startRedis({ appendonly: false })]);
-  const [nats, redis] = servers;
-  const env = {
-    ...{ NATS_URL: nats?.url, REDIS_URL: redis?.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' },
-    CARIBOU_HOME: join(home, 'data'),
-  };
-  const logger = {
-    ...silentLogger,
-    error: (fields: object, message: string) => faults.push(`${message} ${JSON.stringify(fields)}`),
-  };
-  gateway = await openGateway(loadConfig(env, emptyFolder), logger);
+  gateway = await fixture.open();
   mkdirSync(outputs(), { recursive: true });
   write(
     'x.skill',
@@ -50,12 +33,7 @@ beforeAll(async () => {
     }),
   );
 });
-afterAll(async () => {
-  for (const step of gateway.stop) await step.run();
-  await Promise.all(servers.map((server) => server.stop()));
-  rmSync(home, { recursive: true, force: true });
-});
-afterEach(() => expect(faults.splice(0)).toEqual([]));
+afterEach(() => expect(fixture.faults.splice(0)).toEqual([]));
 
 describe('files inside a .skill archive', () => {
   test.each([

@@ -1,21 +1,15 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadConfig } from '@caribou/config';
-import { silentLogger } from '@caribou/core';
-import { startNats, startRedis, type TestServer, temporaryFolder } from '@caribou/testing';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
-
-const emptyFolder = temporaryFolder();
+import type { OpenGateway } from '../open-gateway.js';
+import { useGateways } from '../testing/gateway-fixture.js';
 
 const MIB = 1024 * 1024;
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 describe('texts that people edit', () => {
-  let servers: TestServer[];
+  const fixture = useGateways();
   let gateways: OpenGateway[];
-  let home: string;
   let outputs: string;
 
   const put = (path: string, body: object, { gateway = 0, key = 'alice-key-1' } = {}) =>
@@ -35,27 +29,15 @@ describe('texts that people edit', () => {
   const read = (name: string): string => readFileSync(join(outputs, name), 'utf8');
 
   beforeAll(async () => {
-    home = mkdtempSync(join(tmpdir(), 'caribou-edits-'));
-    const [nats, redis] = await Promise.all([startNats(), startRedis()]);
-    servers = [nats, redis];
-    const env = {
-      ...{ NATS_URL: nats.url, REDIS_URL: redis.url, CARIBOU_HOME: home },
-      ...{ OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1', CARIBOU_API_KEYS: 'alice-key-1:alice,bob-key-123:bob' },
-    };
-    gateways = await Promise.all([1, 2].map(() => openGateway(loadConfig(env, emptyFolder), silentLogger)));
-    await Promise.all(gateways.map(({ app }) => app.init()));
+    const env = { CARIBOU_API_KEYS: 'alice-key-1:alice,bob-key-123:bob' };
+    gateways = await Promise.all([1, 2].map(() => fixture.open({ env })));
     const form = '--b\r\nContent-Disposition: form-data; name="files"; filename="a"\r\n\r\nx\r\n--b--\r\n';
     for (const key of ['alice-key-1', 'bob-key-123']) {
       const headers = { 'x-api-key': key, 'content-type': 'multipart/form-data; boundary=b' };
       const url = '/api/threads/t1/uploads';
       await (gateways[0] as OpenGateway).app.inject({ method: 'POST', url, headers, payload: form });
     }
-    outputs = join(home, 'users', 'alice', 'threads', 't1', 'user-data', 'outputs');
-  });
-  afterAll(async () => {
-    for (const { stop } of gateways) for (const step of stop) await step.run();
-    await Promise.all(servers.map((server) => server.stop()));
-    rmSync(home, { recursive: true, force: true });
+    outputs = join(fixture.home, 'users', 'alice', 'threads', 't1', 'user-data', 'outputs');
   });
 
   test('an edit names what it saw by the ETag, and a second one by the answer of the first', async () => {

@@ -1,18 +1,13 @@
-import { loadConfig } from '@caribou/config';
-import { silentLogger } from '@caribou/core';
-import { startNats, startRedis, type TestServer, temporaryFolder } from '@caribou/testing';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
-
-const emptyFolder = temporaryFolder();
+import type { OpenGateway } from '../open-gateway.js';
+import { useGateways } from '../testing/gateway-fixture.js';
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 const CHECKPOINT = '01a2008c-ecf5-73c0-87a0-5a76eb8c5b3f';
 
 describe('what clients do wrong', () => {
-  let servers: TestServer[];
+  const fixture = useGateways();
   let gateway: OpenGateway;
   let threadId: string;
-  const faults: string[] = [];
 
   const inject = async (
     method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
@@ -37,26 +32,8 @@ describe('what clients do wrong', () => {
   ];
 
   beforeAll(async () => {
-    const [nats, redis] = await Promise.all([startNats(), startRedis()]);
-    servers = [nats, redis];
-    const env = {
-      NATS_URL: nats.url,
-      REDIS_URL: redis.url,
-      OPENAI_API_KEY: 'unused',
-      OPENAI_MODEL: 'm1',
-      OPENAI_BASE_URL: 'http://127.0.0.1:1/v1',
-    };
-    const logger = {
-      ...silentLogger,
-      error: (fields: object, message: string) => faults.push(`${message} ${JSON.stringify(fields)}`),
-    };
-    gateway = await openGateway(loadConfig(env, emptyFolder), logger);
+    gateway = await fixture.open({ env: { OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' } });
     threadId = (await inject('POST', '/api/threads', {})).json<{ thread_id: string }>().thread_id;
-  }, 30_000);
-
-  afterAll(async () => {
-    for (const step of gateway.stop) await step.run();
-    await Promise.all(servers.map((server) => server.stop()));
   }, 30_000);
 
   const deep = (levels: number): string =>
@@ -250,7 +227,7 @@ describe('what clients do wrong', () => {
     expect(detail).toEqual(expect.stringContaining(words));
     expect(response.body).not.toMatch(/\n\s+at |node_modules|\.ts:/);
     expect(await stored()).toEqual(before);
-    expect(faults).toEqual([]);
+    expect(fixture.faults).toEqual([]);
   });
 
   test('prototype keys are harmless', async () => {

@@ -1,12 +1,6 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { loadConfig } from '@caribou/config';
 import { type AgentReply, NO_MODEL_SETTINGS } from '@caribou/contracts';
-import { silentLogger } from '@caribou/core';
-import { startNats, startRedis, type TestServer, temporaryFolder } from '@caribou/testing';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
-
-const emptyFolder = temporaryFolder();
+import type { OpenGateway } from '../open-gateway.js';
+import { NO_ENV_MODEL, useGateways } from '../testing/gateway-fixture.js';
 
 const CONFIG = `models:
   - {name: m1, api_key: unused}
@@ -15,33 +9,19 @@ tool_groups: [{name: shop}]
 `;
 const KEYS = { alice: 'alice-key-1', bob: 'bob-key-123' };
 
-let servers: TestServer[];
+const fixture = useGateways({ appendonly: false });
 let gateway: OpenGateway;
 let closed: OpenGateway;
 /** Of a configuration with one model less. */
 let fewer: OpenGateway;
-const faults: string[] = [];
 
 beforeAll(async () => {
-  const [nats, redis] = await Promise.all([startNats(), startRedis({ appendonly: false })]);
-  servers = [nats, redis];
-  const open = (name: string, yaml: string) => {
-    const file = join(nats.dataDir, name);
-    writeFileSync(file, yaml);
-    const keys = `${KEYS.alice}:alice,${KEYS.bob}:bob`;
-    const env = { NATS_URL: nats.url, REDIS_URL: redis.url, CARIBOU_CONFIG: file, CARIBOU_API_KEYS: keys };
-    const error = (fields: object, message: string) => faults.push(`${message} ${JSON.stringify(fields)}`);
-    return openGateway(loadConfig(env, emptyFolder), { ...silentLogger, error });
-  };
-  gateway = await open('on.yaml', CONFIG);
-  fewer = await open('fewer.yaml', 'models: [{name: m1, api_key: unused}]\n');
-  closed = await open('off.yaml', `${CONFIG}agents_api: {enabled: false}\n`);
-});
-afterAll(async () => {
-  for (const { stop } of [gateway, closed, fewer]) for (const step of stop) await step.run();
-  await Promise.all(servers.map((server) => server.stop()));
-});
-afterEach(() => expect(faults.splice(0)).toEqual([]));
+  const env = { ...NO_ENV_MODEL, CARIBOU_API_KEYS: `${KEYS.alice}:alice,${KEYS.bob}:bob` };
+  gateway = await fixture.open({ config: CONFIG, env });
+  fewer = await fixture.open({ config: 'models: [{name: m1, api_key: unused}]\n', env });
+  closed = await fixture.open({ config: `${CONFIG}agents_api: {enabled: false}\n`, env });
+}, 30_000);
+afterEach(() => expect(fixture.faults.splice(0)).toEqual([]));
 
 const times = { created_at: expect.any(String), updated_at: expect.any(String) };
 

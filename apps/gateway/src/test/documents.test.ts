@@ -1,17 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { loadConfig } from '@caribou/config';
 import { InvalidRequestError, RateLimitedError, type UploadedFile } from '@caribou/contracts';
-import { silentLogger } from '@caribou/core';
 import type { DocumentConverter } from '@caribou/documents';
-import { createRedis, type RedisConnection, redisConversions } from '@caribou/state';
-import { startNats, startRedis, type TestServer, waitFor, temporaryFolder } from '@caribou/testing';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
-
-const emptyFolder = temporaryFolder();
+import { type RedisConnection, redisConversions } from '@caribou/state';
+import { waitFor } from '@caribou/testing';
+import type { OpenGateway } from '../open-gateway.js';
+import { useGateways } from '../testing/gateway-fixture.js';
 
 jest.setTimeout(60_000);
 
@@ -22,9 +18,8 @@ interface Asked {
   refuse(error: Error): void;
 }
 
-let servers: TestServer[];
+const fixture = useGateways({ appendonly: false });
 let redis: RedisConnection;
-let home: string;
 /** One waits for Markdown as long as it takes, the other not at all. */
 let patient: OpenGateway;
 let hasty: OpenGateway;
@@ -32,7 +27,6 @@ let asked: Asked[];
 /** Answers at once unless a test takes that over. */
 let convert: (asked: Asked) => void;
 let thread: string;
-const faults: string[] = [];
 
 const converter: DocumentConverter = {
   toMarkdown: async (file, { signal }) => {
@@ -46,41 +40,21 @@ const converter: DocumentConverter = {
   },
 };
 
-async function gatewayWith(settings: string): Promise<OpenGateway> {
-  const config = join(home, `${randomUUID()}.yaml`);
-  writeFileSync(config, `uploads: { ${settings} }\n`);
-  const [nats, store] = servers;
-  const env = {
-    ...{ NATS_URL: nats?.url, REDIS_URL: store?.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' },
-    ...{ CARIBOU_HOME: join(home, 'data'), CARIBOU_CONFIG: config },
-  };
-  const logger = {
-    ...silentLogger,
-    error: (fields: object, message: string) => faults.push(`${message} ${JSON.stringify(fields)}`),
-  };
-  return openGateway(loadConfig(env, emptyFolder), logger, { converter });
-}
+const gatewayWith = (settings: string): Promise<OpenGateway> =>
+  fixture.open({ config: `uploads: { ${settings} }\n`, replaced: { converter } });
 
 beforeAll(async () => {
-  home = mkdtempSync(join(tmpdir(), 'caribou-documents-'));
-  servers = await Promise.all([startNats(), startRedis({ appendonly: false })]);
-  redis = createRedis({ url: servers[1]?.url ?? '' });
+  redis = fixture.connectRedis();
   [patient, hasty] = await Promise.all([gatewayWith('convert_wait_ms: 60000'), gatewayWith('convert_wait_ms: 0')]);
-});
-afterAll(async () => {
-  for (const step of [...patient.stop, ...hasty.stop]) await step.run();
-  await redis.close();
-  await Promise.all(servers.map((server) => server.stop()));
-  rmSync(home, { recursive: true, force: true });
 });
 beforeEach(() => {
   thread = randomUUID();
   asked = [];
   convert = ({ document, answer }) => answer(`# ${document}`);
 });
-afterEach(() => expect(faults.splice(0)).toEqual([]));
+afterEach(() => expect(fixture.faults.splice(0)).toEqual([]));
 
-const uploads = (): string => join(home, 'data', 'users', 'default', 'threads', thread, 'user-data', 'uploads');
+const uploads = (): string => join(fixture.home, 'users', 'default', 'threads', thread, 'user-data', 'uploads');
 /** Without what is still being received. */
 const visible = (): string[] => readdirSync(uploads()).filter((name) => !name.startsWith('.upload-'));
 const content = (): Record<string, string> =>

@@ -1,64 +1,43 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { type IncomingMessage, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '@caribou/config';
 import { newId } from '@caribou/contracts';
-import { silentLogger } from '@caribou/core';
 import { erasedFiles } from '@caribou/files';
-import { createRedis, type RedisConnection, redisErasures, redisRunStore, redisThreadStore } from '@caribou/state';
-import { admission, human, startNats, startRedis, type TestServer, waitFor, temporaryFolder } from '@caribou/testing';
+import { type RedisConnection, redisErasures, redisRunStore, redisThreadStore } from '@caribou/state';
+import { admission, human, waitFor } from '@caribou/testing';
 import { scryptPasswords } from '../auth/passwords.js';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
-
-const emptyFolder = temporaryFolder();
+import type { OpenGateway } from '../open-gateway.js';
+import { useGateways } from '../testing/gateway-fixture.js';
 
 jest.setTimeout(60_000);
 
 const KEYS = { alice: 'alice-key-1', bob: 'bob-key-123', carol: 'carol-key-1' };
+const API_KEYS = Object.entries(KEYS)
+  .map(([user, key]) => `${key}:${user}`)
+  .join(',');
+const CONFIG =
+  'clocks: {sweep_ms: 60000}\nauth: {enabled: true, local: {allow_registration: true}}\nagents_api: {enabled: true}\n';
 const FORM = 'multipart/form-data; boundary=b';
 const partOf = (name: string, text: string): string =>
   `--b\r\nContent-Disposition: form-data; name="files"; filename="${name}"\r\n\r\n${text}\r\n--b--\r\n`;
 
-let servers: TestServer[];
-let home: string;
+const fixture = useGateways();
 let redis: RedisConnection;
-let env: NodeJS.ProcessEnv;
 const open: OpenGateway[] = [];
 
 /** Gateways that look for what is left only once, when they start, unless they are told otherwise. */
 async function start(): Promise<OpenGateway> {
   const passwords = scryptPasswords({ cost: { logN: 10, r: 8, p: 1 } });
-  const gateway = await openGateway(loadConfig(env, emptyFolder), silentLogger, { passwords });
+  const gateway = await fixture.open({ config: CONFIG, env: { CARIBOU_API_KEYS: API_KEYS }, replaced: { passwords } });
   open.push(gateway);
   return gateway;
 }
 
 beforeAll(async () => {
-  home = mkdtempSync(join(tmpdir(), 'caribou-erasure-'));
-  writeFileSync(
-    join(home, 'config.yaml'),
-    'clocks: {sweep_ms: 60000}\nauth: {enabled: true, local: {allow_registration: true}}\nagents_api: {enabled: true}\n',
-  );
-  const [nats, store] = await Promise.all([startNats(), startRedis()]);
-  servers = [nats, store];
-  redis = createRedis({ url: store.url });
-  env = {
-    ...{ NATS_URL: nats.url, REDIS_URL: store.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' },
-    ...{ CARIBOU_HOME: join(home, 'data'), CARIBOU_CONFIG: join(home, 'config.yaml') },
-    CARIBOU_API_KEYS: Object.entries(KEYS)
-      .map(([user, key]) => `${key}:${user}`)
-      .join(','),
-  };
+  redis = fixture.connectRedis();
   await start();
-});
-afterAll(async () => {
-  await redis.close();
-  for (const { stop } of open) for (const step of stop) await step.run();
-  await Promise.all(servers.map((server) => server.stop()));
-  rmSync(home, { recursive: true, force: true });
 });
 
 /** The first gateway's server, listening. */
@@ -84,7 +63,7 @@ async function ask(
 }
 const upload = (thread: string, name: string, text: string, user: User = 'alice') =>
   ask('POST', `/threads/${thread}/uploads`, { user, payload: partOf(name, text), headers: { 'content-type': FORM } });
-const threadDir = (thread: string, user = 'alice'): string => join(home, 'data', 'users', user, 'threads', thread);
+const threadDir = (thread: string, user = 'alice'): string => join(fixture.home, 'users', user, 'threads', thread);
 const statusOf = async (thread: string, file: string, user: User = 'alice') =>
   (await ask('GET', `/threads/${thread}/artifacts/mnt/user-data/${file}`, { user })).status;
 
@@ -117,7 +96,7 @@ const expectUnseen = async (thread: string): Promise<void> => {
   expect(existsSync(threadDir(thread))).toBe(false);
 };
 const asideEntries = (): string[] => {
-  const aside = join(home, 'data', 'users', '.erased');
+  const aside = join(fixture.home, 'users', '.erased');
   return readdirSync(aside).flatMap((name) => readdirSync(join(aside, name)));
 };
 
@@ -197,7 +176,7 @@ describe('DELETE of a thread', () => {
     await usedThread('moved');
     await redisThreadStore(redis).deleteThread({ userId: 'alice', threadId: 'moved' });
     const erasure = await redisErasures(redis).findPending({ userId: 'alice', threadId: 'moved' });
-    await erasedFiles(join(home, 'data')).moveThread({ userId: 'alice', threadId: 'moved' }, erasure?.token ?? '');
+    await erasedFiles(fixture.home).moveThread({ userId: 'alice', threadId: 'moved' }, erasure?.token ?? '');
     expect((await ask('POST', '/threads', { payload: { thread_id: 'moved' } })).status).toBe(200);
     expect((await upload('moved', 'new.txt', 'new')).status).toBe(200);
     await start();
@@ -225,10 +204,10 @@ describe('DELETE of a user', () => {
     await ask('PUT', '/user-profile', { user: 'bob', payload: { content: 'I am Bob' } });
     const agent = { name: 'helper', description: 'helps', soul: 'be kind' };
     expect((await ask('POST', '/agents', { user: 'bob', payload: agent })).status).toBe(201);
-    mkdirSync(join(home, 'data', 'users', 'bob', 'skills', 'installed', 'x'), { recursive: true });
+    mkdirSync(join(fixture.home, 'users', 'bob', 'skills', 'installed', 'x'), { recursive: true });
     expect((await ask('DELETE', '/users/bob', { user: 'carol' })).status).toBe(403);
     expect((await ask('DELETE', '/users/me', { user: 'bob' })).status).toBe(204);
-    expect(existsSync(join(home, 'data', 'users', 'bob'))).toBe(false);
+    expect(existsSync(join(fixture.home, 'users', 'bob'))).toBe(false);
     expect(await keysWith('bob')).toEqual([]);
     expect(await statusOf('hers', 'uploads/secret.txt', 'carol')).toBe(200);
     expect((await ask('POST', '/threads', { user: 'bob', payload: { thread_id: 't1' } })).status).toBe(200);
@@ -253,7 +232,7 @@ describe('DELETE of a user', () => {
     const bobs = { userId: 'bob', threadId: 'any' };
     await waitFor(async () => (await redisErasures(redis).findPending(bobs)) === null, { what: 'the erasure' });
     expect(await keysWith('bob')).toEqual([]);
-    expect(existsSync(join(home, 'data', 'users', 'bob'))).toBe(false);
+    expect(existsSync(join(fixture.home, 'users', 'bob'))).toBe(false);
   });
 
   test('a person goes with account and sessions; an administrator not by himself', async () => {
@@ -295,7 +274,7 @@ describe('DELETE of a user', () => {
     expect((await upload('never-made', 'secret.txt', 'secret', 'bob')).status).toBe(200);
     expect(await keysWith('never-made')).toHaveLength(1);
     expect((await ask('DELETE', '/users/me', { user: 'bob' })).status).toBe(204);
-    expect([await keysWith('bob'), existsSync(join(home, 'data', 'users', 'bob'))]).toEqual([[], false]);
+    expect([await keysWith('bob'), existsSync(join(fixture.home, 'users', 'bob'))]).toEqual([[], false]);
     expect(await statusOf('never-made', 'uploads/secret.txt', 'bob')).toBe(404);
   });
 });

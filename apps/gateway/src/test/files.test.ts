@@ -1,23 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import {
-  linkSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { linkSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '@caribou/config';
-import { silentLogger } from '@caribou/core';
-import { startNats, startRedis, type TestServer, waitFor, temporaryFolder } from '@caribou/testing';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
-
-const emptyFolder = temporaryFolder();
+import { waitFor } from '@caribou/testing';
+import type { OpenGateway } from '../open-gateway.js';
+import { useGateways } from '../testing/gateway-fixture.js';
 
 interface Part {
   readonly name: string;
@@ -32,14 +19,12 @@ const partText = ({ name, content, field = 'files' }: Part): string =>
 const FORM = { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` };
 
 describe('files of threads', () => {
-  let servers: TestServer[];
+  const fixture = useGateways();
   let gateway: OpenGateway;
-  let home: string;
   let port: number;
-  const faults: string[] = [];
 
   const dataOf = (thread: string, user = 'alice'): string =>
-    join(home, 'data', 'users', user, 'threads', thread, 'user-data');
+    join(fixture.home, 'users', user, 'threads', thread, 'user-data');
   const inject = (
     method: 'GET' | 'POST' | 'DELETE' | 'HEAD',
     url: string,
@@ -61,35 +46,15 @@ describe('files of threads', () => {
   const names = (thread: string): string[] => readdirSync(join(dataOf(thread), 'uploads')).sort();
 
   beforeAll(async () => {
-    home = mkdtempSync(join(tmpdir(), 'caribou-files-'));
-    writeFileSync(join(home, 'config.yaml'), 'uploads: { max_files: 3, max_file_size: 1000, max_total_size: 2000 }\n');
-    const [nats, redis] = await Promise.all([startNats(), startRedis()]);
-    servers = [nats, redis];
-    const env = {
-      NATS_URL: nats.url,
-      REDIS_URL: redis.url,
-      OPENAI_API_KEY: 'unused',
-      OPENAI_MODEL: 'm1',
-      CARIBOU_HOME: join(home, 'data'),
-      CARIBOU_CONFIG: join(home, 'config.yaml'),
-      CARIBOU_API_KEYS: 'alice-key-1:alice,bob-key-123:bob',
-    };
-    const logger = {
-      ...silentLogger,
-      error: (fields: object, message: string) => faults.push(`${message} ${JSON.stringify(fields)}`),
-    };
-    gateway = await openGateway(loadConfig(env, emptyFolder), logger);
+    gateway = await fixture.open({
+      config: 'uploads: { max_files: 3, max_file_size: 1000, max_total_size: 2000 }\n',
+      env: { CARIBOU_API_KEYS: 'alice-key-1:alice,bob-key-123:bob' },
+    });
     await gateway.app.listen(0, '127.0.0.1');
     port = Number(new URL(await gateway.app.getUrl()).port);
   }, 30_000);
 
-  afterAll(async () => {
-    for (const step of gateway.stop) await step.run();
-    await Promise.all(servers.map((server) => server.stop()));
-    rmSync(home, { recursive: true, force: true });
-  }, 30_000);
-
-  afterEach(() => expect(faults.splice(0)).toEqual([]));
+  afterEach(() => expect(fixture.faults.splice(0)).toEqual([]));
 
   test('an upload before the thread exists is kept, listed, served and deleted', async () => {
     const reply = await upload('early', { name: 'a b.txt', content: 'hello' });
@@ -207,7 +172,7 @@ describe('files of threads', () => {
   test('what is planted under a name is neither written through, nor read, nor listed', async () => {
     await upload('planted', { name: 'a.txt', content: 'x' });
     const [outputs, uploads] = [join(dataOf('planted'), 'outputs'), join(dataOf('planted'), 'uploads')];
-    const canary = join(home, 'canary');
+    const canary = join(fixture.folder, 'canary');
     writeFileSync(canary, 'canary');
     for (const folder of [outputs, uploads]) {
       symlinkSync(canary, join(folder, 'link'));
@@ -350,7 +315,7 @@ describe('files of threads', () => {
       // By socket: clients of the library would resolve the dots themselves.
       const answer = await fetchRaw(port, `/api/threads/art/artifacts/${path}`);
       expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
-      expect(answer).not.toContain(home);
+      expect(answer).not.toContain(fixture.folder);
     });
 
     test('the answer for a file that does not exist names its path', async () => {

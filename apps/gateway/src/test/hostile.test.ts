@@ -1,15 +1,9 @@
-import { loadConfig } from '@caribou/config';
 import type { StateUpdate } from '@caribou/contracts';
 import { applyUpdate } from '@caribou/core';
 import { createLogger } from '@caribou/observability';
-import { createRedis, redisRunStore, type RedisConnection } from '@caribou/state';
-import { startNats, startRedis, type TestServer, temporaryFolder } from '@caribou/testing';
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
-
-const emptyFolder = temporaryFolder();
+import { redisRunStore, type RedisConnection } from '@caribou/state';
+import type { OpenGateway } from '../open-gateway.js';
+import { useGateways } from '../testing/gateway-fixture.js';
 
 const MB = 1024 * 1024;
 const QUOTAS = [
@@ -23,7 +17,7 @@ const QUOTAS = [
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'HEAD';
 
 describe('a hostile or careless client', () => {
-  let servers: TestServer[];
+  const fixture = useGateways({ appendonly: false });
   let gateway: OpenGateway;
   let redis: RedisConnection;
   const logged: string[] = [];
@@ -55,29 +49,16 @@ describe('a hostile or careless client', () => {
     }>().values.messages;
 
   beforeAll(async () => {
-    const [nats, store] = await Promise.all([startNats(), startRedis({ appendonly: false })]);
-    servers = [nats, store];
-    const configPath = join(await mkdtemp(join(tmpdir(), 'hostile-')), 'config.yaml');
-    await writeFile(configPath, `${QUOTAS.join('\n')}\n`);
-    const env = {
-      NATS_URL: nats.url,
-      REDIS_URL: store.url,
-      OPENAI_API_KEY: 'unused',
-      OPENAI_MODEL: 'm1',
-      CARIBOU_CONFIG: configPath,
-      CARIBOU_API_KEYS:
-        'alice-key-1:alice,bob-key-1:bob,carol-key-1:carol,erin-key-1:erin,dora-key-1:dora,emil-key-1:emil,root-key-1:root:admin',
-    };
     const destination = { write: (line: string) => void logged.push(line) };
-    const logger = createLogger({ service: 'gateway', level: 'info', destination });
-    gateway = await openGateway(loadConfig(env, emptyFolder), logger);
-    redis = createRedis({ url: store.url });
-  }, 30_000);
-
-  afterAll(async () => {
-    await redis.close();
-    for (const step of gateway.stop) await step.run();
-    await Promise.all(servers.map((server) => server.stop()));
+    gateway = await fixture.open({
+      config: `${QUOTAS.join('\n')}\n`,
+      env: {
+        CARIBOU_API_KEYS:
+          'alice-key-1:alice,bob-key-1:bob,carol-key-1:carol,erin-key-1:erin,dora-key-1:dora,emil-key-1:emil,root-key-1:root:admin',
+      },
+      logger: createLogger({ service: 'gateway', level: 'info', destination }),
+    });
+    redis = fixture.connectRedis();
   }, 30_000);
 
   test.each<[string, object]>([

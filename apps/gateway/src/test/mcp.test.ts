@@ -1,12 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadConfig } from '@caribou/config';
 import type { McpConfigReply } from '@caribou/contracts';
-import { silentLogger } from '@caribou/core';
-import { createRedis, type RedisConnection, redisSharedDocuments } from '@caribou/state';
-import { startNats, startRedis, type TestServer } from '@caribou/testing';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
+import { type RedisConnection, redisSharedDocuments } from '@caribou/state';
+import type { OpenGateway } from '../open-gateway.js';
+import { useGateways } from '../testing/gateway-fixture.js';
 
 const MASK = '********';
 const OPERATORS = {
@@ -45,31 +42,17 @@ const SECRETS = [
   '1234',
 ];
 
-let servers: TestServer[];
+const fixture = useGateways();
 let redis: RedisConnection;
-let folder: string;
 let gateways: OpenGateway[];
 
 beforeAll(async () => {
-  const [nats, store] = await Promise.all([startNats(), startRedis()]);
-  servers = [nats, store];
-  redis = createRedis({ url: store.url });
-  folder = mkdtempSync(join(tmpdir(), 'caribou-gateway-mcp-'));
-  const env = {
-    ...{ NATS_URL: nats.url, REDIS_URL: store.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' },
-    CARIBOU_API_KEYS: 'alice-key-1:alice,bob-key-123:bob:admin',
-  };
-  const open = () => openGateway(loadConfig(env, folder), silentLogger);
-  gateways = [await open(), await open()];
-}, 60_000);
-afterAll(async () => {
-  for (const { stop } of gateways) for (const step of stop) await step.run();
-  await redis.close();
-  await Promise.all(servers.map((server) => server.stop()));
-  rmSync(folder, { recursive: true, force: true });
+  redis = fixture.connectRedis();
+  const env = { CARIBOU_API_KEYS: 'alice-key-1:alice,bob-key-123:bob:admin' };
+  gateways = [await fixture.open({ env }), await fixture.open({ env })];
 }, 60_000);
 beforeEach(async () => {
-  writeFileSync(join(folder, 'extensions_config.json'), JSON.stringify({ mcpServers: OPERATORS, skills: {} }));
+  writeFileSync(join(fixture.folder, 'extensions_config.json'), JSON.stringify({ mcpServers: OPERATORS, skills: {} }));
   await redis.use((client) => client.del(redis.keys.document('mcp')));
 });
 
@@ -139,7 +122,7 @@ describe('/api/mcp/config', () => {
   });
 
   test('the file is never written, and a server of the operator can only be switched', async () => {
-    const before = readFileSync(join(folder, 'extensions_config.json'), 'utf8');
+    const before = readFileSync(join(fixture.folder, 'extensions_config.json'), 'utf8');
     const { github } = await current();
 
     expect((await put({ github: { ...github, enabled: false } })).body.mcp_servers['github']?.enabled).toBe(false);
@@ -149,7 +132,7 @@ describe('/api/mcp/config', () => {
     expect([other.status, other.body.detail]).toEqual([409, expect.stringContaining('only "enabled"')]);
     const missing = await ask('PUT', { mcp_servers: {} });
     expect([missing.status, missing.body.detail]).toEqual([409, expect.stringContaining('cannot be removed')]);
-    expect(readFileSync(join(folder, 'extensions_config.json'), 'utf8')).toBe(before);
+    expect(readFileSync(join(fixture.folder, 'extensions_config.json'), 'utf8')).toBe(before);
   });
 
   test.each<[string, Record<string, unknown>, string]>([

@@ -1,11 +1,8 @@
-import { loadConfig } from '@caribou/config';
 import { emptyMemory, MemoryDocument, newId } from '@caribou/contracts';
-import { silentLogger } from '@caribou/core';
-import { createRedis, type RedisConnection, redisMemoryStore, redisRunStore, redisThreadStore } from '@caribou/state';
-import { admission, startNats, startRedis, type TestServer, temporaryFolder } from '@caribou/testing';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
-
-const emptyFolder = temporaryFolder();
+import { type RedisConnection, redisMemoryStore, redisRunStore, redisThreadStore } from '@caribou/state';
+import { admission } from '@caribou/testing';
+import type { OpenGateway } from '../open-gateway.js';
+import { useGateways } from '../testing/gateway-fixture.js';
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 interface Reply {
@@ -14,22 +11,14 @@ interface Reply {
 }
 
 describe('memory over HTTP', () => {
-  let servers: TestServer[];
+  const fixture = useGateways();
   let gateway: OpenGateway;
   let redis: RedisConnection;
 
   beforeAll(async () => {
-    servers = await Promise.all([startNats(), startRedis()]);
-    const [nats, server] = servers;
-    const env = { NATS_URL: nats?.url, REDIS_URL: server?.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' };
     const keys = ['alice', 'bob', 'carol', 'dave', 'erin', 'frank'].map((user) => `${user}-key-1:${user}`).join(',');
-    gateway = await openGateway(loadConfig({ ...env, CARIBOU_API_KEYS: keys }, emptyFolder), silentLogger);
-    redis = createRedis({ url: server?.url ?? '' });
-  }, 30_000);
-  afterAll(async () => {
-    await redis.close();
-    for (const step of gateway.stop) await step.run();
-    await Promise.all(servers.map((server) => server.stop()));
+    gateway = await fixture.open({ env: { CARIBOU_API_KEYS: keys } });
+    redis = fixture.connectRedis();
   }, 30_000);
 
   const of =

@@ -1,11 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { loadConfig } from '@caribou/config';
 import { ModelError, newId } from '@caribou/contracts';
-import { type ModelCatalog, type ModelPort, silentLogger } from '@caribou/core';
-import { type ScriptedAnswer, scriptedModel, startNats, startRedis, type TestServer, waitFor } from '@caribou/testing';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
+import { type ModelCatalog, type ModelPort } from '@caribou/core';
+import { type ScriptedAnswer, scriptedModel, waitFor } from '@caribou/testing';
+import type { OpenGateway } from '../open-gateway.js';
+import { NO_ENV_MODEL, useGateways } from '../testing/gateway-fixture.js';
 
 const CONFIG = `
 models:
@@ -24,8 +21,7 @@ suggestions: {max_suggestions: 4, timeout_ms: 300}
 `;
 const TALK = { messages: [{ role: 'user', content: 'How high is K2?' }] };
 
-let servers: TestServer[];
-let folder: string;
+const fixture = useGateways();
 let gateway: OpenGateway;
 let model: ModelPort;
 const asked: (string | undefined)[] = [];
@@ -38,18 +34,8 @@ const models: ModelCatalog = {
 };
 
 beforeAll(async () => {
-  const [nats, redis] = await Promise.all([startNats(), startRedis()]);
-  servers = [nats, redis];
-  folder = mkdtempSync(join(tmpdir(), 'caribou-gateway-page-'));
-  writeFileSync(join(folder, 'config.yaml'), CONFIG);
-  const keys = 'alice-key-1:alice,bob-key-123:bob';
-  const config = loadConfig({ NATS_URL: nats.url, REDIS_URL: redis.url, CARIBOU_API_KEYS: keys }, folder);
-  gateway = await openGateway(config, silentLogger, { models });
-}, 30_000);
-afterAll(async () => {
-  for (const step of gateway.stop) await step.run();
-  await Promise.all(servers.map((server) => server.stop()));
-  rmSync(folder, { recursive: true });
+  const env = { ...NO_ENV_MODEL, CARIBOU_API_KEYS: 'alice-key-1:alice,bob-key-123:bob' };
+  gateway = await fixture.open({ config: CONFIG, env, replaced: { models } });
 }, 30_000);
 
 const get = (path: string, root = '/api') =>

@@ -1,7 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadConfig } from '@caribou/config';
 import {
   BEFORE_FIRST_CHECKPOINT,
   type BranchReply,
@@ -13,37 +11,22 @@ import {
   type StateReply,
   type ThreadState,
 } from '@caribou/contracts';
-import { applyUpdate, type RunStore, silentLogger } from '@caribou/core';
+import { applyUpdate, type RunStore } from '@caribou/core';
 import { userFiles } from '@caribou/files';
-import { createRedis, type RedisConnection, redisRunStore } from '@caribou/state';
-import { ai, startNats, startRedis, type TestServer, temporaryFolder } from '@caribou/testing';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
+import { type RedisConnection, redisRunStore } from '@caribou/state';
+import { ai } from '@caribou/testing';
+import type { OpenGateway } from '../open-gateway.js';
+import { useGateways } from '../testing/gateway-fixture.js';
 
-const emptyFolder = temporaryFolder();
-
-let servers: TestServer[];
+const fixture = useGateways();
 let redis: RedisConnection;
 let runner: RunStore;
-let home: string;
 let gateway: OpenGateway;
 
 beforeAll(async () => {
-  const [nats, store] = await Promise.all([startNats(), startRedis()]);
-  servers = [nats, store];
-  redis = createRedis({ url: store.url });
+  redis = fixture.connectRedis();
   runner = redisRunStore(redis);
-  home = mkdtempSync(join(tmpdir(), 'caribou-gateway-history-'));
-  const env = {
-    ...{ NATS_URL: nats.url, REDIS_URL: store.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' },
-    ...{ CARIBOU_API_KEYS: 'alice-key-1:alice,bob-key-123:bob', CARIBOU_HOME: home },
-  };
-  gateway = await openGateway(loadConfig(env, emptyFolder), silentLogger);
-}, 30_000);
-afterAll(async () => {
-  for (const step of gateway.stop) await step.run();
-  await redis.close();
-  await Promise.all(servers.map((server) => server.stop()));
-  rmSync(home, { recursive: true });
+  gateway = await fixture.open({ env: { CARIBOU_API_KEYS: 'alice-key-1:alice,bob-key-123:bob' } });
 }, 30_000);
 
 async function ask<Body>(path: string, payload?: object, key = 'alice-key-1') {
@@ -275,7 +258,7 @@ describe('branches', () => {
     ask<BranchReply>(`/${threadId}/branches`, { message_id: await idOf(threadId, words), ...more });
 
   async function upload(threadId: string, name: string): Promise<void> {
-    const intake = await userFiles(home).openIntake({ userId: 'alice', threadId });
+    const intake = await userFiles(fixture.home).openIntake({ userId: 'alice', threadId });
     const staged = await intake.receive(
       (async function* () {
         yield await Promise.resolve(Buffer.from(`content of ${name}`));
@@ -296,7 +279,7 @@ describe('branches', () => {
       ...{ parent_thread_id: threadId, branched_from_message_id: await idOf(threadId, 'about K2') },
       ...{ workspace_clone_mode: 'current_thread_best_effort', history_seed_mode: 'seeded' },
     });
-    const copied = join(home, 'users', 'alice', 'threads', body.thread_id, 'user-data', 'uploads', 'map.txt');
+    const copied = join(fixture.home, 'users', 'alice', 'threads', body.thread_id, 'user-data', 'uploads', 'map.txt');
     expect(readFileSync(copied, 'utf8')).toBe('content of map.txt');
     await turn(body.thread_id, 'Eiger');
 

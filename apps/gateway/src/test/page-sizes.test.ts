@@ -1,10 +1,6 @@
-import { loadConfig } from '@caribou/config';
 import { newId } from '@caribou/contracts';
-import { silentLogger } from '@caribou/core';
-import { startNats, startRedis, temporaryFolder, type TestServer } from '@caribou/testing';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
-
-const emptyFolder = temporaryFolder();
+import type { OpenGateway } from '../open-gateway.js';
+import { useGateways } from '../testing/gateway-fixture.js';
 
 /** What the entries of one page may be in the store, all together. */
 const PAGE_BYTES = 4 * 1024 * 1024;
@@ -12,21 +8,11 @@ const PAGE_BYTES = 4 * 1024 * 1024;
 const note = 'x'.repeat(60_000);
 const fitting = Math.floor(PAGE_BYTES / note.length);
 
-let servers: TestServer[];
+const fixture = useGateways({ appendonly: false });
 let gateway: OpenGateway;
 
 beforeAll(async () => {
-  const [nats, redis] = await Promise.all([startNats(), startRedis({ appendonly: false })]);
-  servers = [nats, redis];
-  const env = {
-    ...{ NATS_URL: nats.url, REDIS_URL: redis.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' },
-    CARIBOU_API_KEYS: 'alice-key-1:alice,bob-key-123:bob',
-  };
-  gateway = await openGateway(loadConfig(env, emptyFolder), silentLogger);
-}, 30_000);
-afterAll(async () => {
-  for (const step of gateway.stop) await step.run();
-  await Promise.all(servers.map((server) => server.stop()));
+  gateway = await fixture.open({ env: { CARIBOU_API_KEYS: 'alice-key-1:alice,bob-key-123:bob' } });
 }, 30_000);
 
 const send = async (method: 'GET' | 'POST', url: string, key: string, payload?: object) => {

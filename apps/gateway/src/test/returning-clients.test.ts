@@ -1,31 +1,21 @@
-import { loadConfig } from '@caribou/config';
 import { type Message, newId, type RunReply, type StateReply, type StateUpdate } from '@caribou/contracts';
-import { applyUpdate, type RunStore, silentLogger, dropLateAnswers } from '@caribou/core';
-import { createRedis, type RedisConnection, redisRunStore } from '@caribou/state';
-import { ai, startNats, startRedis, type TestServer, temporaryFolder } from '@caribou/testing';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
-
-const emptyFolder = temporaryFolder();
+import { applyUpdate, type RunStore, dropLateAnswers } from '@caribou/core';
+import { type RedisConnection, redisRunStore } from '@caribou/state';
+import { ai } from '@caribou/testing';
+import type { OpenGateway } from '../open-gateway.js';
+import { useGateways } from '../testing/gateway-fixture.js';
 
 /** Clients that send back what they read: their state, their transcript, the checkpoint they saw last. */
 
-let servers: TestServer[];
+const fixture = useGateways();
 let redis: RedisConnection;
 let runner: RunStore;
 let gateway: OpenGateway;
 
 beforeAll(async () => {
-  const [nats, store] = await Promise.all([startNats(), startRedis()]);
-  servers = [nats, store];
-  redis = createRedis({ url: store.url });
+  redis = fixture.connectRedis();
   runner = redisRunStore(redis);
-  const env = { NATS_URL: nats.url, REDIS_URL: store.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' };
-  gateway = await openGateway(loadConfig(env, emptyFolder), silentLogger);
-}, 30_000);
-afterAll(async () => {
-  for (const step of gateway.stop) await step.run();
-  await redis.close();
-  await Promise.all(servers.map((server) => server.stop()));
+  gateway = await fixture.open();
 }, 30_000);
 
 async function ask<Body>(path: string, payload?: object) {

@@ -1,13 +1,11 @@
 import { connectBus } from '@caribou/bus';
-import { loadConfig } from '@caribou/config';
 import type { AiMessage, NumberedEvent, RunEvent, RunStatus } from '@caribou/contracts';
 import { applyUpdate, type RunLease, type RunStore, silentLogger, type ThreadHead } from '@caribou/core';
-import { createRedis, redisRunStore } from '@caribou/state';
-import { startNats, startRedis, type TestServer, waitFor, temporaryFolder } from '@caribou/testing';
+import { type RedisConnection, redisRunStore } from '@caribou/state';
+import { waitFor } from '@caribou/testing';
 import type { AddressInfo } from 'node:net';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
-
-const emptyFolder = temporaryFolder();
+import type { OpenGateway } from '../open-gateway.js';
+import { useGateways } from '../testing/gateway-fixture.js';
 
 interface Frame {
   readonly event: string;
@@ -42,38 +40,25 @@ const answerOf = (id: string, content: string): AiMessage => ({
 });
 
 describe('run streams', () => {
-  const servers: TestServer[] = [];
-  const stops: (() => Promise<unknown>)[] = [];
+  const fixture = useGateways();
   const gateways: { readonly gateway: OpenGateway; readonly url: string }[] = [];
   let runs: RunStore;
-  let redis: ReturnType<typeof createRedis>;
+  let redis: RedisConnection;
   let publish: (runId: string, events: readonly NumberedEvent[]) => void;
 
   beforeAll(async () => {
-    const [nats, store] = await Promise.all([startNats(), startRedis()]);
-    servers.push(nats, store);
-    const env = { NATS_URL: nats.url, REDIS_URL: store.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' };
     for (let count = 0; count < 2; count += 1) {
-      const gateway = await openGateway(loadConfig(env, emptyFolder), silentLogger);
+      const gateway = await fixture.open();
       await gateway.app.listen(0, '127.0.0.1');
       const { port } = gateway.app.getHttpServer().address() as AddressInfo;
       gateways.push({ gateway, url: `http://127.0.0.1:${port}/api` });
     }
-    redis = createRedis({ url: store.url });
-    const bus = connectBus({ url: nats.url, name: 'runner', logger: silentLogger, streams: [] });
+    redis = fixture.connectRedis();
+    const bus = connectBus({ url: fixture.nats.url, name: 'runner', logger: silentLogger, streams: [] });
+    fixture.closeAtEnd(() => bus.close());
     await bus.whenConnected();
     runs = redisRunStore(redis);
     publish = (runId, events) => bus.publishEvents(runId, events);
-    stops.push(
-      () => bus.close(),
-      () => redis.close(),
-    );
-  }, 30_000);
-
-  afterAll(async () => {
-    for (const { gateway } of gateways) for (const step of gateway.stop) await step.run();
-    for (const stop of stops) await stop();
-    await Promise.all(servers.map((server) => server.stop()));
   }, 30_000);
 
   const at = (index: number): string => gateways[index]?.url ?? '';

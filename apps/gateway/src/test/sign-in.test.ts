@@ -1,14 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { loadConfig } from '@caribou/config';
 import { DEFAULT_USER_ID, httpRoutes } from '@caribou/contracts';
-import { silentLogger } from '@caribou/core';
-import { startNats, startRedis, type TestServer } from '@caribou/testing';
 import { parseCookie } from 'cookie';
 import { scryptPasswords } from '../auth/passwords.js';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
+import type { OpenGateway } from '../open-gateway.js';
+import { useGateways } from '../testing/gateway-fixture.js';
 
 jest.setTimeout(60_000);
 
@@ -21,28 +16,15 @@ auth:
 `;
 const ANN = { email: 'Ann@Example.org', password: 'correct horse' };
 
-let servers: TestServer[];
-let folder: string;
+const fixture = useGateways();
 let gateways: OpenGateway[];
 
 beforeAll(async () => {
-  const [nats, redis] = await Promise.all([startNats(), startRedis()]);
-  servers = [nats, redis];
-  folder = mkdtempSync(join(tmpdir(), 'caribou-sign-in-'));
-  writeFileSync(join(folder, 'config.yaml'), SECTION);
-  const env = {
-    ...{ NATS_URL: nats.url, REDIS_URL: redis.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' },
-    ...{ CARIBOU_API_KEYS: 'robot-key-1:robot', CARIBOU_ALLOW_UNAUTHENTICATED: '1' },
-  };
-  // The cost of a real one stands in passwords.test.ts.
+  const env = { CARIBOU_API_KEYS: 'robot-key-1:robot', CARIBOU_ALLOW_UNAUTHENTICATED: '1' };
+  // The cost of a real hash is tested in passwords.test.ts.
   const passwords = scryptPasswords({ cost: { logN: 10, r: 8, p: 1 } });
-  const open = () => openGateway(loadConfig(env, folder), silentLogger, { passwords });
+  const open = () => fixture.open({ config: SECTION, env, replaced: { passwords } });
   gateways = [await open(), await open()];
-});
-afterAll(async () => {
-  for (const { stop } of gateways) for (const step of stop) await step.run();
-  await Promise.all(servers.map((server) => server.stop()));
-  rmSync(folder, { recursive: true, force: true });
 });
 
 interface Asked {
@@ -327,7 +309,7 @@ describe('sign-in', () => {
 
   test('a store that is away is no reason to send people to the sign-in page: 503', async () => {
     const [browser, leaving] = [await ann(), await ann()];
-    servers[1]?.pause();
+    fixture.redis.pause();
     try {
       const answers = await Promise.all([
         me(browser),
@@ -338,7 +320,7 @@ describe('sign-in', () => {
       expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
       expect(answers[3]?.setCookies).toEqual([]);
     } finally {
-      servers[1]?.resume();
+      fixture.redis.resume();
     }
     expect((await me(browser)).status).toBe(200);
   });

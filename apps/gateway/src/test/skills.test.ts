@@ -1,14 +1,10 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { loadConfig } from '@caribou/config';
-import { silentLogger } from '@caribou/core';
-import { startNats, startRedis, type TestServer, zipFile, temporaryFolder } from '@caribou/testing';
+import { zipFile } from '@caribou/testing';
 import { ZipFile } from 'yazl';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
-
-const emptyFolder = temporaryFolder();
+import type { OpenGateway } from '../open-gateway.js';
+import { useGateways } from '../testing/gateway-fixture.js';
 
 jest.setTimeout(60_000);
 
@@ -16,14 +12,12 @@ const MiB = 1024 * 1024;
 const skillFile = (name: string, more = ''): string =>
   `---\nname: ${name}\ndescription: Does ${name}.\n${more}---\n# How\n`;
 
-let servers: TestServer[];
-let home: string;
+const fixture = useGateways({ appendonly: false });
 let gateway: OpenGateway;
 let second: OpenGateway;
-const faults: string[] = [];
 
 const KEYS = { one: 'key-of-user-one', two: 'key-of-user-two' };
-const userFile = (user: string, ...path: readonly string[]): string => join(home, 'data/users', user, ...path);
+const userFile = (user: string, ...path: readonly string[]): string => join(fixture.home, 'users', user, ...path);
 const outputs = (name: string): string => userFile('one', 'threads/t1/user-data/outputs', name);
 const installedOf = (user: string): readonly string[] =>
   existsSync(userFile(user, 'skills/installed')) ? readdirSync(userFile(user, 'skills/installed')) : [];
@@ -63,35 +57,22 @@ async function put(name: string, parts: Readonly<Record<string, string | Buffer>
 }
 
 beforeAll(async () => {
-  home = mkdtempSync(join(tmpdir(), 'caribou-gateway-skills-'));
-  servers = await Promise.all([startNats(), startRedis({ appendonly: false })]);
-  const [nats, redis] = servers;
-  mkdirSync(join(home, 'folder/public/deep/chart'), { recursive: true });
-  writeFileSync(join(home, 'folder/public/deep/chart/SKILL.md'), skillFile('chart', 'license: MIT\n'));
-  mkdirSync(join(home, 'folder/custom/house'), { recursive: true });
-  writeFileSync(join(home, 'folder/custom/house/SKILL.md'), skillFile('house-style'));
-  writeFileSync(join(home, 'config.yaml'), 'skills: {path: folder, max_installed: 3, max_installed_bytes: 3000000}\n');
-  writeFileSync(join(home, 'extensions.json'), '{"skills":{"house-style":{"enabled":false}}}');
+  const { folder } = fixture;
+  mkdirSync(join(folder, 'folder/public/deep/chart'), { recursive: true });
+  writeFileSync(join(folder, 'folder/public/deep/chart/SKILL.md'), skillFile('chart', 'license: MIT\n'));
+  mkdirSync(join(folder, 'folder/custom/house'), { recursive: true });
+  writeFileSync(join(folder, 'folder/custom/house/SKILL.md'), skillFile('house-style'));
+  writeFileSync(join(folder, 'extensions.json'), '{"skills":{"house-style":{"enabled":false}}}');
   mkdirSync(outputs('.'), { recursive: true });
+  const config = 'skills: {path: folder, max_installed: 3, max_installed_bytes: 3000000}\n';
   const env = {
-    ...{ NATS_URL: nats?.url, REDIS_URL: redis?.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' },
-    ...{ CARIBOU_HOME: join(home, 'data'), CARIBOU_CONFIG: join(home, 'config.yaml') },
-    CARIBOU_EXTENSIONS_CONFIG: join(home, 'extensions.json'),
+    CARIBOU_EXTENSIONS_CONFIG: join(folder, 'extensions.json'),
     CARIBOU_API_KEYS: `${KEYS.one}:one,${KEYS.two}:two`,
   };
-  const logger = {
-    ...silentLogger,
-    error: (fields: object, message: string) => faults.push(`${message} ${JSON.stringify(fields)}`),
-  };
-  gateway = await openGateway(loadConfig(env, emptyFolder), logger);
-  second = await openGateway(loadConfig(env, emptyFolder), logger);
+  gateway = await fixture.open({ config, env });
+  second = await fixture.open({ config, env });
 });
-afterAll(async () => {
-  for (const { stop } of [gateway, second]) for (const step of stop) await step.run();
-  await Promise.all(servers.map((server) => server.stop()));
-  rmSync(home, { recursive: true, force: true });
-});
-afterEach(() => expect(faults.splice(0)).toEqual([]));
+afterEach(() => expect(fixture.faults.splice(0)).toEqual([]));
 
 describe('GET and PUT of skills', () => {
   const chart = {

@@ -1,13 +1,10 @@
-import { loadConfig } from '@caribou/config';
-import { silentLogger } from '@caribou/core';
 import { createRedis } from '@caribou/state';
-import { startNats, startRedis, type TestServer, waitFor, temporaryFolder } from '@caribou/testing';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
+import { waitFor } from '@caribou/testing';
+import type { OpenGateway } from '../open-gateway.js';
+import { useGateways } from '../testing/gateway-fixture.js';
 
-const emptyFolder = temporaryFolder();
-
-let nats: TestServer;
-let redis: TestServer;
+// The share of maxmemory is checked each second; used memory is never below half a megabyte.
+const fixture = useGateways({ args: ['--maxmemory', '100mb'] });
 let gateway: OpenGateway;
 
 const body = { assistant_id: 'lead_agent', input: { messages: [{ role: 'user', content: 'hi' }] } };
@@ -15,23 +12,12 @@ const post = (url: string) => gateway.app.inject({ method: 'POST', url, payload:
 const get = (url: string) => gateway.app.inject({ method: 'GET', url });
 
 beforeAll(async () => {
-  // The share of maxmemory is looked at each second; used memory is never below half a megabyte.
-  [nats, redis] = await Promise.all([startNats(), startRedis({ args: ['--maxmemory', '100mb'] })]);
-  const env = {
-    ...{ NATS_URL: nats.url, REDIS_URL: redis.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' },
-    OPENAI_BASE_URL: 'http://127.0.0.1:1/v1',
-  };
-  gateway = await openGateway(loadConfig(env, emptyFolder), silentLogger);
-}, 30_000);
-afterAll(async () => {
-  redis.resume();
-  for (const step of gateway.stop) await step.run();
-  await Promise.all([nats.stop(), redis.stop()]);
+  gateway = await fixture.open({ env: { OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' } });
 }, 30_000);
 
 describe('a Redis that', () => {
   test('is nearly full takes no new runs, says when to come back, and takes them once it has room', async () => {
-    const admin = createRedis({ url: redis.url });
+    const admin = createRedis({ url: fixture.redis.url });
     const maxMemory = (size: string) => admin.use((client) => client.config('SET', 'maxmemory', size));
     const fresh = async () => (await post('/api/runs')).statusCode;
     expect(await fresh()).toBe(200);
@@ -49,8 +35,8 @@ describe('a Redis that', () => {
   }, 30_000);
 
   test('stalls while a run is stored leaves a refusal that names the run, which may be found later', async () => {
-    redis.pause();
-    const refused = await post('/api/runs').finally(() => redis.resume());
+    fixture.redis.pause();
+    const refused = await post('/api/runs').finally(() => fixture.redis.resume());
 
     expect(refused.statusCode).toBe(503);
     const { run_id: runId, thread_id: threadId } = refused.json<{ run_id: string; thread_id: string }>();

@@ -1,38 +1,20 @@
-import { loadConfig } from '@caribou/config';
 import { type Message, newId, type RunRecord, type SubagentStep, taskIds, type TaskSpec } from '@caribou/contracts';
-import { applyUpdate, silentLogger } from '@caribou/core';
-import { admission, ai, human, startNats, startRedis, type TestServer, temporaryFolder } from '@caribou/testing';
-import {
-  createRedis,
-  type RedisConnection,
-  redisRunStore,
-  redisTaskStore,
-  redisThreadStore,
-  taskPart,
-} from '@caribou/state';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
-
-const emptyFolder = temporaryFolder();
+import { applyUpdate } from '@caribou/core';
+import { admission, ai, human } from '@caribou/testing';
+import { type RedisConnection, redisRunStore, redisTaskStore, redisThreadStore, taskPart } from '@caribou/state';
+import type { OpenGateway } from '../open-gateway.js';
+import { useGateways } from '../testing/gateway-fixture.js';
 
 const LIMITS = { maxPending: 100, maxPendingPerUser: 100, keptMs: 60_000 };
 
 describe('tasks over REST', () => {
-  let servers: TestServer[];
+  const fixture = useGateways();
   let gateway: OpenGateway;
   let redis: RedisConnection;
 
   beforeAll(async () => {
-    servers = await Promise.all([startNats(), startRedis()]);
-    const [nats, store] = servers;
-    const env = { NATS_URL: nats?.url, REDIS_URL: store?.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' };
-    const keys = 'alice-key-1:alice,bob-key-123:bob';
-    gateway = await openGateway(loadConfig({ ...env, CARIBOU_API_KEYS: keys }, emptyFolder), silentLogger);
-    redis = createRedis({ url: store?.url ?? '' });
-  }, 30_000);
-  afterAll(async () => {
-    await redis.close();
-    for (const step of gateway.stop) await step.run();
-    await Promise.all(servers.map((server) => server.stop()));
+    gateway = await fixture.open({ env: { CARIBOU_API_KEYS: 'alice-key-1:alice,bob-key-123:bob' } });
+    redis = fixture.connectRedis();
   }, 30_000);
 
   const ask = async (

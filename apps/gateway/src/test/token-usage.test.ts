@@ -1,12 +1,10 @@
-import { loadConfig } from '@caribou/config';
 import { type AiMessage, newId } from '@caribou/contracts';
-import { applyUpdate, silentLogger } from '@caribou/core';
-import { admission, ai, human, startNats, startRedis, type TestServer, temporaryFolder } from '@caribou/testing';
-import { createRedis, redisRunStore, redisThreadStore } from '@caribou/state';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
+import { applyUpdate } from '@caribou/core';
+import { admission, ai, human } from '@caribou/testing';
+import { redisRunStore, redisThreadStore } from '@caribou/state';
+import type { OpenGateway } from '../open-gateway.js';
+import { useGateways } from '../testing/gateway-fixture.js';
 import { contextUsage } from '../threads/token-usage.service.js';
-
-const emptyFolder = temporaryFolder();
 
 const answer = (tokens: number, more: Partial<AiMessage> = {}): AiMessage => ({
   ...ai('hi'),
@@ -51,19 +49,11 @@ describe(contextUsage, () => {
 });
 
 describe('GET /threads/:thread_id/token-usage', () => {
-  let servers: TestServer[];
+  const fixture = useGateways();
   let gateway: OpenGateway;
 
   beforeAll(async () => {
-    servers = await Promise.all([startNats(), startRedis()]);
-    const [nats, redis] = servers;
-    const env = { NATS_URL: nats?.url, REDIS_URL: redis?.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' };
-    const keys = 'alice-key-1:alice,bob-key-123:bob';
-    gateway = await openGateway(loadConfig({ ...env, CARIBOU_API_KEYS: keys }, emptyFolder), silentLogger);
-  }, 30_000);
-  afterAll(async () => {
-    for (const step of gateway.stop) await step.run();
-    await Promise.all(servers.map((server) => server.stop()));
+    gateway = await fixture.open({ env: { CARIBOU_API_KEYS: 'alice-key-1:alice,bob-key-123:bob' } });
   }, 30_000);
 
   const ask = (threadId: string, key = 'alice-key-1', root = '/api') =>
@@ -71,7 +61,7 @@ describe('GET /threads/:thread_id/token-usage', () => {
 
   /** A run of alice's with one answer. */
   async function spend(threadId: string): Promise<void> {
-    const redis = createRedis({ url: servers[1]?.url ?? '' });
+    const redis = fixture.connectRedis();
     const key = { userId: 'alice', threadId };
     await redisThreadStore(redis).admit(admission(key));
     const runs = redisRunStore(redis);
@@ -84,7 +74,6 @@ describe('GET /threads/:thread_id/token-usage', () => {
       ...{ status: 'success', events: [] },
       commit: { ...commit, usage: { turns: 1, calls } },
     });
-    await redis.close();
   }
 
   test('it tells the totals under both roots; they are on the run too', async () => {

@@ -1,16 +1,13 @@
-import { loadConfig } from '@caribou/config';
-import { silentLogger } from '@caribou/core';
-import { startNats, startRedis, temporaryFolder, type TestServer } from '@caribou/testing';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
+import type { OpenGateway } from '../open-gateway.js';
+import { useGateways } from '../testing/gateway-fixture.js';
 
-const emptyFolder = temporaryFolder();
 const RUN = '3d1c5a52-5d0e-4b8f-8a55-90a1d1f2a001';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** What the SDK would ask for and docs/clients.md names as not served. */
 describe('of the LangGraph API', () => {
-  let servers: TestServer[];
+  const fixture = useGateways();
   let gateway: OpenGateway;
 
   const send = async (method: Method, url: string, payload?: object) =>
@@ -18,15 +15,8 @@ describe('of the LangGraph API', () => {
   const detailOf = (answer: { json<T>(): T }) => answer.json<{ detail: string }>().detail;
 
   beforeAll(async () => {
-    const [nats, redis] = await Promise.all([startNats(), startRedis()]);
-    servers = [nats, redis];
-    const env = { NATS_URL: nats.url, REDIS_URL: redis.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' };
-    gateway = await openGateway(loadConfig(env, emptyFolder), silentLogger);
+    gateway = await fixture.open();
     await send('POST', '/threads', { thread_id: 't1' });
-  }, 30_000);
-  afterAll(async () => {
-    for (const step of gateway.stop) await step.run();
-    await Promise.all(servers.map((server) => server.stop()));
   }, 30_000);
 
   test.each<[string, Method, string]>([
