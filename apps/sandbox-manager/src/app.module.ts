@@ -37,7 +37,7 @@ const MAX_RUNNING = 512;
 /** About 20 MB of lines at most. */
 const MAX_AUDIT_WAITING = 10_000;
 
-/** What the sandbox-manager stands on; app.module.ts is the only place that builds adapters. */
+/** The dependencies of the sandbox-manager; only app.module.ts builds adapters. */
 export interface ManagerParts extends SandboxParts {
   readonly managerId: string;
   readonly redis: RedisConnection;

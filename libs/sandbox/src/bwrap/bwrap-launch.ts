@@ -8,7 +8,7 @@ import { bwrapArguments, type BwrapSources, processLimits, type RootEntry } from
 import { inheritableDescriptors, identifyProcess, type ProcessIdentity } from './bwrap-host.js';
 import type { SandboxCommand } from '../drivers/driver.js';
 import { NODE_IN_SANDBOX, WITH_FORWARDER } from '../drivers/sandbox-network.js';
-import { memoryPlaces, type StagingPrograms, stagingWords } from './bwrap-staging.js';
+import { memoryDirectories, type StagingPrograms, stagingArguments } from './bwrap-staging.js';
 import type { SandboxLimits } from '../drivers/settings.js';
 
 /**
@@ -95,7 +95,7 @@ function mountedSources(plan: LaunchPlan, sources: LaunchSources): Omit<BwrapSou
   const { workspace = '', uploads = '', outputs = '', skills, egress, node: nodeDirectory } = at;
   return {
     data: { workspace, uploads, outputs },
-    memory: memoryPlaces(stage),
+    memory: memoryDirectories(stage),
     ...(skills === undefined ? {} : { skills }),
     ...(egress === undefined ? {} : { egress }),
     ...(nodeDirectory === undefined || node === undefined ? {} : { node: join(nodeDirectory, basename(node)) }),
@@ -110,13 +110,13 @@ function forwarder({ programs, node }: LaunchPlan, { egress }: LaunchSources): s
 }
 
 /**
- * The words that lead to bwrap: the drop to the dedicated user (L2), and staging before it or, where root has nothing
+ * The arguments before bwrap: the drop to the dedicated user (L2), and staging before it or, where root has nothing
  * to bind, after.
  */
 function prefix(plan: LaunchPlan, sources: LaunchSources): string[] {
   const { programs, identity, stage, limits, bindsSources } = plan;
   const paths = bindsSources ? directoriesOf(plan, sources).map(([, path]) => path) : [];
-  const staging = stagingWords({ programs, stage, limits, paths }, !bindsSources);
+  const staging = stagingArguments({ programs, stage, limits, paths }, !bindsSources);
   if (!plan.dropsUser) return staging;
   const { setpriv } = programs;
   if (setpriv === undefined) throw new BugError('root launches through setpriv');

@@ -46,13 +46,14 @@ async function versionProblem(bwrap: string): Promise<string | null> {
 }
 
 /** A directory every machine has, that hides none of the sources when mounts are staged in it. */
-function stagePlace(sources: readonly string[]): string {
-  const hides = (place: string): boolean => sources.some((path) => path === place || path.startsWith(`${place}/`));
-  return ['/mnt', '/media', '/srv'].find((place) => existsSync(place) && !hides(place)) ?? '/tmp';
+function stageDirectory(sources: readonly string[]): string {
+  const hides = (directory: string): boolean =>
+    sources.some((path) => path === directory || path.startsWith(`${directory}/`));
+  return ['/mnt', '/media', '/srv'].find((directory) => existsSync(directory) && !hides(directory)) ?? '/tmp';
 }
 
 /** What sandboxes find besides the data, and every directory of the machine that is mounted into them. */
-function placesOf({ homeDir, network }: SandboxSettings) {
+function nodeAndSources({ homeDir, network }: SandboxSettings) {
   const node = network === undefined ? {} : { node: realpathSync(process.execPath) };
   const nodeDirectory = node.node === undefined || isSystemNode(node.node) ? [] : [dirname(node.node)];
   return { contents: node, sources: [homeDir, ...nodeDirectory] };
@@ -68,11 +69,11 @@ export async function planLaunch(settings: SandboxSettings): Promise<Planned> {
   settings.mounts.prepareHome();
   const identity = commandIdentity();
   const dropsUser = process.getuid?.() === 0;
-  const { contents, sources } = placesOf(settings);
+  const { contents, sources } = nodeAndSources(settings);
   const plan: LaunchPlan = {
     ...{ programs, identity, dropsUser, limits: settings.limits },
     ...{ rootEntries: hostRootEntries(), seccomp: seccompFilter(process.arch) },
-    ...{ ...contents, stage: stagePlace(sources) },
+    ...{ ...contents, stage: stageDirectory(sources) },
     bindsSources: dropsUser && !sources.every((path) => isReachableBy(identity, path)),
   };
   return { ok: true, plan, detail: describePlan(plan) };

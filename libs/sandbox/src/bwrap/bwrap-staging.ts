@@ -51,13 +51,13 @@ export interface Staging {
 const tmpfs = (bytes: number, files: number): string => `size=${bytes},nr_inodes=${files},mode=1777,nosuid,nodev`;
 
 /** Where a sandbox's memory file systems are found. */
-export const memoryPlaces = (stage: string): { readonly tmp: string; readonly shm: string } => ({
+export const memoryDirectories = (stage: string): { readonly tmp: string; readonly shm: string } => ({
   tmp: `${stage}/tmp`,
   shm: `${stage}/shm`,
 });
 
-/** The words before a command line that run it behind the mounts, with an empty environment. */
-export function stagingWords({ programs, stage, limits, paths }: Staging, asUser: boolean): string[] {
+/** The arguments before a command line that run it behind the mounts, with an empty environment. */
+export function stagingArguments({ programs, stage, limits, paths }: Staging, asUser: boolean): string[] {
   const { unshare, mount, mkdir } = programs;
   const options = [tmpfs(limits.tmpBytes, TMP_FILES), tmpfs(SHM_BYTES, SHM_FILES)];
   return [
