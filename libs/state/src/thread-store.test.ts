@@ -20,7 +20,7 @@ const idsFound = async (query: ThreadSearch): Promise<string[]> =>
   (await store.threads.searchThreads(query)).threads.map((found) => found.thread_id);
 
 describe('thread records', () => {
-  test('a thread is made once; a second creation answers with the first', async () => {
+  test('a thread is created once; a second creation returns the first', async () => {
     const key = thread();
 
     const first = await store.threads.createThread(key, { a: 1 });
@@ -35,7 +35,7 @@ describe('thread records', () => {
     expect(Math.abs(Date.parse(first.record.created_at) - Date.now())).toBeLessThan(60_000);
   });
 
-  test('metadata is merged per key, keeps empty lists and big numbers, and may leave updated_at alone', async () => {
+  test('metadata is merged per key, with empty lists and big numbers, and may leave updated_at unchanged', async () => {
     const key = thread();
     const { record } = await store.threads.createThread(key, { a: { b: 1 }, keep: [] });
 
@@ -47,7 +47,7 @@ describe('thread records', () => {
     expect(touched.metadata).toMatchObject({ a: null, keep: [] });
   });
 
-  test('patches at once are all kept', async () => {
+  test('concurrent patches are all stored', async () => {
     const key = thread();
     await store.threads.createThread(key, {});
 
@@ -66,7 +66,7 @@ describe('thread records', () => {
     });
   });
 
-  test('what is not there, or is of another user, is not found by anything', async () => {
+  test('a missing thread, or one of another user, is not found by any method', async () => {
     const key = thread();
     await store.turn(key, { messages: [human('a')] });
 
@@ -116,7 +116,7 @@ describe('writes without an owner', () => {
     await expect(store.threads.deleteRun(key, run.run_id)).rejects.toThrow(ConflictError);
   });
 
-  test('they are refused while a lease is there', async () => {
+  test('they are refused while a lease exists', async () => {
     const key = thread();
     await store.turn(key, { messages: [human('a')] });
     await store.redis.use((client) => client.set(store.redis.keys.thread(key).lease, 'someone:1'));
@@ -158,7 +158,7 @@ describe('state updates', () => {
     });
   });
 
-  test('on an older checkpoint it forks, and the thread goes on from there', async () => {
+  test('on an older checkpoint it forks, and the thread continues from there', async () => {
     const key = thread();
     const { head: old } = await store.turn(key, { messages: [human('a')], title: 'old' });
     await store.turn(key, { messages: [human('b')], title: 'new', artifacts: ['/1'] });
@@ -177,7 +177,7 @@ describe('state updates', () => {
     await expect(store.threads.updateState(thread(), {}, { checkpointId: newId() })).rejects.toThrow(NotFoundError);
   });
 
-  test('updates at once are all kept', async () => {
+  test('concurrent updates are all stored', async () => {
     const key = thread();
     await store.threads.createThread(key, {});
 
@@ -192,7 +192,7 @@ describe('state updates', () => {
     ['__start__', ['model_request']],
     ['__end__', []],
     [undefined, []],
-  ] as const)('as node %s the thread goes on at %j', async (asNode, next) => {
+  ] as const)('as node %s the thread continues at %j', async (asNode, next) => {
     const key = thread();
     await store.threads.createThread(key, {});
     const call = { ...ai(''), tool_calls: [{ name: 'bash', args: {}, id: 'call_1', type: 'tool_call' as const }] };
@@ -233,7 +233,7 @@ describe('history', () => {
   });
 });
 
-/** Times are kept in milliseconds: what shall be newer waits for the clock of Redis. */
+/** Times have milliseconds: waits for the clock of Redis, so that the next one is newer. */
 async function nextMillisecond(): Promise<void> {
   const now = async (): Promise<number> => {
     const [seconds, micros] = await store.redis.use((client) => client.time());
@@ -283,7 +283,7 @@ describe('search', () => {
 });
 
 describe('copy and delete', () => {
-  test('a copy has the same log and history under its own id, and then goes its own way', async () => {
+  test('a copy has the same log and history under its own id, and then changes independently', async () => {
     const key = thread();
     await store.turn(key, { messages: [human('a'), ai('b')], title: 't' });
     await store.turn(key, { messages: [human('c')] });
@@ -324,7 +324,7 @@ describe('copy and delete', () => {
     await expect(store.threads.deleteThread(key)).rejects.toThrow(NotFoundError);
   });
 
-  test('a deleted run is gone with its events; its checkpoints stay', async () => {
+  test('a deleted run is removed with its events; its checkpoints remain', async () => {
     const key = thread();
     const { run, head } = await store.turn(key, { messages: [human('a')] });
 

@@ -12,7 +12,7 @@ import { threadRecords } from './threads/thread-records.js';
 import { threadSearch } from './threads/thread-search.js';
 import { threadUsage } from './threads/thread-usage.js';
 
-/** The gateway's face of the store in Redis. */
+/** The store in Redis as the gateway uses it. */
 export function redisThreadStore(redis: RedisConnection, options: StoreOptions = {}): ThreadStore {
   const settings = storeSettings(options);
   return {

@@ -177,7 +177,7 @@ describe('a refusal', () => {
       await waitFor(() => fixture.tasks.find(keyOf(parent)), { what: 'the task to be admitted' });
 
       expect(await parent.delegate(change)).toMatchObject({
-        ...{ status: 'failed', text: 'this tool call has handed over another task' },
+        ...{ status: 'failed', text: 'this tool call has already delegated another task' },
       });
 
       await fixture.finish(await taken(parent));

@@ -9,17 +9,17 @@ import { callThread } from '../redis/thread-call.js';
 
 const script = loadScript('checkpoints/read-checkpoints');
 
-/** Checkpoint records looked at in one round trip while filtering a history. */
+/** Checkpoint records read in one round trip while filtering a history. */
 const PAGE = 100;
 /** Size of the states of one page of a history, as JSON; a page has one state at least. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
-/** Most checkpoints looked through for one history. */
+/** Most checkpoints read for one history. */
 const MAX_SCANNED = 10_000;
 
 interface ReadOptions {
-  /** Absent: the head. */
+  /** The checkpoints to read; absent: the head. */
   readonly ids?: readonly string[];
-  /** Also of a temporary thread that has ended. */
+  /** Whether to read a temporary thread that has ended, too. */
   readonly ended?: boolean;
   /** Size of the states after which the rest of the ids is left out; the first is always read. */
   readonly maxBytes?: number;
@@ -40,7 +40,10 @@ export async function readCheckpoints(
 }
 
 /** @throws {NotFoundError} for an unknown checkpoint */
-export function known(checkpoint: StoredCheckpoint | null | undefined, checkpointId: string): StoredCheckpoint {
+export function requireCheckpoint(
+  checkpoint: StoredCheckpoint | null | undefined,
+  checkpointId: string,
+): StoredCheckpoint {
   if (checkpoint !== null && checkpoint !== undefined) return checkpoint;
   throw new NotFoundError(`Checkpoint ${checkpointId} does not exist`, { details: { checkpointId } });
 }
@@ -54,7 +57,7 @@ export function checkpointReads(redis: RedisConnection): Pick<ThreadStore, 'head
 
   async function checkpoint(thread: ThreadKey, checkpointId: string): Promise<CheckpointView> {
     const loaded = await readCheckpoints(redis, thread, { ids: [checkpointId], ended: true });
-    return viewOf(loaded, known(loaded.checkpoints[0], checkpointId));
+    return viewOf(loaded, requireCheckpoint(loaded.checkpoints[0], checkpointId));
   }
 
   /** Ids of the checkpoints that match, newest first. */

@@ -12,11 +12,11 @@ import { HeadLog, logOf, type LogPlan, planLog } from './head-log.js';
 import type { Sweep } from './log-sweep.js';
 import { usageParams } from '../threads/usage-call.js';
 
-/** The checkpoint that a script is to write: everything but its id and time. */
+/** A checkpoint before it is written: everything but its id and time, which the script sets. */
 export interface CheckpointDraft {
   /** The head that is replaced. */
   readonly head: ThreadHead;
-  /** The checkpoint it is built on. */
+  /** The checkpoint that it is based on. */
   readonly from: ThreadHead;
   readonly state: ThreadState;
   readonly next: CommitRequest['next'];
@@ -24,7 +24,7 @@ export interface CheckpointDraft {
   readonly error?: CommitRequest['error'];
 }
 
-/** `p.commit` and the texts of `includes/checkpoint.lua`, and what becomes of the log. */
+/** The parameter `p.commit` and the texts for `includes/checkpoint.lua`, with the changes to the log. */
 export interface CheckpointCall {
   readonly params: Readonly<Record<string, unknown>>;
   readonly texts: readonly string[];
@@ -54,7 +54,7 @@ export function checkpointCall(draft: CheckpointDraft, sweep: Sweep | null): Che
       next_entry: String(counters.nextEntry),
       next_value: String(counters.nextValue),
       messages: plan.messages.length,
-      shown: plan.messages.flatMap((message, place) => (isShownToUsers(message) ? [[place, asUtf8(message.id)]] : [])),
+      shown: plan.messages.flatMap((message, index) => (isShownToUsers(message) ? [[index, asUtf8(message.id)]] : [])),
       values: plan.values,
       cleared: clearedChannels(draft.head.state, draft.state),
       ...(forks ? { channels: plan.channels } : {}),
@@ -69,13 +69,13 @@ export function checkpointCall(draft: CheckpointDraft, sweep: Sweep | null): Che
   };
 }
 
-/** The text as Redis keeps it: half a character, which its JSON refuses, is replaced as it would be in a key. */
+/** The text as Redis stores it: a lone surrogate, which its JSON parser refuses, is replaced as it would be in a key. */
 const asUtf8 = (text: string): string => Buffer.from(text).toString();
 
 const clearedChannels = (before: ThreadState, after: ThreadState): ChannelName[] =>
   CHANNEL_NAMES.filter((name) => before[name] !== undefined && after[name] === undefined);
 
-/** What the script minted for a draft. */
+/** What the script generated for a draft. */
 export interface Minted {
   readonly checkpointId: string;
   readonly createdAt: string;
@@ -108,7 +108,7 @@ export const checkpointEvent = (
   created_at: minted.createdAt,
 });
 
-/** A run's commit as a draft. */
+/** Converts a run's commit into a draft. */
 export const draftOf = (request: CommitRequest, runId: string): CheckpointDraft => ({
   head: request.head,
   from: request.forkedFrom ?? request.head,

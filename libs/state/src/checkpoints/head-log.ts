@@ -1,22 +1,22 @@
 import { BugError, CHANNEL_NAMES, type ChannelName, type Message, type ThreadState } from '@caribou/contracts';
 import type { ThreadHead } from '@caribou/core';
 
-/** Inclusive borders of consecutive log entries. */
+/** Consecutive log entries; both ends are included. */
 export type EntryRange = readonly [from: number, to: number];
 
-/** A checkpoint with more ranges is written once more as one range: what a checkpoint costs stays bounded. */
+/** A checkpoint with more ranges is rewritten as one range, so that the cost of a checkpoint is bounded. */
 export const MAX_RANGES = 64;
 
-/** Where the messages and channel values of a head stand in the thread's log, and what the next ones are numbered. */
+/** The positions of a head's messages and channel values in the thread's log, and the numbers of the next ones. */
 export class HeadLog {
   constructor(
-    /** Entry of each message, in the order of the state. */
+    /** The entry of each message, in the order of the state. */
     readonly entries: readonly number[],
     readonly channels: Readonly<Partial<Record<ChannelName, number>>>,
     readonly counters: LogCounters,
   ) {}
 
-  /** Log fields that this head does not show. */
+  /** How many log fields this head does not refer to. */
   get unshown(): number {
     return this.counters.fields - this.entries.length - Object.keys(this.channels).length;
   }
@@ -27,11 +27,11 @@ export interface LogCounters {
   readonly nextValue: number;
   /** How many fields the log has. */
   readonly fields: number;
-  /** How many of them no head showed after the last sweep. */
+  /** How many of them no head referred to after the last sweep. */
   readonly swept: number;
 }
 
-/** What a commit adds to the log, and where everything stands afterwards. */
+/** What a commit adds to the log, and the positions of everything afterwards. */
 export interface LogPlan {
   readonly messages: readonly Message[];
   readonly values: readonly ChannelName[];
@@ -43,12 +43,12 @@ export interface LogPlan {
 /** @throws {BugError} when the head was not given out by this store. */
 export function logOf(head: ThreadHead): HeadLog {
   if (head.log instanceof HeadLog) return head.log;
-  throw new BugError('a thread head comes from claim, loadCheckpoint or commit only');
+  throw new BugError('the thread head was not returned by claim, loadCheckpoint or commit');
 }
 
 /**
- * Finds what `state` has that `from` does not show, by the identity of messages and by the JSON of channel values;
- * numbers begin at `counters`.
+ * Plans the entries for what `state` has and `from` has not, comparing messages by identity and channel values by their
+ * JSON; numbers begin at `counters`.
  */
 export function planLog(from: ThreadHead, state: ThreadState, counters: LogCounters): LogPlan {
   const shown = logOf(from);
@@ -57,10 +57,10 @@ export function planLog(from: ThreadHead, state: ThreadState, counters: LogCount
     const entry = shown.entries[index];
     if (entry !== undefined) known.set(message, entry);
   });
-  const kept = planMessages(state.messages, known, counters.nextEntry);
-  const ranges = rangesOf(kept.entries);
+  const planned = planMessages(state.messages, known, counters.nextEntry);
+  const ranges = rangesOf(planned.entries);
   const { channels, values } = planChannels(from.state, state, { shown, next: counters.nextValue });
-  if (ranges.length <= MAX_RANGES) return { ...kept, ranges, channels, values };
+  if (ranges.length <= MAX_RANGES) return { ...planned, ranges, channels, values };
   const compacted = planMessages(state.messages, new Map(), counters.nextEntry);
   return { ...compacted, ranges: rangesOf(compacted.entries), channels, values };
 }
@@ -99,7 +99,7 @@ function planChannels(
 const isSame = (first: unknown, second: unknown): boolean =>
   first === second || JSON.stringify(first) === JSON.stringify(second);
 
-/** Ordered entries as the ranges that show them. */
+/** Compresses ordered entries into ranges. */
 export function rangesOf(entries: readonly number[]): EntryRange[] {
   const ranges: [number, number][] = [];
   for (const entry of entries) {
@@ -110,6 +110,6 @@ export function rangesOf(entries: readonly number[]): EntryRange[] {
   return ranges;
 }
 
-/** The entries that ranges show, in order. */
+/** Expands ranges into their entries, in order. */
 export const entriesOf = (ranges: readonly EntryRange[]): number[] =>
   ranges.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => from + index));

@@ -5,7 +5,7 @@ import type { StoredRow } from '../threads/thread-feed.js';
 import { parseStored } from '../redis/stored-json.js';
 import type { StoredCheckpoint } from './stored-checkpoint.js';
 
-/** Fields that nothing kept shows any more, for the next commit to free, and how many unshown ones stay. */
+/** Unreferenced log fields, for the next commit to free, and how many fields outside the head remain. */
 export interface Sweep {
   readonly free: readonly string[];
   readonly left: number;
@@ -16,12 +16,12 @@ const SWEEP_ABOVE = 256;
 /** Most fields freed by one commit. */
 const MAX_FREED = 1000;
 
-/** Whether enough of the log is unshown to be worth reading every checkpoint; doubling keeps the cost per step flat. */
+/** Whether enough of the log is outside the head to justify reading every checkpoint; doubling keeps the cost per step flat. */
 export const isSweepDue = (log: HeadLog): boolean => log.unshown > SWEEP_ABOVE + 2 * log.counters.swept;
 
 /**
- * Finds log fields that neither a kept checkpoint nor the feed shows. Sound for the owner of the head `log` belongs to: the commit that
- * frees them expects that head, so no checkpoint was added since, and entries are never shown again once none does.
+ * Finds log fields that no stored checkpoint and no feed row refers to. This is safe for the owner of the head of `log`: the
+ * commit that frees them expects that head, so no checkpoint was added since, and unreferenced entries are never used again.
  */
 export async function sweepLog(redis: RedisConnection, thread: ThreadKey, log: HeadLog): Promise<Sweep> {
   const keys = redis.keys.thread(thread);
@@ -39,7 +39,7 @@ export async function sweepLog(redis: RedisConnection, thread: ThreadKey, log: H
   return { free, left: Math.max(log.unshown - free.length, 0) };
 }
 
-/** Of a hidden row too: a rollback may show it again. Other fields of a feed hold numbers. */
+/** Includes hidden rows, as a rollback may show them again. Other fields of a feed hold numbers. */
 function entriesOfRow(text: string): string[] {
   if (!text.startsWith('{')) return [];
   const { entry, before } = parseStored<StoredRow>(text);

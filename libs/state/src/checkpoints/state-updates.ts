@@ -7,7 +7,7 @@ import {
   TooLargeError,
 } from '@caribou/contracts';
 import { applyUpdate, clientUpdate, type ThreadHead, type ThreadKey, type ThreadStore } from '@caribou/core';
-import { known, readCheckpoints } from './checkpoint-reads.js';
+import { readCheckpoints, requireCheckpoint } from './checkpoint-reads.js';
 import { type CheckpointDraft, checkpointCall } from './commit-call.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
@@ -18,7 +18,7 @@ import { assertAllowed } from '../threads/thread-records.js';
 
 const script = loadScript('checkpoints/update-state');
 
-/** A lost race means that another update was written; it is read and built upon. */
+/** After a lost race the other update is read, and this one is based on it. */
 const MAX_ATTEMPTS = 5;
 
 export const stateTooLarge = ({ maxStateBytes }: StoreSettings): TooLargeError =>
@@ -45,7 +45,7 @@ export function stateUpdates(redis: RedisConnection, settings: StoreSettings): P
     };
   }
 
-  /** The head, and the checkpoint to build on: one and the same unless an older one is named. */
+  /** Reads the head and the checkpoint to build on, which is the head unless an older one is named. */
   async function readBase(
     thread: ThreadKey,
     checkpointId: string | undefined,
@@ -54,7 +54,7 @@ export function stateUpdates(redis: RedisConnection, settings: StoreSettings): P
     const head = headOf(loaded, loaded.checkpoints[0] ?? null);
     if (checkpointId === undefined || checkpointId === loaded.headId) return { head, from: head };
     const older = await readCheckpoints(redis, thread, { ids: [checkpointId] });
-    return { head, from: headOf(older, known(older.checkpoints[0], checkpointId)) };
+    return { head, from: headOf(older, requireCheckpoint(older.checkpoints[0], checkpointId)) };
   }
 
   return {
@@ -75,7 +75,9 @@ export function stateUpdates(redis: RedisConnection, settings: StoreSettings): P
         if (reply[0] === 'large') throw stateTooLarge(settings);
         if (reply[0] === 'ok') return viewAfter(made, String(reply[1]), String(reply[2]));
       }
-      throw new ConflictError('the thread is being changed by others', { details: { threadId: thread.threadId } });
+      throw new ConflictError('other requests are changing the thread at the same time', {
+        details: { threadId: thread.threadId },
+      });
     },
   };
 }
@@ -90,8 +92,8 @@ const viewAfter = (draft: CheckpointDraft, checkpointId: string, createdAt: stri
 });
 
 /**
- * Where the loop would go on had the named node written the update; undefined leaves it as it was. The names are those
- * of LangChain's agent graph.
+ * The node at which the loop would continue if the named node had written the update; undefined leaves it unchanged. The
+ * names are those of LangChain's agent graph.
  */
 function nextAfter(asNode: string | undefined, state: ThreadState): readonly NextNode[] | undefined {
   switch (asNode) {

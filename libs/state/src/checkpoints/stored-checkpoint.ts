@@ -12,7 +12,7 @@ import type { ThreadHead } from '@caribou/core';
 import { entriesOf, type EntryRange, HeadLog, type LogCounters } from './head-log.js';
 import { parseStored } from '../redis/stored-json.js';
 
-/** A checkpoint as it lies in Redis; `id` and `created_at` are put in by the script that mints them. */
+/** A checkpoint as Redis stores it; the script that writes it generates `id` and `created_at`. */
 export interface StoredCheckpoint {
   readonly id: string;
   readonly created_at: string;
@@ -24,11 +24,11 @@ export interface StoredCheckpoint {
   readonly error?: { readonly name: string; readonly message: string };
 }
 
-/** What `load.lua` gives: checkpoints and, once each, the entries they show. */
+/** The reply of `load.lua`: checkpoints and, once each, the entries that they refer to. */
 export interface LoadedCheckpoints {
   readonly headId: string | null;
   readonly counters: LogCounters;
-  /** In the order asked for; null where a checkpoint is unknown. */
+  /** In the order of the request; null for an unknown checkpoint. */
   readonly checkpoints: readonly (StoredCheckpoint | null)[];
   readonly entries: ReadonlyMap<string, unknown>;
 }
@@ -43,7 +43,7 @@ export function loadedOf(reply: unknown): LoadedCheckpoints {
 /** Characters of stored text parsed in one turn of the event loop. */
 const SLICE_CHARS = 256 * 1024;
 
-/** As `loadedOf`, for readers that serve others meanwhile. */
+/** Like `loadedOf`, but yields to the event loop, for processes that serve other requests meanwhile. */
 export async function loadedInSlices(reply: unknown): Promise<LoadedCheckpoints> {
   const [head, counters, texts, flat] = reply as LoadReply;
   const entries = new Map<string, unknown>();
@@ -59,7 +59,7 @@ export async function loadedInSlices(reply: unknown): Promise<LoadedCheckpoints>
 
 type LoadReply = [string, (string | number)[], (string | null)[], string[]];
 
-/** Adds the entry at `index` of the reply; its length in characters. */
+/** Adds the entry at `index` of the reply and returns its length in characters. */
 function addEntry(entries: Map<string, unknown>, flat: readonly string[], index: number): number {
   const text = flat[index + 1];
   if (typeof text !== 'string') return 0;
@@ -82,11 +82,11 @@ function loaded(
   };
 }
 
-/** The state that a checkpoint shows. @throws {BugError} when the log lacks an entry. */
+/** Builds the state of a checkpoint. @throws {BugError} when the log lacks an entry. */
 export function stateOf(loaded: LoadedCheckpoints, checkpoint: StoredCheckpoint): ThreadState {
   const read = (field: string): unknown => {
     if (loaded.entries.has(field)) return loaded.entries.get(field);
-    throw new BugError('a checkpoint shows an entry that the log does not have', {
+    throw new BugError('a checkpoint refers to an entry that is not in the log', {
       details: { checkpoint: checkpoint.id, field },
     });
   };
@@ -95,7 +95,7 @@ export function stateOf(loaded: LoadedCheckpoints, checkpoint: StoredCheckpoint)
   return { ...(Object.fromEntries(channels) as Omit<ThreadState, 'messages'>), messages };
 }
 
-/** The checkpoint as a writer starts from it; null stands for a thread without one. */
+/** The checkpoint as the head for a writer; null for a thread without checkpoints. */
 export function headOf(loaded: LoadedCheckpoints, checkpoint: StoredCheckpoint | null): ThreadHead {
   if (checkpoint === null) {
     const log = new HeadLog([], {}, loaded.counters);

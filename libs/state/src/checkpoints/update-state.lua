@@ -1,8 +1,8 @@
 #!lua
---[[ Writes a checkpoint to a thread that nobody owns.
+--[[ Writes a checkpoint to a thread without an owner.
   KEYS, ARGV  thread.lua; parameters commit (checkpoint.lua), kept_checkpoints, from (the checkpoint that
               is built on, '' for none), max_state_bytes (0: no limit)
-              texts: checkpoint JSON, checkpoint event JSON (nobody hears it), messages, channel values
+              texts: checkpoint JSON, checkpoint event JSON (not published), messages, channel values
   Reply  {'ok', checkpoint id, its time, log fields}
          {'large'}, {'stale'}, {'busy'}, {'no_thread'}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/idle.lua

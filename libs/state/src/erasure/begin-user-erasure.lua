@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
---[[ Begins to erase a user, or answers with the erasure that is under way.
-  KEYS[1] erasing, hash; KEYS[2] the user's runs in flight, set; KEYS[3] the account of the administrator who asks, if it is a
-          person: with an account that is gone, or being erased, he is none any more
-  ARGV    the user; who asks, if there is KEYS[3]
+--[[ Begins to erase a user, or returns the erasure that is under way.
+  KEYS[1] erasing, hash; KEYS[2] the user's runs in flight, set; KEYS[3] the account of the administrator who asks, if there is
+          one: an account that was removed, or is being erased, has no rights any more
+  ARGV    the user; the administrator, if there is KEYS[3]
   Reply  {'begun', token}; {'busy'}: a run is in flight; {'no_admin'}: nothing is written ]]
 -- @include ../includes/clock.lua
 if KEYS[3] and (redis.call('HGET', KEYS[3], 'admin') ~= '1' or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 1) then

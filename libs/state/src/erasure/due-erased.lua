@@ -1,8 +1,8 @@
 #!lua
---[[ What was moved aside and is due; what somebody has emptied is due again later.
+--[[ Lists moved directories that are due for removal; one that a process works on is due again later.
   KEYS[1] erased, sorted set
   ARGV    most to list; or a name and ms until it is due again
-  Reply  names, those due first first; nothing for a name ]]
+  Reply  names, the longest due first; nothing for a name ]]
 -- @include ../includes/clock.lua
 if ARGV[2] then
   redis.call('ZADD', KEYS[1], 'XX', now_ms + ARGV[2], ARGV[1])

@@ -19,7 +19,7 @@ function erasureOf(member: string, token: string): Erasure {
 const memberOf = ({ userId, threadId }: Erasure): string =>
   threadId === undefined ? userId : pendingMember({ userId, threadId });
 
-/** What was deleted and whose files are still to go: a hash of those to be moved aside, a sorted set of those that were. */
+/** Deletions whose files still exist: a hash of those to be moved aside, a sorted set of those that were. */
 export function redisErasures(redis: RedisConnection): ErasureStore {
   const { erasing, erased, accounts } = redis.keys;
   if (erasing === undefined) throw new BugError('threads of this part of the store have no files');
@@ -56,7 +56,8 @@ export function redisErasures(redis: RedisConnection): ErasureStore {
       const asks = administrator === undefined ? [] : [administrator];
       const keys = [erasing, inFlight, ...asks.map((id) => redis.keys.account(id).record)];
       const [outcome, token = ''] = (await redis.run(scripts.begin, keys, [userId, ...asks])) as string[];
-      if (outcome === 'no_admin') throw new ForbiddenError('this administrator is being erased');
+      if (outcome === 'no_admin')
+        throw new ForbiddenError('the account of this administrator was removed or is being erased');
       if (outcome === 'busy') throw new ConflictError('runs of this user are in flight: cancel them first');
       return { userId, token };
     },

@@ -1,23 +1,23 @@
 import type { RedisConnection } from '../redis/connection.js';
 
-/** One operation on a sandbox, as it ended. Absent fields do not apply or were not told. */
+/** One completed operation on a sandbox. Absent fields do not apply or are unknown. */
 export interface AuditLine {
-  /** Unique; a line that was written twice has it twice. */
+  /** A unique id; a line that was written twice has the same id twice. */
   readonly id: string;
   /** When the operation ended, ISO 8601. */
   readonly at: string;
-  /** Who. */
+  /** The user and the run that requested the operation. */
   readonly user_id: string;
   readonly thread_id: string;
   readonly run_id?: string;
   readonly tool_call_id?: string;
   readonly operation: string;
-  /** Command or path, cut at 2 KiB. */
+  /** The command or path, cut at 2 KiB. */
   readonly what?: string;
-  /** What the rules for commands said, and the ids of those that matched. */
+  /** The verdict of the command rules, and the ids of those that matched. */
   readonly command_verdict?: string;
   readonly rules?: readonly string[];
-  /** How the reply calls the outcome, or `error:<code>`. */
+  /** The outcome as the reply names it, or `error:<code>`. */
   readonly verdict: string;
   /** Bytes of output, of text read, or written. */
   readonly bytes?: number;
@@ -32,13 +32,13 @@ export interface AuditLog {
   append(lines: readonly AuditLine[]): Promise<void>;
 }
 
-/** Lines that are kept, about 300 MB at the very most; the oldest go first. */
+/** The number of lines retained, at most about 300 MB; the oldest are removed first. */
 const MAX_LINES = 100_000;
 
 /**
- * The audit stream. It is a Redis stream and not a JetStream one: Redis holds the truth that the lines speak of and is
- * needed for every execution anyway, so a line can be lost only together with what it tells of. Each entry has one
- * field, `line`, with the JSON.
+ * The audit stream. It is a Redis stream and not a JetStream one: every execution needs Redis anyway, which holds its
+ * journal, so a line can be lost only together with the record of its operation. Each entry has one field, `line`, with
+ * the JSON.
  */
 export function redisAuditLog(redis: RedisConnection): AuditLog {
   return {

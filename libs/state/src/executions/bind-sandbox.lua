@@ -1,11 +1,11 @@
 #!lua
---[[ Binds a thread's sandbox to a manager, or answers with the binding that stands.
+--[[ Binds a thread's sandbox to a manager, or returns the existing binding.
   KEYS[1] binding, hash
   ARGV    prefixes of manager leases and of the numbers of their renewals, epoch, manager, sandbox, driver; keys of the
-          thread's lease and of its last claim (epoch.lua), which managers may only read; lapse that an earlier call
-          answered, or ''
+          thread's lease and of its last claim (epoch.lua), which managers may only read; the lapse that an earlier
+          call returned, or ''
   Reply  {'bound', manager, sandbox, driver}; {'lapsed', manager, sandbox, driver, lapse}: the manager's lease is absent
-         though not given up, maybe only because the clock of Redis jumped, nothing is written; {'fenced'}, {'driver', driver of the binding}: nothing is written ]]
+         though not released, maybe only because the clock of Redis jumped, nothing is written; {'fenced'}, {'driver', driver of the binding}: nothing is written ]]
 -- @include epoch.lua
 local lease_prefix, renewals_prefix, epoch, manager, sandbox, driver = unpack(ARGV)
 if not is_owned_under(epoch, ARGV[7], ARGV[8]) then return { 'fenced' } end

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
---[[ Keeps the outcome of a tool call for who began it, whoever holds the thread by now.
+--[[ Stores the outcome of a tool call for the owner that began it, whoever owns the thread by now.
   KEYS[1] entry, hash; ARGV[1] epoch, ARGV[2] outcome
-  Reply  {'kept'}, also when one is kept already; {'fenced', reason}: nothing is written ]]
+  Reply  {'kept'}, also when one is stored already; {'fenced', reason}: nothing is written ]]
 local epoch, outcome = unpack(ARGV)
 local entry = redis.call('HMGET', KEYS[1], 'epoch', 'unknown', 'result')
 if entry[1] ~= epoch then return { 'fenced', 'begun by another' } end

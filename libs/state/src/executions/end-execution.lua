@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
---[[ Keeps the result of an execution: reported by who started it, or put in its place by the manager bound now.
+--[[ Stores the result of an execution: reported by the manager that started it, or set for it by the one bound now.
   KEYS    start-execution.lua
   ARGV    manager that ends it for another ('' when its starter does), manager that started it, result
-  Reply  {'kept', result that is kept}; {'fenced', reason}: nothing is written ]]
+  Reply  {'kept', stored result}; {'fenced', reason}: nothing is written ]]
 local by, started_by, result = unpack(ARGV)
 if by ~= '' and redis.call('HGET', KEYS[2], 'manager') ~= by then return { 'fenced', 'another binding' } end
 local entry = redis.call('HMGET', KEYS[1], 'manager', 'result', 'ended_by')

@@ -12,7 +12,7 @@ const scripts = {
   withdraw: loadScript('executions/withdraw-execution'),
 };
 
-/** What was executed in the sandboxes of threads, and what came of it. Entries expire some time after their run ended. */
+/** Records what was executed in the sandboxes of threads, with the results. Entries expire some time after their run ended. */
 export function redisExecutionJournal(redis: RedisConnection): ExecutionJournal {
   const keysOf = (thread: ThreadKey, key: string): string[] => {
     const { sandbox, executions } = redis.keys.thread(thread);
@@ -46,9 +46,9 @@ export function redisExecutionJournal(redis: RedisConnection): ExecutionJournal 
   ): Promise<string> {
     const text = resultText(outcome.result);
     const reply = await redis.run(scripts.end, keysOf(thread, key), [by, outcome.startedBy, text]);
-    const [kind, kept] = reply as [string, string];
-    if (kind === 'fenced') throw refused('ended', kept, key);
-    return kept;
+    const [kind, stored] = reply as [string, string];
+    if (kind === 'fenced') throw refused('ended', stored, key);
+    return stored;
   }
 
   return {
@@ -77,13 +77,13 @@ export function redisExecutionJournal(redis: RedisConnection): ExecutionJournal 
       if (outcome === 'withdrawn') return { state: 'withdrawn' };
       if (outcome === 'fenced') throw refused('withdrawn', text, key);
       const known = stateOf(outcome ?? '', text);
-      if (known.state === 'new') throw new BugError('an execution that is new was not withdrawn');
+      if (known.state === 'new') throw new BugError('a new execution could not be withdrawn');
       return known;
     },
   };
 }
 
-/** The refusal of a script, with its reason as callers compare it. */
+/** The error for a refusal of a script, with the reason that callers compare. */
 const refused = (what: string, reason: string, key: string): FencedError =>
   new FencedError(`the execution may not be ${what}: ${reason}`, {
     details: { key, reason: reason.replaceAll(' ', '_') },

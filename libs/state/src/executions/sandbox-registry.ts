@@ -5,7 +5,7 @@ import { loadScript } from '../redis/scripts.js';
 
 const scripts = { renew: loadScript('executions/renew-manager'), bind: loadScript('executions/bind-sandbox') };
 
-/** How long a manager's lapse can still be noticed after its lease ran out. */
+/** How long after the end of a manager's lease its lapse can still be detected. */
 const SEEN_TTL_MS = 24 * 3_600_000;
 
 const recordOf = ([managerId, sandboxId, driver]: readonly string[]): SandboxRecord => ({
@@ -19,7 +19,7 @@ function bindingOf([kind, managerId = '', sandboxId = '', driver = '', lapse = '
   return kind === 'lapsed' ? { ...record, lapse } : record;
 }
 
-/** Who manages the sandbox of each thread. */
+/** Records which manager has the sandbox of each thread. */
 export function redisSandboxRegistry(redis: RedisConnection): SandboxRegistry {
   const { keys } = redis;
   return {
@@ -52,9 +52,11 @@ export function redisSandboxRegistry(redis: RedisConnection): SandboxRegistry {
         ],
       )) as string[];
       if (reply[0] === 'fenced')
-        throw new FencedError('the epoch is not that of the thread', { details: { threadId: thread.threadId } });
+        throw new FencedError('the epoch is not the current epoch of the thread', {
+          details: { threadId: thread.threadId },
+        });
       if (reply[0] === 'driver') {
-        throw new ConflictError(`the thread's sandbox is of the driver ${reply[1] ?? ''}`, {
+        throw new ConflictError(`the thread's sandbox belongs to the driver ${reply[1] ?? ''}`, {
           details: { threadId: thread.threadId },
         });
       }

@@ -52,7 +52,7 @@ describe(redisSandboxRegistry, () => {
     expect(await registry.renewManager('m1', 60_000)).toEqual({ lapsed: false });
   });
 
-  test('the first binding stands while its manager lives, and is taken over when it is gone', async () => {
+  test('the first binding is valid while its manager lives, and is taken over afterwards', async () => {
     const { key, epoch } = await boundThread();
     await registry.renewManager('m2', 60_000);
 
@@ -72,7 +72,7 @@ describe(redisSandboxRegistry, () => {
     expect(await registry.binding(thread())).toBeNull();
   });
 
-  test('a lapsed lease that was not given up is taken over with its lapse, unless it was renewed since', async () => {
+  test('a lapsed lease that was not released is taken over with its lapse, unless it was renewed since', async () => {
     const { key, epoch } = await boundThread();
     const lapse = () => store.redis.use((client) => client.del(store.redis.keys.manager('m1')));
     await lapse();
@@ -125,7 +125,7 @@ describe(redisExecutionJournal, () => {
     expect(await journal.peek(key, { ...entry, argsHash: 'other' })).toEqual({ state: 'mismatch' });
   });
 
-  test('another epoch, manager or sandbox may neither start nor ask', async () => {
+  test('another epoch, manager or sandbox may neither start an execution nor read its state', async () => {
     const { key, entry } = await boundThread();
 
     for (const [wrong, reason] of [
@@ -171,7 +171,7 @@ describe(redisExecutionJournal, () => {
     });
   });
 
-  test('what was never started cannot be finished, and a result above 2 MiB is refused', async () => {
+  test('an execution that was never started cannot be finished, and a result above 2 MiB is refused', async () => {
     const { key, entry } = await boundThread();
 
     await expect(journal.finish(key, 'other:key', { managerId: 'm1', result: 1 })).rejects.toThrow(FencedError);
@@ -181,7 +181,7 @@ describe(redisExecutionJournal, () => {
     ).rejects.toThrow(TooLargeError);
   });
 
-  test('an execution that was never started can be withdrawn, and is then started by nobody', async () => {
+  test('an execution that was never started can be withdrawn, and cannot be started afterwards', async () => {
     const { key, entry } = await boundThread();
     const { managerId: _manager, sandboxId: _sandbox, ...call } = entry;
     expect(await journal.find(key, call)).toEqual({ state: 'new' });
@@ -194,7 +194,7 @@ describe(redisExecutionJournal, () => {
     expect(await journal.find(key, call)).toEqual({ state: 'done', result: 'gone' });
   });
 
-  test('an execution that was started cannot be withdrawn, and anybody finds what is known of it', async () => {
+  test('an execution that was started cannot be withdrawn, and its state is returned instead', async () => {
     const { key, entry } = await boundThread();
     const { managerId: _manager, sandboxId: _sandbox, ...call } = entry;
     await journal.start(key, entry);
@@ -208,7 +208,7 @@ describe(redisExecutionJournal, () => {
   });
 
   test.each([{}, { rollback: true }])(
-    'entries are kept as long as their run may be taken over (finish: %j)',
+    'entries are stored as long as their run may be taken over (finish: %j)',
     async (end) => {
       const { key, entry, claimed } = await boundThread();
       const name = store.redis.keys.executionPrefix(key) + entry.key;
@@ -224,7 +224,7 @@ describe(redisExecutionJournal, () => {
     },
   );
 
-  test('an entry that expired leaves the list of its thread, and no entry is kept for longer than its own run asked', async () => {
+  test('an expired entry leaves the list of its thread, and no entry is stored longer than its own run asked', async () => {
     const key = thread();
     const list = store.redis.keys.thread(key).executions;
     const older = `${store.redis.keys.executionPrefix(key)}older:call`;
@@ -238,7 +238,7 @@ describe(redisExecutionJournal, () => {
     expect(await store.redis.use((client) => client.pttl(older))).toBeLessThanOrEqual(60_000);
   });
 
-  test('entries go with their thread', async () => {
+  test('entries are removed with their thread', async () => {
     const { key, entry, claimed } = await boundThread();
     await journal.start(key, entry);
     await store.step(claimed, { messages: [human('a')] });

@@ -1,6 +1,6 @@
 #!lua
---[[ Enters a tool call as begun, or tells what is known of it. Whoever has another epoch than who began it ends it as
-  unknown: no result of it is taken from then on. The entry has no deadline until finish.lua sets one.
+--[[ Records a tool call as begun, or returns its state. A caller with another epoch than the one that began it ends it as
+  unknown: no result of it is accepted from then on. The entry has no deadline until finish.lua sets one.
   KEYS[1] entry, hash; KEYS[2] lease of the thread; KEYS[3] set of the thread's entries;
   KEYS[4] last claim of the thread (epoch.lua)
   ARGV    epoch, key of the entry, hash of the arguments

@@ -1,5 +1,5 @@
 #!lua
---[[ Enters an execution as started, or tells what is known of it. The entry has no deadline until finish.lua sets one.
+--[[ Records an execution as started, or returns its state. The entry has no deadline until finish.lua sets one.
   KEYS[1] entry, hash; KEYS[2] sandbox binding of the thread; KEYS[3] set of its entries
   ARGV    1 to write, epoch, manager, sandbox, key of the entry, hash of the arguments, kind; keys of the thread's lease
           and of its last claim (epoch.lua), which managers may only read

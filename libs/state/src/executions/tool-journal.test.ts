@@ -19,7 +19,7 @@ useStore(
 );
 
 const outcome = { content: 'done it' };
-/** The lease lapses and another runner takes the thread over. */
+/** The lease lapses and another runner takes over the thread. */
 async function takenOver(): Promise<JournaledCall> {
   await store.redis.use((client) => client.del(store.redis.keys.thread(call).lease));
   const { epoch } = (await store.claim(call)).lease;
@@ -27,7 +27,7 @@ async function takenOver(): Promise<JournaledCall> {
 }
 
 describe(redisToolJournal, () => {
-  test('a call is new once, and its outcome is kept for whoever asks later', async () => {
+  test('a call is new once, and its outcome is stored for later callers', async () => {
     expect(await journal.start(call)).toEqual({ state: 'new' });
     expect(await journal.start(call)).toEqual({ state: 'unknown' });
     await journal.finish(call, outcome);
@@ -37,7 +37,7 @@ describe(redisToolJournal, () => {
     expect(await journal.start(await takenOver())).toEqual({ state: 'done', outcome });
   });
 
-  test('after a takeover a call without an outcome is unknown for ever, whatever its maker says later', async () => {
+  test('after a takeover a call without an outcome is unknown for ever, even if its first owner reports one later', async () => {
     await journal.start(call);
     const next = await takenOver();
 
@@ -47,7 +47,7 @@ describe(redisToolJournal, () => {
     expect(await journal.start(next)).toEqual({ state: 'unknown' });
   });
 
-  test('an outcome that comes after the lease was lost is kept as long as nobody was told otherwise', async () => {
+  test('an outcome reported after the lease was lost is stored unless another one was returned before', async () => {
     await journal.start(call);
     const next = await takenOver();
     await journal.finish(call, outcome);
@@ -55,7 +55,7 @@ describe(redisToolJournal, () => {
     expect(await journal.start(next)).toEqual({ state: 'done', outcome });
   });
 
-  test('who does not hold the thread enters nothing', async () => {
+  test('a caller without the lease of the thread writes no entry', async () => {
     const stale = { ...call, epoch: call.epoch - 1 };
     const before = await store.dump();
 
@@ -65,7 +65,7 @@ describe(redisToolJournal, () => {
     await expect(journal.start(call)).rejects.toThrow('another epoch');
   });
 
-  test('other arguments under the same key are told, and never made', async () => {
+  test('other arguments under the same key are reported as a mismatch, and the call is not made', async () => {
     await journal.start(call);
 
     expect(await journal.start({ ...call, argsHash: 'b' })).toEqual({ state: 'mismatch' });
@@ -77,7 +77,7 @@ describe(redisToolJournal, () => {
     await expect(journal.finish(call, { content: 'x'.repeat(2 * 1024 * 1024) })).rejects.toThrow('too large');
   });
 
-  test('entries are kept as long as their run is in flight, and go with their thread', async () => {
+  test('entries are stored while their run is in flight, and removed with their thread', async () => {
     await journal.start(call);
     const key = store.redis.keys.executionPrefix(call) + call.key;
     expect(await store.redis.use((client) => client.pttl(key))).toBe(-1);

@@ -8,7 +8,7 @@ const MAX_OUTCOME_BYTES = 2 * 1024 * 1024;
 
 const scripts = { start: loadScript('executions/start-call'), end: loadScript('executions/end-call') };
 
-/** What is known of tool calls with an effect outside of the thread. Entries expire some time after their run ended. */
+/** Records tool calls with an effect outside of the thread. Entries expire some time after their run ended. */
 export function redisToolJournal(redis: RedisConnection): ToolJournal {
   const entryKey = (call: JournaledCall): string => redis.keys.executionPrefix(call) + call.key;
   return {

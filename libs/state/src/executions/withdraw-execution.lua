@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ Enters a result for an execution that was never started, so that nobody starts it any more.
+--[[ Stores a result for an execution that was never started, so that no manager starts it later.
   KEYS    the entry, set of the thread's entries
   ARGV    epoch, key of the entry, hash of the arguments, kind, result, lease of the thread, its last claim (epoch.lua)
   Reply  {'withdrawn'}; {'running', manager}, {'done', result}, {'mismatch'}, {'fenced', reason}: nothing is written ]]

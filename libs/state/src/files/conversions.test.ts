@@ -19,7 +19,7 @@ const pending: PendingConversion = { status: 'pending', source, attempts: 1 };
 const known = async () => (await conversions.read(file, [file.filename, 'other'])).get(file.filename);
 
 describe(redisConversions, () => {
-  test('uploads are numbered as they come, read from a number on, and forgotten with their file', async () => {
+  test('uploads are numbered in their order, read from a number on, and removed with their file', async () => {
     expect(await conversions.uploadsSince(file, 0)).toEqual({ names: [], newest: 0 });
     await conversions.recordUploads(file, ['b:1.txt', 'a.txt']);
     await conversions.recordUploads(file, []);
@@ -32,7 +32,7 @@ describe(redisConversions, () => {
     expect(await conversions.uploadsSince(file, 4)).toEqual({ names: [], newest: 4 });
   });
 
-  test('a conversion is held by who began it until it is settled, and its record comes back as it was', async () => {
+  test('a conversion is leased to its first caller until it is settled, and its record is returned unchanged', async () => {
     await conversions.begin(file, pending, { token: 't1', leaseMs: 60_000 });
     expect(await known()).toEqual(pending);
     expect(await conversions.takeOver(file, { token: 't2', leaseMs: 60_000 })).toBeNull();
@@ -48,7 +48,7 @@ describe(redisConversions, () => {
     expect(await conversions.takeOver(file, { token: 't2', leaseMs: 60_000 })).toBeNull();
   });
 
-  test('one of several takes over what was given up or ran out, and the one before has lost it', async () => {
+  test('one of several callers takes over a released or lapsed conversion, and the previous holder has lost it', async () => {
     await conversions.begin(file, pending, { token: 't1', leaseMs: 1 });
     let takers: (PendingConversion | null)[] = [];
     await waitFor(
@@ -68,7 +68,7 @@ describe(redisConversions, () => {
     expect(await conversions.takeOver(file, { token: 't5', leaseMs: 60_000 })).toEqual(pending);
   });
 
-  test('beginning anew and forgetting take it away', async () => {
+  test('a second beginning and a removal end the lease', async () => {
     await conversions.begin(file, pending, { token: 't1', leaseMs: 60_000 });
     await conversions.begin(file, pending, { token: 't2', leaseMs: 60_000 });
     expect(await conversions.renew(file, { token: 't1', leaseMs: 60_000 })).toBe(false);
@@ -78,7 +78,7 @@ describe(redisConversions, () => {
     expect(await known()).toBeUndefined();
   });
 
-  test('another owner, and the thread after its deletion, know nothing of it', async () => {
+  test('another owner, and the thread after its deletion, have no record of it', async () => {
     await conversions.begin(file, pending, { token: 't1', leaseMs: 60_000 });
     expect((await conversions.read({ ...file, userId: 'other' }, [file.filename])).size).toBe(0);
     await store.threads.createThread(file, {});

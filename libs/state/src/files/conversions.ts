@@ -12,7 +12,7 @@ const scripts = {
   withdraw: loadScript('files/withdraw-uploads'),
 };
 
-/** What is known of uploads and their conversion: a hash per thread, gone with the thread. */
+/** Records of uploads and their conversion: a hash per thread, removed with the thread. */
 export function redisConversions(redis: RedisConnection): ConversionStore {
   const keyOf = (thread: ThreadKey): string => redis.keys.conversions(thread);
   const update = async (thread: ThreadKey, args: readonly (string | number)[]): Promise<boolean> =>

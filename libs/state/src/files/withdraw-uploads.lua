@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ Drops what an upload has entered into a thread that was deleted meanwhile; nothing stays unless a new thread has uploads.
+--[[ Removes the records of an upload to a thread that was deleted meanwhile; the hash remains only if a new thread has uploads.
   KEYS[1] conversions of the thread, hash; ARGV files ]]
 for _, file in ipairs(ARGV) do redis.call('HDEL', KEYS[1], 'r:' .. file, 'l:' .. file, 'n:' .. file) end
 if redis.call('HLEN', KEYS[1]) == 1 and tonumber(redis.call('HGET', KEYS[1], 'n') or #ARGV + 1) <= #ARGV then

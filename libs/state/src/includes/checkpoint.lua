@@ -1,20 +1,20 @@
--- Writing a checkpoint. Needs thread.lua, clock.lua, feed.lua. The parameter `c` is p.commit:
---   expected      head checkpoint that is replaced, '' for none
---   next_entry, next_value   numbers that new messages and new channel values begin with
+-- Writes a checkpoint. Needs thread.lua, clock.lua, feed.lua. The parameter `c` is p.commit:
+--   expected      the head checkpoint that is replaced, '' for none
+--   next_entry, next_value   the first numbers of new messages and new channel values
 --   messages      how many new messages
---   shown         {place among the new messages, id} of those that people see
+--   shown         {index among the new messages, id} of those that users see
 --   values        names of the new channel values, in order
---   cleared       names of channels that are not there any more
+--   cleared       names of removed channels
 --   channels      with a fork only: every channel's entry
---   free          after a sweep: log fields that no kept checkpoint shows; swept: how many unshown ones stay
+--   free          after a sweep: unreferenced log fields; swept: how many fields outside the head remain
 -- Texts taken: checkpoint JSON, event JSON (both without id and time), messages, channel values.
 
--- Whether the thread still is what the writer built on.
+-- Whether the thread has changed since the writer read it.
 local function is_stale(record, c)
   return record.head ~= c.expected or record.next_entry ~= c.next_entry or record.next_value ~= c.next_value
 end
 
--- A UUID whose digits rise with Redis' time, strictly within the thread; the tail tells threads apart.
+-- A UUID whose digits rise with Redis' time, strictly within the thread; its last digits differ between threads.
 local function mint_checkpoint(record)
   local us = math.max(now_us, tonumber(record.minted) + 1)
   local ms = string.format('%012x', math.floor(us / 1000))
@@ -23,12 +23,12 @@ local function mint_checkpoint(record)
   return id, us
 end
 
--- A JSON object text with the id and time of the checkpoint put first.
+-- Inserts the id and time of the checkpoint at the beginning of a JSON object text.
 local function stamped(name, id, text)
   return '{"' .. name .. '":"' .. id .. '","created_at":"' .. now_iso .. '",' .. text:sub(2)
 end
 
--- Makes the record's values those of a checkpoint.
+-- Sets the values of the thread record to those of a checkpoint.
 local function show_values(record, channels)
   for field in pairs(record) do
     if field:sub(1, 2) == 'v:' and not channels[field:sub(3)] then redis.call('HDEL', record_key, field) end
@@ -38,8 +38,8 @@ local function show_values(record, channels)
   end
 end
 
--- Drops a few checkpoints older than the last p.kept_checkpoints: not the base of a run, not those of a run whose
--- event log is still there. `pruned` remembers how far it has looked.
+-- Removes a few checkpoints older than the last p.kept_checkpoints: not the base of a run, not those of a run whose
+-- event log still exists. `pruned` is how far earlier calls came.
 local function prune(record)
   local from = record.pruned == '' and '-' or '(' .. record.pruned
   for _, id in ipairs(redis.call('ZRANGEBYLEX', order_key, from, '+', 'LIMIT', 0, 4)) do
@@ -55,7 +55,7 @@ local function prune(record)
   end
 end
 
--- Writes the log's new entries; answers the fields of the thread's record that change.
+-- Writes the log's new entries; returns the changed fields of the thread record.
 local function write_entries(c)
   local entry, value = tonumber(c.next_entry), tonumber(c.next_value)
   local fields = { 'next_entry', entry + c.messages, 'next_value', value + #c.values }
@@ -78,7 +78,7 @@ local function write_entries(c)
   return fields
 end
 
--- Writes the minted checkpoint, whose JSON is `text`, as the head; for `run`, or for a client.
+-- Writes the generated checkpoint, whose JSON is `text`, as the head; for `run`, or for a client.
 local function write_checkpoint(record, c, written, run)
   local id, minted, text = unpack(written)
   add_rows(c, run)

@@ -1,4 +1,4 @@
--- Redis' own clock: no process's clock decides anything.
+-- The clock of Redis; the clocks of processes decide nothing.
 local clock = redis.call('TIME')
 local now_us = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
 local now_ms = math.floor(now_us / 1000)

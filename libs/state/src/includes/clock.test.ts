@@ -14,7 +14,7 @@ describe('includes/clock.lua', () => {
     await server.stop();
   });
 
-  test('times are written as JavaScript writes them, over leap days and ends of years', async () => {
+  test('times have the format of JavaScript, over leap days and ends of years', async () => {
     const source = loadScript('includes/clock').source;
     const iso = (ms: number): Promise<unknown> =>
       redis.use((client) => client.eval(`${source}\nreturn iso(tonumber(ARGV[1]))`, 0, ms));

@@ -1,11 +1,11 @@
 -- How runs leave a thread. Needs thread.lua, clock.lua, events.lua.
 
--- Puts the thread where its new `updated_at` belongs; a temporary thread is in no index.
+-- Updates the thread's position in the index by `updated_at`; a temporary thread is in no index.
 local function list_thread(record)
   if record.temporary ~= '1' then redis.call('ZADD', threads_key, now_ms, thread_id) end
 end
 
--- Moves `updated_at`.
+-- Sets `updated_at` to now.
 local function touch(record, ...)
   redis.call('HSET', record_key, 'updated_at', now_iso, ...)
   list_thread(record)
@@ -16,7 +16,7 @@ local function drop_checkpoint(id)
   redis.call('ZREM', order_key, id)
 end
 
--- A base that no run needs any more goes if pruning has passed it already.
+-- Removes a base that no run needs any more if pruning has passed it already.
 local function release_base(record, id)
   if not id or id == '' or redis.call('HEXISTS', bases_key, id) == 0 then return end
   if redis.call('HINCRBY', bases_key, id, -1) > 0 then return end
@@ -32,7 +32,7 @@ local function forget_run(record, run)
   release_base(record, run.fork_checkpoint_id)
 end
 
--- The terminal event; the log lives on for p.events_ttl_ms, the run's idempotency key for p.idempotency_ttl_ms.
+-- Adds the terminal event; the log remains for p.events_ttl_ms, the run's idempotency key for p.idempotency_ttl_ms.
 local function add_end(run, status)
   add_event(run, '{"kind":"end","status":"' .. status .. '"}')
   redis.call('PEXPIRE', events_key(run.run_id), p.events_ttl_ms)
@@ -40,7 +40,7 @@ local function add_end(run, status)
   if run.idempotency then redis.call('PEXPIRE', run.idempotency, p.idempotency_ttl_ms) end
 end
 
--- Ends a run that never had an owner; the caller takes it out of the inbox. Answers its id and the number of `end`.
+-- Ends a run that never had an owner; the caller removes it from the inbox. Returns its id and the number of `end`.
 local function end_queued(record, run, action)
   add_end(run, 'interrupted')
   if action == 'rollback' then
@@ -51,15 +51,15 @@ local function end_queued(record, run, action)
   return { run.run_id, run.seq }
 end
 
--- A rollback may follow an interrupt, as it asks for more; nothing takes one back.
+-- A rollback may replace an interrupt, as it asks for more; no request revokes a rollback.
 local function set_cancel(run, action)
   if run.cancel == 'rollback' or run.cancel == action then return end
   run.cancel = action
   redis.call('HSET', run_key(run.run_id), 'cancel', action, 'updated_at', now_iso)
 end
 
--- An ended temporary thread stays readable as long as its run's log, for those who wait for the run's values. Its files
--- and its sandbox go at once.
+-- An ended temporary thread stays readable as long as its run's log, for clients that wait for the run's values. Its files
+-- and its sandbox are removed at once.
 local function expire_thread()
   redis.call('HSET', record_key, 'ended', '1')
   redis.call('UNLINK', sandbox_key)
@@ -76,7 +76,7 @@ local function expire_thread()
   end
 end
 
--- After a run left: pending while another is there, else the thread shows how it was left.
+-- Sets the thread's status after a run left: pending while another run waits, else the outcome of the run.
 local function settle(record, settled, current)
   local more = current ~= '' or redis.call('LLEN', inbox_key) > 0
   if not more then redis.call('ZREM', pending_key, pending_member) end

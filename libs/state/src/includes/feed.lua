@@ -1,14 +1,14 @@
--- The feed of a thread: what people see of it, a row for each message, by a number that is never given again. Needs
+-- The feed of a thread: the messages that users see, a row for each, by a number that is never reused. Needs
 -- thread.lua, clock.lua. Fields of the hash: `last` (the newest number), `<number>` (the row), `i:<message id>` (the
 -- number of its row). A row is JSON:
 --   id       of the message
---   entry    its newest text in the log
---   run, at  who wrote it first, and when; no run: a client
---   by, before   the run that wrote it anew last, and the entry it had until then
---   hidden   the run whose turn takes its place
---   was      number of the row that had the message before that
--- Of a run's record: `regenerates` (the run whose turn it makes anew), `first_row` (the first it may make), `replaces`
--- (from where it hides others), `lowest_row` (the lowest it wrote).
+--   entry    its newest version in the log
+--   run, at  the run that wrote it first, and when; no run: a client
+--   by, before   the run that replaced it last, and the entry until then
+--   hidden   the run whose turn replaces it
+--   was      number of the row that had the message before
+-- Of a run's record: `regenerates` (the run whose turn it regenerates), `first_row` (the first it may make), `replaces`
+-- (the first row that it hides), `lowest_row` (the lowest it wrote).
 local function row_of(number)
   local text = number and redis.call('HGET', feed_key, number)
   return text and cjson.decode(text)
@@ -18,7 +18,7 @@ local function put_row(number, row) redis.call('HSET', feed_key, number, cjson.e
 
 local function last_row() return tonumber(redis.call('HGET', feed_key, 'last') or 0) end
 
--- Hides the turn that the run takes the place of, and what came after it.
+-- Hides the turn that the run replaces, and the rows after it.
 local function hide_replaced(run)
   for number = tonumber(run.replaces), last_row() do
     local row = row_of(number)
@@ -48,8 +48,8 @@ local function add_row(id, entry, run_id)
   return fresh
 end
 
--- What a checkpoint (`c` as in checkpoint.lua) adds: c.shown has {place among its new messages, id} of each that people
--- see. `run` is absent for the write of a client.
+-- Adds the rows of a checkpoint (`c` as in checkpoint.lua): c.shown has {index among its new messages, id} of each that
+-- users see. `run` is absent for the write of a client.
 local function add_rows(c, run)
   if run and run.replaces and c.channels then hide_replaced(run) end
   local lowest = run and tonumber(run.lowest_row)
@@ -62,7 +62,7 @@ local function add_rows(c, run)
   end
 end
 
--- Where a run that regenerates a turn begins to hide: the run it names stood where this one forks.
+-- The first row that a regenerating run hides: the run it names began at the checkpoint where this one forks.
 local function replaced_from(run)
   if run.fork_checkpoint_id == '' or run.regenerates == '' then return nil end
   if is_damaged(run_key(run.regenerates), 'hash') then return nil end
@@ -73,7 +73,7 @@ local function replaced_from(run)
   return base == run.fork_checkpoint_id and source.first_row or nil
 end
 
--- Takes back what a run did to the feed; its numbers are not given again.
+-- Reverts what a run did to the feed; its numbers are not reused.
 local function drop_rows(run)
   local from = math.min(tonumber(run.replaces) or math.huge, tonumber(run.lowest_row) or math.huge)
   for number = from, last_row() do

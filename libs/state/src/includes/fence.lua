@@ -1,6 +1,6 @@
 -- The right to write for a run: p.owner, p.epoch and p.run are compared for equality. A lease that is absent has lapsed,
--- maybe only because the clock of Redis jumped: it is still the owner's while `owner_key` names them, as every claim
--- overwrites that key, and whoever gives the thread back removes it.
+-- maybe only because the clock of Redis jumped: it still belongs to the owner that `owner_key` names, as every claim
+-- overwrites that key, and a release removes it.
 -- @include thread.lua
 local mine = p.owner .. ':' .. p.epoch
 local has_lapsed = false
@@ -15,24 +15,24 @@ local function fenced()
   has_lapsed = not lease
 end
 
--- For scripts that write to the whole thread: damage, then the fence; the reply to refuse with, or nil.
+-- Checks for damage, then the fence, in scripts that write to the whole thread; returns the refusal, or nil.
 local function refused()
   local damage = damaged_thread() or damaged_run(p.run)
   if damage then return { 'damaged', damage } end
   return fenced()
 end
 
--- Takes a lapsed lease again, for p.lease_ms, once all checks are passed.
+-- Sets a lapsed lease again, for p.lease_ms, once all checks are passed.
 local function retake_lease()
   if has_lapsed then redis.call('SET', lease_key, mine, 'PX', p.lease_ms) end
 end
 
--- Gives the thread back: from now on nobody owns it.
+-- Releases the thread: from now on it has no owner.
 local function release_lease() redis.call('DEL', lease_key, owner_key) end
 
--- For a write that may be a repetition: p.after is the number of the newest event its writer knows, absent when it does
--- not. True: the same write, of `events` events, took effect before, as only the owner appends; 'other': it is older
--- than what was written since; nil: it is to be done.
+-- Detects a repeated write: p.after is the number of the newest event its writer knows, absent when unknown.
+-- True: the same write, of `events` events, took effect before, as only the owner appends; 'other': newer events exist that
+-- it did not write; nil: it was not done yet.
 local function written_before(run, events)
   local seq = tonumber(run.seq)
   if not p.after or seq == p.after then return nil end

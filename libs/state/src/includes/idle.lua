@@ -1,5 +1,5 @@
--- The right to write without an owner: a thread that is there, with no current run, no queue and no
--- lease; with p.ended also a temporary thread that has ended.
+-- The right to write without an owner: an existing thread with no current run, no queue and no lease; with p.ended also a
+-- temporary thread that has ended.
 -- @include thread.lua
 local function refused_idle()
   local damage = damaged_thread()

@@ -1,6 +1,6 @@
--- Reading checkpoints with what they show.
+-- Reads checkpoints with the log entries that they refer to.
 
--- The log entries that the checkpoints (JSON texts) show, each once: { field, text, field, text, … }.
+-- The log entries that the checkpoints (JSON texts) refer to, each once: { field, text, field, text, … }.
 local function entries_of(texts)
   local fields, seen = {}, {}
   local function want(field)
@@ -27,12 +27,12 @@ local function entries_of(texts)
   return flat
 end
 
--- The counters a writer needs beside a checkpoint.
+-- The counters that a writer needs with a checkpoint.
 local function log_counters(record)
   return { record.next_entry, record.next_value, redis.call('HLEN', log_key), record.swept }
 end
 
--- What a writer of the thread starts from: { head id, counters, checkpoint texts, entries }.
+-- The head for a writer of the thread: { head id, counters, checkpoint texts, entries }.
 local function load_head(record)
   local texts = {}
   if record.head ~= '' then texts[1] = redis.call('HGET', checkpoints_key, record.head) end

@@ -1,5 +1,5 @@
--- The size of the state that a checkpoint (a JSON text) shows: the bytes of its messages and channels. Each entry of the log
--- is measured once per script.
+-- The size of the state of a checkpoint (a JSON text): the bytes of its messages and channels. Each entry of the log is
+-- measured once per script.
 local measured = {}
 local function entry_bytes(field)
   local bytes = measured[field]

@@ -1,4 +1,4 @@
--- What every script on a thread shares. Nothing in here writes but `release_bytes`.
+-- Shared by every script on a thread. Only `release_bytes` writes.
 --   KEYS[1..17]  the thread's keys in the order of ThreadKeys (keys.ts)
 --   ARGV[1]      prefix of the user's run records (hash each), completed by the run id
 --   ARGV[2]      prefix of the user's event logs (stream each), completed by the run id
@@ -6,11 +6,11 @@
 --   ARGV[4]      thread id
 --   ARGV[5]      JSON object: the script's own parameters, below as `p`
 --   ARGV[6..]    texts that are stored as they are, named by each script, read by `take`
--- A reply is an array that begins with its outcome; 'damaged' names a key that holds something else than it should.
+-- A reply is an array that begins with its outcome; 'damaged' names a key that has the wrong type.
 local record_key, log_key, checkpoints_key, order_key, bases_key = unpack(KEYS, 1, 5)
 local runs_key, inbox_key, lease_key, pending_key, threads_key, in_flight_key = unpack(KEYS, 6, 11)
 local sandbox_key, executions_key, usage_key, feed_key, owner_key, stored_key = unpack(KEYS, 12, 17)
--- A script's own keys, from 1.
+-- The script's own keys, from 1.
 local function more_key(index) return KEYS[17 + index] end
 local pending_member, thread_id = ARGV[3], ARGV[4]
 local p = cjson.decode(ARGV[5])
@@ -23,7 +23,7 @@ end
 
 local function run_key(run_id) return ARGV[1] .. run_id end
 local function events_key(run_id) return ARGV[2] .. run_id end
--- What the run was asked to do, as JSON; it may be large, so only who carries the run out or shows it reads it.
+-- The run's kwargs as JSON; they may be large, so they are read only to execute the run or to show it.
 local function kwargs_key(run_id) return run_key(run_id) .. ':kwargs' end
 
 -- @include types.lua
@@ -37,7 +37,7 @@ local function damaged_thread()
   end
   if p.erasing and is_damaged(p.erasing, 'hash') then return p.erasing end
 end
--- Whether a thread of this id, or its user, was deleted and its files are still where they were. p.erasing: a hash, absent
+-- Whether a thread of this id, or its user, was deleted and its files were not moved aside yet. p.erasing: a hash, absent
 -- where threads have no files.
 local function is_being_erased(member)
   member = member or pending_member
@@ -50,7 +50,7 @@ local function damaged_run(run_id)
   if is_damaged(kwargs_key(run_id), 'string') then return kwargs_key(run_id) end
 end
 
--- A hash as a table; nil when it is not there.
+-- Reads a hash as a table; nil when it does not exist.
 local function read_hash(key)
   local flat = redis.call('HGETALL', key)
   if #flat == 0 then return nil end
@@ -59,7 +59,7 @@ local function read_hash(key)
   return hash
 end
 
--- The record of a run without what may be large in it; nil when it is not there. Records of earlier versions hold kwargs.
+-- Reads the record of a run without its large fields; nil when it does not exist. Records of earlier versions hold kwargs.
 local function read_run(run_id)
   local names = {}
   for _, field in ipairs(redis.call('HKEYS', run_key(run_id))) do
@@ -71,15 +71,15 @@ local function read_run(run_id)
   return run
 end
 
--- The run's record for a reader, and its kwargs; false when the record holds them.
+-- Reads the run's record, and its kwargs; false when the record holds them.
 local function shown_run(run_id) return redis.call('HGETALL', run_key(run_id)), redis.call('GET', kwargs_key(run_id)) end
 
--- Takes what a run's record counts as `stored` (admit.lua) off the user's bytes; runs of earlier versions count nothing.
+-- Subtracts what a run's record counts as `stored` (admit.lua) from the user's bytes; runs of earlier versions count nothing.
 local function release_bytes(stored)
   if stored and redis.call('DECRBY', stored_key, stored) <= 0 then redis.call('DEL', stored_key) end
 end
 
--- An ended temporary thread is there only for the readers of its run.
+-- Nil for an ended temporary thread, which exists only for the readers of its run.
 local function read_thread()
   local record = read_hash(record_key)
   if record and record.ended then return nil end

@@ -1,4 +1,4 @@
--- What model calls cost: added to the run's record and to the thread's totals, which outlive the run. Needs thread.lua.
+-- Counts the tokens of model calls in the run's record and in the thread's totals, which outlive the run. Needs thread.lua.
 -- Parameter p.usage, absent when nothing was spent: turns, input, output; callers, models: { { name, tokens }, … }.
 -- The totals: input, output, runs, models (how many have a name of their own), c:<caller>, t:<model> (tokens) and
 -- r:<model> (runs). A run is in a count of runs when its record has `counted`, or `m:<model>`.
@@ -15,14 +15,14 @@ local function flat(hash)
   return list
 end
 
--- Adds to the thread's totals; answers the fields of the run's record that change, as HSET takes them.
+-- Adds to the thread's totals; returns the changed fields of the run's record as arguments of HSET.
 local function count_usage(run)
   local spent = p.usage
   if not spent then return {} end
   local totals, mine = {}, {}
   local function total(field) return totals[field] or redis.call('HGET', usage_key, field) or 0 end
   local function add(field, amount) totals[field] = plus(total(field), amount) end
-  -- Past MAX_MODELS, models that were not seen before share one name.
+  -- After MAX_MODELS, further models share one name.
   local function counted_as(model)
     if totals['t:' .. model] or redis.call('HEXISTS', usage_key, 't:' .. model) == 1 then return model end
     if tonumber(total('models')) >= MAX_MODELS then return 'other' end

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
---[[ Removes the memory of one agent. What was said to it so far is nobody's to look at, and extractions from it end.
+--[[ Removes the memory of one agent. Messages to it so far are excluded from extraction, and its running extractions end.
   KEYS[1] due; KEYS[2] user's due; KEYS[3] running; KEYS[4..10] the memory (memory-record.lua); then of each thread with
-          such words its record and its jobs (memory-job.lua)
+          such messages its record and its jobs (memory-job.lua)
   ARGV    agent, then the member of each thread
   Reply  {'ok'}; {'damaged', key}: nothing is written ]]
 -- @include ../includes/types.lua

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
---[[ Removes the memories of a user's agents, and what is left of extractions.
-  KEYS[1] due; KEYS[2] user's due; KEYS[3] running; KEYS[4] what was given up; KEYS[5] agents; then what is to go
-  ARGV    the agents whose keys were named
-  Reply  {'ok', agents that are left}; {'damaged', key}: nothing is written ]]
+--[[ Removes the memories of a user's agents, and the records of extractions.
+  KEYS[1] due; KEYS[2] user's due; KEYS[3] running; KEYS[4] failed extractions; KEYS[5] agents; then further keys to remove
+  ARGV    the agents whose keys are given
+  Reply  {'ok', number of remaining agents}; {'damaged', key}: nothing is written ]]
 -- @include ../includes/types.lua
 for index, kind in ipairs({ 'zset', 'zset', 'zset', 'list', 'set' }) do
   if is_damaged(KEYS[index], kind) then return { 'damaged', KEYS[index] } end

@@ -1,13 +1,13 @@
 import { HISTORY_SECTIONS, type MemoryDocument, USER_SECTIONS } from '@caribou/contracts';
 import type { MemoryDifference } from '@caribou/core';
 
-/** What one document has that another had not, so that a change can be told and taken back. */
+/** Computes what one document has and another had not, so that a change can be shown and reverted. */
 export function differenceOf(before: MemoryDocument, after: MemoryDocument): MemoryDifference {
   const old = new Map(before.facts.map((fact) => [fact.id, fact]));
-  const kept = new Set(after.facts.map(({ id }) => id));
+  const remaining = new Set(after.facts.map(({ id }) => id));
   return {
     added: after.facts.filter(({ id }) => !old.has(id)),
-    removed: before.facts.filter(({ id }) => !kept.has(id)),
+    removed: before.facts.filter(({ id }) => !remaining.has(id)),
     changed: after.facts.flatMap((fact) => {
       const was = old.get(fact.id);
       return was === undefined || JSON.stringify(was) === JSON.stringify(fact) ? [] : [was];

@@ -12,26 +12,27 @@ const scripts = {
   agent: loadScript('memory/erase-agent'),
 };
 
-/** Threads of one script: it holds up everybody else while it runs. */
+/** Threads per script: Redis serves no other client while it runs. */
 const PAGE = 100;
-/** Agents that begin a memory while the user's are erased make another round. */
+/** An agent whose memory begins while the user's are erased needs another round. */
 const MAX_ROUNDS = 10;
 
 /**
- * Erases what is remembered of a user. The words come first: an extraction that still ends before the memories go is
- * erased with them, and one that began later knows nothing of what was said before.
+ * Erases the memories of a user. The messages are excluded first: an extraction that ends before the memories are removed
+ * is erased with them, and a later one does not read earlier messages.
  */
 export async function eraseMemories(redis: RedisConnection, userId: string): Promise<void> {
   const ids = await redis.use((client) => client.zrange(redis.keys.threads(userId), 0, -1));
-  for (let from = 0; from < ids.length; from += PAGE) await forgetWords(redis, userId, ids.slice(from, from + PAGE));
+  for (let from = 0; from < ids.length; from += PAGE)
+    await excludeMessages(redis, userId, ids.slice(from, from + PAGE));
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const agents = await redis.use((client) => client.smembers(redis.keys.memoryAgents(userId)));
     if ((await eraseAgents(redis, userId, agents)) === 0) return;
   }
-  throw new UnavailableError('new memories are written while the user is erased: erase again');
+  throw new UnavailableError('new memories were written while the user was erased: erase again');
 }
 
-/** Erases what one agent remembers of a user, and what was said to it and not read yet. */
+/** Erases one agent's memory of a user, and excludes the messages to it that were not read yet. */
 export async function eraseAgentMemory(redis: RedisConnection, scope: MemoryScope): Promise<void> {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const members = await unreadOf(redis, scope);
@@ -39,10 +40,10 @@ export async function eraseAgentMemory(redis: RedisConnection, scope: MemoryScop
       await eraseAgent(redis, scope, members.slice(from, from + PAGE));
     if (members.length === 0) return;
   }
-  throw new UnavailableError('more is said to the agent while its memory is erased: erase again');
+  throw new UnavailableError('new messages to the agent were added while its memory was erased: erase again');
 }
 
-/** The threads with words to this agent that nobody has read. */
+/** Lists the threads with unread messages to this agent. */
 async function unreadOf(redis: RedisConnection, { userId, agent }: MemoryScope): Promise<readonly string[]> {
   const { userDue } = redis.keys.memoryUser(userId);
   const members = await redis.use((client) => client.zrange(userDue, 0, -1));
@@ -58,7 +59,7 @@ async function eraseAgent(redis: RedisConnection, scope: MemoryScope, members: r
   assertSound(reply as Reply);
 }
 
-async function forgetWords(redis: RedisConnection, userId: string, threadIds: readonly string[]): Promise<void> {
+async function excludeMessages(redis: RedisConnection, userId: string, threadIds: readonly string[]): Promise<void> {
   const threads = threadIds.map((threadId) => ({ userId, threadId }));
   const { due, userDue, running } = redis.keys.memoryUser(userId);
   const keys = threads.flatMap((thread) => [redis.keys.thread(thread).record, redis.keys.memoryJob(thread).jobs]);
@@ -66,7 +67,7 @@ async function forgetWords(redis: RedisConnection, userId: string, threadIds: re
   assertSound(reply as Reply);
 }
 
-/** Answers how many agents are left. */
+/** Returns the number of remaining agents. */
 async function eraseAgents(redis: RedisConnection, userId: string, agents: readonly string[]): Promise<number> {
   const { due, userDue, running } = redis.keys.memoryUser(userId);
   const set = redis.keys.memoryAgents(userId);

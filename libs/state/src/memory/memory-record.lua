@@ -1,4 +1,4 @@
--- Changing a memory. Needs p: agent, anew (a new era begins), max_changes and max_bytes of the history.
+-- Changes a memory. Needs p: agent, new_era (whether a new era begins), max_changes and max_bytes of the history.
 --   KEYS[first..first+6]  record (hash: document, revision, era), history, agents, reports, aside 0 to 2, in the
 --   order of MemoryKeys (keys.ts)
 -- @include ../includes/types.lua
@@ -13,11 +13,11 @@ local function revision_of(first)
   return tonumber(redis.call('HGET', KEYS[first], 'revision') or 0)
 end
 
--- Writes the document and what changed (a JSON object without revision and time); answers revision, era, time.
+-- Writes the document and the change (a JSON object without revision and time); returns revision, era, time.
 local function save_memory(first, document, change)
   local known = redis.call('HMGET', KEYS[first], 'revision', 'era')
   local revision = string.format('%.0f', math.max(now_us, tonumber(known[1] or 0) + 1))
-  local era = (p.anew or not known[2]) and revision or known[2]
+  local era = (p.new_era or not known[2]) and revision or known[2]
   redis.call('HSET', KEYS[first], 'document', document, 'revision', revision, 'era', era)
   redis.call('SADD', KEYS[first + 2], p.agent)
   redis.call('LPUSH', KEYS[first + 1], '{"revision":' .. revision .. ',"at":"' .. now_iso .. '",' .. change:sub(2))

@@ -16,11 +16,11 @@ import type { Reply } from '../redis/thread-call.js';
 
 const scripts = { read: loadScript('memory/read-memory'), quarantine: loadScript('memory/quarantine-memory') };
 
-/** Most changes kept of one memory, and most bytes of them. */
+/** Most changes retained of one memory, and most bytes of them. */
 export const HISTORY_LIMITS = { max_changes: 20, max_bytes: 512 * 1024 } as const;
 const MAX_REPORTS = 10;
 const MAX_REASON_CHARS = 300;
-/** Another one at each try means that somebody writes damaged records as fast as they are moved aside. */
+/** Damage after each read means that damaged records are written as fast as they are moved aside. */
 const MAX_READS = 5;
 
 const NOTHING: StoredMemory = { document: emptyMemory(), revision: 0, era: 0 };
@@ -29,7 +29,7 @@ const NOTHING: StoredMemory = { document: emptyMemory(), revision: 0, era: 0 };
 export const memoryKeys = (keys: MemoryKeys): string[] => Object.values<string>({ ...keys });
 
 /**
- * Reads a memory; what cannot be read is moved aside, and the memory is empty then.
+ * Reads a memory; an unreadable one is moved aside, and the memory is empty then.
  *
  * @throws {ConflictError} when it is damaged again each time
  */
@@ -38,7 +38,7 @@ export async function readMemory(redis: RedisConnection, scope: MemoryScope): Pr
   for (let read = 0; read < MAX_READS; read += 1) {
     const reply = (await redis.run(scripts.read, [keys.record], [])) as Reply;
     if (reply[0] === 'none') return NOTHING;
-    const found = reply[0] === 'found' ? decoded(reply) : { reason: `a ${String(reply[1])} in the place of a record` };
+    const found = reply[0] === 'found' ? decode(reply) : { reason: `a ${String(reply[1])} instead of a record` };
     if ('document' in found) return found;
     const text = reply[0] === 'found' && typeof reply[1] === 'string' ? reply[1] : '';
     const parameters = {
@@ -50,12 +50,12 @@ export async function readMemory(redis: RedisConnection, scope: MemoryScope): Pr
     assertSound(moved);
     if (moved[0] === 'ok') return NOTHING;
   }
-  throw new ConflictError('the memory is damaged again and again while it is read', {
+  throw new ConflictError('the memory was damaged again after each read', {
     details: { agent: scope.agent },
   });
 }
 
-function decoded([, text, revision, era]: Reply): StoredMemory | { readonly reason: string } {
+function decode([, text, revision, era]: Reply): StoredMemory | { readonly reason: string } {
   const numbers = { revision: Number(revision), era: Number(era) };
   if (typeof text !== 'string') return { reason: 'a record without a document' };
   if (!Number.isSafeInteger(numbers.revision) || !Number.isSafeInteger(numbers.era) || typeof revision !== 'string')
@@ -74,12 +74,12 @@ function jsonOrUndefined(text: string): unknown {
 }
 
 /**
- * The text of a document that is within its bounds.
+ * Encodes a document that is within its bounds.
  *
  * @throws {InvalidRequestError} naming the field
  * @throws {TooLargeError}
  */
-export function encodedMemory(document: MemoryDocument): string {
+export function encodeMemory(document: MemoryDocument): string {
   const parsed = MemoryDocument.safeParse(document);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;

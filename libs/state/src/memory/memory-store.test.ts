@@ -34,7 +34,7 @@ const fact = (id: string, content = `fact ${id}`): MemoryFact => ({
 const withFacts = (...facts: MemoryFact[]): MemoryDocument => ({ ...emptyMemory('2026-03-14T10:00:00.000Z'), facts });
 const cause = { kind: 'fact_added' } as const;
 
-/** Writes on whatever stands. */
+/** Writes on the current revision. */
 async function write(
   document: MemoryDocument,
   scope = alice,
@@ -45,7 +45,7 @@ async function write(
 }
 
 describe(redisMemoryStore, () => {
-  test('a memory nobody wrote is empty, and one that was written comes back as it was', async () => {
+  test('a memory that was never written is empty, and a written one is returned unchanged', async () => {
     expect(await memories.read(alice)).toEqual({ document: emptyMemory(), revision: 0, era: 0 });
     const document = withFacts(fact('f1'), fact('f2', 'ünïcode \u{1f980}'));
     const written = await write(document);
@@ -53,7 +53,7 @@ describe(redisMemoryStore, () => {
     expect(await memories.read(alice)).toEqual({ ...written, document });
   });
 
-  test('another user and another agent have memories of their own', async () => {
+  test('each user and each agent has a separate memory', async () => {
     await write(withFacts(fact('f1')));
     await write(withFacts(fact('f2')), { userId: 'alice', agent: 'poet' });
     expect((await memories.read({ userId: 'bob', agent: 'lead_agent' })).document.facts).toEqual([]);
@@ -64,7 +64,7 @@ describe(redisMemoryStore, () => {
     await expect(memories.read({ userId: 'alice', agent: 'x:y' })).rejects.toThrow('agent');
   });
 
-  test('of writers that made theirs from the same revision one is let through', async () => {
+  test('of several writers with the same revision one succeeds', async () => {
     const { revision } = await write(withFacts(fact('f0')));
     const outcomes = await Promise.allSettled(
       ['f1', 'f2', 'f3'].map((id) =>
@@ -87,7 +87,7 @@ describe(redisMemoryStore, () => {
     expect(await stores.dump()).toEqual(before);
   });
 
-  test('the history tells what each change did, newest first, and keeps the last 20', async () => {
+  test('the history lists what each change did, newest first, and retains the last 20', async () => {
     await write(withFacts(fact('f1'), fact('f2')));
     const edited = { ...fact('f2'), content: 'other' };
     const document = withFacts(edited);
@@ -108,7 +108,7 @@ describe(redisMemoryStore, () => {
     expect(await memories.history(alice)).toHaveLength(20);
   });
 
-  test('a history of big changes is kept within its bytes, the last change always', async () => {
+  test('a history of big changes stays within its bytes, but always has the last change', async () => {
     const big = (name: string): MemoryDocument =>
       withFacts(...Array.from({ length: 240 }, (_, index) => fact(`${name}${index}`, `${name}${'x'.repeat(800)}`)));
     for (const name of ['a', 'b', 'c', 'd', 'e']) await write(big(name));
@@ -143,7 +143,7 @@ describe(redisMemoryStore, () => {
     ],
   ];
   test.each(damages)(
-    'a record with %s is moved aside as it was, told of, and the memory is empty',
+    'a record with %s is moved aside unchanged and reported, and the memory is empty',
     async (_, damage) => {
       const { record, quarantine0 } = stores.redis.keys.memory(alice);
       const before = await write(withFacts(fact('f1')));
@@ -160,7 +160,7 @@ describe(redisMemoryStore, () => {
     },
   );
 
-  test('what was moved aside earlier is kept beside it', async () => {
+  test('records that were quarantined earlier are retained, too', async () => {
     const { record, quarantine0, quarantine2 } = stores.redis.keys.memory(alice);
     for (const text of ['one', 'two', 'three', 'four']) {
       await write(withFacts(fact('f1')));
@@ -173,14 +173,14 @@ describe(redisMemoryStore, () => {
     expect((await memories.status('alice')).quarantined).toHaveLength(4);
   });
 
-  test('a foreign type in the place of the history is an error, and nothing is written', async () => {
+  test('a history key of a foreign type is an error, and nothing is written', async () => {
     await stores.redis.use((client) => client.set(stores.redis.keys.memory(alice).history, 'x'));
     const before = await stores.dump();
     await expect(write(withFacts(fact('f1')))).rejects.toThrow('foreign type');
     expect(await stores.dump()).toEqual(before);
   });
 
-  test('erasing an agent removes all of its memory and nothing of another', async () => {
+  test('erasing an agent removes all of its memory and nothing of other agents', async () => {
     const poet = { userId: 'alice', agent: 'poet' };
     await write(withFacts(fact('f1')));
     await write(withFacts(fact('f2')), poet);

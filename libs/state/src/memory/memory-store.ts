@@ -12,14 +12,14 @@ import type {
 import type { RedisConnection } from '../redis/connection.js';
 import { differenceOf } from './memory-difference.js';
 import { eraseAgentMemory, eraseMemories } from './memory-erasure.js';
-import { assertSound, encodedMemory, HISTORY_LIMITS, memoryKeys, readMemory } from './memory-record.js';
+import { assertSound, encodeMemory, HISTORY_LIMITS, memoryKeys, readMemory } from './memory-record.js';
 import { loadScript } from '../redis/scripts.js';
 import { parseStored } from '../redis/stored-json.js';
 import type { Reply } from '../redis/thread-call.js';
 
 const scripts = { write: loadScript('memory/write-memory'), status: loadScript('memory/memory-status') };
 
-/** What is remembered of users: a hash per user and agent, changed by scripts that compare its revision. */
+/** The memories of users: a hash per user and agent, changed by scripts that compare its revision. */
 export function redisMemoryStore(redis: RedisConnection): MemoryStore {
   return {
     read: (scope) => readMemory(redis, scope),
@@ -41,13 +41,13 @@ async function writeMemory(
   scope: MemoryScope,
   { document, expectedRevision, cause }: MemoryWrite,
 ): Promise<StoredMemory> {
-  const text = encodedMemory(document);
+  const text = encodeMemory(document);
   const before = await readMemory(redis, scope);
   if (before.revision !== expectedRevision) throw changedMeanwhile(scope);
   const parameters = {
     agent: scope.agent,
     expected: expectedRevision,
-    anew: cause.kind === 'cleared' || cause.kind === 'imported',
+    new_era: cause.kind === 'cleared' || cause.kind === 'imported',
     ...HISTORY_LIMITS,
   };
   const change = { cause, ...differenceOf(before.document, document) };
@@ -62,7 +62,7 @@ async function writeMemory(
 }
 
 const changedMeanwhile = ({ agent }: MemoryScope): ConflictError =>
-  new ConflictError('the memory was changed meanwhile: read it again', { details: { agent } });
+  new ConflictError('the memory was changed by another request: read it again', { details: { agent } });
 
 const agentsOf = async (redis: RedisConnection, userId: string): Promise<readonly string[]> =>
   (await redis.use((client) => client.smembers(redis.keys.memoryAgents(userId)))).sort();

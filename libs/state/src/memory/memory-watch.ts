@@ -3,24 +3,24 @@ import type { Logger } from '@caribou/core';
 import type { RedisConnection } from '../redis/connection.js';
 
 export interface MemoryWatchOptions {
-  /** Part of Redis' maxmemory above which there is no room. */
+  /** The part of Redis' maxmemory above which new runs are refused. */
   readonly maxShare: number;
   readonly logger: Logger;
-  /** Default 1 s. */
+  /** How often to poll, default 1 s. */
   readonly everyMs?: number;
 }
 
-/** A hint: memory is freed when runs end and threads are deleted. */
+/** Only an estimate: memory is freed when runs end and threads are deleted. */
 const RETRY_AFTER_MS = 5_000;
 
 /**
- * How full Redis is, looked at each second, so that new work is refused while what runs can still end. A Redis without
- * maxmemory, or one that forbids INFO, is never full.
+ * Polls the memory of Redis, so that new runs are refused while running ones can still end. A Redis without maxmemory, or
+ * one that forbids INFO, is never full.
  */
 export class MemoryWatch {
   private full = false;
   private forbidden = false;
-  private looking: Promise<void> | undefined;
+  private polling: Promise<void> | undefined;
   private readonly timer: NodeJS.Timeout;
 
   constructor(
@@ -31,7 +31,7 @@ export class MemoryWatch {
     this.timer.unref();
   }
 
-  /** @throws {RateLimitedError} when Redis was too full at the last look */
+  /** @throws {RateLimitedError} when Redis was too full at the last poll */
   assertRoom(): void {
     if (!this.full) return;
     const percent = Math.round(this.options.maxShare * 100);
@@ -40,19 +40,19 @@ export class MemoryWatch {
     });
   }
 
-  /** Looks at once; joins a look under way. Never rejects: while Redis is away, what was seen last holds. */
+  /** Polls at once, or joins a poll under way. Never rejects: while Redis is unavailable, the last result remains. */
   lookNow(): Promise<void> {
-    this.looking ??= this.look().finally(() => {
-      this.looking = undefined;
+    this.polling ??= this.poll().finally(() => {
+      this.polling = undefined;
     });
-    return this.looking;
+    return this.polling;
   }
 
   stop(): void {
     clearInterval(this.timer);
   }
 
-  private async look(): Promise<void> {
+  private async poll(): Promise<void> {
     const { maxShare, logger } = this.options;
     try {
       const info = await this.redis.use((client) => client.info('memory'));
@@ -60,7 +60,10 @@ export class MemoryWatch {
       const full = max > 0 && used > maxShare * max;
       if (full !== this.full) {
         const fields = { event: 'redis.memory', outcome: full ? 'limit' : 'ok', usedBytes: used, limitBytes: max };
-        logger.warn(fields, full ? 'Redis is nearly full: new runs are refused' : 'Redis has room again');
+        logger.warn(
+          fields,
+          full ? 'Redis is nearly full: new runs are refused' : 'Redis has free memory again: new runs are accepted',
+        );
       }
       this.full = full;
     } catch (error) {
@@ -73,5 +76,5 @@ export class MemoryWatch {
   }
 }
 
-/** A number of an INFO reply, whose lines are `name:value`; 0 when it is not there. */
+/** A number of an INFO reply, whose lines are `name:value`; 0 when it is absent. */
 const fieldOf = (info: string, name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);

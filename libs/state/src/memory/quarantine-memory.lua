@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
---[[ Moves a memory aside that cannot be read, as it is, and tells of it. Of earlier ones two are kept.
+--[[ Moves an unreadable memory aside, unchanged, and reports it. Two earlier ones are retained.
   KEYS    memory-record.lua; ARGV[1] JSON object p: agent, reason, max_reports; ARGV[2] the document as it was read,
-          '' for what is no hash or has none
-  Reply  {'ok'}; {'changed'}: it is another one by now; {'damaged', key}: nothing is written ]]
+          '' if the key is not a hash or has none
+  Reply  {'ok'}; {'changed'}: it has changed since; {'damaged', key}: nothing is written ]]
 local p = cjson.decode(ARGV[1])
 -- @include memory-record.lua
 for index, kind in pairs({ [2] = 'list', [3] = 'set', [4] = 'list' }) do

@@ -1,6 +1,6 @@
 #!lua
---[[ Makes a document the memory if it still has the revision it was made from.
-  KEYS    memory-record.lua; ARGV[1] JSON object p: agent, expected (revision), anew, max_changes, max_bytes;
+--[[ Replaces a memory if it still has the revision that the new document is based on.
+  KEYS    memory-record.lua; ARGV[1] JSON object p: agent, expected (revision), new_era, max_changes, max_bytes;
           ARGV[2] document; ARGV[3] change
   Reply  {'ok', revision, era}; {'conflict'}, {'damaged', key}: nothing is written ]]
 local p = cjson.decode(ARGV[1])

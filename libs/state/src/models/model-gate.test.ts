@@ -23,7 +23,7 @@ beforeEach(() => {
 afterEach(() => Promise.all(connections.map((connection) => connection.close())));
 afterAll(() => server.stop());
 
-/** A process with a connection of its own. */
+/** A process with a separate connection. */
 function gateOf(options: Partial<ModelGateOptions> = {}): ModelGate {
   const redis = createRedis({ url: server.url, keyPrefix: prefix });
   connections.push(redis);
@@ -60,7 +60,7 @@ async function halfOpen(options: Partial<ModelGateOptions> = {}): Promise<readon
 }
 
 describe('the circuit', () => {
-  test('opens for all processes when their failures together reach the threshold, and says for how long', async () => {
+  test('opens for all processes when their failures together reach the threshold, and returns for how long', async () => {
     const [one, two] = [gateOf(), gateOf()];
 
     await fail(one, 2);
@@ -72,7 +72,7 @@ describe('the circuit', () => {
     expect(refused.kind === 'refused' && refused.retryInMs).toBeGreaterThan(50_000);
   });
 
-  test('counts failures in a row: a success anywhere begins anew, other endings count nothing', async () => {
+  test('counts failures in a row: a success anywhere resets the count, other outcomes do not count', async () => {
     const [one, two] = [gateOf(), gateOf()];
 
     await fail(one, 2);
@@ -85,7 +85,7 @@ describe('the circuit', () => {
     expect(await enter(one)).toEqual(openNow);
   });
 
-  test('knows models and endpoints apart', async () => {
+  test('is separate for each model and endpoint', async () => {
     const gate = gateOf();
 
     await fail(gate, 3);
@@ -129,7 +129,7 @@ describe('the circuit', () => {
     expect(await enter(one)).toEqual(openNow);
   });
 
-  test('a probe that was cancelled makes room for another at once', async () => {
+  test('a cancelled probe admits another one at once', async () => {
     const [, two, probe] = await halfOpen();
     expect(await enter(two)).toEqual(openNow);
 
@@ -138,10 +138,10 @@ describe('the circuit', () => {
     expect((await admitted(two)).probe).toBe(true);
   });
 
-  test('a probe whose process died makes room when its lease runs out, one that lives keeps it', async () => {
+  test('a probe whose process died admits another one when its lease runs out, a living one does not', async () => {
     const [, two] = await halfOpen({ leaseMs: 1_500 });
     const kinds: string[] = [];
-    // By the hundredth look the first lease of the living probe would be over.
+    // By the hundredth poll the first lease of the living probe would be over.
     await waitFor(async () => kinds.push((await enter(two)).kind) >= 100, {
       what: 'a hundred looks',
       timeoutMs: 30_000,
@@ -176,7 +176,7 @@ describe('the circuit', () => {
     expect(await enter(two)).toEqual(openNow);
   });
 
-  test('the first outcome told counts, and only it', async () => {
+  test('only the first reported outcome counts', async () => {
     const gate = gateOf();
     const pass = await admitted(gate);
 
@@ -187,7 +187,7 @@ describe('the circuit', () => {
 });
 
 describe('a closed circuit', () => {
-  /** A process that counts its round trips, with time in the test's hands. */
+  /** A process that counts its round trips, on a clock that the test controls. */
   function counted(): { readonly gate: ModelGate; readonly trips: () => number; readonly pass: (ms: number) => void } {
     const redis = createRedis({ url: server.url, keyPrefix: prefix });
     connections.push(redis);
@@ -198,7 +198,7 @@ describe('a closed circuit', () => {
     return { gate, trips: () => run.mock.calls.length, pass: (ms) => (nowMs += ms) };
   }
 
-  test('is asked about once a second, however many calls are made and answered', async () => {
+  test('is read once a second, however many calls are made and answered', async () => {
     const { gate, trips, pass } = counted();
 
     for (let call = 0; call < 50; call += 1) {
@@ -231,7 +231,7 @@ describe('a closed circuit', () => {
     expect(await enter(gate)).toEqual(openNow);
   });
 
-  test('with failures is reset by a success, though it was not asked about for it', async () => {
+  test('with failures is reset by a success, although it was not read for that call', async () => {
     const { gate } = counted();
 
     await fail(gate, 2);

@@ -18,15 +18,15 @@ import { loadScript } from '../redis/scripts.js';
 export interface ModelGateOptions {
   /** Failed calls in a row that open the circuit. */
   readonly failureThreshold: number;
-  /** From the opening of the circuit to its probe. */
+  /** Time from the opening of the circuit to its probe. */
   readonly recoveryMs: number;
-  /** Calls of one model at once, over all processes; 0 is no limit, and costs nothing. */
+  /** Calls of one model at once, over all processes; 0 is no limit, and needs no request to Redis. */
   readonly maxConcurrentCalls: number;
   /** Longest wait for a slot, default 5 min. */
   readonly slotWaitMs?: number;
   /** How long a slot or a probe outlives its process, default 30 s; renewed three times in it. */
   readonly leaseMs?: number;
-  /** How long a circuit that was closed is taken to be, default 1 s. */
+  /** How long a circuit seen closed is assumed to be closed, default 1 s. */
   readonly knownMs?: number;
   readonly clock?: Clock;
   readonly logger?: Logger;
@@ -42,9 +42,9 @@ const scripts = {
 
 const FIRST_POLL_MS = 50;
 const MAX_POLL_MS = 500;
-/** One who has not asked for this long waits no more: his process died. */
+/** A token that was not renewed for this long leaves the queue: its process died. */
 const WAITING_MS = 5_000;
-/** An open circuit that nobody asks for is forgotten this long after its recovery time. */
+/** The record of an open circuit expires this long after its recovery time. */
 const FORGET_MS = 3_600_000;
 
 const AcquireReply = z.union([
@@ -54,19 +54,19 @@ const AcquireReply = z.union([
 ]);
 type AcquireReply = z.infer<typeof AcquireReply>;
 
-/** What this process knows of a closed circuit. */
+/** The last state of a closed circuit that this process read. */
 interface Known {
   readonly failures: number;
   readonly untilMs: number;
 }
 
 /**
- * The gate on Redis, whose clock decides.
+ * Limits and circuit breaker of models in Redis, whose clock decides.
  *
- * G1 A circuit that was seen closed is taken to be for `knownMs`: most calls ask nobody. So one that opens meanwhile
- *    is noticed that much later.
- * G2 A success is told only when failures are known, or when the call held something.
- * G3 When Redis is away the circuit is taken to be closed, and slots to be free, for `knownMs`.
+ * G1 A circuit seen closed is assumed to be closed for `knownMs`, so that most calls need no request. One that opens
+ *    meanwhile is noticed that much later.
+ * G2 A success is reported only when failures are known, or when the call has a slot or is the probe.
+ * G3 While Redis is unavailable the circuit is assumed to be closed, and slots to be free, for `knownMs`.
  */
 class RedisModelGate implements ModelGate {
   private readonly known = new Map<string, Known>();
@@ -81,39 +81,39 @@ class RedisModelGate implements ModelGate {
     signal.throwIfAborted();
     const keys = this.redis.keys.model(endpoint);
     const token = newId();
-    if (this.mayPassUnasked(keys)) return { kind: 'admitted', permit: this.passOf(keys, token, NOTHING_HELD) };
+    if (this.mayAdmitLocally(keys)) return { kind: 'admitted', permit: this.createPermit(keys, token, NOTHING_HELD) };
     try {
-      return await this.ask(keys, token, signal);
+      return await this.waitForPermit(keys, token, signal);
     } catch (error) {
       if (error instanceof UnavailableError && !signal.aborted) {
-        this.redisIsAway(error);
-        return { kind: 'admitted', permit: this.passOf(keys, token, NOTHING_HELD) };
+        this.assumeClosed(error);
+        return { kind: 'admitted', permit: this.createPermit(keys, token, NOTHING_HELD) };
       }
-      await this.tell(keys, token, 'unknown');
+      await this.release(keys, token, 'unknown');
       signal.throwIfAborted();
       throw error;
     }
   }
 
-  /** Until there is an answer, or the wait for a slot is over. */
-  private async ask(keys: ModelKeys, token: string, signal: AbortSignal): Promise<AcquireResult> {
+  /** Polls until the call is admitted or refused, or the wait for a slot is over. */
+  private async waitForPermit(keys: ModelKeys, token: string, signal: AbortSignal): Promise<AcquireResult> {
     const { clock, slotWaitMs } = this.settings;
     const deadlineMs = clock.monotonicMs() + slotWaitMs;
     for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(pauseMs * 1.5, MAX_POLL_MS)) {
-      const reply = await this.askOnce(keys, token);
+      const reply = await this.tryAcquire(keys, token);
       signal.throwIfAborted();
       if (reply[0] === 'open') return this.refuse(keys, reply[1]);
       if (reply[0] === 'go') return { kind: 'admitted', permit: this.admit(keys, token, reply) };
       const leftMs = deadlineMs - clock.monotonicMs();
       if (leftMs <= 0) {
-        await this.tell(keys, token, 'unknown');
+        await this.release(keys, token, 'unknown');
         return { kind: 'refused', reason: 'no_slot' };
       }
       await clock.sleep(Math.min(pauseMs, leftMs), signal);
     }
   }
 
-  private async askOnce(keys: ModelKeys, token: string): Promise<AcquireReply> {
+  private async tryAcquire(keys: ModelKeys, token: string): Promise<AcquireReply> {
     const { maxConcurrentCalls, leaseMs, recoveryMs } = this.settings;
     const args = [token, maxConcurrentCalls, leaseMs, WAITING_MS, recoveryMs + FORGET_MS];
     return AcquireReply.parse(await this.redis.run(scripts.acquire, keysOf(keys), args));
@@ -125,13 +125,15 @@ class RedisModelGate implements ModelGate {
   }
 
   private admit(keys: ModelKeys, token: string, [, failures, probe]: Extract<AcquireReply, { 0: 'go' }>): CallPermit {
-    if (probe === 0) this.learn(keys, failures);
-    return this.passOf(keys, token, { slot: this.settings.maxConcurrentCalls > 0, probe: probe === 1 });
+    if (probe === 0) this.rememberFailures(keys, failures);
+    return this.createPermit(keys, token, { slot: this.settings.maxConcurrentCalls > 0, probe: probe === 1 });
   }
 
-  private passOf(keys: ModelKeys, token: string, held: Held): CallPermit {
+  private createPermit(keys: ModelKeys, token: string, held: Held): CallPermit {
     const holds = held.slot || held.probe;
-    const timer = holds ? setInterval(() => void this.keep(keys, token), this.settings.leaseMs / 3).unref() : undefined;
+    const timer = holds
+      ? setInterval(() => void this.renew(keys, token), this.settings.leaseMs / 3).unref()
+      : undefined;
     let left = false;
     return {
       probe: held.probe,
@@ -140,12 +142,12 @@ class RedisModelGate implements ModelGate {
         left = true;
         clearInterval(timer);
         if (holds || outcome === 'failed' || (outcome === 'answered' && this.failuresOf(keys) > 0))
-          await this.tell(keys, token, outcome);
+          await this.release(keys, token, outcome);
       },
     };
   }
 
-  private async keep(keys: ModelKeys, token: string): Promise<void> {
+  private async renew(keys: ModelKeys, token: string): Promise<void> {
     try {
       await this.redis.run(scripts.renew, [keys.circuit, keys.slots], [token, this.settings.leaseMs]);
     } catch (error) {
@@ -153,20 +155,20 @@ class RedisModelGate implements ModelGate {
     }
   }
 
-  /** Never rejects: what cannot be told lapses. */
-  private async tell(keys: ModelKeys, token: string, outcome: CallOutcome): Promise<void> {
+  /** Never rejects: a slot that cannot be released lapses. */
+  private async release(keys: ModelKeys, token: string, outcome: CallOutcome): Promise<void> {
     const { failureThreshold, recoveryMs, logger } = this.settings;
     try {
       const args = [token, outcome, failureThreshold, recoveryMs, recoveryMs + FORGET_MS];
       const failures = z.number().parse(await this.redis.run(scripts.release, keysOf(keys), args));
-      if (failures >= 0) this.learn(keys, failures);
+      if (failures >= 0) this.rememberFailures(keys, failures);
       else this.known.delete(keys.circuit);
     } catch (error) {
       logger.warn({ error }, 'could not report model call outcome');
     }
   }
 
-  private mayPassUnasked(keys: ModelKeys): boolean {
+  private mayAdmitLocally(keys: ModelKeys): boolean {
     const nowMs = this.settings.clock.monotonicMs();
     if (nowMs < this.awayUntilMs) return true;
     return this.settings.maxConcurrentCalls === 0 && nowMs < (this.known.get(keys.circuit)?.untilMs ?? nowMs);
@@ -176,15 +178,15 @@ class RedisModelGate implements ModelGate {
     return this.known.get(keys.circuit)?.failures ?? 0;
   }
 
-  private learn(keys: ModelKeys, failures: number): void {
+  private rememberFailures(keys: ModelKeys, failures: number): void {
     const { clock, knownMs } = this.settings;
     this.known.set(keys.circuit, { failures, untilMs: clock.monotonicMs() + knownMs });
   }
 
-  private redisIsAway(error: UnavailableError): void {
+  private assumeClosed(error: UnavailableError): void {
     const { clock, knownMs, logger } = this.settings;
     this.awayUntilMs = clock.monotonicMs() + knownMs;
-    logger.warn({ error }, 'models are called without asking for slots and circuits: Redis is away');
+    logger.warn({ error }, 'Redis is unavailable: models are called without slots and circuits');
   }
 }
 
@@ -197,7 +199,7 @@ const NOTHING_HELD: Held = { slot: false, probe: false };
 
 const keysOf = ({ circuit, slots, queue, waiting }: ModelKeys): readonly string[] => [circuit, slots, queue, waiting];
 
-/** The gate that all processes of an installation share; they must have the same limits. One per process. */
+/** Creates the gate that all processes of an installation share, one per process; all must have the same limits. */
 export function redisModelGate(redis: Pick<RedisConnection, 'keys' | 'run'>, options: ModelGateOptions): ModelGate {
   return new RedisModelGate(redis, {
     slotWaitMs: 300_000,

@@ -76,7 +76,7 @@ describe('slots', () => {
     expect(most).toBe(2);
   });
 
-  test('who comes first is served first', async () => {
+  test('are given in the order of arrival', async () => {
     const [one, two] = [gateOf({ maxConcurrentCalls: 1 }), gateOf({ maxConcurrentCalls: 1 })];
     const holder = await admitted(one);
     const served: string[] = [];
@@ -96,7 +96,7 @@ describe('slots', () => {
     expect(served).toEqual(['first', 'second']);
   });
 
-  test('of a process that died are free when their lease runs out, those of a living one are kept', async () => {
+  test('of a process that died are free when their lease runs out, those of a living one are not', async () => {
     const [one, two] = [gateOf({ leaseMs: 1_500 }), gateOf({ leaseMs: 1_500 })];
     await admitted(one);
     const living = await admitted(two);
@@ -110,7 +110,7 @@ describe('slots', () => {
     expect((await enter(impatient)).kind).toBe('admitted');
   });
 
-  test('one who died while waiting holds nobody up for long', async () => {
+  test('are not blocked for long by a process that died while waiting', async () => {
     const [dying, two] = [gateOf({ maxConcurrentCalls: 1 }), gateOf({ maxConcurrentCalls: 1 })];
     const holder = await admitted(two);
     const lost = enter(dying).catch((error: unknown) => error);
@@ -126,7 +126,7 @@ describe('slots', () => {
     expect(await redis.use((client) => client.zcard(queue))).toBe(0);
   });
 
-  test('a cancel ends the wait, and gives the place in the queue back', async () => {
+  test('a cancel ends the wait and leaves the queue', async () => {
     const gate = gateOf({ maxConcurrentCalls: 1 });
     await admitted(gate);
     const stop = new AbortController();
@@ -149,7 +149,7 @@ describe('slots', () => {
     expect(await waiters()).toBe(0);
   });
 
-  test('those who wait are refused as soon as the circuit opens', async () => {
+  test('waiting calls are refused as soon as the circuit opens', async () => {
     const [one, two] = [gateOf({ failureThreshold: 1 }), gateOf({ failureThreshold: 1 })];
     const [failing] = [await admitted(one), await admitted(one)];
     const waiting = enter(two);
@@ -169,7 +169,7 @@ describe('without Redis', () => {
   });
   afterAll(() => other.stop());
 
-  test.each([0, 1])('calls are let through with a warning, at most one question a second (limit %d)', async (limit) => {
+  test.each([0, 1])('calls are admitted with a warning, at most one request a second (limit %d)', async (limit) => {
     const redis = connect(other.url);
     const run = jest.fn(redis.run.bind(redis));
     const warn = jest.fn();

@@ -2,7 +2,7 @@
 --[[ Releases the slot, the probe and the queue position of a token, and counts the outcome of its call.
   KEYS[1] circuit; KEYS[2] slots; KEYS[3] queue; KEYS[4] waiting
   ARGV    token, outcome ('answered', 'failed' or 'unknown'), failures that open the circuit, ms until a probe,
-          ms for which the circuit is kept
+          ms for which the circuit is stored
   Reply  failures in a row; -1 when the circuit is not closed ]]
 -- @include ../includes/clock.lua
 local token, outcome = ARGV[1], ARGV[2]
@@ -10,7 +10,7 @@ local circuit = redis.call('HMGET', KEYS[1], 'failures', 'open_until', 'probe')
 local failures, open_until, probes = tonumber(circuit[1] or 0), circuit[2], circuit[3] == token
 for at = 2, 4 do redis.call('ZREM', KEYS[at], token) end
 
--- While the circuit is not closed, calls that were let through before tell nothing.
+-- While the circuit is not closed, the outcomes of calls admitted before are ignored.
 if open_until and not probes then return -1 end
 if outcome == 'answered' then
   redis.call('DEL', KEYS[1])

@@ -9,7 +9,7 @@ export interface RedisFinding {
 }
 
 /**
- * What is wrong with a Redis server as a store of record; empty when nothing is. Read from INFO, which a user without
+ * Finds settings of a Redis server that are wrong for a store of record. It reads only INFO, which a user without
  * administrator's rights may be given.
  *
  * @throws {UnavailableError} when Redis does not answer in time
@@ -36,8 +36,8 @@ export async function checkRedis(redis: RedisConnection): Promise<readonly Redis
 }
 
 /**
- * Checks at the start of a service that Redis can be trusted with state, and logs what could be better. A Redis that is
- * away is no reason not to start: the service connects later, and `/ready` says so until then.
+ * Checks at the start of a service that Redis can be trusted with state, and logs warnings. An unavailable Redis does not
+ * prevent the start: the service connects later, and `/ready` reports it until then.
  *
  * @throws {UnavailableError} when Redis answers but must not be used, with what to change
  */

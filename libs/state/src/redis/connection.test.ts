@@ -40,7 +40,7 @@ describe(createRedis, () => {
     await redis.close();
   });
 
-  test('a part has keys of its own on the same connection, and ends with it', async () => {
+  test('a part has separate keys on the same connection, and closes with it', async () => {
     const redis = createRedis({ url: server.url, keyPrefix: 'whole:' });
     const part = redis.part('tasks');
     const inner = part.part('more');
@@ -57,7 +57,7 @@ describe(createRedis, () => {
     await part.close();
   });
 
-  test('scripts are loaded again by a Redis that forgot them', async () => {
+  test('scripts are loaded again into a Redis that lost them', async () => {
     const redis = createRedis({ url: server.url });
     const script = loadScript('runs/read-events');
     await redis.run(script, ['none'], [0, 1]);
@@ -117,7 +117,7 @@ describe('createRedis over TLS', () => {
 });
 
 describe(requireDurableRedis, () => {
-  test('does not wait for a server that is away, and refuses one that evicts', async () => {
+  test('does not wait for an unavailable server, and refuses one that evicts', async () => {
     const warnings: string[] = [];
     const logger = { ...silentLogger, warn: (_fields: object, message: string) => void warnings.push(message) };
     const away = createRedis({ url: 'redis://127.0.0.1:1', commandTimeoutMs: 200 });

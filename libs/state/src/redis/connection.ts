@@ -20,14 +20,14 @@ export interface RedisOptions extends RedisSecurity {
 /** `noEffect`: the command certainly changed nothing. */
 const NOT_SENT = { dependency: 'redis', noEffect: true };
 const FIRST_RECONNECT_MS = 20;
-/** Under load the commands of a millisecond share a write. A lone turn makes fewer than ten. */
+/** Under load the commands of a millisecond share a write. A single turn makes fewer than ten. */
 const WRITES_PER_SECOND = 1_000;
 
-/** The way commands reach Redis, shared by all views of a connection. */
+/** Sends commands to Redis, shared by all parts of a connection. */
 export interface RedisLink {
   /** @throws {UnavailableError} when Redis does not answer in time; a write may then have taken effect */
   use<Reply>(command: (client: Redis) => Promise<Reply>): Promise<Reply>;
-  /** After the commands under way; later ones throw UnavailableError. */
+  /** Closes after the commands under way; later ones throw UnavailableError. */
   close(): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ class SocketLink implements RedisLink {
     this.client.setMaxListeners(0);
     const logger = options.logger ?? silentLogger;
     this.client.on('error', (error: Error) =>
-      logger.warn({ event: 'redis.error', error: error.message }, 'redis connection'),
+      logger.warn({ event: 'redis.error', error: error.message }, 'the connection to Redis failed'),
     );
   }
 
@@ -102,11 +102,7 @@ class SocketLink implements RedisLink {
   }
 }
 
-/**
- * A connection to Redis, reconnecting for ever, and the keys that are used on it. Commands wait a bounded time for it;
- * a command that was sent when the connection broke is not sent again, as nobody knows whether it took effect.
- */
-/** A probe that nobody repeats leaves nothing behind. */
+/** The key of a check expires, so that it leaves nothing behind. */
 const PROBE_TTL_MS = 60_000;
 
 interface PartOptions {
@@ -114,6 +110,10 @@ interface PartOptions {
   readonly probeKey?: string;
 }
 
+/**
+ * A connection to Redis, reconnecting for ever, and the keys that are used on it. Commands wait a bounded time for it;
+ * a command that was sent when the connection broke is not sent again, as its effect is unknown.
+ */
 export class RedisConnection {
   readonly keys: StoreKeys;
   /** The same for all parts, so that a part stays empty when nothing is stored in it. */
@@ -128,13 +128,13 @@ export class RedisConnection {
     this.probeKey = options.probeKey ?? this.keys.probe;
   }
 
-  /** The same connection with keys of their own: what is written there is seen by nobody who looks here. Its threads have no files. */
+  /** The same connection with a separate set of keys, below its own prefix. The threads of a part have no files. */
   part(name: string): RedisConnection {
     return new RedisConnection(this.link, `${this.keyPrefix}${name}:`, { hasFiles: false, probeKey: this.probeKey });
   }
 
   /**
-   * Checks that Redis takes writes, by one: a Redis that is full, read-only or unable to save answers reads all the same.
+   * Checks by a write that Redis accepts writes: a Redis that is full, read-only or unable to save still answers reads.
    *
    * @throws {UnavailableError} when it does not answer in time or refuses
    */
@@ -163,7 +163,7 @@ export class RedisConnection {
     });
   }
 
-  /** Ends the connection, for all its parts, after the commands under way; later commands throw UnavailableError. */
+  /** Closes the connection, for all its parts, after the commands under way; later commands throw UnavailableError. */
   close(): Promise<void> {
     return this.link.close();
   }

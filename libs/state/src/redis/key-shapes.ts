@@ -23,17 +23,17 @@ export interface ThreadKeys {
   readonly pending: string;
   /** Sorted set: the user's threads by `updated_at`. */
   readonly threads: string;
-  /** Set: the user's runs that are not over. */
+  /** Set: the user's runs that have not ended. */
   readonly inFlight: string;
   /** Hash: the thread's sandbox binding. */
   readonly sandbox: string;
   /** Set: keys of the thread's execution journal. */
   readonly executions: string;
-  /** Hash: tokens of the thread's runs, and of those that are gone. */
+  /** Hash: tokens of the thread's runs, including removed ones. */
   readonly usage: string;
-  /** Hash: the messages that people see, by number. */
+  /** Hash: the messages that users see, by number. */
   readonly feed: string;
-  /** String: `<owner id>:<epoch>` of the last claim until it is given back; unlike the lease it has no deadline. */
+  /** String: `<owner id>:<epoch>` of the last claim until it is released; unlike the lease it has no deadline. */
   readonly owner: string;
   /** String: bytes of the inputs and metadata of the user's runs. */
   readonly stored: string;
@@ -45,7 +45,7 @@ export interface ModelKeys {
   readonly circuit: string;
   /** Sorted set: tokens of calls under way, by the end of their lease. */
   readonly slots: string;
-  /** Sorted set: tokens of those who wait for a slot, by arrival. */
+  /** Sorted set: tokens of calls that wait for a slot, by arrival. */
   readonly queue: string;
   /** Sorted set: the same tokens, by the time until which they count as waiting. */
   readonly waiting: string;
@@ -71,9 +71,9 @@ export interface MemoryKeys {
 export interface MemoryJobKeys {
   /** Sorted set of all users: jobs by when they count as quiet since. */
   readonly due: string;
-  /** Sorted set: the user's jobs by when the last words were said. */
+  /** Sorted set: the user's jobs by the time of the last message. */
   readonly userDue: string;
-  /** Sorted set: the user's jobs that a worker is at, by the end of its lease. */
+  /** Sorted set: the user's jobs that a worker has, by the end of its lease. */
   readonly running: string;
   /** Hash: the thread's jobs, fields by agent. */
   readonly jobs: string;

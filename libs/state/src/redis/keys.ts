@@ -9,7 +9,7 @@ export interface StoreKeys {
   runPrefix(userId: string): string;
   eventsPrefix(userId: string): string;
   runEvents(userId: string, runId: string): string;
-  /** String: what a run was asked to do, as JSON. */
+  /** String: a run's kwargs as JSON. */
   runKwargs(userId: string, runId: string): string;
   executionPrefix(thread: ThreadKey): string;
   /**
@@ -17,10 +17,10 @@ export interface StoreKeys {
    * upload, `n` the newest number.
    */
   conversions(thread: ThreadKey): string;
-  /** Hash: what the user changed of skills, and those he installed. */
+  /** Hash: the skills that the user switched or installed. */
   skills(userId: string): string;
   agents(userId: string): AgentKeys;
-  /** String: what the user tells all his agents of himself. */
+  /** String: the user's profile for all agents. */
   profile(userId: string): string;
   model(endpoint: ModelEndpoint): ModelKeys;
   threads(userId: string): string;
@@ -34,7 +34,7 @@ export interface StoreKeys {
   readonly managerPrefix: string;
   manager(managerId: string): string;
   readonly managerSeenPrefix: string;
-  /** String with a deadline: how often the manager has renewed its lease; absent once it gave the lease up. */
+  /** String with a deadline: how often the manager has renewed its lease; absent once it released the lease. */
   managerSeen(managerId: string): string;
   readonly pending: string;
   /**
@@ -42,13 +42,13 @@ export interface StoreKeys {
    * Absent in parts of the store whose threads have no files.
    */
   readonly erasing: string | undefined;
-  /** Sorted set: names of what was moved aside, by when it is due to be removed. */
+  /** Sorted set: names of moved directories, by when they are due for removal. */
   readonly erased: string;
   /** List: dead letters that are not on the bus yet, oldest first. */
   readonly deadLetters: string;
-  /** Sorted set of all users: threads that may be worked on now, by the end of that right. */
+  /** Sorted set of all users: threads with a slot, by the end of its lease. */
   readonly slots: string;
-  /** Hash: thread → token of who has its slot. */
+  /** Hash: thread → token of the holder of its slot. */
   readonly slotTokens: string;
   /** Sorted set: the threads that were made for a thread of another part of the store, by when. */
   childThreads(parent: ThreadKey): string;
@@ -60,13 +60,13 @@ export interface StoreKeys {
   memoryUser(userId: string): Omit<MemoryJobKeys, 'jobs'>;
   /** Set: agents with a memory of this user. */
   memoryAgents(userId: string): string;
-  /** List: the user's jobs that were given up, newest first. */
+  /** List: the user's failed extractions, newest first. */
   memoryDead(userId: string): string;
   /** Hash: a document of the whole installation, `version` and `value`. */
   document(name: string): string;
   /** Hash: an access token of the whole installation, `record` and `lock`. */
   token(name: string): string;
-  /** String with a deadline: who holds the lock. */
+  /** String with a deadline: the holder of the lock. */
   lock(name: string): string;
   /** Hash: e-mail → user id, of all accounts. */
   readonly accounts: string;
@@ -86,7 +86,7 @@ function strictAgent(agent: string): string {
   throw new InvalidRequestError('agent: must be 1 to 64 letters, digits, "_" or "-"', { details: { field: 'agent' } });
 }
 
-/** Names of models and their hosts may hold anything. */
+/** Hashes names of models and their hosts, which may contain any characters. */
 const hashOf = (...names: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(names)).digest('hex').slice(0, 32);
 
@@ -192,7 +192,7 @@ export const pendingMember = ({ userId, threadId }: ThreadKey): string => `${use
 export const memoryMember = (thread: ThreadKey, agent: string): string =>
   `${pendingMember(thread)}/${strictAgent(agent)}`;
 
-/** What `memoryMember` made. @throws {BugError} for another text */
+/** Parses a text that `memoryMember` made. @throws {BugError} for another text */
 export function parseMemoryMember(member: string): MemoryJobKey {
   const [userId, threadId, agent, more] = member.split('/');
   if (userId !== undefined && threadId !== undefined && agent !== undefined && more === undefined)

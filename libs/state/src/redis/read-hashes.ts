@@ -3,10 +3,10 @@ import { loadScript } from './scripts.js';
 
 const script = loadScript('redis/read-hashes');
 
-/** Size of the records that one read gives; the first is given whatever its size. */
+/** Most bytes of the records in one reply; the first is returned whatever its size. */
 export const MAX_READ_BYTES = 4 * 1024 * 1024;
 
-/** The first of these hashes, as flat lists, as many as fit into `maxBytes`; one at least. */
+/** Reads the first of these hashes, as flat lists, as many as fit into `maxBytes`; one at least. */
 export async function readHashes(
   redis: RedisConnection,
   keys: readonly string[],

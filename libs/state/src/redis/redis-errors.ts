@@ -1,9 +1,9 @@
 import { AppError, BugError, UnavailableError } from '@caribou/contracts';
 
-/** Replies by which Redis says that it will not serve at present; the command had no effect. */
+/** Replies of a Redis that cannot serve at present; the command had no effect. */
 const refusals = /^(OOM|LOADING|MISCONF|READONLY|MASTERDOWN|NOREPLICAS|BUSY|TRYAGAIN|CLUSTERDOWN)\b/;
 
-/** What an error of the Redis client means to a caller: unavailable, or a defect of ours. */
+/** Translates an error of the Redis client: Redis is unavailable, or the command is a defect. */
 export function asAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof Error && error.name === 'ReplyError' && !refusals.test(error.message)) {

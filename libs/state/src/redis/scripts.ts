@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** A Lua command as Redis gets it. */
+/** A Lua script with the hash by which Redis knows it. */
 export interface Script {
   readonly source: string;
   readonly sha1: string;

@@ -11,7 +11,7 @@ interface KeyAccess {
   readonly writes: readonly string[];
 }
 
-/** Stands for each id in the patterns; a "*" would be refused as one. */
+/** The placeholder for each id in the patterns; a "*" would be refused as an id. */
 const ANY = 'ANY';
 const anyThread = { userId: ANY, threadId: ANY };
 
@@ -75,12 +75,12 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
     case 'subagent-pool':
       return {
         reads: [own.ownership, own.runs, own.skills, own.documents, own.managers].flat(),
-        // Who gets no reply from a sandbox withdraws the execution from the journal.
+        // A caller without a reply from a sandbox withdraws the execution from the journal.
         writes: [own.executions, own.models, own.tokens, [tasks]].flat(),
       };
     case 'memory-worker':
       return {
-        // A pattern for the record alone cannot be said: it takes in all keys of a thread.
+        // A pattern for the record alone is not possible: it matches all keys of a thread.
         reads: own.threadRecords,
         writes: [own.memories, own.memoryJobs, own.models].flat(),
       };
@@ -101,7 +101,7 @@ const COMMANDS = [
   ...['-scan', '-randomkey', '-dbsize', '+eval', '+eval_ro', '+evalsha', '+evalsha_ro', '+time', '+info'],
 ];
 
-/** Ids have no ":", and hashes are of hexadecimal digits, but Redis' patterns cannot say so: "*" takes in both. */
+/** Ids have no ":", and hashes are of hexadecimal digits, but Redis' patterns cannot express that: "*" matches both. */
 const HASH = /\b[0-9a-f]{32}\b/g;
 const asPattern = (key: string): string => key.replaceAll(HASH, '*').replaceAll(ANY, '*');
 

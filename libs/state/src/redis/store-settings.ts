@@ -1,6 +1,6 @@
-/** Clocks and bounds of the stores. All processes of an installation use the same. */
+/** The times and limits of the stores. All processes of an installation use the same. */
 export interface StoreOptions {
-  /** How long a thread stays with an owner that does not renew, default 10 s. */
+  /** How long a lease on a thread lasts without renewal, default 10 s. */
   readonly leaseMs?: number;
   /** Claims without a commit between them before a run counts as exhausted, default 5. */
   readonly maxAttempts?: number;
@@ -8,23 +8,23 @@ export interface StoreOptions {
   readonly eventsTtlMs?: number;
   /** Size of a live run's event log above which it is trimmed, default 64 MiB. */
   readonly maxLogBytes?: number;
-  /** Checkpoints of a thread that are always kept, default 200. */
+  /** The number of newest checkpoints of a thread that are always retained, default 200. */
   readonly keptCheckpoints?: number;
   /** Runs that may wait on one thread, default 100. */
   readonly maxQueuedRuns?: number;
   /** Runs of one user that may be running or queued, default 1000. */
   readonly maxInFlightRuns?: number;
-  /** Bytes of the inputs and metadata of one user's runs, as long as they are kept; default 1 GiB, 0: no limit. */
+  /** Bytes of the inputs and metadata of one user's runs, as long as they are stored; default 1 GiB, 0: no limit. */
   readonly maxStoredBytes?: number;
   /** Threads of all users that may have something to run, default 0: no limit. */
   readonly maxPending?: number;
-  /** Threads of one user, those of stateless runs aside, default 0: no limit. */
+  /** Threads of one user, without those of stateless runs, default 0: no limit. */
   readonly maxThreads?: number;
   /** Size of a thread's state, as JSON, from which clients add no more to it, default 0: no limit. */
   readonly maxStateBytes?: number;
-  /** How long an idempotency key is known after the end of its run, default 24 h. */
+  /** How long an idempotency key is stored after the end of its run, default 24 h. */
   readonly idempotencyTtlMs?: number;
-  /** How long the journals' entries are kept after the end of the run they belong to, default 24 h. */
+  /** How long the journals' entries are stored after the end of their run, default 24 h. */
   readonly journalTtlMs?: number;
 }
 

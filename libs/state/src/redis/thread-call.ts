@@ -4,13 +4,13 @@ import type { RedisConnection } from './connection.js';
 import { pendingMember } from './keys.js';
 import type { Script } from './scripts.js';
 
-/** A reply of a script: an outcome and what belongs to it. */
+/** A reply of a script: an outcome and its values. */
 export type Reply = readonly [outcome: string, ...rest: readonly unknown[]];
 
 export interface ThreadCall {
   /** Read by the script as `p`; undefined fields are left out. */
   readonly params: Readonly<Record<string, unknown>>;
-  /** Stored as they are, in the script's order. */
+  /** Texts that are stored unchanged, in the script's order. */
   readonly texts?: readonly string[];
   /** Keys after the thread's own. */
   readonly moreKeys?: readonly string[];
@@ -38,7 +38,7 @@ export async function callThread(
     });
   }
   if (reply[0] === 'erasing') {
-    throw new BeingErasedError('this was deleted, and its files are just being removed: try again', {
+    throw new BeingErasedError('this was deleted and its files are being removed: try again', {
       details: { threadId: thread.threadId },
     });
   }

@@ -84,7 +84,7 @@ describe('multitask strategies', () => {
     expect(await store.threads.listRuns(key, { limit: 10, offset: 0 })).toHaveLength(1);
   });
 
-  test('reject takes a thread whose only run was told to stop', async () => {
+  test('reject accepts a thread whose only run was asked to stop', async () => {
     const key = thread();
     const first = await store.admit(key);
     const claimed = await store.claim(key);
@@ -135,7 +135,7 @@ describe('multitask strategies', () => {
     expect(await statusOf(key, first.run_id)).toBe('interrupted');
   });
 
-  test('rollback takes the running run back whatever its owner made of it, and removes the queued ones', async () => {
+  test('rollback reverts the running run whatever status its owner gives, and removes the queued ones', async () => {
     const key = thread();
     await store.turn(key, { messages: [human('one'), ai('two')] });
     const before = await store.threads.head(key);
@@ -219,7 +219,7 @@ describe('idempotency', () => {
     expect(await store.threads.admit(request)).toMatchObject({ repeated: true, run: { run_id: request.runId } });
   });
 
-  test('the key of a run that is gone is refused, never run again', async () => {
+  test('the key of a removed run is refused, never run again', async () => {
     const key = thread();
     const idempotency = { key: newId(), bodyHash: 'h' };
     const run = await store.admit(key, { idempotency });
@@ -242,14 +242,14 @@ describe('base of a run', () => {
     await expect(forkOf(thread(), '00000000-0000-7000-8000-000000000000')).rejects.toThrow(NotFoundError);
   });
 
-  test('the head goes on', async () => {
+  test('the head continues', async () => {
     const key = thread();
     const { head } = await store.turn(key, { messages: [human('a')] });
 
     expect(await forkOf(key, head.checkpointId ?? '')).toBeNull();
   });
 
-  test('a checkpoint behind the head only by state updates goes on, and the update survives', async () => {
+  test('a checkpoint behind the head only by state updates continues, and the update survives', async () => {
     const key = thread();
     const { head } = await store.turn(key, { messages: [human('a')] });
     await store.threads.updateState(key, { title: 'one' });
@@ -259,7 +259,7 @@ describe('base of a run', () => {
     expect((await store.claim(key)).head.state).toMatchObject({ title: 'two' });
   });
 
-  test('a checkpoint that was the head when the oldest run in flight was admitted, or later, goes on', async () => {
+  test('a checkpoint that was the head when the oldest run in flight was admitted, or later, continues', async () => {
     const key = thread();
     const { head: stale } = await store.turn(key, { messages: [human('a')] });
     await store.admit(key);
@@ -271,7 +271,7 @@ describe('base of a run', () => {
     expect(await forkOf(key, committed.head.checkpointId ?? '')).toBeNull();
   });
 
-  test('a checkpoint behind by updates when the oldest run in flight was admitted goes on', async () => {
+  test('a checkpoint behind by updates when the oldest run in flight was admitted continues', async () => {
     const key = thread();
     const { head: stale } = await store.turn(key, { messages: [human('a')] });
     await store.threads.updateState(key, { title: 'new' });
@@ -337,7 +337,7 @@ describe('cancel', () => {
     });
   });
 
-  test('the flag of a running run is durable, may be raised to rollback and is never taken back', async () => {
+  test('the flag of a running run is durable, may change to rollback and is never revoked', async () => {
     const key = thread();
     const run = await store.admit(key);
     const claimed = await store.claim(key);
@@ -353,7 +353,7 @@ describe('cancel', () => {
     expect(await store.runs.renew(claimed.lease)).toEqual({ cancel: 'rollback' });
   });
 
-  test('a finished run is left as it is', async () => {
+  test('a finished run does not change', async () => {
     const key = thread();
     const { run } = await store.turn(key, { messages: [human('a')] });
     const before = await store.dump();

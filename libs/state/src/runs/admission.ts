@@ -23,13 +23,13 @@ import { tooManyThreads } from '../threads/thread-records.js';
 
 const scripts = { admit: loadScript('runs/admit'), cancel: loadScript('runs/cancel') };
 
-/** A hint, not a promise: a queue moves when a run ends. */
+/** Only an estimate: a queue moves when a run ends. */
 const RETRY_AFTER_MS = 5000;
 
 const otherBody = (): InvalidRequestError =>
   new InvalidRequestError('this Idempotency-Key was used with another request body');
 
-/** Why an admission was refused; nothing was written. */
+/** The error for a refused admission; nothing was written. */
 function refusal(outcome: string, request: AdmitRequest, settings: StoreSettings): Error {
   const details = { threadId: request.threadId };
   switch (outcome) {
@@ -63,7 +63,7 @@ function refusal(outcome: string, request: AdmitRequest, settings: StoreSettings
   }
 }
 
-/** Why nothing more may be stored for the user. */
+/** The error when nothing more may be stored for the user. */
 function overStorage(outcome: string, settings: StoreSettings): Error {
   switch (outcome) {
     case 'many':
@@ -80,17 +80,17 @@ function overStorage(outcome: string, settings: StoreSettings): Error {
   }
 }
 
-/** Queued runs that a script ended: `end` is all that their logs hold. */
+/** Queued runs that a script ended: their logs contain only `end`. */
 const endedOf = (pairs: unknown): EndedRun[] =>
   (pairs as readonly [string, number][]).map(([runId, seq]) => ({
     runId,
     appended: [{ seq: Number(seq), event: { kind: 'end', status: 'interrupted' } }],
   }));
 
-/** Keys come from clients: hashed, they are short and hold no separator. */
+/** Hashes a key of a client, so that it is short and contains no separator. */
 const keyDigest = (key: string): string => createHash('sha256').update(key).digest('hex');
 
-/** The run whose turn a request wants to have made anew, as the page's metadata says; '' for none. */
+/** The run whose turn a request regenerates, from the page's metadata; '' for none. */
 function regeneratedRun({ metadata }: AdmitRequest): string {
   const named = UserId.safeParse(metadata['regenerate_from_run_id']);
   return named.success ? named.data : '';

@@ -2,11 +2,11 @@
 --[[ Admits a run: idempotency, thread, quotas, multitask strategy, base; then the record, the inbox, the pending set.
   KEYS        thread.lua; then the idempotency key, if any
   ARGV        thread.lua; parameters run, user, assistant, strategy, create (thread may be made), temporary,
-              checkpoint ('' for none), before_first (the checkpoint that stands for none at all), regenerates (the run
-              whose turn is made anew, '' for none), traceparent, body_hash, idempotency_ttl_ms (from the end of the run), max_queued,
+              checkpoint ('' for none), before_first (the checkpoint id for the empty state), regenerates (the run
+              whose turn is regenerated, '' for none), traceparent, body_hash, idempotency_ttl_ms (from the end of the run), max_queued,
               max_in_flight, max_pending, max_threads, max_state_bytes, max_stored (bytes; 0: no limit of these four),
               events_ttl_ms, max_log_bytes, kept_checkpoints; texts: metadata, kwargs, metadata of a new thread
-  Reply  {'ok', run record, ids of runs told to stop, {{id of a queued run that ended, number of its last event}, …},
+  Reply  {'ok', run record, ids of runs asked to stop, {{id of a queued run that ended, number of its last event}, …},
           bytes of the state that the run will find}
          {'repeated', run record, kwargs or nil when the record holds them}
          {'other_body'}, {'gone', run id}, {'no_thread'}, {'no_checkpoint'}, {'busy'}, {'full'}, {'quota'}, {'crowded'}, {'many'},
@@ -61,7 +61,7 @@ if p.max_stored > 0 and stored + bytes > p.max_stored then return { 'stored', st
 
 if not record and not p.temporary and has_all_threads() then return { 'many' } end
 
--- The state that the run will find: of the head, and what runs in flight bring.
+-- The size of the state that the run will find: that of the head and the inputs of runs in flight.
 local function bytes_to_come()
   local text = record.head ~= '' and redis.call('HGET', checkpoints_key, record.head)
   local bytes = text and state_bytes(text) or 0
@@ -84,7 +84,7 @@ local function is_behind_by_updates(checkpoint, head)
   return false
 end
 
--- A checkpoint that was the head when the oldest run in flight was admitted, or later, goes on from the head at start.
+-- Whether a checkpoint was the head when the oldest run in flight was admitted, or later: the run continues from the head.
 local function continues(checkpoint)
   local oldest = current or queued[1]
   if not oldest then return is_behind_by_updates(checkpoint, record.head) end

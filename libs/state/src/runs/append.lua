@@ -1,11 +1,11 @@
 #!lua
 --[[ Appends events to the log of the run that owns its thread.
   KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua), lease_ms, events (how many), max_log_bytes, after (fence.lua),
-              open: id of the message being streamed as JSON, '' for none, absent: as it was
-              dropped: ids given up, JSON texts joined by ',', or ''
+              open: id of the message being streamed as JSON, '' for none, absent: unchanged
+              dropped: ids of discarded messages, JSON texts joined by ',', or ''
               texts: the events
   Reply  {'ok', number of the first event}; {'fenced', reason}: nothing is written
-         {'too_large'}: twice the cap without a border to trim to; nothing is written ]]
+         {'too_large'}: twice the cap without a position to trim to; nothing is written ]]
 -- Every key is read before the first write, or is the stream that is written first: no other check of types is needed.
 -- @include ../includes/fence.lua
 -- @include ../includes/clock.lua

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ Sets the durable cancel flag of a run; a queued run ends at once; a finished one is left as it is.
+--[[ Sets the durable cancel flag of a run; a queued run ends at once; a finished one does not change.
   KEYS, ARGV  thread.lua; parameters run, action, events_ttl_ms, idempotency_ttl_ms, max_log_bytes
   Reply  {'ok', run record without kwargs, 1 when it is current, {{run id, number of its last event}} when this ended it}
          {'no_run'}, {'damaged', key}: nothing is written ]]

@@ -1,6 +1,6 @@
 import { BEFORE_FIRST_CHECKPOINT, BugError } from '@caribou/contracts';
 import type { ClaimResult, RawRecord, ThreadHead, ThreadKey } from '@caribou/core';
-import { known, readCheckpoints } from '../checkpoints/checkpoint-reads.js';
+import { readCheckpoints, requireCheckpoint } from '../checkpoints/checkpoint-reads.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { hashOf } from '../redis/hash.js';
 import { runOf } from './run-codec.js';
@@ -13,7 +13,7 @@ const script = loadScript('runs/claim');
 
 const MAX_RAW_CHARS = 4_000;
 
-/** Takes the thread's run for an owner and loads its head, in one round trip. */
+/** Claims the thread's run for an owner and loads its head, in one round trip. */
 export async function claimThread(
   redis: RedisConnection,
   settings: StoreSettings,
@@ -37,7 +37,7 @@ export async function claimThread(
       ranMs: Number(ranMs),
     };
   } catch (error) {
-    // The lease is taken: whatever cannot be decoded would keep the thread from every later run.
+    // The lease is taken: a record that cannot be decoded would block every later run of the thread.
     const reason =
       error instanceof Error ? error : new BugError('the record of a run cannot be read', { cause: error });
     return { kind: 'unreadable', lease, reason, record: rawRecord(flat, kwargs) };
@@ -49,7 +49,7 @@ function rawRecord(flat: unknown, kwargs: unknown): RawRecord {
   return Object.fromEntries(fields.map(([field, text]) => [field, text.slice(0, MAX_RAW_CHARS)]));
 }
 
-/** A checkpoint as a writer builds on it; `BEFORE_FIRST_CHECKPOINT` is the empty state. @throws {NotFoundError} when it is gone. */
+/** Loads a checkpoint as a head for a writer; `BEFORE_FIRST_CHECKPOINT` is the empty state. @throws {NotFoundError} */
 export async function loadCheckpoint(
   redis: RedisConnection,
   thread: ThreadKey,
@@ -57,5 +57,5 @@ export async function loadCheckpoint(
 ): Promise<ThreadHead> {
   const loaded = await readCheckpoints(redis, thread, { ids: [checkpointId], ended: true });
   const [checkpoint] = loaded.checkpoints;
-  return headOf(loaded, checkpointId === BEFORE_FIRST_CHECKPOINT ? null : known(checkpoint, checkpointId));
+  return headOf(loaded, checkpointId === BEFORE_FIRST_CHECKPOINT ? null : requireCheckpoint(checkpoint, checkpointId));
 }

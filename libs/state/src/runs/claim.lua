@@ -1,9 +1,9 @@
 #!lua
---[[ Takes a thread for an owner: its current run, else the head of its inbox. A queued run never carries a cancel flag
+--[[ Claims a thread for an owner: its current run, else the head of its inbox. A queued run never carries a cancel flag
   (cancel.lua and admit.lua end it at once), so the head is to be run.
   KEYS, ARGV  thread.lua; parameters owner, lease_ms, before_first (feed.lua)
   Reply  {'idle'}: nothing to run; {'busy'}: another live owner; {'damaged', key}
-         {'run', epoch, run record, head as load.lua gives it, attempts since the last commit, ms since the first claim,
+         {'run', epoch, run record, head as load.lua returns it, attempts since the last commit, ms since the first claim,
           kwargs or nil when the record holds them} ]]
 -- @include ../includes/thread.lua
 -- @include ../includes/clock.lua
@@ -13,7 +13,7 @@ local damage = damaged_thread()
 if damage then return { 'damaged', damage } end
 local left_ms = redis.call('PTTL', lease_key)
 if left_ms > 0 then
-  -- More than a whole lease is left when the clock went back: a dead owner would keep the thread for that much longer.
+  -- More than a whole lease is left when the clock went back: a dead owner would block the thread for that much longer.
   if left_ms > p.lease_ms then redis.call('PEXPIRE', lease_key, p.lease_ms) end
   return { 'busy' }
 end

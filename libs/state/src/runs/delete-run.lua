@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ Removes a run that is over, with its event log; its checkpoints stay.
+--[[ Removes a run that has ended, with its event log; its checkpoints remain.
   KEYS, ARGV  thread.lua; parameter run
   Reply  {'ok'}; {'in_flight'}, {'no_run'}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/thread.lua

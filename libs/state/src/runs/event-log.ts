@@ -6,7 +6,7 @@ import { parseStored } from '../redis/stored-json.js';
 
 const script = loadScript('runs/read-events');
 
-/** Reads the event logs of runs, also after a run's record is gone. */
+/** Reads the event logs of runs, also after a run's record was removed. */
 export function redisEventLog(redis: RedisConnection): RunEventLog {
   return {
     read: async (userId, runId, { after, limit }) => {

@@ -19,7 +19,7 @@ const NOTHING_ASKED: RunKwargs = {
 
 const end = (status: RunStatus): RunEvent => ({ kind: 'end', status });
 
-/** What the script gets of the last commit, and the events the commit leaves in the log. */
+/** The parameters of the last commit, and the events that it adds to the log. */
 function lastStep(request: FinishRequest, runId: string) {
   const { commit } = request;
   if (commit === undefined) return { params: {}, texts: [], eventsOf: () => [] };
@@ -41,7 +41,7 @@ function memoryQueueEntry(redis: RedisConnection, lease: RunLease, { agent }: { 
   return { due, user_due: userDue, jobs, member: memoryMember(lease, agent), agent };
 }
 
-/** Where the letter goes, and as what. */
+/** The list for dead letters and the letter as JSON. */
 const deadLetters = (redis: RedisConnection, letter: DeadLetter) => ({
   key: redis.keys.deadLetters,
   letter: storedLetter(letter),

@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
 --[[ Ends the run that owns its thread: a last step, the terminal event, statuses, release of the lease. A run whose
-  cancel flag says rollback is rolled back whatever its owner made of it: the next run was promised the state before.
+  cancel flag says rollback is rolled back whatever status its owner gives: the next run was promised the state before.
   KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua), status, stop_reason, error (JSON or ''),
               rollback, more_events (how many), those of run-commit.lua when `commit` is there,
               events_ttl_ms, idempotency_ttl_ms, max_log_bytes, journal_ttl_ms, executions (prefix of the thread's
-              execution entries), and where the run is to be remembered `remember`: {due, user_due,
+              execution entries), and where memory is to be extracted `remember`: {due, user_due,
               jobs, member, agent}, the keys of memory-job.lua; where a dead letter belongs to it
               `dead_letters`: {key, letter, max}; `replaced`: {kwargs} to put into a record that cannot be read
               texts: those of run-commit.lua, then the other events
@@ -32,7 +32,7 @@ end
 if p.dead_letters and is_damaged(p.dead_letters.key, 'list') then return { 'damaged', p.dead_letters.key } end
 if p.commit and not rollback and is_stale(record, p.commit) then return { 'fenced', 'another head' } end
 
--- Everything above the base is this run's: nobody else writes while it is current.
+-- Everything above the base belongs to this run: no other writer exists while it is current.
 local function roll_back()
   local newer = redis.call('ZRANGEBYLEX', order_key, base == '' and '-' or '(' .. base, '+')
   for _, id in ipairs(newer) do drop_checkpoint(id) end
@@ -51,7 +51,7 @@ local function roll_back()
   forget_run(record, run)
 end
 
--- What memory extraction has to look at, by the time it was said: the last words count.
+-- Queues the thread for memory extraction by the time of its last message.
 local function remember(job)
   redis.call('ZADD', job.due, now_ms, job.member)
   redis.call('ZADD', job.user_due, now_ms, job.member)
@@ -59,8 +59,8 @@ local function remember(job)
   redis.call('HSET', job.jobs, 'said_ms:' .. job.agent, now_ms)
 end
 
--- What was executed for the run was kept as long as somebody might take the run over. All entries of the thread are of
--- runs that ended, as it has one at a time; the set loses those that expired.
+-- Sets the deadline of the execution journal, which has none while the run may be taken over. All entries of the thread
+-- are of runs that ended, as it has one at a time; expired ones are removed from the set.
 local function expire_journal()
   for _, name in ipairs(redis.call('SMEMBERS', executions_key)) do
     local entry = p.executions .. name
@@ -82,7 +82,7 @@ end
 local first, checkpoint = run.seq + 1, ''
 if rollback then
   add_end(run, 'interrupted')
-  count_usage(run) -- what was spent stays spent
+  count_usage(run) -- also after a rollback
   roll_back()
 else
   if p.commit then checkpoint = commit_step(record, run) end

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ Gives a thread back with its run still current; the attempt is not counted against the run.
+--[[ Releases a thread with its run still current; the attempt is not counted against the run.
   KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua)
   Reply  {'ok'}; {'fenced', reason}: nothing is written ]]
 -- @include ../includes/fence.lua

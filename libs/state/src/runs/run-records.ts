@@ -10,13 +10,13 @@ const deleteScript = loadScript('runs/delete-run');
 
 /** Run ids read in one round trip. */
 const PAGE = 100;
-/** Most runs looked through for one list. */
+/** Most runs read for one list. */
 const MAX_SCANNED = 10_000;
 
 const noRun = (runId: string): NotFoundError =>
   new NotFoundError(`Run ${runId} does not exist`, { details: { runId } });
 
-/** A run with what it was asked to do; null when it is not there. */
+/** Reads a run with its kwargs; null when it does not exist. */
 export async function readRun(redis: RedisConnection, userId: string, runId: string): Promise<RunRecord | null> {
   const key = redis.keys.runPrefix(userId) + runId;
   const [hash, kwargs] = await redis.use((client) =>
@@ -27,7 +27,7 @@ export async function readRun(redis: RedisConnection, userId: string, runId: str
 }
 
 export function runRecords(redis: RedisConnection): Pick<ThreadStore, 'getRun' | 'listRuns' | 'deleteRun'> {
-  /** The first of these runs, as far as one page may be large. */
+  /** Reads the first of these runs, as many as one page may contain. */
   async function readSummaries(userId: string, runIds: readonly string[]): Promise<RunSummary[]> {
     const prefix = redis.keys.runPrefix(userId);
     const keys = runIds.map((runId) => prefix + runId);

@@ -118,7 +118,7 @@ describe('fence', () => {
   });
 
   test.each([
-    ['given back', (lease: string) => store.redis.use((client) => client.del(lease, lease.replace(/lease$/, 'owner')))],
+    ['released', (lease: string) => store.redis.use((client) => client.del(lease, lease.replace(/lease$/, 'owner')))],
     ["another owner's", (lease: string) => store.redis.use((client) => client.set(lease, 'someone:1'))],
     [
       'of another epoch',

@@ -29,7 +29,7 @@ const scripts = {
   handOver: loadScript('runs/hand-over'),
 };
 
-/** The runner's face of the store in Redis. */
+/** The store in Redis as runners use it. */
 export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}): RunStore {
   const settings = storeSettings(options);
   const writeParams = {
@@ -62,7 +62,7 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
     return numbered(reply[1], events);
   }
 
-  /** What the commit may free; only a log with much that its head does not show is looked through. */
+  /** Finds what the commit may free, when enough of the log is outside its head. */
   async function sweepFor(thread: ThreadKey, draft: CheckpointDraft): Promise<Sweep | null> {
     const log = logOf(draft.head);
     return isSweepDue(log) ? sweepLog(redis, thread, log) : null;

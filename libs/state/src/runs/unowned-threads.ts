@@ -3,10 +3,10 @@ import type { RedisConnection } from '../redis/connection.js';
 import { parsePendingMember } from '../redis/keys.js';
 
 const PAGE = 200;
-/** Most pending threads looked at in one call; more than all runners of a system can own at once. */
+/** Most pending threads read in one call; more than all runners of a system can own at once. */
 const MAX_SCANNED = 25_000;
 
-/** Threads of the pending set without a live lease, oldest first from a rank on, at most `limit`. */
+/** Lists threads of the pending set without a live lease, oldest first from a rank on, at most `limit`. */
 export async function listUnowned(redis: RedisConnection, limit: number, from = 0): Promise<readonly UnownedThread[]> {
   const unowned: UnownedThread[] = [];
   for (let rank = from; rank < from + MAX_SCANNED && unowned.length < limit; rank += PAGE) {
@@ -32,7 +32,7 @@ async function unownedOf(
   return found.map(({ thread, rank }, index) => ({ ...thread, interrupted: current[index] !== '', rank }));
 }
 
-/** The id of the run that was begun, or ''. A damaged record is for the claim to report; it must not end the sweep. */
+/** The id of the run that was begun, or ''. A damaged record must not end the sweep: the claim reports it. */
 async function currentRun(field: Promise<string | null>): Promise<string> {
   try {
     return (await field) ?? '';

@@ -18,7 +18,7 @@ describe(redisLocks, () => {
     await server.stop();
   });
 
-  test('one owner has a lock, and another gets it once it is given up', async () => {
+  test('one owner has a lock, and another gets it once it is released', async () => {
     expect(await Promise.all(['a', 'b', 'c'].map((owner) => locks.acquire('one', owner, 60_000)))).toEqual([
       true,
       false,

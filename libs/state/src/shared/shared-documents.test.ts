@@ -32,7 +32,7 @@ describe(redisSharedDocuments, () => {
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     const { version, value } = await documents.read('mcp');
     expect(value).toBe(results[0]?.status === 'fulfilled' ? 'a' : 'b');
-    await expect(documents.write('mcp', 'c', version - 1)).rejects.toThrow('changed meanwhile');
+    await expect(documents.write('mcp', 'c', version - 1)).rejects.toThrow('changed by another request');
     expect(await documents.read('mcp')).toEqual({ version, value });
   });
 
@@ -43,7 +43,7 @@ describe(redisSharedDocuments, () => {
     expect(await documents.write('mcp', 2, 0)).toBeGreaterThan(before);
   });
 
-  test('a document over 1 MiB is refused, and no name leads to another key', async () => {
+  test('a document over 1 MiB is refused, and no name reaches another key', async () => {
     await expect(documents.write('mcp', 'x'.repeat(1024 * 1024), 0)).rejects.toThrow('too large');
     await expect(documents.read('a:b')).rejects.toThrow('an id must be');
   });

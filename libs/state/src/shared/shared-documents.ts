@@ -23,7 +23,7 @@ export function redisSharedDocuments(redis: RedisConnection): SharedDocuments {
       if (Buffer.byteLength(text) > MAX_BYTES)
         throw new TooLargeError(`the document ${name} is too large`, { details: { limitBytes: MAX_BYTES } });
       const version = await redis.run(script, [redis.keys.document(name)], [String(expected), text]);
-      if (version === 0) throw new ConflictError(`the document ${name} was changed meanwhile`);
+      if (version === 0) throw new ConflictError(`the document ${name} was changed by another request`);
       return Number(version);
     },
   };

@@ -25,7 +25,7 @@ describe(redisTokenRecords, () => {
     expect(await tokens.read('t')).toEqual(record);
   });
 
-  test('giving the lock up without a token leaves the one that stands', async () => {
+  test('releasing the lock without a token leaves the stored one', async () => {
     await tokens.claim('t', 'one', 60_000);
     await tokens.complete('t', 'one', record);
     await tokens.claim('t', 'two', 60_000);
@@ -34,7 +34,7 @@ describe(redisTokenRecords, () => {
     expect(await tokens.claim('t', 'three', 60_000)).toEqual({ state: 'held', record });
   });
 
-  test('a lock ends with its time, and who had it writes nothing any more', async () => {
+  test('a lock ends with its time, and its owner cannot write afterwards', async () => {
     await tokens.claim('t', 'one', 30);
     await waitFor(async () => (await tokens.claim('t', 'two', 60_000)).state === 'held', { what: 'the lock to lapse' });
 

@@ -3,7 +3,7 @@ import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
 import { parseStored } from '../redis/stored-json.js';
 
-/** A refresh token that nobody asked for within this time is one that nobody needs. */
+/** A refresh token that was not used for this long expires. */
 const TTL_MS = 90 * 24 * 3_600_000;
 
 const scripts = { claim: loadScript('shared/claim-token'), store: loadScript('shared/store-token') };

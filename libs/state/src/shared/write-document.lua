@@ -1,5 +1,5 @@
 #!lua
---[[ Replaces a document that still has the version that the writer saw. Versions are times, so that none comes twice, not
+--[[ Replaces a document that still has the version that the writer saw. Versions are times, so that none is reused,
   even after a loss of the store.
   KEYS[1] document, hash
   ARGV    version that is replaced (0: there is none), value

@@ -1,7 +1,7 @@
 #!lua
---[[ Takes a slot for the task whose turn it is.
+--[[ Takes a slot for the task that is next.
   KEYS[1] pending set; KEYS[2] slots, by the end of their lease; KEYS[3] tokens of the slots
-  ARGV    token, ms of the lease, tasks at once, tasks of one user at once, most pending tasks looked at
+  ARGV    token, ms of the lease, tasks at once, tasks of one user at once, most pending tasks read
   Reply  {'slot', member of the pending set}; {'none'} ]]
 -- @include ../includes/clock.lua
 local token, lease_ms = ARGV[1], tonumber(ARGV[2])
@@ -19,7 +19,7 @@ for index = 1, #slots, 2 do
     redis.call('HDEL', KEYS[3], member)
   elseif tonumber(slots[index + 1]) > now_ms then
     held[member] = true
-    -- More than a whole lease is left when the clock went back: a dead pool would keep the slot for that much longer.
+    -- More than a whole lease is left when the clock went back: a dead pool would block the slot for that much longer.
     if tonumber(slots[index + 1]) > now_ms + lease_ms then redis.call('ZADD', KEYS[2], now_ms + lease_ms, member) end
     total = total + 1
     running[user_of(member)] = (running[user_of(member)] or 0) + 1
@@ -38,7 +38,7 @@ local function next_orphan()
   end
 end
 
--- Of each user the oldest is met first, so a user without running tasks ends the search.
+-- The oldest task of each user comes first, so a user without running tasks ends the search.
 local function next_waiting()
   local best, fewest = nil, max_per_user
   for from = 0, max_scanned - 1, PAGE do

@@ -35,7 +35,7 @@ const keysOf = async (asked: NewTask): Promise<readonly string[]> => {
 };
 
 describe('the tasks of a thread', () => {
-  test('are those that its runs handed over, oldest first, at whatever stage, and of no other thread', async () => {
+  test('are those that its runs delegated, oldest first, in every state, and of no other thread', async () => {
     const parent = thread();
     const mine = [0, 1, 2].map((at) => sampleTask({ parent, toolCallId: `call_${at}` }));
     for (const asked of mine) await tasks.dispatch(asked);
@@ -76,8 +76,8 @@ describe('the tasks of a thread', () => {
   });
 });
 
-describe('forgetting the tasks of a thread', () => {
-  test('removes all that is kept of those that ended, and leaves those that have not to whoever runs them', async () => {
+describe('removing the tasks of a thread', () => {
+  test('removes the ones that ended, and leaves the others to the pools that run them', async () => {
     const parent = thread();
     const [done, waiting, running] = ['a', 'b', 'c'].map((toolCallId) => sampleTask({ parent, toolCallId }));
     const other = sampleTask();
@@ -109,7 +109,7 @@ describe('forgetting the tasks of a thread', () => {
     expect(await statusesOf(other)).toEqual(['pending']);
   });
 
-  test('twice, or of tasks that are gone already, is no failure', async () => {
+  test('twice, or of removed tasks, does not fail', async () => {
     const parent = thread();
     const asked = sampleTask({ parent });
     await tasks.dispatch(asked);
@@ -134,7 +134,7 @@ describe('a temporary thread that ended', () => {
     return key;
   }
 
-  test('is removed only by who asks for those too', async () => {
+  test('is removed only by a deletion that includes such threads', async () => {
     const key = await endedThread();
 
     await expect(main.threads.deleteThread(key)).rejects.toThrow(NotFoundError);
@@ -156,7 +156,7 @@ describe('a temporary thread that ended', () => {
 });
 
 describe('the time a run has taken', () => {
-  test('counts from its first claim, by the clock of the store, whoever claims it', async () => {
+  test('counts from its first claim, by the clock of the store, for every owner', async () => {
     const asked = sampleTask();
     await tasks.dispatch(asked);
     const first = await claimed(asked);

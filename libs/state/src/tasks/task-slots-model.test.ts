@@ -14,12 +14,12 @@ interface ModelTask {
   readonly member: string;
   readonly userId: string;
   over: boolean;
-  /** When the right to it ended, in the order of such ends; undefined while nobody had it or somebody has it. */
+  /** The position of the end of its lease among such ends; undefined before its first slot and while it has one. */
   orphanedAt: number | undefined;
   holder: TaskSlot | undefined;
 }
 
-/** What the rules of slots say, without a store: lists and loops. */
+/** A model of the rules of slots without a store: lists and loops. */
 class SlotModel {
   /** Oldest first. */
   readonly tasks: ModelTask[] = [];
@@ -72,7 +72,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   },
 );
 
-/** The store and the model side by side, on keys of their own. */
+/** The store and the model side by side, on separate keys. */
 class Driver {
   private readonly redis = store.redis.part(thread().threadId);
   private readonly slots = redisTaskSlots({ tasks: this.redis, parents: store.redis, leaseMs: 60_000 });
@@ -92,7 +92,7 @@ class Driver {
     await this.redis.use((client) => client.zadd(this.redis.keys.pending, this.model.tasks.length, member));
   }
 
-  /** Takers at the same time: what they get together is what the rules give out one after the other. */
+  /** Concurrent takers together get the slots that the rules give one after the other. */
   private async take(given: SlotLimits, takers: number): Promise<void> {
     const got = await Promise.all(Array.from({ length: takers }, () => this.slots.acquire(given)));
     const expected: string[] = [];
@@ -128,7 +128,7 @@ class Driver {
   }
 }
 
-test('whatever happens to tasks and pools, slots are given as the rules say', async () => {
+test('slots are given according to the rules, whatever happens to tasks and pools', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(operation, { minLength: 5, maxLength: 60 }), async (steps) => {
       const driver = new Driver();

@@ -16,7 +16,7 @@ useStore((opened) => {
 const WIDE: SlotLimits = { maxRunning: 100, maxRunningPerUser: 100 };
 const slotsFor = (leaseMs = 60_000): TaskSlots => redisTaskSlots({ tasks, parents: store.redis, leaseMs });
 
-/** A task that waits; those that are made first have waited longest. */
+/** A waiting task; those that are created first have waited longest. */
 async function waiting(userId: string): Promise<ThreadKey> {
   const key = thread(userId);
   const pending = await tasks.use((client) => client.zcard(tasks.keys.pending));
@@ -30,7 +30,7 @@ async function waitingAll(...userIds: readonly string[]): Promise<readonly Threa
   return keys;
 }
 
-/** What the end of a run does to the pending set. */
+/** Changes the pending set as the end of a run does. */
 const ended = ({ userId, threadId }: ThreadKey) =>
   tasks.use((client) => client.zrem(tasks.keys.pending, `${userId}/${threadId}`));
 
@@ -56,7 +56,7 @@ const allLapsed = () =>
     { what: 'the slot to lapse', everyMs: 2 },
   );
 
-/** As time does it: the lease of the slot ended at `endMs`. */
+/** Sets the end of the slot's lease to `endMs`. */
 const lapse = ({ userId, threadId }: TaskSlot, endMs: number) =>
   tasks.use((client) => client.zadd(tasks.keys.slots, 'XX', endMs, `${userId}/${threadId}`));
 
@@ -70,21 +70,21 @@ async function takenOneByOne(slots: TaskSlots, count: number, limits: SlotLimits
   return all;
 }
 
-describe('whose turn it is', () => {
-  test('of one user the task that has waited longest', async () => {
+describe('the next slot goes to', () => {
+  test('the task of a user that has waited longest', async () => {
     const keys = await waitingAll('alice', 'alice', 'alice');
 
     expect((await takenOneByOne(slotsFor(), 3)).map(keyOf)).toEqual(keys);
     expect(await slotsFor().acquire(WIDE)).toBeNull();
   });
 
-  test('of several users the one with the fewest running tasks, however many the others have waiting', async () => {
+  test('the user with the fewest running tasks, however many tasks the others have waiting', async () => {
     await waitingAll('alice', 'alice', 'alice', 'alice', 'bob', 'bob', 'carol');
 
     expect(usersOf(await takenOneByOne(slotsFor(), 7))).toBe('alice bob carol alice bob alice alice');
   });
 
-  test('a slot that gets free goes to the user who has less', async () => {
+  test('the user who has fewer slots, when a slot is released', async () => {
     const slots = slotsFor();
     const limits = { maxRunning: 4, maxRunningPerUser: 100 };
     await waitingAll('alice', 'alice', 'alice', 'alice', 'alice', 'alice');
@@ -101,7 +101,7 @@ describe('whose turn it is', () => {
     expect(usersOf(after)).toBe('bob bob alice');
   });
 
-  test('a task whose pool died goes on before all others, the one that died first before the rest', async () => {
+  test('a task whose pool died before all others, in the order of the deaths', async () => {
     const keys = await waitingAll('alice', 'alice', 'bob');
     const [first, second] = await takenOneByOne(slotsFor(), 2);
     if (first === undefined || second === undefined) throw new Error('no two slots');
@@ -114,7 +114,7 @@ describe('whose turn it is', () => {
     expect(last?.threadId).toBe(keys[1]?.threadId);
   });
 
-  test('a task that was left before its end is the next', async () => {
+  test('a task that was released before its end', async () => {
     const slots = slotsFor();
     await waitingAll('alice', 'bob', 'carol');
     const [, second] = await takenOneByOne(slots, 2);
@@ -125,7 +125,7 @@ describe('whose turn it is', () => {
     expect(keyOf(await taken(slots))).toEqual(keyOf(second));
   });
 
-  test('a task without its pool waits too as long as its user may not have more', async () => {
+  test('no task of a user at the limit, even if its pool died', async () => {
     const limits = { maxRunning: 10, maxRunningPerUser: 1 };
     await waitingAll('alice', 'alice', 'bob');
     const slots = slotsFor();
@@ -162,7 +162,7 @@ describe('limits', () => {
     expect([...counts.values()]).toEqual([2, 2, 2, 2]);
   });
 
-  test('the limit of a user lets others pass, however deep in the queue they stand', async () => {
+  test('the limit of a user lets tasks of others pass, however far back in the queue they are', async () => {
     const limits = { maxRunning: 100, maxRunningPerUser: 2 };
     await waitingAll(...Array.from({ length: 450 }, () => 'alice'), 'bob');
 
@@ -170,7 +170,7 @@ describe('limits', () => {
     expect(await slotsFor().acquire(limits)).toBeNull();
   });
 
-  test('a task that ended holds no slot, whether or not it was given back', async () => {
+  test('a task that ended has no slot, whether or not the slot was released', async () => {
     const slots = slotsFor();
     const limits = { maxRunning: 1, maxRunningPerUser: 1 };
     await waitingAll('alice', 'alice', 'alice');
@@ -189,8 +189,8 @@ describe('limits', () => {
   });
 });
 
-describe('who holds a slot', () => {
-  test('keeps it by renewing, past the time of one lease', async () => {
+describe('the holder of a slot', () => {
+  test('retains it by renewing, beyond the time of one lease', async () => {
     const [slots, others] = [slotsFor(2_000), slotsFor()];
     await waiting('alice');
     const slot = await taken(slots);
@@ -207,7 +207,7 @@ describe('who holds a slot', () => {
     expect(await others.acquire(WIDE)).toBeNull();
   });
 
-  test('holds it by renewing also after it lapsed, and has lost it once another took it', async () => {
+  test('renews it also after it lapsed, and has lost it once another took it', async () => {
     const slots = slotsFor(1);
     await waiting('alice');
     const slot = await taken(slots);
@@ -219,7 +219,7 @@ describe('who holds a slot', () => {
     await expect(slots.renew(slot, noParent)).rejects.toThrow(FencedError);
   });
 
-  test('holds it for one lease at most after the clock of Redis went back', async () => {
+  test('has it for one lease at most after the clock of Redis went back', async () => {
     const slots = slotsFor(60_000);
     await waiting('alice');
     const slot = await taken(slots);
@@ -233,21 +233,24 @@ describe('who holds a slot', () => {
     expect(endMs).toBeLessThanOrEqual((await storeNow()) + 60_000);
   });
 
-  test.each(['renew', 'leave'] as const)('nobody else can %s it: a foreign token changes nothing', async (act) => {
-    const slots = slotsFor();
-    await waiting('alice');
-    const slot = await taken(slots);
-    const before = await store.dump();
-    const foreign = { ...slot, token: newId() };
+  test.each(['renew', 'leave'] as const)(
+    'is the only one that can %s it: a foreign token changes nothing',
+    async (act) => {
+      const slots = slotsFor();
+      await waiting('alice');
+      const slot = await taken(slots);
+      const before = await store.dump();
+      const foreign = { ...slot, token: newId() };
 
-    if (act === 'leave') await slots.release(foreign);
-    else await expect(slots.renew(foreign, noParent)).rejects.toThrow(FencedError);
+      if (act === 'leave') await slots.release(foreign);
+      else await expect(slots.renew(foreign, noParent)).rejects.toThrow(FencedError);
 
-    expect(await store.dump()).toEqual(before);
-    await expect(slots.renew(slot, noParent)).resolves.toBe('gone');
-  });
+      expect(await store.dump()).toEqual(before);
+      await expect(slots.renew(slot, noParent)).resolves.toBe('gone');
+    },
+  );
 
-  test('who was late cannot give back what another has taken since', async () => {
+  test('cannot release a slot that another has taken since', async () => {
     const late = slotsFor(1);
     await waiting('alice');
     const old = await taken(late);
@@ -262,7 +265,7 @@ describe('who holds a slot', () => {
   });
 });
 
-describe('how the parent stands', () => {
+describe('the state of the parent', () => {
   async function standing(parent: TaskParent): Promise<string> {
     await waiting('alice');
     const slots = slotsFor();
@@ -271,7 +274,7 @@ describe('how the parent stands', () => {
     return told;
   }
 
-  test('is told with each renewal, and without a slot: live, over once it is told to stop or ended, gone without a record', async () => {
+  test('is returned by each renewal, and without a slot: live, over once it is asked to stop or ended, gone without a record', async () => {
     const threads = redisThreadStore(store.redis);
     const key = thread();
     const run = await store.admit(key);
@@ -292,7 +295,7 @@ describe('how the parent stands', () => {
     expect(await standing(parent)).toBe('gone');
   });
 
-  test('is looked up among the parents: a task of the same id says nothing', async () => {
+  test('is read from the parents: a task of the same id has no effect', async () => {
     const inTasks = redisThreadStore(tasks);
     const key = thread();
     const runId = newId();

@@ -10,7 +10,7 @@ const scripts = {
   release: loadScript('tasks/release-slot'),
 };
 
-/** Most pending tasks looked at for one slot; admission holds their number below it. */
+/** Most pending tasks read for one slot; admission limits their number below it. */
 const MAX_SCANNED = 10_000;
 
 export interface TaskSlotOptions {
@@ -18,11 +18,11 @@ export interface TaskSlotOptions {
   readonly tasks: RedisConnection;
   /** The part that holds their parents. */
   readonly parents: RedisConnection;
-  /** How long a slot outlives its process. */
+  /** How long a slot lasts without renewal. */
   readonly leaseMs: number;
 }
 
-/** The slots of all pools in Redis. Methods throw UnavailableError when Redis does not answer in time. */
+/** The slots of all pools, in Redis. Methods throw UnavailableError when Redis does not answer in time. */
 export function redisTaskSlots({ tasks, parents, leaseMs }: TaskSlotOptions): TaskSlots {
   const { pending, slots, slotTokens } = tasks.keys;
   const recordOf = ({ userId, runId }: TaskParent): string => parents.keys.runPrefix(userId) + runId;
@@ -38,11 +38,11 @@ export function redisTaskSlots({ tasks, parents, leaseMs }: TaskSlotOptions): Ta
       const reply = (await tasks.run(scripts.renew, [slots, slotTokens], args)) as string[];
       const [outcome, status = '', cancel = ''] = reply;
       if (outcome !== 'ok') throw lost(slot);
-      return standingOf(status, cancel);
+      return parentStateOf(status, cancel);
     },
     parentState: async (parent) => {
       const [status, cancel] = await parents.use((client) => client.hmget(recordOf(parent), 'status', 'cancel'));
-      return standingOf(status ?? '', cancel ?? '');
+      return parentStateOf(status ?? '', cancel ?? '');
     },
     release: async (slot) => {
       await tasks.run(scripts.release, [slots, slotTokens, pending], [slot.token, pendingMember(slot)]);
@@ -50,10 +50,10 @@ export function redisTaskSlots({ tasks, parents, leaseMs }: TaskSlotOptions): Ta
   };
 }
 
-function standingOf(status: string, cancel: string): ParentState {
+function parentStateOf(status: string, cancel: string): ParentState {
   if (status === '') return 'gone';
   return cancel !== '' || isTerminal(RunStatus.parse(status)) ? 'over' : 'live';
 }
 
 const lost = ({ threadId }: TaskSlot): FencedError =>
-  new FencedError('the slot of the task is held by nobody or by another', { details: { threadId } });
+  new FencedError('the slot of the task is free or has another token', { details: { threadId } });

@@ -30,7 +30,7 @@ async function claimed(asked: NewTask) {
   return claim;
 }
 
-/** A pool works on the task: one answer, and its end. */
+/** Executes the task as a pool does: one answer, and its end. */
 async function workedOn(asked: NewTask): Promise<void> {
   const { lease, head } = await claimed(asked);
   const state = applyUpdate(head.state, { messages: [ai('It is done.')] });
@@ -38,8 +38,8 @@ async function workedOn(asked: NewTask): Promise<void> {
   await runs.finish(lease, { status: 'success', events: [], commit });
 }
 
-describe('handing a task over', () => {
-  test('makes a run on a thread of its own under ids that follow from the call, with all the pool needs', async () => {
+describe('delegating a task', () => {
+  test('creates a run on a separate thread, with ids derived from the call and all that the pool needs', async () => {
     const asked = sampleTask();
 
     const run = await storeWith().dispatch(asked);
@@ -57,7 +57,7 @@ describe('handing a task over', () => {
     expect(await runs.listUnowned(10)).toEqual([{ userId: 'alice', threadId, interrupted: false, rank: 0 }]);
   });
 
-  test('again is asking for the same task, however far it is', async () => {
+  test('again returns the same task, in every state', async () => {
     const store = storeWith();
     const asked = sampleTask();
     const { run_id: runId } = await store.dispatch(asked);
@@ -72,7 +72,7 @@ describe('handing a task over', () => {
     expect(await runs.listUnowned(10)).toEqual([]);
   });
 
-  test('at the same time by two processes makes one task', async () => {
+  test('concurrently in two processes creates one task', async () => {
     const asked = sampleTask();
 
     const all = await Promise.all(Array.from({ length: 8 }, () => storeWith().dispatch(asked)));
@@ -81,7 +81,7 @@ describe('handing a task over', () => {
     expect(await storeWith().tasksOf({ userId: 'alice', threadId: asked.spec.parent.thread_id })).toHaveLength(1);
   });
 
-  test('with other arguments under the same call is refused, and the first task stays', async () => {
+  test('with other arguments under the same call is refused, and the first task remains', async () => {
     const store = storeWith();
     const runId = newId();
     const first = sampleTask({ runId });
@@ -92,7 +92,7 @@ describe('handing a task over', () => {
     expect((await store.find(callOfTask(first)))?.metadata).toEqual({ task: first.spec });
   });
 
-  test('above the bound of a user is refused for that user alone, until a task of his ends', async () => {
+  test('above the limit of a user is refused for that user alone, until a task of the user ends', async () => {
     const store = storeWith({ maxPendingPerUser: 2 });
     const first = sampleTask();
     await store.dispatch(first);
@@ -106,7 +106,7 @@ describe('handing a task over', () => {
     await store.dispatch(sampleTask());
   });
 
-  test('above the bound of all users is refused for everybody, until a task ends', async () => {
+  test('above the limit of all users is refused for everybody, until a task ends', async () => {
     const store = storeWith({ maxPending: 2 });
     const first = sampleTask();
     await store.dispatch(first);
@@ -119,7 +119,7 @@ describe('handing a task over', () => {
     await store.dispatch(sampleTask({ parent: thread('carol') }));
   });
 
-  test('leaves nothing in the part where threads are: no thread, no run, no work, nothing in flight', async () => {
+  test('writes nothing to the part for threads: no thread, no run, no work, nothing in flight', async () => {
     const parent = thread();
     const asked = sampleTask({ parent });
     const before = Object.keys(await main.dump());
@@ -139,8 +139,8 @@ describe('handing a task over', () => {
   });
 });
 
-describe('what is kept of a task', () => {
-  test('is its record and its thread, found by the call, and null for a call that handed nothing over', async () => {
+describe('the record of a task', () => {
+  test('is found by the call with its thread, and is null for a call without a task', async () => {
     const store = storeWith();
     const asked = sampleTask();
     const run = await store.dispatch(asked);
@@ -154,7 +154,7 @@ describe('what is kept of a task', () => {
     expect(await store.find({ ...callOfTask(asked), userId: 'bob' })).toBeNull();
   });
 
-  test('goes by itself a while after the end, the list of the parent last of all', async () => {
+  test('expires some time after the end, the list of the parent last', async () => {
     const parent = thread();
     const asked = sampleTask({ parent });
     await storeWith().dispatch(asked);
@@ -170,7 +170,7 @@ describe('what is kept of a task', () => {
     expect(ttls.get(children)).toBeGreaterThan(KEPT_MS);
   });
 
-  test('is in the list of its parent for as long as a task may wait, run and be kept', async () => {
+  test('is in the list of its parent for as long as a task may wait, run and be stored', async () => {
     const parent = thread();
     await storeWith({ keptMs: 60_000 }).dispatch(sampleTask({ parent }));
 
@@ -178,7 +178,7 @@ describe('what is kept of a task', () => {
     expect(ttl).toBeGreaterThan(2 * DAY_MS);
   });
 
-  test('says when it was handed over and when a pool first took it', async () => {
+  test('has the time of its admission and of its first claim by a pool', async () => {
     const asked = sampleTask();
     const run = await storeWith().dispatch(asked);
     const first = await claimed(asked);
@@ -192,7 +192,7 @@ describe('what is kept of a task', () => {
 });
 
 describe('ending a task', () => {
-  test('that nobody took ends it at once, with its terminal event', async () => {
+  test('that no pool took ends it at once, with its terminal event', async () => {
     const store = storeWith();
     const asked = sampleTask();
     const run = await store.dispatch(asked);
@@ -207,7 +207,7 @@ describe('ending a task', () => {
     expect(ttl).toBeGreaterThan(KEPT_MS - 60_000);
   });
 
-  test('that runs tells whoever runs it; one that is over stays as it is', async () => {
+  test('that is running notifies its pool; an ended one does not change', async () => {
     const store = storeWith();
     const asked = sampleTask();
     const run = await store.dispatch(asked);

@@ -13,18 +13,18 @@ export interface TaskStoreOptions {
   readonly maxPendingPerUser: number;
   /** Tasks of all users that may be running or waiting. */
   readonly maxPending: number;
-  /** How long what a task did stays readable after its end. */
+  /** How long the log and state of a task stay readable after its end. */
   readonly keptMs: number;
 }
 
 const MAX_LISTED = 1_000;
-/** Of the steps of a task: more than its turns can make. */
+/** Most feed rows read of a task: more than its turns can make. */
 const MAX_PAGES = 20;
 const PAGE_ROWS = 200;
-/** A task waits for at most a day, and takes at most a day then; a little more for the end of it. */
+/** A task waits for at most a day and takes at most a day; the rest is a margin for its end. */
 const MAX_LIFE_MS = 49 * 3_600_000;
 
-/** The part of the store that holds tasks and nothing else. */
+/** The part of the store that holds only tasks. */
 export const taskPart = (redis: RedisConnection): RedisConnection => redis.part('tasks');
 
 /** @param redis the part that holds tasks */
@@ -40,7 +40,7 @@ export function redisTaskStore(redis: RedisConnection, options: TaskStoreOptions
   const { deleteThread } = threadRecords(redis, settings);
   const { feed } = threadFeed(redis, '1');
 
-  /** Written before the task is, so that no task is without it; it outlives what is kept of the task. */
+  /** Enters the task in its parent's list before it is created, so that none is missing; the entry outlives the task. */
   async function enter(parent: ThreadKey, threadId: string): Promise<void> {
     const key = redis.keys.childThreads(parent);
     await redis.use((client) =>
@@ -59,7 +59,7 @@ export function redisTaskStore(redis: RedisConnection, options: TaskStoreOptions
     await enter(parent, request.threadId);
     const { run, repeated } = await admit(request);
     if (repeated && specOf(run)?.args_hash !== task.spec.args_hash) {
-      throw new ConflictError('this tool call has handed over another task', { details: { runId: run.run_id } });
+      throw new ConflictError('this tool call has already delegated another task', { details: { runId: run.run_id } });
     }
     return run;
   }
@@ -86,7 +86,7 @@ export function redisTaskStore(redis: RedisConnection, options: TaskStoreOptions
     return rows;
   }
 
-  const forget = (task: ThreadKey): Promise<void> => forgotten(deleteThread(task, { ended: true }));
+  const forget = (task: ThreadKey): Promise<void> => ignoreIfGone(deleteThread(task, { ended: true }));
 
   const threadsOf = (parent: ThreadKey): Promise<string[]> =>
     redis.use((client) => client.zrange(redis.keys.childThreads(parent), 0, MAX_LISTED - 1));
@@ -153,8 +153,8 @@ async function orNull<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
-/** A task that is gone already, or that still runs, is no failure of forgetting. */
-async function forgotten(work: Promise<void>): Promise<void> {
+/** A task that was removed already, or that is running, is not a failure of its removal. */
+async function ignoreIfGone(work: Promise<void>): Promise<void> {
   try {
     await work;
   } catch (error) {

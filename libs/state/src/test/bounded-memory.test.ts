@@ -29,8 +29,8 @@ const recordOf = (key: ThreadKey, runId: string) => store.redis.keys.runPrefix(k
 const logOf = async (key: ThreadKey, runId: string) =>
   (await store.events.read(key.userId, runId, { after: 0, limit: 100 })).events.map(({ event }) => event);
 
-describe('what a run was asked to do', () => {
-  test('lies beside its record, which every write reads, and is gone with the run', async () => {
+describe('the kwargs of a run', () => {
+  test('are stored apart from its record, which every write reads, and are removed with the run', async () => {
     const key = thread();
     const { run_id: runId, kwargs } = await store.admit(key);
     const names = store.redis.keys;
@@ -48,7 +48,7 @@ describe('what a run was asked to do', () => {
     expect(await store.keys()).not.toContain(names.runKwargs(key.userId, runId));
   });
 
-  test('is found in the records of earlier versions, which hold it themselves', async () => {
+  test('are found in the records of earlier versions, which contain them', async () => {
     const key = thread();
     const { run_id: runId, kwargs } = await store.admit(key);
     await store.redis.use(async (client) => {
@@ -83,7 +83,7 @@ describe('bytes of a user', () => {
   test.each([
     ['a run is deleted', (key: ThreadKey, runId: string) => store.threads.deleteRun(key, runId)],
     ['its thread is deleted', (key: ThreadKey) => store.threads.deleteThread(key)],
-  ])('are given back when %s', async (_case, forget) => {
+  ])('are released when %s', async (_case, forget) => {
     const [key, other] = [thread(), thread()];
     const { run_id: runId } = await store.admit(key, { metadata });
     const counted = Number(await bytesOf(key));
@@ -99,7 +99,7 @@ describe('bytes of a user', () => {
     expect(await bytesOf(key)).toBeNull();
   });
 
-  test('are given back once when a temporary thread ends, and not again when it is deleted', async () => {
+  test('are released once when a temporary thread ends, and not again when it is deleted', async () => {
     const key = thread();
     await store.admit(thread(), { metadata });
     const counted = await bytesOf(key);
@@ -117,7 +117,7 @@ describe('bytes of a user', () => {
 describe('a Redis that is full', () => {
   afterEach(() => maxMemory(0));
 
-  test('takes no run and no step, but lets runs end with their last step, and results be recorded', async () => {
+  test('accepts no run and no step, but lets runs end with their last step, and results be recorded', async () => {
     const [key, queued] = [thread(), thread()];
     const journal = redisToolJournal(store.redis);
     const { run_id: runId } = await store.admit(key);
@@ -141,7 +141,7 @@ describe('a Redis that is full', () => {
     await store.threads.deleteRun(queued, waiting.run_id);
   });
 
-  test('lets a run be handed over without counting the attempt', async () => {
+  test('lets a run be released for a takeover without counting the attempt', async () => {
     const key = thread();
     await store.admit(key);
     const { lease } = await store.claim(key);
@@ -184,7 +184,7 @@ describe('a write that is repeated as its outcome was unknown', () => {
     expect((await logOf(key, runId)).map(({ kind }) => kind)).toEqual(['custom', 'checkpoint', 'checkpoint']);
   });
 
-  test('ends a run once, and nobody else can say so', async () => {
+  test('ends a run once, and only for its owner', async () => {
     const key = thread();
     const { run_id: runId } = await store.admit(key);
     const claimed = await store.claim(key);

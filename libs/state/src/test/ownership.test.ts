@@ -16,7 +16,7 @@ const custom = (data: number) => ({ kind: 'custom' as const, data });
 const lapse = (lease: string): Promise<number> => store.redis.use((client) => client.del(lease));
 
 describe('takeover', () => {
-  test('the next owner goes on from the last commit, and the former one writes nothing', async () => {
+  test('the next owner continues from the last commit, and the former one writes nothing', async () => {
     const key = thread();
     await store.admit(key);
     const former = await store.claim(key);
@@ -40,7 +40,7 @@ describe('takeover', () => {
     expect(await store.dump()).toEqual(before);
   });
 
-  test('a message that was open becomes a dropped one; a commit closes it', async () => {
+  test('an open message becomes a dropped one; a commit closes it', async () => {
     const key = thread();
     await store.admit(key);
     const lease = store.redis.keys.thread(key).lease;
@@ -80,7 +80,7 @@ describe('takeover', () => {
     expect((await claimAfterLapse()).exhausted).toBe(false);
   });
 
-  test('a handed over run is current for the next owner at once', async () => {
+  test('a released run is current for the next owner at once', async () => {
     const key = thread();
     const run = await store.admit(key);
     const claimed = await store.claim(key);
@@ -92,9 +92,9 @@ describe('takeover', () => {
     expect((await store.claim(key)).run.run_id).toBe(run.run_id);
   });
 
-  test('threads that nobody runs are listed from any rank on, a damaged one too', async () => {
+  test('threads without an owner are listed from any rank on, including a damaged one', async () => {
     const own = openStores(server.url, {});
-    // Of one millisecond they are listed by their names.
+    // Threads of the same millisecond are listed by their names.
     const named = (name: string) => ({ ...thread(), threadId: `${name}-${newId()}` });
     const keys = [named('a'), named('b'), named('c')] as const;
     for (const key of keys) await own.admit(key);
@@ -136,7 +136,7 @@ describe('duplicate jobs', () => {
     expect(claims.map((claim) => claim.kind).sort()).toEqual(['busy', 'busy', 'busy', 'busy', 'run']);
   });
 
-  test('a claim on a thread without work, or on none, finds nothing and leaves nothing', async () => {
+  test('a claim on a thread without work, or on none, finds nothing and writes nothing', async () => {
     const key = thread();
 
     expect(await store.runs.claim(key, newId())).toEqual({ kind: 'idle' });

@@ -43,7 +43,7 @@ const countOf = (store: StoreFixture, key: string): Promise<number> => store.red
 const ttlOf = (store: StoreFixture, key: string): Promise<number> => store.redis.use((client) => client.pttl(key));
 
 describe('the log of a thread', () => {
-  test('messages replaced in the middle are compacted above the range limit, and every checkpoint still shows its own', async () => {
+  test('messages replaced in the middle are compacted above the range limit, and every checkpoint still has its own', async () => {
     const store = open();
     const key = thread();
     const messages = Array.from({ length: 80 }, (_, index) => human(`${index}`));
@@ -66,7 +66,7 @@ describe('the log of a thread', () => {
     expect(Math.max(...ranges)).toBeGreaterThan(MAX_RANGES - 4);
   });
 
-  test('entries that no kept checkpoint shows are freed, and what is shown stays readable', async () => {
+  test('entries that no stored checkpoint refers to are freed, and the others stay readable', async () => {
     const store = open({ keptCheckpoints: 5, eventsTtlMs: 1 });
     const key = thread();
     const [kept, busy] = [human('kept'), human('busy')];
@@ -92,7 +92,7 @@ describe('the log of a thread', () => {
   });
 });
 
-/** Waits until no event log of the thread is left. */
+/** Waits until the thread has no event log. */
 async function expiry(store: StoreFixture, key: ThreadKey): Promise<void> {
   const runs = await store.threads.listRuns(key, { limit: 100, offset: 0 });
   const logs = runs.map((run) => store.redis.keys.runEvents(key.userId, run.run_id));
@@ -100,7 +100,7 @@ async function expiry(store: StoreFixture, key: ThreadKey): Promise<void> {
 }
 
 describe('checkpoints', () => {
-  test('the newest are kept, and of the older ones only the base of every run', async () => {
+  test('the newest are retained, and of the older ones only the base of every run', async () => {
     const store = open({ keptCheckpoints: 5, eventsTtlMs: 1 });
     const key = thread();
     const bases = new Set<string | null>();
@@ -121,7 +121,7 @@ describe('checkpoints', () => {
     for (const base of bases) expect(ids).toContain(base);
   });
 
-  test('a run whose event log is there keeps all of its checkpoints', async () => {
+  test('a run whose event log exists retains all of its checkpoints', async () => {
     const store = open({ keptCheckpoints: 5 });
     const key = thread();
     await store.admit(key);
@@ -137,7 +137,7 @@ describe('checkpoints', () => {
     expect(await store.threads.history(key, { limit: 100 })).toHaveLength(21);
   });
 
-  test('the base of a deleted run goes once pruning has passed it', async () => {
+  test('the base of a deleted run is removed once pruning has passed it', async () => {
     const store = open({ keptCheckpoints: 2, eventsTtlMs: 1 });
     const key = thread();
     const { head } = await store.turn(key, { messages: [human('0')] });
@@ -178,7 +178,7 @@ describe('bytes written per step', () => {
   test('turn 200 of a thread writes what turn 5 wrote', async () => {
     const store = open();
     const key = thread();
-    // What waits for its write counts too: Redis holds the buffer back while a sync of the file is under way.
+    // Buffered bytes count, too: Redis delays the write while a sync of the file is under way.
     const appendOnlyBytes = async (): Promise<number> => {
       const info = await store.redis.use((client) => client.info('persistence'));
       return Number(/aof_current_size:(\d+)/.exec(info)?.[1]) + Number(/aof_buffer_length:(\d+)/.exec(info)?.[1]);
@@ -221,7 +221,7 @@ describe('event logs', () => {
     }
   });
 
-  test('a log above its cap loses what lies before its newest checkpoint, never a number', async () => {
+  test('a log above its cap loses the events before its newest checkpoint, but no number', async () => {
     const store = open({ maxLogBytes: 2500 });
     const key = thread();
     const run = await store.admit(key);
@@ -297,7 +297,7 @@ describe('temporary threads', () => {
     expect(withoutDeadline).toEqual([]);
   });
 
-  test('one whose only run was cancelled in the queue goes as well', async () => {
+  test('one whose only run was cancelled in the queue is removed as well', async () => {
     const store = open();
     const key = thread();
     const run = await store.admit(key, {

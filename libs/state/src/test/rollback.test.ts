@@ -8,7 +8,7 @@ useStore((opened) => {
   store = opened;
 });
 
-/** Everything of a thread that readers can see, and its log; not the time of its last change. */
+/** Everything of a thread that readers can see, and its log, but not the time of its last change. */
 async function visible(key: ThreadKey): Promise<unknown> {
   const { updated_at: _changed, ...record } = await store.threads.getThread(key);
   const { log, checkpoints, order, bases, runs } = store.redis.keys.thread(key);
@@ -89,7 +89,7 @@ describe('rollback', () => {
     expect(await visible(key)).toEqual(before);
   });
 
-  test('the thread goes on after it: a run, a rollback and the same run again end like one run', async () => {
+  test('the thread continues after it: a run, a rollback and the same run again end like one run', async () => {
     const key = thread();
     await store.turn(key, { messages: [human('a')] });
     await store.admit(key);

@@ -17,7 +17,7 @@ describe('when the wall clock of Redis jumps', () => {
     { leaseMs: LEASE_MS },
   );
 
-  /** What a jump of the clock does to deadlines, which Redis keeps as points of time. */
+  /** Shifts deadlines as a jump of the clock does, as Redis stores them as points of time. */
   async function jumpClock(jumpMs: number): Promise<void> {
     for (const key of await store.keys()) {
       const leftMs = await store.redis.use((client) => client.pttl(key));
@@ -28,7 +28,7 @@ describe('when the wall clock of Redis jumps', () => {
   const isLeased = async (lease: string): Promise<boolean> =>
     (await store.redis.use((client) => client.exists(lease))) === 1;
 
-  test('forward past the lease, a run goes on where it is, and no attempt is counted', async () => {
+  test('forward past the lease, a run continues where it is, and no attempt is counted', async () => {
     const key = thread();
     const { lease } = store.redis.keys.thread(key);
     await store.admit(key);
@@ -49,7 +49,7 @@ describe('when the wall clock of Redis jumps', () => {
     await expect(store.runs.renew(claimed.lease)).rejects.toThrow(FencedError);
   });
 
-  test('forward past the lease, a run can be ended, and gives the thread back', async () => {
+  test('forward past the lease, a run can be ended, and releases the thread', async () => {
     const key = thread();
     await store.admit(key);
     const claimed = await store.claim(key);
@@ -62,7 +62,7 @@ describe('when the wall clock of Redis jumps', () => {
     expect(await store.keys()).not.toContain(store.redis.keys.thread(key).owner);
   });
 
-  test('forward past the lease, commands are started for the epoch until the thread is given back', async () => {
+  test('forward past the lease, commands are started for the epoch until the thread is released', async () => {
     const [registry, journal] = [redisSandboxRegistry(store.redis), redisExecutionJournal(store.redis)];
     const key = thread();
     await store.admit(key);
@@ -80,7 +80,7 @@ describe('when the wall clock of Redis jumps', () => {
     expect(await registry.currentEpoch(key)).toBe(0);
   });
 
-  test('back, the lease of a dead runner ends one lease after somebody asks for the thread', async () => {
+  test('back, the lease of a dead runner ends one lease after the first claim of the thread', async () => {
     const key = thread();
     const { lease } = store.redis.keys.thread(key);
     await store.admit(key);

@@ -1,7 +1,6 @@
 #!lua
---[[ Makes a thread with the log, checkpoints, feed, metadata and status of another one, or of what that was at an older
-  checkpoint, without its runs and what they cost.
-  Memory extraction looks at what is said from now on: what was said before is the other thread's.
+--[[ Creates a thread with the log, checkpoints, feed, metadata and status of another one, as it is or as it was at an older
+  checkpoint, without its runs and their usage. Memory extraction reads only messages added from now on.
   KEYS, ARGV  thread.lua; then record, log, checkpoints, order and feed of the new thread, and its memory jobs;
               parameters target (its id), at (the checkpoint it ends with; absent: the head), last_row (the last
               of the feed then), max_threads (0: no limit); text: its metadata, '' for the same
@@ -20,7 +19,7 @@ if has_all_threads() then return { 'many' } end
 if p.at and redis.call('HEXISTS', checkpoints_key, p.at) == 0 then return { 'no_checkpoint' } end
 local copy, _, copied_checkpoints, copied_order, copied_feed, jobs = unpack(copies)
 
--- Takes back what came after the checkpoint; log entries that nothing shows any more go with the next sweep.
+-- Removes what came after the checkpoint; unreferenced log entries are freed by the next sweep.
 local function end_with(id)
   for _, newer in ipairs(redis.call('ZRANGEBYLEX', copied_order, '(' .. id, '+')) do
     redis.call('HDEL', copied_checkpoints, newer)

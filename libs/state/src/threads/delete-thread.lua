@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
---[[ Removes a thread with its log, checkpoints, runs, event logs, sandbox binding, execution journal and what is known of its
-  uploads' conversion, takes it out of what memory extraction has to look at, and enters it in p.erasing:
-  its files are still there, and no thread of this id is made until they were moved aside.
+--[[ Removes a thread with its log, checkpoints, runs, event logs, sandbox binding, execution journal, upload records and
+  pending memory extractions, and enters it in p.erasing:
+  its files still exist, and no thread of this id is created until they were moved aside.
   KEYS, ARGV  thread.lua; then the prefix of the thread's execution entries; conversions; jobs, due, user's due
               and running (memory-job.lua);
               parameters ended (true: also a temporary thread that has ended), with_idempotency (true: with the
-              idempotency keys of its runs; else a request that is repeated is still known)
+              idempotency keys of its runs; else a repeated request is still recognized)
   Reply  {'ok'}; {'busy'}, {'no_thread'}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/idle.lua
 -- @include ../includes/clock.lua

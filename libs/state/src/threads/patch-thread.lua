@@ -1,5 +1,5 @@
 #!lua
---[[ Replaces the metadata of a thread, if it still is what the new one was made from.
+--[[ Replaces the metadata of a thread, if it is still the one that the new one is based on.
   KEYS, ARGV  thread.lua; parameter touch (whether updated_at moves); texts: metadata expected, new metadata
   Reply  {'ok', thread record}; {'changed'}, {'no_thread'}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/thread.lua

@@ -1,18 +1,18 @@
 #!lua flags=no-writes
---[[ Rows of a thread's feed with their messages, newest first; hidden ones are left out.
+--[[ Reads rows of a thread's feed with their messages, newest first; hidden ones are skipped.
   KEYS  record, feed, log of the thread
-  ARGV  number below which rows are read (0: from the newest), how many, bytes after which no further row is read, how
-        many rows are looked at, run whose rows are wanted ('' for all), '1' when a temporary thread that ended is read too
-  Reply  {'ok', lowest number that was looked at, 1 when there are more below it, number, row, message, number, …}
+  ARGV  number below which rows are read (0: from the newest), how many, bytes after which no further row is read, most
+        rows to read, run whose rows are wanted ('' for all), '1' when a temporary thread that ended is read too
+  Reply  {'ok', lowest number that was read, 1 when there are more below it, number, row, message, number, …}
          {'no_thread'} ]]
 if redis.call('EXISTS', KEYS[1]) == 0 then return { 'no_thread' } end
 if ARGV[6] ~= '1' and redis.call('HEXISTS', KEYS[1], 'ended') == 1 then return { 'no_thread' } end
-local before, limit, max_bytes, max_looked = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local before, limit, max_bytes, max_scanned = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local number = tonumber(redis.call('HGET', KEYS[2], 'last') or 0)
 if before > 0 then number = math.min(number, before - 1) end
 
 local reply = { 'ok', number + 1, 0 }
-local bytes, found, looked = 0, 0, 0
+local bytes, found, scanned = 0, 0, 0
 while number >= 1 do
   local text = redis.call('HGET', KEYS[2], number)
   local row = text and cjson.decode(text)
@@ -26,8 +26,8 @@ while number >= 1 do
     for _, part in ipairs({ number, text, message }) do reply[#reply + 1] = part end
   end
   reply[2] = number
-  number, looked = number - 1, looked + 1
-  if looked == max_looked and number >= 1 then
+  number, scanned = number - 1, scanned + 1
+  if scanned == max_scanned and number >= 1 then
     reply[3] = 1
     break
   end

@@ -27,7 +27,7 @@ const wordsOf = (rows: readonly FeedRow[]): string[] => rows.map(({ message }) =
 const wordsIn = async (key: ThreadKey): Promise<string[]> =>
   wordsOf((await store.threads.feed(key, { limit: 100 })).rows);
 
-/** Every row, read in pages; the pages' borders must fit. */
+/** Every row, read in pages without a gap or an overlap. */
 async function paged(key: ThreadKey, limit: number): Promise<FeedRow[]> {
   const all: FeedRow[] = [];
   for (let before: number | undefined; ; ) {
@@ -40,13 +40,13 @@ async function paged(key: ThreadKey, limit: number): Promise<FeedRow[]> {
   }
 }
 
-/** What the page sends to have the turn of a run made anew. */
+/** What the page sends to regenerate the turn of a run. */
 const again = (run: RunRecord): Partial<AdmitRequest> => ({
   checkpointId: run.fork_checkpoint_id ?? run.base_checkpoint_id ?? BEFORE_FIRST_CHECKPOINT,
   metadata: { regenerate_from_run_id: run.run_id },
 });
 
-/** A turn of a person's words and an answer; with `from` in the place of that run's. */
+/** A turn with a user message and an answer; with `from` it regenerates the turn of that run. */
 async function turn(key: ThreadKey, [asked, answered]: readonly [string, string], from?: RunRecord) {
   const { run_id } = await store.admit(key, from === undefined ? {} : again(from));
   const claimed = await store.claim(key);
@@ -71,7 +71,7 @@ async function ended(key: ThreadKey, words: readonly [string, string], from?: Ru
 }
 
 describe('feed', () => {
-  test('tells each message once, with its run and its time, by numbers from 1', async () => {
+  test('lists each message once, with its run and its time, by numbers from 1', async () => {
     const key = thread();
     const first = await ended(key, ['a', 'b']);
     await ended(key, ['c', 'd']);
@@ -85,7 +85,7 @@ describe('feed', () => {
     expect(wordsOf((await store.threads.feed(key, { limit: 10, runId: first.run_id })).rows)).toEqual(['a', 'b']);
   });
 
-  test('leaves out what no person sees', async () => {
+  test('leaves out messages that users do not see', async () => {
     const key = thread();
     const hidden = { ...human('hidden'), additional_kwargs: { hide_from_ui: true } };
     const system = { ...human('system'), type: 'system' as const };
@@ -95,13 +95,13 @@ describe('feed', () => {
     expect(await wordsIn(key)).toEqual(['a', 'b']);
   });
 
-  test('keeps what was taken out of the state, however often the log is swept, under the same numbers', async () => {
+  test('retains messages that were removed from the state, however often the log is swept, under the same numbers', async () => {
     await store.close();
     store = openStores(server.url, { keptCheckpoints: 3, eventsTtlMs: 1 });
     const key = thread();
     const [old, answer] = [human('old'), ai('draft')];
     const note = (name: string) => ({ ...human(name, name), name: 'note' });
-    /** A run of these steps whose event log is gone afterwards, so that its checkpoints may go too. */
+    /** A run of these steps whose event log is removed afterwards, so that its checkpoints may be pruned. */
     const run = async (updates: readonly StateUpdate[]): Promise<void> => {
       const { run_id } = await store.admit(key);
       const { lease, head } = await store.claim(key);
@@ -134,7 +134,7 @@ describe('feed', () => {
     expect((await store.threads.head(key))?.state.messages).toHaveLength(1 + 3);
   });
 
-  test('a text that was written anew by a run that is rolled back is the old one again', async () => {
+  test('a message replaced by a run that is rolled back has its old text again', async () => {
     const key = thread();
     const answer = ai('kept');
     await store.turn(key, { messages: [human('a'), answer] });
@@ -149,7 +149,7 @@ describe('feed', () => {
     expect(await wordsIn(key)).toEqual(['a', 'kept']);
   });
 
-  test('a regenerated turn takes the place of the old one and of what came after it', async () => {
+  test('a regenerated turn replaces the old one and the turns after it', async () => {
     const key = thread();
     await ended(key, ['a', 'b']);
     const second = await ended(key, ['c', 'd']);
@@ -163,7 +163,7 @@ describe('feed', () => {
     expect((await store.threads.head(key))?.state.messages.map(({ content }) => content)).toEqual(await wordsIn(key));
   });
 
-  test('the first turn can be made anew as well', async () => {
+  test('the first turn can be regenerated as well', async () => {
     const key = thread();
     const first = await ended(key, ['a', 'b']);
     await store.threads.updateState(key, { title: 'renamed' });
@@ -176,7 +176,7 @@ describe('feed', () => {
     expect(head?.state).not.toHaveProperty('title');
   });
 
-  test('a turn made anew that is rolled back was never there', async () => {
+  test('a regenerated turn that is rolled back leaves no trace', async () => {
     const key = thread();
     await ended(key, ['a', 'b']);
     const second = await ended(key, ['c', 'd']);
@@ -204,7 +204,7 @@ describe('feed', () => {
     expect(await wordsIn(key)).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']);
   });
 
-  test('half a character in an id or in metadata, which the store cannot read as JSON, harms nothing', async () => {
+  test('a lone surrogate in an id or in metadata, which the store cannot read as JSON, harms nothing', async () => {
     const key = thread();
     await store.admit(key, { metadata: { note: '\ud800', regenerate_from_run_id: '\ud800' } });
     const claimed = await store.claim(key);
@@ -216,7 +216,7 @@ describe('feed', () => {
     expect(await store.threads.feedRow(key, odd.id)).toMatchObject({ seq: 1, message: { content: 'odd' } });
   });
 
-  test('the row of a message is found by its id as long as people see it', async () => {
+  test('the row of a message is found by its id as long as users see it', async () => {
     const key = thread();
     const first = await ended(key, ['a', 'b']);
     const [, answer] = (await store.threads.feed(key, { limit: 2 })).rows;
@@ -229,7 +229,7 @@ describe('feed', () => {
     expect(await store.threads.feedRow(key, 'none')).toBeNull();
   });
 
-  test('a thread that is not there, not yours or deleted has none', async () => {
+  test('a missing or deleted thread, or one of another user, has none', async () => {
     const key = thread();
     await ended(key, ['a', 'b']);
     const others = { ...key, userId: 'bob' };
@@ -242,7 +242,7 @@ describe('feed', () => {
     expect((await store.keys()).filter((name) => name.includes(key.threadId))).toEqual([]);
   });
 
-  test('pages fit together whatever was written, rolled back or made anew', async () => {
+  test('pages fit together whatever was written, rolled back or regenerated', async () => {
     const action = fc.record({ kind: fc.constantFrom('turn', 'again', 'rollback', 'both'), pick: fc.nat({ max: 9 }) });
     await fc.assert(
       fc.asyncProperty(fc.array(action, { maxLength: 8 }), fc.integer({ min: 1, max: 4 }), async (actions, limit) => {

@@ -32,7 +32,7 @@ export const tooManyThreads = ({ maxThreads }: StoreSettings): RateLimitedError 
     },
   );
 
-/** @throws {TooLargeError} when the merged metadata would pass the bounds of free JSON */
+/** @throws {TooLargeError} when the merged metadata would exceed the limits of free JSON */
 function mergedText(before: Readonly<Record<string, unknown>>, added: Readonly<Record<string, unknown>>): string {
   const merged = { ...before, ...added };
   const text = JSON.stringify(merged);
@@ -44,7 +44,7 @@ function mergedText(before: Readonly<Record<string, unknown>>, added: Readonly<R
   return text;
 }
 
-/** Throws what a refusal of a write without an owner means. */
+/** Throws the error for a refused write without an owner. */
 export function assertAllowed([outcome]: Reply, threadId: string): void {
   if (outcome === 'no_thread') throw noThread(threadId);
   if (outcome === 'busy') {
@@ -88,7 +88,9 @@ export function threadRecords(redis: RedisConnection, settings: StoreSettings): 
         assertAllowed(reply, thread.threadId);
         if (reply[0] === 'ok') return threadOf(thread.threadId, reply[1]);
       }
-      throw new ConflictError('the thread is being changed by others', { details: { threadId: thread.threadId } });
+      throw new ConflictError('other requests are changing the thread at the same time', {
+        details: { threadId: thread.threadId },
+      });
     },
 
     deleteThread: async (thread, { ended = false, withIdempotency = false } = {}) => {
@@ -119,5 +121,5 @@ export function threadRecords(redis: RedisConnection, settings: StoreSettings): 
   };
 }
 
-/** Patches of one thread are rare; each lost race means that another one was written. */
+/** Patches of one thread are rare; after each lost race another one was written. */
 const MAX_PATCH_ATTEMPTS = 10;

@@ -7,10 +7,10 @@ import { isListed, threadOf } from './thread-codec.js';
 
 /** Records read in one round trip. */
 const PAGE = 200;
-/** Most threads of a user that one search looks through, newest first; older ones are not found. */
+/** Most threads of a user that one search reads, newest first; older ones are not found. */
 const MAX_SCANNED = 10_000;
 
-/** Most bytes of records that one search looks through. */
+/** Most bytes of records that one search reads. */
 const MAX_SCANNED_BYTES = 64 * 1024 * 1024;
 
 type SortKey = Pick<ThreadRecord, ThreadSearch['sortBy']>;
@@ -30,12 +30,12 @@ interface ReadThreads {
 
 interface Found {
   readonly threads: readonly ThreadRecord[];
-  /** Matches among the threads that were looked through. */
+  /** Matches among the threads that were read. */
   readonly total: number;
 }
 
 export function threadSearch(redis: RedisConnection): Pick<ThreadStore, 'searchThreads'> {
-  /** The first of these threads, as far as one page may be large, and how many ids and bytes that were. */
+  /** Reads the first of these threads, as many as one page may contain, and counts their ids and bytes. */
   async function readThreads(userId: string, threadIds: readonly string[]): Promise<ReadThreads> {
     const keys = threadIds.map((threadId) => redis.keys.thread({ userId, threadId }).record);
     const hashes = await readHashes(redis, keys, MAX_READ_BYTES);
@@ -56,7 +56,7 @@ export function threadSearch(redis: RedisConnection): Pick<ThreadStore, 'searchT
     return redis.use((client) => (order === 'desc' ? client.zrevrange(key, from, to) : client.zrange(key, from, to)));
   }
 
-  /** All threads are looked at: their number is the total, and the index is in the order asked for. */
+  /** A page without a filter: the number of threads is the total, and the index is in the requested order. */
   async function page(query: ThreadSearch): Promise<Found> {
     const ids = await idsByUpdate(query.userId, query.sortOrder, query.offset, query.offset + query.limit - 1);
     const total = await redis.use((client) => client.zcard(redis.keys.threads(query.userId)));
@@ -90,7 +90,7 @@ const isMatch = (thread: ThreadRecord, { status, metadata, values }: ThreadSearc
   (metadata === undefined || containsAll(thread.metadata, metadata)) &&
   (values === undefined || containsAll(thread.values, values));
 
-/** Equal fields are told apart by the thread id, so that pages do not overlap. */
+/** Orders equal fields by the thread id, so that pages do not overlap. */
 function inOrder({ sortBy, sortOrder }: ThreadSearch): (first: SortKey, second: SortKey) => number {
   const sign = sortOrder === 'desc' ? -1 : 1;
   return (first, second) =>

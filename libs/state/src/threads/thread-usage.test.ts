@@ -21,7 +21,7 @@ const call = (
   ...{ caller, model, inputTokens, outputTokens },
 });
 
-/** A run with one commit per list of calls; answers its id. */
+/** Makes a run with one commit per list of calls; returns its id. */
 async function runWith(key: ThreadKey, ...commits: readonly (readonly CallUsage[])[]): Promise<string> {
   const run = await store.admit(key);
   const { lease, head: first } = await store.claim(key);
@@ -57,7 +57,7 @@ describe('tokens of a thread', () => {
     });
   });
 
-  test('a fresh thread and one whose providers told nothing have none; an unknown thread is not found', async () => {
+  test('a fresh thread and one whose providers reported nothing have none; an unknown thread is not found', async () => {
     const key = thread();
     await store.threads.createThread(key, {});
     expect(await store.threads.threadUsage(key)).toEqual(nothing);
@@ -70,7 +70,7 @@ describe('tokens of a thread', () => {
     await expect(store.threads.threadUsage({ ...key, userId: 'bob' })).rejects.toThrow(NotFoundError);
   });
 
-  test('stay when a run is rolled back, its last step among them, and when a run is deleted', async () => {
+  test('remain when a run is rolled back, including its last step, and when a run is deleted', async () => {
     const key = thread();
     const deleted = await runWith(key, [call('a', 1, 1)]);
     await store.threads.deleteRun(key, deleted);
@@ -89,7 +89,7 @@ describe('tokens of a thread', () => {
     });
   });
 
-  test('a copy begins at nothing, and they go with the thread', async () => {
+  test('are zero in a copy, and are removed with the thread', async () => {
     const key = thread();
     await runWith(key, [call('a', 1, 1)]);
     const copy = { ...key, threadId: thread().threadId };
@@ -103,7 +103,7 @@ describe('tokens of a thread', () => {
     expect(await store.threads.threadUsage(key)).toEqual(nothing);
   });
 
-  test('an ended temporary thread takes them along', async () => {
+  test('are removed with an ended temporary thread', async () => {
     const key = thread();
     await store.admit(key, { kwargs: { ...(await store.admit(thread())).kwargs, temporary: true } });
     const claimed = await store.claim(key);
@@ -114,7 +114,7 @@ describe('tokens of a thread', () => {
     expect(await store.redis.use((client) => client.pttl(usage))).toBeGreaterThan(0);
   });
 
-  test('models past the fiftieth share a name, those before keep theirs', async () => {
+  test('models after the fiftieth share a name, the first fifty have their own', async () => {
     const key = thread();
     const many = Array.from({ length: 60 }, (_, index) => call(`m${index}`, 1, 0));
     await runWith(key, many);
@@ -126,7 +126,7 @@ describe('tokens of a thread', () => {
     expect(runs).toBe(2);
   });
 
-  test('a record of a version that did not tell callers reads as nothing of theirs', async () => {
+  test('a record of a version without callers reads as no tokens by caller', async () => {
     const key = thread();
     const runId = await runWith(key, [call('a', 1, 1)]);
     const record = `${store.redis.keys.runPrefix(key.userId)}${runId}`;
@@ -151,7 +151,7 @@ describe('tokens of a thread', () => {
 });
 
 describe(usageParams, () => {
-  test('what is no whole number of tokens is made one, so that sums stay sums', () => {
+  test('a count of tokens that is not a whole number becomes one, so that sums stay exact', () => {
     expect(
       usageParams({ turns: 1, calls: [call('a', 1.6, Number.NaN), call('a', -5, Number.POSITIVE_INFINITY)] }),
     ).toEqual({ turns: 1, input: 2, output: 0, callers: [['lead_agent', 2]], models: [['a', 2]] });

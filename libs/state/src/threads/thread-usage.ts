@@ -2,7 +2,7 @@ import { NotFoundError } from '@caribou/contracts';
 import type { ThreadStore, ThreadUsage } from '@caribou/core';
 import type { RedisConnection } from '../redis/connection.js';
 
-/** Reading what `includes/usage.lua` counts. */
+/** Reads the tokens that `includes/usage.lua` counts. */
 export function threadUsage(redis: RedisConnection): Pick<ThreadStore, 'threadUsage'> {
   return {
     threadUsage: async (thread) => {

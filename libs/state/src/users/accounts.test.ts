@@ -29,7 +29,7 @@ async function opened(over: Partial<NewSession> = {}): Promise<NewSession> {
 const holds = async (one: NewSession): Promise<boolean> => (await accounts.session(one)) !== null;
 
 describe(redisAccounts, () => {
-  test('of two who set the system up at once one does; nobody registers before', async () => {
+  test('of two concurrent set-ups one succeeds; no registration succeeds before', async () => {
     expect([await accounts.isInitialized(), await create(bob)]).toEqual([false, 'not_initialized']);
     const other = { ...ann, email: 'eve@a.example' };
     expect((await Promise.all([create(ann, true), create(other, true)])).sort()).toEqual(['created', 'initialized']);
@@ -48,7 +48,7 @@ describe(redisAccounts, () => {
     expect([await accounts.byEmail('nobody@a.example'), await accounts.byId('nobody')]).toEqual([null, null]);
   });
 
-  test('a session says whose it is until it is closed, for its own account only', async () => {
+  test('a session gives its account until it is closed, for its own account only', async () => {
     await create(ann, true);
     await create(bob);
     const [one, two] = [await opened(), await opened({ userId: bob.userId, remembered: true })];
@@ -59,7 +59,7 @@ describe(redisAccounts, () => {
     expect([await holds(one), await holds(two)]).toEqual([false, true]);
   });
 
-  test('a session ends by the clock of the store while another one goes on', async () => {
+  test('a session ends by the clock of the store while another one continues', async () => {
     await create(ann, true);
     const [short, long] = [await opened({ ttlMs: 30 }), await opened()];
     await waitFor(async () => !(await holds(short)), { what: 'the end of the session' });
@@ -69,7 +69,7 @@ describe(redisAccounts, () => {
     expect(kept).toBe(2);
   });
 
-  test('who has too many sessions loses the oldest', async () => {
+  test('above the limit of sessions the oldest is removed', async () => {
     await create(ann, true);
     const all: NewSession[] = [];
     for (let count = 0; count < 52; count += 1) all.push(await opened({ ttlMs: 60_000 + count }));
@@ -78,7 +78,7 @@ describe(redisAccounts, () => {
     expect(held.lastIndexOf(false)).toBeLessThan(25);
   });
 
-  test('a password that was changed opens no session, and all earlier ones are over', async () => {
+  test('a replaced password opens no session, and all earlier sessions have ended', async () => {
     await create(ann, true);
     const before = [await opened(), await opened()];
     const mine = session();
@@ -104,7 +104,7 @@ describe(redisAccounts, () => {
     expect([await store.dump(), await holds(one)]).toEqual([before, true]);
   });
 
-  test('no key is made of what is no user id', async () => {
+  test('an invalid user id reaches no key', async () => {
     await expect(accounts.session({ userId: 'a:b', digest: 'x' })).rejects.toThrow('an id must be');
   });
 });

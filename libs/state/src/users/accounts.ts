@@ -15,14 +15,14 @@ const changed: readonly ChangeOutcome[] = ['changed', 'stale', 'email_taken'];
 
 function oneOf<Outcome extends string>(outcomes: readonly Outcome[], reply: unknown): Outcome {
   const outcome = outcomes.find((one) => one === reply);
-  if (outcome === undefined) throw new BugError(`a script on accounts answered ${String(reply)}`);
+  if (outcome === undefined) throw new BugError(`unknown reply of an account script: ${String(reply)}`);
   return outcome;
 }
 
 const flag = (value: boolean): string => (value ? '1' : '0');
 const sessionArgs = ({ digest, ttlMs, remembered }: NewSession) => [digest, ttlMs, flag(remembered)];
 
-/** Accounts: a hash each and one of all e-mails; the sessions of one account in a hash. */
+/** Accounts in Redis: a hash each, one of all e-mails, and one for the sessions of each account. */
 export function redisAccounts(redis: RedisConnection): AccountStore {
   const { accounts } = redis.keys;
   const keysOf = (userId: string): string[] => {

@@ -1,5 +1,5 @@
 #!lua
---[[ Adds a skill that a user installed. A new one is not switched, whatever one of its name was.
+--[[ Adds a skill that a user installed. A new one has no switch, even if an earlier one of its name had.
   KEYS[1] skills of the user, hash: `c:<name>` the record, `e:<name>` its switch, `count` and `bytes` of all records
   ARGV    name, record, its bytes, most records, most bytes of all
   Reply   'added'; 'taken' when there is one of that name, 'full' when it would be too much: nothing is written ]]

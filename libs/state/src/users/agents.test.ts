@@ -34,7 +34,7 @@ async function written(agent: CustomAgent, more: Partial<AgentWrite> = {}) {
 }
 
 describe(redisAgents, () => {
-  test('an agent comes back as it was written, in lists without its soul, and to nobody else', async () => {
+  test('an agent is returned as it was written, in lists without its soul, and only to its owner', async () => {
     const made = await written(poet(), { madeIn: 't1' });
 
     expect(made).toMatchObject({ ...poet(), made_in: 't1', version: expect.any(Number) });
@@ -49,7 +49,7 @@ describe(redisAgents, () => {
     expect(await agents.read(user, 'nobody')).toBeNull();
   });
 
-  test('of several that make one of a name at once one wins, and its agent stays', async () => {
+  test('of several concurrent creations of one name one succeeds, and its agent is stored', async () => {
     const souls = ['a', 'b', 'c', 'd'];
     const outcomes = await Promise.all(souls.map((soul) => write(poet({ soul }))));
 
@@ -58,7 +58,7 @@ describe(redisAgents, () => {
     expect((await agents.read(user, 'poet'))?.soul).toBe(winner);
   });
 
-  test('a write replaces the version it saw and no other, and none comes twice', async () => {
+  test('a write replaces the version it saw and no other, and no version is reused', async () => {
     const first = await written(poet(), { madeIn: 't1' });
     const second = await written(poet({ soul: 'B' }), { expected: first.version, madeIn: 't1' });
 
@@ -83,7 +83,7 @@ describe(redisAgents, () => {
     expect(await agents.read(user, 'poet')).toEqual(other);
   });
 
-  test('no more calls are known than can matter, the last ones', async () => {
+  test('only the last calls are recorded, as many as can matter', async () => {
     let { version } = await written(poet(), { call: 'c0' });
     for (let at = 1; at <= 64; at += 1) ({ version } = await written(poet(), { expected: version, call: `c${at}` }));
 
@@ -91,7 +91,7 @@ describe(redisAgents, () => {
     expect((await write(poet(), { expected: version, call: 'c0' })).outcome).toBe('written');
   });
 
-  test('a removed agent is gone, and the call that made it does not bring it back', async () => {
+  test('the call that created an agent does not create it again after its removal', async () => {
     await written(poet({ name: 'cook' }), { call: 'c0' });
     await agents.remove(user, 'cook');
     await written(poet(), { call: 'c1' });
@@ -105,7 +105,7 @@ describe(redisAgents, () => {
     expect((await write(poet(), { call: 'c2' })).outcome).toBe('written');
   });
 
-  test('nobody has more than there may be, and those there are can still be changed', async () => {
+  test('a user cannot exceed the limit of agents, and existing ones can still be changed', async () => {
     for (let at = 1; at < MAX_AGENTS; at += 1) await written(poet({ name: `a${at}` }));
     const last = await written(poet());
     expect(await write(poet({ name: 'one-more' }))).toEqual({ outcome: 'full' });
@@ -115,7 +115,7 @@ describe(redisAgents, () => {
     expect((await write(poet({ name: 'one-more' }))).outcome).toBe('written');
   });
 
-  test('what breaks the contract, or would be another owner’s key, is refused', async () => {
+  test('an agent that violates the contract, or a name that reaches another key, is refused', async () => {
     await expect(write(poet({ soul: 'x'.repeat(MAX_SOUL_CHARS + 1) }))).rejects.toThrow(
       'soul: must have at most 32000',
     );
@@ -125,7 +125,7 @@ describe(redisAgents, () => {
     expect(await agents.list(user)).toEqual([]);
   });
 
-  test('a key of a foreign type is left as it is', async () => {
+  test('a key of a foreign type does not change', async () => {
     const { agents: key } = store.redis.keys.agents(user);
     await store.redis.use((client) => client.set(key, 'text'));
     await expect(write(poet())).rejects.toThrow('foreign type');

@@ -6,7 +6,7 @@ import { assertSound } from '../memory/memory-record.js';
 import { loadScript } from '../redis/scripts.js';
 import type { Reply } from '../redis/thread-call.js';
 
-/** Calls of which a second time is noticed: more than one answer of a model can make. */
+/** The number of last calls of which a repetition is detected: more than one answer of a model can make. */
 const MAX_CALLS = 64;
 
 const scripts = {
@@ -68,17 +68,17 @@ function argsOf({ agent, madeIn, expected, call = '' }: AgentWrite): (string | n
 
 function outcomeOf(reply: Reply, soul: string): AgentWriteOutcome {
   assertSound(reply);
-  const [outcome, record, kept] = reply;
+  const [outcome, record, storedSoul] = reply;
   switch (outcome) {
     case 'written':
       return { outcome, agent: agentOf(String(record), soul) };
     case 'repeated':
-      return { outcome, agent: agentOf(String(record), String(kept)) };
+      return { outcome, agent: agentOf(String(record), String(storedSoul)) };
     case 'changed':
     case 'removed':
     case 'full':
       return { outcome };
     default:
-      throw new BugError(`write-agent answered ${String(outcome)}`);
+      throw new BugError(`unknown reply of write-agent: ${String(outcome)}`);
   }
 }

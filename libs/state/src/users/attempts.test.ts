@@ -14,13 +14,13 @@ const account = (name: string, limit = 2): AttemptLimit => ({ kind: 'account', n
 const address: AttemptLimit = { kind: 'address', name: '192.0.2.1', limit: 3 };
 
 describe(redisAttempts, () => {
-  test('of attempts at once no more are let through than the limit', async () => {
+  test('of concurrent attempts no more are allowed than the limit', async () => {
     const waits = await Promise.all(Array.from({ length: 6 }, () => attempts.count([account('ann')], 60_000)));
     expect(waits.filter((wait) => wait === 0)).toHaveLength(2);
     for (const wait of waits.filter((one) => one > 0)) expect(wait).toBeLessThanOrEqual(60_000);
   });
 
-  test('each limit counts for itself, and what one refuses counts nowhere', async () => {
+  test('each limit counts separately, and a refused attempt does not count', async () => {
     for (const name of ['ann', 'ann', 'bob']) expect(await attempts.count([account(name), address], 60_000)).toBe(0);
     expect(await attempts.count([account('carl'), address], 60_000)).toBeGreaterThan(0);
     expect(await attempts.count([account('carl')], 60_000)).toBe(0);
@@ -29,7 +29,7 @@ describe(redisAttempts, () => {
     expect(await attempts.count([{ ...account('ann'), kind: 'other' }], 60_000)).toBe(0);
   });
 
-  test('an attempt that is given back is free again, and never more than one', async () => {
+  test('an attempt that is taken back is free again, and never more than one', async () => {
     await attempts.count([account('ann')], 60_000);
     await attempts.refund([account('ann')]);
     await attempts.refund([account('ann')]);
@@ -44,7 +44,7 @@ describe(redisAttempts, () => {
     expect([wait > 0, wait <= 10_000]).toEqual([true, true]);
   });
 
-  test('a window ends with its time, also when an attempt in it was given back', async () => {
+  test('a window ends with its time, also when an attempt in it was taken back', async () => {
     for (let count = 0; count < 2; count += 1) await attempts.count([account('ann')], 40);
     await attempts.refund([account('ann')]);
     await attempts.count([account('ann')], 40);

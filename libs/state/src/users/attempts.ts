@@ -4,7 +4,7 @@ import { loadScript } from '../redis/scripts.js';
 
 const scripts = { count: loadScript('users/count-attempts'), refund: loadScript('users/return-attempts') };
 
-/** Counters of attempts: a number each, gone with its window. */
+/** Counters of attempts: a number each, which expires with its window. */
 export function redisAttempts(redis: RedisConnection): AttemptStore {
   const keysOf = (limits: readonly AttemptLimit[]): string[] =>
     limits.map(({ kind, name }) => redis.keys.attempts(kind, name));

@@ -3,7 +3,7 @@
   KEYS[1] accounts, hash of e-mail and user id
   KEYS[2] account, hash
   KEYS[3] its sessions, hash
-  ARGV    user id, password record that is replaced, new one, e-mail ('': it stays), digest of the new session, its ms
+  ARGV    user id, password record that is replaced, new one, e-mail ('': unchanged), digest of the new session, its ms
           to live, '1' for a remembered one
   Reply   'changed'; 'stale' when the account has another password or is gone, 'email_taken': nothing is written ]]
 -- @include ../includes/clock.lua

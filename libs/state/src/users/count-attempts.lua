@@ -2,7 +2,7 @@
 --[[ Counts an attempt on each of some counters, whose windows begin with their first attempt.
   KEYS    counters
   ARGV    ms of a window, then the limit of each counter
-  Reply   0; ms until one may try again when a limit is reached: nothing is counted ]]
+  Reply   0; ms until the next attempt is allowed when a limit is reached: nothing is counted ]]
 local window_ms = tonumber(ARGV[1])
 local wait_ms = 0
 for at, key in ipairs(KEYS) do

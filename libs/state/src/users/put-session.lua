@@ -1,4 +1,4 @@
--- Enters a session; of too many, those that are over go first, then the oldest. Needs clock.lua.
+-- Adds a session; above the limit, expired ones are removed first, then the oldest. Needs clock.lua.
 local MAX_SESSIONS = 50
 
 local function put_session(sessions, digest, ttl_ms, remembered)

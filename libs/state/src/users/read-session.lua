@@ -1,5 +1,5 @@
 #!lua flags=no-writes
---[[ Reads who has a session.
+--[[ Reads the account of a session.
   KEYS[1] account, hash
   KEYS[2] its sessions, hash
   ARGV    digest

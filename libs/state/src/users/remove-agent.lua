@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ Removes a custom agent. The calls that wrote the one that was removed last stay known: none of them makes it again.
+--[[ Removes a custom agent. The calls that wrote it last stay recorded, so that a repetition does not create it again.
   KEYS[1], KEYS[2] agents, souls (AgentKeys in keys.ts)
   ARGV    name
   Reply  {'ok', 1}; {'ok', 0} when there is none; {'damaged', key}: nothing is written ]]

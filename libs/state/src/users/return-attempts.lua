@@ -1,5 +1,5 @@
 #!lua
---[[ Takes one attempt back on each of some counters; a window that is over stays so.
+--[[ Takes one attempt back on each of some counters; a window that has ended remains ended.
   KEYS    counters
   Reply   0 ]]
 for _, key in ipairs(KEYS) do

@@ -26,20 +26,20 @@ const names = async (): Promise<readonly string[]> =>
   (await skills.read(user)).installed.map(({ name }) => name).sort();
 
 describe(redisSkills, () => {
-  test('a user without changes has none, and a record comes back as it was', async () => {
+  test('a user without changes has none, and a record is returned unchanged', async () => {
     expect(await skills.read(user)).toEqual({ states: new Map(), installed: [] });
     const added = skill('a-1');
     expect(await skills.add(user, added, LIMITS)).toBe('added');
     expect(await skills.read(user)).toEqual({ states: new Map(), installed: [added] });
   });
 
-  test('of several at once one gets the name, and the first stays', async () => {
+  test('of several concurrent additions one gets the name, and the first one remains', async () => {
     const outcomes = await Promise.all([add('a'), add('a'), add('a')]);
     expect(outcomes.sort()).toEqual(['added', 'taken', 'taken']);
     expect(await names()).toEqual(['a']);
   });
 
-  test('neither more skills nor more bytes than the limits, and what is removed makes room', async () => {
+  test('neither skills nor bytes exceed the limits, and a removal frees both', async () => {
     expect([await add('a', 600), await add('b', 401), await add('b', 400), await add('c', 1)]).toEqual([
       'added',
       'full',
@@ -52,7 +52,7 @@ describe(redisSkills, () => {
     expect(await add('whole', 1_000)).toBe('added');
   });
 
-  test('switches are kept by name, and go with what is removed or installed anew', async () => {
+  test('switches are stored by name, and removed when a skill is removed or installed again', async () => {
     await skills.switchTo(user, 'shared', false);
     await add('a');
     await skills.switchTo(user, 'a', false);
@@ -65,7 +65,7 @@ describe(redisSkills, () => {
     expect((await skills.read(user)).states).toEqual(new Map([['shared', true]]));
   });
 
-  test('removing twice finds nothing, and another user has nothing to do with it', async () => {
+  test('removing twice finds nothing, and other users are not affected', async () => {
     await add('a');
     expect(await skills.remove(`${user}x`, 'a')).toBeNull();
     expect(await skills.read(`${user}x`)).toEqual({ states: new Map(), installed: [] });

@@ -9,7 +9,7 @@ const recordOf = (text: string): InstalledSkill => InstalledSkill.parse(JSON.par
 
 const outcomes = ['added', 'taken', 'full'] as const;
 
-/** What users have changed and installed: a hash per user. */
+/** The skills that users switched and installed: a hash per user. */
 export function redisSkills(redis: RedisConnection): SkillStore {
   const keyOf = (userId: string): string => redis.keys.skills(userId);
   return {
@@ -21,7 +21,7 @@ export function redisSkills(redis: RedisConnection): SkillStore {
       const args = [skill.name, JSON.stringify(skill), skill.bytes, maxInstalled, maxBytes];
       const reply = await redis.run(scripts.add, [keyOf(userId)], args);
       const outcome = outcomes.find((one) => one === reply);
-      if (outcome === undefined) throw new BugError(`add-skill answered ${String(reply)}`);
+      if (outcome === undefined) throw new BugError(`unknown reply of add-skill: ${String(reply)}`);
       return outcome;
     },
     remove: async (userId, name) => {

@@ -1,8 +1,8 @@
 #!lua
---[[ Makes a custom agent, or replaces the version that the writer saw. Versions are times, so that none comes twice.
+--[[ Creates a custom agent, or replaces the version that the writer saw. Versions are times, so that none is reused.
   KEYS[1], KEYS[2] agents, souls (AgentKeys in keys.ts)
   ARGV    name, version that is replaced (0: there is none), record (a JSON object without version and times), soul,
-          key of the call that writes or '', most agents of the user, most calls that are known
+          key of the call that writes or '', most agents of the user, most calls recorded
   Reply  {'written', record}; {'repeated', record, soul}: this call wrote it already; {'removed'}: and it was removed since; {'changed'}: it has another version,
          {'full'}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/types.lua

@@ -1,6 +1,5 @@
 /**
- * Programs for x86_64 that make one system call by themselves, so that no C library stands between an attack and the
- * kernel, and sandboxes need no compiler.
+ * Programs for x86_64 that make one system call without a C library, so that sandboxes need no compiler.
  */
 export interface RawCall {
   /** `int80` is the 32-bit entry, with the numbers of i386. */
@@ -19,7 +18,7 @@ const REGISTERS = {
 } as const;
 const MOV_EAX = 0xb8;
 const ENTRY = { syscall: [0x0f, 0x05], int80: [0xcd, 0x80] } as const;
-/** Exits with 0 for an answer that is no error, else with the error's number. */
+/** Exits with 0 when the call succeeded, else with the number of its error. */
 const EXIT_WITH_ERRNO = [
   ...[0x85, 0xc0, 0x78, 0x02, 0x31, 0xc0], // test eax, eax; js over; xor eax, eax
   ...[0xf7, 0xd8, 0x89, 0xc7], // over: neg eax; mov edi, eax

@@ -10,7 +10,7 @@ import { allOf, type SandboxDriverUnderTest, succeededOf, uniqueSleep } from './
 
 const MiB = 1024 * 1024;
 
-/** Says `in` when something answers at an address, else why not; by bash's own means, or by nc. */
+/** Prints `in` when a server answers at an address, else the reason; uses bash's own /dev/tcp, or nc. */
 const knock = (host: string, port: number): string =>
   `if [ -x /bin/bash ]; then timeout 3 /bin/bash -c 'exec 3<>/dev/tcp/${host}/${port} && echo in && cat <&3'; ` +
   `else timeout 3 nc -w 2 ${host} ${port} </dev/null && echo in; fi 2>&1 || echo "out $?"`;
@@ -76,7 +76,7 @@ async function outcomesOf(canary: Canary, calls: readonly RawCall[]): Promise<re
   return calls.map((call, at): [RawCall, number] => [call, codes[at] ?? 0]);
 }
 
-/** What a command may try against the machine, its services and other threads, with any driver. */
+/** Tests attacks of a command on the host, its services and other threads, for every driver. */
 export function describeSandboxAbuse(name: string, underTest: SandboxDriverUnderTest): void {
   const { traits = ON_MACHINE_KERNEL, processesWith = processesOfMachine } = underTest;
   describe(`${name} under abuse`, () => {
@@ -139,7 +139,7 @@ export function describeSandboxAbuse(name: string, underTest: SandboxDriverUnder
       expect(stdout).toBe('');
     });
 
-    test('calls that reach kernel code beyond a sandbox are refused: rings, vsock, the entries of other ABIs', async () => {
+    test('calls that reach kernel code outside a sandbox are refused: rings, vsock, the entries of other ABIs', async () => {
       if (process.arch !== 'x64') return;
       const calls = traits.filtersSystemCalls ? [...foreignCalls, ...machineCalls] : foreignCalls;
       expect((await outcomesOf(canary, calls)).filter(([, code]) => code === 0)).toEqual([]);

@@ -16,10 +16,7 @@ export interface RunOptions {
   readonly in?: SandboxSpec;
 }
 
-/**
- * One sandbox under abuse, and beside it everything that must not notice: a file, a port, a secret, another thread's
- * sandbox.
- */
+/** A sandbox under abuse, and what the abuse must not reach: a file, a port, a secret, another thread's sandbox. */
 export interface Canary {
   readonly home: string;
   readonly sandbox: SandboxSpec;
@@ -29,18 +26,18 @@ export interface Canary {
   readonly outside: string;
   /** Addresses at which the machine's own server listens. */
   readonly addresses: readonly (readonly [host: string, port: number])[];
-  /** A command in the sandbox; what it prints never holds the secret or a path of the host. */
+  /** Runs a command in the sandbox and checks that its output contains neither the secret nor a path of the host. */
   run(command: string, options?: RunOptions): Promise<CommandResult>;
-  /** A file of the sandbox's thread as the host names it. */
+  /** The path on the host of a file of the sandbox's thread. */
   hostFile(path: string): string;
-  /** Fails unless file, port and neighbour are as they were, and the sandbox takes the next command. */
+  /** Fails unless file, port and neighbour are unchanged, and the sandbox accepts the next command. */
   expectUntouched(): Promise<void>;
   close(): Promise<void>;
 }
 
 const textOf = ({ stdout, stderr }: CommandResult): string => stdout + stderr;
 
-/** A server on all addresses that greets whoever comes, and counts them. */
+/** A server on all addresses that greets every connection, and counts them. */
 async function greeter(): Promise<{ readonly server: Server; readonly port: number; greeted(): number }> {
   let greeted = 0;
   const server = createServer((socket) => {
@@ -63,7 +60,7 @@ const greeting = (port: number): Promise<string> =>
     socket.once('end', () => resolve(heard));
   });
 
-/** Waits for a file and starts a process again and again meanwhile, so that it fails when there is none to be had. */
+/** Waits for a file and starts processes repeatedly meanwhile, so that it fails when no process can be started. */
 const NEIGHBOUR = 'echo mine > mine; while [ ! -e gate ]; do sleep 0.1 || exit 9; echo x >> ticks; done; cat mine';
 
 export async function openCanary(underTest: SandboxDriverUnderTest): Promise<Canary> {

@@ -7,7 +7,7 @@ import { processesWith as processesOfMachine, type ProcessLookup } from '../sand
 import { waitFor } from '../util/wait-for.js';
 import { type SandboxTraits, ON_MACHINE_KERNEL } from './sandbox-traits.js';
 
-/** What a driver's own test brings. */
+/** What the test of a driver provides. */
 export interface SandboxDriverUnderTest {
   /**
    * A driver that has passed its probe, with settings by `testSandboxSettings`, at most 256 MiB of
@@ -19,14 +19,14 @@ export interface SandboxDriverUnderTest {
   files(homeDir: string): ThreadFiles;
   /** The user commands run as. */
   readonly uid: number;
-  /** In what its sandboxes differ from those on the machine's kernel, if in anything. */
+  /** How its sandboxes differ from those on the host's kernel, if they do. */
   readonly traits?: SandboxTraits;
-  /** Where processes of sandboxes are seen; the machine's process list when absent. */
+  /** Lists the processes of sandboxes; default: from the process list of the host. */
   readonly processesWith?: ProcessLookup;
 }
 
 let marks = 0;
-/** A number of seconds that only one test sleeps: it marks a process in the machine's process list. */
+/** A number of seconds that only one test sleeps: it identifies a process in the host's process list. */
 export const uniqueSleep = (): string => {
   marks += 1;
   return `86${process.pid}${marks}`;
@@ -44,7 +44,7 @@ export function succeededOf(attempts: readonly string[], { stdout }: CommandResu
   return attempts.filter((_, at) => codes[at] === '0');
 }
 
-/** The one suite of every SandboxDriver. */
+/** The conformance suite of every SandboxDriver. */
 export function describeSandboxDriver(name: string, underTest: SandboxDriverUnderTest): void {
   const { traits = ON_MACHINE_KERNEL, processesWith = processesOfMachine } = underTest;
   describe(`${name} as a SandboxDriver`, () => {
@@ -92,7 +92,7 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
       rmSync(home, { recursive: true, force: true });
     }, 60_000);
 
-    test('runs a command in the workspace and tells exit code, stdout and stderr apart', async () => {
+    test('runs a command in the workspace and separates exit code, stdout and stderr', async () => {
       const result = await run('pwd; echo problem >&2; exit 3');
 
       expect(result).toMatchObject({
@@ -104,7 +104,7 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
       });
     });
 
-    test('gives the command an empty standard input and no descriptor of ours', async () => {
+    test('gives the command an empty standard input and no descriptor of its parent', async () => {
       const open = await outputOf(
         'cat; for fd in /proc/$$/fd/*; do case "$fd" in */[012]) ;; *) readlink "$fd" ;; esac; done',
       );
@@ -164,7 +164,7 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
       expect(result.exitCode).not.toBe(0);
     });
 
-    test('has other skills once others are switched on; a sandbox that cannot change is made again, and nothing ran', async () => {
+    test('has other skills once others are switched on; a sandbox that cannot change is created again, and no command ran', async () => {
       mkdirSync(join(home, 'other-skills'));
       writeFileSync(join(home, 'other-skills', 'SKILL.md'), 'another');
       const command = 'cat /mnt/skills/SKILL.md; echo ran >> count; cat count';
@@ -229,7 +229,7 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
       expect(await outputOf('echo alive')).toBe('alive');
     }, 60_000);
 
-    test('keeps head and tail of a long output and counts the rest', async () => {
+    test('returns head and tail of a long output and counts the rest', async () => {
       const result = await run('i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done', {
         maxOutputBytes: 2048,
       });
@@ -239,11 +239,11 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
       expect(result.truncatedBytes).toBeGreaterThan(20_000);
     });
 
-    test('tells the output of a command while it runs', async () => {
+    test('reports the output of a command while it runs', async () => {
       let seen = '';
       const onOutput = (stream: 'out' | 'err', chunk: Buffer): void => {
         seen += `${stream}:${chunk.toString()}`;
-        // The command ends only because its output was heard before.
+        // The command ends only because its output was received before.
         if (seen.includes('err:begun')) writeFileSync(hostFile('heard'), '');
       };
       const command = 'echo begun >&2; until [ -e heard ]; do sleep 0.05; done; echo over; rm -f heard';
@@ -283,18 +283,18 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
       await run('rm -rf *');
     });
 
-    test('passes the command on unchanged, whatever it holds', async () => {
+    test('passes the command on unchanged, whatever it contains', async () => {
       const text = `a'b"c$HOME\\n; $(id) \`id\` é😀 --\n%s`;
 
       expect((await run(`cat <<'END_OF_TEXT'\n${text}\nEND_OF_TEXT`)).stdout).toBe(`${text}\n`);
       expect((await run('-c')).exitCode).not.toBe(0);
     });
 
-    test('refuses a command that no kernel would take', async () => {
+    test('refuses a command that no kernel accepts', async () => {
       await expect(run(`: ${'x'.repeat(130_000)}`)).rejects.toMatchObject({ code: 'invalid_request' });
     });
 
-    test('a fresh sandbox ends what an earlier manager left running, and keeps the files', async () => {
+    test('a fresh sandbox ends processes of an earlier manager and does not change the files', async () => {
       const mark = uniqueSleep();
       const successor = await underTest.make(home);
       const left = run(`echo kept > kept; sleep ${mark}`).catch((error: unknown) => error);
@@ -314,7 +314,7 @@ export function describeSandboxDriver(name: string, underTest: SandboxDriverUnde
       });
     }, 30_000);
 
-    test('can be removed twice and made again, with its files', async () => {
+    test('can be removed twice and created again, with its files', async () => {
       await driver.create(sandbox, { fresh: false });
       await run('echo still > here');
 

@@ -11,10 +11,10 @@ const MANY_FILES = 2_000;
 const WORKSPACE = '/mnt/user-data/workspace';
 const UPLOADS = '/mnt/user-data/uploads';
 
-/** What came of a look: what it saw, or the reason it was refused for. */
-async function seen(look: Promise<unknown>): Promise<unknown> {
+/** The result of an operation, or the reason for its refusal. */
+async function resultOf(operation: Promise<unknown>): Promise<unknown> {
   try {
-    return await look;
+    return await operation;
   } catch (error) {
     if (error instanceof FileRefusedError) return error.reason;
     throw error;
@@ -34,44 +34,46 @@ async function* bytes(text: string): AsyncGenerator<Uint8Array> {
   yield await Promise.resolve(Buffer.from(text));
 }
 
-/** Every operation on users' files that the platform does on its own side of the wall. */
+/** Every operation on users' files that the platform does outside of the sandbox. */
 function operations({ files, home, sandbox }: Canary) {
   const users = userFiles(home);
   const place = (path: string) => ({ thread: sandbox, path });
   return {
-    read: (path: string) => seen(contentOf(files.openFile(sandbox, path))),
-    write: (path: string) => seen(files.replace(sandbox, path, Buffer.from('written'))),
-    append: (path: string) => seen(files.append(sandbox, path, Buffer.from('written'))),
+    read: (path: string) => resultOf(contentOf(files.openFile(sandbox, path))),
+    write: (path: string) => resultOf(files.replace(sandbox, path, Buffer.from('written'))),
+    append: (path: string) => resultOf(files.append(sandbox, path, Buffer.from('written'))),
     /** As str_replace does: what was read is written back. */
     edit: (path: string) =>
-      seen(contentOf(files.openFile(sandbox, path)).then((text) => files.replace(sandbox, path, Buffer.from(text)))),
+      resultOf(
+        contentOf(files.openFile(sandbox, path)).then((text) => files.replace(sandbox, path, Buffer.from(text))),
+      ),
     list: (path: string) =>
-      seen(listDirectory(files, place(path), { depth: 8, maxResults: 500 }).then(({ found }) => found)),
+      resultOf(listDirectory(files, place(path), { depth: 8, maxResults: 500 }).then(({ found }) => found)),
     glob: (path: string) =>
-      seen(
+      resultOf(
         findFiles(files, place(path), { pattern: '**', includeDirectories: false, maxResults: 500 }).then(
           ({ found }) => found,
         ),
       ),
     grep: (path: string) =>
-      seen(searchLines(files, place(path), { pattern: /./, maxResults: 100 }).then(({ found }) => found)),
-    artifact: (path: string) => seen(contentOf(users.open(sandbox, path))),
+      resultOf(searchLines(files, place(path), { pattern: /./, maxResults: 100 }).then(({ found }) => found)),
+    artifact: (path: string) => resultOf(contentOf(users.open(sandbox, path))),
     upload: async (name: string) => {
       const intake = await users.openIntake(sandbox);
       try {
         const staged = await intake.receive(bytes('uploaded'), 100);
-        return await seen(staged.publish(name));
+        return await resultOf(staged.publish(name));
       } finally {
         await intake.close();
       }
     },
-    remove: (path: string) => seen(users.remove(sandbox, path)),
+    remove: (path: string) => resultOf(users.remove(sandbox, path)),
   };
 }
 
 const PLANTED = ['workspace/fifo', 'uploads/fifo', 'outputs/fifo'];
 
-/** FIFOs from the machine's side, where those of a command do not get there. */
+/** Creates FIFOs on the host, for sandboxes whose own FIFOs do not appear there. */
 async function plantFifos({ hostFile, run }: Canary, uid: number): Promise<void> {
   expect((await run('mkfifo inside')).exitCode).toBe(0);
   expect(existsSync(hostFile('workspace/inside'))).toBe(false);
@@ -81,10 +83,10 @@ async function plantFifos({ hostFile, run }: Canary, uid: number): Promise<void>
   }
 }
 
-/** What a command may leave for those who look at the files from outside, with any driver. */
+/** Tests files that a command leaves as traps for readers outside, for every driver. */
 export function describeFileAbuse(name: string, underTest: SandboxDriverUnderTest): void {
   const { traits = ON_MACHINE_KERNEL } = underTest;
-  describe(`${name} with files that lie in wait`, () => {
+  describe(`${name} with files that are traps`, () => {
     let canary: Canary;
     let host: ReturnType<typeof operations>;
     beforeAll(async () => {
@@ -112,8 +114,8 @@ export function describeFileAbuse(name: string, underTest: SandboxDriverUnderTes
 
       for (const planted of ['link', 'chain', 'dangling', 'zero', 'env', 'fifo', 'twin', 'dir/f']) {
         const path = `${WORKSPACE}/${planted}`;
-        const told = await Promise.all([host.read(path), host.append(path), host.edit(path), host.artifact(path)]);
-        expect([planted, told]).toEqual([planted, Array.from(told, () => 'not_regular')]);
+        const results = await Promise.all([host.read(path), host.append(path), host.edit(path), host.artifact(path)]);
+        expect([planted, results]).toEqual([planted, Array.from(results, () => 'not_regular')]);
         if (planted !== 'twin') expect([planted, await host.write(path)]).toEqual([planted, 'not_regular']);
       }
       for (const planted of ['link', 'dir', 'dangling', 'fifo']) {
@@ -174,7 +176,7 @@ export function describeFileAbuse(name: string, underTest: SandboxDriverUnderTes
         'a\'b"c$(id)',
       ];
       await Promise.all(odd.map((one) => host.write(`${WORKSPACE}/${one}`)));
-      await canary.run('touch "$(printf \'two\\nlines\')" "$(printf \'bell\\a\')"; ls > ../outputs/seen');
+      await canary.run('touch "$(printf \'two\\nlines\')" "$(printf \'bell\\a\')"; ls > ../outputs/resultOf');
 
       const listed = (await host.list(WORKSPACE)) as readonly string[];
       expect(listed).toHaveLength(odd.length + 2);
@@ -184,14 +186,14 @@ export function describeFileAbuse(name: string, underTest: SandboxDriverUnderTes
         ...['..', '../../../etc/passwd', 'a/../../b', '\0', 'a\0b', 'a\nb', 'a'.repeat(256), `${'a/'.repeat(2_050)}b`],
       ].map((path) => `${WORKSPACE}/${path}`);
       for (const path of [...paths, '/etc/passwd', 'workspace/x', '', '/mnt/user-data/../x', `${WORKSPACE}s/x`]) {
-        const told = await Promise.all([
+        const results = await Promise.all([
           host.read(path),
           host.write(path),
           host.append(path),
           host.list(path),
           host.remove(path),
         ]);
-        expect([path.slice(0, 60), told]).toEqual([path.slice(0, 60), Array.from(told, () => 'outside')]);
+        expect([path.slice(0, 60), results]).toEqual([path.slice(0, 60), Array.from(results, () => 'outside')]);
       }
       for (const path of [`${WORKSPACE}/%2e%2e/%2e%2e/outside/f`, `${WORKSPACE}/..%2f..%2foutside`]) {
         expect(await host.read(path)).toBe('not_found');

@@ -15,15 +15,15 @@ export interface NetworkUnderTest {
   /** A driver that has passed its probe, with its data below `homeDir`. */
   make(homeDir: string, network?: SandboxNetwork): Promise<SandboxDriver>;
   files(homeDir: string): ThreadFiles;
-  /** Node's name in a sandbox. */
+  /** The name of Node's program in a sandbox. */
   readonly node: string;
   /** Whether a forwarder lives as long as its sandbox, and not only as long as a command. */
   readonly forwarderStays: boolean;
-  /** Where processes of sandboxes are seen; the machine's process list when absent. */
+  /** Lists the processes of sandboxes; default: from the process list of the host. */
   readonly processesWith?: ProcessLookup;
 }
 
-/** Run in a sandbox: prints what comes of a connection, through the proxy or past it. */
+/** A script for the sandbox that prints the result of a connection, through the proxy or directly. */
 const CLIENT = `
 const net = require('node:net'), http = require('node:http');
 const [how, host, port, path] = process.argv.slice(2);
@@ -49,7 +49,7 @@ setTimeout(() => { console.log('silence'); process.exit(0); }, 5000).unref();
 const BIG = 8 * 1024 * 1024;
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 
-/** The suite of every SandboxDriver for sandboxes with an exit, and for sandboxes without one. */
+/** The suite of every SandboxDriver for sandboxes with and without network access. */
 export function describeSandboxNetwork(name: string, underTest: NetworkUnderTest): void {
   describe(`${name} with a network`, () => {
     let home: string;
@@ -80,7 +80,7 @@ export function describeSandboxNetwork(name: string, underTest: NetworkUnderTest
         try {
           return readFileSync(`/proc/${pid}/mountinfo`, 'utf8').includes(home);
         } catch {
-          return false; // It ended while we looked.
+          return false; // The process has just ended.
         }
       });
     const forwarders = async (): Promise<number> =>
@@ -124,7 +124,7 @@ export function describeSandboxNetwork(name: string, underTest: NetworkUnderTest
       rmSync(join(home, '..'), { recursive: true, force: true });
     }, 60_000);
 
-    test('lets a listed host be reached, and tells whose sandbox asked for it', async () => {
+    test('allows a listed host, and reports which sandbox connected to it', async () => {
       const port = portOf(site);
 
       expect(await outputOf(ask('plain', 'site.test', port))).toBe('200\nhello from the site');
@@ -180,14 +180,14 @@ export function describeSandboxNetwork(name: string, underTest: NetworkUnderTest
       expect(await outputOf('tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d " "')).toBe('lo');
     }, 120_000);
 
-    test('goes on for the next command when one has killed all it could', async () => {
+    test('continues for the next command when one has killed all it could', async () => {
       await run('kill -9 -1');
       await run('pkill -9 node; killall -9 node; kill -9 0');
 
       expect(await outputOf(ask('plain', 'site.test', portOf(site)))).toBe('200\nhello from the site');
     });
 
-    test('shows a sandbox no exit but its own, and lets it change nothing there', async () => {
+    test('shows a sandbox only its own egress sockets, and lets it change nothing there', async () => {
       expect(Number(await outputOf('find / -name exit.sock 2>/dev/null | wc -l'))).toBeLessThanOrEqual(1);
       for (const act of ['touch /run/caribou/x', 'rm -f /run/caribou/exit.sock', 'echo x >> /run/caribou/forwarder.js'])
         expect([act, (await run(act)).exitCode === 0]).toEqual([act, false]);

@@ -1,16 +1,16 @@
 import { release } from 'node:os';
 
-/** Where sandboxes rightly differ. What is not here holds for every sandbox. */
+/** The allowed differences between sandboxes; everything else is the same for all. */
 export interface SandboxTraits {
-  /** Lines of a process's own status file that say what it may not do, without their blanks. */
+  /** Lines of a process's status file with its restrictions, without blanks. */
   readonly confinement: readonly string[];
-  /** What a command may try against the system; every attempt must fail. */
+  /** Commands that attack the system; all must fail. */
   readonly systemAttempts: readonly string[];
-  /** Looks at the kernel's log that must fail. */
+  /** Commands that read the kernel's log; all must fail. */
   readonly kernelLogAttempts: readonly string[];
-  /** Whether commands' system calls are judged by a filter; else a kernel of the sandbox's own answers them. */
+  /** Whether a filter checks the system calls of commands; else a separate kernel in the sandbox answers them. */
   readonly filtersSystemCalls: boolean;
-  /** Whether the machine sees a FIFO that a command makes among the files of its thread. */
+  /** Whether the host sees a FIFO that a command creates among the files of its thread. */
   readonly showsFifos: boolean;
 }
 
@@ -26,7 +26,7 @@ const anywhere = [
   'mkdir /mnt/x',
 ];
 
-/** Sandboxes whose processes are processes of the machine's kernel. */
+/** Sandboxes whose processes run on the host's kernel. */
 export const ON_MACHINE_KERNEL: SandboxTraits = {
   confinement: [...noCapabilities('CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'), 'NoNewPrivs:1', 'Seccomp:2'],
   systemAttempts: ['unshare -U true', ...anywhere, 'mknod /tmp/n b 8 0'],
@@ -35,19 +35,15 @@ export const ON_MACHINE_KERNEL: SandboxTraits = {
   showsFifos: true,
 };
 
-/**
- * A device of the machine that a node in the sandbox's own memory names; gVisor lets one be made, and knows no such
- * device.
- */
+/** A host device named by a node in the sandbox's memory; gVisor allows the node, but has no such device. */
 const deviceBehindNode = 'rm -f /tmp/n; mknod /tmp/n b 8 0; head -c 1 /tmp/n';
 
 /**
- * Sandboxes with gVisor's kernel. That kernel is what a machine's filter of system calls holds back, so there is none
- * of the machine's around a process inside; its status has no line for ambient capabilities and new privileges, of
- * which there are none. A command may make a user namespace; what it then tries on the sandbox fails as before. The log
- * is one that gVisor makes up. It has rings (io_uring) of its own, and applies no profile to what an engine executes in
- * a sandbox that runs: modes with set-id bits reach the files, which the closed directories above them make useless. A
- * FIFO is kept in gVisor's memory only.
+ * Sandboxes with gVisor's kernel. The host's filter of system calls applies to that kernel and not to a process inside;
+ * the process's status has no lines for ambient capabilities and new privileges, as there are none. A command may create
+ * a user namespace, but its attacks fail as before. gVisor invents the kernel's log. It has its own io_uring, and applies
+ * no profile to commands that an engine executes in a running sandbox: set-id modes reach the files, but the closed
+ * directories above make them useless. A FIFO exists in gVisor's memory only.
  */
 export const ON_GVISOR: SandboxTraits = {
   confinement: [...noCapabilities('CapInh', 'CapPrm', 'CapEff', 'CapBnd'), 'Seccomp:0'],

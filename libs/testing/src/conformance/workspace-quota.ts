@@ -59,7 +59,7 @@ export function describeWorkspaceQuota(name: string, underTest: SandboxDriverUnd
     /** Fills the disk at 4 MiB in a tenth of a second, each file within the limit of one. */
     const FILL = 'i=0; while :; do head -c 4194304 /dev/zero > fill$i; i=$((i+1)); sleep 0.1; done';
 
-    test('a command that fills the disk is ended and told; the next ones can free space, and then write again', async () => {
+    test('a command that fills the disk is ended with a reason; the next ones can free space, and then write again', async () => {
       const filling = await run(FILL);
       expect(filling).toMatchObject({ endedBy: 'quota', exitCode: 137 });
       expect(filling.stderr).toMatch(

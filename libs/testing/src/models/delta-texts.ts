@@ -1,6 +1,6 @@
 import type { RunEvent } from '@caribou/contracts';
 
-/** What a watcher has of each message who puts its deltas together and drops what a later attempt says to drop. */
+/** The text of each message for a client that joins its deltas and discards the messages that a later attempt drops. */
 export function deltaTexts(events: readonly RunEvent[]): ReadonlyMap<string, string> {
   const texts = new Map<string, string>();
   for (const event of events) {

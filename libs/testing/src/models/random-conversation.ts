@@ -21,7 +21,7 @@ const content: fc.Arbitrary<Content> = fc.oneof(
 
 const common = fc.record({ content, additional_kwargs: fc.constant({}), response_metadata: fc.constant({}) });
 
-const person = common.map((fields): HumanMessage => ({ type: 'human', id: '', ...fields }));
+const human = common.map((fields): HumanMessage => ({ type: 'human', id: '', ...fields }));
 const reminder = common.map(
   (fields): HumanMessage => ({
     ...{ type: 'human', id: '', name: 'loop_warning' },
@@ -30,7 +30,7 @@ const reminder = common.map(
   }),
 );
 
-/** Usage as odd as providers tell it. */
+/** Unusual usage reports of providers. */
 const usage = fc.option(
   fc.record({ input_tokens: fc.nat({ max: 2000 }), output_tokens: fc.nat({ max: 200 }), total_tokens: fc.nat() }),
   { nil: undefined },
@@ -63,12 +63,12 @@ const turn = (cancelled: boolean): fc.Arbitrary<readonly Message[]> =>
     });
 
 /**
- * Conversations of several persons' messages, framework notes and answers with parallel calls, every id once. With
+ * Conversations of user messages, framework notes and answers with parallel calls, every id once. With
  * `cancelled`, calls may have no result, as runs that were stopped leave them.
  */
 export function randomConversation({ cancelled }: { readonly cancelled: boolean }): fc.Arbitrary<readonly Message[]> {
   const part = fc.oneof(
-    { weight: 2, arbitrary: person.map((message): readonly Message[] => [message]) },
+    { weight: 2, arbitrary: human.map((message): readonly Message[] => [message]) },
     { weight: 1, arbitrary: reminder.map((message): readonly Message[] => [message]) },
     { weight: 4, arbitrary: turn(cancelled) },
   );

@@ -7,7 +7,7 @@ export type Cut =
   | { readonly kind: 'death'; readonly commit: number; readonly written: boolean }
   | { readonly kind: 'yield'; readonly commit: number };
 
-/** Where an attempt goes on from. */
+/** The checkpoint from which an attempt continues. */
 export interface Attempt {
   /** From 1. */
   readonly attempt: number;
@@ -23,7 +23,7 @@ export interface Replayed {
   readonly attempts: number;
 }
 
-/** Runs to the end: each cut ends one attempt, and the next goes on from what was committed. */
+/** Runs to the end: each cut ends one attempt, and the next continues from the last commit. */
 export async function runWithCuts(
   state: ThreadState,
   cuts: readonly Cut[],

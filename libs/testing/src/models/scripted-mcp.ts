@@ -29,11 +29,11 @@ export interface ScriptedMcp {
   readonly authorizations: readonly (string | undefined)[];
   /** How many sessions were opened. */
   readonly sessions: number;
-  /** How many of them are known still. */
+  /** How many of them still exist. */
   readonly openSessions: number;
-  /** Changes the tools, and tells the sessions. */
+  /** Changes the tools, and notifies the sessions. */
   setTools(tools: Readonly<Record<string, ScriptedTool>>): Promise<void>;
-  /** Forgets all sessions, as a server that restarts does. */
+  /** Drops all sessions, as a server that restarts does. */
   forgetSessions(): void;
   /** Breaks all connections off. */
   dropConnections(): void;
@@ -42,7 +42,7 @@ export interface ScriptedMcp {
 
 export interface ScriptedMcpOptions {
   readonly tools: Readonly<Record<string, ScriptedTool>>;
-  /** Requests without a header this likes are answered 401. */
+  /** Requests whose header this rejects are answered 401. */
   readonly isAuthorized?: (authorization: string | undefined) => boolean;
 }
 

@@ -2,13 +2,13 @@ import { setImmediate as nextTurnOfLoop } from 'node:timers/promises';
 import { ModelError } from '@caribou/contracts';
 import type { ModelCall, ModelDelta, ModelPort } from '@caribou/core';
 
-/** A call as the provider streams it; `args` as text may be no JSON. */
+/** A call as the provider streams it; `args` as text may be invalid JSON. */
 export interface ScriptedCall {
   readonly name: string;
   readonly args?: Readonly<Record<string, unknown>> | string;
 }
 
-/** One answer of a scripted model, told in this order: reasoning, content, calls, usage, finish reason. */
+/** One answer of a scripted model, streamed in this order: reasoning, content, calls, usage, finish reason. */
 export interface ScriptedAnswer {
   readonly reasoning?: readonly string[];
   readonly content?: readonly string[] | string;
@@ -18,20 +18,20 @@ export interface ScriptedAnswer {
   readonly finishReason?: string;
   /** Ends the stream without a finish reason after this many deltas. */
   readonly cutAfter?: number;
-  /** Thrown in the place of the finish reason, or after `cutAfter` deltas. */
+  /** Thrown instead of the finish reason, or after `cutAfter` deltas. */
   readonly error?: Error;
   /** Awaited before the delta of this number (from 0), or until the abort. */
   readonly holdBefore?: { readonly delta: number; readonly until: Promise<unknown> };
 }
 
 export interface ScriptedModel extends ModelPort {
-  /** Every call it got, oldest first. */
+  /** Every call received, oldest first. */
   readonly calls: readonly ModelCall[];
 }
 
 /**
  * A model that answers from a list: the answer is chosen by the number of AI messages it is shown, so a takeover
- * gets the same one again. A list in the place of an answer gives one per attempt; the last one repeats.
+ * gets the same one again. A list instead of an answer gives one per attempt; the last one repeats.
  */
 export function scriptedModel(script: readonly (ScriptedAnswer | readonly ScriptedAnswer[])[]): ScriptedModel {
   const calls: ModelCall[] = [];
@@ -79,7 +79,7 @@ const aborted = (signal: AbortSignal): Promise<never> =>
     if (signal.aborted) stop();
   });
 
-/** Call ids as many servers give them: every answer begins again with `call_0`. */
+/** Call ids like those of many servers: every answer begins again with `call_0`. */
 function deltasOf(answer: ScriptedAnswer): readonly ModelDelta[] {
   const content = typeof answer.content === 'string' ? [answer.content] : (answer.content ?? []);
   return [
@@ -116,7 +116,7 @@ export const modelFailure = (details: {
     details,
   });
 
-/** A model whose deltas come one by one, as over a network, so that each meets the writer on its own. */
+/** A model whose deltas arrive one by one, as over a network, so that the writer gets each separately. */
 export const overNetwork = (model: ScriptedModel): ScriptedModel => ({
   ...model,
   async *stream(call, options) {

@@ -1,5 +1,5 @@
 /**
- * URLs that no door may fetch when strangers name them, each with what it is. Names resolve to nothing outside; those
+ * URLs that must not be fetched for untrusted input, each with a description. Names do not resolve to public hosts; those
  * with an address in them need no resolver.
  */
 export const FORBIDDEN_URLS: readonly (readonly [what: string, url: string])[] = [

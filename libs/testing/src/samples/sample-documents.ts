@@ -83,7 +83,7 @@ export const xlsxParts = (rows: string): Parts => ({
   'xl/worksheets/sheet1.xml': `<worksheet ${S}><sheetData>${rows}</sheetData></worksheet>`,
 });
 
-/** A PDF with a page for each list of lines; a line says its size in points and its text. */
+/** A PDF with a page for each list of lines; a line has its size in points and its text. */
 export function pdfFile(pages: readonly (readonly (readonly [points: number, text: string])[])[]): Buffer {
   const objects = [
     '<< /Type /Catalog /Pages 2 0 R >>',

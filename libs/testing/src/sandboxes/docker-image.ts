@@ -9,7 +9,7 @@ const BUSYBOX = ['/usr/bin/busybox', '/bin/busybox'];
 /** The machine's static busybox, if it has one. */
 export const busyboxProgram = (): string | undefined => BUSYBOX.find((path) => existsSync(path));
 
-/** Why no container can be started for a test, or null. Asked in a process of its own, as suites are declared synchronously. */
+/** Why no container can be started for a test, or null. Runs in a separate process, as suites are declared synchronously. */
 export function missingForDocker(): string | null {
   if (busyboxProgram() === undefined) return 'no busybox for the test image (apt install busybox-static)';
   const ping = "new (require('dockerode'))().ping().then(() => process.exit(0), () => process.exit(1))";
@@ -35,7 +35,7 @@ export async function importImage(repository: string, programs: readonly string[
   const [root, archive] = [join(folder, 'root'), join(folder, 'image.tar')];
   try {
     for (const name of ['bin', 'proc', 'tmp', 'etc', 'usr']) mkdirSync(join(root, name), { recursive: true });
-    // The engine gives a container's own /tmp the mode of the image's.
+    // The engine gives /tmp of a container the mode of /tmp in the image.
     chmodSync(join(root, 'tmp'), 0o1777);
     const busybox = busyboxProgram() ?? 'busybox';
     copyFileSync(busybox, join(root, 'bin/busybox'));

@@ -1,7 +1,7 @@
 'use strict';
 
 // Run by its path in a process of its own, with a static busybox as its argument: whether the engine's gVisor works on
-// this machine. It starts a sandbox, runs a command in it, and kills the sandbox in the middle of another. Exit code 0, or the
+// this machine. It starts a sandbox, runs a command in it, and kills it in the middle of another. Exit code 0, or the
 // reason on stdout.
 
 const { execFileSync } = require('node:child_process');
@@ -50,13 +50,13 @@ async function begin(sandbox, words) {
   return { output: text(await exec.start({ hijack: true, stdin: false })) };
 }
 
-/** Ends what a sandbox that did not start leaves behind: gVisor's processes are named after it. @param {string} id */
+/** Ends the processes of a sandbox that did not start: gVisor names them after it. @param {string} id */
 function endProcessesOf(id) {
   for (const pid of readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name))) {
     try {
       if (readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(id)) process.kill(Number(pid), 'SIGKILL');
     } catch {
-      // It ended while we looked, or is not ours to end.
+      // The process has just ended, or belongs to another user.
     }
   }
 }
@@ -77,7 +77,7 @@ async function trial(busybox) {
     await within('the start of a sandbox', sandbox.start());
     const { output } = await within('a command', begin(sandbox, ['dmesg']));
     const answer = await within('the end of a command', output);
-    if (!answer.includes('gVisor')) throw new Error(`dmesg in a sandbox says ${answer.slice(0, 200)}`);
+    if (!answer.includes('gVisor')) throw new Error(`dmesg in a sandbox prints ${answer.slice(0, 200)}`);
     const killed = await within('a second command', begin(sandbox, ['sleep', '100']));
     await within('the kill of a sandbox', sandbox.kill());
     await within('the end of a killed command', killed.output);

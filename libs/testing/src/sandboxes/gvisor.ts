@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { busyboxProgram, missingForDocker } from './docker-image.js';
 
-/** More than a busy machine takes for the trial's steps together. */
+/** More than a busy machine needs for all steps of the trial. */
 const TRIAL_TIMEOUT_MS = 60_000;
 const LOST_KILL = 'the end of a killed command';
 
@@ -15,7 +15,7 @@ export function missingForGvisor(): string | null {
   if (missing !== null) return missing;
   const first = trialFailure();
   if (first === null) return null;
-  // A sandbox whose kill the runtime lost once on a busy machine is no reason to leave gVisor out.
+  // One lost kill on a busy machine is not a reason to skip gVisor.
   const second = first.includes(LOST_KILL) ? trialFailure() : first;
   return second === null ? null : `gVisor does not work here: ${second}`;
 }

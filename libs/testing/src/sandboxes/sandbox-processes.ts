@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { PassThrough } from 'node:stream';
 import Docker from 'dockerode';
 
-/** Looks for living processes by a word of their command line. */
+/** Finds living processes by a word of their command line. */
 export type ProcessLookup = (word: string) => Promise<readonly string[]> | readonly string[];
 
 /**
@@ -16,18 +16,18 @@ export function processesWith(word: string): string[] {
       const state = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.[0];
       return state !== 'Z' && readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(word);
     } catch {
-      return false; // It ended while we looked.
+      return false; // The process has just ended.
     }
   });
 }
 
-/** Prints a line for each living process: its words, each with a NUL behind it. */
+/** Prints a line for each living process: its arguments, each followed by a NUL. */
 const EVERY_COMMAND_LINE =
   'for p in /proc/[0-9]*; do grep -qs "^State:.Z" $p/status || { cat $p/cmdline 2>/dev/null && echo; }; done; true';
 
 /**
- * The same among the processes in containers that this test has made, for containers whose processes are not the
- * machine's. The look is another user's than the commands', who must not be in the way of it.
+ * The same for processes in containers of this test, when they are not processes of the machine's kernel. It runs as
+ * another user than the commands, so that they cannot prevent it.
  */
 export async function processesInContainers(word: string): Promise<readonly string[]> {
   const engine = new Docker();
@@ -47,13 +47,13 @@ async function commandLines(engine: Docker, id: string): Promise<string[]> {
     const [out, err] = [new PassThrough(), new PassThrough()];
     engine.modem.demuxStream(stream, out, err);
     stream.on('close', () => [out, err].forEach((each) => each.end()));
-    const [told, trouble] = await Promise.all([text(out), text(err)]);
+    const [output, trouble] = await Promise.all([text(out), text(err)]);
     const { ExitCode } = await exec.inspect();
-    if (ExitCode !== 0) throw new Error(`the look into the container ended with ${ExitCode}: ${trouble}`);
-    return told.split('\n');
+    if (ExitCode !== 0) throw new Error(`listing the processes of the container ended with ${ExitCode}: ${trouble}`);
+    return output.split('\n');
   } catch (error) {
     const found = await container.inspect().catch(() => undefined);
     if (found?.State.Running === true) throw error;
-    return []; // It ended while we looked.
+    return []; // The container has just ended.
   }
 }

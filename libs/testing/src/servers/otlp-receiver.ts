@@ -22,7 +22,7 @@ const Span = z.looseObject({
   status: z.looseObject({ code: z.number().default(0) }).default({ code: 0 }),
 });
 
-/** The JSON of OTLP/HTTP 1.x, as far as tests look at it. */
+/** The JSON of OTLP/HTTP 1.x, as far as tests read it. */
 const Export = z.object({
   resourceSpans: z.array(
     z.looseObject({

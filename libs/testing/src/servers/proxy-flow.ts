@@ -10,7 +10,7 @@ export interface ProxyRule {
   readonly effect: 'hold' | 'drop';
   /** Whose bytes are held or dropped. */
   readonly direction: Direction;
-  /** Whose bytes are looked at. */
+  /** The direction whose bytes are checked. */
   readonly lookIn: Direction;
   readonly matches: (seen: Buffer) => boolean;
   readonly reach: () => void;
@@ -46,7 +46,7 @@ export class ProxyFlow {
     });
   }
 
-  /** Tells the two flows of a connection of each other. */
+  /** Connects the two flows of a connection. */
   join(other: ProxyFlow): void {
     this.other = other;
     other.other = this;

@@ -5,14 +5,14 @@ import { type Direction, ProxyFlow, type ProxyRule } from './proxy-flow.js';
 export interface Match {
   /** Seen bytes of one connection since the rule was set: the new chunk after at most 4 KiB before it. Default: any. */
   readonly bytes?: (seen: Buffer) => boolean;
-  /** Where to look for them; default: the rule's own direction. */
+  /** The direction to search; default: the rule's own. */
   readonly in?: Direction;
 }
 
 export interface Hold {
   /** Resolves when the rule takes hold of a connection. */
   readonly reached: Promise<void>;
-  /** Ends the rule; what a `hold` kept flows on, what a `drop` swallowed stays lost. */
+  /** Ends the rule; bytes that a `hold` delayed are sent, bytes that a `drop` discarded stay lost. */
   release(): void;
 }
 

@@ -10,7 +10,7 @@ export interface RedisOptions {
   readonly args?: readonly string[];
   /** The whole configuration file instead of the above. */
   readonly config?: (server: { readonly port: number; readonly dataDir: string }) => string;
-  /** Who may ask it for a PING when that configuration lets nobody in without a password. */
+  /** The user for a PING when that configuration requires a password. */
   readonly login?: { readonly user: string; readonly password: string };
 }
 

@@ -20,7 +20,7 @@ import {
 } from '@caribou/core';
 
 export interface FakeRun extends RunContext {
-  /** What was told, in order. Emitting after an abort fails the test by its rejection. */
+  /** The emitted events, in order. Emitting after an abort fails the test by its rejection. */
   readonly events: readonly RunEvent[];
   /** Waits asked of the clock; none of them takes time. */
   readonly sleepsMs: readonly number[];
@@ -50,7 +50,7 @@ export function fakeRun(overrides: Partial<RunContext> = {}): FakeRun {
     clock: instantClock(sleepsMs),
     logger: silentLogger,
     emit: (event) => {
-      if (controller.signal.aborted) return Promise.reject(new Error(`${event.kind} was told after the abort`));
+      if (controller.signal.aborted) return Promise.reject(new Error(`${event.kind} was emitted after the abort`));
       events.push(event);
       return Promise.resolve();
     },
@@ -79,7 +79,7 @@ const instantClock = (sleepsMs: number[]): Clock => ({
 
 export interface FakeHost extends LoopHost {
   readonly commits: readonly TurnCommit[];
-  /** The newest committed state and where the loop goes on from it. */
+  /** The newest committed state and the node at which the loop continues. */
   readonly head: { readonly state: ThreadState; readonly next: readonly NextNode[]; readonly step: number };
 }
 
@@ -123,7 +123,7 @@ export interface FakeSandbox extends SandboxPort {
   readonly released: readonly SandboxScope[];
 }
 
-/** A sandbox in memory that executes a key once and keeps its result, as the journal does. `echo` says its words. */
+/** A sandbox in memory that executes a key once and stores its result, as the journal does. `echo` prints its arguments. */
 export function fakeSandbox(
   exec: (command: string) => Partial<Extract<SandboxReply<'exec'>, { outcome: 'done' }>> = echo,
 ): FakeSandbox {
@@ -190,7 +190,7 @@ const sha256Of = (text: string): string => createHash('sha256').update(text).dig
 const isAnother = (text: string | undefined, expected: FileExpectation | undefined): boolean =>
   text !== undefined && expected !== undefined && sha256Of(text) !== expected.sha256;
 
-/** Listing, edits and looks at the files in memory; searching is left to the tests that need an answer. */
+/** Lists, edits and reads the files in memory; tests that need a search provide it. */
 function fakeFiles(
   files: Map<string, string>,
   edited: Set<string>,
@@ -256,7 +256,7 @@ const echo = (command: string): { readonly stdout: string } => ({
   stdout: command.startsWith('echo ') ? `${command.slice(5)}\n` : '',
 });
 
-/** A person's message. */
+/** A user message. */
 export const humanMessage = (content: string, id: string = newId()): HumanMessage => ({
   type: 'human',
   id,

@@ -1,6 +1,6 @@
 import type { CallState, JournaledCall, ToolJournal } from '@caribou/core';
 
-/** A journal of tool calls in memory, with the invariants of its port but for the lease, which nobody has here. */
+/** A journal of tool calls in memory, with the invariants of its port except for the lease. */
 export function memoryToolJournal(): ToolJournal {
   const kept = new Map<string, { readonly argsHash: string; state: CallState }>();
   const nameOf = ({ userId, threadId, key }: JournaledCall): string => [userId, threadId, key].join('/');

@@ -40,7 +40,7 @@ export const callOfTask = ({ userId, spec }: NewTask) => ({
   ...{ userId, parentRunId: spec.parent.run_id, toolCallId: spec.parent.tool_call_id },
 });
 
-/** The record of a task that nobody has taken, or as `over` says. */
+/** The record of a task that no pool has taken, with the changes of `over`. */
 export function taskRecord(task: NewTask = sampleTask(), over: Partial<RunRecord> = {}): RunRecord {
   const { runId, threadId } = taskIds(task.spec.parent.run_id, task.spec.parent.tool_call_id);
   return sampleRun({

@@ -11,14 +11,14 @@ export interface TaskFixtureOptions {
   readonly leaseMs?: number;
 }
 
-/** The stores of parents and of their tasks on one Redis, and a pool that does what a test says. */
+/** The stores of parents and of their tasks on one Redis, and a pool that the test controls. */
 export interface TaskFixture {
   readonly main: StoreFixture;
   readonly part: RedisConnection;
   readonly tasks: TaskStore;
   readonly runs: RunStore;
   readonly taskLog: RunEventLog;
-  /** A pool takes the task and says that it began. @throws Error unless there is something to run. */
+  /** Claims the task as a pool does and publishes its start. @throws Error when there is nothing to run. */
   take(task: NewTask): Promise<ClaimedRun>;
   /** One answer is committed; `usage` is what it cost. */
   answer(claimed: ClaimedRun, message: AiMessage, usage?: TurnUsage): Promise<ClaimedRun>;
@@ -56,7 +56,7 @@ export function openTasks(url: string, { maxPending = 100, leaseMs = 60_000 }: T
 }
 
 export interface SilentBus {
-  /** Runs that were told to stop. */
+  /** Runs that were asked to stop. */
   readonly cancelled: readonly string[];
   publishCancel(runId: string): void;
   subscribeEvents(): Promise<() => void>;

@@ -5,12 +5,12 @@ export interface WaitOptions {
   readonly what: string;
   /** Default 10 s. */
   readonly timeoutMs?: number;
-  /** Pause between two looks; default 20 ms. */
+  /** Pause between two checks; default 20 ms. */
   readonly everyMs?: number;
 }
 
 /**
- * Looks until `condition` answers something truthy, and answers that. What it throws counts as "not yet".
+ * Polls until `condition` returns a truthy value, and returns that. An error that it throws counts as "not yet".
  * @throws Error naming `what` and the last error, after `timeoutMs`
  */
 export async function waitFor<T>(

@@ -1,9 +1,9 @@
 #!lua
---[[ Writes down what was learnt from a thread and how far it was read, in one step.
+--[[ Stores what was extracted from a thread and how far it was read, in one step.
   KEYS, ARGV  memory-job.lua; KEYS[5..11] and parameters of memory-record.lua; parameters said, watermark, more,
-              expected (revision of the memory; absent when it does not change); ARGV[2] what was seen,
+              expected (revision of the memory; absent when it does not change); ARGV[2] marks of the messages,
               ARGV[3] document, ARGV[4] change
-  Reply  {'ok'}; {'fenced'}, {'conflict'}: the memory is another one by now, {'damaged', key}: nothing is written ]]
+  Reply  {'ok'}; {'fenced'}, {'conflict'}: the memory has changed, {'damaged', key}: nothing is written ]]
 -- @include memory-job.lua
 -- @include ../memory-record.lua
 local refusal = refused_job()

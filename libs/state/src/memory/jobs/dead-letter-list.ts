@@ -2,14 +2,14 @@ import type { DeadLetter } from '@caribou/core';
 import { z } from 'zod';
 import type { RedisConnection } from '../../redis/connection.js';
 
-/** Most dead letters that wait to be copied to the bus; above it the oldest goes. */
+/** Most dead letters that wait to be copied to the bus; above it the oldest is removed. */
 export const MAX_DEAD_LETTERS = 1_000;
 
 const Stored = z.object({ id: z.string(), entry: z.record(z.string(), z.unknown()) });
 
 export const storedLetter = ({ id, entry }: DeadLetter): string => JSON.stringify({ id, entry });
 
-/** Dead letters that are not on the bus yet, oldest first. */
+/** Lists dead letters that are not on the bus yet, oldest first. */
 export async function listDeadLetters(redis: RedisConnection, limit: number): Promise<readonly DeadLetter[]> {
   const texts = await redis.use((client) => client.lrange(redis.keys.deadLetters, 0, limit - 1));
   return texts.map((text) => Stored.parse(JSON.parse(text)));

@@ -12,8 +12,8 @@ useStore(
 const due = (): Promise<string[]> =>
   store.redis.use((client) => client.zrange(store.redis.keys.memoryQueue, 0, -1, 'WITHSCORES'));
 
-describe('what memory has to look at', () => {
-  test('is written with the end of a run, once per thread and agent, with the time of the last words', async () => {
+describe('the queue of memory extractions', () => {
+  test('gets an entry at the end of a run, one per thread and agent, with the time of the last message', async () => {
     const key = thread();
     await store.turn(key, { messages: [human('hi'), ai('hello')] });
     expect(await due()).toEqual([]);
@@ -32,7 +32,7 @@ describe('what memory has to look at', () => {
     expect(Number(all[1])).toBeGreaterThanOrEqual(Number(first));
   });
 
-  test('a run that is rolled back leaves nothing to remember', async () => {
+  test('gets no entry for a run that is rolled back', async () => {
     const key = thread('bob');
     await store.admit(key);
     await store.finish(await store.claim(key), {

@@ -1,12 +1,12 @@
--- What every script on a thread's extraction shares. Nothing in here writes but `release`.
+-- Shared by every script on a thread's extraction. Only `release` and `settle_job` write.
 --   KEYS[1..4]  due (of all users: member → since when it counts as quiet), user's due, running, jobs, in the order of
 --               MemoryJobKeys (keys.ts)
---   ARGV[1]     JSON object p: member, agent, debounce_ms, and for who holds a lease owner, epoch
--- Fields of jobs, each with `:<agent>`: said (how often words were added), said_ms (when last), watermark, seen (marks
+--   ARGV[1]     JSON object p: member, agent, debounce_ms, and for the holder of a lease owner, epoch
+-- Fields of jobs, each with `:<agent>`: said (how often messages were added), said_ms (when last), watermark, seen (marks
 -- of messages), lease (owner:epoch), until (ms), epoch, attempts, failing_since (ms), not_before (ms). `floor` without
--- an agent: entries up to it are nobody's to look at.
--- A job is ready when its score in due, plus the debounce time, is over; whoever holds it, or makes it wait, moves the
--- score so that it is looked at again just then.
+-- an agent: entries up to it are excluded from extraction.
+-- A job is ready when its score in due, plus the debounce time, is over; a claim or a delay moves the score, so that the
+-- job is checked again just then.
 local p = cjson.decode(ARGV[1])
 -- @include ../../includes/types.lua
 -- @include ../../includes/clock.lua
@@ -22,7 +22,7 @@ local function field(name) return name .. ':' .. p.agent end
 local function number_of(name) return tonumber(redis.call('HGET', jobs_key, field(name)) or 0) end
 local function ready_at(ms) redis.call('ZADD', due_key, string.format('%.0f', ms - p.debounce_ms), p.member) end
 
--- Damage, then the fence: absent is not you. The reply to refuse with, or nil.
+-- Checks for damage, then the fence, which an absent lease fails; returns the refusal, or nil.
 local function refused_job()
   local damage = damaged_job()
   if damage then return { 'damaged', damage } end
@@ -34,8 +34,8 @@ local function release()
   redis.call('ZREM', running_key, p.member)
 end
 
--- Ends the lease of a job that was read up to p.watermark: gone from what is due unless more was said since it was
--- taken (p.said), or there is more to read at once (p.more). Takes ARGV[2], what was seen.
+-- Ends the lease of a job that was read up to p.watermark, and removes it from due unless messages were added since it was
+-- taken (p.said), or there is more to read at once (p.more). ARGV[2]: marks of the messages.
 local function settle_job()
   release()
   redis.call('HDEL', jobs_key, field('attempts'), field('failing_since'), field('not_before'))

@@ -22,7 +22,7 @@ useStore(
 
 const agent = 'lead_agent';
 
-/** A run that is remembered. */
+/** A run that is queued for memory extraction. */
 async function say(key: ThreadKey, words: string, as = agent): Promise<void> {
   await stores.admit(key);
   const claimed = await stores.claim(key);
@@ -66,7 +66,7 @@ const ready = async (from = jobs): Promise<string[]> =>
 const memoryOf = async (userId = 'alice') => (await memories.read({ userId, agent })).document.facts;
 
 describe(redisMemoryJobs, () => {
-  test('a thread is ready once nothing was said in it for the debounce time, whatever others say', async () => {
+  test('a thread is ready once no message was added for the debounce time, whatever other threads do', async () => {
     const patient = redisMemoryJobs(stores.redis, { debounceMs: DEBOUNCE_MS, leaseMs: 60_000 });
     const [quiet, loud] = [thread(), thread()];
     await say(quiet, 'one');
@@ -83,12 +83,12 @@ describe(redisMemoryJobs, () => {
     expect(await patient.take({ ...quiet, agent }, 'w1')).toBeNull();
   });
 
-  test('nothing is due: nothing is ready, and no time is told', async () => {
+  test('without jobs none is ready, and no next time is returned', async () => {
     expect(await jobs.ready(10)).toEqual({ jobs: [], nextInMs: null, due: 0 });
     expect(await jobs.take({ ...thread(), agent }, 'w1')).toBeNull();
   });
 
-  test('of several workers one takes a job, and reads what was said by number', async () => {
+  test('of several workers one takes a job, and reads the messages by number', async () => {
     const key = thread();
     await say(key, 'I live in Oslo');
     const taken = await Promise.all(['w1', 'w2', 'w3'].map((owner) => jobs.take({ ...key, agent }, owner)));
@@ -114,7 +114,7 @@ describe(redisMemoryJobs, () => {
     expect((await jobs.messages({ ...key, userId: 'bob' }, { after: 0, to: 2 })).messages).toEqual([]);
   });
 
-  test('entries of a run that was rolled back are left out, and their numbers do not come again', async () => {
+  test('entries of a run that was rolled back are skipped, and their numbers are not reused', async () => {
     const key = thread();
     await say(key, 'first');
     await stores.admit(key);
@@ -153,7 +153,7 @@ describe(redisMemoryJobs, () => {
     expect(await take(key)).toMatchObject({ watermark: 2, seen: ['a', 'b'], lastEntry: 4, attempts: 0 });
   });
 
-  test('completing twice, or after another took over, changes nothing', async () => {
+  test('completing twice, or after a takeover, changes nothing', async () => {
     const key = thread();
     await say(key, 'hello');
     const short = redisMemoryJobs(stores.redis, { debounceMs: 0, leaseMs: 1 });
@@ -188,7 +188,7 @@ describe(redisMemoryJobs, () => {
     expect((await memoryOf()).map(({ content }) => content)).toEqual(['fresh']);
   });
 
-  test('what was said while a worker was at it keeps the job due', async () => {
+  test('a job stays due when messages were added while a worker had it', async () => {
     const key = thread();
     await say(key, 'one');
     const job = await take(key);
@@ -226,7 +226,7 @@ describe(redisMemoryJobs, () => {
     expect(await ready()).toEqual([]);
   });
 
-  test('a job given back waits its time; only what failed by itself counts as an attempt', async () => {
+  test('a released job waits for its delay; only its own failures count as attempts', async () => {
     const key = thread();
     await say(key, 'one');
     await jobs.retry(await take(key), { delayMs: 60_000, failed: 'counts' });
@@ -254,7 +254,7 @@ describe(redisMemoryJobs, () => {
     expect(await take(third)).toMatchObject({ attempts: 0, failingMs: 0 });
   });
 
-  test('a buried job is told of, its words are behind the watermark, and new ones are due', async () => {
+  test('a dead-lettered job is reported, its messages are behind the watermark, and new ones are due', async () => {
     const key = thread();
     await say(key, 'poison');
     const job = await take(key);
@@ -266,7 +266,7 @@ describe(redisMemoryJobs, () => {
     expect(await take(key)).toMatchObject({ watermark: 2, lastEntry: 4, attempts: 0 });
   });
 
-  test('deleting a thread takes it out, also from the hands of a worker; a job left behind is dropped', async () => {
+  test('deleting a thread removes its job, also while a worker has it; a job without a thread is dropped', async () => {
     const key = thread();
     await say(key, 'one');
     await say(key, 'two', 'poet');
@@ -283,7 +283,7 @@ describe(redisMemoryJobs, () => {
     expect(await ready()).toEqual([]);
   });
 
-  test('words of a thread that was copied are not looked at again in the copy', async () => {
+  test('messages of a copied thread are not read again in the copy', async () => {
     const [key, copy] = [thread(), thread()];
     await say(key, 'one');
     await stores.threads.copyThread(key, copy.threadId);
@@ -291,7 +291,7 @@ describe(redisMemoryJobs, () => {
     expect(await take(copy)).toMatchObject({ watermark: 2, lastEntry: 4 });
   });
 
-  test('an erasure ends what is under way, and what was said before is behind it', async () => {
+  test('an erasure ends running extractions, and excludes earlier messages', async () => {
     const key = thread();
     await say(key, 'my secret');
     const job = await take(key);
@@ -304,7 +304,7 @@ describe(redisMemoryJobs, () => {
     expect(await jobs.take({ ...key, agent: 'poet' }, 'w1')).toMatchObject({ watermark: 2 });
   });
 
-  test('erasing one agent ends what is under way of it alone, and what was said to it before is behind it', async () => {
+  test('erasing one agent ends only its running extractions, and excludes earlier messages to it', async () => {
     const [key, second] = [thread(), thread()];
     await say(key, 'my secret', 'poet');
     await say(second, 'another one', 'poet');

@@ -12,7 +12,7 @@ import type {
 import type { RedisConnection } from '../../redis/connection.js';
 import { memoryMember, parseMemoryMember } from '../../redis/keys.js';
 import { differenceOf } from '../memory-difference.js';
-import { assertSound, encodedMemory, HISTORY_LIMITS, memoryKeys } from '../memory-record.js';
+import { assertSound, encodeMemory, HISTORY_LIMITS, memoryKeys } from '../memory-record.js';
 import { loadScript, type Script } from '../../redis/scripts.js';
 import { parseStored } from '../../redis/stored-json.js';
 import type { Reply } from '../../redis/thread-call.js';
@@ -32,7 +32,7 @@ export interface MemoryJobsOptions {
   readonly leaseMs: number;
 }
 
-/** Bytes of messages in one reply. */
+/** Most bytes of messages in one reply. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 const MAX_DEAD = 100;
 const MAX_REASON_CHARS = 500;
@@ -43,7 +43,7 @@ interface JobCall {
   readonly texts?: readonly string[];
 }
 
-/** Calls of scripts on a job; `held` under its lease. */
+/** Calls scripts on a job; `underLease` requires its lease. */
 function jobCalls(redis: RedisConnection, debounceMs: number) {
   const call = async (job: MemoryJobKey, script: Script, { params, moreKeys = [], texts = [] }: JobCall) => {
     const parameters = { member: memoryMember(job, job.agent), agent: job.agent, debounce_ms: debounceMs, ...params };
@@ -52,18 +52,20 @@ function jobCalls(redis: RedisConnection, debounceMs: number) {
     assertSound(reply);
     return reply;
   };
-  const held = async (lease: MemoryLease, script: Script, more: JobCall): Promise<Reply> => {
+  const underLease = async (lease: MemoryLease, script: Script, more: JobCall): Promise<Reply> => {
     const fence = { owner: lease.ownerId, epoch: String(lease.epoch) };
     const reply = await call(lease, script, { ...more, params: { ...more.params, ...fence } });
     if (reply[0] !== 'fenced') return reply;
-    throw new FencedError('the thread is not read by this worker any more', { details: { threadId: lease.threadId } });
+    throw new FencedError('this worker has lost the lease of the extraction', {
+      details: { threadId: lease.threadId },
+    });
   };
-  return { call, held };
+  return { call, underLease };
 }
 
-/** What memory extraction has to look at, in Redis. */
+/** The queue of memory extractions in Redis. */
 export function redisMemoryJobs(redis: RedisConnection, { debounceMs, leaseMs }: MemoryJobsOptions): MemoryJobs {
-  const { call, held } = jobCalls(redis, debounceMs);
+  const { call, underLease } = jobCalls(redis, debounceMs);
   return {
     ready: async (limit) => {
       const reply = await redis.run(scripts.ready, [redis.keys.memoryQueue], [debounceMs, limit]);
@@ -75,11 +77,11 @@ export function redisMemoryJobs(redis: RedisConnection, { debounceMs, leaseMs }:
       const reply = await call(job, scripts.take, { params });
       return reply[0] === 'taken' ? takenJob(job, ownerId, reply) : null;
     },
-    renew: async (lease) => void (await held(lease, scripts.renew, { params: { lease_ms: leaseMs } })),
+    renew: async (lease) => void (await underLease(lease, scripts.renew, { params: { lease_ms: leaseMs } })),
     messages: (thread, range) => readMessages(redis, thread, range),
     complete: async (job, progress, update) => {
       const change = changeCall(update);
-      const reply = await held(job.lease, scripts.complete, {
+      const reply = await underLease(job.lease, scripts.complete, {
         params: { ...change.params, ...progressOf(job, progress) },
         texts: [JSON.stringify(progress.seen), ...change.texts],
         moreKeys: memoryKeys(redis.keys.memory(job.lease)),
@@ -87,11 +89,11 @@ export function redisMemoryJobs(redis: RedisConnection, { debounceMs, leaseMs }:
       return reply[0] === 'ok';
     },
     retry: async ({ lease }, { delayMs, failed }) =>
-      void (await held(lease, scripts.retry, { params: { delay_ms: delayMs, failed } })),
+      void (await underLease(lease, scripts.retry, { params: { delay_ms: delayMs, failed } })),
     deadLetter: async (job, progress, reason) => {
       const { threadId, userId } = job.lease;
       const note = { thread: threadId, reason: reason.slice(0, MAX_REASON_CHARS), max_dead: MAX_DEAD };
-      await held(job.lease, scripts.deadLetter, {
+      await underLease(job.lease, scripts.deadLetter, {
         params: { ...progressOf(job, progress), ...note },
         texts: [JSON.stringify(progress.seen)],
         moreKeys: [redis.keys.memoryDead(userId)],
@@ -121,7 +123,7 @@ function changeCall(update: MemoryUpdate | undefined) {
   const { document, before, expectedRevision, cause } = update;
   return {
     params: { expected: expectedRevision, ...HISTORY_LIMITS },
-    texts: [encodedMemory(document), JSON.stringify({ cause, ...differenceOf(before, document) })],
+    texts: [encodeMemory(document), JSON.stringify({ cause, ...differenceOf(before, document) })],
   };
 }
 

@@ -1,7 +1,7 @@
 #!lua flags=no-writes
---[[ Message entries of a thread's log by number; those that are gone are left out.
+--[[ Reads message entries of a thread's log by number; removed ones are skipped.
   KEYS[1] log; ARGV first and last number, bytes after which no further entry is read
-  Reply  {last number that was looked at, number, text, number, text, …} ]]
+  Reply  {last number that was read, number, text, number, text, …} ]]
 local bytes, reply = 0, { 0 }
 local entry, last = tonumber(ARGV[1]), tonumber(ARGV[2])
 while entry <= last and bytes < tonumber(ARGV[3]) do

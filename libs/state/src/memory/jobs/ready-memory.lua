@@ -1,7 +1,7 @@
 #!lua flags=no-writes
---[[ Jobs that may be ready, longest waiting first.
+--[[ Lists jobs that may be ready, longest waiting first.
   KEYS[1] due; ARGV debounce in ms, most jobs
-  Reply  {how many are due, ms until the next other one is ready, -1 when there is none, members…} ]]
+  Reply  {number of jobs, ms until the next further one is ready, -1 when there is none, members…} ]]
 -- @include ../../includes/clock.lua
 local quiet = now_ms - ARGV[1]
 local members = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', quiet, 'LIMIT', 0, ARGV[2])

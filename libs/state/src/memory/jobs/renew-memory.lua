@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ Prolongs the right to a job.
+--[[ Prolongs the lease of a job.
   KEYS, ARGV  memory-job.lua; parameter lease_ms
   Reply  {'ok'}; {'fenced'}, {'damaged', key}: nothing is written ]]
 -- @include memory-job.lua

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ Gives a job back, to be ready again after a while.
+--[[ Releases a job, to be ready again after a delay.
   KEYS, ARGV  memory-job.lua; parameters delay_ms, failed: 'counts', 'away' (time counts, attempts do not) or 'no'
   Reply  {'ok'}; {'fenced'}, {'damaged', key}: nothing is written ]]
 -- @include memory-job.lua
