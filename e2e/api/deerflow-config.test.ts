@@ -27,7 +27,7 @@ interface ChatRequest {
   readonly tools: readonly { readonly function: { readonly name: string } }[];
 }
 
-/** The configuration in DeerFlow's format, with two tools of the operator's own at the end of its list. */
+/** The configuration in DeerFlow's format, with two tools of the operator at the end of its list. */
 async function configText(): Promise<string> {
   const theirs = await readFile('e2e/api/deerflow/deerflow.yaml', 'utf8');
   const own = entry('open_ticket', 'openTicket') + entry('ticket_status', 'ticketStatus');
@@ -73,7 +73,7 @@ describe("DeerFlow's configuration over the real stack", () => {
 
   const toolsOf = (frames: Parameters<typeof lastValues>[0]): readonly WireMessage[] =>
     lastValues(frames).filter(({ type }) => type === 'tool');
-  /** Kills the runner while the helpdesk has a request that fits, and lets another one go on. */
+  /** Kills the runner while the helpdesk has a matching request, and lets another runner continue. */
   async function killedAt(threadId: string, script: string, request: RegExp): Promise<readonly WireMessage[]> {
     helpdesk.hold();
     const before = helpdesk.requests.length;
@@ -86,12 +86,12 @@ describe("DeerFlow's configuration over the real stack", () => {
     return toolsOf(await stream.end(60_000));
   }
 
-  test('it loads with three warnings, tells where it came from, and shows no key', () => {
+  test('it loads with three warnings, names its source, and shows no key', () => {
     const lines = runner.output().split('\n');
-    const told = (event: string): readonly string[] => lines.filter((line) => line.includes(`"${event}"`));
+    const linesWith = (event: string): readonly string[] => lines.filter((line) => line.includes(`"${event}"`));
 
-    expect(told('config.warning')).toHaveLength(3);
-    expect(told('config.notice').join('\n')).toContain('DEER_FLOW_CONFIG_PATH: read as CARIBOU_CONFIG');
+    expect(linesWith('config.warning')).toHaveLength(3);
+    expect(linesWith('config.notice').join('\n')).toContain('DEER_FLOW_CONFIG_PATH: read as CARIBOU_CONFIG');
     expect(stack.output()).not.toMatch(/key-of-the-(model|helpdesk)/);
   });
 
@@ -129,7 +129,7 @@ describe("DeerFlow's configuration over the real stack", () => {
     expect(names).not.toEqual(expect.arrayContaining(['image_search']));
   });
 
-  test('a tool whose runner dies on the way is not called again, and the model is told so', async () => {
+  test('a tool whose runner dies during the call is not called again, and the model is informed', async () => {
     const title = nonce();
     const script = `#tool open_ticket {"title":"${title}"}\n#say Done.`;
 
@@ -149,7 +149,7 @@ describe("DeerFlow's configuration over the real stack", () => {
     expect(helpdesk.requests.filter((line) => line === 'GET /tickets/44')).toHaveLength(2);
   });
 
-  test('subagents have the tools of the operator as well, unless their kind is limited to other groups', async () => {
+  test('subagents have the tools of the operator, too, unless their kind is limited to other groups', async () => {
     await start('subagent-pool');
     const [all, reader] = [nonce(), nonce()];
     const calls = [
@@ -164,7 +164,7 @@ describe("DeerFlow's configuration over the real stack", () => {
       expect.stringContaining('Read.'),
     ]);
     expect(helpdesk.requests).toContain('GET /tickets/5');
-    // The lead's requests hold the words too, and it alone has the tool `task`.
+    // The lead's requests contain the text, too; only the lead has the tool `task`.
     const [ofAll, ofReader] = [all, reader].map((word) =>
       stack.model
         .requests(word)
@@ -178,7 +178,7 @@ describe("DeerFlow's configuration over the real stack", () => {
     );
   });
 
-  test('a broken tool keeps runner and pool from starting, with a line for each', async () => {
+  test('a broken tool prevents the start of runner and pool, with a line for each', async () => {
     const path = join(stack.homeDir, 'broken.yaml');
     const tools = [
       `{name: a, use: "${EXAMPLE}#gone"}`,

@@ -12,7 +12,7 @@ jest.setTimeout(120_000);
 const USERS = ['first', 'alice', 'ben', 'cleo', 'dora', 'emil', 'finn'] as const;
 type User = (typeof USERS)[number];
 const keyFor = (user: string): string => `key-of-${user}`;
-/** What a test's user writes everywhere. */
+/** A text that the user of a test writes everywhere. */
 let secret = '';
 const MEMORY = 'memory:\n  debounce_seconds: 1\n  worker_slots: 1\n';
 
@@ -67,7 +67,7 @@ async function upload(user: User, threadId: string): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-/** A thread with messages, a task, uploads and what its commands wrote. */
+/** A thread with messages, a task, uploads and files of its commands. */
 async function usedThread(user: User): Promise<string> {
   const client = steady(user);
   const threadId = await client.newThread();
@@ -80,7 +80,7 @@ async function usedThread(user: User): Promise<string> {
   return threadId;
 }
 
-/** A gateway whose way to the store leads through a proxy, while the other one is paused. */
+/** A gateway that reaches the store through a proxy, while the other one is paused. */
 async function doomedGateway(): Promise<{ gateway: TestService; proxy: TestProxy }> {
   const proxy = await startProxy({ target: stack.redis.port });
   proxies.push(proxy);
@@ -94,7 +94,7 @@ async function doomedGateway(): Promise<{ gateway: TestService; proxy: TestProxy
 const isWaiting = async (member: string): Promise<boolean> =>
   (await redis.use((client) => client.hexists('caribou:erasing', member))) === 1;
 
-/** Asks for a deletion, and kills the gateway at the point at which the hold took its connection. */
+/** Requests a deletion, and kills the gateway when the hold has stopped its connection. */
 async function killDuring(
   client: ApiClient,
   path: string,
@@ -135,7 +135,7 @@ async function expectNew(user: User, threadId: string): Promise<void> {
 }
 
 describe('DELETE of a thread whose gateway is killed', () => {
-  test('before the store has heard of it: nothing is deleted, and it can be asked for again', async () => {
+  test('before the store has the request: nothing is deleted, and it can be repeated', async () => {
     const threadId = await usedThread('alice');
     const { gateway, proxy } = await doomedGateway();
     const hold = proxy.hold('request', { bytes: (seen) => seen.includes(`caribou:conversions:alice:${threadId}`) });
@@ -150,7 +150,7 @@ describe('DELETE of a thread whose gateway is killed', () => {
     await expectNew('alice', threadId);
   });
 
-  test('between records and files, with the sandbox-manager dead as well: another gateway ends it', async () => {
+  test('between records and files, with the sandbox-manager dead as well: another gateway completes it', async () => {
     const threadId = await usedThread('alice');
     const { gateway, proxy } = await doomedGateway();
     await nth(stack.managers, 0).kill9();
@@ -167,7 +167,7 @@ describe('DELETE of a thread whose gateway is killed', () => {
     await expectNew('alice', threadId);
   });
 
-  test('between moving the files and saying so: a gateway that is started again ends it', async () => {
+  test('between moving the files and recording that: a restarted gateway completes it', async () => {
     const threadId = await usedThread('alice');
     const { gateway, proxy } = await doomedGateway();
     const hold = proxy.hold('request', { bytes: (seen) => seen.includes(`alice.${threadId}.`) });
@@ -207,7 +207,7 @@ describe('DELETE of a thread whose gateway is killed', () => {
 });
 
 describe('DELETE of a user whose gateway is killed', () => {
-  /** What the store or the gateway sends at the point, and which way it is held up. */
+  /** The message of the store or the gateway at the point, and the direction in which it is held. */
   const POINTS: readonly (readonly [string, User, 'request' | 'reply', (user: User, second: string) => string])[] = [
     ['as soon as it is accepted', 'ben', 'reply', (user) => `caribou:user:${user}:in-flight`],
     ['between one thread and the next', 'cleo', 'request', (user, second) => `caribou:conversions:${user}:${second}`],
@@ -216,7 +216,7 @@ describe('DELETE of a user whose gateway is killed', () => {
     ['before it can say that the files are moved', 'finn', 'request', (user) => `${user}.17`],
   ];
 
-  test.each(POINTS)('%s: another one ends it', async (_point, user, direction, text) => {
+  test.each(POINTS)('%s: another one completes it', async (_point, user, direction, text) => {
     const [first, second] = [await usedThread(user), await usedThread(user)];
     const neverMade = crypto.randomUUID();
     await upload(user, neverMade);
@@ -277,7 +277,7 @@ describe('services that are killed around a deletion', () => {
   const held = (gate: string): Promise<unknown> =>
     waitFor(() => stack.model.holding().some(({ name }) => name === gate), { what: `the hold ${gate}` });
 
-  test('the memory-worker while it reads the thread: its successor finds nothing to read', async () => {
+  test('the memory-worker while it reads the thread: the next one finds nothing to read', async () => {
     const worker = await stack.start('memory-worker');
     const threadId = await steady('alice').newThread();
     await say('alice', threadId, `Remember: ${secret} memory-hold:thread`);
@@ -295,7 +295,7 @@ describe('services that are killed around a deletion', () => {
     await next.kill9();
   });
 
-  test('a memory-worker that was paused while a user was erased writes nothing of him afterwards', async () => {
+  test('a memory-worker that was paused while a user was erased writes nothing about the user afterwards', async () => {
     const worker = await stack.start('memory-worker');
     const threadId = await steady('ben').newThread();
     await say('ben', threadId, `Remember: ${secret} memory-hold:user`);

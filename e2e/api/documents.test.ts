@@ -44,7 +44,7 @@ async function listed(threadId: string, gateway = 0): Promise<UploadedFile[]> {
   return ((await answer.json()) as { files: UploadedFile[] }).files;
 }
 
-/** Waits until something is known of each document of the thread, and none is pending. */
+/** Waits until each document of the thread has a state, and none is pending. */
 async function converted(threadId: string, gateway = 0): Promise<ReadonlyMap<string, UploadedFile>> {
   let files: UploadedFile[] = [];
   await waitFor(
@@ -64,7 +64,7 @@ async function converted(threadId: string, gateway = 0): Promise<ReadonlyMap<str
 const onDisk = (threadId: string): string[] =>
   readdirSync(join(stack.homeDir, 'data', 'users', 'default', 'threads', threadId, 'user-data', 'uploads'));
 
-/** Most memory that a process has had so far. */
+/** The peak memory of a process. */
 const peakMib = ({ pid }: TestService): number =>
   Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
@@ -138,7 +138,7 @@ describe('documents', () => {
     }
   });
 
-  test('a zip bomb fails alone: a reason, no memory, and other threads go on', async () => {
+  test('a zip bomb fails alone: a reason, no memory, and other threads continue', async () => {
     const [threadId, other] = [await client.newThread(), await client.newThread()];
     const bomb = await zipFile({ ...docxParts(''), 'word/bomb.xml': Buffer.alloc(150 * 1024 * 1024, 0x20) });
     expect(bomb.length).toBeLessThan(1024 * 1024);
@@ -167,7 +167,7 @@ describe('documents', () => {
     expect(peakMib(nth(stack.gateways, 0)) - before).toBeLessThan(200);
   });
 
-  test('a conversion outlives the gateway that is killed at it, and is not doubled', async () => {
+  test('a conversion survives the death of its gateway, and is not repeated', async () => {
     const threadId = await client.newThread();
     const pages = Array.from({ length: 300 }, (_, at) => [[12, `Page of number ${at}`]] as const);
     const killed = nth(stack.gateways, 0);

@@ -6,7 +6,7 @@ import * as must from './pages/must-fields.js';
 import { checkedEnd, PageSession, streamedIds } from './pages/page-session.js';
 import { nonce, type Stack, startStack } from '../support/stack.js';
 
-/** The requests of DeerFlow's two pages in the order of a session, each answer held against what the page needs. */
+/** The requests of DeerFlow's two pages in the order of a session, each answer checked for what the page needs. */
 
 jest.setTimeout(90_000);
 
@@ -34,7 +34,7 @@ const lg = (threadId: string): string => `/api/langgraph/threads/${threadId}`;
 const textsOf = (messages: readonly { readonly content: unknown }[] = []): unknown[] =>
   messages.map(({ content }) => (Array.isArray(content) ? (content as { text?: string }[])[0]?.text : content));
 
-/** The part of a session around agents of one's own, for a server that says it has them. */
+/** The part of a session about custom agents, for a server that supports them. */
 async function agentsPart(page: PageSession): Promise<void> {
   const { agents } = await page.ask(must.Agents, 'GET', '/api/agents');
   const check = await page.ask(must.AgentCheck, 'GET', '/api/agents/check?name=Page-Agent');
@@ -108,7 +108,7 @@ test('the older page: a first message with a file, a reload, a stop, a new name,
 
   await page.ask(must.AnyJson, 'POST', `${lg(threadId)}/state`, { values: { title: 'New name' } });
   expect((await page.sidebar())[0]).toEqual([threadId, 'New name']);
-  // The tab still has the head of before the new name.
+  // The tab still has the head from before the renaming.
   await checkedEnd((await page.say(threadId, { text: `${nonce()}\n#say Third.` })).stream);
   const renamed = await page.history(threadId);
   expect([renamed?.values.title, textsOf(renamed?.values.messages).at(-1)]).toEqual(['New name', 'Third.']);
@@ -150,7 +150,7 @@ async function settings(page: PageSession, threadId: string): Promise<void> {
   await page.ask(must.Memory, 'GET', '/api/memory');
 }
 
-test('the newer page: what it asks at its start, messages in pages, turns made anew, branches, deletion', async () => {
+test('the newer page: its requests at the start, messages in pages, regenerated turns, branches, deletion', async () => {
   const page = new PageSession(origin, ['values', 'messages-tuple', 'updates', 'custom']);
   const features = await page.ask(must.Features, 'GET', '/api/features');
   await page.ask(must.Models, 'GET', '/api/models');
@@ -204,7 +204,7 @@ const messagesPage = async (page: PageSession, threadId: string) =>
 const wordsOf = (rows: Awaited<ReturnType<typeof messagesPage>>): unknown[] =>
   textsOf(rows.map(({ content }) => content)).map((words) => String(words).split('\n')[0]);
 
-/** Another answer takes the place of the first: two tabs ask for it at once, and one of them gets it. */
+/** Regenerates the first answer: two tabs request it at once, and one of them succeeds. */
 async function madeAnew(page: PageSession, threadId: string, answerId: string): Promise<void> {
   const prepare = { message_id: answerId };
   const made = await page.ask(must.Replay, 'POST', `${lg(threadId)}/runs/regenerate/prepare`, prepare);

@@ -4,7 +4,7 @@ const number = (name: string, usual: number): number => Number(process.env[`CHAO
 
 const minutes = number('MINUTES', 0);
 const seed = number('SEED', 2_718);
-/** Without a setting, the short run of every day; with one, `npm run chaos`. */
+/** A short run by default; with the settings, `npm run chaos`. */
 const isLong = minutes > 0;
 const scale = number('SCALE', 2);
 const each = number('EACH', 2);

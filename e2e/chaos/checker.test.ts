@@ -47,7 +47,7 @@ const rulesOfRun = (over: Partial<RunHistory>): readonly string[] =>
   rulesOf({ threads: [thread({ runs: [run(over), run({ runId: 'r2', script: 'two' })] })] });
 
 describe('violationsOf', () => {
-  test('finds nothing in a history that is as it should be, read in pieces, with a gap or gone', () => {
+  test('finds nothing in a valid history, read in pieces, with a gap or removed', () => {
     expect(violationsOf(history())).toEqual([]);
     const pieces = [
       { after: '-1', frames: LOG.slice(0, 2) },
@@ -148,7 +148,7 @@ function toolResult(callId: string): Message {
 describe('plan', () => {
   const fleet = { gateway: 2, 'agent-runner': 2, 'sandbox-manager': 2, 'subagent-pool': 2, 'memory-worker': 2 };
 
-  test('one seed plans the same faults and turns every time, another seed others', () => {
+  test('one seed always plans the same faults and turns, another seed plans others', () => {
     const faults = planFaults(7, 300_000, fleet, 1_000);
     expect(planFaults(7, 300_000, fleet, 1_000)).toEqual(faults);
     expect(planFaults(8, 300_000, fleet, 1_000)).not.toEqual(faults);
@@ -156,7 +156,7 @@ describe('plan', () => {
     expect(planThread(7, 1, 3)).not.toEqual(planThread(7, 1, 2));
   });
 
-  test('all kinds of faults meet all services and servers, in the time there is', () => {
+  test('all kinds of faults affect all services and servers, within the time', () => {
     const faults = planFaults(7, 600_000, fleet, 1_000);
     expect(new Set(faults.map(({ kind }) => kind))).toEqual(new Set(['kill', 'pause', 'restart', 'cut', 'silence']));
     expect(new Set(faults.flatMap((fault) => ('app' in fault ? [fault.app] : [])))).toEqual(

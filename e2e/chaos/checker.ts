@@ -10,11 +10,11 @@ import {
 } from './history.js';
 
 const TERMINAL: readonly string[] = ['success', 'error', 'timeout', 'interrupted', 'gone'];
-/** As many attempts a run gets; who takes it from the last ends it as an error. */
+/** The number of attempts of a run; the runner that takes it over from the last ends it as an error. */
 const MOST_ATTEMPTS = 5;
 const MAX_EXCERPT_CHARS = 600;
 
-/** Every breach of a guarantee that a history shows; none for a history that is as it should be. */
+/** Finds every violation of a guarantee in a history; none in a valid one. */
 export function violationsOf(history: History): readonly Violation[] {
   return [
     ...history.threads.flatMap((thread) => [
@@ -46,7 +46,7 @@ const ofRun = (run: RunHistory, rule: string, what: string, seen: unknown): Viol
   excerpt: excerptOf(seen),
 });
 
-/** Every accepted run ends, in a way that what was done with it allows, and says so once. */
+/** Every accepted run ends with an allowed status, and publishes its end once. */
 function endings(run: RunHistory): readonly Violation[] {
   const found: Violation[] = [];
   const last = {
@@ -67,7 +67,7 @@ function endings(run: RunHistory): readonly Violation[] {
 
 const keyOf = ({ id, event, digest }: FrameMark): string => `${id} ${event} ${digest}`;
 
-/** Where an id stands: `N.k` is the k-th of several frames of event N, whose last one has the id `N`. */
+/** The position of an id: `N.k` is the k-th of several frames of event N, whose last one has the id `N`. */
 function positionOf(id: string): readonly [event: number, part: number] {
   const [event, part] = id.split('.');
   return [Number(event), part === undefined ? Infinity : Number(part)];
@@ -78,11 +78,11 @@ function isAfter(id: string, before: string): boolean {
   return event === eventBefore ? part > partBefore : event > eventBefore;
 }
 
-/** Frames with an id; those without are said to whoever connects. */
+/** Frames with an id; those without are sent to every connection. */
 const numbered = (frames: readonly FrameMark[]): readonly (FrameMark & { readonly id: string })[] =>
   frames.flatMap((frame) => (frame.id === undefined ? [] : [{ ...frame, id: frame.id }]));
 
-/** What was read in pieces is, without a hole or a repeat, what the log holds; only an explicit gap excuses from it. */
+/** The pieces that were read are the log without a hole or a repetition, except for an explicit gap. */
 function streams(run: RunHistory): readonly Violation[] {
   const frames = run.segments.flatMap((segment) => segment.frames);
   const seen = numbered(frames);
@@ -100,8 +100,8 @@ function streams(run: RunHistory): readonly Violation[] {
 }
 
 /**
- * Where what was seen differs from the log. A replay leaves out the deltas of an attempt that ended in mid-answer, so who
- * watched it has seen more: deltas before the `metadata` of the next attempt, or before the `error` that ended the run.
+ * Finds where the received frames differ from the log. A replay omits the deltas of an attempt that ended in mid-answer, so
+ * a live client has more: deltas before the `metadata` of the next attempt, or before the `error` that ended the run.
  */
 function firstDifference(seen: readonly FrameMark[], logged: readonly FrameMark[]): unknown {
   const lastRestart = logged.findLastIndex(({ event }) => event === 'metadata' || event === 'error');
@@ -122,7 +122,7 @@ const ofThread = ({ threadId }: ThreadHistory, rule: string, what: string, seen:
   excerpt: excerptOf(seen),
 });
 
-/** Histories that a strict provider would take, every message once. Who stopped a run may have left calls unanswered. */
+/** Transcripts that a strict provider accepts, with every message once. A stopped run may leave calls unanswered. */
 function transcripts(thread: ThreadHistory): readonly Violation[] {
   const { messages, runs } = thread;
   if (messages === undefined) return [];
@@ -138,7 +138,7 @@ function transcripts(thread: ThreadHistory): readonly Violation[] {
   return faults.map((fault) => ofThread(thread, 'transcript', fault, brief));
 }
 
-/** Messages in turns, each from what a person said to before what they said next. */
+/** Splits messages into turns, each from one user message to before the next. */
 function turnsOf(messages: readonly Message[]): readonly (readonly Message[])[] {
   const turns: Message[][] = [];
   for (const message of messages) {
@@ -148,7 +148,7 @@ function turnsOf(messages: readonly Message[]): readonly (readonly Message[])[] 
   return turns;
 }
 
-/** Messages stand in the thread in the order in which their runs were accepted: once each, or not at all if so ended. */
+/** Messages are in the thread in the order in which their runs were accepted: once each, or not at all after a rollback. */
 function order(thread: ThreadHistory): readonly Violation[] {
   if (thread.messages === undefined) return [];
   const said = thread.messages.flatMap((message) => (message.type === 'human' ? [textOf(message)] : []));
@@ -162,12 +162,12 @@ function order(thread: ThreadHistory): readonly Violation[] {
   }
   positions.forEach(({ run, at }, index) => {
     if (index > 0 && at < (positions[index - 1]?.at ?? 0))
-      found.push(ofRun(run, 'order', 'its message stands before that of an earlier run', said));
+      found.push(ofRun(run, 'order', 'its message precedes that of an earlier run', said));
   });
   return found;
 }
 
-/** What was reported as done happened once; what was not, at most once. */
+/** An effect that was reported as done happened once, any other at most once. */
 function effects(thread: ThreadHistory): readonly Violation[] {
   return thread.effects
     .filter(({ count, reported }) => count > 1 || (reported && count === 0))

@@ -4,7 +4,7 @@ import type { Stack } from '../support/stack.js';
 import type { Member } from './fleet.js';
 import type { Fault, ServerName } from './plan.js';
 
-/** Faults that were carried out. */
+/** The faults that were injected. */
 export interface FaultCounts {
   kills: number;
   pauses: number;
@@ -17,11 +17,11 @@ export interface FaultPorts {
   readonly fleet: readonly Member[];
   readonly counts: FaultCounts;
   readonly incident: (what: string) => void;
-  /** What a graceful end may take. */
+  /** The time limit of a graceful end. */
   readonly drainMs: number;
 }
 
-/** Carries out planned faults at their times. Resolves when the last is over and everything runs again. */
+/** Injects planned faults at their times. Resolves when the last has ended and everything runs again. */
 export async function applyFaults(faults: readonly Fault[], ports: FaultPorts): Promise<void> {
   const startMs = performance.now();
   const busyServers = new Set<ServerName>();
@@ -50,7 +50,7 @@ async function onMember(fault: MemberFault, ports: FaultPorts): Promise<void> {
   }
 }
 
-/** A service that ended by itself is an incident, and is started again so that the rest can be seen. */
+/** A service that ended by itself is an incident, and is restarted so that the test can continue. */
 export async function reviveCrashed(member: Member, ports: Pick<FaultPorts, 'incident'>): Promise<void> {
   if (!member.hasCrashed) return;
   ports.incident(`${member.app} ${member.index} ended by itself: ${member.service?.output().slice(-1_500) ?? ''}`);

@@ -4,9 +4,9 @@ import type { FleetSize, ServerName } from './plan.js';
 
 const MAX_STARTS = 20;
 
-/** One process of a service, whichever process it is at the moment; it reaches NATS and Redis by proxies of its own. */
+/** One member of a service across restarts; it reaches NATS and Redis through its own proxies. */
 export class Member {
-  /** A fault is at it; members take one at a time. */
+  /** Whether a fault is active; a member has one at a time. */
   busy = false;
   private process: TestService | undefined;
   private isMeantToRun = false;
@@ -32,12 +32,12 @@ export class Member {
     return this.process;
   }
 
-  /** Whether it ended although nobody ended it. */
+  /** Whether it ended without being stopped. */
   get hasCrashed(): boolean {
     return this.isMeantToRun && this.process?.running === false;
   }
 
-  /** Starts a process, again if it ends because what it needs is away, as a supervisor does. */
+  /** Starts a process, again if it ends because a server is unavailable, as a supervisor does. */
   async start(): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {

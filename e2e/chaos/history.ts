@@ -1,7 +1,7 @@
 import type { Message } from '@caribou/contracts';
 import type { TurnKind } from './plan.js';
 
-/** A frame as far as frames are compared. */
+/** The parts of a frame that are compared. */
 export interface FrameMark {
   readonly id: string | undefined;
   readonly event: string;
@@ -9,19 +9,19 @@ export interface FrameMark {
   readonly digest: string;
 }
 
-/** What one connection to a stream delivered. */
+/** The frames of one connection to a stream. */
 export interface Segment {
   /** The `Last-Event-ID` it was opened with. */
   readonly after: string;
   readonly frames: readonly FrameMark[];
 }
 
-/** A side effect that a script asked for, counted where it took place. */
+/** A side effect that a script requested, counted where it took place. */
 export interface Effect {
   readonly where: 'ledger' | 'notes' | 'mcp';
   readonly word: string;
   readonly count: number;
-  /** Whether a result of a tool said that it happened. */
+  /** Whether a result of a tool reported it. */
   readonly reported: boolean;
 }
 
@@ -29,13 +29,13 @@ export interface RunHistory {
   readonly threadId: string;
   readonly runId: string;
   readonly kind: TurnKind | 'after';
-  /** What the person said. */
+  /** The text of the user message. */
   readonly script: string;
-  /** Statuses that it may end with; `gone` when no record of it may remain. */
+  /** The allowed final statuses; `gone` when no record may remain. */
   readonly may: readonly string[];
   readonly acceptedAtMs: number;
   readonly segments: readonly Segment[];
-  /** The end that its stream should have had was not seen in time. */
+  /** Whether the end of its stream was missing after the time limit. */
   readonly stuck: boolean;
   readonly attempts: number;
   /** Data of the `error` frames that its streams delivered. */
@@ -50,25 +50,25 @@ export interface ThreadHistory {
   readonly threadId: string;
   /** In the order in which they were accepted. */
   readonly runs: readonly RunHistory[];
-  /** State at the end; undefined for a thread that is gone. */
+  /** The state at the end; undefined for a removed thread. */
   readonly messages: readonly Message[] | undefined;
   readonly effects: readonly Effect[];
 }
 
-/** One fact that a person asked to be remembered. */
+/** One fact that a user asked to be remembered. */
 export interface Remembered {
   readonly threadId: string;
   readonly word: string;
   readonly count: number;
 }
 
-/** All that a run of chaos has seen; the checker looks at nothing else. */
+/** Everything that a run of chaos has recorded; the checker reads nothing else. */
 export interface History {
   readonly threads: readonly ThreadHistory[];
   readonly remembered: readonly Remembered[];
-  /** What was left when everything was at rest, a line each: keys, wakes, processes. */
+  /** Leftovers when everything was at rest, a line each: keys, wakes, processes. */
   readonly remains: readonly string[];
-  /** What went wrong beside the product's answers: requests nobody took, services that ended by themselves. */
+  /** Other incidents: requests that no gateway answered, services that ended by themselves. */
   readonly incidents: readonly { readonly what: string; readonly threadId?: string; readonly runId?: string }[];
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Frame } from '../support/client.js';
 import type { Effect, FrameMark, History, RunHistory, Segment } from './history.js';
 
-/** An effect that a script asks for, and the text by which a result reports it. */
+/** An effect that a script requests, and the text by which a result reports it. */
 export type WantedEffect = Pick<Effect, 'where' | 'word'>;
 
 /** A run that is being followed; becomes a `RunHistory` when everything is at rest. */
@@ -27,7 +27,7 @@ export const markOf = ({ id, event, data }: Frame): FrameMark => ({
 
 const MAX_INCIDENTS = 200;
 
-/** All that happens in a run of chaos, as it happens. */
+/** Records the events of a run of chaos as they happen. */
 export class Journal {
   readonly runs: FollowedRun[] = [];
   readonly incidents: History['incidents'][number][] = [];

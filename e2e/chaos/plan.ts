@@ -19,7 +19,7 @@ export type FleetSize = Readonly<Record<AppName, number>>;
 const SERVERS: readonly ServerName[] = ['nats', 'redis'];
 /** Long enough for every lease of the fast clocks to end, and short enough for none to. */
 const [SHORTEST_MS, LONGEST_MS] = [300, 4_500];
-/** Runners hold most of the state that matters, so they are hit most. */
+/** Runners have most of the critical state, so they get most faults. */
 const APPS: FleetSize = {
   'agent-runner': 4,
   'subagent-pool': 2,
@@ -69,7 +69,7 @@ export type TurnKind = keyof typeof TURN_KINDS;
 
 export interface PlannedTurn {
   readonly kind: TurnKind;
-  /** Unlike that of any other turn of the run. */
+  /** Unique among the turns of the run. */
   readonly word: string;
   /** For the choices within the turn. */
   readonly seed: number;

@@ -2,7 +2,7 @@
 export class Random {
   private state: number;
 
-  /** `stream` tells apart the sequences that one seed is needed for. */
+  /** `stream` separates the sequences of one seed. */
   constructor(seed: number, stream = '') {
     this.state = seed >>> 0;
     for (const char of stream) this.state = (Math.imul(this.state ^ char.charCodeAt(0), 16_777_619) + 1) >>> 0;

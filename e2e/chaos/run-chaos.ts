@@ -7,13 +7,13 @@ import { type Stack, startStack } from '../support/stack.js';
 import { violationsOf } from './checker.js';
 import { applyFaults, type FaultCounts, reviveCrashed } from './faults.js';
 import { type Member, startFleet } from './fleet.js';
-import { gather } from './gather.js';
+import { collectHistory } from './collect-history.js';
 import type { Violation } from './history.js';
 import { Journal } from './journal.js';
-import { PatientClient } from './patient-client.js';
+import { RetryingClient } from './retrying-client.js';
 import { type FleetSize, planFaults } from './plan.js';
 import { Random } from './random.js';
-import { processesOf, rememberedIn, remainsAfter } from './remains.js';
+import { processesOf, readRemembered, findLeftovers } from './leftovers.js';
 import { turnsAfter, workload, type WorkloadOptions } from './workload.js';
 
 export interface ChaosOptions {
@@ -22,7 +22,7 @@ export interface ChaosOptions {
   readonly durationMs: number;
   /** Faults begin until so long before that. */
   readonly quietMs: number;
-  /** Time for everything to come to rest after it. */
+  /** Time for all work to end after it. */
   readonly settleMs: number;
   /** How long a request may be repeated, and a run may last. */
   readonly patienceMs: number;
@@ -30,7 +30,7 @@ export interface ChaosOptions {
   readonly meanPauseMs: number;
   readonly lanes: number;
   readonly fleet: FleetSize;
-  /** Gets a line each minute, and some at the end. */
+  /** Receives a line each minute, and some at the end. */
   readonly say: (line: string) => void;
 }
 
@@ -94,7 +94,7 @@ const payTool = (paid: string[]): Tool => ({
   },
 });
 
-/** Runs the product under work and faults, lets it come to rest, and says what its guarantees say of the history. */
+/** Runs the product under work and faults, waits until all work has ended, and checks its guarantees on the history. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const scene = await setScene(options.fleet);
   const journal = new Journal();
@@ -141,7 +141,7 @@ async function work(options: ChaosOptions, { scene, journal, counts }: Course): 
   }
 }
 
-/** One line of how it goes. */
+/** One line of progress. */
 export const lineOf = (
   { runs, terminal, takeovers, longestGapMs }: Journal,
   { kills, pauses, restarts, cuts }: FaultCounts,
@@ -152,10 +152,10 @@ export const lineOf = (
 async function judge(options: ChaosOptions, scene: Scene, journal: Journal): Promise<readonly Violation[]> {
   const { stack, fleet, paid } = scene;
   const random = new Random(options.seed, 'end');
-  const client = new PatientClient({ gateways: gatewaysOf(scene), random, journal, patienceMs: options.patienceMs });
-  const remains = [...(await remainsAfter(stack, journal, options.settleMs))];
-  const threads = await gather(journal.runs, { stack, client, paid });
-  const remembered = await rememberedIn(stack, journal);
+  const client = new RetryingClient({ gateways: gatewaysOf(scene), random, journal, patienceMs: options.patienceMs });
+  const remains = [...(await findLeftovers(stack, journal, options.settleMs))];
+  const threads = await collectHistory(journal.runs, { stack, client, paid });
+  const remembered = await readRemembered(stack, journal);
   await Promise.all(fleet.map((member) => endGracefully(member, journal)));
   remains.push(...processesOf(stack));
   return violationsOf({ threads, remembered, remains, incidents: journal.incidents });

@@ -24,7 +24,7 @@ async function simulated(
 }
 
 describe('npm run simulate', () => {
-  test('no history breaks a promise, and equal seeds give equal histories', async () => {
+  test('no history violates an invariant, and equal seeds give equal histories', async () => {
     const first = await simulated('--seeds', '40');
     const second = await simulated('--seeds', '40', '--workers', '1');
 

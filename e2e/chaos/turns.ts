@@ -4,12 +4,12 @@ import { runBody } from '../support/client.js';
 import { taskLines, WITH_SUBAGENTS } from '../support/task-client.js';
 import type { RunHistory } from './history.js';
 import type { FollowedRun, Journal, WantedEffect } from './journal.js';
-import type { PatientClient } from './patient-client.js';
+import type { RetryingClient } from './retrying-client.js';
 import type { PlannedTurn, TurnKind } from './plan.js';
 import type { Random } from './random.js';
 
 export interface TurnTools {
-  readonly client: PatientClient;
+  readonly client: RetryingClient;
   readonly random: Random;
   readonly journal: Journal;
 }
@@ -22,7 +22,7 @@ export const reportOf = ({ where, word }: WantedEffect): string => `${where === 
 const bash = (command: string): string => `#tool bash ${JSON.stringify({ description: 'a test', command })}`;
 const LEDGER = '/mnt/user-data/workspace/ledger';
 const NOTES = '/mnt/user-data/workspace/notes';
-/** The quotes in the middle keep the report out of the command's own text. */
+/** The quotes in the middle prevent the report from appearing in the command's own text. */
 const entry = (word: string, waitS = 0.4): string => `echo ${word} >> ${LEDGER}; sleep ${waitS}; echo wro""te:${word}`;
 
 interface Start {
@@ -33,7 +33,7 @@ interface Start {
   readonly options?: Readonly<Record<string, unknown>>;
 }
 
-/** Starts a run at any gateway, once however often it has to be asked for; undefined when it is refused with 409. */
+/** Starts a run at any gateway, once however often it is requested; undefined when it is refused with 409. */
 export async function start(
   threadId: string | undefined,
   { script, kind, may = ['success'], wanted = [], options = {} }: Start,
@@ -144,7 +144,7 @@ const stateless: Take = (_threadId, { word, kind }, tools) => {
   return whole(undefined, { kind, script, may: ['success', 'gone'], options: { on_completion: 'delete' } }, tools);
 };
 
-/** Two runs at once: the second while the first is at it, with a strategy. */
+/** Two runs at once: the second while the first is running, with a strategy. */
 const together =
   (strategy: 'enqueue' | 'interrupt' | 'rollback' | 'reject', firstMayBe: readonly string[]): Take =>
   async (threadId, { word, kind }, tools) => {
@@ -158,7 +158,7 @@ const together =
     await Promise.all([first, second].flatMap((run) => (run === undefined ? [] : [tools.client.follow(run)])));
   };
 
-/** What each kind of turn does. */
+/** The implementation of each kind of turn. */
 export const TAKE: Readonly<Record<TurnKind, Take>> = {
   plain,
   tools: withTools,

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { TestService } from '@caribou/testing';
 import type { Journal } from './journal.js';
-import { PatientClient } from './patient-client.js';
+import { RetryingClient } from './retrying-client.js';
 import { planThread } from './plan.js';
 import { Random } from './random.js';
 import { start, TAKE, type TurnTools } from './turns.js';
 
-/** The memory of one user has room for 500 facts. */
+/** The memory of one user has at most 500 facts. */
 const MOST_REMEMBERED = 300;
 /** Threads that take one more turn after all faults. */
 const MOST_AFTER = 40;
@@ -17,15 +17,15 @@ export interface WorkloadOptions {
   readonly journal: Journal;
   readonly gateways: () => readonly TestService[];
   readonly patienceMs: number;
-  /** No new turn begins when it says so. */
+  /** When it returns true, no new turn begins. */
   readonly isOver: () => boolean;
 }
 
 function toolsOf({ gateways, journal, patienceMs }: WorkloadOptions, random: Random): TurnTools {
-  return { random, journal, client: new PatientClient({ gateways, random, journal, patienceMs }) };
+  return { random, journal, client: new RetryingClient({ gateways, random, journal, patienceMs }) };
 }
 
-/** People who talk, each on one thread after the other, until it is over. */
+/** Users who send messages, each on one thread after the other, until the end. */
 export async function workload(options: WorkloadOptions): Promise<void> {
   await Promise.all(Array.from({ length: options.lanes }, (_, lane) => talk(lane, options)));
 }
@@ -57,7 +57,7 @@ async function createThread(threadId: string, { client }: TurnTools): Promise<vo
   });
 }
 
-/** One more turn on the newest threads when nothing fails any more: no thread may be stuck. */
+/** One more turn on the newest threads after all faults: no thread may be stuck. */
 export async function turnsAfter(options: WorkloadOptions): Promise<void> {
   const { seed, journal } = options;
   const threads = [...new Set(journal.runs.filter(({ kind }) => kind !== 'stateless').map(({ threadId }) => threadId))];

@@ -46,14 +46,14 @@ async function startWorker(env: Readonly<Record<string, string>> = {}): Promise<
   return worker;
 }
 
-/** A whole turn in which the person says these words. */
+/** A whole turn in which the user writes this text. */
 async function say(threadId: string, words: string): Promise<void> {
   const { status } = await stack.client().call('POST', `/threads/${threadId}/runs/wait`, runBody(`#say ok\n${words}`));
   expect(status).toBe(200);
 }
 
 const facts = async (): Promise<string[]> => (await memories.read(scope)).document.facts.map(({ content }) => content);
-/** How often a model was given these words to read; the memory it is shown beside them may hold them too. */
+/** How often a model got this text to read; the memory in its prompt may contain it, too. */
 const readings = (words: string): number =>
   stack.model.requests(words).filter(({ body }) => JSON.stringify(body).split('<conversation>')[1]?.includes(words))
     .length;
@@ -68,8 +68,8 @@ const fieldOf = async (threadId: string, field: string): Promise<number> => {
   return Number((await redis.use((client) => client.hget(jobs, `${field}:${LEAD_AGENT}`))) ?? 0);
 };
 
-describe('what people say is remembered', () => {
-  test('two quick turns are read at once, with the latest words, and a later one alone', async () => {
+describe('what users say is remembered', () => {
+  test('two quick turns are read together, with the latest message, and a later one alone', async () => {
     await startWorker();
     const word = nonce();
     const threadId = await stack.client().newThread();
@@ -89,7 +89,7 @@ describe('what people say is remembered', () => {
     expect(await memories.history(scope)).toHaveLength(2);
   });
 
-  test('corrections take the place of what they contradict, spoiled JSON is read, small talk is not', async () => {
+  test('corrections replace what they contradict, malformed JSON is read, small talk is not stored', async () => {
     await startWorker();
     const threadId = await stack.client().newThread();
     await say(threadId, 'I live in Oslo');
@@ -103,7 +103,7 @@ describe('what people say is remembered', () => {
     expect(stack.model.requests('<current_memory>')).toHaveLength(calls);
   });
 
-  test('constant talk in other threads does not hold a quiet one up', async () => {
+  test('constant messages in other threads do not delay a quiet one', async () => {
     await startWorker();
     const word = nonce();
     const loud = await Promise.all([1, 2, 3].map(() => stack.client().newThread()));
@@ -137,7 +137,7 @@ describe('what people say is remembered', () => {
     expect(stack.model.requests('<current_memory>')).toHaveLength(2);
   });
 
-  test('what an erasure meets under way is not remembered', async () => {
+  test('an extraction that is under way during an erasure stores nothing', async () => {
     await startWorker();
     const threadId = await stack.client().newThread();
     await say(threadId, 'I live in Oslo memory-hold:erase');
@@ -180,12 +180,12 @@ describe('a memory-worker that dies', () => {
     expect(await memories.history(scope)).toHaveLength(1);
   });
 
-  test('after the memory was written, before it knows: nothing is left to do', async () => {
+  test('after the memory was written, before the worker knows: nothing is left to do', async () => {
     const word = nonce();
     const proxy = await startProxy({ target: stack.redis.port });
     const doomed = await startWorker({ REDIS_URL: stack.urlOf('memory-worker', 'redis', proxy.port) });
     const threadId = await stack.client().newThread();
-    // The script's parameters go by name, and no other one has a document among its texts.
+    // The script's parameters have names, and no other script has a document among its texts.
     const written = proxy.hold('reply', { in: 'request', bytes: (seen) => seen.includes('"lastUpdated"') });
     await say(threadId, `Remember: ${word}`);
     await written.reached;
@@ -220,7 +220,7 @@ describe('a memory-worker that dies', () => {
     expect(await facts()).toHaveLength(1);
   });
 
-  test('in order, at SIGTERM: it ends in time, and another goes on', async () => {
+  test('in order, at SIGTERM: it ends in time, and another continues', async () => {
     const word = nonce();
     const leaving = await startWorker();
     const threadId = await stack.client().newThread();
@@ -234,8 +234,8 @@ describe('a memory-worker that dies', () => {
   });
 });
 
-describe('a reading that fails', () => {
-  test('waits for a model that is away, without counting', async () => {
+describe('an extraction that fails', () => {
+  test('waits for an unavailable model, without counting attempts', async () => {
     await startWorker();
     const word = nonce();
     const threadId = await stack.client().newThread();
@@ -245,7 +245,7 @@ describe('a reading that fails', () => {
     expect((await memories.status(USER)).dead).toEqual([]);
   });
 
-  test('by what was said is set aside in the end, and holds nothing up', async () => {
+  test('because of its text is dead-lettered in the end, and blocks nothing', async () => {
     const worker = await startWorker();
     const word = nonce();
     const threadId = await stack.client().newThread();

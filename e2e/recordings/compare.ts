@@ -2,21 +2,21 @@ import { foldKey, frameLabel } from './frame-label.js';
 import { type Frame, isRecord, messageType } from './frames.js';
 import { type StreamedMessage, streamedMessages } from './streamed-messages.js';
 
-/** Keys seen in the objects at one place: in each of them, or only in some. */
+/** Keys of the objects at one path: in each of them, or only in some. */
 export interface KeySet {
   always: string[];
   sometimes: string[];
 }
 
-/** What is left of a stream when ids, texts and the number of deltas are taken out. */
+/** The structure of a stream without ids, texts and the number of deltas. */
 export interface Skeleton {
   /** Frame labels in order; consecutive deltas of one message count once. */
   order: string[];
-  /** By place (`values.messages[](ai)`): the keys of the objects found there. */
+  /** By path (`values.messages[](ai)`): the keys of the objects there. */
   keys: Record<string, KeySet>;
-  /** Each id that stands at two places or more, as the sorted places it stands at, in order of first sight. */
+  /** For each id that is at two paths or more, its sorted paths, in order of first occurrence. */
   ids: string[][];
-  /** All places where an id was seen, sorted. */
+  /** All paths with an id, sorted. */
   idPlaces: string[];
   /** `unique` when every frame has an id of its own, `none` when no frame has one. */
   frameIds: 'unique' | 'none' | 'mixed';
@@ -24,7 +24,7 @@ export interface Skeleton {
   streamed: StreamedMessage[];
 }
 
-/** One place where two skeletons differ; `key` is stable, so reasons can be listed by it. */
+/** One path at which two skeletons differ; `key` is stable, so reasons can be listed by it. */
 export interface Difference {
   key: string;
   peer: string;
@@ -54,8 +54,8 @@ export function skeletonOf(frames: readonly Frame[]): Skeleton {
 }
 
 /**
- * Lists where two skeletons differ: the order as a whole, keys per place, and ids. Ids are judged only by
- * places where both streams have an id, so an added or missing key is reported once, as a key.
+ * Lists where two skeletons differ: the order as a whole, keys per path, and ids. Ids are compared only at
+ * paths where both streams have an id, so an added or missing key is reported once, as a key.
  */
 export function compareSkeletons(peer: Skeleton, ours: Skeleton): Difference[] {
   const found: Difference[] = [];
@@ -109,7 +109,7 @@ function restrict(groups: readonly string[][], known: ReadonlySet<string>): stri
     .sort((a, b) => (a.join(' ') < b.join(' ') ? -1 : 1));
 }
 
-/** Collects, while it walks the frames, which keys and which ids stand at which place. */
+/** Walks the frames and collects the keys and ids at each path. */
 class Places {
   private readonly counts = new Map<string, { objects: number; keys: Map<string, number> }>();
   private readonly ids = new Map<string, Set<string>>();

@@ -1,10 +1,10 @@
 import type { ScriptName } from './frames.js';
 
-/** Ways in which we differ from the recorded peer, with the one reason they share and the scripts that show them. */
+/** Ways in which Caribou differs from the recorded peer, with the one reason they share and the scripts that show them. */
 export interface DifferenceGroup {
   readonly reason: string;
   readonly scripts: readonly ScriptName[];
-  /** `+` only ours, `-` only the peer's, `~` both but not alike (single-differences.ts). */
+  /** `+` only Caribou's, `-` only the peer's, `~` both but different (single-differences.ts). */
   readonly differences: readonly string[];
 }
 
@@ -31,11 +31,10 @@ export const DEPLOYMENT = [
   'ls_integration',
 ];
 
-/** In whole messages, wherever they stand. */
+/** In whole messages, at any path. */
 export const MESSAGE_DIFFERENCES: readonly DifferenceGroup[] = [
   {
-    reason:
-      'What the provider said about its answer goes by the names OpenAI gives it; usage stands once, in usage_metadata.',
+    reason: 'What the provider said about its answer has the names of OpenAI; usage is there once, in usage_metadata.',
     scripts: ANSWERED,
     differences: has('ai message.response_metadata', 'finish_reason', 'model_name', 'system_fingerprint'),
   },

@@ -12,7 +12,7 @@ export interface OurRun {
   readonly frames: readonly Frame[];
 }
 
-/** Sends our gateway the request that a recording was made with, on a new thread, and streams the run to its end. */
+/** Sends Caribou's gateway the request of a recording, on a new thread, and streams the run to its end. */
 export async function runAsRecorded(stack: Stack, script: ScriptName, mode: ModeName): Promise<OurRun> {
   const client = stack.client();
   const { request, cancel } = loadRecording(script, mode);
@@ -44,7 +44,7 @@ async function cancelAtHold(stack: Stack, hold: string, run: string): Promise<vo
   await stack.client().call('POST', `${run}/cancel?wait=1&action=interrupt`);
 }
 
-/** Resolves once a watcher has been told the second of the two pieces the model sends before it holds. */
+/** Resolves once a client has received the second of the two pieces that the model sends before it holds. */
 async function shown(client: ApiClient, run: string): Promise<void> {
   const watcher = await client.stream('GET', `${run}/stream?stream_mode=messages-tuple`);
   await watcher.waitFor('the second piece', ({ data }) => JSON.stringify(data).includes('two'));

@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterAll(() => stack.stop());
 
-/** Every difference seen, and every script it was seen in: what the listed ones are held against. */
+/** Every difference and its scripts, to compare with the listed ones. */
 type Seen = Map<string, Set<ScriptName>>;
 
 function note(seen: Seen, script: ScriptName, differences: readonly string[]): void {
@@ -35,7 +35,7 @@ const table = (entries: Iterable<readonly [string, Iterable<ScriptName>]>): stri
 const listed = (groups: readonly DifferenceGroup[]): string[] =>
   table(groups.flatMap(({ differences, scripts }) => differences.map((difference) => [difference, scripts] as const)));
 
-describe('our gateway beside the recorded peer', () => {
+describe('Caribou compared with the recorded peer', () => {
   test('the streams of the five scripts differ in the listed ways and in no other', async () => {
     const seen: Seen = new Map();
     const compareMode = async (script: ScriptName, mode: ModeName): Promise<void> => {
@@ -100,7 +100,7 @@ async function answersAfter(script: ScriptName): Promise<Frame[]> {
   });
 }
 
-/** What the recorder of the peer's refusals is answered by us; it is an ES module, so it runs by itself. */
+/** Caribou's answers to the requests of record-errors.mjs; it is an ES module, so it runs in a separate process. */
 async function ourRefusals(): Promise<Record<string, Answer>> {
   const recorder = join(__dirname, '..', '..', 'tools', 'record-peer', 'record-errors.mjs');
   const program = `const { recordErrors } = await import(process.argv[1]);

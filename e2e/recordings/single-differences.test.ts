@@ -4,7 +4,7 @@ import { singleDifferences } from './single-differences.js';
 
 const peer = loadRecording('one-tool', 'combined').frames;
 
-/** What is told of a copy of the recording after `change`. */
+/** The differences of a copy of the recording after `change`. */
 function toldAfter(change: (frames: Frame[]) => Frame[] | undefined): readonly string[] {
   const copy = structuredClone(peer);
   const changed = change(copy) ?? copy;
@@ -18,11 +18,11 @@ const firstData = (frames: readonly Frame[], event: string): Record<string, unkn
 };
 
 describe(singleDifferences, () => {
-  test('tells nothing of a stream beside itself', () => {
+  test('reports nothing for a stream and itself', () => {
     expect(toldAfter(() => undefined)).toEqual([]);
   });
 
-  test('tells an added frame, a missing one, and one that moved, each once', () => {
+  test('reports an added frame, a missing one, and one that moved, each once', () => {
     expect(toldAfter((frames) => [...frames, { event: 'end', data: null, id: 'last' }])).toEqual(['+ frame end']);
     expect(toldAfter((frames) => frames.filter(({ event }) => event !== 'custom'))).toEqual([
       '- frame custom(tool_log)',
@@ -35,25 +35,25 @@ describe(singleDifferences, () => {
     ).toEqual(['~ frame custom(tool_log) at another place']);
   });
 
-  test('names an added object once, whatever lies inside it', () => {
-    const told = toldAfter((frames) => {
+  test('names an added object once, whatever it contains', () => {
+    const differences = toldAfter((frames) => {
       firstData(frames, 'values')['box'] = { driver: 'x', limits: { cpus: 1 } };
       return undefined;
     });
 
-    expect(told).toEqual(['+ state.box']);
+    expect(differences).toEqual(['+ state.box']);
   });
 
-  test('names messages by what they are, wherever they stand', () => {
-    const told = toldAfter(
+  test('names messages by their type, at any path', () => {
+    const differences = toldAfter(
       (frames) => JSON.parse(JSON.stringify(frames).replaceAll('"name":"model"', '"alias":"model"')) as Frame[],
     );
 
-    expect(told).toEqual(['+ ai message.alias', '- ai message.name']);
+    expect(differences).toEqual(['+ ai message.alias', '- ai message.name']);
   });
 
-  test('tells an id that joins other places, and ids of frames that are not unique', () => {
-    const told = toldAfter((frames) =>
+  test('reports an id at other paths, and ids of frames that are not unique', () => {
+    const differences = toldAfter((frames) =>
       frames.map((frame) => {
         const [message, metadata]: unknown[] = Array.isArray(frame.data) ? frame.data : [];
         if (frame.event !== 'messages' || !isRecord(message) || message['type'] !== 'tool')
@@ -62,7 +62,7 @@ describe(singleDifferences, () => {
       }),
     );
 
-    expect(told).toContain('- id messages(tool).message.id = values.messages[](tool).id');
-    expect(told).toContain('~ frame ids: mixed');
+    expect(differences).toContain('- id messages(tool).message.id = values.messages[](tool).id');
+    expect(differences).toContain('~ frame ids: mixed');
   });
 });

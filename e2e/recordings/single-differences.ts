@@ -1,9 +1,9 @@
 import type { KeySet, Skeleton } from './compare.js';
 
 /**
- * The single ways in which our stream differs from the peer's, each a short line free of ids and numbers: `+` stands
- * only in ours, `-` only in the peer's, `~` in both but not alike. What lies inside something added or missing is not
- * named again. Messages are named by what they are (`ai message`, `ai delta`), wherever they stand.
+ * The single differences between Caribou's stream and the peer's, each a short line without ids and numbers: `+` is only in
+ * Caribou's, `-` only in the peer's, `~` in both but different. The content of something added or missing is not named
+ * again. Messages are named by their type (`ai message`, `ai delta`), at any path.
  */
 export function singleDifferences(peer: Skeleton, ours: Skeleton): readonly string[] {
   return [
@@ -17,11 +17,11 @@ export function singleDifferences(peer: Skeleton, ours: Skeleton): readonly stri
   ].sort();
 }
 
-/** Frames added, missing, or at another place. */
+/** Frames added, missing, or at another position. */
 function frameDifferences(peer: readonly string[], ours: readonly string[]): string[] {
-  const kept = longestCommon(peer, ours);
-  const missing = without(peer, kept);
-  const added = without(ours, kept);
+  const common = longestCommon(peer, ours);
+  const missing = without(peer, common);
+  const added = without(ours, common);
   const moved = new Set(added.filter((label) => missing.includes(label)));
   return [
     ...missing.filter((label) => !moved.has(label)).map((label) => `- frame ${label}`),
@@ -80,19 +80,19 @@ function keyDifferences(peer: Skeleton, ours: Skeleton): string[] {
   });
 }
 
-/** The frame label a place begins with; labels may hold dots. */
+/** The frame label at the beginning of a path; labels may contain dots. */
 const labelOf = (place: string, labels: ReadonlySet<string>): string =>
   [...labels].find((label) => place === label || place.startsWith(`${label}.`) || place.startsWith(`${label}[`)) ?? '';
 
 const hasKey = ({ always, sometimes }: KeySet, key: string): boolean => always.includes(key) || sometimes.includes(key);
 
-/** The object a place lies in and the key it has there; list brackets and message types are no part of the key. */
+/** The parent object of a path and its key there, without list brackets and message types. */
 function parentOf(place: string): { readonly place: string; readonly key: string } {
   const cut = place.lastIndexOf('.');
   return { place: place.slice(0, cut), key: place.slice(cut + 1).replace(/(\[\])?(\(\w+\))?$/, '') };
 }
 
-/** How many deltas a message is cut into is free, so in how many of them a key stands is too. */
+/** The number of deltas of a message may differ, so the number of deltas with a key may, too. */
 const DELTA = /^messages\(ai\)|^messages\/partial|^events\(on_chat_model_stream /;
 
 function keySetDifferences(place: string, peer: KeySet, ours: KeySet): string[] {
@@ -105,7 +105,7 @@ function keySetDifferences(place: string, peer: KeySet, ours: KeySet): string[] 
   });
 }
 
-/** Places that hold the same kind of thing, by the name it is given. */
+/** Names for paths with the same kind of value. */
 const things: readonly (readonly [RegExp, string])[] = [
   [/^messages\(ai\)\.message|^events\(on_chat_model_stream \w+\)\.data\.chunk\(ai\)/, 'ai delta'],
   [/^messages\/partial\(ai\)\[\]\(ai\)/, 'ai message so far'],
@@ -127,14 +127,14 @@ const things: readonly (readonly [RegExp, string])[] = [
   [/^history\[\]/, 'state in the history'],
 ];
 
-/** A place by what stands there. */
+/** Names a path by its value. */
 function named(whole: string): string {
   const place = whole.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/, '<id>');
   const [pattern, name] = things.find(([candidate]) => candidate.test(place)) ?? [];
   return pattern === undefined || name === undefined ? place : place.replace(pattern, name);
 }
 
-/** Ids shared by other places than the peer's. */
+/** Ids that connect other paths than the peer's. */
 function idDifferences(peer: Skeleton, ours: Skeleton): string[] {
   const known = new Set(peer.idPlaces.filter((place) => ours.idPlaces.includes(place)));
   const pairs = (skeleton: Skeleton): Set<string> =>

@@ -112,7 +112,7 @@ export const STREAM_DIFFERENCES: readonly DifferenceGroup[] = [
   },
   {
     reason:
-      'Our agent has middlewares that write state. What a hook wrote is told with the commit of the step it belongs to, so the first ones stand behind the deltas.',
+      'The agent has middlewares that write state. What a hook wrote is published with the commit of its step, so the first ones follow the deltas.',
     scripts: ENDED,
     differences: ['thread-data.before_agent', 'title.after_model'].flatMap((hook) => [
       `+ frame updates(${hook})`,
@@ -132,7 +132,7 @@ export const STREAM_DIFFERENCES: readonly DifferenceGroup[] = [
     differences: ['- frame custom(tool_log)'],
   },
   {
-    reason: 'Each message is told by a frame of its own; the peer puts those of parallel calls into one.',
+    reason: 'Each message has a separate frame; the peer puts those of parallel calls into one.',
     scripts: ['parallel-tools'],
     differences: ['+ frame messages/complete(tool)'],
   },

@@ -1,7 +1,7 @@
 import { messageIdOf } from './frame-label.js';
 import { type Frame, isRecord, messageType } from './frames.js';
 
-/** What the `messages` frames of one message id add up to, beside the last whole message of that id in the stream. */
+/** What the `messages` frames of one message id add up to, with the last whole message of that id in the stream. */
 export interface StreamedMessage {
   type: string;
   /** Deltas carrying `usage_metadata`; clients add the numbers up, so more than one is wrong. */

@@ -6,7 +6,7 @@ import { linesOf } from '../support/threads-on-disk.js';
 
 jest.setTimeout(60_000);
 
-/** What README promises: by then nothing works for the run any more. The time begins when the cancel was accepted. */
+/** The guarantee of the README: by then all work of the run has ended. The time begins when the cancel was accepted. */
 const CANCEL_MS = 5_000;
 
 let stack: Stack;
@@ -32,7 +32,7 @@ function isRunning(text: string): boolean {
         const live = !/^\S+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
         return live && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(text);
       } catch {
-        return false; // gone between the two looks
+        return false; // The process has just ended.
       }
     });
 }
@@ -65,7 +65,7 @@ describe('cancel', () => {
     await expectNextRunWorks(threadId);
   });
 
-  test('in a running command: its processes are gone and the next run works', async () => {
+  test('in a running command: its processes are ended and the next run works', async () => {
     const threadId = await client.newThread();
     const seconds = String(100_000 + Math.floor(Math.random() * 800_000));
     const command = `touch /mnt/user-data/workspace/started; echo yes > /mnt/user-data/workspace/started; setsid sleep ${seconds} & sleep ${seconds}`;
@@ -117,7 +117,7 @@ describe('cancel', () => {
     stack.runners[0] = await stack.start('agent-runner');
 
     expect((await stream.end()).at(-1)?.event).toBe('end');
-    // No bound of its own is promised here: the command is ended by whoever takes the run over.
+    // No separate time is guaranteed here: the runner that takes over the run ends the command.
     await waitFor(() => !isRunning(`sleep\0${seconds}`), { what: 'the processes to end' });
     const next = await client.run(threadId, '#tool bash {"description":"a test","command":"echo again"}\n#say Next.');
     expect(lastValues(await next.end()).map(({ content }) => content)).toEqual(

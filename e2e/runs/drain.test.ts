@@ -27,7 +27,7 @@ const messagesOf = async (threadId: string): Promise<readonly Message[]> =>
   (await client.call<{ values: { messages: Message[] } }>('GET', `/threads/${threadId}/state`)).body.values.messages;
 
 describe('SIGTERM', () => {
-  test('a runner finishes its step, hands the run over and exits with 0', async () => {
+  test('a runner finishes its step, releases the run for a takeover and exits with 0', async () => {
     const threadId = await client.newThread();
     const leaving = nth(stack.runners, 0);
     const script = `${nonce()}\n${tool(WAITING)}\n#say Done.`;
@@ -61,7 +61,7 @@ describe('SIGTERM', () => {
 });
 
 describe('kill -9 of the sandbox-manager', () => {
-  test('in a command: the transcript says that the outcome is unknown, the command is ended, and the next one works', async () => {
+  test('in a command: the transcript reports an unknown outcome, the command is ended, and the next one works', async () => {
     const threadId = await client.newThread();
     const script = `${nonce()}\n${tool(WAITING)}\n${tool('echo next >> /mnt/user-data/workspace/ledger; echo fine')}\n#say Done.`;
     const stream = await client.run(threadId, script);
@@ -85,7 +85,7 @@ describe('kill -9 of the sandbox-manager', () => {
     });
   });
 
-  test('between two turns: the files are there for the next manager', async () => {
+  test('between two turns: the next manager has the files', async () => {
     const threadId = await client.newThread();
     await (await client.run(threadId, `${tool('echo kept > /mnt/user-data/workspace/note')}\n#say Written.`)).end();
 
@@ -98,7 +98,7 @@ describe('kill -9 of the sandbox-manager', () => {
     expect(lastValues(frames).at(-2)?.content).toBe('kept\n');
   });
 
-  test('two managers: a thread stays with the one that has its box', async () => {
+  test('two managers: a thread stays with the one that has its sandbox', async () => {
     stack.managers.push(await stack.start('sandbox-manager'));
     const threadId = await client.newThread();
     const script = [1, 2, 3, 4].map((index) => tool(`echo ${index} >> /mnt/user-data/workspace/ledger`)).join('\n');

@@ -44,7 +44,7 @@ async function heldRun(threadId: string, script: string, options: Record<string,
 }
 
 describe('a second run while one is in flight', () => {
-  test('reject: refused with 409, the first goes on; of many at once exactly one wins', async () => {
+  test('reject: refused with 409, the first continues; of many at once exactly one wins', async () => {
     const threadId = await client.newThread();
     const script = HELD();
     const first = await heldRun(threadId, script);
@@ -67,7 +67,7 @@ describe('a second run while one is in flight', () => {
     ]);
   });
 
-  test('interrupt: the first ends interrupted and keeps its question, the second follows', async () => {
+  test('interrupt: the first ends interrupted and its message remains, the second follows', async () => {
     const threadId = await client.newThread();
     const script = HELD();
     const first = await heldRun(threadId, script);
@@ -84,7 +84,7 @@ describe('a second run while one is in flight', () => {
     expect(await statusOf(threadId, runIdOf(first))).toBe('interrupted');
   });
 
-  test('rollback: the first is gone without a trace, the second starts from the state before it', async () => {
+  test('rollback: the first leaves no trace, the second starts from the state before it', async () => {
     const threadId = await client.newThread();
     await (await client.run(threadId, '#say Before.')).end();
     const before = await stateOf(threadId);
@@ -97,8 +97,8 @@ describe('a second run while one is in flight', () => {
     expect((await first.end()).at(-1)?.event).toBe('end');
     expect((await client.call('GET', `/threads/${threadId}/runs/${runIdOf(first)}`)).status).toBe(404);
     const history = await client.call<StateBody[]>('POST', `/threads/${threadId}/history`, { limit: 100 });
-    const kept = history.body.map((entry) => entry.checkpoint?.checkpoint_id);
-    expect(kept).toContain(before.checkpoint?.checkpoint_id);
+    const remaining = history.body.map((entry) => entry.checkpoint?.checkpoint_id);
+    expect(remaining).toContain(before.checkpoint?.checkpoint_id);
     expect(JSON.stringify(history.body)).not.toContain('First answer');
   });
 
@@ -148,8 +148,8 @@ describe('a second run while one is in flight', () => {
   });
 });
 
-describe('what a page does', () => {
-  test('stop, then send at once: the message is taken although the stop is not over yet', async () => {
+describe('requests of a page', () => {
+  test('stop, then send at once: the message is accepted although the stop is not complete', async () => {
     const threadId = await client.newThread();
     const script = HELD();
     const first = await heldRun(threadId, script);
@@ -205,7 +205,7 @@ describe('what a page does', () => {
     expect(found.body[0]).toMatchObject({ thread_id: threadId, values: { title: 'My own name' } });
   });
 
-  test('an older checkpoint really forks, the head keeps its history', async () => {
+  test('an older checkpoint forks, the head retains its history', async () => {
     const threadId = await client.newThread();
     await (await client.run(threadId, '#say One.')).end();
     const seen = await headOf(threadId);

@@ -40,7 +40,7 @@ test('processes whose CARIBOU_HOME is another volume refuse to start', async () 
 });
 
 describe('GET /ready of the gateway', () => {
-  test('names what is missing for a turn, and is ready again when it is back', async () => {
+  test('names what a turn lacks, and is ready again when that is back', async () => {
     expect(await missing()).toEqual([]);
 
     await nth(stack.runners, 0).kill9();

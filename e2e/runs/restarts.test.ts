@@ -65,7 +65,7 @@ describe('kill -9 and restart of a server in mid-run', () => {
     await expectWhole(run);
   });
 
-  test('nats-server, away while a command ends: its result is known before the server is back', async () => {
+  test('nats-server, down while a command ends: the result is known before the server is back', async () => {
     const threadId = await client.newThread();
     const command = 'echo side-effect >> ledger; until [ -e go ]; do sleep 0.1; done; echo ran';
     const script = `#tool bash ${JSON.stringify({ description: 'a test', command })}\n#say Done.`;
@@ -95,7 +95,7 @@ describe('kill -9 and restart of a server in mid-run', () => {
     await expectWhole(run);
   });
 
-  test('both at once, with the model still talking', async () => {
+  test('both at once, while the model is streaming', async () => {
     const run = await startedRun();
 
     await Promise.all([stack.redis.kill9(), stack.nats.kill9()]);
@@ -105,7 +105,7 @@ describe('kill -9 and restart of a server in mid-run', () => {
     await expectWhole(run);
   });
 
-  test('a turn after all that runs as if nothing had been', async () => {
+  test('a turn after all that runs normally', async () => {
     const threadId = await client.newThread();
 
     const stream = await client.run(threadId, '#say Fine.');

@@ -8,7 +8,7 @@ import { waitFor } from '@caribou/testing';
 import { startDemoModel } from '../../tools/demo-model/server.js';
 import { ApiClient, concatenated, lastValues, type WireMessage } from '../support/client.js';
 
-/** `npm start` as a newcomer does it, in a data folder of its own; packages and build are there already. */
+/** `npm start` in a separate data folder; packages and build exist already. */
 
 const repository = join(__dirname, '..', '..');
 
@@ -77,7 +77,7 @@ async function start(env: Readonly<Record<string, string>>): Promise<Started> {
   };
 }
 
-/** Path and body of the request that the README tells its reader to paste. */
+/** The path and body of the request in the README. */
 function requestOfReadme(): { readonly path: string; readonly body: unknown } {
   const readme = readFileSync(join(repository, 'README.md'), 'utf8');
   const [, path, body] =
@@ -97,7 +97,7 @@ const residentMb = (pid: number): number =>
 
 const isRunning = (pid: number): boolean => existsSync(`/proc/${pid}`);
 
-/** Sends the README's request and checks what it promises; gives the last `values`. */
+/** Sends the README's request and checks its result; returns the last `values`. */
 async function firstRequest(url: string): Promise<readonly WireMessage[]> {
   const client = new ApiClient(url);
   const { path, body } = requestOfReadme();
@@ -128,7 +128,7 @@ async function firstRequest(url: string): Promise<readonly WireMessage[]> {
 }
 
 describe('npm start', () => {
-  test('answers the first request with the scripted model, says that it is a script, and Ctrl-C stops all', async () => {
+  test('answers the first request with the scripted model, states that it is a script, and Ctrl-C stops all', async () => {
     const caribou = await start({ OPENAI_BASE_URL: '', OPENAI_API_KEY: '' });
 
     const messages = await firstRequest(caribou.url);
@@ -144,7 +144,7 @@ describe('npm start', () => {
     expect(caribou.children.filter(isRunning)).toEqual([]);
   }, 180_000);
 
-  test('each service has a password of its own, in a file, and sandboxes are started without the key of a model', async () => {
+  test('each service has a separate password, in a file, and sandboxes are started without the key of a model', async () => {
     const secrets = {
       OPENAI_API_KEY: 'sk-of-the-model',
       OPENAI_BASE_URL: 'http://127.0.0.1:9/v1',

@@ -90,29 +90,31 @@ describe('two gateways and two runners', () => {
     expect(changed.status).toBe(422);
   });
 
-  test('a client that leaves cancels only a run that asked for it', async () => {
+  test('a client that disconnects cancels only a run with that setting', async () => {
     const stays = await first.newThread();
     const goes = await first.newThread();
     const script = `${nonce()}\n#hold gate after 1\n#say One two.`;
-    const kept = await first.run(stays, script, { on_disconnect: 'continue' });
+    const continued = await first.run(stays, script, { on_disconnect: 'continue' });
     const dropped = await first.run(goes, script, { on_disconnect: 'cancel' });
-    await Promise.all([kept, dropped].map((stream) => stream.waitFor('a word', isWord('One'))));
+    await Promise.all([continued, dropped].map((stream) => stream.waitFor('a word', isWord('One'))));
 
-    await Promise.all([kept.leave(), dropped.leave()]);
+    await Promise.all([continued.leave(), dropped.leave()]);
 
     const statusOf = async (threadId: string, runId: string) =>
       (await second.call<{ status: string }>('GET', `/threads/${threadId}/runs/${runId}`)).body.status;
     await waitFor(async () => (await statusOf(goes, runIdOf(dropped))) === 'interrupted', {
       what: 'the left run to be cancelled',
     });
-    expect(await statusOf(stays, runIdOf(kept))).toBe('running');
+    expect(await statusOf(stays, runIdOf(continued))).toBe('running');
     stack.model.release('gate');
-    await waitFor(async () => (await statusOf(stays, runIdOf(kept))) === 'success', { what: 'the other run to go on' });
+    await waitFor(async () => (await statusOf(stays, runIdOf(continued))) === 'success', {
+      what: 'the other run to continue',
+    });
   });
 });
 
 describe('kill -9 of a gateway', () => {
-  test('in mid-stream: the client goes on at the other with Last-Event-ID, nothing lost or doubled', async () => {
+  test('in mid-stream: the client continues at the other with Last-Event-ID, nothing lost or doubled', async () => {
     const doomed = await stack.start('gateway');
     const threadId = await first.newThread();
     const stream = await clientOf(doomed).run(threadId, `${nonce()}\n#hold gate after 2\n#say One two three four.`);
@@ -132,7 +134,7 @@ describe('kill -9 of a gateway', () => {
     expect([...concatenated(all)]).toEqual([[answer.id, 'One two three four.']]);
   });
 
-  test('between record and publish: the run starts all the same', async () => {
+  test('between record and publish: the run starts nevertheless', async () => {
     const proxy = await startProxy({ target: stack.nats.port });
     const doomed = await stack.start('gateway', { NATS_URL: stack.urlOf('gateway', 'nats', proxy.port) });
     const threadId = await first.newThread();

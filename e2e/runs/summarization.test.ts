@@ -41,7 +41,7 @@ async function turn(threadId: string, script: string, options: Record<string, un
   return (await client.call('GET', `/threads/${threadId}/runs/${runIdOf(stream)}`)).body['status'];
 }
 
-/** The texts of the requests that ask for a summary, and hold a word. */
+/** The texts of the summary requests that contain a word. */
 const summaryRequests = (word: string): readonly string[] =>
   requestsWith(word).filter((body) => body.includes('<new_messages>'));
 const requestsWith = (word: string): readonly string[] =>
@@ -53,7 +53,7 @@ const heldAt = (gate: string) =>
     timeoutMs: 30_000,
   });
 
-/** Kills the one runner that there is; another takes over. */
+/** Kills the only runner; another takes over. */
 async function replaceRunner(): Promise<void> {
   const victim: TestService = nth(stack.runners, stack.runners.length - 1);
   await victim.kill9();
@@ -61,7 +61,7 @@ async function replaceRunner(): Promise<void> {
 }
 
 describe('a long conversation', () => {
-  test('goes on with a summary: pairs stay whole, and the latest words of the person too', async () => {
+  test('continues with a summary: pairs stay whole, and so does the latest user message', async () => {
     const threadId = await client.newThread();
     const word = nonce();
     for (let number = 1; number <= 4; number += 1) {
@@ -78,11 +78,11 @@ describe('a long conversation', () => {
     const last = nth(requestsWith(word), -1 + requestsWith(word).length);
     expect(last).toContain('conversation_summary');
     expect(last).toContain('#say Turn 4.');
-    // The last message of a person is what the scripted model goes by: none of its turns went astray.
+    // The scripted model follows the last user message: none of its turns was lost.
     expect(summaryRequests(word).length).toBeGreaterThan(0);
   });
 
-  test('whose summary cannot be made loses nothing', async () => {
+  test('whose summary fails loses nothing', async () => {
     const threadId = await client.newThread();
     const said: string[] = [];
     for (let number = 1; number <= 6; number += 1) {
@@ -96,7 +96,7 @@ describe('a long conversation', () => {
     expect(messages.map(({ content }) => content)).toEqual(said);
   });
 
-  test('tells the agent its plan again when the call that made it is out of sight', async () => {
+  test('repeats the plan for the agent when the call that made it was summarized', async () => {
     const threadId = await client.newThread();
     const word = nonce();
     const plan = JSON.stringify({ todos: [{ content: `paint ${word}`, status: 'completed' }] });
@@ -112,7 +112,7 @@ describe('a long conversation', () => {
 });
 
 describe('kill -9 of the runner', () => {
-  test('while a summary is made: it is asked for again, and nothing is lost', async () => {
+  test('during a summary: it is requested again, and nothing is lost', async () => {
     const threadId = await client.newThread();
     const word = `w${nonce().slice(6)}`;
     for (let number = 1; number <= 3; number += 1)
@@ -130,7 +130,7 @@ describe('kill -9 of the runner', () => {
     expect(summaryRequests(word)).toHaveLength(2);
   });
 
-  test('while the title is written: the answer stands, and the model is not asked for it again', async () => {
+  test('during the title: the answer remains, and the model is not called for it again', async () => {
     const threadId = await client.newThread();
     const gate = `t${nonce().slice(6)}`;
     const stream = await client.run(threadId, `title-hold:${gate}\n#say Only once.`);
@@ -145,7 +145,7 @@ describe('kill -9 of the runner', () => {
     expect(requestsWith(gate).filter((body) => body.includes('"tools"'))).toHaveLength(1);
   });
 
-  test('after a title was written: no other one is asked for', async () => {
+  test('after a title was written: no other one is requested', async () => {
     const threadId = await client.newThread();
     const gate = `u${nonce().slice(6)}`;
     const script = `${gate}\n#tool bash {"description":"x","command":"echo 1"}\n#hold ${gate}\n#say Done.`;
@@ -162,7 +162,7 @@ describe('kill -9 of the runner', () => {
     expect(requestsWith(gate).filter((body) => /title/i.test(body) && !body.includes('"tools"'))).toHaveLength(1);
   });
 
-  test('in the middle of a loop: the count goes on, so the fifth call is the one that is not made', async () => {
+  test('in the middle of a loop: the count continues, so the fifth call is not made', async () => {
     const threadId = await client.newThread();
     const gate = `l${nonce().slice(6)}`;
     const command = 'echo once >> /mnt/user-data/workspace/ledger';

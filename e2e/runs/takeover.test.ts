@@ -30,7 +30,7 @@ beforeAll(async () => {
 
 afterAll(() => stack.stop());
 
-/** The runner that will be killed is alone at first, and reaches Redis and NATS through proxies. */
+/** The runner that will be killed is the only one at first, and reaches Redis and NATS through proxies. */
 beforeEach(async () => {
   [redisProxy, natsProxy] = await Promise.all([
     startProxy({ target: stack.redis.port }),
@@ -54,7 +54,7 @@ const LEDGER = command('echo side-effect >> /mnt/user-data/workspace/ledger; ech
 
 const bytes = (text: string) => (seen: Buffer) => seen.includes(text);
 
-/** Kills the victim at a point that was reached, before it can notice what holds it up; another runner takes over. */
+/** Kills the victim at a point that was reached, before it can notice the hold; another runner takes over. */
 async function killVictim(): Promise<void> {
   await victim.kill9();
   rescuer = await stack.start('agent-runner');
@@ -67,8 +67,8 @@ interface Expected {
 }
 
 /**
- * The open stream ends once, and stream, state and disk tell the same story, everything once. A stream
- * holds the deltas of its own run only.
+ * The open stream ends once, and stream, state and disk agree, with everything once. A stream contains
+ * the deltas of its own run only.
  */
 async function expectWhole(
   threadId: string,
@@ -119,7 +119,7 @@ const heldAt = (gate: string) =>
   });
 
 describe('kill -9 of the runner', () => {
-  test('before the first token: the other one asks the model again', async () => {
+  test('before the first token: the other one calls the model again', async () => {
     const threadId = await client.newThread();
     const script = `${nonce()}\n#hold gate before times=1\n#say The answer.`;
     const stream = await client.run(threadId, script);
@@ -130,7 +130,7 @@ describe('kill -9 of the runner', () => {
     await expectWhole(threadId, stream, { texts: [script, 'The answer.'] });
   });
 
-  test('in mid-stream: what was streamed is dropped by name and streamed anew under another id', async () => {
+  test('in mid-stream: the streamed message is dropped by name and streamed again under another id', async () => {
     const threadId = await client.newThread();
     const script = `${nonce()}\n#hold gate after 2 times=1\n#say One two three four.`;
     const stream = await client.run(threadId, script);
@@ -147,7 +147,7 @@ describe('kill -9 of the runner', () => {
     expect(restart?.data).toMatchObject({ attempt: 2, dropped_message_ids: [chunk.id] });
   });
 
-  test('in a tool call: the command goes on and its one result is used', async () => {
+  test('in a tool call: the command continues and its one result is used', async () => {
     const threadId = await client.newThread();
     const waiting = command(
       'echo side-effect >> /mnt/user-data/workspace/ledger; touch /mnt/user-data/workspace/started; until [ -e /mnt/user-data/workspace/go ]; do sleep 0.05; done; echo went on',
@@ -168,7 +168,7 @@ describe('kill -9 of the runner', () => {
   test.each([
     { point: 'before Redis saw the commit', direction: 'request' as const },
     { point: 'when Redis had committed but not answered', direction: 'reply' as const },
-  ])('after the tool, $point: the kept result is used', async ({ direction }) => {
+  ])('after the tool, $point: the stored result is used', async ({ direction }) => {
     const threadId = await client.newThread();
     const script = `${nonce()}\n#tool bash ${LEDGER}\n#say Done.`;
     const commit = redisProxy.hold(direction, { bytes: bytes('tool-output-7f3\\n'), in: 'request' });
@@ -199,7 +199,7 @@ describe('kill -9 of the runner', () => {
 });
 
 describe('two runners whose one slot is in use', () => {
-  test('the run of the one that dies is taken over by the other, which has no free slot', async () => {
+  test('the run of a dead runner is taken over by the other, which has no free slot', async () => {
     await victim.kill9();
     const config = join(stack.homeDir, 'one-slot.yaml');
     const stacks = await readFile(join(stack.homeDir, 'config.yaml'), 'utf8');
@@ -232,7 +232,7 @@ describe('a runner that was paused past its lease', () => {
 
     victim.pause();
     await heldAt('later');
-    let spoke = ''; // a NAK is no lie: a wake that was delivered to it meanwhile finds the thread owned
+    let spoke = ''; // A NAK is allowed: a wake delivered to it meanwhile finds the thread owned.
     natsProxy.hold('request', {
       bytes: (seen) => {
         spoke += /\+ACK|\+WPI|\+TERM/.exec(seen.toString('latin1'))?.[0] ?? '';

@@ -6,7 +6,7 @@ jest.setTimeout(90_000);
 
 const TRACE = 'a'.repeat(32);
 const CALLER = 'b'.repeat(16);
-const SECRET = 'words of a person';
+const SECRET = 'text of a user';
 const SCRIPT = `${nonce()} ${SECRET}\n#tool bash ${JSON.stringify({ description: 'a test', command: 'echo quietly' })}\n#say Done, ${SECRET}.`;
 
 let receiver: OtlpReceiver;
@@ -16,7 +16,7 @@ beforeAll(async () => {
   receiver = await startOtlpReceiver();
   stack = await startStack({
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url },
-    // A title by the model takes time, so its hook is told.
+    // A title by the model takes time, so its hook has a span.
     config: 'title:\n  model_name: caribou-demo\n',
   });
 });
@@ -28,7 +28,7 @@ afterAll(async () => {
 const named = (name: string): ReceivedSpan[] => receiver.spans.filter((span) => span.name === name);
 
 describe('traces', () => {
-  test('one run is one trace: request, run, model and tool calls, each under what it belongs to', async () => {
+  test('one run is one trace: request, run, model and tool calls, each below its parent', async () => {
     const client = stack.client();
     const threadId = await client.newThread();
     const stream = await client.stream('POST', `/threads/${threadId}/runs/stream`, runBody(SCRIPT), {
@@ -36,7 +36,7 @@ describe('traces', () => {
     });
     await stream.end();
     await waitFor(() => named('invoke_agent lead_agent').length === 1, {
-      what: 'the run to be told',
+      what: 'the run to be traced',
       timeoutMs: 20_000,
     });
 
@@ -68,12 +68,12 @@ describe('traces', () => {
     expect(title.fields).toMatchObject({ 'caribou.middleware': 'title', 'caribou.hook': 'afterModel' });
   });
 
-  test('nothing that a person or the model wrote is in a trace', () => {
+  test('no text of a user or the model is in a trace', () => {
     expect(receiver.text()).not.toContain(SECRET);
     expect(receiver.text()).not.toContain('echo quietly');
   });
 
-  test('the chain of the run is one log line, with the trace it belongs to', () => {
+  test('the chain of the run is one log line, with its trace', () => {
     const lines = nth(stack.runners, 0)
       .output()
       .split('\n')
@@ -91,7 +91,7 @@ describe('traces', () => {
     expect(lines[0]).not.toHaveProperty('dropped');
   });
 
-  test('what is left is sent when the services stop', async () => {
+  test('buffered spans are sent when the services stop', async () => {
     const before = named('run.admit').length;
     const client = stack.client();
     const stream = await client.run(await client.newThread(), `${nonce()}\n#say Again.`);

@@ -9,7 +9,7 @@ jest.setTimeout(90_000);
 const WORKSPACE = '/mnt/user-data/workspace';
 const OUTPUTS = '/mnt/user-data/outputs';
 
-/** Tool, arguments, and what its audit line must say. */
+/** The tool, its arguments, and the expected audit line. */
 type Call = readonly [name: string, args: object, line: object];
 
 const TEXT = 'one\ntwo\n';
@@ -45,7 +45,7 @@ const calls: readonly Call[] = [
   ['read_file', { path: `${WORKSPACE}/none` }, { operation: 'read', what: `${WORKSPACE}/none`, verdict: 'refused' }],
 ];
 
-test('each operation of a turn has one line in the audit: whose, for which call, on what, and what came of it', async () => {
+test('each operation of a turn has one line in the audit, with user, call, target and outcome', async () => {
   const stack = await startStack();
   const redis = createRedis({ url: stack.redis.url, logger: silentLogger });
   try {

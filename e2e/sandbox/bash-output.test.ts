@@ -28,7 +28,7 @@ describe('output of a running command', () => {
   });
   afterAll(() => stack.stop());
 
-  test('reaches the stream before the result, which is the same; a quick command tells nothing', async () => {
+  test('reaches the stream before the result, which is the same; a quick command publishes none', async () => {
     const client = stack.client();
     const threadId = await client.newThread();
     const stream = await client.run(threadId, bash(`echo "half €"; ${gate('go')}; echo whole`));
@@ -39,12 +39,12 @@ describe('output of a running command', () => {
     const result = lastValues(frames).find(({ type }) => type === 'tool');
     expect(result?.content).toBe('half €\nwhole\n');
     expect(piecesOf(frames)[0]?.tool_call_id).toBe(result?.tool_call_id);
-    const told = frames.findIndex(isPiece);
+    const firstPiece = frames.findIndex(isPiece);
     const answered = frames.findIndex(
       ({ event, data }) => event === 'messages' && (data as [{ type: string }])[0].type === 'tool',
     );
-    expect(told).toBeGreaterThan(-1);
-    expect(answered).toBeGreaterThan(told);
+    expect(firstPiece).toBeGreaterThan(-1);
+    expect(answered).toBeGreaterThan(firstPiece);
 
     const quick = await (await client.run(threadId, bash('echo quick'))).end();
     expect(piecesOf(quick)).toEqual([]);
@@ -65,7 +65,7 @@ describe('output of a running command', () => {
     expect(pieces.some(({ omitted_chars }) => omitted_chars > 0)).toBe(true);
   });
 
-  test('goes on at the runner that takes the turn over, and comes twice nowhere', async () => {
+  test('continues at the runner that takes over the turn, without a repetition', async () => {
     const client = stack.client();
     const threadId = await client.newThread();
     const ticks = 'i=0; until [ -e go ]; do i=$((i+1)); echo "tick $i."; sleep 0.2; done';
@@ -86,8 +86,8 @@ describe('output of a running command', () => {
     openGate(stack, threadId, 'go');
     const frames = await stream.end();
 
-    const told = piecesOf(frames).flatMap(({ stdout }) => stdout.match(/tick \d+\./g) ?? []);
-    expect(new Set(told).size).toBe(told.length);
+    const received = piecesOf(frames).flatMap(({ stdout }) => stdout.match(/tick \d+\./g) ?? []);
+    expect(new Set(received).size).toBe(received.length);
     expect(lastValues(frames).find(({ type }) => type === 'tool')?.content).toContain('tick 1.');
   });
 });

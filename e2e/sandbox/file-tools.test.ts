@@ -14,7 +14,7 @@ let client: ApiClient;
 let threadId: string;
 
 beforeAll(async () => {
-  // What is refused of a file that was not read is tried in chain.test.ts.
+  // Refusals for files that were not read are tested in chain.test.ts.
   stack = await startStack({ config: 'read_before_write: {enabled: false}\n' });
   client = stack.client();
 });
@@ -58,7 +58,7 @@ function plant(): string {
 }
 
 describe('the file tools over the real stack', () => {
-  test('ls, glob and grep see the files of the thread, and through no link', async () => {
+  test('ls, glob and grep see the files of the thread, but follow no link', async () => {
     plant();
 
     expect(
@@ -99,7 +99,7 @@ describe('the file tools over the real stack', () => {
     ]);
   });
 
-  test('an expression without end takes its time from nobody else, and is ended', async () => {
+  test('an endless expression delays no other request, and is ended', async () => {
     const workspace = plant();
     writeFileSync(join(workspace, 'trap.txt'), `${'a'.repeat(60)}!\n`);
     const other = await client.newThread();
@@ -114,7 +114,7 @@ describe('the file tools over the real stack', () => {
     ]);
   });
 
-  test('str_replace changes the one place, and says how many there are otherwise', async () => {
+  test('str_replace changes the only match, and reports the number of matches otherwise', async () => {
     plant();
     const path = `${WORKSPACE}/notes.md`;
     const replace = (old_str: string, new_str: string, more: object = {}) =>
@@ -194,7 +194,7 @@ describe('the file tools over the real stack', () => {
       ['grep', { description: 'x', path, pattern: 'root:' }] as const,
     ]);
 
-    const told = await answers(calls);
+    const results = await answers(calls);
 
     const outside = (path: string): string =>
       `Error: Path is outside the allowed directories (/mnt/user-data/workspace, /mnt/user-data/uploads, /mnt/user-data/outputs): ${path}`;
@@ -205,7 +205,7 @@ describe('the file tools over the real stack', () => {
     });
     const searched = (index: number, text: string): string =>
       paths[index]?.endsWith('notes.md') === true ? `No matches found under ${WORKSPACE}/notes.md` : text;
-    expect(told).toEqual(expected.flatMap((text, index) => [text, text, searched(index, text)]));
-    expect(JSON.stringify(told)).not.toContain(stack.homeDir);
+    expect(results).toEqual(expected.flatMap((text, index) => [text, text, searched(index, text)]));
+    expect(JSON.stringify(results)).not.toContain(stack.homeDir);
   });
 });

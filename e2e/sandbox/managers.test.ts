@@ -31,7 +31,7 @@ async function turns(stack: Stack, threadIds: readonly string[], script: string)
 const times = (stack: Stack, threadId: string, word: string): number =>
   linesOf(stack, threadId, 'ledger').filter((line) => line === word).length;
 
-/** One of two managers is killed while every thread runs a command: nothing is doubled and every thread goes on. */
+/** One of two managers is killed while every thread runs a command: nothing is doubled and every thread continues. */
 async function expectThreadsGoOn(stack: Stack, count: number): Promise<readonly string[]> {
   const client = stack.client();
   const threadIds = await Promise.all(Array.from({ length: count }, () => client.newThread()));
@@ -64,7 +64,7 @@ async function onStack(options: StackOptions, body: (stack: Stack) => Promise<vo
   }
 }
 
-test('two managers, 20 threads, one manager killed: all threads go on (bwrap)', async () => {
+test('two managers, 20 threads, one manager killed: all threads continue (bwrap)', async () => {
   await onStack({}, async (stack) => {
     await expectThreadsGoOn(stack, 20);
   });
@@ -99,7 +99,7 @@ const busybox = ['/usr/bin/busybox', '/bin/busybox'].find((path) => existsSync(p
 const engine = spawnSync('docker', ['version'], { timeout: 5000 }).status === 0;
 
 if (busybox !== undefined && engine) {
-  test('a manager killed with containers running: the threads go on, and no container is left in the end', async () => {
+  test('a manager killed with containers running: the threads continue, and no container is left in the end', async () => {
     importImage(busybox);
     const sandbox = [`image: ${IMAGE}`, 'idle_ms: 8000', 'reap_ms: 500', 'leftover_grace_ms: 1500'];
     const { DOCKER_HOST } = process.env;

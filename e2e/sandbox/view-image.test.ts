@@ -37,7 +37,7 @@ describe('images', () => {
     ).end();
 
     const tools = lastValues(frames).filter(({ type }) => type === 'tool');
-    // The images come as a message of a person, so the scripted model goes on without its script.
+    // The images are a user message, so the scripted model continues without its script.
     expect(tools.slice(0, 3).map(({ content }) => content)).toEqual([
       expect.stringMatching(/^Error: File is not an image/),
       expect.stringMatching(/^Error: Path is outside/),

@@ -12,7 +12,7 @@ export interface Sdk {
   readonly stack: Stack;
 }
 
-/** The suites are told where to find the stack before it is started. */
+/** The suites get a reference to the stack before it is started. */
 export type UseSdk = () => Sdk;
 
 /** The input of a run that carries a script of the demo model. */

@@ -10,7 +10,7 @@ export interface ChatMessage {
   readonly tool_calls?: readonly { readonly id?: string; readonly name: string }[];
 }
 
-/** What both lines of the hook give back, as far as the page uses it; the two type packages do not unite. */
+/** The result of the hook in both versions, as far as the page uses it; their types are incompatible. */
 interface Chat {
   readonly messages: readonly ChatMessage[];
   readonly values: { readonly title?: string };
@@ -48,7 +48,7 @@ export interface ChatPageProps {
   ) => { readonly values: Json; readonly options: Json };
 }
 
-/** A small chat page: what a person would see of the hook. */
+/** A small chat page that renders the hook. */
 export function ChatPage({ useStream, options, threadId: opened, onThreadId, toSubmit = plainSubmit }: ChatPageProps) {
   const [threadId, setThreadId] = useState(opened ?? null);
   const [text, setText] = useState('');

@@ -1,6 +1,6 @@
 import type { Json } from './sdk-client.js';
 
-/** The hook's options as DeerFlow's page gives them; titles it is told in `updates` are noted. */
+/** The hook's options as DeerFlow's page gives them; titles in `updates` are recorded. */
 export const deerFlowOptions = (titles: unknown[]): Json => ({
   reconnectOnMount: true,
   fetchStateHistory: { limit: 1 },

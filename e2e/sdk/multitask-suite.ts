@@ -16,7 +16,7 @@ import {
   type UseSdk,
 } from './calls.js';
 
-/** A run on the thread that stands in the middle of its answer. */
+/** A run on the thread that is in the middle of its answer. */
 async function runHeld(
   sdk: Sdk,
   threadId: string,
@@ -32,7 +32,7 @@ async function runHeld(
 
 export function describeMultitask(use: UseSdk): void {
   describe('a second run while one is in flight', () => {
-    test('reject, the default: 409, and the first goes on', async () => {
+    test('reject, the default: 409, and the first continues', async () => {
       const { client, stack } = use();
       const threadId = await newThread(use());
       const { gate, stream, runId } = await runHeld(use(), threadId);

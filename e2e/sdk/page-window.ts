@@ -2,7 +2,7 @@ import { JSDOM } from 'jsdom';
 
 /**
  * A browser window around Node's own fetch: React and the SDK's hook find it in the globals. Must be imported before
- * React DOM, which looks for a window when it is loaded.
+ * React DOM, which needs a window when it is loaded.
  */
 export const page = new JSDOM('<!doctype html><body></body>', { url: 'http://caribou.test/', pretendToBeVisual: true });
 

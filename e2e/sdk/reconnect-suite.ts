@@ -18,7 +18,7 @@ async function startSwitch(first: TestService): Promise<Switch> {
     const upstream = connect(target, '127.0.0.1');
     for (const socket of [client, upstream]) {
       open.add(socket);
-      socket.on('error', () => undefined); // the other side is told by `close`
+      socket.on('error', () => undefined); // `close` ends the other side
       socket.on('close', () => {
         open.delete(socket);
         client.destroy();
@@ -44,7 +44,7 @@ async function startSwitch(first: TestService): Promise<Switch> {
 
 /** Both lines lose the same gateway, so that it dies once: it is not there for the suites after this one. */
 export function describeReconnect(use: () => Stack): void {
-  test('kill -9 of the gateway in mid-stream: both SDK lines go on at the other one, nothing lost and nothing twice', async () => {
+  test('kill -9 of the gateway in mid-stream: both SDK lines continue at the other one, nothing lost and nothing twice', async () => {
     const stack = use();
     const doomed = await stack.start('gateway');
     const balancer = await startSwitch(doomed);

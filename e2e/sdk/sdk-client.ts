@@ -2,7 +2,7 @@ import { Client as Client15 } from 'langgraph-sdk-1-15';
 import { Client as Client6 } from 'langgraph-sdk-1-6';
 import type { WireMessage } from '../support/client.js';
 
-/** What both lines of the SDK have in common, as far as the tests call it; the two type packages do not unite. */
+/** The common methods of both SDK versions that the tests call; their types are incompatible. */
 export interface SdkClient {
   readonly threads: {
     create(payload?: { threadId?: string; metadata?: Json; ifExists?: 'raise' | 'do_nothing' }): Promise<SdkThread>;

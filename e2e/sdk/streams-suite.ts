@@ -156,7 +156,7 @@ export function describeStreams(use: UseSdk): void {
   });
 }
 
-/** The chunks of a message join to its text, and the usage of an answer stands in exactly one of them. */
+/** The chunks of a message join to its text, and the usage of an answer is in exactly one of them. */
 function expectAddsUp(chunks: readonly Chunk[], message: WireMessage | undefined): void {
   const own = chunks.filter(({ id }) => id === message?.id);
   expect(own.map(({ content }) => content).join('')).toBe(message?.content);

@@ -26,7 +26,7 @@ import {
 } from './calls.js';
 import type { Json, SdkClient, StreamPart } from './sdk-client.js';
 
-/** What a subagent of `work` has spent when it is done, and on the way there. */
+/** The tokens of a subagent of `work` at its end, and before. */
 const SPENT_FIRST = { input_tokens: 100, output_tokens: 7, total_tokens: 107 };
 const SPENT = { input_tokens: 150, output_tokens: 10, total_tokens: 160 };
 const TASKS = 3;
@@ -84,7 +84,7 @@ export function describeSubagents(use: UseSdk): void {
       });
     });
 
-    test('who leaves in the middle and comes back with Last-Event-ID gets every event once', async () => {
+    test('a client that reconnects with Last-Event-ID gets every event once', async () => {
       const { client, stack } = use();
       const threadId = await newThread(use());
       const gate = newGate();
@@ -106,10 +106,10 @@ export function describeSubagents(use: UseSdk): void {
       await second.end;
 
       const all = await collect(client.runs.joinStream(threadId, runId, { lastEventId: '-1' }));
-      const told = [...taskEvents(first.parts), ...taskEvents(second.parts)];
+      const published = [...taskEvents(first.parts), ...taskEvents(second.parts)];
       expect(taskEvents(first.parts)).toHaveLength(6);
-      expect(told).toEqual(taskEvents(all));
-      for (const kinds of kindsByTask(told).values())
+      expect(published).toEqual(taskEvents(all));
+      for (const kinds of kindsByTask(published).values())
         expect(kinds).toEqual(['task_started', 'task_running', 'task_running', 'task_running', 'task_completed']);
       for (const [index, { event, id }] of all.entries()) {
         if (event !== 'custom') continue;
@@ -118,7 +118,7 @@ export function describeSubagents(use: UseSdk): void {
       }
     });
 
-    test('a subagent is offered no task tool, and a call of it hands nothing over', async () => {
+    test('a subagent has no task tool, and a call of it creates no task', async () => {
       const { stack } = use();
       const word = nonce();
       const nested = taskLine(`${word} nested\n#say Never.`);
@@ -200,7 +200,7 @@ function expectResults(parts: readonly StreamPart[], ids: readonly string[]): vo
   }
 }
 
-/** Tokens of tasks stand in the message that handed them over, and in the record of the run. */
+/** The tokens of tasks are in the message that delegated them, and in the record of the run. */
 async function expectCountedOnce(client: SdkClient, threadId: string, parts: readonly StreamPart[]): Promise<void> {
   const three = { input_tokens: 450, output_tokens: 30, total_tokens: 480 };
   const [asking, ...others] = messagesIn<{ usage_metadata: Json; additional_kwargs: Json }>(parts, 'ai');

@@ -110,7 +110,7 @@ export function describeThreads(use: UseSdk): void {
       expect(older).toEqual([history[2]]);
     });
 
-    test('a copy has the same state and goes its own way', async () => {
+    test('a copy has the same state and changes independently', async () => {
       const { client } = use();
       const threadId = await newThread(use());
       await runToEnd(use(), threadId, '#say Shared.');
@@ -128,7 +128,7 @@ export function describeThreads(use: UseSdk): void {
       expect(textsOf((await client.threads.getState(threadId)).values)).toEqual(['#say Shared.', 'Shared.']);
     });
 
-    test('a deleted thread is gone, also for a second delete', async () => {
+    test('a deleted thread does not exist, also for a second delete', async () => {
       const { client } = use();
       const threadId = await newThread(use());
 

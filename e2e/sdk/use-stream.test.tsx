@@ -36,7 +36,7 @@ beforeEach(() => {
   complaints = jest.spyOn(console, 'error').mockImplementation(() => undefined);
 });
 
-/** The hook logs the errors it hands to the page, React complains in words. */
+/** The hook logs the errors that it passes to the page, and React logs warnings. */
 afterEach(async () => {
   cleanup();
   await network.settled();
@@ -114,7 +114,7 @@ describe.each(HOOK_LINES)('useStream of @langchain/langgraph-sdk $version', (lin
     expect(items().map(({ dataset }) => dataset['type'])).toEqual(['human', 'ai', 'tool', 'ai']);
   });
 
-  test('goes on with the thread when fetchStateHistory sends the head along', async () => {
+  test('continues the thread when fetchStateHistory sends the head', async () => {
     const { threadId } = open(line, { fetchStateHistory: true });
 
     send('#say First.');
@@ -164,7 +164,7 @@ describe.each(HOOK_LINES)('useStream of @langchain/langgraph-sdk $version', (lin
     },
   );
 
-  test('shows what became of a run that failed', async () => {
+  test('shows the error of a run that failed', async () => {
     const { threadId } = open(line);
 
     send('#error 400 nope');
@@ -249,7 +249,7 @@ describe.each(HOOK_LINES)('useStream of @langchain/langgraph-sdk $version', (lin
     expect((await stateOf(threadId())).messages.map(({ content }) => content)).toEqual(texts());
   });
 
-  test('a page that answers the open call of a stopped turn goes on with it', async () => {
+  test('a page that answers the open call of a stopped turn continues it', async () => {
     const { threadId } = open(line, { reconnectOnMount: true }, { toSubmit: answeringOpenCalls });
     send('#tool bash {"description":"wait","command":"sleep 60"}');
     await eventually(() => expect(texts()).toContain('[bash]'));

@@ -43,7 +43,7 @@ interface UnderWay {
   readonly runId: string;
   /** The work of both tasks begins with it. */
   readonly word: string;
-  /** A word in the command line of processes of the one. */
+  /** A word in the command line of the processes of one task. */
   readonly seconds: string;
 }
 
@@ -71,7 +71,7 @@ async function expectAllEnded({ word, seconds }: UnderWay): Promise<void> {
 }
 
 describe('cancel of a run with tasks', () => {
-  test('interrupt: all work ends, watchers are told, what was spent is counted once', async () => {
+  test('interrupt: all work ends, the ends are published, and tokens are counted once', async () => {
     const run = await twoTasks();
     const { threadId, stream, runId } = run;
 
@@ -96,7 +96,7 @@ describe('cancel of a run with tasks', () => {
     await expectNextRunWorks(threadId);
   });
 
-  test('rollback: all work ends, and the thread is as it was but for what was spent', async () => {
+  test('rollback: all work ends, and the thread is restored except for its token counts', async () => {
     const run = await twoTasks();
     const { threadId, stream, runId } = run;
 
@@ -112,7 +112,7 @@ describe('cancel of a run with tasks', () => {
     await expectNextRunWorks(threadId);
   });
 
-  test('the run is not over before its command has been told to end: nobody is heard afterwards', async () => {
+  test('the run does not end before its command was asked to stop: no event follows', async () => {
     const run = await twoTasks();
     const { threadId, runId, word, seconds } = run;
     const manager = nth(stack.managers, 0);
@@ -149,7 +149,7 @@ describe('cancel of a run with tasks', () => {
     expect(requestsOfTasks(stack, word)).toEqual([]);
   });
 
-  test('the message that takes the place of a run ends its tasks', async () => {
+  test('the message that replaces a run ends its tasks', async () => {
     const run = await twoTasks();
 
     const next = await client.run(run.threadId, '#say Instead.', { multitask_strategy: 'interrupt' });

@@ -10,7 +10,7 @@ const TIMEOUT_S = 8;
 
 const isToolResult = (event: TaskEvent): boolean => event.type === 'task_running' && event.message.type === 'tool';
 
-/** Kinds of subagents, each with one limit that is soon met. */
+/** Kinds of subagents, each with one limit that is reached soon. */
 const CONFIG = `llm_call:
   retry_base_delay_ms: 10
   retry_cap_delay_ms: 50
@@ -38,7 +38,7 @@ afterEach(() => stack.model.reset());
 
 const bash = (command: string): string => `bash ${JSON.stringify({ description: 'x', command })}`;
 
-test('time-out: what the task was at is ended, it is told as timed out, and what it had is marked as unfinished', async () => {
+test('time-out: the work of the task is ended, it is published as timed out, and its text is marked as unfinished', async () => {
   const threadId = await client.newThread();
   const word = nonce();
   const seconds = String(100_000 + Math.floor(Math.random() * 800_000));
@@ -120,7 +120,7 @@ describe('limits', () => {
     expect(run['status']).toBe('success');
   });
 
-  test('turns, with nothing said: the task has failed', async () => {
+  test('turns, without any text: the task has failed', async () => {
     const work = `${nonce()}\n#tool ls {}\n#tool ls {}\n#say Never.`;
     const { events, results } = await turnOf(client, `${taskLine(work, { type: 'brief' })}\n#say Noted.`);
 
@@ -136,7 +136,7 @@ describe('limits', () => {
 test.each([
   ['refuses', '#error 401', 1],
   ['is down', '#error 500 times=9', 3],
-])('a model that %s: the task has failed, its parent goes on', async (_what, line, calls) => {
+])('a model that %s: the task has failed, its parent continues', async (_what, line, calls) => {
   const word = nonce();
   const work = `${word}\n#usage 100 7\n#say Half done.\n#+tool ls {}\n${line}\n#say Never.`;
 

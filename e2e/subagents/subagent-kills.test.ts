@@ -32,7 +32,7 @@ const bash = (command: string): string => `#tool bash ${JSON.stringify({ descrip
 const GATE = 'while [ ! -e gate ]; do sleep 0.05; done';
 const note = (word: string): string => `echo ${word} >> /mnt/user-data/workspace/ledger`;
 
-/** A run with a task in a model call, one in a command and one that is over; and a run with one of two in the queue. */
+/** A run with a task in a model call, one in a command and one that ended; and a run with one of two in the queue. */
 interface Scene {
   readonly busy: { readonly threadId: string; readonly stream: OpenStream };
   readonly waiting: { readonly threadId: string; readonly stream: OpenStream };
@@ -71,7 +71,7 @@ async function killAndReplace(...apps: readonly AppName[]): Promise<void> {
   for (const app of apps) doomed[app] = await stack.start(app);
 }
 
-/** Stream, replay, state and disk tell the same story: each task once, each of its events once, each effect once. */
+/** Stream, replay, state and disk agree: each task once, each of its events once, each effect once. */
 async function expectWhole(scene: Scene): Promise<void> {
   openGate(stack, scene.busy.threadId, 'gate');
   openGate(stack, scene.waiting.threadId, 'gate');
@@ -111,9 +111,9 @@ function expectTaskEvents(events: readonly TaskEvent[], tasks: number): void {
   for (const event of events) TaskEvent.parse(event);
   const kinds = kindsByTask(events);
   expect(kinds.size).toBe(tasks);
-  for (const [id, told] of kinds) {
+  for (const [id, published] of kinds) {
     const steps = events.flatMap((event) => (event.task_id === id && event.type === 'task_running' ? [event] : []));
-    expect(told).toEqual(['task_started', ...steps.map(({ type }) => type), 'task_completed']);
+    expect(published).toEqual(['task_started', ...steps.map(({ type }) => type), 'task_completed']);
     expect(steps.map(({ message_index: index }) => index)).toEqual(steps.map((_, index) => index + 1));
   }
 }
@@ -129,14 +129,14 @@ const isParent = (body: unknown): boolean =>
   ) ?? false;
 
 describe('kill -9 while tasks are in a model call, in a command, over and in the queue', () => {
-  test('of the pool: another one goes on where it stopped', async () => {
+  test('of the pool: another one continues where it stopped', async () => {
     const scene = await setScene();
     await killAndReplace('subagent-pool');
     await expectWhole(scene);
     expect(timesAsked(scene.mark)).toBe(2);
   });
 
-  test("of the parents' runner: another one finds its tasks, which never noticed", async () => {
+  test("of the parents' runner: another one finds its tasks, which continued", async () => {
     const scene = await setScene();
     await killAndReplace('agent-runner');
     stack.model.release('model');

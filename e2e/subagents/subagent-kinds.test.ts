@@ -36,27 +36,27 @@ afterEach(() => stack.model.reset());
 
 const NEVER = ['task', 'ask_clarification', 'present_files'];
 
-/** The one request of a task of a kind, and what its watchers are told. */
+/** The only request of a task of a kind, and its published events. */
 async function taskOf(type: string) {
   const word = nonce();
   const { events, results } = await turnOf(client, `${taskLine(`${word}\n#say Fine.`, { type })}\n#say Done.`);
   expect(results.map(({ content }) => content)).toEqual(['Task Succeeded. Result: Fine.']);
   const [request, ...more] = requestsOfTasks(stack, word);
   expect([more, events.map((event) => event.type)]).toEqual([[], ['task_started', 'task_running', 'task_completed']]);
-  return { request, prompt: String(request?.messages[0]?.content), told: events.map((event) => event.model_name) };
+  return { request, prompt: String(request?.messages[0]?.content), published: events.map((event) => event.model_name) };
 }
 
 describe('kinds of subagents', () => {
-  test("the operator's own: its prompt, its model, and of its tools those that the agent has that asks", async () => {
-    const { request, prompt, told } = await taskOf('reviewer');
+  test("the operator's own: its prompt, its model, and those of its tools that the calling agent has", async () => {
+    const { request, prompt, published } = await taskOf('reviewer');
 
     expect(prompt).toContain('<role>\nYou review with a keen eye.\n</role>');
     expect(request?.tools).toEqual(['ls', 'read_file']);
     expect(request?.model).toBe('demo-small');
-    expect(told).toEqual(['small', 'small', 'small']);
+    expect(published).toEqual(['small', 'small', 'small']);
   });
 
-  test("the operator's own without a list of tools: all of the agent that asks but what it is denied", async () => {
+  test("the operator's own without a list of tools: all tools of the calling agent except the denied ones", async () => {
     const { request, prompt } = await taskOf('translator');
 
     expect(prompt).toContain('You translate.');
@@ -65,16 +65,16 @@ describe('kinds of subagents', () => {
     expect(request?.model).toBe('demo-small');
   });
 
-  test('bash: commands and files, on the model of the agent that asks', async () => {
-    const { request, prompt, told } = await taskOf('bash');
+  test('bash: commands and files, on the model of the calling agent', async () => {
+    const { request, prompt, published } = await taskOf('bash');
 
     expect([...(request?.tools ?? [])].sort()).toEqual(['bash', 'ls', 'read_file', 'str_replace', 'write_file']);
     expect(prompt).toContain('You are a subagent for shell commands.');
     expect(request?.model).toBe('demo-large');
-    expect(told).toEqual(['large', 'large', 'large']);
+    expect(published).toEqual(['large', 'large', 'large']);
   });
 
-  test('a subagent works on the files of the thread, and nothing of the conversation reaches it', async () => {
+  test('a subagent works on the files of the thread, but does not get the conversation', async () => {
     const threadId = await client.newThread();
     const bash = (command: string): string => `#tool bash ${JSON.stringify({ description: 'x', command })}`;
     const secret = nonce();
@@ -96,10 +96,10 @@ describe('kinds of subagents', () => {
 const toolTexts = (frames: readonly Frame[]): readonly unknown[] =>
   lastValues(frames).flatMap(({ type, content }) => (type === 'tool' ? [content] : []));
 
-describe('calls that hand nothing over', () => {
+describe('calls that create no task', () => {
   const types = 'general-purpose, bash, reviewer, translator';
 
-  test('an unknown kind: the kinds that there are', async () => {
+  test('an unknown kind: the available kinds', async () => {
     const word = nonce();
     const { events, results, run } = await turnOf(
       client,
@@ -123,7 +123,7 @@ describe('calls that hand nothing over', () => {
     ['no prompt', { description: 'x', subagent_type: 'bash' }, 'prompt: '],
     ['a blank prompt', { description: 'x', prompt: ' \n', subagent_type: 'bash' }, 'prompt: '],
     ['no kind', { description: 'x', prompt: 'Do it.' }, 'subagent_type: '],
-    ['a kind that is no text', { prompt: 'Do it.', subagent_type: 7 }, 'subagent_type: '],
+    ['a kind that is not a text', { prompt: 'Do it.', subagent_type: 7 }, 'subagent_type: '],
   ])('%s: what is wrong with the arguments', async (_what, args, named) => {
     const { events, results, run } = await turnOf(client, `#tool task ${JSON.stringify(args)}\n#say Noted.`);
 
@@ -133,7 +133,7 @@ describe('calls that hand nothing over', () => {
     expect(run['status']).toBe('success');
   });
 
-  test('of an agent that was not allowed subagents: there is no such tool', async () => {
+  test('of an agent without permission for subagents: the tool does not exist', async () => {
     const word = nonce();
     const { frames, events } = await turnOf(client, `${taskLine(`${word}\n#say Never.`)}\n#say Noted.`, {});
 

@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 afterEach(() => stack.model.reset());
 
-/** All that the store holds of tasks, whosesoever. */
+/** All keys of tasks in the store. */
 const leftovers = (): Promise<readonly string[]> => redis.use((connection) => connection.keys('caribou:tasks:*'));
 
 const nothingIsLeft = async (): Promise<boolean> => (await leftovers()).length === 0;
@@ -42,8 +42,8 @@ const cancelled = (threadId: string, runId: string, action: string) =>
 const removed = async (threadId: string): Promise<number> =>
   (await client.call('DELETE', `/threads/${threadId}`)).status;
 
-describe('what tasks leave behind', () => {
-  test('nothing of tasks that are over, once their thread is deleted', async () => {
+describe('leftovers of tasks', () => {
+  test('none of ended tasks once their thread is deleted', async () => {
     const threadId = await client.newThread();
     const script = `${taskLines(...['a', 'b'].map((name) => `${nonce()}\n#tool ls {}\n#say ${name}.`))}\n#say Done.`;
     await endOf(client, threadId, await client.run(threadId, script, WITH_SUBAGENTS));
@@ -74,7 +74,7 @@ describe('what tasks leave behind', () => {
     },
   );
 
-  test('a pool that slept while thread and run went away ends their tasks, and leaves nothing of them', async () => {
+  test('none when a pool was paused while thread and run were removed: it ends their tasks', async () => {
     const { threadId, runId, word } = await twoTasks('#hold gate\n#say Never.');
     await waitFor(() => stack.model.holding().length === 2, { what: 'two model calls under way', timeoutMs: 30_000 });
     const pool = nth(stack.pools, 0);

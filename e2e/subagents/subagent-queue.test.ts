@@ -34,7 +34,7 @@ describe('a queue without a pool', () => {
 
   const tasksOf = (threadId: string) => records.ofThreads([{ userId: 'default', threadId }]);
 
-  test('waiting counts for nothing: a task that waited longer than it may run has all of its time', async () => {
+  test('waiting does not count: a task that waited longer than it may run has all of its time', async () => {
     await start(`timeout_seconds: ${TIMEOUT_S}`);
     const client = stack.client();
     const threadId = await client.newThread();
@@ -60,7 +60,7 @@ describe('a queue without a pool', () => {
     expect(at(task?.started_at) - at(task?.created_at)).toBeGreaterThan(1_000 * TIMEOUT_S);
   });
 
-  test('nobody takes the task in time: it has failed, and no pool that comes later works on it', async () => {
+  test('no pool takes the task in time: it has failed, and no later pool works on it', async () => {
     await start(`max_queue_seconds: ${MAX_QUEUE_S}`);
     const client = stack.client();
     const word = nonce();
@@ -79,7 +79,7 @@ describe('a queue without a pool', () => {
     expect(requestsOfTasks(stack, word)).toEqual([]);
   });
 
-  test('a full queue: the agent is told to do without, and the task that is in it is carried out', async () => {
+  test('a full queue: the agent is asked to do without, and the queued task is executed', async () => {
     await start('max_pending: 1');
     const client = stack.client();
     const threadId = await client.newThread();

@@ -30,7 +30,7 @@ interface Parent {
   readonly stream: OpenStream;
 }
 
-/** Two pools with four slots each, and two users who hand over twenty tasks each, in five runs each. */
+/** Two pools with four slots each, and two users who delegate twenty tasks each, in five runs each. */
 class Load {
   private readonly parents: Parent[] = [];
 
@@ -45,7 +45,7 @@ class Load {
     return new Load(stack, openTaskRecords(stack));
   }
 
-  /** All tasks of a user; resolves when they are handed over. Each has a name and waits in its model call at a gate of that name. */
+  /** Delegates all tasks of a user; each has a name and waits in its model call at a gate of that name. */
   async dispatch(userId: User): Promise<void> {
     const client = new ApiClient(this.stack.client().base, { 'x-api-key': KEYS[userId] });
     await Promise.all(
@@ -74,7 +74,7 @@ class Load {
     return names();
   }
 
-  /** Lets a task go on to its end, and answers which one has its slot then; all slots are taken, before and after. */
+  /** Lets a task complete, and returns the one that has its slot then; all slots are taken, before and after. */
   async replace(name: string, among: number): Promise<string> {
     const before = new Set(await this.running(among));
     this.stack.model.release(name);
@@ -85,7 +85,7 @@ class Load {
     );
   }
 
-  /** Lets everything go on to its end; the records of all tasks. */
+  /** Lets all tasks complete; returns their records. */
   async finish(): Promise<readonly RunRecord[]> {
     for (const { names } of this.parents) for (const name of names) this.stack.model.release(name);
     for (const { stream, names } of this.parents) expectWhole(await stream.end(120_000), names);
@@ -98,7 +98,7 @@ class Load {
   }
 }
 
-/** A parent hears of each of its tasks in order, and gets each result. */
+/** A parent publishes the events of each of its tasks in order, and gets each result. */
 function expectWhole(frames: readonly Frame[], names: readonly string[]): void {
   expect([...kindsByTask(taskEvents(frames)).values()]).toEqual(
     names.map(() => ['task_started', 'task_running', 'task_completed']),
@@ -108,7 +108,7 @@ function expectWhole(frames: readonly Frame[], names: readonly string[]): void {
   expect(frames.at(-1)?.event).toBe('end');
 }
 
-/** Ids of the runs that a process says it has carried to their end. */
+/** Ids of the runs that a process has completed, from its log. */
 function runsOf(pool: TestService): ReadonlySet<string> {
   const lines = pool.output().split('\n');
   const ends = lines.filter((line) => line.includes('"event":"run.end"'));
@@ -120,7 +120,7 @@ describe('forty tasks of two users, two pools with four slots each', () => {
 
   afterEach(() => load.stop());
 
-  test('never more than eight run; who comes late gets every slot that is freed until both have as many', async () => {
+  test('never more than eight run; the later user gets every freed slot until both have as many', async () => {
     load = await Load.start();
     await load.dispatch('alice');
     expect(counts(await load.running(2 * SLOTS))).toEqual([8, 0]);
@@ -176,7 +176,7 @@ describe('forty tasks of two users, two pools with four slots each', () => {
 
 const byName = (task: RunRecord): readonly [string, RunRecord] => [nameOf(task), task];
 
-/** Of the tasks of its user that waited, this one had waited longest. */
+/** This task had waited longest among the waiting tasks of its user. */
 function expectOldest(name: string, waiting: ReadonlyMap<string, RunRecord>): void {
   const others = [...waiting.values()].filter(({ user_id: user }) => user === userOf(name));
   const oldest = Math.min(...others.map(({ created_at: since }) => Date.parse(since)));

@@ -22,7 +22,7 @@ export class OpenStream {
     this.reading = this.read();
   }
 
-  /** Resolves with the first frame that fits, seen already or still to come. */
+  /** Resolves with the first matching frame, received already or later. */
   async waitFor(what: string, fits: (frame: Frame) => boolean, timeoutMs = 20_000): Promise<Frame> {
     const deadline = Date.now() + timeoutMs;
     for (let index = 0; ; ) {
@@ -51,7 +51,7 @@ export class OpenStream {
     return this.frames.findLast((frame) => frame.id !== undefined)?.id;
   }
 
-  /** The client goes away. */
+  /** Disconnects the client. */
   async leave(): Promise<void> {
     this.controller.abort();
     await this.reading;
@@ -197,7 +197,7 @@ export function lastValues(frames: readonly Frame[]): readonly WireMessage[] {
 }
 
 /**
- * What a client that concatenates `messages` deltas by id has on its screen: text per message id, minus the ids that
+ * What a client that concatenates `messages` deltas by id displays: text per message id, minus the ids that
  * `metadata` frames declared dropped.
  */
 export function concatenated(frames: readonly Frame[]): ReadonlyMap<string, string> {

@@ -8,7 +8,7 @@ export interface Helpdesk {
   readonly requests: readonly string[];
   /** `authorization` of each request. */
   readonly keys: readonly (string | undefined)[];
-  /** From now on requests are not answered; those that wait go on with `release`. */
+  /** From now on requests are not answered; waiting ones continue after `release`. */
   hold(): void;
   release(): void;
   close(): Promise<void>;
@@ -50,7 +50,7 @@ export async function startHelpdesk(): Promise<Helpdesk> {
   };
 }
 
-/** The client may be gone by now. */
+/** The client may have disconnected. */
 function answer(response: ServerResponse, body: string): void {
   if (!response.destroyed) response.end(body);
 }

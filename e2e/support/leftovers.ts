@@ -3,12 +3,12 @@ import { join, relative } from 'node:path';
 import type { RedisConnection } from '@caribou/state';
 import type { Stack } from './stack.js';
 
-/** What may go on naming a deleted thread or user. */
+/** Keys that may still name a deleted thread or user. */
 const ALLOWED_KEYS: readonly (readonly [RegExp, string])[] = [
   [/^caribou:audit$/, 'who ran what is the operator’s to know; bounded'],
   [/^caribou:dead-letters$/, 'ids without content; bounded'],
   [/^caribou:erased$/, 'names the markers below, and goes with them'],
-  [/^caribou:user:[^:]+:idempotency:/, 'a request that is repeated is no new run; expires'],
+  [/^caribou:user:[^:]+:idempotency:/, 'a repeated request must not be a new run; expires'],
 ];
 const ALLOWED_FILES: readonly (readonly [RegExp, string])[] = [
   [
@@ -44,7 +44,7 @@ async function contentOf(redis: RedisConnection, key: string): Promise<string> {
   return JSON.stringify(content);
 }
 
-/** Keys of the store that name an id in their name or in what they hold, but for those that are known to stay. */
+/** Keys of the store that contain an id in their name or value, except for the allowed ones. */
 export async function keysNaming(redis: RedisConnection, id: string): Promise<string[]> {
   const keys = await redis.use((client) => client.keys('*'));
   const named = await Promise.all(
@@ -55,7 +55,7 @@ export async function keysNaming(redis: RedisConnection, id: string): Promise<st
   return named.flat().sort((one, other) => one.localeCompare(other));
 }
 
-/** Everything below a directory: its path below `top`, and text that it holds itself. */
+/** Everything below a directory: its path below `top`, and its own text. */
 function* entriesBelow(top: string, directory = top): Generator<{ readonly path: string; readonly text: string }> {
   for (const name of readdirSync(directory)) {
     const full = join(directory, name);
@@ -65,7 +65,7 @@ function* entriesBelow(top: string, directory = top): Generator<{ readonly path:
   }
 }
 
-/** Files and directories of the services' home that name one of the texts in their path or hold it, but for those known to stay. */
+/** Files and directories of the services' home that contain one of the texts in path or content, except for the allowed ones. */
 export const filesNaming = ({ homeDir }: Stack, ...texts: readonly string[]): string[] =>
   [...entriesBelow(homeDir)]
     .filter(({ path }) => !isAllowed(ALLOWED_FILES, path))

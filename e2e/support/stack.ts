@@ -17,7 +17,7 @@ export interface StackOptions {
   readonly pools?: number;
   /** Gives every tool call of the model this id. */
   readonly constantCallId?: string;
-  /** More environment of every service. */
+  /** Additional environment of every service. */
   readonly env?: Readonly<Record<string, string>>;
   /** Clocks as in production instead of a tenth of them. */
   readonly productionClocks?: boolean;
@@ -38,9 +38,9 @@ export interface Stack {
   readonly managers: TestService[];
   readonly pools: TestService[];
   readonly homeDir: string;
-  /** Another process of a service; `env` goes over the stack's own. */
+  /** Another process of a service; `env` overrides the stack's own. */
   start(app: AppName, env?: Readonly<Record<string, string>>): Promise<TestService>;
-  /** The address of a server for the user of a service; with a port, by way of a proxy there. */
+  /** The address of a server for the user of a service; with a port, through a proxy there. */
   urlOf(app: AppName, scheme: 'nats' | 'redis', port?: number): string;
   /** A client of the n-th gateway. */
   client(gateway?: number): ApiClient;
@@ -78,7 +78,7 @@ function configOf({
   return `${productionClocks ? '' : FAST_CLOCKS}sandbox:\n${lines.join('')}${config}`;
 }
 
-/** What a service logs when NATS or Redis does not permit something: each has what it needs, so none ever does. */
+/** What a service logs when NATS or Redis refuses an operation; as each has the rights it needs, none does. */
 const REFUSED = /NOPERM|executing the script can't|permissions? violation|does not permit|subscription refused/i;
 
 /** A log line that lost a field, as that is not in the list of `LogFields`. */
@@ -110,7 +110,7 @@ const modelOf = ({ baseUrl }: DemoModel) => ({
   OPENAI_MODEL: 'caribou-demo',
 });
 
-/** Starts the system and waits until a turn would run, or, of an incomplete one, until its parts are ready. */
+/** Starts the system and waits until a turn can run, or, for an incomplete system, until its parts are ready. */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const homeDir = await mkdtemp(join(tmpdir(), 'caribou-home-'));
   const model = await startDemoModel(

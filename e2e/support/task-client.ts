@@ -31,7 +31,7 @@ export function kindsByTask(events: readonly TaskEvent[]): ReadonlyMap<string, r
   return kinds;
 }
 
-/** The result of a task as it stands in the thread. */
+/** The result of a task in the thread. */
 export interface TaskResult {
   readonly type: string;
   readonly tool_call_id: string;

@@ -21,7 +21,7 @@ export function openTaskRecords({ redis: { url } }: Pick<Stack, 'redis'>): TaskR
 /** The script a task was handed over with. */
 export function workOf({ kwargs }: RunRecord): string {
   const content = kwargs.input?.messages?.[0]?.content;
-  if (typeof content !== 'string') throw new Error('a task without words');
+  if (typeof content !== 'string') throw new Error('a task without a text');
   return content;
 }
 

@@ -55,11 +55,11 @@ function asked(word: string) {
 }
 
 const toolEnded = ({ event, data }: Frame): boolean => {
-  const told = data as { readonly event?: string; readonly name?: string };
-  return event === 'events' && told.event === 'on_tool_end' && told.name === 'setup_agent';
+  const published = data as { readonly event?: string; readonly name?: string };
+  return event === 'events' && published.event === 'on_tool_end' && published.name === 'setup_agent';
 };
 
-test('an agent is made in a chat, is there when its tool is told to have ended, and survives its runner', async () => {
+test('an agent is made in a chat, exists when the end of its tool is published, and survives its runner', async () => {
   const threadId = await alice.newThread();
   const workspace = join(stack.homeDir, 'data/users/alice/threads', threadId, 'user-data/workspace');
   const wait = 'touch started; until [ -e go ]; do sleep 0.05; done; echo went on';

@@ -51,13 +51,13 @@ describe('custom middlewares over the real stack', () => {
   const lastRun = async (threadId: string): Promise<Run> =>
     nth((await client.call<readonly Run[]>('GET', `/threads/${threadId}/runs`)).body, 0);
 
-  test('the example counts, tells, and ends a run at its budget, also when another runner goes on', async () => {
+  test('the example counts, warns, and ends a run at its budget, also when another runner continues', async () => {
     const threadId = await client.newThread();
     const script = '#say one two\n#tool words_left {}\n#say three four five';
     const frames = await (await client.run(threadId, script.replace('#tool', '#+tool'))).end();
 
-    const told = frames.filter(({ event }) => event === 'custom').map(({ data }) => data);
-    expect(told).toEqual([
+    const published = frames.filter(({ event }) => event === 'custom').map(({ data }) => data);
+    expect(published).toEqual([
       { type: 'word_budget', used: 2, budget: 5 },
       { type: 'word_budget', used: 5, budget: 5 },
     ]);

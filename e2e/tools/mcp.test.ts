@@ -156,7 +156,7 @@ describe('MCP servers over the real stack', () => {
       () => [...stack.runners, ...stack.pools].every((service) => hasLogged(service, 'mcp.ready', 'added')),
       {
         what: 'all processes to know the new server',
-        // Far below the interval at which the document is looked at without a message.
+        // Far below the interval at which the document is read without a message.
         timeoutMs: 5_000,
       },
     );
@@ -184,7 +184,7 @@ describe('MCP servers over the real stack', () => {
     await config('PUT', { mcp_servers });
   });
 
-  test('access tokens are fetched anew before they expire, by all processes together', async () => {
+  test('access tokens are fetched again before they expire, by all processes together', async () => {
     const issued = new Map<string, number>();
     const refused: unknown[] = [];
     const tokens = await startTokenServer(({ refresh_token }, count) => {
@@ -226,7 +226,7 @@ describe('MCP servers over the real stack', () => {
     }
   });
 
-  test('kill -9 during a call that has an effect: it is not made again, and the agent is told that its outcome is unknown', async () => {
+  test('kill -9 during a call that has an effect: it is not made again, and the agent gets an unknown outcome', async () => {
     const threadId = await client.newThread();
     const stream = await client.run(threadId, `${nonce()}\n${callLine('added_pay', { amount: 5 })}\n#say Done.`);
     await waitFor(() => scripted.calls.includes('pay'), { what: 'the call to arrive' });
@@ -279,7 +279,7 @@ describe('tool search over the catalogue of real servers', () => {
     return lastValues(frames).filter(({ type }) => type === 'tool');
   };
 
-  test('no schema of a server is sent before it is looked up; a call before that is refused', async () => {
+  test('no schema of a server is sent before a search for it; a call before that is refused', async () => {
     const word = nonce();
     const call = '#tool every_get-sum {"a":20,"b":22}';
     const script = `${word}\n${call}\n#tool tool_search {"query":"+sum add numbers"}\n${call}\n#say Done.`;

@@ -65,11 +65,11 @@ const call = (name: string, args: object): string =>
 const answers = async (threadId: string, ...calls: readonly string[]): Promise<readonly unknown[]> =>
   (await toolsOf(threadId, [...calls, '#say Done.'].join('\n'))).map(({ content }) => content);
 
-/** Those that agents are told of; `bootstrap` is for conversations about making one. */
+/** The skills in the prompt of agents; `bootstrap` is for conversations about making one. */
 const SHIPPED = ['chart-and-report', 'data-analysis', 'deep-research', 'skill-creator'];
 const LISTED = ['bootstrap', ...SHIPPED];
 
-test('those that ship are listed, told to the agent, and read in the sandbox; none of it can be written', async () => {
+test('shipped ones are listed, in the prompt of the agent, and readable in the sandbox, but not writable', async () => {
   const threadId = await client.newThread();
   expect((await skills()).map(({ name, enabled, category }) => [name, enabled, category])).toEqual(
     LISTED.map((name) => [name, true, 'public']),
@@ -174,7 +174,7 @@ test('/name brings the skill and keeps the run to its tools, over the death of i
   await client.call('DELETE', '/skills/quill');
 });
 
-test('subagents are told of the skills their kind may have', async () => {
+test('subagents get the skills of their kind', async () => {
   const threadId = await client.newThread();
   const words = [nonce(), nonce(), nonce()] as const;
   const tasks = [
@@ -183,8 +183,8 @@ test('subagents are told of the skills their kind may have', async () => {
     taskLine(`${words[2]}\n#say done`, { type: 'one' }),
   ];
   await (await client.run(threadId, [...tasks, '#say Done.'].join('\n'), WITH_SUBAGENTS)).end(60_000);
-  const told = words.map((word) =>
+  const skillNames = words.map((word) =>
     listed(requests(word).find((request) => !promptOf(request).includes('You are Caribou'))),
   );
-  expect(told).toEqual([SHIPPED, [], ['deep-research']]);
+  expect(skillNames).toEqual([SHIPPED, [], ['deep-research']]);
 });

@@ -5,7 +5,7 @@ import { nonce, nth, type Stack, startStack } from '../support/stack.js';
 
 jest.setTimeout(90_000);
 
-/** Brings tools that are looked up first, as those of a remote server are. */
+/** Adds tools that must be searched first, like those of a remote server. */
 const TOOLS = `export const catalogue = ({ defineMiddleware, defineTool, z }) => {
   const tool = (name, description, keywords) => defineTool({
     name,
@@ -52,7 +52,7 @@ describe('tool search over HTTP', () => {
   const offered = (word: string): readonly (readonly string[])[] =>
     stack.model.requests(word).map(({ body }) => ((body as Request).tools ?? []).map((tool) => tool.function.name));
 
-  test('a hidden tool is in no request until it was looked up, and a call of it is refused with the way to it', async () => {
+  test('a hidden tool is in no request before a search for it, and a call of it is refused with advice', async () => {
     const threadId = await client.newThread();
     const word = nonce();
     const call = '#tool maps_route {"place":"Oslo"}';
@@ -72,13 +72,13 @@ describe('tool search over HTTP', () => {
       /<available-deferred-tools>[^<]*maps_photo[^<]*maps_route/,
     );
 
-    // What was looked up stays, in later runs too.
+    // A found tool remains, also in later runs.
     const again = nonce();
     await toolsOf(threadId, `${again}\n#say Done.`);
     expect(offered(again)[0]).toContain('maps_route');
   });
 
-  test('words of the person show the tools they are about', async () => {
+  test('the user’s text shows the tools that it is about', async () => {
     const word = nonce();
     await toolsOf(await client.newThread(), `${word} some sightseeing, please\n#say Done.`);
     expect([offered(word)[0]?.includes('maps_photo'), offered(word)[0]?.includes('maps_route')]).toEqual([true, false]);

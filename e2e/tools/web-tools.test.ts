@@ -51,7 +51,7 @@ describe('web tools over the real stack', () => {
   };
   const fetching = (url: string): string => `#tool web_fetch ${JSON.stringify({ url })}`;
 
-  test('a run searches, reads a page as Markdown, and cannot be posed to by what stands in it', async () => {
+  test('a run searches, reads a page as Markdown, and the page cannot imitate the framework', async () => {
     const url = `http://127.0.0.1:${web.port}/page`;
     const [found, page] = await called(`#tool web_search {"query":"reindeer"}\n${fetching(url)}\n#say Done.`);
 
@@ -71,7 +71,7 @@ describe('web tools over the real stack', () => {
     ['the metadata service itself', () => 'http://169.254.169.254/latest/meta-data/', '169.254.169.254:80'],
     ['this machine in one number', () => 'http://2130706433/', '127.0.0.1:80'],
     ['the Redis of the stack', () => `http://${new URL(stack.redis.url).host}/`, new RegExp(/127\.0\.0\.1:\d+/)],
-  ])('%s is refused, and the run goes on', async (_, urlOf, host) => {
+  ])('%s is refused, and the run continues', async (_, urlOf, host) => {
     const [page] = await called(`${fetching(urlOf())}\n#say Done.`);
 
     expect(page?.status).toBe('error');
@@ -91,7 +91,7 @@ describe('web tools over the real stack', () => {
     expect([result?.status, web.seen.some(({ url }) => url.startsWith('/search?q=moss&'))]).toEqual(['success', true]);
   });
 
-  test('what is switched off is not offered, and a missing key is told by its name and stops nothing', async () => {
+  test('a disabled tool is not offered, and a missing key is reported by name and stops nothing', async () => {
     const path = join(stack.homeDir, 'keyless.yaml');
     await writeFile(path, 'web: {search: {provider: tavily}, images: {enabled: false}}\n');
     for (const runner of stack.runners) await runner.terminate();

@@ -22,7 +22,7 @@ describe('users of NATS', () => {
   const urlOf = (user: UserName): string =>
     addressOf('nats', `127.0.0.1:${server.port}`, { user, password: passwords[user] });
 
-  /** A client with the stolen password of a service, and what the server refused it. */
+  /** A client with the stolen password of a service, and the server's refusals. */
   const thief = async (user: UserName) => {
     const connection = await connect({
       servers: `127.0.0.1:${server.port}`,
@@ -54,7 +54,7 @@ describe('users of NATS', () => {
     await server.stop();
   });
 
-  test('nobody gets in without a password or with that of another user', async () => {
+  test('a login without a password, or with that of another user, is refused', async () => {
     const servers = `127.0.0.1:${server.port}`;
     await expect(connect({ servers })).rejects.toThrow(/authorization/i);
     await expect(connect({ servers, user: 'gateway', pass: passwords['memory-worker'] })).rejects.toThrow(
@@ -63,7 +63,7 @@ describe('users of NATS', () => {
   });
 
   test.each(['sandbox-manager', 'memory-worker'] as const)(
-    'with the password of %s no event of a run is forged, no turn or cancel published, nothing heard of others',
+    'with the password of %s no run event can be forged, no turn or cancel published, and no message of others received',
     async (user) => {
       const { connection, refused } = await thief(user);
       const watcher = (await thief(ADMIN)).connection;
@@ -93,7 +93,7 @@ describe('users of NATS', () => {
     },
   );
 
-  test('a message of a stream that is asked for under the name of a run’s events is no batch of events', async () => {
+  test('a message of a stream that is requested under the subject of a run’s events is not a batch of events', async () => {
     const { connection } = await thief('memory-worker');
     const gateway = connectBus({
       ...{ url: urlOf('gateway'), name: 'gateway', access: busAccess('gateway'), logger: silentLogger, streams: [] },
@@ -109,7 +109,7 @@ describe('users of NATS', () => {
     await gateway.close();
   });
 
-  test('a sandbox-manager answers the request it got, once, and the caller alone hears it', async () => {
+  test('a sandbox-manager answers a request once, and only the caller receives the reply', async () => {
     const manager = (await thief('sandbox-manager')).connection;
     const spy = await thief('memory-worker');
     spy.connection.subscribe('_INBOX.agent-runner.>', { callback: () => undefined });
@@ -124,7 +124,7 @@ describe('users of NATS', () => {
     await waitFor(() => spy.refused.length > 0, { what: 'the refusal' });
   });
 
-  test.each(serviceNames)('%s makes its connection and looks at its streams without a refusal', async (service) => {
+  test.each(serviceNames)('%s connects and checks its streams without a refusal', async (service) => {
     const lines: string[] = [];
     const logger = { ...silentLogger, error: (_fields: unknown, message: string) => void lines.push(message) };
     const roles = { gateway: ['turns'], 'agent-runner': ['turns', 'subagents', 'memory', 'deadLetters'] } as const;
@@ -158,7 +158,7 @@ describe('users of Redis', () => {
         (reply) => `${command.join(' ')}: ${JSON.stringify(reply)}`,
         (error: unknown) => String(error),
       );
-    // DEBUG is shut by a default of the server; what a script may not touch is told in its words.
+    // DEBUG is disabled by a default of the server; a refusal inside a script has another text.
     expect(outcome).toMatch(/NOPERM|DEBUG command not allowed|executing the script can't access/);
   };
 
@@ -173,7 +173,7 @@ describe('users of Redis', () => {
     await server.stop();
   });
 
-  test.each(serviceNames)('%s gets no command on the server, on all keys or on others', async (service) => {
+  test.each(serviceNames)('%s may not run commands on the server, on all keys or on foreign keys', async (service) => {
     await refused(service, 'FLUSHALL');
     await refused(service, 'FLUSHDB');
     await refused(service, 'CONFIG', 'SET', 'appendonly', 'no');
@@ -190,7 +190,7 @@ describe('users of Redis', () => {
     await expect(as(service).ping()).resolves.toBeUndefined();
   });
 
-  test('the passwords of sandbox-manager and memory-worker write no event, run, lease, thread or account', async () => {
+  test('with the passwords of sandbox-manager and memory-worker no event, run, lease, thread or account can be written', async () => {
     for (const service of ['sandbox-manager', 'memory-worker'] as const) {
       await refused(service, 'XADD', 'caribou:events:alice:r1', '*', 'event', '{}');
       await refused(service, 'HSET', 'caribou:run:alice:r1', 'status', 'success');
@@ -209,7 +209,7 @@ describe('users of Redis', () => {
     await refused('gateway', 'HGETALL', 'caribou:token:x');
   });
 
-  test('scripts of the services that may only read a key run, and are fenced by it', async () => {
+  test('scripts of services with read access to a key run, and are fenced by it', async () => {
     const key = thread();
     const registry = redisSandboxRegistry(as('sandbox-manager'));
     await registry.renewManager('m1', 10_000);
@@ -229,7 +229,7 @@ describe('users of Redis', () => {
   });
 
   test.each(['agent-runner', 'subagent-pool'] as const)(
-    '%s, without a reply of a sandbox, looks into the journal and withdraws what was not started',
+    '%s, without a reply of a sandbox, reads the journal and withdraws an execution that was not started',
     async (service) => {
       const key = thread();
       await as('agent-runner').use((client) => client.set(`caribou:thread:${key.userId}:${key.threadId}:lease`, 'o:7'));
@@ -241,7 +241,7 @@ describe('users of Redis', () => {
     },
   );
 
-  test('what scripts wrote is there after a restart: Redis reads its file with rights that nobody can have', async () => {
+  test('data written by scripts survives a restart: Redis reads its file with the rights of the disabled default user', async () => {
     const key = thread();
     const { renewManager } = redisSandboxRegistry(as('sandbox-manager'));
     await renewManager(key.threadId, 600_000);

@@ -7,8 +7,8 @@ import { addressOf, ADMIN, HEALTH, newPasswords, type Passwords } from './passwo
 import { redisConfig } from './redis-config.js';
 
 /**
- * Writes what the servers and the services need to know each other: a folder for each below `--out`, with files that only
- * its owner may read. Passwords of an earlier call stay, so that it may be called at every start.
+ * Writes the configurations and addresses of servers and services: a folder for each below `--out`, with files that only
+ * its owner may read. Passwords of an earlier call are reused, so that it may be called at every start.
  *
  *   nats/nats.conf, redis/redis.conf, redis/health.password
  *   <service>/nats.url, <service>/redis.url       for NATS_URL_FILE and REDIS_URL_FILE
@@ -17,7 +17,7 @@ import { redisConfig } from './redis-config.js';
 const { values } = parseArgs({
   options: {
     out: { type: 'string' },
-    /** Where the servers listen, and where they are found; the same by default. */
+    /** The addresses at which the servers listen, and at which clients reach them; the same by default. */
     'nats-listen': { type: 'string' },
     'nats-at': { type: 'string' },
     'nats-store': { type: 'string' },
@@ -27,7 +27,7 @@ const { values } = parseArgs({
     'redis-store': { type: 'string' },
     'redis-fsync': { type: 'string' },
     'redis-max-memory': { type: 'string', default: '2gb' },
-    /** `folder=uid`: whom a folder belongs to, when that is not the caller. */
+    /** `folder=uid`: the owner of a folder, when that is not the caller. */
     owner: { type: 'string', multiple: true, default: [] },
   },
 });
@@ -47,7 +47,7 @@ const owners = new Map(
   }),
 );
 
-/** A file that only the owner of its folder may read. */
+/** Writes a file that only the owner of its folder may read. */
 function put(folder: string, name: string, text: string): void {
   const path = join(required('out'), folder, name);
   writeFileSync(path, text, { mode: 0o600 });
@@ -64,7 +64,7 @@ function makeFolders(): void {
   }
 }
 
-/** Those of an earlier call, with new ones for users that it did not know. */
+/** Reads the passwords of an earlier call and adds new ones for further users. */
 function passwordsOf(file: string): Passwords {
   try {
     const known: unknown = JSON.parse(readFileSync(file, 'utf8'));

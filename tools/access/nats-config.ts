@@ -2,11 +2,11 @@ import { busAccess, REPLY_WITHIN_MS, type ServiceName, serviceNames } from '@car
 import { ADMIN, type Passwords } from './passwords.js';
 
 export interface NatsServerSettings {
-  /** Address and port, such as `127.0.0.1:4222`. */
+  /** The address and port, such as `127.0.0.1:4222`. */
   readonly listen: string;
   /** Folder of the streams. */
   readonly storeDir: string;
-  /** Address and port of the monitoring pages, if there shall be some. */
+  /** The address and port of the monitoring pages, if wanted. */
   readonly monitoring?: string;
   readonly maxPayloadBytes?: number;
 }
@@ -16,7 +16,7 @@ const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
 /** Long enough for a client whose machine is busy. */
 const LOGIN_SECONDS = 10;
 
-/** The configuration of a nats-server with a user per service, who may do what `busAccess` says, and one who may do all. */
+/** Builds the configuration of a nats-server with a user per service, with the rights of `busAccess`, and an administrator. */
 export function natsConfig(settings: NatsServerSettings, passwords: Passwords): string {
   const lines = [
     `listen: ${quoted(settings.listen)}`,

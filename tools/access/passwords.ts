@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { type ServiceName, serviceNames } from '@caribou/contracts';
 
-/** The user who may do everything at NATS and Redis; no service is it. */
+/** The administrator of NATS and Redis, which no service uses. */
 export const ADMIN = 'admin';
 
-/** The user of Redis who may only ask whether it is there. */
+/** The user of Redis that may only check its health. */
 export const HEALTH = 'health';
 
 export type UserName = ServiceName | typeof ADMIN | typeof HEALTH;
@@ -16,7 +16,7 @@ export type Passwords = Readonly<Record<UserName, string>>;
 
 const PASSWORD_BYTES = 32;
 
-/** New passwords, which need no escaping in an address. */
+/** Generates passwords that need no escaping in an address. */
 export function newPasswords(): Passwords {
   const entries = userNames.map((name) => [name, randomBytes(PASSWORD_BYTES).toString('hex')]);
   return Object.fromEntries(entries) as Passwords;

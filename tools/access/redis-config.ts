@@ -8,13 +8,13 @@ export interface RedisServerSettings {
   readonly port: number;
   readonly dataDir: string;
   readonly fsync: 'everysec' | 'always';
-  /** As redis.conf takes it, such as 2gb; default: no limit. */
+  /** In the format of redis.conf, such as 2gb; default: no limit. */
   readonly maxMemory?: string;
 }
 
 /**
- * The configuration of a redis-server that refuses writes instead of dropping data when it is full, with a user per
- * service, who may do what `storeAccess` says, and one who may do all. Passwords stand in it as hashes.
+ * Builds the configuration of a redis-server that refuses writes instead of dropping data when it is full, with a user per
+ * service, with the rights of `storeAccess`, and an administrator. It contains passwords only as hashes.
  */
 export function redisConfig(
   { bind, port, dataDir, fsync, maxMemory }: RedisServerSettings,
@@ -37,8 +37,8 @@ export function redisConfig(
 }
 
 /**
- * The users, as lines of a redis.conf. Nobody can be the default user, but it needs all rights: Redis reads its
- * append-only file as that user, and drops the transactions and scripts in it that the user may not do (7.0.15).
+ * The users, as lines of a redis.conf. The default user cannot log in, but it needs all rights: Redis reads its
+ * append-only file as that user, and drops the transactions and scripts in it that the user may not run (7.0.15).
  */
 export function redisUsers(passwords: Passwords): readonly string[] {
   const user = (name: string, password: string, rules: readonly string[]): string =>

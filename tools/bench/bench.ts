@@ -1,9 +1,9 @@
 import type { Fleet } from './fleet.js';
 import type { Budget } from './report.js';
 import type { Target } from './turns.js';
-import type { ServerFigures } from './written.js';
+import type { ServerFigures } from './server-figures.js';
 
-/** What every part works with. */
+/** The shared state of all parts of the benchmark. */
 export interface Bench {
   readonly fleet: Fleet;
   readonly figures: ServerFigures;

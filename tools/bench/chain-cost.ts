@@ -11,17 +11,17 @@ import {
 import { leadChain } from '@caribou/middleware';
 import { median } from './sample.js';
 
-/** What a chain costs in one process, with a model that answers at once and nothing stored. */
+/** The cost of a chain in one process, with a model that answers at once and without a store. */
 export interface ChainCost {
-  /** Middlewares with six trivial hooks each, as many as our own chain has at most. */
+  /** The number of middlewares with six trivial hooks each: as many as the built-in chain has at most. */
   readonly middlewares: number;
   /** Microseconds a model call takes with no middleware. */
   readonly bareMicros: number;
   /** Microseconds those hooks add to a model call. */
   readonly trivialMicros: number;
-  /** Microseconds our own chain adds. */
+  /** Microseconds that the built-in chain adds. */
   readonly ownMicros: number;
-  /** Turns per second of this loop alone, without and with our own chain. */
+  /** Turns per second of this loop alone, without and with the built-in chain. */
   readonly bareTurns: number;
   readonly ownTurns: number;
 }
@@ -69,7 +69,7 @@ async function oneTurn(chain: readonly AgentMiddleware[]): Promise<void> {
   if (outcome.kind !== 'finished') throw new Error(`the run ended as ${outcome.kind}`);
 }
 
-/** Our chain with everything on. A turn without tools asks its sandbox for nothing but to be let go. */
+/** The built-in chain with everything on. A turn without tools only asks to release its sandbox. */
 function wholeChain(): readonly AgentMiddleware[] {
   const sandbox = { binding: () => undefined, release: () => Promise.resolve() };
   return leadChain(

@@ -2,7 +2,7 @@ import { startFleet } from './fleet.js';
 import { type LoadResult, measureLoads, simpleTurn } from './load.js';
 import { langGraphTarget } from './turns.js';
 
-/** What a configuration can make of the chain: as little and as much as there is to switch. */
+/** Configurations with the shortest and the longest chain. */
 const CONFIGS = {
   least: `title: {enabled: false}
 token_usage: {enabled: false}

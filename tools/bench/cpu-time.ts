@@ -10,13 +10,13 @@ function cpuMs(pid: number): number {
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / ticksPerSecond;
 }
 
-/** Process ids by the name a report shows. */
+/** Process ids by their name in the report. */
 export type Pids = Readonly<Record<string, number>>;
 
 /** Milliseconds by process. */
 export type CpuByProcess = Readonly<Record<string, number>>;
 
-/** Begins to measure; the returned function tells what each process used since. */
+/** Begins to measure; the returned function reports the CPU time of each process since. */
 export function cpuMeter(pids: Pids): () => CpuByProcess {
   const before = Object.entries(pids).map(([name, pid]) => ({ name, pid, startMs: cpuMs(pid) }));
   return () => Object.fromEntries(before.map(({ name, pid, startMs }) => [name, cpuMs(pid) - startMs]));

@@ -19,7 +19,7 @@ export interface FleetOptions {
   readonly pools?: number;
   /** Lines of config.yaml. */
   readonly config?: string;
-  /** More variables of the services. */
+  /** Additional variables of the services. */
   readonly env?: Readonly<Record<string, string>>;
   /** No quota of requests and threads, as one user sends the load of many; default true. */
   readonly unlimited?: boolean;
@@ -27,12 +27,12 @@ export interface FleetOptions {
   readonly sandboxDriver?: SandboxDriverKind;
 }
 
-/** Nothing is read for memory while other things are measured; the part on memory says itself when. */
+/** Delays memory extraction while other things are measured; the part on memory starts it itself. */
 const LATE_MEMORY = 'memory: {debounce_seconds: 300}\n';
 
-/** The whole system as processes of their own, on free loopback ports and with production clocks, and the floor. */
+/** The whole system as separate processes, on free loopback ports and with production times, and the floor. */
 export interface Fleet {
-  /** Where routes of threads begin. */
+  /** The base URL of thread routes. */
   readonly apiUrl: string;
   readonly floorUrl: string;
   readonly redisUrl: string;
@@ -53,10 +53,10 @@ interface Surroundings {
   readonly start: (plan: Omit<ProcessPlan, 'logFile'>) => Promise<RunningProcess>;
 }
 
-/** Starts everything and waits until a turn would run. */
+/** Starts everything and waits until a turn can run. */
 export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
   const folder = await mkdtemp(join(tmpdir(), 'caribou-bench-'));
-  // Commands run as another user, who must be able to walk through.
+  // Commands run as another user, which needs to traverse the folder.
   await chmod(folder, 0o711);
   const running: RunningProcess[] = [];
   const start: Surroundings['start'] = async (plan) => {
@@ -77,7 +77,7 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
   }
 }
 
-/** For loads that one user sends in the place of many. */
+/** Disables quotas for loads that one user sends instead of many. */
 const UNLIMITED =
   'quotas:\n  requests_per_second: 1000000\n  request_burst: 1000000\n  max_threads_per_user: 1000000\n';
 
@@ -148,7 +148,7 @@ function servicePlan(
     : [];
   const command: ProcessPlan['command'] = [
     process.execPath,
-    // As the launcher starts them.
+    // The same options as in the launcher.
     ...['--enable-source-maps', '--max-semi-space-size=64'],
     ...['--expose-gc', '--require', join(dist, 'tools/bench/heap-probe.js')],
     ...flags,
@@ -163,12 +163,12 @@ async function untilServing(port: number): Promise<void> {
     const response = await fetch(`http://127.0.0.1:${port}/ready`, { signal: AbortSignal.timeout(5_000) });
     const body = await response.text();
     if (response.ok) return;
-    if (performance.now() > deadlineMs) throw new Error(`a service does not become ready: ${body}`);
+    if (performance.now() > deadlineMs) throw new Error(`a service did not become ready: ${body}`);
     await new Promise((done) => setTimeout(done, 100));
   }
 }
 
-/** Rewrites are off: they would make the size of the file useless as a count of bytes written. */
+/** Rewrites are off, so that the size of the file is the number of bytes written. */
 async function startRedis({ folder, start }: Surroundings): Promise<RunningProcess> {
   const port = await freePort();
   const dir = join(folder, 'redis');

@@ -1,6 +1,6 @@
 /**
  * Loaded into each service before its own code: on the message `retained` it collects garbage (`--expose-gc`) and
- * answers what is still in use. Resident memory alone does not tell what a service keeps: heaps grow with the pace.
+ * replies with the bytes still in use. Resident memory alone does not show what a service retains: heaps grow with the load.
  */
 process.on('message', (message) => {
   if (message !== 'retained') return;

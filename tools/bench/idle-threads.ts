@@ -4,14 +4,14 @@ import type { Fleet } from './fleet.js';
 import { simpleTurn } from './load.js';
 import { inParallel, sum } from './sample.js';
 import { langGraphTarget, newThread } from './turns.js';
-import type { ServerFigures } from './written.js';
+import type { ServerFigures } from './server-figures.js';
 
 interface AtRest {
   readonly residentBytes: Readonly<Record<string, number>>;
-  /** In use after a collection of garbage: what the services keep. */
+  /** Bytes in use after a collection of garbage. */
   readonly retainedBytes: Readonly<Record<string, number>>;
   readonly subscriptions: number;
-  /** CPU of all services while nothing is asked of them, in milliseconds per second. */
+  /** CPU of all services without requests, in milliseconds per second. */
   readonly cpuMsPerSecond: number;
   readonly redisMemoryBytes: number;
 }
@@ -28,10 +28,10 @@ const REST_MS = 5_000;
 /** Of the idle threads, one in so many had a run. */
 const RUN_EVERY = 50;
 
-/** What so many threads cost while nobody uses them. */
+/** Measures the cost of so many threads while they are idle. */
 export async function idleThreads(fleet: Fleet, figures: ServerFigures, threads: number): Promise<IdleCost> {
   const target = langGraphTarget('caribou', fleet.apiUrl);
-  // Whatever is made once is made before the first look.
+  // Lazily created objects exist before the first measurement.
   await inParallel(Math.ceil(threads / 5), 32, () => newThread(fleet.apiUrl));
   const before = await atRest(fleet, figures);
   const readMeter = cpuMeter(fleet.services);

@@ -10,7 +10,7 @@ export const SIMPLE_TOKENS = 40;
 /** The script of a simple turn; `delayMs` before each token. */
 export const simpleTurn = (delayMs = 0): string => `#tokens ${SIMPLE_TOKENS} ${delayMs}`;
 
-/** So many turns, so many at once. */
+/** The number of turns, and how many at once. */
 export interface Load {
   readonly concurrency: number;
   readonly turns: number;
@@ -33,7 +33,7 @@ export interface Subject {
   readonly pids: Pids;
 }
 
-/** Rounds that a load is cut into: whatever else the machine does meets all subjects alike. */
+/** Rounds that a load is cut into, so that other work of the machine affects all subjects alike. */
 const ROUNDS = 4;
 
 /**
@@ -102,7 +102,7 @@ class SubjectRun {
 
 const spread = (values: readonly number[]) => ({ p50: median(values), p99: quantile(values, 0.99) });
 
-/** Turn by turn in alternation, so that whatever else the machine does meets both alike. */
+/** Alternates turn by turn, so that other work of the machine affects both alike. */
 export async function alternate(
   targets: readonly Target[],
   turns: number,
@@ -122,17 +122,17 @@ export async function alternate(
 /** Streams that send tokens at a steady pace. */
 export interface PacedStreams {
   readonly streams: number;
-  /** Tokens of each, and milliseconds between two of them. */
+  /** The tokens of each stream, and the milliseconds between two of them. */
   readonly tokens: number;
   readonly everyMs: number;
 }
 
 /** Streams begin one after the other: 50 turns that start in the same millisecond would measure the starts. */
 const START_EVERY_MS = 20;
-/** After the last start, before delays count. */
+/** Time after the last start before delays count. */
 const SETTLE_MS = 500;
 
-/** Delays of tokens from the model to the reader, in milliseconds, while all of so many streams are open. */
+/** Measures the delays of tokens from the model to the reader, in milliseconds, while all streams are open. */
 export async function tokenDelays(target: Target, load: PacedStreams): Promise<readonly number[]> {
   const { streams, tokens, everyMs } = load;
   const places = await target.prepare(streams);

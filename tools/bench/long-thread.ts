@@ -3,7 +3,7 @@ import { simpleTurn } from './load.js';
 import { inTurn, median } from './sample.js';
 import { readStream, type StreamTimes } from './sse-client.js';
 import { newThread, postJson, streamRun } from './turns.js';
-import type { ServerFigures } from './written.js';
+import type { ServerFigures } from './server-figures.js';
 
 export interface TurnCost {
   readonly redisBytes: number;
@@ -13,10 +13,10 @@ export interface TurnCost {
   readonly floorMs: number;
 }
 
-/** Turns around the one that is asked for, of which the median is taken. */
+/** Turns around the measured one, of which the median is taken. */
 const AROUND = 3;
 
-/** What turn `early` and turn `late` of one thread cost, each the median of a few around it. */
+/** Measures the cost of turn `early` and turn `late` of one thread, each the median of a few around it. */
 export async function growingThread(
   fleet: Fleet,
   figures: ServerFigures,
@@ -70,7 +70,7 @@ export interface ValuesCost {
 
 const REPEATS = 5;
 
-/** What loading and serialising whole states costs on a thread of so many messages. */
+/** Measures loading and serialising whole states on a thread of so many messages. */
 export async function valuesOf(fleet: Fleet, messages: number): Promise<ValuesCost> {
   const threadUrl = `${fleet.apiUrl}/threads/${await newThread(fleet.apiUrl)}`;
   const text = 'A message of an ordinary length, as people write them to an assistant in a long conversation. ';
@@ -100,7 +100,7 @@ async function getText(url: string): Promise<string> {
   return text;
 }
 
-/** How long some work takes, in milliseconds. */
+/** Measures the duration of some work, in milliseconds. */
 export async function timed(work: () => Promise<unknown>): Promise<number> {
   const startedMs = performance.now();
   await work();

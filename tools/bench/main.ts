@@ -27,7 +27,7 @@ import { inTurn, median, quantile } from './sample.js';
 import { sandbox } from './sandbox-part.js';
 import { dispatchCost, taskLoads } from './task-dispatch.js';
 import { floorTarget, langGraphTarget, type Target } from './turns.js';
-import { serverFigures } from './written.js';
+import { serverFigures } from './server-figures.js';
 
 const { values: options } = parseArgs({
   options: {
@@ -40,9 +40,9 @@ const { values: options } = parseArgs({
   },
 });
 
-/** So many threads at once that the machine is the limit. */
+/** The number of concurrent threads at which the machine is the limit. */
 const FULL_LOAD = 64;
-/** Milliseconds between two tokens of a model that does not hurry. */
+/** Milliseconds between two tokens of a slow model. */
 const PACE_MS = 20;
 const STAMPED_STREAMS = 50;
 /** Turns before anything is measured, so that all code is compiled. */
@@ -135,14 +135,14 @@ const values: Part = async ({ fleet }) => {
   return [];
 };
 
-/** The chain in one process, and what it makes of turns of whole systems. */
+/** The cost of the chain in one process, and in turns of whole systems. */
 const chain: Part = async ({ times }) => {
   sayChain(await chainCost(times(2_000)));
   sayLoads(await chainTurns({ warmUp: times(WARM_UP_TURNS), turns: times(1_600), concurrency: FULL_LOAD }));
   return [];
 };
 
-/** What turns pay for being remembered and for being told what is, and how fast threads are read. */
+/** The cost of memory extraction and of memory in the prompt for turns, and how fast threads are read. */
 const memory: Part = async ({ times }) => {
   const configs = { 'no memory': 'memory: {enabled: false}\n', memory: 'memory: {debounce_seconds: 300}\n' };
   const turns = await turnsWith(configs, { warmUp: times(WARM_UP_TURNS), turns: times(1_600), concurrency: FULL_LOAD });
@@ -202,7 +202,7 @@ const parts: Readonly<Record<string, Part>> = {
   idle,
 };
 
-/** Turns per second of another server of the same protocol with the same model, beside ours. */
+/** Compares turns per second with another server of the same protocol and the same model. */
 async function againstPeer({ caribou, times }: Bench, url: string): Promise<readonly Budget[]> {
   const peer = langGraphTarget('peer', url, { assistantId: options['peer-assistant'], peer: true });
   const load = { concurrency: 16, script: simpleTurn() };

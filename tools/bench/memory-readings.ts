@@ -5,11 +5,11 @@ import type { Fleet } from './fleet.js';
 import { inParallel } from './sample.js';
 import { langGraphTarget } from './turns.js';
 
-/** What it costs to read threads for a memory. */
+/** The cost of memory extraction from threads. */
 export interface ReadingsCost {
   readonly threads: number;
   readonly readingsPerSecond: number;
-  /** CPU of each process per reading, in milliseconds. */
+  /** CPU of each process per extraction, in milliseconds. */
   readonly cpu: CpuByProcess;
 }
 
@@ -17,7 +17,7 @@ export interface ReadingsCost {
 const USER = 'default';
 const LOOK_MS = 20;
 
-/** Has something said in so many threads, then makes them all ready at once and waits until they are read. */
+/** Adds a message to so many threads, then makes them all ready at once and waits until they are read. */
 export async function memoryReadings(fleet: Fleet, threads: number): Promise<ReadingsCost> {
   const target = langGraphTarget('caribou', fleet.apiUrl);
   const places = await target.prepare(threads);

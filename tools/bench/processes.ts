@@ -13,7 +13,7 @@ export interface ProcessPlan {
   readonly env?: Readonly<Record<string, string>>;
   /** Output of the process, errors included. */
   readonly logFile: string;
-  /** How the process says that it is ready; its answer is the port it listens on. */
+  /** Waits until the process is ready; returns the port it listens on. */
   readonly untilReady: (child: ChildProcess) => Promise<number>;
 }
 
@@ -84,7 +84,7 @@ async function stopped(child: ChildProcess): Promise<void> {
   children.delete(child);
 }
 
-/** Ready by a message `{type: 'ready', healthPort | port}`, as our own programs send it. */
+/** Waits for a message `{type: 'ready', healthPort | port}`, as the programs of this repository send it. */
 export async function readyMessage(child: ChildProcess): Promise<number> {
   const message = await messageOf(child, 'ready');
   return Number(message['healthPort'] ?? message['port']);
@@ -98,7 +98,7 @@ async function messageOf(child: ChildProcess, type: string): Promise<Readonly<Re
   }
 }
 
-/** Ready when something listens on the port. */
+/** Waits until a server listens on the port. */
 export const listensOn = (port: number) => async (): Promise<number> => {
   for (;;) {
     const socket = connect({ port, host: '127.0.0.1' });

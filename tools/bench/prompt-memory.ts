@@ -3,7 +3,7 @@ import { renderMemory } from '@caribou/memory';
 import { createRedis, redisMemoryStore } from '@caribou/state';
 import { inTurn, median } from './sample.js';
 
-/** What a run pays for being told what is remembered. */
+/** The cost of memory in the prompt of a run. */
 export interface PromptMemoryCost {
   /** Milliseconds until the tokenizer has counted for the first time, and bytes the process grew by it. */
   readonly tokenizerMs: number;
@@ -13,11 +13,11 @@ export interface PromptMemoryCost {
 
 export interface MemoryCost {
   readonly facts: number;
-  /** Of the text that is shown. */
+  /** The tokens of the text in the prompt. */
   readonly chars: number;
-  /** Milliseconds to read it from Redis: what every run pays. */
+  /** Milliseconds to read it from Redis, for every run. */
   readonly readMs: number;
-  /** Milliseconds to make its text: what the first run after a change pays. */
+  /** Milliseconds to format its text, for the first run after a change. */
   readonly textMs: number;
 }
 

@@ -9,7 +9,7 @@ import type { SandboxCost, Spread } from './sandbox-cost.js';
 import { sum } from './sample.js';
 import type { DispatchCost, TaskLoad } from './task-dispatch.js';
 
-/** A figure beside what it may be. */
+/** A figure and its limit. */
 export interface Budget {
   readonly what: string;
   readonly value: number;
@@ -132,7 +132,7 @@ export function sayIdle({ threads, before, after, cpuMsPerThread }: IdleCost): v
   say(`CPU of all services at rest, ms per second: ${fixed(before.cpuMsPerSecond)} → ${fixed(after.cpuMsPerSecond)}`);
 }
 
-/** The budgets one by one. A report, not a verdict: the exit code stays 0. */
+/** Prints the budgets one by one. A missed budget does not change the exit code. */
 export function sayBudgets(budgets: readonly Budget[]): void {
   say();
   say('Budgets');

@@ -8,7 +8,7 @@ export const median = (values: readonly number[]): number => quantile(values, 0.
 
 export const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** Runs `total` jobs, at most `concurrency` at once; answers their results in order. */
+/** Runs `total` jobs, at most `concurrency` at once; returns their results in order. */
 export async function inParallel<Result>(
   total: number,
   concurrency: number,

@@ -50,13 +50,13 @@ function driverOf(kind: SandboxDriverKind, homeDir: string): SandboxDriver {
   return createDriver(kind, sandboxSettings(section, { homeDir, mounts: sandboxMounts(homeDir) }));
 }
 
-/** Why sandboxes of this kind cannot be had on this machine, or null. */
+/** Why sandboxes of this kind cannot be used on this machine, or null. */
 export async function sandboxMissing(kind: SandboxDriverKind, homeDir: string): Promise<string | null> {
   const probe = await driverOf(kind, homeDir).probe();
   return probe.ok ? null : probe.reason;
 }
 
-/** What the sandboxes of a fleet cost, beside the driver alone. */
+/** Measures the sandboxes of a fleet, and the driver alone. */
 export async function sandboxCost(fleet: Fleet, kind: SandboxDriverKind, repeats: number): Promise<SandboxCost> {
   const homeDir = join(fleet.homeDir, '../own-driver');
   await mkdir(homeDir, { mode: 0o711, recursive: true });
@@ -113,7 +113,7 @@ interface ManagerCalls {
   read(name: string): Promise<void>;
 }
 
-/** Calls of the fleet's sandbox-manager, for threads whose lease the bench holds in place of a runner. */
+/** Calls the fleet's sandbox-manager, for threads whose lease the bench holds instead of a runner. */
 async function withManager<Result>(fleet: Fleet, measure: (calls: ManagerCalls) => Promise<Result>): Promise<Result> {
   const redis = createRedis({ url: fleet.redisUrl });
   const bus = connectBus({ url: fleet.natsUrl, name: 'bench', logger: silentLogger, streams: [] });

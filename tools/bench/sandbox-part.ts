@@ -4,7 +4,7 @@ import { type Fleet, startFleet } from './fleet.js';
 import { type Budget, say, saySandbox } from './report.js';
 import { sandboxCost, sandboxMissing } from './sandbox-cost.js';
 
-/** On this fleet, and on one of its own with containers where there is a Docker engine. */
+/** Measures on this fleet, and on a separate one with containers where a Docker engine exists. */
 export async function sandbox({ fleet, times }: Bench): Promise<readonly Budget[]> {
   const budgets = await sandboxOf('bwrap', fleet, times(60));
   const missing = await sandboxMissing('docker', fleet.homeDir);

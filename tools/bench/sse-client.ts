@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 
-/** What one streamed answer looked like from outside; times in milliseconds. */
+/** Measurements of one streamed answer by its client; times in milliseconds. */
 export interface StreamTimes {
   readonly firstTokenMs: number;
   readonly totalMs: number;

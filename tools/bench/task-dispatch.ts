@@ -2,7 +2,7 @@ import { createParser } from 'eventsource-parser';
 import { startFleet } from './fleet.js';
 import { inParallel, inTurn, median, quantile } from './sample.js';
 
-/** From the answer that hands a task over, as a client sees it; milliseconds. */
+/** Milliseconds since the answer that delegates a task, as a client sees it. */
 export interface DispatchCost {
   readonly startedMs: Spread;
   readonly answeredMs: Spread;
@@ -13,7 +13,7 @@ interface Spread {
   readonly p99: number;
 }
 
-/** How long so many tasks took over so many pools. */
+/** The duration of so many tasks on so many pools. */
 export interface TaskLoad {
   readonly pools: number;
   readonly workMs: number;
@@ -28,7 +28,7 @@ const TIMEOUT_MS = 120_000;
 
 /** One task after the other on a system at rest. */
 export async function dispatchCost(apiUrl: string, repeats: number): Promise<DispatchCost> {
-  const one = () => handOver(apiUrl, { tasks: 1, workMs: 0 });
+  const one = () => delegateTasks(apiUrl, { tasks: 1, workMs: 0 });
   await inTurn(WARM_UP, one);
   const times = await inTurn(repeats, one);
   const spread = (values: readonly number[]): Spread => ({ p50: median(values), p99: quantile(values, 0.99) });
@@ -46,7 +46,7 @@ export async function taskLoads(tasks: number, workMs: readonly number[]): Promi
     try {
       const all = (ms: number, count: number) => {
         const runs = Math.ceil(count / PER_ANSWER);
-        return inParallel(runs, runs, () => handOver(fleet.apiUrl, { tasks: PER_ANSWER, workMs: ms }));
+        return inParallel(runs, runs, () => delegateTasks(fleet.apiUrl, { tasks: PER_ANSWER, workMs: ms }));
       };
       await all(0, tasks);
       for (const ms of workMs) {
@@ -71,8 +71,8 @@ interface Times {
   readonly answeredMs: number;
 }
 
-/** A run that hands tasks over in one answer. @throws Error unless all of them complete */
-async function handOver(apiUrl: string, { tasks, workMs }: Given): Promise<Times> {
+/** Runs a turn that delegates tasks in one answer. @throws Error unless all of them complete */
+async function delegateTasks(apiUrl: string, { tasks, workMs }: Given): Promise<Times> {
   const work = { description: 'a bench', prompt: `#delay ${workMs}\n#say ok`, subagent_type: 'general-purpose' };
   const line = `#tool task ${JSON.stringify(work)}`;
   const script = [line, ...Array.from({ length: tasks - 1 }, () => `#+${line.slice(1)}`), '#say end'].join('\n');
@@ -95,7 +95,7 @@ async function handOver(apiUrl: string, { tasks, workMs }: Given): Promise<Times
   return seen.times(tasks);
 }
 
-/** When what was seen for the first time. */
+/** The time at which each event was first seen. */
 class Seen {
   private readonly at = new Map<string, number>();
   private completed = 0;

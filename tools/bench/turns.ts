@@ -1,19 +1,19 @@
 import { inParallel } from './sample.js';
 import { readStream, type StreamTimes } from './sse-client.js';
 
-/** How a server is asked for one answer. */
+/** How to request one answer from a server. */
 export interface Target {
   readonly name: string;
-  /** Makes what `turn` needs for so many turns: a thread each. Not part of a turn's cost. */
+  /** Creates a thread for each of so many turns. Not part of a turn's cost. */
   prepare(turns: number): Promise<readonly string[]>;
-  /** One human message, answered; `place` is what `prepare` gave. */
+  /** One human message, answered; `place` is what `prepare` returned. */
   turn(place: string, script: string): Promise<StreamTimes>;
 }
 
 /** A simple turn's stream modes. */
 const MODES = ['messages-tuple', 'updates'];
 
-/** Sends JSON and answers JSON. @throws Error for a status other than 2xx */
+/** Sends JSON and returns JSON. @throws Error for a status other than 2xx */
 export async function postJson(url: string, body: unknown): Promise<Readonly<Record<string, unknown>>> {
   const response = await fetch(url, {
     method: 'POST',
@@ -33,11 +33,11 @@ export async function newThread(apiUrl: string): Promise<string> {
 export interface RunOptions {
   readonly assistantId?: string;
   readonly modes?: readonly string[];
-  /** The server is not ours: it sends no `end`. */
+  /** The server is another product, which sends no `end`. */
   readonly peer?: boolean;
 }
 
-/** Starts a run on a thread and streams it. @throws Error when our own stream breaks off without `end` */
+/** Starts a run on a thread and streams it. @throws Error when the stream of Caribou breaks off without `end` */
 export async function streamRun(
   threadUrl: string,
   script: string,

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 
 /**
  * Builds the product into `dist/`, path for path: `libs/state/src/redis/keys.ts` becomes `dist/libs/state/src/redis/keys.js`.
- * Every file is compiled alone by swc with the settings of `.swcrc`; `@caribou/x` becomes a relative path; what is not
- * TypeScript (Lua scripts, skills) is copied beside. A file whose output is newer is left alone.
+ * Every file is compiled alone by swc with the settings of `.swcrc`; `@caribou/x` becomes a relative path; files that are
+ * not TypeScript (Lua scripts, skills) are copied. A file whose output is newer is skipped.
  */
 
 const sourceFolders = ['libs', 'apps', 'tools', 'skills'];
@@ -20,11 +20,11 @@ const filesAtOnce = 16;
  * @property {number} compiled files compiled by swc
  * @property {number} copied files copied
  * @property {number} unchanged files whose output was newer
- * @property {number} removed outputs whose source is gone
+ * @property {number} removed outputs without a source
  */
 
 /**
- * Brings `dist/` up to date with the sources and says what was done.
+ * Brings `dist/` up to date with the sources and reports what was done.
  *
  * @param {string} root absolute path of the repository
  * @param {string[]} [folders] what to build, relative to the root; everything when absent
@@ -106,7 +106,7 @@ async function replaceFile(path, content) {
   await rename(`${path}.${process.pid}`, path);
 }
 
-/** When a file was changed last, in ms since 1970; 0 for a file that is not there. @param {string} path */
+/** When a file was changed last, in ms since 1970; 0 for a missing file. @param {string} path */
 async function changedAt(path) {
   try {
     return (await stat(path)).mtimeMs;

@@ -43,7 +43,7 @@ describe('build', () => {
     rmSync(root, { recursive: true, force: true });
   });
 
-  test('what it builds runs: aliases lead to the lib, files that are not TypeScript lie beside, tests stay out', () => {
+  test('the output runs: aliases lead to the lib, other files are copied, tests are left out', () => {
     build();
 
     expect(execFileSync(process.execPath, [join(root, 'dist/apps/gateway/src/main.js')], { encoding: 'utf8' })).toBe(
@@ -52,7 +52,7 @@ describe('build', () => {
     expect(existsSync(join(root, 'dist/libs/state/src/script.test.js'))).toBe(false);
   });
 
-  test('a second build compiles nothing but what has changed', () => {
+  test('a second build compiles only changed files', () => {
     build();
     const later = new Date(Date.now() + 60_000);
     utimesSync(join(root, 'libs/state/src/index.ts'), later, later);

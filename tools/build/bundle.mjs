@@ -9,10 +9,10 @@ import { fileURLToPath } from 'node:url';
 
 export const services = ['gateway', 'agent-runner', 'sandbox-manager', 'memory-worker', 'subagent-pool'];
 
-/** Packages that look for files of their own beside them, or are native. */
+/** Packages that load files from their own folder, or are native. */
 const leftOutside = ['dockerode', 'pino', 'swagger-ui-dist'];
 
-/** Packages that NestJS asks for only when their feature is used; none is installed. */
+/** Packages that NestJS loads only when their feature is used; none is installed. */
 const notInstalled = [
   ...['@nestjs/websockets', '@nestjs/websockets/*', '@nestjs/platform-express', '@nestjs/platform-socket.io'],
   ...[

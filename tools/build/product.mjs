@@ -8,7 +8,7 @@ import { bundle } from './bundle.mjs';
  * Brings all of `dist/` up to date: every file path for path, then a bundle per service when something in it changed.
  *
  * @param {string} root absolute path of the repository
- * @returns {Promise<string>} what was done, in words
+ * @returns {Promise<string>} a description of what was done
  * @throws {Error} when a file does not compile or a service cannot be bundled; the message names it
  */
 export async function buildProduct(root) {
@@ -24,7 +24,7 @@ export async function buildProduct(root) {
   return `build: ${counts}, services ${stale ? 'bundled' : 'unchanged'}, ${Date.now() - began} ms`;
 }
 
-/** When the newest file that goes into a bundle was changed, in ms since 1970. @param {string} root */
+/** When the newest input of a bundle was changed, in ms since 1970. @param {string} root */
 async function newestInput(root) {
   const paths = [
     join(root, 'package-lock.json'),
@@ -38,7 +38,7 @@ async function newestInput(root) {
   return Math.max(...(await Promise.all(paths.map(changedAt))));
 }
 
-/** @param {string} path @returns {Promise<number>} 0 for a file that is not there */
+/** @param {string} path @returns {Promise<number>} 0 for a missing file */
 async function changedAt(path) {
   try {
     return (await stat(path)).mtimeMs;

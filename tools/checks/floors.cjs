@@ -52,7 +52,7 @@ const vendorDoors = [
 ];
 
 /**
- * Files on disk: user data is opened by libs/files alone, which follows no link out of a thread's folder. libs/sandbox
+ * Access to files: user data is opened by libs/files alone, which follows no link out of a thread's folder. libs/sandbox
  * makes directories of its own; the other doors read what ships with the product (scripts, prompts) or what the operator
  * wrote.
  */
@@ -61,7 +61,7 @@ const diskDoors = ['libs/files', 'libs/sandbox', 'libs/config', 'libs/state', 'l
 /** The libs that `lib` may import besides itself. */
 function openTo(lib) {
   const floor = floors.findIndex((names) => names.includes(lib));
-  if (floor < 0) throw new Error(`libs/${lib} stands on no floor: add it to tools/checks/floors.cjs`);
+  if (floor < 0) throw new Error(`libs/${lib} is on no floor: add it to tools/checks/floors.cjs`);
   return floors.slice(0, floor).flat();
 }
 

@@ -14,7 +14,7 @@ const settings = [
   'tsconfig.json',
 ];
 
-/** A tree in which every wall of the repository is breached once. */
+/** A tree that violates every rule once. */
 const breaches: Record<string, string> = {
   'libs/contracts/src/index.ts': "import '@caribou/core';\nimport 'ioredis';\nexport const a = 1;\n",
   'libs/core/src/index.ts': "import { inner } from './inner.js';\nexport const b = inner;\n",

@@ -2,7 +2,7 @@ const Sequencer = require('@jest/test-sequencer').default;
 
 /**
  * Tests that take longest by far. Without a cache of times, as in a fresh clone, jest begins with the largest files, and
- * these are not large: begun last, each would run on alone for a minute or two. Those that load an engine are apart.
+ * these are not large: started last, each would run alone for a minute or two. Those that load an engine are apart.
  */
 const long = [
   'libs/sandbox/src/docker/gvisor-driver.test.ts',

@@ -4,7 +4,7 @@ import { dirname, join, normalize } from 'node:path';
 const repository = join(__dirname, '..', '..');
 const skipped = new Set(['node_modules', 'dist', '.git', '.nx', '.caribou', 'recordings']);
 
-/** Every file and folder of the repository by its path, without what is installed, built or written by a run. */
+/** Every file and folder of the repository by its path, without installed, built or generated ones. */
 function entriesOf(folder = ''): string[] {
   return readdirSync(join(repository, folder), { withFileTypes: true }).flatMap((entry) => {
     if (skipped.has(entry.name)) return [];
@@ -25,7 +25,7 @@ const known = (path: string): string => path.replace(/\/[^/]*[<*{].*$/, '');
 
 const exists = (path: string): boolean => paths.has(known(path)) || skipped.has(path.split('/')[0] ?? '');
 
-/** What is marked as code and has the form of a path or of a source file's name, without `:line` behind it. */
+/** The code spans that have the form of a path or of a source file's name, without a `:line` suffix. */
 function pathsNamedIn(text: string): string[] {
   return [...text.matchAll(/`([^`\n]+)`/g)]
     .map(([, code = '']) => code.replace(/:\d+$/, '').replace(/\/$/, ''))

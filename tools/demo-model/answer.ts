@@ -14,7 +14,7 @@ export interface AnswerOptions {
   inputTokens: number;
   control: Control;
   record: LiveRecord;
-  /** Aborts when the client went away. */
+  /** Aborts when the client disconnects. */
   signal: AbortSignal;
 }
 
@@ -25,7 +25,7 @@ interface Sink {
   finish(reason: Reply['finish'], usage: object): void;
 }
 
-/** Carries a reply out on the response; returns early, without an end, when the client goes away. */
+/** Sends a reply on the response; returns early, without an end, when the client disconnects. */
 export async function answer(res: ServerResponse, reply: Reply, options: AnswerOptions): Promise<void> {
   const { control, record, signal } = options;
   const sink = options.stream ? streamSink(res, options) : jsonSink(res, options);
@@ -175,7 +175,7 @@ function envelope({ responseId, model }: AnswerOptions, object: string): object 
   };
 }
 
-/** Sends one JSON answer and notes its status in the record. */
+/** Sends one JSON answer and stores its status in the record. */
 export function sendJson(res: ServerResponse, status: number, body: unknown, record?: LiveRecord): void {
   if (record !== undefined) record.status = status;
   const text = JSON.stringify(body);

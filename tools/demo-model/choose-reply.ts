@@ -18,7 +18,7 @@ export interface ReplyContext {
 }
 
 /**
- * Decides the answer from the conversation alone: a summary, a reading for the memory, follow-up questions, a title, the next step of a script, or the newcomer's story.
+ * Decides the answer from the conversation alone: a summary, a memory extraction, follow-up questions, a title, the next step of a script, or the newcomer's story.
  *
  * @throws ModelApiError 400 `bad_directive` for a script that cannot be read.
  */
@@ -30,7 +30,7 @@ export function chooseReply(request: ChatRequest, context: ReplyContext): Reply 
   const suggestions = suggestionsReply(request.messages, request.tools !== undefined);
   if (suggestions !== undefined) return suggestions;
   const summary = summaryScript(request.messages, request.tools !== undefined);
-  if (summary !== undefined) return ownScript(summary, context);
+  if (summary !== undefined) return builtInScript(summary, context);
   if (isTitlePrompt(turn.humanText, request.tools !== undefined)) return heldTitle(turn.humanText, context);
   const script = readScript(turn.humanText);
   const callId = callIds(script, context);
@@ -39,18 +39,18 @@ export function chooseReply(request: ChatRequest, context: ReplyContext): Reply 
   return newcomerReply(turn, { tools, callId });
 }
 
-/** A script of the demo model's own making: one step, the same at every call. */
-function ownScript(text: string, context: ReplyContext): Reply {
+/** A built-in script of the demo model: one step, the same at every call. */
+function builtInScript(text: string, context: ReplyContext): Reply {
   const step = parseScript(text)?.steps[0];
-  if (step === undefined) throw new Error('an own script has a step');
+  if (step === undefined) throw new Error('a built-in script has a step');
   return planStep(step, { seenBefore: () => 0, callId: callIds(undefined, context), echo: () => '' });
 }
 
-/** A title; words `title-hold:NAME` in the conversation make it wait until NAME is released. */
+/** A title; the text `title-hold:NAME` in the conversation makes it wait until NAME is released. */
 function heldTitle(prompt: string, context: ReplyContext): Reply {
   const gate = /title-hold:(\w+)/.exec(prompt)?.[1];
   const reply = titleReply(prompt);
-  return gate === undefined ? reply : ownScript(`#hold ${gate} before\n#say Held title`, context);
+  return gate === undefined ? reply : builtInScript(`#hold ${gate} before\n#say Held title`, context);
 }
 
 /** The step is the number of assistant messages since the human one, so a retry of a call repeats its step. */

@@ -16,7 +16,7 @@ export interface CompletionContext {
 }
 
 /**
- * Handles `POST /v1/chat/completions`, streaming or not, and keeps its record.
+ * Handles `POST /v1/chat/completions`, streaming or not, and records it.
  *
  * @throws ModelApiError for a request OpenAI would refuse; nothing has been sent then.
  */

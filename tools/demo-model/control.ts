@@ -4,7 +4,7 @@ const MAX_RECORDS = 1_000;
 const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 const MAX_KEYS = 10_000;
 
-/** What is kept of one chat completion request, for tests that look at it from outside. */
+/** The record of one chat completion request, for tests that read it over HTTP. */
 export interface RequestRecord {
   id: number;
   startedAt: string;
@@ -13,9 +13,9 @@ export interface RequestRecord {
   status: number | null;
   /** Deltas written so far. */
   deltas: number;
-  /** The answer was written to its end (an error or a scripted cut is an end too). */
+  /** Whether the answer was written to its end (an error or a scripted cut is an end too). */
   finished: boolean;
-  /** The client went away before that. */
+  /** Whether the client disconnected before that. */
   closedByClient: boolean;
 }
 
@@ -57,18 +57,18 @@ export class Control {
     return record;
   }
 
-  /** The kept records, oldest first; `contains` filters by a substring of the request body. */
+  /** The stored records, oldest first; `contains` filters by a substring of the request body. */
   requests(contains = ''): RequestRecord[] {
     return this.records.filter((record) => record.raw.includes(contains)).map(publicRecord);
   }
 
-  /** How often this was called before with the same text and place; the oldest keys are forgotten over 10,000. */
+  /** How often this was called before with the same text and place; above 10,000 the oldest keys are removed. */
   countUp(text: string, place: string): number {
     const key = `${createHash('sha256').update(text).digest('base64')}:${place}`;
     const seen = this.counters.get(key) ?? 0;
     this.counters.delete(key);
     this.counters.set(key, seen + 1);
-    if (this.counters.size > MAX_KEYS) forgetOldest(this.counters.keys(), (oldest) => this.counters.delete(oldest));
+    if (this.counters.size > MAX_KEYS) removeOldest(this.counters.keys(), (oldest) => this.counters.delete(oldest));
     return seen;
   }
 
@@ -89,10 +89,10 @@ export class Control {
     });
   }
 
-  /** Opens a hold for those waiting on it now and for all that come later; returns how many were waiting. */
+  /** Opens a hold for current and later calls; returns how many were waiting. */
   release(name: string): number {
     this.released.add(name);
-    if (this.released.size > MAX_KEYS) forgetOldest(this.released, (oldest) => this.released.delete(oldest));
+    if (this.released.size > MAX_KEYS) removeOldest(this.released, (oldest) => this.released.delete(oldest));
     return this.open((waiter) => waiter.name === name);
   }
 
@@ -101,7 +101,7 @@ export class Control {
     return [...this.waiting].map(({ name, requestId }) => ({ name, request_id: requestId }));
   }
 
-  /** Forgets records, counters and releases, and opens every hold. */
+  /** Removes records, counters and releases, and opens every hold. */
   reset(): void {
     this.records.length = 0;
     this.recordBytes = 0;
@@ -133,9 +133,9 @@ function parsedOrRaw(raw: string): unknown {
   }
 }
 
-function forgetOldest(keys: Iterable<string>, forget: (key: string) => void): void {
+function removeOldest(keys: Iterable<string>, remove: (key: string) => void): void {
   for (const oldest of keys) {
-    forget(oldest);
+    remove(oldest);
     return;
   }
 }

@@ -1,6 +1,6 @@
 import type { ChatMessage } from './request-check.js';
 
-/** The part of a conversation the next answer depends on. */
+/** The part of a conversation on which the next answer depends. */
 export interface Turn {
   /** Text of the human message that opened the turn, '' when there is none. */
   humanText: string;
@@ -28,7 +28,7 @@ export function currentTurn(messages: readonly ChatMessage[]): Turn {
 const BEGIN = /(^|\n)<user_input>\n/;
 const END = /\n<\/user_input>\s*$/;
 
-/** A person's text without the two lines that mark it as such for the model. */
+/** A user's text without the two lines that mark it as such for the model. */
 const withoutMarks = (text: string): string => text.replace(BEGIN, '$1').replace(END, '');
 
 /** The text of a message, its text parts joined by line breaks. */

@@ -1,4 +1,4 @@
-/** What one directive line asks for. Texts are final, numbers checked; milliseconds in `…Ms`, deltas in `…Tokens`. */
+/** The action of one directive line. Texts are final, numbers checked; milliseconds in `…Ms`, deltas in `…Tokens`. */
 export type Action =
   | { do: 'say'; text: string }
   | { do: 'think'; text: string }

@@ -14,7 +14,7 @@ interface Fact {
   readonly from: readonly number[];
 }
 
-/** Sentences of a person about themselves, by how they begin; the first that fits decides. */
+/** Beginnings of users' sentences about themselves; the first match decides. */
 const statements: readonly (readonly [pattern: RegExp, category: string])[] = [
   [/^remember(?: that)?:?\s+(.+)$/i, 'context'],
   [/^((?:my name is|i am|i'm|i live|i work|we are|we work)\b.+)$/i, 'context'],
@@ -25,11 +25,11 @@ const statements: readonly (readonly [pattern: RegExp, category: string])[] = [
 ];
 
 /**
- * The answer to a request to read a conversation for the memory, undefined for another request. It learns what the person
- * says of themselves ("I live in …", "Remember: …"), takes out known facts with the words after "Forget:", and calls
- * the person's first words the top of their mind. Words of the conversation steer it: `memory-hold:NAME` waits until NAME is
- * released, `memory-wait:MS` takes that long, `memory-fails:STATUS` fails (`memory-fails:STATUSxN`: the first N times), `memory-says:TEXT` answers the rest of the line as it is, and
- * `memory-sloppy` answers JSON as models spoil it.
+ * The answer to a memory extraction, undefined for another request. It extracts what users say about themselves ("I live in
+ * …", "Remember: …"), removes known facts that match the text after "Forget:", and uses the user's first text as the top of
+ * their mind. Text of the conversation controls it: `memory-hold:NAME` waits until NAME is released, `memory-wait:MS` takes
+ * that long, `memory-fails:STATUS` fails (`memory-fails:STATUSxN`: the first N times), `memory-says:TEXT` answers the rest
+ * of the line unchanged, and `memory-sloppy` answers malformed JSON as some models do.
  */
 export function memoryReply(
   messages: readonly ChatMessage[],
@@ -95,7 +95,7 @@ function factIn(line: number, sentence: string): Fact[] {
   return [];
 }
 
-/** What the person said, by the number of the line; directives for the agent's answers are none of it. */
+/** The user's text by the number of the line, without directives for the agent's answers. */
 function saidIn(conversation: string): readonly Said[] {
   return conversation.split(/^(?=\[\d+\] (?:User|Assistant): )/m).flatMap((paragraph) => {
     const [, line, words] = /^\[(\d+)\] User: ([\s\S]*)$/.exec(paragraph) ?? [];
@@ -105,7 +105,7 @@ function saidIn(conversation: string): readonly Said[] {
   });
 }
 
-/** Ids of facts of the memory, which is JSON with its markup escaped, that hold one of the words. */
+/** Ids of the facts in the memory, which is JSON with its markup escaped, that contain one of the words. */
 function knownIds(memory: string, words: readonly string[]): readonly string[] {
   const { facts = [] } = JSON.parse(memory) as { facts?: { id: string; content: string }[] };
   return facts

@@ -44,7 +44,7 @@ function run(program: string): string {
 }
 
 describe(newcomerReply, () => {
-  test('it writes a program, runs the same file, and answers with what came back', () => {
+  test('it writes a program, runs the same file, and answers with the output', () => {
     const human: ChatMessage = { role: 'user', content: 'show me primes up to 20' };
     const first = reply(human);
     const second = reply(human, ...done('write_file', 'c1', 'OK'));
@@ -63,7 +63,7 @@ describe(newcomerReply, () => {
     expect(run(content)).toContain('Primes up to 20: 2 3 5 7 11 13 17 19\n');
   });
 
-  test('no words of a person become shell code: the program prints them as they are', () => {
+  test('no text of a user becomes shell code: the program prints it unchanged', () => {
     fc.assert(
       fc.property(
         fc.string({
@@ -81,7 +81,7 @@ describe(newcomerReply, () => {
     );
   });
 
-  test('without its tools it answers in text and says what it is', () => {
+  test('without its tools it answers with a text that explains what it is', () => {
     const answer = newcomerReply(currentTurn([{ role: 'user', content: 'hi' }]), { ...story, tools: new Set() });
 
     expect(answer.finish).toBe('stop');
@@ -93,7 +93,7 @@ describe(titleReply, () => {
   const prompt =
     'Generate a concise title (max 6 words) for this conversation.\nUser: how do primes work, in detail, for a child?\nAssistant: they\n';
 
-  test('a title prompt is answered with the first words of the person', () => {
+  test('a title prompt is answered with the beginning of the user’s text', () => {
     expect(isTitlePrompt(prompt, false)).toBe(true);
     expect(textOfReply(titleReply(prompt))).toBe('How do primes work in detail');
   });

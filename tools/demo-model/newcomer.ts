@@ -20,8 +20,8 @@ export interface StoryContext {
 }
 
 /**
- * Answers a person who tries the system without a model of their own: writes a small shell program about
- * their words, runs it, and tells what it printed. What comes next is read from the tool results of the turn.
+ * Answers users who try the system without a model: writes a small shell program about their text, runs it, and reports
+ * its output. The next step follows from the tool results of the turn.
  */
 export function newcomerReply(turn: Turn, context: StoryContext): Reply {
   const words = oneLine(turn.humanText);
@@ -39,7 +39,7 @@ export function newcomerReply(turn: Turn, context: StoryContext): Reply {
   return { ops: paced(textDeltas(report(path, run.output))), finish: 'stop' };
 }
 
-/** A short title made from the words of the conversation inside a title prompt. */
+/** A short title from the conversation inside a title prompt. */
 export function titleReply(prompt: string): Reply {
   const user = /(?:^|\n)\s*(?:user|human)\s*:\s*([\s\S]*?)(?:\n\s*(?:assistant|ai)\s*:|$)/i.exec(prompt)?.[1] ?? '';
   const plain = user
@@ -76,7 +76,7 @@ function call(text: string, name: string, args: Record<string, string>, context:
   return { ops: paced([...textDeltas(text), ...made]), finish: 'tool_calls' };
 }
 
-/** A pause before each delta, so that the answer is seen to be written as a model's is. */
+/** A pause before each delta, so that the answer appears gradually like that of a model. */
 const paced = (deltas: readonly Delta[]): Op[] =>
   deltas.flatMap((delta): Op[] => [
     { op: 'wait', ms: DELTA_MS },
@@ -96,7 +96,7 @@ function report(path: string, output: string): string {
   ].join('\n\n');
 }
 
-/** The person's words on one line, without control characters, at most 200 characters. */
+/** The user's text on one line, without control characters, at most 200 characters. */
 function oneLine(text: string): string {
   return (
     text
@@ -121,7 +121,7 @@ function program(words: string): string {
   ].join('\n');
 }
 
-/** A few lines that do what the words hint at; without a hint, a sum. */
+/** A few lines of shell that fit the text; without a hint, a sum. */
 function task(words: string): string[] {
   const limit = Math.min(Number(/\d{1,4}/.exec(words)?.[0] ?? 10), 200);
   if (/prim(e|zahl)/i.test(words)) {

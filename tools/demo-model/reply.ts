@@ -8,7 +8,7 @@ export interface ToolCallDelta {
   function: { name?: string; arguments: string };
 }
 
-/** One thing the server does while it answers, in order. */
+/** One step of an answer, in order. */
 export type Op =
   | { op: 'delta'; delta: Delta }
   | { op: 'headers' }
@@ -22,7 +22,7 @@ export interface Usage {
   output: number;
 }
 
-/** One whole answer of the model, before it is put on the wire. */
+/** One whole answer of the model before it is sent. */
 export interface Reply {
   ops: Op[];
   finish: 'stop' | 'tool_calls' | 'length';

@@ -14,11 +14,11 @@ function refused(run: () => unknown): ModelApiError {
     if (error instanceof ModelApiError) return error;
     throw error;
   }
-  throw new Error('the request was taken');
+  throw new Error('the request was accepted');
 }
 
 describe(checkChatRequest, () => {
-  test('a turn with two parallel calls, answered in any order, is taken', () => {
+  test('a turn with two parallel calls, answered in any order, is accepted', () => {
     expect(check(user, asks(call('a'), call('b')), answers('b'), answers('a'), user).messages).toHaveLength(5);
   });
 
@@ -37,7 +37,7 @@ describe(checkChatRequest, () => {
       'messages.[0].role',
     ],
     [
-      'a tool message nobody asked for',
+      'a tool message without a call',
       [user, answers('x')],
       /must be a response to a preceeding message/,
       'messages.[1].role',
@@ -51,7 +51,7 @@ describe(checkChatRequest, () => {
       'messages.[0].tool_calls',
     ],
     [
-      'arguments that are no object',
+      'arguments that are not an object',
       [asks(call('a', '[]')), answers('a')],
       /not a JSON object/,
       'messages.[0].tool_calls',

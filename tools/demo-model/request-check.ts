@@ -54,10 +54,10 @@ export type ChatRequest = z.infer<typeof ChatRequestShape>;
 export type ChatMessage = ChatRequest['messages'][number];
 
 /**
- * Returns the body of a chat completion as a typed value, if OpenAI would take it.
- * Keys it does not know pass unread, because compatible servers have their own.
+ * Returns the body of a chat completion as a typed value, if OpenAI would accept it.
+ * Unknown keys are accepted, because compatible servers have their own.
  *
- * @throws ModelApiError 400 in OpenAI's words: a wrong shape, tool calls and tool messages that do not pair,
+ * @throws ModelApiError 400 with OpenAI's text: a wrong shape, tool calls and tool messages that do not pair,
  *   arguments that are not JSON, options that need another option.
  */
 export function checkChatRequest(body: unknown): ChatRequest {

@@ -2,7 +2,7 @@ import type { Action } from './grammar.js';
 import { asOps, type Delta, type Op, type Reply, textDeltas, thinkDeltas, toolDeltas } from './reply.js';
 
 export interface StepContext {
-  /** How often the action at this place of the step was asked for before this call. */
+  /** How often the action at this position of the step was requested before this call. */
   seenBefore(actionIndex: number): number;
   /** The id of the call with this index within the answer. */
   callId(index: number): string;
@@ -10,7 +10,7 @@ export interface StepContext {
   echo(): string;
 }
 
-/** Turns one step of a script into the ordered things to do; an action whose `times` are used up is left out. */
+/** Turns one step of a script into ordered operations; an action whose `times` are used up is skipped. */
 export function planStep(actions: readonly Action[], context: StepContext): Reply {
   const live = actions.filter((action, at) => !('times' in action) || context.seenBefore(at) < action.times);
   const reply: Reply = { ops: [], finish: 'stop' };
@@ -31,7 +31,7 @@ export function planStep(actions: readonly Action[], context: StepContext): Repl
 type Placed = Exclude<Action, { do: 'tool' | 'usage' }>;
 type Planner<Kind extends Placed['do']> = (action: Extract<Placed, { do: Kind }>, context: StepContext) => Op[];
 
-/** The ops of each kind of action at its own place; those placed by a count of deltas are put in afterwards. */
+/** The operations of each kind of action at its own position; those with a count of deltas are inserted afterwards. */
 const planners: { [Kind in Placed['do']]: Planner<Kind> } = {
   say: ({ text }) => asOps(textDeltas(text)),
   think: ({ text }) => asOps(thinkDeltas(text)),
@@ -64,7 +64,7 @@ function filler(at: number): Delta {
   return { content: `t${at} ` };
 }
 
-/** The moment it is put on the wire, in milliseconds since the Unix epoch, so a reader on this machine sees its delay. */
+/** The time of sending, in milliseconds since the Unix epoch, so a reader on this machine sees its delay. */
 function stamp(): Delta {
   return {
     get content() {

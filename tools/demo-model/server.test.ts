@@ -28,7 +28,7 @@ const text = (chunks: OpenAI.ChatCompletionChunk[]) =>
 const finish = (chunks: OpenAI.ChatCompletionChunk[]) =>
   chunks.map((chunk) => chunk.choices[0]?.finish_reason).filter(Boolean);
 
-/** Waits for something that arrives over the socket; the limit is the test's own. */
+/** Waits for a condition that depends on the socket, limited by the time of the test. */
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -41,7 +41,7 @@ describe('summaries and titles', () => {
   const learnt = async (words: string, facts: unknown[] = []): Promise<unknown> =>
     JSON.parse(text(await collect(reading(words, facts))));
 
-  test('a conversation is read for the memory: what the person says, and what they want forgotten', async () => {
+  test('a memory extraction returns what the user says, and what is to be forgotten', async () => {
     expect(await learnt('#say I like tea\nI live in Oslo. What else? No, that is wrong: x')).toMatchObject({
       newFacts: [{ content: 'I live in Oslo.', category: 'context', confidence: 0.95, from: [1] }],
       user: { topOfMind: { summary: 'Spoke of: I live in Oslo.', shouldUpdate: true } },
@@ -65,11 +65,11 @@ describe('summaries and titles', () => {
       `<existing_summary>\nold\n</existing_summary>\n\n<new_messages>\n<message from="person">${words}</message>\n</new_messages>`,
     );
 
-  test('a request for a summary is answered by one, whatever directives the conversation held', async () => {
+  test('a request for a summary is answered by one, whatever directives the conversation contains', async () => {
     expect(text(await collect(summary('#tool bash {}\n#say no')))).toBe('Summary of 1 messages.');
   });
 
-  test('words of the conversation make it fail, or wait', async () => {
+  test('text of the conversation makes it fail, or wait', async () => {
     await expect(collect(summary('summary-fails:500'))).rejects.toMatchObject({ status: 500 });
     const held = collect(summary('summary-hold:later'));
     await until(() => model.holding().some(({ name }) => name === 'later'));
@@ -113,7 +113,7 @@ describe('answers', () => {
     expect([second, third].map((answer) => answer.choices[0]?.message.content)).toEqual(['end', 'done']);
   });
 
-  test('thinking, words and a call come in one answer, with the call id the script names', async () => {
+  test('thinking, text and a call come in one answer, with the call id of the script', async () => {
     const chunks = await collect(script('#callid call_0', '#think hm hm', '#say look', '#+tool bash {"command":"x"}'));
     const deltas = chunks.flatMap((chunk) => (chunk.choices[0] ? [chunk.choices[0].delta] : []));
     const calls = deltas.flatMap((delta) => delta.tool_calls ?? []);
@@ -131,7 +131,7 @@ describe('answers', () => {
     expect(finish(chunks)).toEqual(['length']);
   });
 
-  test('the messages seen come back as JSON', async () => {
+  test('the received messages are returned as JSON', async () => {
     expect(JSON.parse(text(await collect(script('#echo-messages'))))).toEqual(script('#echo-messages'));
   });
 
@@ -143,7 +143,7 @@ describe('answers', () => {
     expect(calls.map((call) => call.function?.arguments ?? '').join('')).toBe('{"command": oops');
   });
 
-  test('the lines that mark a person’s words are not part of them', async () => {
+  test('the lines that mark a user’s text are not part of it', async () => {
     const words = ['#say one', '#say two'];
     const block = '<uploaded_files>\n- a.txt\n</uploaded_files>\n\n';
     const marked = (text: string): string => `<user_input>\n${text}\n</user_input>`;
@@ -173,7 +173,7 @@ describe('answers', () => {
 });
 
 describe('failures', () => {
-  test('an error with times fails that often and then the step goes on', async () => {
+  test('an error with times fails that often and then the step continues', async () => {
     const messages = script(`#error 503 times=2 busy ${Math.random()}`, '#say ok');
 
     await expect(collect(messages)).rejects.toMatchObject({ status: 503, type: 'server_error' });
@@ -181,11 +181,11 @@ describe('failures', () => {
     expect(text(await collect(messages))).toBe('ok');
   });
 
-  test('an error after words is an error event inside the stream', async () => {
+  test('an error after text is an error event inside the stream', async () => {
     await expect(collect(script('#say one two', '#+error 500 broke'))).rejects.toThrow('broke');
   });
 
-  test('a cut stream has the asked-for deltas and neither finish reason nor [DONE]', async () => {
+  test('a cut stream has the requested deltas and neither finish reason nor [DONE]', async () => {
     const answer = await post({ model: 'm', stream: true, messages: script('#tokens 9', '#+cut 3') });
     const body = await answer.text();
 
@@ -227,7 +227,7 @@ describe('failures', () => {
 });
 
 describe('control', () => {
-  test('a hold stops the stream at its place until it is released, and stays open then', async () => {
+  test('a hold stops the stream at its position until it is released, and stays open then', async () => {
     const answer = collect(script('#say a b c d', '#+hold gate-1 after 2'));
     await until(() => model.holding().some((hold) => hold.name === 'gate-1'));
 
@@ -248,7 +248,7 @@ describe('control', () => {
     expect(text(await answer)).toBe('late');
   });
 
-  test('a client that goes away ends its stream and is seen in the records', async () => {
+  test('a client that disconnects ends its stream, and the records show it', async () => {
     const left = new AbortController();
     const answer = collect(script('#tokens 2', '#+hold gate-3', '#+tokens 5'), left.signal).catch(() => undefined);
     await until(() => model.holding().some((hold) => hold.name === 'gate-3'));
@@ -260,7 +260,7 @@ describe('control', () => {
     expect(model.requests('gate-3')).toMatchObject([{ closedByClient: true, finished: false, deltas: 2 }]);
   });
 
-  test('records hold the body, and a scripted end is not the client leaving', async () => {
+  test('records contain the body, and a scripted end does not count as a disconnect', async () => {
     await (await post({ model: 'm', stream: true, messages: script('#cut 1 reset', 'mark-77') }))
       .text()
       .catch(() => undefined);

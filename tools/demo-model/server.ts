@@ -6,7 +6,7 @@ import { type CompletionContext, complete } from './completions.js';
 import { Control, type RequestRecord } from './control.js';
 
 export interface DemoModelOptions {
-  /** 0, the default, takes a free port. */
+  /** The port; 0, the default, is any free one. */
   port?: number;
   host?: string;
   /** Gives every tool call this id, as models do that name their calls `call_0` again and again. */
@@ -77,7 +77,7 @@ async function stop(server: Server, control: Control): Promise<void> {
   await closed;
 }
 
-/** The wall of a request: whatever is thrown behind it becomes an answer in OpenAI's shape. */
+/** Handles a request; every error becomes an answer in OpenAI's shape. */
 async function serve(req: IncomingMessage, res: ServerResponse, context: CompletionContext): Promise<void> {
   try {
     await route(req, res, context);

@@ -4,7 +4,7 @@ import type { ChatMessage } from './request-check.js';
 
 /**
  * The answer to a request for follow-up questions, undefined for another request: as many as are asked for, about the
- * person's first words.
+ * user's first text.
  */
 export function suggestionsReply(messages: readonly ChatMessage[], hasTools: boolean): Reply | undefined {
   const last = messages.at(-1);

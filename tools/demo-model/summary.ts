@@ -2,8 +2,8 @@ import { textOf } from './conversation.js';
 import type { ChatMessage } from './request-check.js';
 
 /**
- * The script that answers a request for a summary, undefined for another request. The summary tells how many messages
- * it is of. Words of the conversation steer it: `summary-hold:NAME` waits until NAME is released, `summary-fails:STATUS`
+ * The script that answers a request for a summary, undefined for another request. The summary names the number of
+ * its messages. Text of the conversation controls it: `summary-hold:NAME` waits until NAME is released, `summary-fails:STATUS`
  * fails with that status.
  */
 export function summaryScript(messages: readonly ChatMessage[], hasTools: boolean): string | undefined {

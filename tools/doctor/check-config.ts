@@ -1,18 +1,18 @@
 import { type Config, ConfigError, loadConfig } from '@caribou/config';
 import { type Finding, fail, ok, warn } from './finding.js';
-import type { Surroundings } from './surroundings.js';
+import type { DoctorContext } from './doctor-context.js';
 
 export interface Loaded {
-  /** Undefined when it cannot be used. */
+  /** The configuration; undefined when it cannot be used. */
   readonly config: Config | undefined;
   readonly findings: readonly Finding[];
 }
 
-/** The configuration as the services read it. */
-export function checkConfig({ env, root }: Surroundings): Loaded {
+/** Loads the configuration as the services do. */
+export function checkConfig({ env, root }: DoctorContext): Loaded {
   try {
     const config = loadConfig(env, root);
-    return { config, findings: [...told(config), ...access(config)] };
+    return { config, findings: [...toFindings(config), ...access(config)] };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const findings = error.faults.map((fault) => fail('config', fault, 'correct the key or the variable'));
@@ -20,8 +20,8 @@ export function checkConfig({ env, root }: Surroundings): Loaded {
   }
 }
 
-/** Warnings and notices say what to do themselves, behind their last semicolon. */
-function told({ warnings, notices, models }: Config): readonly Finding[] {
+/** Warnings and notices contain their own advice, after the last semicolon. */
+function toFindings({ warnings, notices, models }: Config): readonly Finding[] {
   return [
     ok('config', `loads: ${models.length} models, ${warnings.length} warnings, ${notices.length} notices`),
     ...warnings.map((line): Finding => ({ level: 'warn', topic: 'config', text: line })),
@@ -39,18 +39,18 @@ function access({ http, auth }: Config): readonly Finding[] {
   return [
     warn(
       'access',
-      `no sign-in, on ${host}: who reaches the port is administrator`,
+      `no sign-in, on ${host}: everybody who reaches the port is administrator`,
       'set CARIBOU_API_KEYS or auth.enabled, or let only a trusted proxy reach it',
     ),
   ];
 }
 
 function signIn({ http: { apiKeys, host }, auth }: Pick<Config, 'http' | 'auth'>): Finding {
-  const text = `people sign in, ${apiKeys.length} API keys, on ${host}`;
+  const text = `sign-in with accounts, ${apiKeys.length} API keys, on ${host}`;
   if (!auth.allowRegistration || isLoopback(host)) return ok('access', text);
   return warn(
     'access',
-    `${text}: who reaches the port may make an account`,
+    `${text}: everybody who reaches the port may create an account`,
     'set auth.local.allow_registration to false once everybody has one',
   );
 }

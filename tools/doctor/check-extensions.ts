@@ -5,13 +5,13 @@ import { McpServer } from '@caribou/contracts';
 import { loadExtensions } from '@caribou/extensions';
 import { MIDDLEWARE_NAMES } from '@caribou/middleware';
 import { type Finding, fail, ok, warn } from './finding.js';
-import type { Surroundings } from './surroundings.js';
+import type { DoctorContext } from './doctor-context.js';
 
 const MAX_SKILL_DEPTH = 6;
 const MAX_SKILLS = 1_000;
 const LEFT_OUT = 'correct the entry; until then it is left out';
 
-/** The operator's own code, loaded as the runner loads it. */
+/** Loads the operator's own code as the runner does. */
 export async function checkOwnCode(config: Config): Promise<readonly Finding[]> {
   const { middlewares } = config.chain.extensions;
   const { custom } = config.tools;
@@ -25,18 +25,18 @@ export async function checkOwnCode(config: Config): Promise<readonly Finding[]> 
   }
 }
 
-/** The servers of extensions_config.json: that they are described, and that their programs are there. None is started. */
-export async function checkMcp(config: Config, surroundings: Surroundings): Promise<readonly Finding[]> {
+/** Checks that the servers of extensions_config.json are valid and that their programs exist. None is started. */
+export async function checkMcp(config: Config, context: DoctorContext): Promise<readonly Finding[]> {
   const { content, problem } = await extensionsFile(config.extensionsConfigPath).read();
   if (problem !== undefined) return [fail('mcp', problem, 'correct the file; until then its servers are not used')];
   const servers = content['mcpServers'];
   if (servers === undefined) return [ok('mcp', 'no servers')];
   if (typeof servers !== 'object' || servers === null)
     return [fail('mcp', `${config.extensionsConfigPath}: mcpServers must be an object`, 'correct the file')];
-  return Object.entries(servers).map(([name, value]: [string, unknown]) => checkServer(name, value, surroundings));
+  return Object.entries(servers).map(([name, value]: [string, unknown]) => checkServer(name, value, context));
 }
 
-function checkServer(name: string, value: unknown, surroundings: Surroundings): Finding {
+function checkServer(name: string, value: unknown, context: DoctorContext): Finding {
   const parsed = McpServer.safeParse(value);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -45,35 +45,35 @@ function checkServer(name: string, value: unknown, surroundings: Surroundings): 
   }
   const { enabled, type, transport } = parsed.data;
   if (!enabled) return ok('mcp', `${name}: switched off`);
-  const unset = unsetVariables(value, surroundings.env);
+  const unset = unsetVariables(value, context.env);
   if (unset.length > 0)
     return warn('mcp', `${name}: not set: ${unset.join(', ')}`, 'set the variables, or switch it off');
   const way = type ?? transport ?? 'stdio';
-  return way === 'stdio' ? checkProgram(name, parsed.data, surroundings) : checkAddress(name, parsed.data, way);
+  return way === 'stdio' ? checkProgram(name, parsed.data, context) : checkAddress(name, parsed.data, way);
 }
 
 /** Variables that strings of the form `$NAME` refer to. */
-const unsetVariables = (value: unknown, env: Surroundings['env']): readonly string[] =>
+const unsetVariables = (value: unknown, env: DoctorContext['env']): readonly string[] =>
   [...JSON.stringify(value).matchAll(/"\$([A-Za-z_]\w*)"/g)].flatMap(([, name = '']) =>
     (env[name] ?? '') === '' ? [name] : [],
   );
 
-function checkProgram(name: string, { command }: McpServer, { findProgram }: Surroundings): Finding {
+function checkProgram(name: string, { command }: McpServer, { findProgram }: DoctorContext): Finding {
   if (command === undefined || command === null || command === '')
     return warn('mcp', `${name}: stdio needs a command`, LEFT_OUT);
   const isThere = isAbsolute(command) ? existsSync(command) : findProgram(command) !== undefined;
   if (isThere) return ok('mcp', `${name}: stdio, ${command}`);
-  return warn('mcp', `${name}: there is no program ${command}`, 'install it; until then the server is left out');
+  return warn('mcp', `${name}: the program ${command} does not exist`, 'install it; until then the server is left out');
 }
 
-/** The host alone: a URL may hold a password. */
+/** Shows only the host, as a URL may contain a password. */
 function checkAddress(name: string, { url }: McpServer, way: string): Finding {
   if (typeof url === 'string' && URL.canParse(url)) return ok('mcp', `${name}: ${way}, ${new URL(url).host}`);
   return warn('mcp', `${name}: ${way} needs a url`, LEFT_OUT);
 }
 
-/** The skills that ship, or that the operator put beside them. */
-export function checkSkills({ root }: Surroundings): readonly Finding[] {
+/** Checks the skills that are shipped, or that the operator added. */
+export function checkSkills({ root }: DoctorContext): readonly Finding[] {
   const folder = join(root, 'skills');
   if (!existsSync(folder)) return [];
   const files = skillFiles(folder, 0);

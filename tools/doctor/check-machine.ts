@@ -2,12 +2,12 @@ import { accessSync, constants, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config } from '@caribou/config';
 import { type Finding, fail, ok, reasonOf, warn } from './finding.js';
-import type { Surroundings } from './surroundings.js';
+import type { DoctorContext } from './doctor-context.js';
 
 const GiB = 1024 ** 3;
 const HEALTH_MS = 2_000;
 
-/** The data folder: that it can be written, and what is free on its disk. */
+/** Checks that the data folder can be written, and the free space on its disk. */
 export function checkDisk({ homeDir, sandbox }: Config): readonly Finding[] {
   const there = nearest(homeDir);
   try {
@@ -29,7 +29,7 @@ export function checkDisk({ homeDir, sandbox }: Config): readonly Finding[] {
   return [warn('data', text, 'free some space, or put CARIBOU_HOME on another disk')];
 }
 
-/** The folder, or the nearest one above it that is there. */
+/** The folder, or the nearest existing one above it. */
 function nearest(path: string): string {
   try {
     accessSync(path, constants.F_OK);
@@ -39,8 +39,8 @@ function nearest(path: string): string {
   }
 }
 
-/** The gateway's port: free, or held by a gateway that answers. */
-export async function checkPort({ http }: Config, { isPortFree }: Surroundings): Promise<readonly Finding[]> {
+/** Checks that the gateway's port is free, or used by a gateway that answers. */
+export async function checkPort({ http }: Config, { isPortFree }: DoctorContext): Promise<readonly Finding[]> {
   const { host, port } = http;
   if (port === 0) return [ok('port', 'any free one')];
   if (await isPortFree({ host, port })) return [ok('port', `${port} is free on ${host}`)];

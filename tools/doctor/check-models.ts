@@ -6,10 +6,10 @@ const ANSWER_MS = 5_000;
 const MAX_BODY_CHARS = 1_000_000;
 const ModelList = z.object({ data: z.array(z.object({ id: z.string() })) });
 
-/** Whether each model has its key, and its endpoint answers to it; no model is called. */
+/** Checks that each model has its key and that its endpoint accepts it; no model is called. */
 export async function checkModels({ models, problems }: Config): Promise<readonly Finding[]> {
   if (models.length === 0) {
-    const fix = 'without one, `npm start` takes the scripted demo model, which is no AI';
+    const fix = 'without one, `npm start` uses the scripted demo model, which is not an AI';
     return problems.map((problem) => warn('model', problem, fix));
   }
   return Promise.all(models.map(checkModel));
@@ -18,7 +18,7 @@ export async function checkModels({ models, problems }: Config): Promise<readonl
 async function checkModel(model: ModelConfig): Promise<Finding> {
   const { name, apiKey, problem, baseUrl } = model;
   if (problem !== undefined) return fail('model', problem.split(':')[0] ?? problem, problem.split(': ')[1] ?? problem);
-  // The host alone: a URL may hold a password.
+  // Only the host, as a URL may contain a password.
   const what = `${name}: ${apiKey === undefined ? 'no key' : 'key set'}, ${new URL(baseUrl).host}`;
   try {
     const response = await fetch(`${baseUrl.replace(/\/+$/, '')}/models`, {
@@ -26,7 +26,7 @@ async function checkModel(model: ModelConfig): Promise<Finding> {
       redirect: 'manual',
       signal: AbortSignal.timeout(ANSWER_MS),
     });
-    return judged(response.status, what, { model: model.model, listed: await idsOf(response) });
+    return toFinding(response.status, what, { model: model.model, listed: await idsOf(response) });
   } catch (error) {
     const fix = 'check base_url, the network and the proxy';
     return fail('model', `${what} cannot be reached (${reasonOf(error)})`, fix);
@@ -35,14 +35,14 @@ async function checkModel(model: ModelConfig): Promise<Finding> {
 
 interface Listing {
   readonly model: string;
-  /** Undefined when the server does not tell. */
+  /** Undefined when the server does not list its models. */
   readonly listed: readonly string[] | undefined;
 }
 
-function judged(status: number, what: string, { model, listed }: Listing): Finding {
+function toFinding(status: number, what: string, { model, listed }: Listing): Finding {
   if (status === 401 || status === 403)
     return fail('model', `${what} refuses the key (${status})`, 'check api_key, or the variable it names');
-  if (status >= 500) return warn('model', `${what} answers ${status}`, 'look at the server of the model');
+  if (status >= 500) return warn('model', `${what} answers ${status}`, 'check the server of the model');
   if (listed === undefined || listed.includes(model)) return ok('model', `${what} answers`);
   return warn('model', `${what} answers, and does not list ${model}`, 'check the name in `model`');
 }
@@ -55,7 +55,7 @@ function headersOf({ apiKey, headers }: ModelConfig): Record<string, string> {
   };
 }
 
-/** Names of the models the server has; undefined when it does not tell. */
+/** Names of the server's models; undefined when it does not list them. */
 async function idsOf(response: Response): Promise<readonly string[] | undefined> {
   const text = await response.text();
   if (!response.ok || text.length > MAX_BODY_CHARS) return undefined;
@@ -63,7 +63,7 @@ async function idsOf(response: Response): Promise<readonly string[] | undefined>
     const parsed = ModelList.safeParse(JSON.parse(text));
     return parsed.success ? parsed.data.data.map(({ id }) => id) : undefined;
   } catch {
-    // It answered, and that is what was asked.
+    // The server answered, which is enough.
     return undefined;
   }
 }

@@ -6,10 +6,10 @@ import { SandboxDriverKind } from '@caribou/contracts';
 import { sandboxMounts } from '@caribou/files';
 import { createDriver, type SandboxDriver, sandboxSettings } from '@caribou/sandbox';
 import { type Finding, fail, ok, warn } from './finding.js';
-import type { Surroundings } from './surroundings.js';
+import type { DoctorContext } from './doctor-context.js';
 
-/** Whether a sandbox can be made and a command run in it, by trying it out as the sandbox-manager does. */
-export async function checkSandbox(config: Config, { findProgram }: Surroundings): Promise<readonly Finding[]> {
+/** Creates a sandbox and runs a command in it, as the sandbox-manager does. */
+export async function checkSandbox(config: Config, { findProgram }: DoctorContext): Promise<readonly Finding[]> {
   const { driver: wanted, image } = config.sandbox;
   const trial = existsSync(config.homeDir) ? undefined : mkdtempSync(join(tmpdir(), 'caribou-doctor-'));
   const homeDir = trial ?? config.homeDir;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { startNats, startRedis, type TestServer } from '@caribou/testing';
 import { examine } from './examine.js';
 import { type Finding, linesOf } from './finding.js';
-import type { Surroundings } from './surroundings.js';
+import type { DoctorContext } from './doctor-context.js';
 
 const programs = new Set(['nats-server', 'redis-server', 'npx']);
 
@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-const surroundings = (env: Surroundings['env'], over: Partial<Surroundings> = {}): Surroundings => ({
+const context = (env: DoctorContext['env'], over: Partial<DoctorContext> = {}): DoctorContext => ({
   ...{ root, env: { CARIBOU_HOME: root, PORT: '0', ...env } },
   findProgram: (name) => (programs.has(name) ? `/usr/bin/${name}` : undefined),
   isPortFree: () => Promise.resolve(true),
@@ -26,17 +26,17 @@ const surroundings = (env: Surroundings['env'], over: Partial<Surroundings> = {}
 async function about(
   topic: string,
   { yaml = 'sandbox: {driver: bwrap}', ...env }: Readonly<Record<string, string>> = {},
-  over: Partial<Surroundings> = {},
+  over: Partial<DoctorContext> = {},
 ): Promise<readonly Finding[]> {
   writeFileSync(join(root, 'config.yaml'), yaml);
-  return (await examine(surroundings(env, over))).filter((finding) => finding.topic === topic);
+  return (await examine(context(env, over))).filter((finding) => finding.topic === topic);
 }
 const levels = (findings: readonly Finding[]): readonly string[] => findings.map(({ level }) => level);
 
 describe('the configuration', () => {
-  test('each fault is a failure, and nothing else is looked at', async () => {
+  test('each fault is a failure, and nothing else is checked', async () => {
     writeFileSync(join(root, 'config.yaml'), 'runner: {slots: 0}\ntools: [{name: x}]');
-    const findings = await examine(surroundings({ NATS_URL: 'http://x' }));
+    const findings = await examine(context({ NATS_URL: 'http://x' }));
 
     expect(levels(findings)).toEqual(['fail', 'fail', 'fail']);
     expect(findings.map(({ text }) => text.split(':')[0])).toEqual(['NATS_URL', 'tools[0].use', 'runner.slots']);
@@ -56,7 +56,7 @@ describe('the configuration', () => {
     expect(open).toMatchObject([{ level: 'warn', fix: expect.stringContaining('CARIBOU_API_KEYS') }]);
   });
 
-  test('sign-in is fine, unless everybody who reaches the port may make an account', async () => {
+  test('sign-in is fine, unless everybody who reaches the port may create an account', async () => {
     const signIn = (allow: boolean, HOST: string) =>
       about('access', { HOST, yaml: `auth: {enabled: true, local: {allow_registration: ${allow}}}` });
     expect(levels(await signIn(false, '0.0.0.0'))).toEqual(['ok']);
@@ -85,7 +85,7 @@ describe('models', () => {
     return (await about('model', { yaml: JSON.stringify({ models: [entry] }) }))[0];
   };
 
-  test('one that answers to its key is fine', async () => {
+  test('one that accepts its key is fine', async () => {
     expect(await model({})).toMatchObject({ level: 'ok', text: expect.stringMatching(/^m: key set, 127.* answers$/) });
     expect(await model({ base_url: `${url}/v404` })).toMatchObject({ level: 'ok' });
   });
@@ -94,13 +94,8 @@ describe('models', () => {
     ['a key that is refused', { api_key: 'sk-bad' }, 'fail', /refuses the key \(401\)/],
     ['a name that is not on its list', { model: 'other' }, 'warn', /does not list other/],
     ['a server in trouble', { base_url: 'URL/v503' }, 'warn', /answers 503/],
-    [
-      'a server that is not there',
-      { base_url: 'http://127.0.0.1:65531/v1' },
-      'fail',
-      /cannot be reached \(ECONNREFUSED\)/,
-    ],
-  ])('%s is told', async (_what, over, level, text) => {
+    ['an unreachable server', { base_url: 'http://127.0.0.1:65531/v1' }, 'fail', /cannot be reached \(ECONNREFUSED\)/],
+  ])('%s is reported', async (_what, over, level, text) => {
     const entry = Object.fromEntries(
       Object.entries(over).map(([key, value]) => [key, String(value).replace('URL', url)]),
     );
@@ -125,7 +120,7 @@ describe('servers', () => {
   });
   afterAll(() => Promise.all([nats.stop(), redis.stop()]));
 
-  test("of the operator's own are connected to, and their settings looked at", async () => {
+  test('of the operator are connected to, and their settings checked', async () => {
     expect(await about('nats', { NATS_URL: nats.url })).toMatchObject([
       { level: 'ok', text: expect.stringMatching(/^connected, nats-server \S+ with JetStream$/) },
     ]);
@@ -134,7 +129,7 @@ describe('servers', () => {
     expect(settings.every(({ fix }) => fix?.includes('redis.conf') ?? false)).toBe(true);
   });
 
-  test('that are not there are failures without the password of their URL', async () => {
+  test('that are unreachable are failures that do not show the password of their URL', async () => {
     const found = [
       ...(await about('nats', { NATS_URL: 'nats://u:secret-1@127.0.0.1:9' })),
       ...(await about('redis', { REDIS_URL: 'redis://:secret-2@127.0.0.1:9' })),
@@ -143,7 +138,7 @@ describe('servers', () => {
     expect(JSON.stringify(found)).not.toContain('secret');
   });
 
-  /** Greets as a nats-server does, and answers what it is sent. */
+  /** A fake nats-server with the given greeting and answers. */
   async function greeter(greeting: object, answer: (sent: string) => string) {
     const server = createPlainServer((socket) => {
       socket.write(
@@ -167,13 +162,13 @@ describe('servers', () => {
     ]);
   });
 
-  test('one that does not take the password is a failure', async () => {
+  test('one that refuses the password is a failure', async () => {
     const refuse = (): string => "-ERR 'Authorization Violation'\r\n";
     const { server, url } = await greeter({ jetstream: true, max_payload: 8e6, auth_required: true }, refuse);
     const found = await about('nats', { NATS_URL: url });
     server.close();
 
-    expect(found).toMatchObject([{ level: 'fail', text: expect.stringContaining('does not let us in') }]);
+    expect(found).toMatchObject([{ level: 'fail', text: expect.stringContaining('refuses the connection') }]);
     expect(JSON.stringify(found)).not.toContain('secret');
   });
 
@@ -190,7 +185,7 @@ describe('servers', () => {
 });
 
 describe('the machine', () => {
-  test('a command can be run in a sandbox, or it says why not', async () => {
+  test('a command can be run in a sandbox, or the reason is reported', async () => {
     expect(levels(await about('sandbox'))).toEqual(['ok']);
     const missing = { yaml: 'sandbox: {driver: docker, image: "caribou-no-such-image:1"}' };
     expect(await about('sandbox', missing)).toMatchObject([
@@ -198,7 +193,7 @@ describe('the machine', () => {
     ]);
   });
 
-  test('a disk without room is a failure', async () => {
+  test('a disk without free space is a failure', async () => {
     expect(levels(await about('data'))).toEqual(['ok']);
     const yaml = 'sandbox: {driver: bwrap, limits: {min_free_bytes: 1099511627776}}';
     expect(await about('data', { yaml })).toMatchObject([
@@ -222,11 +217,11 @@ describe('the machine', () => {
     await new Promise((resolve) => other.close(resolve));
   });
 
-  test('a check that breaks is a failure of its own', async () => {
+  test('a check that throws is reported as a failure', async () => {
     const broken = { isPortFree: () => Promise.reject(new Error('no such address')) };
 
     expect(await about('port', { PORT: '8080' }, broken)).toMatchObject([
-      { level: 'fail', text: 'cannot be looked at: no such address' },
+      { level: 'fail', text: 'the check failed: no such address' },
     ]);
   });
 });
@@ -237,7 +232,7 @@ describe('files of the operator', () => {
     return about('mcp');
   };
 
-  test('MCP servers are looked at one by one, none is started', async () => {
+  test('MCP servers are checked one by one, none is started', async () => {
     const servers = {
       good: { type: 'stdio', command: 'npx', args: ['-y', 'x'] },
       gone: { type: 'stdio', command: 'no-such-program' },
@@ -268,7 +263,7 @@ describe('files of the operator', () => {
     expect(found[6]?.text).toContain('NOT_SET_HERE');
   });
 
-  test('a file that is no JSON is a failure', async () => {
+  test('a file that is not valid JSON is a failure', async () => {
     expect(await mcp('{"token": "s3cret')).toMatchObject([
       { level: 'fail', text: expect.not.stringContaining('s3cret') },
     ]);
@@ -290,7 +285,7 @@ describe('files of the operator', () => {
   });
 });
 
-test('a line says what to do below', () => {
+test('the advice is on the line below', () => {
   expect(linesOf({ level: 'fail', topic: 'redis', text: 'no connection', fix: 'start it' })).toEqual([
     'fail  redis       no connection',
     '                  → start it',

@@ -6,37 +6,37 @@ import { checkModels } from './check-models.js';
 import { checkSandbox } from './check-sandbox.js';
 import { checkNats, checkRedisServer } from './check-servers.js';
 import { type Finding, fail, reasonOf } from './finding.js';
-import type { Surroundings } from './surroundings.js';
+import type { DoctorContext } from './doctor-context.js';
 
-/** For each check; those that ask others have shorter deadlines of their own. */
+/** The deadline of each check; checks of other systems have shorter ones. */
 const CHECK_MS = 60_000;
 
 type Check = readonly [topic: string, check: () => readonly Finding[] | Promise<readonly Finding[]>];
 
 /**
- * Looks at everything Caribou needs, without starting it, and says what to do about what is missing. Nothing is changed
- * but for a sandbox that is made and removed. Never rejects: a check that fails itself is a finding.
+ * Checks everything that Caribou needs, without starting it, and advises what to do about faults. It changes nothing, except
+ * that it creates and removes a sandbox. Never rejects: a check that throws is a finding.
  */
-export async function examine(surroundings: Surroundings): Promise<readonly Finding[]> {
-  const { config, findings } = checkConfig(surroundings);
+export async function examine(context: DoctorContext): Promise<readonly Finding[]> {
+  const { config, findings } = checkConfig(context);
   if (config === undefined) return findings;
-  const found = await Promise.all(checks(config, surroundings).map(carriedOut));
+  const found = await Promise.all(checks(config, context).map(runCheck));
   return [...findings, ...found.flat()];
 }
 
-const checks = (config: Config, surroundings: Surroundings): readonly Check[] => [
+const checks = (config: Config, context: DoctorContext): readonly Check[] => [
   ['model', () => checkModels(config)],
-  ['nats', () => checkNats(config, surroundings)],
-  ['redis', () => checkRedisServer(config, surroundings)],
-  ['sandbox', () => checkSandbox(config, surroundings)],
+  ['nats', () => checkNats(config, context)],
+  ['redis', () => checkRedisServer(config, context)],
+  ['sandbox', () => checkSandbox(config, context)],
   ['data', () => checkDisk(config)],
-  ['port', () => checkPort(config, surroundings)],
+  ['port', () => checkPort(config, context)],
   ['your code', () => checkOwnCode(config)],
-  ['mcp', () => checkMcp(config, surroundings)],
-  ['skills', () => checkSkills(surroundings)],
+  ['mcp', () => checkMcp(config, context)],
+  ['skills', () => checkSkills(context)],
 ];
 
-async function carriedOut([topic, check]: Check): Promise<readonly Finding[]> {
+async function runCheck([topic, check]: Check): Promise<readonly Finding[]> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<readonly Finding[]>((resolve) => {
     timer = setTimeout(() => resolve([fail(topic, `no answer within ${CHECK_MS} ms`, 'try again')]), CHECK_MS);
@@ -44,7 +44,7 @@ async function carriedOut([topic, check]: Check): Promise<readonly Finding[]> {
   try {
     return await Promise.race([Promise.resolve().then(check), late]);
   } catch (error) {
-    return [fail(topic, `cannot be looked at: ${reasonOf(error)}`, 'correct that and try again')];
+    return [fail(topic, `the check failed: ${reasonOf(error)}`, 'correct that and try again')];
   } finally {
     clearTimeout(timer);
   }

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/** What one look came to. */
+/** The result of one check. */
 export interface Finding {
-  /** fail: Caribou does not work like this; warn: it does, and something is missed. */
+  /** fail: Caribou does not work; warn: it works with a limitation. */
   readonly level: 'ok' | 'warn' | 'fail';
   readonly topic: string;
-  /** Never holds a key or a password. */
+  /** Never contains a key or a password. */
   readonly text: string;
   /** What to do about it. */
   readonly fix?: string;
@@ -15,14 +15,14 @@ export const ok = (topic: string, text: string): Finding => ({ level: 'ok', topi
 export const warn = (topic: string, text: string, fix: string): Finding => ({ level: 'warn', topic, text, fix });
 export const fail = (topic: string, text: string, fix: string): Finding => ({ level: 'fail', topic, text, fix });
 
-/** An error as far as it is read here, whatever realm it is from. */
-const Told = z.object({ message: z.string(), code: z.unknown().optional(), cause: z.unknown().optional() });
+/** The fields of an error that are read here, also of an error from another realm. */
+const ErrorFields = z.object({ message: z.string(), code: z.unknown().optional(), cause: z.unknown().optional() });
 
-/** The words of an error, without its stack: those of its cause if it has one, the system's code if it is one of those. */
+/** The message of an error without its stack: that of its cause if it has one, or the code of a system error. */
 export function reasonOf(error: unknown): string {
-  const told = Told.safeParse(error).data;
-  if (told === undefined) return String(error);
-  const { message, code } = Told.safeParse(told.cause).data ?? told;
+  const fields = ErrorFields.safeParse(error).data;
+  if (fields === undefined) return String(error);
+  const { message, code } = ErrorFields.safeParse(fields.cause).data ?? fields;
   return typeof code === 'string' && /^E[A-Z]+$/.test(code) ? code : message;
 }
 

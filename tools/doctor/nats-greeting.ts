@@ -10,7 +10,7 @@ const Greeting = z.object({
 });
 export type Greeting = z.infer<typeof Greeting>;
 
-/** What a nats-server says of itself to whoever connects. Over WebSockets it is not asked. */
+/** Reads the greeting of a nats-server, which describes it. Not over WebSockets. */
 export function natsGreeting(url: string, timeoutMs: number): Promise<Greeting | 'not asked' | 'no answer'> {
   const [first = ''] = url.split(',');
   const { hostname, port, protocol } = new URL(first.trim());
@@ -40,7 +40,7 @@ function parsed(text: string): Greeting | undefined {
     const greeting = Greeting.safeParse(JSON.parse(json));
     return greeting.success ? greeting.data : undefined;
   } catch {
-    // Whatever spoke there is no nats-server.
+    // The other side is not a nats-server.
     return undefined;
   }
 }

@@ -3,7 +3,7 @@ import { attackUntil } from './attacks.js';
 import { clientOf } from './client.js';
 
 /**
- * A process of its own that attacks until it gets any message, then sends its tally. Its own work has the lowest priority:
+ * A separate process that attacks until it gets any message, then sends its tally. It has the lowest priority:
  * a hostile user sits at another machine, and only what the product does for them may slow others down.
  */
 const [apiUrl = '', key = '', lanes = '1'] = process.argv.slice(2);

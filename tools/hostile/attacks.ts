@@ -1,6 +1,6 @@
 import { type Client, newThread } from './client.js';
 
-/** One request after the other, for as long as it is asked. */
+/** Sends one request after the other until it is stopped. */
 export interface Attack {
   readonly name: string;
   readonly once: (client: Client, threadId: string, signal: AbortSignal) => Promise<number>;
@@ -30,7 +30,7 @@ const upload = (): FormData => {
 
 const statusOf = async (answer: Promise<{ readonly status: number }>): Promise<number> => (await answer).status;
 
-/** What a hostile user does without pause, each in lanes of its own. */
+/** The attacks of a hostile user, each repeated in separate lanes. */
 export const attacks: readonly Attack[] = [
   {
     name: 'metadata of a million keys',

@@ -32,6 +32,6 @@ export function clientOf(apiUrl: string, key: string): Client {
 /** The id of a new thread. @throws Error when none is made */
 export async function newThread(client: Client): Promise<string> {
   const { status, text } = await client.ask('POST', '/threads', {});
-  if (status !== 200) throw new Error(`no thread is made: ${status} ${text.slice(0, 200)}`);
+  if (status !== 200) throw new Error(`creating a thread failed: ${status} ${text.slice(0, 200)}`);
   return (JSON.parse(text) as { thread_id: string }).thread_id;
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Fleet, startFleet } from '../bench/fleet.js';
 import { median, quantile } from '../bench/sample.js';
-import { serverFigures } from '../bench/written.js';
+import { serverFigures } from '../bench/server-figures.js';
 import type { Tally } from './attacks.js';
 import { type Client, clientOf, newThread } from './client.js';
 
@@ -28,7 +28,7 @@ const { values } = parseArgs({
 const KEYS = { good: 'good-user-key', bad: 'hostile-user-key' };
 const MB = 1024 * 1024;
 const SCRIPT = '#tokens 20';
-/** A person's pause between two turns. */
+/** A user's pause between two turns. */
 const PAUSE_MS = 200;
 
 interface Turns {
@@ -38,7 +38,7 @@ interface Turns {
   readonly failures: readonly string[];
 }
 
-/** Turns one after the other for so long, on a thread of each ten. */
+/** Runs turns one after the other for so long, ten on each thread. */
 async function turnsFor(client: Client, durationMs: number): Promise<Turns> {
   const times: number[] = [];
   const begins: number[] = [];

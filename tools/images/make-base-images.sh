@@ -5,8 +5,8 @@
 #
 #   tools/images/make-base-images.sh [--force]
 #
-# Needs root, a Debian machine and a Docker engine (DOCKER_HOST is respected). Packed root file systems are kept in
-# CARIBOU_IMAGE_CACHE (default /var/cache/caribou-images); --force makes everything anew.
+# Needs root, a Debian machine and a Docker engine (DOCKER_HOST is respected). Packed root file systems are cached in
+# CARIBOU_IMAGE_CACHE (default /var/cache/caribou-images); --force makes everything again.
 set -euo pipefail
 
 cache=${CARIBOU_IMAGE_CACHE:-/var/cache/caribou-images}
@@ -25,7 +25,7 @@ mkdir -p "$cache"
 
 say() { printf '%4ss  %s\n' "$SECONDS" "$*"; }
 
-# missing IMAGE: whether it has to be made.
+# missing IMAGE: whether it has to be built.
 missing() { [ "$force" = --force ] || ! docker image inspect "$1" >/dev/null 2>&1; }
 
 # apt_newer ARGS: apt-get that sees only the newer suite, with lists of its own, so the machine's sources stay as they are.

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { bold, dim } from './terminal.mjs';
 
 /**
- * What the reader wants to know once everything runs.
+ * Builds the text that is printed once everything runs.
  *
  * @param {object} facts
  * @param {string} facts.url

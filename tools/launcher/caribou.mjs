@@ -13,14 +13,13 @@ import { installServers, startServers } from './start-servers.mjs';
 import { demoModelPlan, servicePlan, services } from './services.mjs';
 import { readSettings } from './settings.mjs';
 import { LauncherError, say, step, warn } from './terminal.mjs';
-import { together } from './together.mjs';
+import { runTogether } from './run-together.mjs';
 import { waitUntil } from './wait-until.mjs';
 
 const turnReadyTimeoutMs = 30_000;
 
 /**
- * Brings the whole system up and says so, then runs until `signal` aborts, then takes it down: services first, then the
- * servers they need.
+ * Starts the whole system, then runs until `signal` aborts, then stops it: services first, then the servers they need.
  *
  * @param {AbortSignal} signal
  * @returns {Promise<void>}
@@ -52,7 +51,7 @@ export async function runCaribou(signal) {
 
 /** @param {Start} start */
 async function bringUp({ settings, fleet, signal }) {
-  const [build] = await together(signal, [
+  const [build] = await runTogether(signal, [
     (inner) => prepareCode(inner),
     async (inner) => {
       await installServers(settings, inner);
@@ -69,7 +68,7 @@ async function bringUp({ settings, fleet, signal }) {
   const url = urlOf(host, port);
   const env = { ...process.env, ...modelEnv, PORT: String(port) };
   const running = await startServices({ settings, fleet, signal }, env);
-  await tellReadiness(url, signal);
+  await reportReadiness(url, signal);
   const facts = { url, model, home: settings.home, locked, servers };
   process.stdout.write(`${banner({ ...facts, services: running })}\n`);
 }
@@ -87,7 +86,7 @@ async function startServices({ settings, fleet, signal }, env) {
     const plan = servicePlan(name, (healthPort) => healthPorts.set(name, healthPort));
     return fleet.start(plan, { role: 'service', env: serviceEnvironment(name, { settings, env }), signal: inner });
   });
-  await step(`services: ${services.join(', ')}`, () => together(signal, starts));
+  await step(`services: ${services.join(', ')}`, () => runTogether(signal, starts));
   return services.map((name) => `${name.padEnd(17)}health on 127.0.0.1:${healthPorts.get(name)}`);
 }
 
@@ -110,7 +109,7 @@ async function chooseModel({ settings, fleet, signal }) {
   const demo = await demoModelPlan();
   const env = serviceEnvironment('demo-model', { settings, env: own });
   await step('demo model', () =>
-    together(signal, [(inner) => fleet.start(demo.plan, { role: 'service', env, signal: inner })]),
+    runTogether(signal, [(inner) => fleet.start(demo.plan, { role: 'service', env, signal: inner })]),
   );
   return {
     config: await readProductConfig(serviceEnvironment('gateway', { settings, env: { ...own, ...demo.env } }), signal),
@@ -119,8 +118,8 @@ async function chooseModel({ settings, fleet, signal }) {
   };
 }
 
-/** Waits until a turn would run; otherwise says what the gateway finds missing. @param {string} url @param {AbortSignal} signal */
-async function tellReadiness(url, signal) {
+/** Waits until a turn can run; otherwise reports what the gateway finds missing. @param {string} url @param {AbortSignal} signal */
+async function reportReadiness(url, signal) {
   const late = AbortSignal.timeout(turnReadyTimeoutMs);
   let answer = '';
   const ready = async () => {

@@ -12,7 +12,7 @@ const usage = `npm run chaos -- [--seed N] [--minutes 5] [--each 2] [--lanes 12]
 Runs that many of each service, people on so many threads at once, and a fault every --pause-ms on average. The seed
 determines what is done and which faults happen when. --scale stretches what the checker waits for; ends with 1 on a violation.`;
 
-/** What starts, last turns, rest and checks may take beside the minutes themselves. */
+/** Additional time for the start, the last turns and the checks. */
 const overheadMs = 15 * 60_000;
 
 /** @param {string} name @param {string} value @param {number} least @param {number} most */

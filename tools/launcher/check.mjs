@@ -12,7 +12,7 @@ const folders = ['apps', 'libs', 'tools', 'e2e'].filter((folder) => existsSync(i
 /** @param {string[]} parts */
 const bin = (...parts) => inRepository('node_modules', ...parts);
 
-/** Skips files that have not changed, and so misses what a change elsewhere means for them; CI takes no cache. */
+/** Skips files that have not changed, and so misses effects of changes elsewhere; CI does not use the cache. */
 const lintCache =
   process.env['CI'] === undefined
     ? ['--cache', '--cache-strategy', 'content', '--cache-location', bin('.cache', 'eslint', '/')]
@@ -36,12 +36,12 @@ const checks = [
   { name: 'format', args: [bin('@biomejs', 'biome', 'bin', 'biome'), 'format', '.'] },
 ];
 
-/** By itself a check ends within minutes on any machine; beside the tests it only gets what they leave. */
+/** Alone a check ends within minutes on any machine; during the tests it gets only their idle time. */
 const timeoutMs = 5 * 60_000;
 const besideTestsTimeoutMs = 20 * 60_000;
 
 /**
- * Runs every check, prints the output of those that fail, and gives their names. Two at a time; `besideTests` one at a
+ * Runs every check, prints the output of those that fail, and returns their names. Two at a time; `besideTests` one at a
  * time and at low priority, so that they use the processor time in which the tests wait.
  *
  * @param {{ besideTests?: boolean, signal?: AbortSignal }} [options] `signal` ends the check that runs, the others do not begin

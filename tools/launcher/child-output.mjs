@@ -9,15 +9,15 @@ const levels = new Map([
   [50, 'error'],
   [60, 'fatal'],
 ]);
-/** Fields of a log line that a person at a terminal does not need. */
+/** Fields of a log line that are not shown at a terminal. */
 const dull = new Set(['level', 'time', 'pid', 'hostname', 'service', 'name', 'msg']);
 
 /**
- * Gives a function that takes a child's output piece by piece and prints it line by line, each led by the child's name.
- * At a terminal, JSON log lines become short text; into a file or pipe they stay as they are.
+ * Creates a function that takes a child's output in pieces and prints it line by line, each after the child's name.
+ * At a terminal, JSON log lines become short text; into a file or pipe they are not changed.
  *
  * @param {string} name
- * @param {(line: string) => void} [onLine] told of every line as it came
+ * @param {(line: string) => void} [onLine] called with every line as received
  * @returns {(data: Buffer) => void}
  */
 export function linePrinter(name, onLine) {

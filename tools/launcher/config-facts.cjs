@@ -1,6 +1,6 @@
 /**
- * Reads the configuration with the product's own reader and prints what the launcher shows of it as JSON. It is a
- * process of its own, so that the reader does not stay in the launcher's memory.
+ * Reads the configuration with the product's own reader and prints what the launcher shows of it as JSON. It runs in a
+ * separate process, so that the reader does not stay in the launcher's memory.
  */
 const { join } = require('node:path');
 

@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { LauncherError, warn } from './terminal.mjs';
 
 /**
- * One launcher per data folder: a second nats-server on the same store would open it without complaint and spoil it.
- * A process is named by its pid and its start time, so that a reused pid is never taken for it.
+ * One launcher per data folder: a second nats-server on the same store would open it without an error and corrupt it.
+ * A process is identified by its pid and its start time, so that a reused pid is never mistaken for it.
  *
  * @typedef {{ pid: number, startedAt: string }} ProcessName
  * @typedef {ProcessName & { name: string }} Child
@@ -15,7 +15,7 @@ import { LauncherError, warn } from './terminal.mjs';
  * Claims the folder for this process, and ends what a killed launcher left running in it.
  *
  * @param {string} folder
- * @returns {Promise<{ record: (children: Child[]) => void, release: () => void }>} record: keeps the list of running children
+ * @returns {Promise<{ record: (children: Child[]) => void, release: () => void }>} record: stores the list of running children
  * @throws {LauncherError} when another launcher holds the folder
  */
 export async function claimDataFolder(folder) {
@@ -47,12 +47,12 @@ function takeLock(lock, folder) {
         `Caribou is running already on ${dirname(folder)} (process ${holder.pid}). Set CARIBOU_HOME and PORT for a second one.`,
       );
     }
-    // Two launchers may find the same stale lock: whoever moved away something else puts it back.
+    // Two launchers may find the same stale lock: one that moved another lock away puts it back.
     const moved = `${mine}.stale`;
     renameSync(lock, moved);
     if (readText(moved) !== text) tryLink(moved, lock);
     rmSync(moved, { force: true });
-    if (!tryLink(mine, lock)) throw new LauncherError(`Another launcher took ${folder} in this moment.`);
+    if (!tryLink(mine, lock)) throw new LauncherError(`Another launcher has just taken ${folder}.`);
   } finally {
     rmSync(mine, { force: true });
   }
@@ -98,7 +98,7 @@ function isRunning(wanted) {
 }
 
 /**
- * The name of a running process; pid 0 when there is none or it is a zombie. Without /proc the start time is empty.
+ * The name of a running process; pid 0 for a missing process or a zombie. Without /proc the start time is empty.
  *
  * @param {number} pid
  * @returns {ProcessName}
@@ -106,7 +106,7 @@ function isRunning(wanted) {
 export function nameOf(pid) {
   const stat = readText(`/proc/${pid}/stat`);
   if (stat !== '') {
-    // The program's name stands in brackets and may hold anything; the fields follow the last one. proc(5).
+    // The program's name is in parentheses and may contain any character; the fields follow the last one. proc(5).
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' ? { pid: 0, startedAt: '' } : { pid, startedAt: fields[19] ?? '' };
   }
@@ -119,7 +119,7 @@ export function nameOf(pid) {
   }
 }
 
-/** The file's text; empty when there is no such file. @param {string} path */
+/** The file's text; empty for a missing file. @param {string} path */
 function readText(path) {
   try {
     return readFileSync(path, 'utf8');

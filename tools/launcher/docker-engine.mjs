@@ -13,7 +13,7 @@ const stopTimeoutMs = 20_000;
 
 /**
  * @typedef {object} Engine
- * @property {string} state one line: running, started, or why there is none
+ * @property {string} state one line: running, started, or the reason why it is unavailable
  * @property {() => Promise<void>} stop ends the engine if this process has started it
  */
 

@@ -7,7 +7,7 @@ import { inRepository, repository } from './repository.mjs';
 import { readSettings } from './settings.mjs';
 import { LauncherError } from './terminal.mjs';
 
-/** `npm run doctor`: a line for everything Caribou needs, ok, warn or fail, with what to do; exit code 1 after a fail. */
+/** `npm run doctor`: prints a line for everything Caribou needs, ok, warn or fail, with advice; exit code 1 after a fail. */
 
 /**
  * @typedef {{ level: 'ok' | 'warn' | 'fail', topic: string, text: string, fix?: string }} Finding
@@ -16,7 +16,7 @@ import { LauncherError } from './terminal.mjs';
  * @property {(finding: Finding) => string[]} linesOf
  */
 
-/** Own code that was loaded may hold the process open. */
+/** The operator's code that was loaded may prevent the process from ending. */
 const leave = (/** @type {number} */ code) => process.exit(code);
 
 try {

@@ -27,7 +27,7 @@ describe('npm run doctor', () => {
     });
   }
 
-  test('a sound installation ends with 0, and own code is loaded', () => {
+  test('a working installation ends with 0, and own code is loaded', () => {
     const tickets = resolve(__dirname, '../../examples/custom-tool/tickets.mjs');
     const options = 'url: "https://helpdesk.example", api_key: $HELPDESK_KEY';
     const yaml = `sandbox: {driver: bwrap}\ntools: [{name: open_ticket, use: "${tickets}#openTicket", ${options}}]`;
@@ -50,7 +50,7 @@ describe('npm run doctor', () => {
     expect(status).toBe(1);
   }, 120_000);
 
-  test('a configuration that cannot be used is told key by key', () => {
+  test('an invalid configuration is reported key by key', () => {
     const { status, stdout } = doctor('runner: {slots: many}', { PORT: 'many' });
 
     expect(stdout).toMatch(/^fail +config +PORT: must be a port number/m);

@@ -2,14 +2,14 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { findProgram } from './programs.mjs';
 
-/** Boxes have no network, and reach the one socket that is mounted into them; see docs/network.md. */
+/** Sandboxes have no network, and reach the one socket that is mounted into them; see docs/network.md. */
 const runscFlags = ['--network=none', '--host-uds=open'];
 
 /**
- * Arguments that make gVisor known to a Docker engine under the name runsc: none when it is not installed, or when the
- * engine's own configuration names runtimes, beside which it takes no others.
+ * Arguments that register gVisor as runsc at a Docker engine: none when it is not installed, or when the engine's own
+ * configuration names runtimes, as it accepts them from one source only.
  *
- * @param {{ path: string, folder: string, configFile?: string }} options path as in PATH; folder: for a script that is kept
+ * @param {{ path: string, folder: string, configFile?: string }} options path as in PATH; folder: for a generated script
  * @returns {string[]}
  */
 export function gvisorRuntime({ path, folder, configFile = '/etc/docker/daemon.json' }) {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** The launcher is made of ES modules, which jest cannot load here: each test runs a few lines in a process of its own. */
+/** The launcher is made of ES modules, which jest cannot load here: each test runs a few lines in a separate process. */
 const runModule = (code: string) =>
   promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], { cwd: __dirname });
 
@@ -30,7 +30,7 @@ describe('claimDataFolder', () => {
     expect(stdout).toContain('Caribou is running already');
   });
 
-  test('the lock of a launcher that is gone is taken over, also when its pid belongs to another process now', async () => {
+  test('the lock of a dead launcher is taken over, also when its pid belongs to another process now', async () => {
     writeFileSync(join(folder, 'launcher.lock'), JSON.stringify({ pid: process.pid, startedAt: '1' }));
 
     const { stdout } = await runModule(`${claim(folder)} console.log('claimed'); claimed.release();`);
@@ -38,7 +38,7 @@ describe('claimDataFolder', () => {
     expect(stdout).toContain('claimed');
   });
 
-  test('what an earlier start left open to others is closed before a password is written into it', async () => {
+  test('a folder that an earlier start left readable is protected before a password is written into it', async () => {
     const folders = ['.', 'nats', 'redis', 'access', 'access/nats', 'access/redis', 'access/gateway'];
     const files = ['access/nats/nats.conf', 'access/redis/redis.conf', 'access/gateway/nats.url'];
     for (const name of folders) {
@@ -65,7 +65,7 @@ describe('claimDataFolder', () => {
     expect(readFileSync(join(folder, 'access/redis/redis.conf'), 'utf8')).toContain('user sandbox-manager on #');
   }, 90_000);
 
-  test('a process that a killed launcher left behind is ended, a stranger with its pid is not', async () => {
+  test('a process that a killed launcher left behind is ended, another process with its pid is not', async () => {
     const left = spawn('sleep', ['1000']);
     const fields = readFileSync(`/proc/${left.pid}/stat`, 'utf8').split(' ');
     const children = [
@@ -92,7 +92,7 @@ describe('ManagedProcess', () => {
     const forever = new AbortController().signal;`;
   const ready = "process.send('ready'); setInterval(() => {}, 1000);";
 
-  test('a process that ends before it is ready fails the start with its last words', async () => {
+  test('a process that ends before it is ready fails the start with its last output', async () => {
     const script = "console.error('no such database'); process.exit(7);";
 
     const { stdout } = await runModule(
@@ -138,7 +138,7 @@ describe('gvisorRuntime', () => {
     return JSON.parse(stdout) as string[];
   };
 
-  test('the engine is told of an installed runsc with the flags of boxes, unless it has runtimes of its own', async () => {
+  test('an installed runsc is registered with the flags for sandboxes, unless the engine has its own runtimes', async () => {
     const folder = mkdtempSync(join(tmpdir(), "caribou-launcher-it's-"));
     const programs = join(folder, 'programs');
     expect(await argumentsOf(folder, programs)).toEqual([]);
@@ -182,7 +182,7 @@ describe('closingLine', () => {
 });
 
 describe('npm start', () => {
-  test('a wrong setting is told with its name before anything runs, and nothing is left running', () => {
+  test('an invalid setting is reported by name before anything runs, and no process is left running', () => {
     const home = mkdtempSync(join(tmpdir(), 'caribou-launcher-'));
 
     const { status, stderr } = spawnSync(process.execPath, ['start.mjs'], {

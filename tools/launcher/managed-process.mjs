@@ -9,12 +9,12 @@ const longestPauseMs = 30_000;
 const steadyMs = 60_000;
 
 /**
- * One process the launcher keeps alive. States: starting → ready → (crashed → pause → starting …) → stopped.
- *   M1  A process that ends before it was ever ready fails the start: what is wrong then does not mend itself.
+ * One process that the launcher restarts when it ends. States: starting → ready → (crashed → pause → starting …) → stopped.
+ *   M1  A process that ends before it was ever ready fails the start: a restart would not help.
  *   M2  Later, it is started again after a pause that doubles from 0.5 s to 30 s; a minute of quiet resets the pause.
  *   M3  stop() is final: SIGTERM, then SIGKILL to the whole process group at the deadline.
- *   M4  The child has a process group of its own, so Ctrl-C reaches the launcher alone, which keeps the order of stopping;
- *       and it dies with the launcher where the system can promise that (setpriv --pdeathsig).
+ *   M4  The child has a process group of its own, so Ctrl-C reaches the launcher alone, which stops all in order;
+ *       and it dies with the launcher where the system supports that (setpriv --pdeathsig).
  *
  * @typedef {object} ProcessPlan
  * @property {string} name
@@ -24,10 +24,10 @@ const steadyMs = 60_000;
  * @property {string} cwd
  * @property {string | undefined} setpriv path of setpriv, if there is one
  * @property {boolean} quiet prints nothing but the last lines before a crash
- * @property {boolean} ipc the child tells by a message that it is ready
+ * @property {boolean} ipc the child sends a message when it is ready
  * @property {(child: import('node:child_process').ChildProcess, signal: AbortSignal) => Promise<void>} untilReady
  * @property {number} readyTimeoutMs
- * @property {() => void} onChange told when a process has started or ended */
+ * @property {() => void} onChange called when a process has started or ended */
 export class ManagedProcess {
   #plan;
   #stopped = new AbortController();
@@ -43,7 +43,7 @@ export class ManagedProcess {
     this.#plan = plan;
   }
 
-  /** Resolves when the process is ready for the first time (M1). @param {AbortSignal} signal gives the start up */
+  /** Resolves when the process is ready for the first time (M1). @param {AbortSignal} signal cancels the start */
   async start(signal) {
     await this.#launch(signal);
     void this.#keepAlive();

@@ -11,7 +11,7 @@ const installTimeoutMs = 15 * 60_000;
  */
 
 /**
- * Installs what the lock file names and `node_modules` does not hold. Install scripts stay off: nothing here needs them.
+ * Installs the packages of the lock file that `node_modules` lacks. Install scripts stay off, as no package needs them.
  *
  * @param {{ dev: boolean, signal?: AbortSignal }} options dev: also what only tests and checks need
  * @returns {Promise<void>}
@@ -19,7 +19,7 @@ const installTimeoutMs = 15 * 60_000;
  */
 export async function installPackages({ dev: wanted, signal }) {
   const installed = readLock('node_modules', '.package-lock.json');
-  // Where the tests' packages are already, they stay: npm ci removes what it is not told of.
+  // Packages for tests stay if they are installed: npm ci removes packages that are not requested.
   const dev = wanted || Object.entries(installed).some(([, entry]) => entry.dev === true);
   const missing = missingPackages(dev, installed);
   if (missing === 0) {
@@ -41,7 +41,7 @@ export async function installPackages({ dev: wanted, signal }) {
 }
 
 /**
- * How many packages of the lock file are not installed in their version. npm keeps the list of what it installed in
+ * How many packages of the lock file are not installed in their version. npm stores the list of installed packages in
  * `node_modules/.package-lock.json`; packages for other platforms are optional and do not count.
  *
  * @param {boolean} dev

@@ -14,7 +14,7 @@ import { say, warn } from './terminal.mjs';
  */
 
 /**
- * Reads the configuration with the product's own reader, so that a mistake is told once and before any service starts.
+ * Reads the configuration with the product's own reader, so that a mistake is reported once and before any service starts.
  *
  * @param {NodeJS.ProcessEnv} env
  * @param {AbortSignal} signal

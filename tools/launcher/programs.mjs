@@ -39,7 +39,7 @@ export function findProgram(name, path) {
 }
 
 /**
- * What the programs of an unpacked package need in their environment to find the libraries beside them.
+ * The environment in which programs of an unpacked package find its libraries.
  *
  * @param {string} unpacked
  * @returns {{ LD_LIBRARY_PATH?: string }}

@@ -9,10 +9,10 @@ const maxOutputBytes = 4 * 1024 * 1024;
  */
 
 /**
- * Runs a program to its end and gives its exit code and output. Never rejects for a failing program: a program that
+ * Runs a program to its end and returns its exit code and output. Never rejects for a failing program: a program that
  * cannot be started ends with code 127, one that passes its deadline is killed and ends with code 124.
  *
- * `onError` is told what arrives on stderr, as it arrives.
+ * `onError` is called with the data on stderr as it arrives.
  *
  * @param {string} file
  * @param {string[]} args

@@ -5,8 +5,8 @@ import { LauncherError } from './terminal.mjs';
 const timeoutMs = 10 * 60_000;
 
 /**
- * Runs one of our scripts in a process of its own, which ends with it: what it loads (compilers, the product's libs) is
- * not held in memory for as long as Caribou runs.
+ * Runs a script of this repository in a separate process, so that what it loads (compilers, the product's libs) does not
+ * stay in memory while Caribou runs.
  *
  * @param {string[]} args the script and its arguments
  * @param {{ signal: AbortSignal, env?: NodeJS.ProcessEnv }} options

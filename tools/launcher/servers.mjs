@@ -8,11 +8,11 @@ import { answersWith, waitUntil } from './wait-until.mjs';
 const readyTimeoutMs = 60_000;
 
 /**
- * Plans for private servers: on 127.0.0.1 at a free port, with a user for each service, who may do what that service does
- * and nothing else. Their passwords are made anew for each start and stand only in files that no other user may read.
+ * Plans for private servers: on 127.0.0.1 at a free port, with a user for each service, with only the rights that
+ * the service needs. Passwords are generated for each start and stored only in files that no other user may read.
  *
  * @typedef {object} ServerPlan
- * @property {string} where what may be printed
+ * @property {string} where a description without secrets
  * @property {Pick<import('./managed-process.mjs').ProcessPlan, 'name' | 'file' | 'args' | 'untilReady' | 'readyTimeoutMs' | 'quiet' | 'ipc'>} process
  *
  * @typedef {object} Access
@@ -22,7 +22,7 @@ const readyTimeoutMs = 60_000;
  */
 
 /**
- * Makes the users and writes the servers' configurations; needs the build.
+ * Generates the users and writes the servers' configurations; needs the build.
  *
  * @param {import('./settings.mjs').LauncherSettings} settings
  * @param {AbortSignal} signal
@@ -46,7 +46,7 @@ export async function makeAccess({ own, access, redisFsync, redisMaxMemory }, si
   return { folder: access, natsPort, redisPort };
 }
 
-/** One that was there may be open to others. @param {string} path */
+/** Sets the rights also of an existing folder, which may be readable by others. @param {string} path */
 function makePrivateFolder(path) {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   chmodSync(path, 0o700);

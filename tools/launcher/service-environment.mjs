@@ -4,12 +4,12 @@ import { searchPath } from './programs.mjs';
 /** Variables without secrets that any program may need. */
 const ordinary =
   /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_\w+|TZ|TMPDIR|TERM|NODE_\w+|LD_LIBRARY_PATH|SSL_CERT_\w+|XDG_\w+|DOCKER_\w+|LOG_LEVEL)$/;
-/** Ours; who may call the API is the gateway's business. */
+/** Caribou's own variables, without the API keys, which only the gateway reads. */
 const ours = /^(CARIBOU_(?!API_KEYS)\w+|DEER_FLOW_\w+|NATS_\w+|REDIS_\w+)$/;
-/** For servers of the operator's own; the private ones take neither TLS nor a login beside the password. */
+/** Variables for the operator's own servers; the private ones use neither TLS nor another login than the password. */
 const ofOwnServer = (/** @type {'NATS' | 'REDIS'} */ server) =>
   new RegExp(`^${server}_(CA|CERT|KEY|CREDS|NKEY_SEED)(_FILE)?$`);
-/** What only the gateway reads. */
+/** Variables that only the gateway reads. */
 const gatewayOnly = ['CARIBOU_API_KEYS', 'CARIBOU_API_KEYS_FILE', 'CARIBOU_CORS_ORIGINS', 'HOST', 'PORT'];
 
 /**

@@ -10,7 +10,7 @@ const serviceReadyTimeoutMs = 60_000;
  */
 export const nodeFlags = ['--enable-source-maps', '--max-semi-space-size=64'];
 
-/** In the order in which they are shown; they start together. */
+/** The services in the order of display; they start together. */
 export const services = ['gateway', 'agent-runner', 'sandbox-manager', 'memory-worker', 'subagent-pool'];
 
 /**
@@ -18,7 +18,7 @@ export const services = ['gateway', 'agent-runner', 'sandbox-manager', 'memory-w
  */
 
 /**
- * The plan of one service. It is ready when it says so: `process.send({ type: 'ready', healthPort })`.
+ * The plan of one service. It reports that it is ready by `process.send({ type: 'ready', healthPort })`.
  *
  * @param {string} name
  * @param {(healthPort: number) => void} onReady
@@ -44,7 +44,7 @@ export function servicePlan(name, onReady) {
 }
 
 /**
- * The scripted demo model: an OpenAI-compatible server that plays a fixed story, for a first look without a model.
+ * The scripted demo model: an OpenAI-compatible server that plays a fixed story, for a first try without a model.
  *
  * @returns {Promise<{ plan: Plan, env: Record<string, string> }>} env: how the services reach it
  */

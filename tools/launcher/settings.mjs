@@ -3,18 +3,18 @@ import { join, resolve } from 'node:path';
 import { inRepository, repository } from './repository.mjs';
 
 /**
- * What the launcher itself must know before anything is installed. The rest of the environment is the services'
- * business: they read it through libs/config.
+ * The settings that the launcher needs before anything is installed. Services read the rest of the environment through
+ * libs/config.
  *
  * @typedef {object} LauncherSettings
  * @property {string} home absolute path of the data folder, CARIBOU_HOME (or DeerFlow's DEER_FLOW_HOME)
- * @property {string | undefined} alias what is to be said of DEER_FLOW_HOME, which the services do not see any more
+ * @property {string | undefined} alias the notice about DEER_FLOW_HOME, which the services do not see
  * @property {string} own the launcher's part of it: files of NATS and Redis, lock, unpacked programs
  * @property {string} unpacked
  * @property {string} access passwords of the private servers' users, and the servers' configurations
- * @property {boolean} ownNats whether NATS_URL (or its file) names a server of the operator's own
+ * @property {boolean} ownNats whether NATS_URL (or its file) names the operator's own server
  * @property {boolean} ownRedis the same of REDIS_URL
- * @property {string} redisMaxMemory as redis.conf takes it, such as 2gb
+ * @property {string} redisMaxMemory in the format of redis.conf, such as 2gb
  * @property {string} redisFsync everysec or always
  */
 

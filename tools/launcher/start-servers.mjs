@@ -2,13 +2,13 @@ import { findProgram, libraryEnvironment, searchPath } from './programs.mjs';
 import { makeAccess, natsServer, redisServer } from './servers.mjs';
 import { installPrograms } from './system-packages.mjs';
 import { LauncherError, step, warn } from './terminal.mjs';
-import { together } from './together.mjs';
+import { runTogether } from './run-together.mjs';
 
 /**
- * Private servers where NATS_URL and REDIS_URL name none of the operator's own. Needs the programs and the build.
+ * Starts private servers unless NATS_URL and REDIS_URL name the operator's own. Needs the programs and the build.
  *
  * @param {{ settings: import('./settings.mjs').LauncherSettings, fleet: import('./fleet.mjs').Fleet, signal: AbortSignal }} start
- * @returns {Promise<string[]>} what may be printed of the servers
+ * @returns {Promise<string[]>} descriptions of the servers without secrets
  * @throws {LauncherError} when a server does not start
  */
 export async function startServers({ settings, fleet, signal }) {
@@ -25,7 +25,7 @@ export async function startServers({ settings, fleet, signal }) {
     const starts = plans.map(
       (plan) => (/** @type {AbortSignal} */ inner) => fleet.start(plan.process, { role: 'server', env, signal: inner }),
     );
-    await step(`servers: ${names}`, () => together(signal, starts));
+    await step(`servers: ${names}`, () => runTogether(signal, starts));
   }
   return [
     nats === undefined ? 'NATS as NATS_URL says' : `${nats.where}, streams in ${own}/nats`,

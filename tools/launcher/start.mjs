@@ -7,7 +7,7 @@ import { LauncherError, warn } from './terminal.mjs';
 const interrupted = new AbortController();
 for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
   process.on(name, () => {
-    // Children die with this process where setpriv is there; elsewhere the next start ends them.
+    // Children die with this process if setpriv is installed; otherwise the next start ends them.
     if (interrupted.signal.aborted) process.exit(130);
     interrupted.abort();
   });

@@ -6,7 +6,7 @@ import { say, step, warn } from './terminal.mjs';
 
 const aptTimeoutMs = 10 * 60_000;
 
-/** Programs and the Debian package that holds each. */
+/** Programs and the Debian package of each. */
 const debianPackage = {
   'nats-server': 'nats-server',
   'redis-server': 'redis-server',
@@ -21,8 +21,8 @@ const debianPackage = {
 /** @typedef {keyof typeof debianPackage} Program */
 
 /**
- * Installs the programs that are not there: by apt as root, else by unpacking Debian's packages into the data folder
- * as an ordinary user. Gives the programs that are still missing; the caller knows which of them it can do without.
+ * Installs missing programs: by apt as root, else by unpacking Debian's packages into the data folder as an ordinary
+ * user. Returns the programs that are still missing; the caller knows which of them are optional.
  *
  * @param {{ programs: Program[], unpacked: string, signal?: AbortSignal }} options unpacked: folder for the second way
  * @returns {Promise<Program[]>}
@@ -56,8 +56,8 @@ async function aptInstall(packages, signal) {
 }
 
 /**
- * Keeps Debian from starting the installed servers as system services: the launcher runs its own. Only where systemd
- * runs, and only if nobody else has set a policy.
+ * Prevents Debian from starting the installed servers as system services: the launcher runs its own. Only where systemd
+ * runs, and only if no other policy is set.
  *
  * @param {() => Promise<void>} work
  */
@@ -73,7 +73,7 @@ async function withoutServiceStart(work) {
 }
 
 /**
- * Downloads the packages and what they depend on, as far as it is not installed, and unpacks them.
+ * Downloads the packages and their missing dependencies, and unpacks them.
  *
  * @param {string[]} packages
  * @param {string} unpacked

@@ -1,4 +1,4 @@
-/** What the launcher says: one line per event, with the time since it started. Data goes to stdout, trouble to stderr. */
+/** The launcher's output: one line per event, with the time since it started. Data goes to stdout, errors to stderr. */
 
 const startedAt = Date.now();
 const colour = process.stdout.isTTY && process.env['NO_COLOR'] === undefined;
@@ -14,7 +14,7 @@ export const bold = (text) => paint('1', text);
 /** @param {number} ms */
 export const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`;
 
-/** Says what happens, led by the seconds since the start. @param {string} text */
+/** Prints a line after the seconds since the start. @param {string} text */
 export function say(text) {
   process.stdout.write(`${dim(seconds(Date.now() - startedAt).padStart(7))}  ${text}\n`);
 }
@@ -25,8 +25,8 @@ export function warn(text) {
 }
 
 /**
- * Runs a step and says when it ends and how long it took. A step that takes longer than 10 s is announced again
- * every 10 s, so that a silent installation does not look like a hang.
+ * Runs a step and prints its end and its duration. A step that takes longer than 10 s is announced again every 10 s, so
+ * that a silent installation does not seem to hang.
  *
  * @template T
  * @param {string} title

@@ -9,10 +9,10 @@ import { inRepository, repository } from './repository.mjs';
 import { runCommand } from './run-command.mjs';
 import { installPrograms } from './system-packages.mjs';
 import { LauncherError, say, step, warn } from './terminal.mjs';
-import { together } from './together.mjs';
+import { runTogether } from './run-together.mjs';
 
 /**
- * `npm test`: installs what is missing, builds, runs every test with the checks beside them, and ends with one line
+ * `npm test`: installs what is missing, builds, runs every test and the checks, and ends with one line
  * `N passed, N failed`. With arguments (`npm test -- --selectProjects unit libs/state`) it hands them to jest and
  * leaves the checks out.
  */
@@ -34,7 +34,7 @@ async function install() {
   const groups = isRoot ? [programs, ['runsc']] : [programs];
   /** @type {Programs} */
   const missing = [];
-  await together(new AbortController().signal, [
+  await runTogether(new AbortController().signal, [
     (signal) => installPackages({ dev: true, signal }),
     async (signal) => {
       for (const group of groups) missing.push(...(await installPrograms({ programs: group, unpacked, signal })));
@@ -87,7 +87,7 @@ async function testAll(jestArgs) {
   await install();
   mkdirSync(results, { recursive: true });
   const isPart = jestArgs.length > 0;
-  const [checks, tests] = await together(new AbortController().signal, [
+  const [checks, tests] = await runTogether(new AbortController().signal, [
     async (signal) => (isPart ? { passed: [], failed: [] } : await runChecks({ besideTests: true, signal })),
     (signal) => buildAndTest(jestArgs, signal),
   ]);

@@ -4,20 +4,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 const pauseMs = 50;
 
 /**
- * Asks until the answer is yes. A question that fails counts as no.
+ * Polls until the condition is true. A check that fails counts as false.
  *
- * @param {() => Promise<boolean>} question
- * @param {AbortSignal} signal ends the asking by rejecting
+ * @param {() => Promise<boolean>} condition
+ * @param {AbortSignal} signal ends the polling by rejecting
  */
-export async function waitUntil(question, signal) {
-  while (!(await question().catch(() => false))) await delay(pauseMs, undefined, { signal });
+export async function waitUntil(condition, signal) {
+  while (!(await condition().catch(() => false))) await delay(pauseMs, undefined, { signal });
 }
 
 /**
  * Connects, sends the request and waits until the answer holds the expected text.
  *
  * @param {{ port: number, request: string, expected: string }} talk port on 127.0.0.1; the request may be empty
- * @returns {Promise<boolean>} false when the server closes or says nothing for a second
+ * @returns {Promise<boolean>} false when the server closes or does not answer for a second
  */
 export function answersWith({ port, request, expected }) {
   return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
 /**
- * The agent LangGraph's JS dev server runs while it is recorded: `createAgent` with four fake tools that answer
+ * The agent LangGraph's JS dev server runs while it is recorded: `createAgent` with four fake tools that return
  * fixed texts, and ChatOpenAI on the demo model. Copied as peer-agent.mjs into the folder with the peer's packages and this
  * `langgraph.json`: {"node_version":"20","graphs":{"lead_agent":"./peer-agent.mjs:graph"},"dependencies":["."]}
  */

@@ -2,7 +2,7 @@ import { createThread, exchange, getJson, postJson, withBody } from './wire.mjs'
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 
-/** The peer's answers to what clients do wrong, by name. */
+/** Records the peer's answers to invalid requests, by name. */
 export async function recordErrors(peer, demoModel) {
   const threadId = await createThread(peer);
   const base = `${peer}/threads/${threadId}`;

@@ -61,7 +61,7 @@ async function recordRun(name, script, run) {
   return { threadId, runId, stream };
 }
 
-/** Waits until the model stream stands at its hold, cancels the run, and lets the model go. */
+/** Waits until the model stream reaches its hold, cancels the run, and releases the model. */
 async function cancelAtHold(threadId, runId, hold) {
   const deadline = Date.now() + 10_000;
   while (!(await getJson(`${demoModel}/control/holding`)).body.some(({ name }) => name === hold)) {
@@ -81,7 +81,7 @@ async function cancelAtHold(threadId, runId, hold) {
   };
 }
 
-/** What the peer tells about the thread once the run is over. */
+/** What the peer returns about the thread after the run. */
 async function recordAfter({ threadId, runId }) {
   const base = `${peer}/threads/${threadId}`;
   return {

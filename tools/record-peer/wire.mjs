@@ -26,7 +26,7 @@ export async function exchange(url, init) {
   return { status: response.status, headers: shownHeaders(response), body: isJson ? JSON.parse(text) : text };
 }
 
-/** The headers a client of this protocol looks at. */
+/** The headers that a client of this protocol reads. */
 export function shownHeaders(response) {
   const names = [
     'content-type',

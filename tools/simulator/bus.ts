@@ -20,13 +20,12 @@ export interface BusParts {
   readonly scheduler: Scheduler;
   readonly faults: Faults;
   readonly network: Network;
-  /** Hears of all events that were published, whether or not they arrive. */
+  /** Called for every published event, whether or not it arrives. */
   readonly onPublished: (runId: string, events: readonly NumberedEvent[]) => void;
 }
 
 /**
- * Connections to NATS as the processes see them: requests with one responder, and broadcasts that may be lost. The wakes
- * are a `WakeQueue`.
+ * Simulated connections to NATS: requests with one responder, and broadcasts that may be lost. The wakes are a `WakeQueue`.
  */
 export class SimBus {
   private readonly handlers = new Map<string, readonly Responder[]>();
@@ -36,7 +35,7 @@ export class SimBus {
 
   constructor(private readonly parts: BusParts) {}
 
-  /** Takes the connection of the process away until then. */
+  /** Disconnects the process until then. */
   cut(process: SimProcess, untilMs: number): void {
     this.cuts.set(process, { fromMs: this.parts.scheduler.nowMs, untilMs });
   }
@@ -121,7 +120,7 @@ export class SimBus {
     if (!process.alive || this.isCut(process)) return;
     const send = (packet: Uint8Array): void => {
       const execute = (): Promise<void> => Promise.resolve(reply(packet));
-      // A reply that is lost is lost in silence.
+      // A lost reply causes no error.
       this.parts.network
         .request({ process, operation: `${operation} reply`, kind: 'bus', execute, away: busAway })
         .catch(() => undefined);
@@ -147,7 +146,7 @@ export class SimBus {
   }
 }
 
-/** What a Nest handler answers. */
+/** The reply of a Nest handler. */
 async function packetOf(handled: Promise<unknown>): Promise<Uint8Array> {
   let packet: unknown;
   try {
@@ -158,6 +157,6 @@ async function packetOf(handled: Promise<unknown>): Promise<Uint8Array> {
   return new TextEncoder().encode(JSON.stringify(packet));
 }
 
-/** What a caller gets whose connection is away, or breaks while it waits. */
+/** The error of a caller whose connection is down, or breaks while it waits. */
 export const busAway = (): UnavailableError =>
   new UnavailableError('NATS: not connected', { details: { dependency: 'nats' } });

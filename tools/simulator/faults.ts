@@ -3,10 +3,10 @@ import type { Random } from './random.js';
 export const FAULT_KINDS = ['kill', 'pause', 'store', 'bus', 'jump', 'outage', 'failover'] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** What becomes of one request to the store or over the bus. */
+/** The fate of one request to the store or over the bus. */
 export type Fate = 'ok' | 'slow' | 'lost' | 'reply-lost' | 'late' | 'twice';
 
-/** What may go wrong in one history, drawn from its seed. */
+/** The possible faults of one history, drawn from its seed. */
 export class Faults {
   readonly on: ReadonlySet<FaultKind>;
   /** Where processes were killed, as `role operation phase`. */
@@ -34,7 +34,7 @@ export class Faults {
     return this.active && this.left > 0 && this.on.has(kind);
   }
 
-  /** Whether a fault of the kind happens now; it counts against what the history has left. */
+  /** Whether a fault of the kind happens now; it counts against the limit of the history. */
   strikes(kind: FaultKind, rate = this.rate): boolean {
     if (!this.has(kind) || !this.random.chance(rate)) return false;
     this.left -= 1;
@@ -59,7 +59,7 @@ export class Faults {
 const STORE_FATES: readonly Fate[] = ['slow', 'lost', 'reply-lost', 'late'];
 const BUS_FATES: readonly Fate[] = ['slow', 'lost', 'reply-lost', 'twice'];
 
-/** Histories of one kind are frequent: what they show has one cause. A failover is always alone, as it breaks promises. */
+/** Histories with one kind are frequent, as their findings have one cause. A failover is always alone, as it breaks promises. */
 function drawKinds(random: Random, allowed: readonly FaultKind[]): ReadonlySet<FaultKind> {
   const single = random.pick(allowed);
   if (single === 'failover' || random.chance(0.35)) return new Set([single]);

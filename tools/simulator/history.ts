@@ -5,20 +5,20 @@ import { OWNED } from './sabotage.js';
 import type { SimProcess } from './scheduler.js';
 import { SlotWatch } from './slot-watch.js';
 
-/** What the checker saw while a history ran, in the order in which the store executed it. */
+/** The records for the checker while a history ran, in the order in which the store executed it. */
 export class History {
   readonly violations: string[] = [];
   /** Runs that the store accepted, in order; those of tasks too. */
   readonly accepted = new Map<string, Accepted>();
   readonly slots: SlotWatch;
   readonly ended = new Set<string>();
-  /** Runs of which nothing has to stay. */
+  /** Runs of which nothing has to remain. */
   readonly rolledBack = new Set<string>();
   private readonly firstClaims = new Map<string, string[]>();
   private readonly epochs = new Map<string, number>();
   private readonly live = new Map<string, RunEvent>();
   takeovers = 0;
-  /** How long the runs of dead runners waited at most for another one, while there was one. */
+  /** The longest wait of a dead runner's runs for another one, while one existed. */
   longestWaitMs = 0;
   private runnersSinceMs = 0;
   private readonly owners = new Map<string, SimProcess>();
@@ -60,7 +60,7 @@ export class History {
     if (operation === 'tasks.cancel') this.endedBefore(ended);
   }
 
-  /** Events went to watchers. */
+  /** Records events that were sent to clients. */
   published(runId: string, events: readonly NumberedEvent[]): void {
     for (const { seq, event } of events) {
       const key = `${runId}/${seq}`;
@@ -71,7 +71,7 @@ export class History {
     }
   }
 
-  /** What watchers were sent as an event of the run; undefined when nothing was. */
+  /** What was sent to clients as an event of the run; undefined for none. */
   publishedAs(runId: string, seq: number): RunEvent | undefined {
     return this.live.get(`${runId}/${seq}`);
   }

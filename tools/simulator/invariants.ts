@@ -3,23 +3,23 @@ import { type AiMessage, isTerminal, type Message, NotFoundError, type RunRecord
 import type { RunEventLog, ThreadKey, ThreadStore } from '@caribou/core';
 import { type RedisConnection, redisEventLog, redisThreadStore, taskPart } from '@caribou/state';
 import { type Accepted, canonical } from './history.js';
-import { leftovers, takeoverTime, announcedTwice } from './rest.js';
+import { findLeftovers, takeoverTime, announcedTwice } from './at-rest.js';
 import type { VirtualRedis } from './virtual-redis.js';
 import type { Workload } from './workload.js';
 import type { World } from './world.js';
 
 const MAX_EVENTS = 10_000;
 
-/** What is checked when a history is over, and everything is at rest. */
+/** The checks at the end of a history, when everything is at rest. */
 export async function violationsOf(world: World, workload: Workload, redis: VirtualRedis): Promise<readonly string[]> {
   const { checker } = redis;
   const check = new Check(world, storesOf(checker));
   const tasks = new Check(world, storesOf(taskPart(checker)));
-  // A failover may forget what was accepted; what remains promised is that no command is executed twice.
+  // A failover may lose accepted runs; the remaining guarantee is that no command is executed twice.
   if (!world.faults.on.has('failover')) {
     for (const [runId, accepted] of world.history.accepted)
       await (accepted.parentRunId === undefined ? check : tasks).run(accepted, runId);
-    check.found.push(...(await leftovers(world, workload, checker)), ...takeoverTime(world));
+    check.found.push(...(await findLeftovers(world, workload, checker)), ...takeoverTime(world));
     check.found.push(...world.history.violations, ...world.history.slots.violations, ...world.ledger.repeatedElsewhere);
   }
   for (const thread of workload.threads) await check.thread(thread);
@@ -84,7 +84,7 @@ class Check {
       this.found.push(`run ${runId}: attempts in its log: ${attempts.join(', ')}`);
   }
 
-  /** The transcript is one that a provider takes, and says of each call what happened. */
+  /** The transcript is one that a provider accepts, and has the outcome of each call. */
   async thread(thread: ThreadKey): Promise<void> {
     const head = await this.stores.threads.head(thread).catch((error: unknown) => {
       if (error instanceof NotFoundError) return null;

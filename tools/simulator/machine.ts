@@ -12,7 +12,7 @@ export class Ledger {
   private readonly counts = new Map<string, number>();
   private readonly executors = new Map<string, Set<string>>();
   readonly violations: string[] = [];
-  /** A failover may lose what the store knew of a call, or of a sandbox that then another manager gets. */
+  /** A failover may lose the record of a call, or of a sandbox that another manager then gets. */
   readonly repeatedElsewhere: string[] = [];
 
   constructor(private readonly scheduler: Scheduler) {}
@@ -84,7 +84,7 @@ export class Machine {
         token,
         sandboxId: sandbox.sandboxId,
         end: (result) => {
-          // A command ends by itself whether or not its manager lives; only a living one hears of it.
+          // A command ends by itself whether or not its manager lives; only a living one is notified.
           if (running.delete(entry)) scheduler.after(0.5, process, 'command ended', () => resolve(result));
         },
       };

@@ -17,7 +17,7 @@ function show({ seed, violations, faults, trace }: HistoryReport, options: Optio
   say(`  npm run simulate -- --seed ${seed} --faults ${options.allowed.join(',')}${sabotage} --trace`);
 }
 
-/** What all histories of a command came to. */
+/** The summary of all histories of a command. */
 class Totals {
   private readonly points = new Set<string>();
   private readonly killedAt = new Set<string>();

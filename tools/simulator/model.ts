@@ -6,7 +6,7 @@ import type { Scheduler, SimProcess } from './scheduler.js';
 /** The one kind of subagent. */
 export const SUBAGENT = 'worker';
 
-/** The tool calls of each answer of a run, as its message tells the model; after the last one comes plain text. */
+/** The tool calls of each answer of a run, from the message to the model; after the last one comes plain text. */
 export interface Plan {
   readonly turns: readonly (readonly PlannedCall[])[];
 }
@@ -14,7 +14,7 @@ export interface Plan {
 export type PlannedCall =
   | { readonly tool: 'bash'; readonly ms: number }
   | { readonly tool: 'effect'; readonly ms: number }
-  /** Hands a plan to a subagent. */
+  /** Delegates a plan to a subagent. */
   | { readonly tool: 'task'; readonly plan: Plan };
 
 export interface ModelParts {
@@ -23,7 +23,7 @@ export interface ModelParts {
   readonly kill: (process: SimProcess) => void;
 }
 
-/** A model that does what the newest message of the user says; each call of each answer has a token of its own. */
+/** A model that follows the newest user message; each call of each answer has a unique token. */
 export function planModel(process: SimProcess, { scheduler, faults, kill }: ModelParts): ModelPort {
   const { random } = scheduler;
   async function pause(signal: AbortSignal, ms: number): Promise<void> {

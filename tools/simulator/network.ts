@@ -5,7 +5,7 @@ import { answerInstead, type Sabotage, spoil } from './sabotage.js';
 import { context, type Scheduler, type SimProcess } from './scheduler.js';
 import type { VirtualRedis } from './virtual-redis.js';
 
-/** A connection gives a command up after this long, as `RedisOptions.commandTimeoutMs` says. */
+/** The time limit of a command, as in `RedisOptions.commandTimeoutMs`. */
 const STORE_TIMEOUT_MS = 3_000;
 
 /** A command as the store executed it. */
@@ -14,7 +14,7 @@ export interface Executed {
   readonly operation: string;
   readonly args: readonly unknown[];
   readonly reply: unknown;
-  /** When, by the clock of the store. */
+  /** The time by the clock of the store. */
   readonly wallMs: number;
 }
 
@@ -83,7 +83,7 @@ export class Network {
     });
   }
 
-  /** No store until then. */
+  /** Makes the store unavailable until then. */
   takeStoreAway(untilMs: number): void {
     this.storeAwayUntilMs = untilMs;
   }
@@ -136,7 +136,7 @@ export class Network {
 const storeAway = (): UnavailableError =>
   new UnavailableError('Redis did not answer in time', { details: { dependency: 'redis' } });
 
-/** The port with each call under its name: what the store executes and where processes die is known by it. */
+/** Names each call of the port, for the records of the store and for the places where processes are killed. */
 export function named<Port extends object>(name: string, port: Port): Port {
   return new Proxy(port, {
     get: (target, method) => {

@@ -19,7 +19,7 @@ export interface Options {
   readonly sabotage: Sabotage | undefined;
 }
 
-/** @throws {Error} with the usage, for arguments that are none of it */
+/** @throws {Error} with the usage, for invalid arguments */
 export function readOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],
@@ -45,12 +45,12 @@ export function readOptions(args: readonly string[]): Options {
 function wholeNumber(option: string, text: string, least: number): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < least)
-    throw new Error(`--${option}: '${text}' is no whole number from ${least}\n${USAGE}`);
+    throw new Error(`--${option}: '${text}' is not a whole number from ${least}\n${USAGE}`);
   return value;
 }
 
 function oneOf<Name extends string>(option: string, name: string, names: readonly Name[]): Name {
   const known = names.find((other) => other === name);
-  if (known === undefined) throw new Error(`--${option}: '${name}' is none of ${names.join(', ')}\n${USAGE}`);
+  if (known === undefined) throw new Error(`--${option}: '${name}' is not one of ${names.join(', ')}\n${USAGE}`);
   return known;
 }

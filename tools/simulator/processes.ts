@@ -29,14 +29,14 @@ import { EVENTS_TTL_MS, LEASE_MS, RENEW_MS, SWEEP_MS } from './clocks.js';
 import { planModel } from './model.js';
 import { named } from './network.js';
 import type { SimProcess } from './scheduler.js';
-import { effectTool, metrics, sandboxOf, storeOf, type Surroundings } from './surroundings.js';
+import { effectTool, metrics, sandboxOf, storeOf, type SimEnvironment } from './environment.js';
 import { subagentsOf } from './task-processes.js';
 
 /** More executions than a history has. */
 const MAX_REMEMBERED = 200;
 
 /** Starts an agent-runner: worker, executor and sweeper of the product. */
-export function startRunner(world: Surroundings, process: SimProcess): void {
+export function startRunner(world: SimEnvironment, process: SimProcess): void {
   const { bus, scheduler } = world;
   const logger = world.loggerOf(process);
   const redis = storeOf(world, process);
@@ -79,7 +79,7 @@ export function startRunner(world: Surroundings, process: SimProcess): void {
 }
 
 /** Starts a sandbox-manager: lease, pool, executor and handlers of the product over a simulated machine. */
-export function startManager(world: Surroundings, process: SimProcess): void {
+export function startManager(world: SimEnvironment, process: SimProcess): void {
   const { bus, machine } = world;
   const logger = world.loggerOf(process);
   const managerId = newId();
@@ -118,7 +118,7 @@ export function startManager(world: Surroundings, process: SimProcess): void {
   lease.start();
 }
 
-/** A manager that remembers nothing of what it executed. */
+/** A manager without a record of what it executed. */
 const NO_MEMORY = { add: () => undefined, find: () => undefined };
 
 /** No simulated tool opens files. */
@@ -126,14 +126,14 @@ const noFiles = new Proxy({} as ConstructorParameters<typeof SandboxHandlers>[0]
   get: () => () => Promise.reject(new Error('the simulator has no files')),
 });
 
-/** The gateway's way to the store and the bus. */
-export function gatewayPorts(world: Surroundings, process: SimProcess) {
+/** The gateway's access to the store and the bus. */
+export function gatewayPorts(world: SimEnvironment, process: SimProcess) {
   const redis = storeOf(world, process);
   const threads = named('threads', redisThreadStore(redis, { leaseMs: LEASE_MS, eventsTtlMs: EVENTS_TTL_MS }));
   return { threads, wakes: world.wakes.of(process) };
 }
 
-/** A logger that notes in the trace what the product warns of. */
+/** A logger that adds the product's warnings to the trace. */
 export function tracingLogger(note: (line: string) => void, onError: (event: string, error: unknown) => void): Logger {
   const line = (fields: LogFields, message: string): string => {
     const error: unknown = fields.error ?? fields.reason;

@@ -2,13 +2,13 @@ import type { RunLease } from '@caribou/core';
 import type { VirtualRedis } from './virtual-redis.js';
 
 /**
- * Faults that the product had before they were mended, or might get, put back at a port or parameter. The checker has to
- * find each; what they do is in `docs/simulator.md`.
+ * Defects that the product once had, or might get, injected at a port or parameter. The checker has to find each;
+ * `docs/simulator.md` describes them.
  */
 export const SABOTAGES = ['journal', 'memory', 'expiry', 'lease', 'takeover', 'slots'] as const;
 export type Sabotage = (typeof SABOTAGES)[number];
 
-/** How long the journal kept its entries after their last write. */
+/** How long the journal stored its entries after their last write. */
 const JOURNAL_MS = 24 * 3_600_000;
 
 /** Operations that only the owner of a run may do; the first argument is its lease. */
@@ -35,7 +35,7 @@ export async function answerInstead(
   return isHeld === 1 ? undefined : ['fenced', 'no lease'];
 }
 
-/** What happens to the store after a command. */
+/** Changes the store after a command. */
 export async function spoil(sabotage: Sabotage | undefined, redis: VirtualRedis, done: Sabotaged): Promise<void> {
   if (sabotage === 'expiry' && /^(journal|calls)[.]/.test(done.operation))
     await redis.expireAll('execution', done.wallMs + JOURNAL_MS);

@@ -15,7 +15,7 @@ export class SimProcess {
   ) {}
 }
 
-/** Whose code is running, and within which call of a port. */
+/** The process whose code is running, and its current call of a port. */
 export interface Context {
   readonly process: SimProcess;
   readonly scheduler: Scheduler;
@@ -38,8 +38,8 @@ const realImmediate = setImmediate;
 const nextTurn = (): Promise<void> => new Promise((resolve) => realImmediate(resolve));
 
 /**
- * Virtual time and the one queue of everything that can happen. One entry runs at a time, and the next one only when
- * nothing is left to do without it, so equal seeds give equal histories.
+ * Virtual time and the queue of all events. One entry runs at a time, and the next one only when no process can continue
+ * without it, so equal seeds give equal histories.
  */
 export class Scheduler {
   /** The monotonic clock of all processes, in milliseconds. */
@@ -93,7 +93,7 @@ export class Scheduler {
     if (this.tracing) this.lines.push(`${(this.nowMs / 1000).toFixed(4).padStart(10)} ${what}`);
   }
 
-  /** Takes the next entry, moves time to it and lets everything run that follows from it. False: nothing is left. */
+  /** Takes the next entry, moves time to it and runs everything that follows from it. Returns false for an empty queue. */
   async step(): Promise<boolean> {
     const entry = pop(this.heap);
     if (entry === undefined) return false;
@@ -115,7 +115,7 @@ export class Scheduler {
     return process === undefined ? context.exit(run) : context.run({ process, scheduler: this }, run);
   }
 
-  /** Resolves when no process can go on without another entry. */
+  /** Resolves when no process can continue without another entry. */
   async settle(): Promise<void> {
     await nextTurn();
     while (this.immediates.length > 0) {

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import type { HistoryReport } from './simulate.js';
 
-/** Seeds that one process has ahead of it, so that it never waits for the next. */
+/** Seeds queued for one process, so that it never waits for the next. */
 const AHEAD = 2;
 
 export interface SeedRange {

@@ -13,7 +13,7 @@ export async function serveSeeds(options: Options): Promise<void> {
       process.send?.(await simulate(seed, redis, options));
     });
     work.catch((error: unknown) => {
-      // What is no violation is a defect of the simulator: the parent process sees this one end.
+      // Any other error is a defect of the simulator: the parent process sees this one end.
       process.stderr.write(
         `seed ${seed}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
       );

@@ -4,7 +4,7 @@ import type { VirtualRedis } from './virtual-redis.js';
 import { Workload } from './workload.js';
 import { World, type WorldOptions } from './world.js';
 
-/** What is left when the last run has ended is over after this: the longest wait is the one for an ack. */
+/** The time for remaining work after the last run: the longest wait is the one for an ack. */
 const REST_MS = 12_000;
 const MAX_HEALTHY_MS = 20 * 60_000;
 const FORGOTTEN_MS = 3 * 60_000;
@@ -21,7 +21,7 @@ export interface HistoryReport {
   readonly takeovers: number;
   /** Slots that subagent-pools took. */
   readonly slots: number;
-  /** Effects that a failover repeated, which nothing promises to prevent. */
+  /** Effects that a failover repeated, which is not guaranteed against. */
   readonly repeats: number;
   readonly points: readonly string[];
   readonly killedAt: readonly string[];
@@ -53,7 +53,7 @@ export async function simulate(seed: number, redis: VirtualRedis, options: World
   };
 }
 
-/** Faults for a while, then none; over when nothing is left to be done. */
+/** Runs with faults for a while, then without, until no work is left. */
 async function untilAtRest(world: World, workload: Workload): Promise<readonly string[]> {
   const { scheduler, history } = world;
   const faultyUntilMs = scheduler.nowMs + world.random.between(15_000, 80_000);
@@ -79,13 +79,13 @@ interface Since {
   doneMs: number;
 }
 
-/** What the end of the history shows; undefined while it goes on. */
+/** The violations at the end of the history; undefined while it runs. */
 function endOf(
   { scheduler: { nowMs }, faults, calmFromMs }: World,
   { healthyMs, doneMs }: Since,
 ): readonly string[] | undefined {
   if (nowMs > Math.max(doneMs, calmFromMs) + REST_MS) return [];
-  // A failover may forget runs, which then never end.
+  // A failover may lose runs, which then never end.
   if (faults.on.has('failover')) return nowMs > healthyMs + FORGOTTEN_MS ? [] : undefined;
   return nowMs > healthyMs + MAX_HEALTHY_MS ? ['not at rest 20 minutes after the last fault'] : undefined;
 }

@@ -2,7 +2,7 @@ import type { SlotLimits, TaskSlot, ThreadKey } from '@caribou/core';
 import type { Executed } from './network.js';
 import { LEASE_MS } from './clocks.js';
 
-/** Who may work on tasks, by what the store answered and its clock alone. */
+/** Tracks the holders of slots, from the replies and the clock of the store alone. */
 export class SlotWatch {
   /** Ends of the leases, by task. */
   private readonly held = new Map<string, number>();
@@ -24,7 +24,7 @@ export class SlotWatch {
     if (operation === 'slots.leave') this.held.delete(task);
   }
 
-  /** The task is over: it holds no slot. */
+  /** The task has ended: it has no slot. */
   ended(task: ThreadKey): void {
     this.over.add(nameOf(task));
     this.held.delete(nameOf(task));

@@ -22,19 +22,19 @@ import { EVENTS_TTL_MS, LEASE_MS, RENEW_MS, SWEEP_MS } from './clocks.js';
 import { planModel, SUBAGENT } from './model.js';
 import { named } from './network.js';
 import type { SimProcess } from './scheduler.js';
-import { effectTool, metrics, sandboxOf, storeOf, type Surroundings } from './surroundings.js';
+import { effectTool, metrics, sandboxOf, storeOf, type SimEnvironment } from './environment.js';
 
 const MAX_TURNS = 25;
 const TASK_TIMEOUT_MS = 900_000;
 const MAX_QUEUE_MS = 3_600_000;
-/** A silence of this length makes a parent read the log of its task. */
+/** After this long without an event a parent reads the log of its task. */
 const CHECK_MS = 5_000;
 
 export const TASK_LIMITS = { maxPendingPerUser: 50, maxPending: 100, keptMs: EVENTS_TTL_MS };
 
-/** Subagents as a runner has them: the way to hand a task over, and the end of those of a cancelled run. */
+/** Subagents in a runner: delegates tasks, and ends those of a cancelled run. */
 export function subagentsOf(
-  world: Surroundings,
+  world: SimEnvironment,
   process: SimProcess,
   redis: RedisConnection,
 ): { readonly port: SubagentPort; readonly endTasks: AfterCancel } {
@@ -61,7 +61,7 @@ export function subagentsOf(
 }
 
 /** Starts a subagent-pool: worker, slots, store, borrowed sandbox, executor and sweeper of the product. */
-export function startPool(world: Surroundings, process: SimProcess): void {
+export function startPool(world: SimEnvironment, process: SimProcess): void {
   const { bus, scheduler, sizes } = world;
   const logger = world.loggerOf(process);
   const redis = storeOf(world, process);
@@ -69,11 +69,11 @@ export function startPool(world: Surroundings, process: SimProcess): void {
   const held = new HeldTasks();
   const slots = named('slots', redisTaskSlots({ tasks, parents: redis, leaseMs: LEASE_MS }));
   const inner = named('runs', redisRunStore(tasks, { leaseMs: LEASE_MS, eventsTtlMs: EVENTS_TTL_MS }));
-  const kept = named('tasks', redisTaskStore(tasks, TASK_LIMITS));
+  const taskStore = named('tasks', redisTaskStore(tasks, TASK_LIMITS));
   const registry = new RunRegistry();
   const executor = executorOf(world, process, {
     ...{ redis, held, registry },
-    store: slottedStore({ store: inner, slots, forget: (task) => kept.forget(task), held }),
+    store: slottedStore({ store: inner, slots, forget: (task) => taskStore.forget(task), held }),
   });
   bus.onCancel(process, (runId) => {
     registry.nudge(runId);
@@ -100,7 +100,7 @@ interface PoolParts {
 }
 
 function executorOf(
-  world: Surroundings,
+  world: SimEnvironment,
   process: SimProcess,
   { redis, held, registry, store }: PoolParts,
 ): RunExecutor {
@@ -110,7 +110,7 @@ function executorOf(
     sandbox: remote,
     lenderOf: (task) => {
       const threadId = held.of(task)?.spec?.parent.thread_id;
-      if (threadId === undefined) throw new BugError('a task that is not held asks for a sandbox');
+      if (threadId === undefined) throw new BugError('a task without a slot requests a sandbox');
       return { userId: task.userId, threadId };
     },
     currentEpoch: (thread) => managers.currentEpoch(thread),
@@ -133,8 +133,8 @@ function executorOf(
   });
 }
 
-/** The slots; with the sabotage of them a pool that does not know the limits. */
-function limitedSlots({ options }: Surroundings, slots: TaskSlots): TaskSlots {
+/** The slots; with their sabotage a pool ignores the limits. */
+function limitedSlots({ options }: SimEnvironment, slots: TaskSlots): TaskSlots {
   if (options.sabotage !== 'slots') return slots;
   const tooMany = ({ maxRunning, maxRunningPerUser }: SlotLimits): SlotLimits => ({
     maxRunning: maxRunning + 1,

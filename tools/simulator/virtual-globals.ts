@@ -2,7 +2,7 @@ import crypto from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { context, type Entry, type Scheduler, type SimProcess } from './scheduler.js';
 
-/** A timer of a simulated process, in the place of Node's. */
+/** A timer of a simulated process, instead of Node's. */
 class SimTimer {
   private entry: Entry;
 
@@ -46,7 +46,7 @@ function timer(run: Callback, ms: number, repeats: boolean): SimTimer | undefine
 
 /**
  * Gives simulated processes timers, clocks and ids of the scheduler. Code outside of a simulated process, such as the
- * connection to the real Redis, keeps Node's own.
+ * connection to the real Redis, uses Node's own.
  */
 export function installVirtualGlobals(): void {
   // The signal of a run lives as long as the run, and each request of a history listens to it.

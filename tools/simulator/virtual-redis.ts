@@ -57,11 +57,11 @@ export type Command = (client: Redis) => Promise<unknown>;
 
 /** A real redis-server that runs the product's scripts by the scheduler's clock. */
 export class VirtualRedis {
-  /** The store as the checker reads it. */
+  /** The connection of the checker. */
   readonly checker: RedisConnection;
   private readonly client: Redis;
   private readonly asSeen: Redis;
-  /** The script with its prelude, by the hash of the script as the product knows it. */
+  /** The script with its prelude, by the hash of the product's script. */
   private readonly prepared = new Map<string, string>();
   private log: { readonly atMs: number; readonly command: Command }[] = [];
   private advance = '';
@@ -74,7 +74,7 @@ export class VirtualRedis {
     this.asSeen = new Proxy(this.client, {
       get: (client, name) => {
         if (name === 'call') return this.call.bind(this);
-        // Scripts come by `call`; by any other way they would see the server's own clock.
+        // Scripts arrive by `call`; otherwise they would read the server's own clock.
         if (/^(eval|fcall|script|function)/.test(String(name)))
           throw new Error(`the simulator does not know ${String(name)}`);
         const value: unknown = Reflect.get(client, name);
@@ -117,20 +117,20 @@ export class VirtualRedis {
     return this.at(atMs, command);
   }
 
-  /** Lets every key with the word in it expire then. */
+  /** Makes every key that contains the word expire then. */
   async expireAll(word: string, atMs: number): Promise<void> {
     for (const key of await this.client.keys(`*${word}*`)) await this.client.zadd(EXPIRY, String(atMs), key);
   }
 
-  /** Becomes a replica that the last `count` commands never reached. */
+  /** Becomes a replica without the last `count` commands. */
   async loseLast(count: number): Promise<void> {
-    const kept = this.log.slice(0, Math.max(0, this.log.length - count));
+    const replicated = this.log.slice(0, Math.max(0, this.log.length - count));
     await this.reset();
-    this.log = kept;
-    for (const { atMs, command } of kept) await this.at(atMs, command);
+    this.log = replicated;
+    for (const { atMs, command } of replicated) await this.at(atMs, command);
   }
 
-  /** Removes every key with the word in it. */
+  /** Removes every key that contains the word. */
   async forget(word: string): Promise<void> {
     for (const key of await this.client.keys(`*${word}*`)) await this.client.del(key);
   }

@@ -12,9 +12,9 @@ interface StoredWake {
   readonly key: string;
   readonly thread: ThreadKey;
   deliveries: number;
-  /** Time from which it may be delivered. */
+  /** The time from which it may be delivered. */
   readyMs: number;
-  /** Raised with each delivery, so that a stale one is known. */
+  /** Raised with each delivery, so that a stale one is detected. */
   delivery: number;
   /** Lies behind the position of the consumer, as after kill -9 of nats-server: never delivered. */
   stuck: boolean;
@@ -36,7 +36,7 @@ export interface WakeQueueParts {
   readonly bus: SimBus;
   /** Begins the names of its operations. */
   readonly name: string;
-  /** A handler of wakes failed: the product logs it and sends nothing. */
+  /** Called when a handler of wakes fails: the product logs it and sends nothing. */
   readonly onDefect: (where: string, error: unknown) => void;
 }
 
@@ -47,7 +47,7 @@ export class WakeQueue {
 
   constructor(private readonly parts: WakeQueueParts) {}
 
-  /** Wakes that wait or are with a runner. A stuck one is in nobody's way before its thread has work again. */
+  /** Wakes that wait or are with a runner. A stuck one blocks nothing before its thread has work again. */
   get waiting(): number {
     return [...this.wakes.values()].filter(({ stuck }) => !stuck).length;
   }
@@ -57,12 +57,12 @@ export class WakeQueue {
     this.wakes.clear();
   }
 
-  /** Leaves the wakes in the stream, where no consumer finds them. */
+  /** Keeps the wakes in the stream, but no consumer receives them. */
   strand(): void {
     for (const wake of this.wakes.values()) wake.stuck = true;
   }
 
-  /** The wakes as one process reaches them. */
+  /** The wakes with the connection of one process. */
   of(process: SimProcess): Wakes {
     return {
       publish: async (thread) => {
@@ -154,11 +154,11 @@ export class WakeQueue {
     });
   }
 
-  /** Holds a slot while the work goes on. */
+  /** Holds a slot during the work. */
   private run(puller: Puller, work: () => Promise<void>): void {
     puller.running += 1;
     void work()
-      .catch((error: unknown) => this.parts.onDefect('a wake was not handled', error))
+      .catch((error: unknown) => this.parts.onDefect('handling a wake failed', error))
       .finally(() => {
         puller.running -= 1;
         this.parts.scheduler.after(0, puller.process, 'slot free', () => this.dispatch());

@@ -7,12 +7,12 @@ import type { SimProcess } from './scheduler.js';
 import type { World } from './world.js';
 
 const USERS = ['default', 'other'];
-/** A client asks again when it has no answer after this long. */
+/** A client repeats a request without an answer after this long. */
 const ASK_AGAIN_MS = 8_000;
-/** As long as a gateway remembers an idempotency key; a client that asked later would ask for another run. */
+/** The lifetime of an idempotency key; a later repetition would create another run. */
 const GIVE_UP_MS = 24 * 3_600_000;
 
-/** What clients do in one history. */
+/** The requests of clients in one history. */
 export class Workload {
   readonly threads: readonly ThreadKey[];
   /** Requests without an answer yet. */
@@ -41,7 +41,7 @@ export class Workload {
     }
   }
 
-  /** Asks some gateway, and another one when there is no answer. */
+  /** Sends a request to some gateway, and to another one without an answer. */
   private insist(afterMs: number, what: string, ask: (gateway: SimProcess) => Promise<void>): void {
     const { scheduler } = this.world;
     this.open += 1;
@@ -63,7 +63,7 @@ export class Workload {
     scheduler.after(afterMs, undefined, what, attempt);
   }
 
-  /** A refusal is an answer; of a failure nobody knows what it did, so it is asked again. */
+  /** A refusal is an answer; the effect of a failure is unknown, so the request is repeated. */
   private refused(what: string, error: unknown, done: () => void): void {
     if (error instanceof AppError && error.code !== 'unavailable' && error.code !== 'internal') done();
     else if (!(error instanceof AppError) || error.code === 'internal') this.world.defect(what, error);

@@ -8,7 +8,7 @@ import { startManager, startRunner, tracingLogger } from './processes.js';
 import { Random } from './random.js';
 import type { Sabotage } from './sabotage.js';
 import { Scheduler, SimProcess } from './scheduler.js';
-import type { Sizes } from './surroundings.js';
+import type { Sizes } from './environment.js';
 import { startPool } from './task-processes.js';
 import type { VirtualRedis } from './virtual-redis.js';
 import { WakeQueue } from './wake-queue.js';
@@ -17,7 +17,7 @@ export type Role = 'runner' | 'manager' | 'gateway' | 'pool';
 
 const FLEET: readonly Role[] = ['runner', 'runner', 'manager', 'manager', 'gateway'];
 const POOLS: readonly Role[] = ['pool', 'pool'];
-/** Mean time between two looks for a fault that comes by itself. */
+/** Mean time between two checks for a spontaneous fault. */
 const FAULT_EVERY_MS = 4_000;
 const HOUR_MS = 3_600_000;
 
@@ -37,7 +37,7 @@ function drawSizes(random: Random): Sizes {
   };
 }
 
-/** One installation in one history: its processes, what lies between them, and what goes wrong. */
+/** One installation in one history: its processes, their connections, and the faults. */
 export class World {
   readonly random: Random;
   readonly scheduler: Scheduler;
@@ -86,18 +86,18 @@ export class World {
     this.machine = new Machine(scheduler, this.ledger);
   }
 
-  /** Starts the fleet, and the faults that come by themselves. */
+  /** Starts the fleet, and spontaneous faults. */
   start(): void {
     this.startAll();
     this.awaitFault();
   }
 
-  /** What is left of an outage. */
+  /** The remaining time of an outage. */
   get downForMs(): number {
     return Math.max(0, this.downUntilMs - this.scheduler.nowMs);
   }
 
-  /** From now on nothing goes wrong, and what was away comes back. */
+  /** Stops all faults and restores all connections. */
   heal(): void {
     this.faults.stop();
     this.scheduler.note('HEALED');

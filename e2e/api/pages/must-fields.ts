@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * What DeerFlow's pages need of each answer: fields that they break without, with the types that they read. Written from
- * the pages' behaviour, not from our contracts, which have more.
+ * What DeerFlow's pages need of each answer: required fields with the types that they read. Derived from the pages'
+ * behaviour, not from Caribou's contracts, which have more.
  */
 
 const Time = z.iso.datetime({ offset: true });
@@ -26,7 +26,7 @@ export const Message = z.discriminatedUnion('type', [Human, Ai, Tool]);
 
 const Chunk = z.looseObject({ type: z.enum(['ai', 'AIMessageChunk', 'tool', 'human']), id: Id, content: Content });
 
-/** The state that a stream or a history shows. */
+/** The state in a stream or a history. */
 const Values = z.looseObject({
   messages: z.array(Message),
   title: z.string().optional(),
@@ -36,7 +36,7 @@ const Values = z.looseObject({
     .optional(),
 });
 
-/** Data of each event that a page reads; those of other names are passed over. */
+/** The data of each event that a page reads; other events are ignored. */
 export const frames: Readonly<Record<string, z.ZodType>> = {
   metadata: z.looseObject({ run_id: Id }),
   values: Values,
@@ -107,7 +107,7 @@ export const Memory = z.looseObject({
 export const Agents = z.looseObject({ agents: z.array(z.looseObject({ name: Id, description: z.string() })) });
 export const AgentCheck = z.looseObject({ available: z.boolean(), name: Id });
 
-/** The page throws unless numbers rise, none comes twice, and the cursor says the same as `has_more`. */
+/** The page throws unless numbers rise without repetition, and the cursor agrees with `has_more`. */
 export const MessagesPage = z
   .looseObject({
     data: z.array(

@@ -9,18 +9,18 @@ interface Sent {
   readonly context?: object;
 }
 
-/** The stream of a run whose id the page has learnt. */
+/** The stream of a run whose id the page knows. */
 export interface PageRun {
   readonly runId: string;
   readonly stream: OpenStream;
 }
 
 /**
- * A browser tab with one of DeerFlow's pages: it sends their requests and holds each answer against what they need. It
- * never signs in, and no answer may ask it to.
+ * A browser tab with one of DeerFlow's pages: it sends their requests and checks each answer for what they need. It
+ * never signs in, and no answer may require that.
  */
 export class PageSession {
-  /** Head that this tab saw last in each thread. */
+  /** The head that this tab saw last in each thread. */
   private readonly heads = new Map<string, unknown>();
 
   constructor(
@@ -73,14 +73,14 @@ export class PageSession {
     return found.map(({ thread_id, values }) => [thread_id, values?.title]);
   }
 
-  /** What the page shows of a thread; the head is remembered for the next message. */
+  /** Loads a thread as the page does; the head is stored for the next message. */
   async history(threadId: string) {
     const [state] = await this.ask(History, 'POST', `/api/langgraph/threads/${threadId}/history`, { limit: 1 });
     if (state !== undefined) this.heads.set(threadId, { ...state.checkpoint, checkpoint_map: null });
     return state;
   }
 
-  /** Sends a person's words, from the head that this tab saw last. */
+  /** Sends a user message, from the head that this tab saw last. */
   say(threadId: string, { text, files, context = {} }: Sent): Promise<PageRun> {
     const checkpoint = this.heads.get(threadId);
     const additional_kwargs = files === undefined ? {} : { files };
@@ -127,7 +127,7 @@ export class PageSession {
   }
 }
 
-/** The whole stream, each frame held against what the pages read of it; a failure is none that they show. */
+/** Reads the whole stream and checks each frame for what the pages read of it. */
 export async function checkedEnd(stream: OpenStream): Promise<readonly Frame[]> {
   const all = await stream.end();
   for (const { event, data } of all) {

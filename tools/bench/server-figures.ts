@@ -1,7 +1,7 @@
 import { createRedis } from '@caribou/state';
 import type { Fleet } from './fleet.js';
 
-/** Bytes that the servers were given to keep or carry, since their start. */
+/** Bytes that the servers stored or transferred since their start. */
 export interface Written {
   /** Appended to Redis' append-only file. */
   readonly redisBytes: number;
@@ -17,7 +17,7 @@ export interface ServerFigures {
   close(): Promise<void>;
 }
 
-/** Figures that Redis and NATS keep of themselves. */
+/** Reads statistics of Redis and NATS. */
 export function serverFigures({ redisUrl, natsMonitorUrl }: Fleet): ServerFigures {
   const redis = createRedis({ url: redisUrl });
   const redisFigure = async (section: string, names: readonly string[]): Promise<number> => {
@@ -30,7 +30,7 @@ export function serverFigures({ redisUrl, natsMonitorUrl }: Fleet): ServerFigure
   };
   return {
     written: async () => ({
-      // What is not flushed yet counts as well.
+      // Bytes that are not flushed yet count as well.
       redisBytes: await redisFigure('persistence', ['aof_current_size', 'aof_buffer_length']),
       natsBytes: await natsFigure('in_bytes'),
     }),

@@ -3,21 +3,24 @@ import type { Stack } from '../support/stack.js';
 import { linesOf } from '../support/threads-on-disk.js';
 import { type Effect, type FrameMark, type RunHistory, textOf, type ThreadHistory } from './history.js';
 import { type FollowedRun, markOf, type WantedEffect } from './journal.js';
-import type { PatientClient } from './patient-client.js';
+import type { RetryingClient } from './retrying-client.js';
 import { reportOf } from './turns.js';
 
 const AT_ONCE = 6;
 const REPLAY_MS = 60_000;
 
-export interface GatherPorts {
+export interface CollectPorts {
   readonly stack: Stack;
-  readonly client: PatientClient;
-  /** Words of the calls that the MCP server got. */
+  readonly client: RetryingClient;
+  /** The texts of the calls that the MCP server received. */
   readonly paid: readonly string[];
 }
 
-/** What the API, the disk and the MCP server say in the end of the runs that were accepted. */
-export async function gather(runs: readonly FollowedRun[], ports: GatherPorts): Promise<readonly ThreadHistory[]> {
+/** Collects what the API, the disk and the MCP server show of the accepted runs at the end. */
+export async function collectHistory(
+  runs: readonly FollowedRun[],
+  ports: CollectPorts,
+): Promise<readonly ThreadHistory[]> {
   const byThread = new Map<string, FollowedRun[]>();
   for (const run of runs) byThread.set(run.threadId, [...(byThread.get(run.threadId) ?? []), run]);
   const waiting = [...byThread];
@@ -33,7 +36,7 @@ export async function gather(runs: readonly FollowedRun[], ports: GatherPorts): 
 async function threadHistory(
   threadId: string,
   followed: readonly FollowedRun[],
-  ports: GatherPorts,
+  ports: CollectPorts,
 ): Promise<ThreadHistory> {
   const runs: RunHistory[] = [];
   for (const run of followed) runs.push(await runHistory(run, ports.client));
@@ -42,7 +45,7 @@ async function threadHistory(
   return { threadId, runs, messages, effects: wanted };
 }
 
-async function messagesOf(threadId: string, client: PatientClient): Promise<readonly Message[] | undefined> {
+async function messagesOf(threadId: string, client: RetryingClient): Promise<readonly Message[] | undefined> {
   const { status, body } = await client.ask('the state', async (api) => {
     const answer = await api.call<{ values: { messages?: Message[] } }>('GET', `/threads/${threadId}/state`);
     if (![200, 404].includes(answer.status)) throw new Error(`answered ${answer.status}`);
@@ -51,7 +54,7 @@ async function messagesOf(threadId: string, client: PatientClient): Promise<read
   return status === 404 ? undefined : (body.values.messages ?? []);
 }
 
-async function runHistory(run: FollowedRun, client: PatientClient): Promise<RunHistory> {
+async function runHistory(run: FollowedRun, client: RetryingClient): Promise<RunHistory> {
   const path = `/threads/${run.threadId}/runs/${run.runId}`;
   const { threadId, runId, kind, script, may, acceptedAtMs, segments, stuck, attempts, errors } = run;
   const seen = { threadId, runId, kind, script, may, acceptedAtMs, segments, stuck, attempts, errors };
@@ -72,7 +75,7 @@ function effectOf(
   effect: WantedEffect,
   { threadId, script }: FollowedRun,
   messages: readonly Message[],
-  { stack, paid }: GatherPorts,
+  { stack, paid }: CollectPorts,
 ): Effect {
   const lines = effect.where === 'mcp' ? paid : linesOf(stack, threadId, effect.where);
   const results = messages.slice(messages.findIndex((message) => textOf(message).includes(script)) + 1);

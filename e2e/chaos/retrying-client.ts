@@ -5,24 +5,24 @@ import { clientOf } from '../support/stack.js';
 import { type FollowedRun, type Journal, markOf } from './journal.js';
 import type { Random } from './random.js';
 
-/** How often a client leaves a stream on its own, at most. */
+/** How often a client closes a stream itself, at most. */
 const MAX_DROPS = 2;
 
-export interface PatientOptions {
+export interface RetryOptions {
   readonly gateways: () => readonly TestService[];
   readonly random: Random;
   readonly journal: Journal;
-  /** How long one request may be repeated, and how long a stream may take to its end. */
+  /** The time limits for repeating one request, and for a stream to its end. */
   readonly patienceMs: number;
 }
 
 class Gone extends Error {}
 
-/** A client that repeats what fails at any gateway, and resumes streams where they broke. */
-export class PatientClient {
-  constructor(private readonly options: PatientOptions) {}
+/** A client that repeats failed requests at any gateway, and resumes streams where they broke. */
+export class RetryingClient {
+  constructor(private readonly options: RetryOptions) {}
 
-  /** A gateway that runs now; requests move to another when theirs is gone. */
+  /** A running gateway; requests move to another one when theirs has died. */
   gateway(): ApiClient {
     return clientOf(this.options.random.pick(this.options.gateways().filter(({ running }) => running)));
   }
@@ -34,7 +34,7 @@ export class PatientClient {
     return answer;
   }
 
-  /** Reads a run's stream to its end, over as many connections as it takes; notes in the run what it sees. */
+  /** Reads a run's stream to its end, over as many connections as needed; records the frames in the run. */
   async follow(run: FollowedRun, path = `/threads/${run.threadId}/runs/${run.runId}/stream`): Promise<void> {
     const { random, journal, patienceMs } = this.options;
     const deadlineMs = performance.now() + patienceMs;
@@ -56,7 +56,7 @@ export class PatientClient {
     journal.progress();
   }
 
-  /** Undefined, and the run is over, when there is no such run any more. */
+  /** Undefined when the run no longer exists, which ends it. */
   private async open(run: FollowedRun, path: string, after: string): Promise<OpenStream | undefined> {
     try {
       return await this.ask('the stream to open', async (api) => {
@@ -87,7 +87,7 @@ interface Reading {
   readonly journal: Journal;
 }
 
-/** Reads until the server ends it, the client has enough, or the time is over. */
+/** Reads until the server ends the stream, the client closes it, or the time is over. */
 async function read(stream: OpenStream, { dropAfter, deadlineMs, journal }: Reading): Promise<void> {
   const ended = stream.end(Math.max(1, deadlineMs - performance.now())).then(
     () => true,

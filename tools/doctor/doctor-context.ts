@@ -1,5 +1,5 @@
-/** What the doctor is told of the machine by who starts it. */
-export interface Surroundings {
+/** The environment that `npm run doctor` checks. */
+export interface DoctorContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Absolute path of the repository; relative paths of the environment begin here. */
   readonly root: string;

@@ -1,13 +1,13 @@
 /**
- * Runs the tasks at once. When one fails, the others are told by their signal and awaited, so that nothing goes on behind
- * the caller's back; then the first failure is thrown.
+ * Runs the tasks concurrently. When one fails, the signal of the others aborts and they are awaited, so that none is
+ * running when the first failure is thrown.
  *
  * @template {readonly ((signal: AbortSignal) => Promise<unknown>)[]} T
  * @param {AbortSignal} signal
  * @param {readonly [...T]} tasks
  * @returns {Promise<{ [K in keyof T]: Awaited<ReturnType<T[K]>> }>}
  */
-export async function together(signal, tasks) {
+export async function runTogether(signal, tasks) {
   const failed = new AbortController();
   const inner = AbortSignal.any([signal, failed.signal]);
   const running = tasks.map(async (task) => {

@@ -22,7 +22,7 @@ import type { WakeQueue } from './wake-queue.js';
 
 /** How much the processes of one history do at once. */
 export interface Sizes {
-  /** Runs take long, runners have one slot each, and who dies stays away for a while. */
+  /** Runs take long, runners have one slot each, and dead processes restart later. */
   readonly crowded: boolean;
   /** Runs of one agent-runner. */
   readonly runnerSlots: number;
@@ -32,8 +32,8 @@ export interface Sizes {
   readonly tasks: SlotLimits;
 }
 
-/** What processes find around them. */
-export interface Surroundings extends ModelParts {
+/** The environment of simulated processes. */
+export interface SimEnvironment extends ModelParts {
   readonly network: Network;
   readonly bus: SimBus;
   readonly wakes: WakeQueue;
@@ -50,13 +50,13 @@ export interface Surroundings extends ModelParts {
 
 export const metrics = createMetrics({ service: 'simulator' });
 
-/** The store as the process reaches it. */
-export const storeOf = (world: Surroundings, process: SimProcess): RedisConnection =>
+/** The store with the connection of the process. */
+export const storeOf = (world: SimEnvironment, process: SimProcess): RedisConnection =>
   new RedisConnection(world.network.link(process), KEY_PREFIX);
 
-/** The managers and their journal as a process that runs agents reaches them. */
+/** The managers and their journal with the connections of a process that runs agents. */
 export function sandboxOf(
-  { bus, loggerOf }: Surroundings,
+  { bus, loggerOf }: SimEnvironment,
   process: SimProcess,
   redis: RedisConnection,
 ): { readonly sandbox: SandboxPort; readonly managers: SandboxRegistry } {
@@ -74,8 +74,8 @@ export function sandboxOf(
   return { sandbox, managers };
 }
 
-/** A tool with an effect elsewhere, as an MCP server or an operator's tool has. */
-export function effectTool({ scheduler, faults, ledger, kill }: Surroundings, process: SimProcess): AnyTool {
+/** A tool with an external effect, like that of an MCP server or an operator. */
+export function effectTool({ scheduler, faults, ledger, kill }: SimEnvironment, process: SimProcess): AnyTool {
   return defineTool({
     name: 'effect',
     group: 'effect',

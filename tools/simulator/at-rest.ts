@@ -8,8 +8,8 @@ import type { World } from './world.js';
 /** Lease, a sweep, the time that its owner may take to come back, and the sweep that takes it over. */
 const TAKEOVER_MS = 10_000 + 15_000 + 2 * 3_500 + 2_000;
 
-/** What somebody still holds, or waits for, though everything is at rest. */
-export async function leftovers(
+/** Finds leases, slots and queued work that remain although everything is at rest. */
+export async function findLeftovers(
   { history, wakes, taskWakes, sizes }: World,
   { threads }: Workload,
   redis: RedisConnection,
@@ -39,7 +39,7 @@ async function heldIn(redis: RedisConnection, threads: readonly ThreadKey[]): Pr
   return found;
 }
 
-/** Slots of ended tasks are cleared by whoever asks for the next one; after that there must be none. */
+/** Slots of ended tasks are cleared by the next request for a slot; after that there must be none. */
 async function slotsHeld(redis: RedisConnection, limits: World['sizes']['tasks']): Promise<readonly string[]> {
   const tasks = taskPart(redis);
   const { slots, slotTokens } = tasks.keys;
@@ -50,14 +50,14 @@ async function slotsHeld(redis: RedisConnection, limits: World['sizes']['tasks']
   return held + tokens > 0 ? [`${held} slots and ${tokens} tokens of slots are left`] : [];
 }
 
-/** A run whose runner died is taken over in time while another runner lives, also when that one is full. */
+/** A run whose runner died is taken over in time while another runner lives, even one without a free slot. */
 export function takeoverTime({ faults, history }: World): readonly string[] {
   const { longestWaitMs } = history;
   if (faults.on.size > 1 || !faults.on.has('kill') || longestWaitMs <= TAKEOVER_MS) return [];
   return [`the run of a dead runner waited ${Math.round(longestWaitMs / 1000)} s for another one`];
 }
 
-/** Watchers of a run hear of the begin and the end of each task once. */
+/** The start and the end of each task are published once in its parent's run. */
 export function announcedTwice(runId: string, events: readonly NumberedEvent[]): readonly string[] {
   const counts = new Map<string, number>();
   for (const { event } of events) {

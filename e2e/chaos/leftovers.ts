@@ -11,13 +11,13 @@ import type { Journal } from './journal.js';
 const USER = 'default';
 const MAX_LINES = 40;
 const QUEUES = [streams.turns, streams.subagents, streams.memory];
-/** Keys that hold something only while work is under way; the deadline of the rest says that they will go. */
+/** Keys that exist only while work is under way; all others expire. */
 const WHILE_WORKING =
   /:lease$|^caribou:(tasks:)?(pending|slots|slots:tokens)$|:in-flight$|:memory:(due|running)$|:inbox$/;
 const WITH_DEADLINE = /:(execution|events):/;
 
-/** Waits until nothing of the work is left, and answers what still is when the time is over. */
-export async function remainsAfter(stack: Stack, journal: Journal, settleMs: number): Promise<readonly string[]> {
+/** Waits until the work has left nothing behind, and returns what remains when the time is over. */
+export async function findLeftovers(stack: Stack, journal: Journal, settleMs: number): Promise<readonly string[]> {
   const deadlineMs = performance.now() + settleMs;
   for (;;) {
     const left = [...(await leftInRedis(stack, journal)), ...(await leftInNats(stack))].slice(0, MAX_LINES);
@@ -69,8 +69,8 @@ async function leftInNats({ nats }: Stack): Promise<readonly string[]> {
   }
 }
 
-/** How often each fact that was asked for is remembered. */
-export async function rememberedIn(stack: Stack, { remembered }: Journal): Promise<readonly Remembered[]> {
+/** How often each requested fact is in the memory. */
+export async function readRemembered(stack: Stack, { remembered }: Journal): Promise<readonly Remembered[]> {
   const facts = await withRedis(stack, async (redis) => {
     const { document } = await redisMemoryStore(redis).read({ userId: USER, agent: LEAD_AGENT });
     return document.facts.map(({ content }) => content);
@@ -91,7 +91,7 @@ export function processesOf({ homeDir }: Stack): readonly string[] {
       const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
       return !isDead && line.includes(homeDir) ? [`process ${pid}: ${line.slice(0, 200)}`] : [];
     } catch {
-      return []; // It ended while we looked.
+      return []; // The process has just ended.
     }
   });
 }
