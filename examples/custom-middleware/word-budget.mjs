@@ -1,11 +1,11 @@
 /**
  * @typedef {import('../../libs/extensions/src/index.js').Toolkit} Toolkit Types only: nothing of Caribou is imported
- *   when this runs. Leave the line out where Caribou's sources are not at hand.
+ *   when this runs. Remove the line where Caribou's sources are not available.
  */
 
 /**
- * A budget of words for each thread: it counts what the agent writes to the person, tells the agent how many words are
- * left, lets it look that up with a tool, and ends a run when the budget is used up.
+ * A budget of words for each thread: it counts the words that the agent writes to the user, shows the agent how many are
+ * left, has a tool for that, and ends a run when the budget is used up.
  *
  * @param {Toolkit} caribou
  * @param {Readonly<Record<string, unknown>>} options `{words}`: the budget, 1 or more; 2000 when absent

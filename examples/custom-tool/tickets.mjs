@@ -1,10 +1,10 @@
 /**
  * @typedef {import('../../libs/extensions/src/index.js').Toolkit} Toolkit Types only: nothing of Caribou is imported
- *   when this runs. Leave the line out where Caribou's sources are not at hand.
+ *   when this runs. Remove the line where Caribou's sources are not available.
  */
 
 /**
- * Two tools for a helpdesk with an HTTP API: one opens a ticket, one looks one up.
+ * Two tools for a helpdesk with an HTTP API: one opens a ticket, one reads one.
  *
  * @typedef {Pick<Toolkit, 'defineTool' | 'z'>} Parts
  */
@@ -14,7 +14,7 @@ const settings = (z, options) => z.strictObject({ url: z.url(), api_key: z.strin
 
 /**
  * Opens a ticket. It has an effect, so Caribou calls it at most once for each call of the model, whatever process dies;
- * `key` is the same should the call be asked for again, and lets the helpdesk see that, too.
+ * `key` is the same when the call is repeated, so that the helpdesk can detect that, too.
  *
  * @param {Parts} caribou
  * @param {Readonly<Record<string, unknown>>} options `{url, api_key}`: further keys of the entry in config.yaml
@@ -41,8 +41,8 @@ export function openTicket({ defineTool, z }, options) {
 }
 
 /**
- * Looks a ticket up. It changes nothing (`readOnly`), and what it gives was written by others (`remote`). Its arguments
- * are described by a JSON Schema, which will do as well as one made with `z`.
+ * Reads a ticket. It changes nothing (`readOnly`), and its result was written by others (`remote`). Its arguments are
+ * described by a JSON Schema, which works as well as one made with `z`.
  *
  * @param {Parts} caribou
  * @param {Readonly<Record<string, unknown>>} options `{url, api_key}`
