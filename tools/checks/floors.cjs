@@ -24,7 +24,8 @@ const floors = [
     'web',
     'api-viewer',
   ],
-  ['agent', 'runs', 'nest', 'toolbox'],
+  ['agent', 'runs', 'nest', 'service'],
+  ['worker'],
 ];
 
 const apps = ['gateway', 'agent-runner', 'sandbox-manager', 'memory-worker', 'subagent-pool'];

@@ -6,7 +6,7 @@ import { type Logger, type ModelCatalog, systemClock, type ThreadStore } from '@
 import { documentConverter } from '@caribou/documents';
 import { gatedModel } from '@caribou/middleware';
 import { createModelCatalog } from '@caribou/models';
-import type { StopStep } from '@caribou/nest';
+import type { StopStep } from '@caribou/service';
 import { createMetrics, createTracing, type Tracing } from '@caribou/observability';
 import {
   createRedis,

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
 import { loadConfig } from '@caribou/config';
-import { runUntilStopped, runMain } from '@caribou/nest';
+import { runUntilStopped, runMain } from '@caribou/service';
 import { createLogger } from '@caribou/observability';
 import { openGateway } from './open-gateway.js';
 

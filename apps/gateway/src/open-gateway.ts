@@ -1,6 +1,6 @@
 import type { Config } from '@caribou/config';
 import type { Logger } from '@caribou/core';
-import type { StopStep } from '@caribou/nest';
+import type { StopStep } from '@caribou/service';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.js';
 import { SessionWatch } from './auth/session-watch.js';

@@ -2,7 +2,7 @@ import { type Bus, connectBus } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { busAccess, newId } from '@caribou/contracts';
 import { commandIdentity, type Logger, systemClock } from '@caribou/core';
-import type { HealthCheck } from '@caribou/nest';
+import type { HealthCheck } from '@caribou/service';
 import { createMetrics, type Metrics } from '@caribou/observability';
 import { sandboxMounts, SharedVolume, SkillViews, threadFiles, WorkspaceQuota } from '@caribou/files';
 import { sandboxDrivers, sandboxIdOf, sandboxSettings } from '@caribou/sandbox';

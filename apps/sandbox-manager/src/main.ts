@@ -2,14 +2,8 @@ import 'reflect-metadata';
 import { natsTarget } from '@caribou/bus';
 import { MANAGERS_QUEUE } from '@caribou/contracts';
 import { loadConfig } from '@caribou/config';
-import {
-  runUntilStopped,
-  nestLogger,
-  RpcErrorFilter,
-  rpcServerOptions,
-  runMain,
-  startHealthServer,
-} from '@caribou/nest';
+import { nestLogger, RpcErrorFilter, rpcServerOptions } from '@caribou/nest';
+import { runUntilStopped, runMain, startHealthServer } from '@caribou/service';
 import { createLogger } from '@caribou/observability';
 import { NestFactory } from '@nestjs/core';
 import { AppModule, connectParts } from './app.module.js';

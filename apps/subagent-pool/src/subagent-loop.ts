@@ -2,42 +2,32 @@ import {
   buildSubagentPrompt,
   chainOptions,
   mayUse,
-  runAgent,
   type SubagentDefinition,
   subagentDefinitions,
 } from '@caribou/agent';
 import type { Config } from '@caribou/config';
 import { InvalidRequestError, type TaskSpec } from '@caribou/contracts';
 import {
-  type AgentMiddleware,
   type AnyTool,
   type ModelCatalog,
   type ModelGate,
   type ModelPort,
-  offeredTools,
   type RunContext,
   type SandboxPort,
   type Skill,
-  type SkillCatalog,
   skillsOfAgent,
-  type ToolSource,
-  collectTools,
   toolsOfGroups,
 } from '@caribou/core';
-import { type ChainOptions, deferredToolsSection, gatedModel, subagentChain } from '@caribou/middleware';
+import { type ChainOptions, gatedModel, subagentChain } from '@caribou/middleware';
 import { type AgentLoop, taskSpecOf } from '@caribou/runs';
 import { leadTools } from '@caribou/tools';
+import { type AgentTools, runFromHead, toolFacts, toolOffer } from '@caribou/worker';
 
-export interface SubagentPorts {
+export interface SubagentPorts extends Pick<AgentTools, 'skills' | 'sources' | 'custom'> {
   readonly models: ModelCatalog;
   readonly gate: ModelGate;
   /** That of the agent that handed the task over. */
   readonly sandbox: SandboxPort;
-  readonly skills: SkillCatalog;
-  /** Tools beside the built-in ones: those that lead agents have. */
-  readonly sources: readonly ToolSource[];
-  /** Middlewares of the operator. */
-  readonly custom: readonly AgentMiddleware[];
 }
 
 export type SubagentConfig = Pick<Config, 'title' | 'commandRules' | 'chain' | 'tools' | 'sandbox'>;
@@ -47,48 +37,40 @@ export type SubagentConfig = Pick<Config, 'title' | 'commandRules' | 'chain' | '
  *
  * @returns a loop that throws InvalidRequestError when the task names a kind or a model that is not configured (any more).
  */
-export function subagentLoop(
-  { models, gate, sandbox, skills, sources, custom }: SubagentPorts,
-  config: SubagentConfig,
-): AgentLoop {
+export function subagentLoop(ports: SubagentPorts, config: SubagentConfig): AgentLoop {
+  const { models, gate, sandbox, skills, custom } = ports;
   const definitions = subagentDefinitions(config.chain.subagents);
   const quiet: ModelCatalog = { names: models.names, get: (name) => gatedModel(models.get(name), gate) };
-  const customTools = custom.flatMap((middleware) => middleware.tools ?? []);
+  const offerTools = toolOffer(ports, config);
   // Schemas are made once: a task must not pay for them.
   const { commandTimeoutMs } = config.sandbox.limits;
   const allTools = [false, true].map((vision) =>
     leadTools({ sandbox }, { vision, clarification: false, commandTimeoutMs }),
   );
-  return async ({ host, run, claimed, head, position }) => {
-    const { kwargs, llm_call_count: turnsTaken } = claimed.run;
+  return async (input) => {
+    const { run, claimed } = input;
     const spec = taskSpecOf(claimed.run);
     const definition = spec === undefined ? undefined : definitions.get(spec.subagent_type);
     if (spec === undefined || definition === undefined)
       throw new InvalidRequestError(`this subagent-pool knows no subagent '${claimed.run.assistant_id}'`);
     const model = models.get(spec.model);
     const builtIn = allTools[model.supportsVision ? 1 : 0] ?? [];
-    const others = await collectTools(sources, run, [...builtIn, ...customTools]);
-    const tools = toolsOf(definition, spec, offeredTools([...builtIn, ...others], config.tools));
+    const tools = toolsOf(definition, spec, await offerTools(run, builtIn));
     const told = toldSkills(definition, spec, await skills.skillsOf(run.userId));
     const options = optionsOf(config, { definition, model, tools, quiet, custom });
     const chain = subagentChain({ sandbox, model, gate }, options);
     const offered = [...tools, ...chain.flatMap((middleware) => middleware.tools ?? [])];
-    const outcome = runAgent({
+    const outcome = runFromHead(input, {
       chain,
       tools,
       model,
-      systemPrompt: promptOf(definition, run, {
-        tools: offered,
+      systemPrompt: buildSubagentPrompt(definition.systemPrompt, {
+        ...toolFacts(offered, config),
+        nowMs: run.clock.now(),
         skills: told,
-        toolSearch: config.chain.tool_search.enabled,
       }),
-      options: { maxTurns: kwargs.recursion_limit },
-      host,
+      options: { maxTurns: claimed.run.kwargs.recursion_limit },
       run: withoutDeltas(run),
-      state: head.state,
-      step: head.metadata?.step ?? 0,
-      position,
-      turnsTaken,
     });
     return outcome.finally(() => sandbox.release(run));
   };
@@ -104,7 +86,7 @@ interface Assembly {
   readonly model: ModelPort;
   readonly tools: readonly AnyTool[];
   readonly quiet: ModelCatalog;
-  readonly custom: readonly AgentMiddleware[];
+  readonly custom: AgentTools['custom'];
 }
 
 function optionsOf(config: SubagentConfig, { definition, model, tools, quiet, custom }: Assembly): ChainOptions {
@@ -126,27 +108,6 @@ const toldSkills = ({ skills: names }: SubagentDefinition, spec: TaskSpec, all: 
   skillsOfAgent(all, spec.skills ?? null).filter(
     ({ name, enabled }) => enabled && (names === null || names.includes(name)),
   );
-
-interface Offered {
-  readonly tools: readonly AnyTool[];
-  readonly skills: readonly Skill[];
-  readonly toolSearch: boolean;
-}
-
-function promptOf(
-  { systemPrompt }: SubagentDefinition,
-  { clock }: RunContext,
-  { tools, skills, toolSearch }: Offered,
-): string {
-  const hidden = !toolSearch ? [] : tools.filter(({ deferred }) => deferred !== undefined);
-  const deferredTools = deferredToolsSection(hidden.map(({ name }) => name));
-  return buildSubagentPrompt(systemPrompt, {
-    toolNames: tools.map(({ name }) => name),
-    nowMs: clock.now(),
-    skills,
-    ...(deferredTools === undefined ? {} : { deferredTools }),
-  });
-}
 
 /** Nobody watches a subagent write: whoever waits is told of whole answers. */
 const withoutDeltas = (run: RunContext): RunContext => ({

@@ -2,7 +2,7 @@ export { retryWhileUnavailable } from './retry-while-unavailable.js';
 export { type Followed, type FollowPorts, RunFollower } from './run-follower.js';
 export type { AfterCancel } from './active-run.js';
 export { type LeaseClocks, LeaseKeeper } from './lease-keeper.js';
-export { type AgentLoop, RunExecutor } from './run-executor.js';
+export { type AgentLoop, RunExecutor, type RunExecutorPorts } from './run-executor.js';
 export { RunRegistry } from './run-registry.js';
 export { type DirectWorker, Sweeper } from './sweeper.js';
 export { TurnWorker } from './turn-worker.js';

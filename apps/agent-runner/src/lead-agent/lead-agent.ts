@@ -1,14 +1,6 @@
-import {
-  buildSystemPrompt,
-  chainOptions,
-  type PromptFacts,
-  runAgent,
-  type RunSwitches,
-  switchesOf,
-} from '@caribou/agent';
+import { buildSystemPrompt, chainOptions, type PromptFacts, type RunSwitches, switchesOf } from '@caribou/agent';
 import type { Config } from '@caribou/config';
 import {
-  type AgentMiddleware,
   type AgentStore,
   type AnyTool,
   type ConversionStore,
@@ -16,36 +8,28 @@ import {
   type ModelCatalog,
   type ModelGate,
   type ModelPort,
-  offeredTools,
   type RunContext,
   type SandboxPort,
   type Skill,
-  type SkillCatalog,
   skillsOfAgent,
   type SubagentPort,
-  type ToolSource,
-  collectTools,
   toolsOfGroups,
 } from '@caribou/core';
-import { deferredToolsSection, gatedModel, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
+import { gatedModel, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
 import type { AfterCancel, AgentLoop } from '@caribou/runs';
 import { leadTools, taskTool } from '@caribou/tools';
+import { type AgentTools, runFromHead, toolFacts, toolOffer } from '@caribou/worker';
 import { agentFacts, agentOfRun, agentTools, inTermsOf, modelOf, withSettings } from './agent-of-run.js';
 import { memoryForPrompt } from './memory-for-prompt.js';
 
-export interface LeadAgentPorts {
+export interface LeadAgentPorts extends Pick<AgentTools, 'skills' | 'sources' | 'custom'> {
   readonly models: ModelCatalog;
   readonly gate: ModelGate;
   readonly sandbox: SandboxPort;
   readonly conversions: Pick<ConversionStore, 'read' | 'uploadsSince'>;
   readonly subagents: SubagentPort;
-  readonly skills: SkillCatalog;
-  /** Tools beside the built-in ones. */
-  readonly sources: readonly ToolSource[];
   readonly memories: Pick<MemoryStore, 'read'>;
   readonly agents: AgentStore;
-  /** Middlewares of the operator. */
-  readonly custom: readonly AgentMiddleware[];
 }
 
 export type LeadAgentConfig = Pick<
@@ -62,25 +46,23 @@ export type LeadAgentConfig = Pick<
  *   agent that is not there.
  */
 export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): AgentLoop {
-  const { models, gate, sandbox, conversions, subagents, sources, memories, agents, custom } = ports;
+  const { models, gate, sandbox, conversions, subagents, memories, agents, custom } = ports;
   // The loop's own calls pass the gate in the chain; those that middlewares make on their own pass it here.
   const quiet: ModelCatalog = { names: models.names, get: (name) => gatedModel(models.get(name), gate) };
   const toolsFor = toolSets(sandbox, config.sandbox.limits.commandTimeoutMs);
   const memoryOf = memoryForPrompt(memories, config.chain.memory);
   const known = { models: models.names, toolGroups: config.tools.groupNames };
-  const customTools = custom.flatMap((middleware) => middleware.tools ?? []);
-  return async ({ host, run: given, claimed, head, position }) => {
-    const { kwargs, llm_call_count: turnsTaken } = claimed.run;
+  const offerTools = toolOffer(ports, config);
+  return async (input) => {
+    const { run: given, claimed } = input;
+    const { kwargs } = claimed.run;
     const [agent, allSkills] = await Promise.all([agentOfRun(agents, given), ports.skills.skillsOf(given.userId)]);
     const model = withSettings(modelOf(given, agent, models), agent);
     const run = inTermsOf(given, agent, model);
     const switches = switchesOf(run.context, config.chain, model);
     tellIgnored(run, model);
     const skills = skillsOfAgent(allSkills, agent.skillNames);
-    const builtIn = toolsFor(switches);
-    const others = await collectTools(sources, run, [...builtIn, ...customTools]);
-    const groups = agent.custom?.tool_groups ?? null;
-    const own = toolsOfGroups(offeredTools([...builtIn, ...others], config.tools), groups);
+    const own = toolsOfGroups(await offerTools(run, toolsFor(switches)), agent.custom?.tool_groups ?? null);
     const tools = [
       ...own,
       ...(config.agentsApi.enabled ? agentTools(agent, { agents, known }) : []),
@@ -89,17 +71,13 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
     const options = { ...chainOptions(config, { switches, models: quiet, tools }), custom, skills };
     const chain = leadChain({ sandbox, conversions, model, gate }, options);
     const all = [...tools, ...chain.flatMap((middleware) => middleware.tools ?? [])];
-    return runAgent({
+    return runFromHead(input, {
       chain,
       tools,
       model,
       systemPrompt: buildSystemPrompt({
-        ...promptFacts(run, switches, {
-          tools: all,
-          toolSearch: config.chain.tool_search.enabled,
-          types: subagents.types,
-          skills,
-        }),
+        ...toolFacts(all, config),
+        ...promptFacts(run, switches, { types: subagents.types, skills }),
         ...agentFacts(agent, run),
         memory: await memoryOf(run),
       }),
@@ -108,12 +86,7 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
         ...(kwargs.interrupt_before === undefined ? {} : { interruptBefore: kwargs.interrupt_before }),
         ...(kwargs.interrupt_after === undefined ? {} : { interruptAfter: kwargs.interrupt_after }),
       },
-      host,
       run,
-      state: head.state,
-      step: head.metadata?.step ?? 0,
-      position,
-      turnsTaken,
     });
   };
 }
@@ -134,8 +107,6 @@ function toolSets(sandbox: SandboxPort, commandTimeoutMs: number): (switches: Ru
 const namesOf = (tools: readonly AnyTool[]): readonly string[] => tools.map(({ name }) => name);
 
 interface Offered {
-  readonly tools: readonly AnyTool[];
-  readonly toolSearch: boolean;
   readonly types: SubagentPort['types'];
   readonly skills: readonly Skill[];
 }
@@ -143,17 +114,13 @@ interface Offered {
 function promptFacts(
   { clock }: RunContext,
   switches: RunSwitches,
-  { tools, toolSearch, types, skills }: Offered,
-): PromptFacts {
-  const hidden = !toolSearch ? [] : tools.filter(({ deferred }) => deferred !== undefined);
-  const deferredTools = deferredToolsSection(hidden.map(({ name }) => name));
+  { types, skills }: Offered,
+): Omit<PromptFacts, 'toolNames'> {
   return {
-    toolNames: namesOf(tools),
     nowMs: clock.now(),
     skills: skills.filter(({ enabled }) => enabled),
     ...(switches.planMode ? { planGuide: TODO_PROMPT } : {}),
     ...(switches.subagents ? { subagents: { maxConcurrent: switches.maxConcurrentSubagents, types } } : {}),
-    ...(deferredTools === undefined ? {} : { deferredTools }),
   };
 }
 

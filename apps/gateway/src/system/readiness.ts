@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { SandboxProbe, UnavailableError } from '@caribou/contracts';
 import type { ThreadStore } from '@caribou/core';
 import type { SharedVolume } from '@caribou/files';
-import { type HealthCheck, type Readiness, readinessOf } from '@caribou/nest';
+import { type HealthCheck, type Readiness, readinessOf } from '@caribou/service';
 import { Dependency, type GatewayBus } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 

@@ -1,7 +1,7 @@
 import { Controller, Header, Req, Res } from '@nestjs/common';
 import { type ViewerFile, ViewerFiles } from '@caribou/api-viewer';
 import { ForbiddenError, NotFoundError, type RouteInput, systemRoutes } from '@caribou/contracts';
-import type { Readiness } from '@caribou/nest';
+import type { Readiness } from '@caribou/service';
 import type { Metrics } from '@caribou/observability';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { knownPrincipal, type Principal } from '../auth/principal.js';

@@ -19,7 +19,7 @@ import { openSkillCatalog } from '@caribou/skills';
 import { type RedisConnection, redisSharedDocuments, redisSkills, redisTokenRecords } from '@caribou/state';
 import { webTools } from '@caribou/web';
 
-export interface ToolboxParts {
+export interface AgentToolParts {
   readonly config: Config;
   readonly redis: RedisConnection;
   /** Of the part of the store that keeps this process's threads: calls with an effect are entered under their lease. */
@@ -33,7 +33,7 @@ export interface ToolboxParts {
 }
 
 /** What agents work with beside the built-in tools. */
-export interface Toolbox {
+export interface AgentTools {
   readonly skills: SkillCatalog;
   /** Of the operator, of the web and of MCP servers, in this order: of two tools with one name the first is offered. */
   readonly sources: readonly ToolSource[];
@@ -47,7 +47,7 @@ export interface Toolbox {
 const PAGES = { maxAtOnce: 4, maxWaiting: 128 };
 
 /** The tools of a process that runs agents; connects in the background and refreshes MCP servers when they change. */
-export function connectToolbox(parts: ToolboxParts): Toolbox {
+export function openAgentTools(parts: AgentToolParts): AgentTools {
   const { config, redis, journal, logger } = parts;
   const { middlewares, tools } = withJournal(parts.extensions, journal);
   const mcp = connectMcp(parts);
@@ -63,7 +63,7 @@ export function connectToolbox(parts: ToolboxParts): Toolbox {
   };
 }
 
-function connectMcp({ config, redis, journal, bus, sandbox, logger }: ToolboxParts): McpTools {
+function connectMcp({ config, redis, journal, bus, sandbox, logger }: AgentToolParts): McpTools {
   const mcp = createMcpTools({
     config: config.mcp,
     file: extensionsFile(config.extensionsConfigPath),

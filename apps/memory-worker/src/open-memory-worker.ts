@@ -1,33 +1,22 @@
 import { modelGateLimits } from '@caribou/agent';
-import { type Bus, connectBus, type Wake } from '@caribou/bus';
+import type { Bus, Wake } from '@caribou/bus';
 import type { Config } from '@caribou/config';
-import { busAccess } from '@caribou/contracts';
 import { type Logger, type ModelCatalog, systemClock } from '@caribou/core';
 import { gatedModel } from '@caribou/middleware';
 import { createModelCatalog } from '@caribou/models';
-import type { HealthCheck } from '@caribou/nest';
-import { createMetrics, type Metrics } from '@caribou/observability';
-import { createRedis, type RedisConnection, redisMemoryJobs, redisMemoryStore, redisModelGate } from '@caribou/state';
-import { type DynamicModule, Module } from '@nestjs/common';
+import type { HealthCheck } from '@caribou/service';
+import type { Metrics } from '@caribou/observability';
+import { type RedisConnection, redisMemoryJobs, redisMemoryStore, redisModelGate } from '@caribou/state';
+import { type Connections, openConnections } from '@caribou/worker';
 import { MemoryWorker } from './memory-worker.js';
 import { ExtractionModel } from './extraction-model.js';
 import { MemoryExtraction } from './memory-extraction.js';
 
-/** What the memory-worker stands on; app.module.ts is the only place that builds adapters. */
-export interface MemoryParts {
-  readonly bus: Bus;
-  readonly redis: RedisConnection;
+/** What the memory-worker is built of. */
+export interface MemoryParts extends Connections {
   /** Absent when memory is switched off: then nothing is read. */
   readonly worker: MemoryWorker | undefined;
-  readonly metrics: Metrics;
   readonly checks: readonly HealthCheck[];
-}
-
-@Module({})
-export class AppModule {
-  static on({ worker }: MemoryParts): DynamicModule {
-    return { module: AppModule, providers: worker === undefined ? [] : [{ provide: MemoryWorker, useValue: worker }] };
-  }
 }
 
 const SECOND_MS = 1_000;
@@ -36,26 +25,21 @@ const HOUR_MS = 3_600_000;
 const POLL_MS = 1_000;
 const NUDGES_AT_ONCE = 8;
 
-/** Connects to Redis and NATS in the background, both for ever, and puts the worker together. */
-export function connectParts(config: Config, logger: Logger): MemoryParts {
-  const metrics = createMetrics({ service: 'memory-worker' });
-  const redis = createRedis({ url: config.redis.url.reveal(), ...config.redis.security.reveal(), logger });
-  const bus = connectBus({
-    url: config.nats.url.reveal(),
-    ...config.nats.security.reveal(),
-    replicas: config.nats.replicas,
-    name: 'memory-worker',
-    access: busAccess('memory-worker'),
+/** Connects to Redis and NATS in the background and builds the worker. */
+export function openMemoryWorker(config: Config, logger: Logger): MemoryParts {
+  const { memory } = config.chain;
+  const streams = ['memory', 'deadLetters'] as const;
+  const connections = openConnections({
+    service: 'memory-worker',
+    config,
     logger,
-    streams: ['memory', 'deadLetters'],
-    ackWaitMs: config.clocks.ackWaitMs,
+    streams,
     checkMs: config.clocks.sweepMs,
   });
+  const { bus, redis } = connections;
   return {
-    bus,
-    redis,
-    metrics,
-    worker: config.chain.memory.enabled ? buildWorker(config, { bus, redis, metrics, logger }) : undefined,
+    ...connections,
+    worker: memory.enabled ? buildWorker(config, { ...connections, logger }) : undefined,
     checks: [
       { name: 'redis', check: () => redis.ping() },
       { name: 'nats', check: () => bus.checkStreams() },

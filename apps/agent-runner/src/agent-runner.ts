@@ -1,0 +1,79 @@
+import type { Config } from '@caribou/config';
+import { systemClock } from '@caribou/core';
+import { TurnWorker } from '@caribou/runs';
+import {
+  redisAgents,
+  redisConversions,
+  redisMemoryStore,
+  redisRunStore,
+  redisToolJournal,
+  requireDurableRedis,
+} from '@caribou/state';
+import type { AgentRole, OpenRole, WorkerBase } from '@caribou/worker';
+import { afterCancel, leadAgent } from './lead-agent/lead-agent.js';
+import { prepareMemories } from './lead-agent/memory-for-prompt.js';
+import { connectSubagents } from './lead-agent/subagents.js';
+import { memoryNudge } from './memory-nudge.js';
+
+/** The shortest debounce time of memory that a configuration can set. */
+const NUDGE_MS = 1_000;
+
+/** Runs the lead agent on the threads of users. */
+export const agentRunner: AgentRole = {
+  service: 'agent-runner',
+  wakes: 'turns',
+  busOptions: () => ({ streams: ['turns', 'subagents', 'memory', 'deadLetters'] }),
+  open: openRunner,
+};
+
+function openRunner(base: WorkerBase): OpenRole {
+  const { config, logger, bus, redis, models, gate, metrics, sandboxes: sandbox } = base;
+  const { clocks, runner } = config;
+  const store = redisRunStore(redis, {
+    leaseMs: clocks.leaseMs,
+    maxAttempts: runner.maxAttempts,
+    eventsTtlMs: clocks.eventsTtlMs,
+  });
+  const subagents = connectSubagents(base);
+  return {
+    runs: {
+      store,
+      sandbox,
+      afterCancel: afterCancel(config, subagents.endTasks),
+      onMemoryQueued: memoryNudge({ wakes: bus.wakes('memory'), clock: systemClock, logger, everyMs: NUDGE_MS }),
+    },
+    journal: redisToolJournal(redis),
+    loop: (tools) =>
+      leadAgent(
+        {
+          ...tools,
+          models,
+          gate,
+          sandbox,
+          conversions: redisConversions(redis),
+          subagents: subagents.port,
+          memories: redisMemoryStore(redis),
+          agents: redisAgents(redis),
+        },
+        config,
+      ),
+    worker: (parts) =>
+      new TurnWorker({
+        ...parts,
+        store,
+        metrics,
+        logger,
+        slots: runner.slots,
+        takeoverSlots: runner.takeoverSlots ?? runner.slots,
+        busyNakMs: clocks.busyNakMs,
+      }),
+    checks: [{ name: 'model', check: () => modelProblem(config) }],
+    prepare: async () => {
+      await requireDurableRedis(redis, logger);
+      await prepareMemories(config.chain.memory);
+    },
+  };
+}
+
+const modelProblem = ({ problems }: Config): Promise<void> =>
+  problems.length === 0 ? Promise.resolve() : Promise.reject(new Error(problems.join('; ')));

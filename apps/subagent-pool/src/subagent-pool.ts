@@ -1,0 +1,65 @@
+import { taskLimits } from '@caribou/agent';
+import { BugError, taskIds } from '@caribou/contracts';
+import { type SandboxPort, systemClock } from '@caribou/core';
+import { redisRunStore, redisTaskSlots, redisTaskStore, redisToolJournal, taskPart } from '@caribou/state';
+import type { AgentRole, OpenRole, WorkerBase } from '@caribou/worker';
+import { borrowedSandbox } from './borrowed-sandbox.js';
+import { HeldTasks } from './held-tasks.js';
+import { slottedStore } from './slotted-store.js';
+import { subagentLoop } from './subagent-loop.js';
+import { TaskWorker } from './task-worker.js';
+
+/** Runs subagents on the tasks that runs delegate. */
+export const subagentPool: AgentRole = {
+  service: 'subagent-pool',
+  wakes: 'subagents',
+  busOptions: ({ clocks }) => ({ streams: ['subagents', 'deadLetters'], checkMs: clocks.sweepMs }),
+  open: openPool,
+};
+
+function openPool(base: WorkerBase): OpenRole {
+  const { config, logger, redis, models, gate } = base;
+  const { clocks, chain, runner } = config;
+  const { subagents } = chain;
+  const threads = taskPart(redis);
+  const held = new HeldTasks();
+  const slots = redisTaskSlots({ tasks: threads, parents: redis, leaseMs: clocks.leaseMs });
+  const limits = taskLimits(subagents);
+  const tasks = redisTaskStore(threads, limits);
+  const runs = redisRunStore(threads, {
+    leaseMs: clocks.leaseMs,
+    maxAttempts: runner.maxAttempts,
+    eventsTtlMs: limits.keptMs,
+  });
+  const sandbox = sandboxOfParents(base, held);
+  return {
+    runs: { store: slottedStore({ store: runs, slots, forget: (task) => tasks.forget(task), held }), sandbox },
+    journal: redisToolJournal(threads),
+    loop: (tools) => subagentLoop({ ...tools, models, gate, sandbox }, config),
+    worker: (parts) =>
+      new TaskWorker({
+        ...parts,
+        slots,
+        held,
+        clock: systemClock,
+        logger,
+        ownSlots: subagents.slots,
+        limits: { maxRunning: subagents.max_running, maxRunningPerUser: subagents.max_running_per_user },
+        busyMs: clocks.busyNakMs,
+      }),
+    dependentRuns: (runId) => held.callsOf(runId).map((call) => taskIds(runId, call).runId),
+  };
+}
+
+/** The sandboxes of the threads that delegated the tasks of this process. */
+const sandboxOfParents = ({ sandboxes, sandboxRegistry }: WorkerBase, held: HeldTasks): SandboxPort =>
+  borrowedSandbox({
+    sandbox: sandboxes,
+    lenderOf: (task) => {
+      const threadId = held.of(task)?.spec?.parent.thread_id;
+      if (threadId === undefined) throw new BugError('a task that is not held asks for a sandbox');
+      return { userId: task.userId, threadId };
+    },
+    currentEpoch: (thread) => sandboxRegistry.currentEpoch(thread),
+    clock: systemClock,
+  });

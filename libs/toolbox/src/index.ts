@@ -1,1 +1,0 @@
-export { connectToolbox } from './connect-toolbox.js';

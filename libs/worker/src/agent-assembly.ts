@@ -1,0 +1,47 @@
+import { type AgentRun, runAgent } from '@caribou/agent';
+import type { Config } from '@caribou/config';
+import { type AnyTool, collectTools, type LoopOutcome, offeredTools, type RunContext } from '@caribou/core';
+import { deferredToolsSection } from '@caribou/middleware';
+import type { AgentLoop } from '@caribou/runs';
+import type { AgentTools } from './agent-tools.js';
+
+type ToolOffer = (run: RunContext, builtIn: readonly AnyTool[]) => Promise<readonly AnyTool[]>;
+
+/** Returns what puts the tools of one run together: the built-in ones and those of the sources, as configured. */
+export function toolOffer(
+  { sources, custom }: Pick<AgentTools, 'sources' | 'custom'>,
+  config: Pick<Config, 'tools'>,
+): ToolOffer {
+  const customTools = custom.flatMap((middleware) => middleware.tools ?? []);
+  return async (run, builtIn) => {
+    const others = await collectTools(sources, run, [...builtIn, ...customTools]);
+    return offeredTools([...builtIn, ...others], config.tools);
+  };
+}
+
+/** The prompt's facts about the tools of an agent: all by name, and those that are looked up before they are used. */
+export function toolFacts(
+  tools: readonly AnyTool[],
+  { chain }: Pick<Config, 'chain'>,
+): { readonly toolNames: readonly string[]; readonly deferredTools?: string } {
+  const hidden = chain.tool_search.enabled ? tools.filter(({ deferred }) => deferred !== undefined) : [];
+  const deferredTools = deferredToolsSection(hidden.map(({ name }) => name));
+  return { toolNames: tools.map(({ name }) => name), ...(deferredTools === undefined ? {} : { deferredTools }) };
+}
+
+/** An agent that was put together for one run. */
+export type AssembledAgent = Pick<AgentRun, 'chain' | 'tools' | 'model' | 'systemPrompt' | 'options' | 'run'>;
+
+/** Runs the loop of an agent from the head of the run's thread. */
+export const runFromHead = (
+  { host, claimed, head, position }: Parameters<AgentLoop>[0],
+  agent: AssembledAgent,
+): Promise<LoopOutcome> =>
+  runAgent({
+    ...agent,
+    host,
+    state: head.state,
+    step: head.metadata?.step ?? 0,
+    position,
+    turnsTaken: claimed.run.llm_call_count,
+  });

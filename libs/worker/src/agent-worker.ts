@@ -1,0 +1,112 @@
+import { modelGateLimits } from '@caribou/agent';
+import { createRemoteSandbox } from '@caribou/bus';
+import type { Config } from '@caribou/config';
+import { type Logger, type RunStore, systemClock } from '@caribou/core';
+import type { Extensions } from '@caribou/extensions';
+import type { McpTools } from '@caribou/mcp';
+import { createModelCatalog } from '@caribou/models';
+import type { HealthCheck } from '@caribou/service';
+import type { Tracing } from '@caribou/observability';
+import { RunExecutor, RunRegistry, Sweeper } from '@caribou/runs';
+import { redisExecutionJournal, redisModelGate, redisSandboxRegistry } from '@caribou/state';
+import type { AgentRole, RoleWorker, WorkerBase } from './agent-role.js';
+import { openAgentTools } from './agent-tools.js';
+import { type Connections, openConnections } from './connections.js';
+
+/** Time for a renewal to be written after it was due. */
+const RENEWAL_MS = 500;
+
+export interface WorkerOptions {
+  readonly config: Config;
+  readonly logger: Logger;
+  /** The operator's middlewares and tools. */
+  readonly extensions: Extensions;
+  readonly tracing: Tracing;
+}
+
+export interface AgentWorker extends Connections {
+  readonly worker: RoleWorker;
+  readonly sweeper: Sweeper;
+  readonly mcp: McpTools;
+  /** What must be there for a run. */
+  readonly checks: readonly HealthCheck[];
+  /** Must succeed before the worker is started. */
+  readonly prepare: () => Promise<void>;
+}
+
+/** Builds a process that runs agents of one role. It takes no work before its worker and its sweeper are started. */
+export function openAgentWorker(role: AgentRole, options: WorkerOptions): AgentWorker {
+  const base = openBase(role, options);
+  const { bus, redis, metrics } = base;
+  const { config, logger, tracing } = options;
+  const { runs, journal, loop, dependentRuns, checks = [], ...open } = role.open(base);
+  const tools = openAgentTools({ ...options, redis, bus, journal, sandbox: runs.sandbox });
+  const registry = new RunRegistry();
+  const executor = new RunExecutor({
+    ...runs,
+    publisher: bus,
+    registry,
+    agent: loop(tools),
+    clock: systemClock,
+    logger,
+    clocks: config.clocks,
+    metrics,
+    tracing,
+  });
+  bus.subscribeCancels((runId) => {
+    for (const id of [runId, ...(dependentRuns?.(runId) ?? [])]) registry.nudge(id);
+  });
+  const worker = open.worker({ wakes: bus.wakes(role.wakes), executor, registry });
+  return {
+    bus,
+    redis,
+    metrics,
+    worker,
+    sweeper: sweeperOf(role, base, { store: runs.store, worker }),
+    mcp: tools.mcp,
+    checks: [
+      { name: 'redis', check: () => runs.store.ping() },
+      { name: 'nats', check: () => bus.checkStreams() },
+      ...checks,
+    ],
+    prepare: open.prepare ?? (() => Promise.resolve()),
+  };
+}
+
+function openBase({ service, busOptions }: AgentRole, { config, logger }: WorkerOptions): WorkerBase {
+  const connections = openConnections({ service, config, logger, ...busOptions(config) });
+  const { bus, redis } = connections;
+  const sandboxRegistry = redisSandboxRegistry(redis);
+  return {
+    ...connections,
+    config,
+    logger,
+    models: createModelCatalog(config.models, { clocks: config.clocks, logger }),
+    gate: redisModelGate(redis, { ...modelGateLimits(config.chain), logger }),
+    sandboxRegistry,
+    sandboxes: createRemoteSandbox({
+      bus,
+      registry: sandboxRegistry,
+      journal: redisExecutionJournal(redis),
+      logger,
+      lookMs: config.clocks.managerCheckMs,
+    }),
+  };
+}
+
+function sweeperOf(
+  role: AgentRole,
+  { bus, config: { clocks }, logger }: WorkerBase,
+  { store, worker }: { readonly store: RunStore; readonly worker: RoleWorker },
+): Sweeper {
+  return new Sweeper({
+    store,
+    wakes: bus.wakes(role.wakes),
+    worker,
+    clock: systemClock,
+    logger,
+    sweepMs: clocks.sweepMs,
+    graceMs: clocks.renewMs + RENEWAL_MS,
+    deadLetter: (id, entry) => bus.deadLetter('run', id, entry),
+  });
+}

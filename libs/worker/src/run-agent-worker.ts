@@ -1,0 +1,39 @@
+import { loadConfig } from '@caribou/config';
+import { loadExtensions } from '@caribou/extensions';
+import { MIDDLEWARE_NAMES } from '@caribou/middleware';
+import { runUntilStopped, startHealthServer } from '@caribou/service';
+import { createLogger, createTracing } from '@caribou/observability';
+import type { AgentRole } from './agent-role.js';
+import { openAgentWorker } from './agent-worker.js';
+
+/** Time for the last spans when the process stops. */
+const TRACES_CLOSE_MS = 2_000;
+
+/** The main function of a process that runs agents, from its configuration to its orderly stop. */
+export async function runAgentWorker(role: AgentRole): Promise<void> {
+  const config = loadConfig();
+  const logger = createLogger({ service: role.service, level: config.logLevel });
+  const { middlewares } = config.chain.extensions;
+  const extensions = await loadExtensions({ middlewares, tools: config.tools.custom }, { reserved: MIDDLEWARE_NAMES });
+  const endpoint = config.otlpEndpoint?.reveal();
+  const tracing = await createTracing({ service: role.service, endpoint, logger });
+  const { worker, sweeper, mcp, bus, redis, ...open } = openAgentWorker(role, { config, logger, extensions, tracing });
+  await open.prepare();
+  const health = await startHealthServer({ port: config.healthPort, checks: open.checks, metrics: open.metrics });
+  worker.start();
+  sweeper.start();
+  runUntilStopped({
+    logger,
+    config,
+    healthPort: health.port,
+    stop: [
+      { name: 'sweeper', run: () => sweeper.stop() },
+      { name: 'runs', run: () => worker.drain(config.clocks.drainMs / 2) },
+      { name: 'mcp', run: () => mcp.close() },
+      { name: 'traces', run: () => tracing.close(TRACES_CLOSE_MS) },
+      { name: 'health server', run: () => health.close() },
+      { name: 'bus', run: () => bus.close() },
+      { name: 'redis', run: () => redis.close() },
+    ],
+  });
+}
