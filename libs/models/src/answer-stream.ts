@@ -3,7 +3,7 @@ import type { ModelDelta } from '@caribou/core';
 import type { EventSourceMessage } from 'eventsource-parser';
 import { DeltaQueue } from './delta-queue.js';
 import { EventDecoder } from './event-decoder.js';
-import { type ChunkReading, ChunkReader } from './from-provider.js';
+import { type ParsedChunk, ChunkReader } from './chunk-reader.js';
 import { isRecord } from './narrow.js';
 import { failure, type FailureReason, refusalFailure } from './provider-error.js';
 import { parseJson, type ProviderText } from './provider-text.js';
@@ -11,23 +11,23 @@ import { parseJson, type ProviderText } from './provider-text.js';
 export interface AnswerOptions {
   /** The model's configured name, for errors. */
   readonly model: string;
-  /** Reads what the provider writes about a failure inside the stream. */
+  /** Extracts the provider's text from a failure inside the stream. */
   readonly textOf: ProviderText;
   readonly firstByteMs: number;
   readonly chunkMs: number;
   readonly limits: AnswerLimits;
   readonly signal: AbortSignal;
-  /** Sends the request and resolves with the body of a 2xx answer; its signal closes the connection. */
+  /** Sends the request and resolves with the body of a 2xx answer; the signal closes the connection. */
   readonly request: (signal: AbortSignal) => Promise<IncomingMessage>;
   readonly onEnded: (end: AnswerEnd) => void;
 }
 
 export interface AnswerLimits {
-  /** Characters of text, reasoning and arguments; an answer is ended there as one that reached the model's own limit. */
+  /** Characters of text, reasoning and arguments; a longer answer ends as if it had reached the model's own limit. */
   readonly chars: number;
-  /** Bytes of one event; more fails the answer. */
+  /** Bytes of one event; a larger one fails the answer. */
   readonly eventBytes: number;
-  /** Bytes of all events; more fails the answer. */
+  /** Bytes of all events; more bytes fail the answer. */
   readonly wireBytes: number;
 }
 
@@ -37,17 +37,17 @@ export interface AnswerEnd {
   readonly error?: unknown;
 }
 
-/** A connection serves the next request if the server ends the body of a finished answer within this. */
-const TAIL_MS = 1_000;
+/** The connection is reused if the server ends the body within this time after a finished answer. */
+const BODY_END_MS = 1_000;
 
 /**
  * One streamed answer, from the request to its end.
  *
- * A1 Exactly one ending: whole (a finish reason was seen), ended at `limits.chars` (what came is handed on, with the
- *    finish reason `length`), failed, aborted, or left by the reader; all but the first close the connection at once.
- * A2 Both clocks run on arrival, not on reading: a slow reader is not a silent provider. Comments, which servers
- *    send to keep connections open, do not feed them.
- * A3 What is queued is bounded by `limits`, the bounds on the whole answer.
+ * A1 It ends exactly once: complete (with a finish reason), cut at `limits.chars` (the text so far is delivered with the
+ *    finish reason `length`), failed, aborted, or abandoned by the reader; all but the first close the connection at once.
+ * A2 Both timeouts measure arrival, not reading, so a slow reader does not look like a silent provider. Comments, which
+ *    servers send to keep connections open, do not reset them.
+ * A3 The queue is bounded by `limits`, which apply to the whole answer.
  */
 export class AnswerStream {
   readonly #options: AnswerOptions;
@@ -62,7 +62,7 @@ export class AnswerStream {
   #bytes = 0;
   #chars = 0;
 
-  /** Sends the request. */
+  /** Sends the request and returns the deltas of its answer. */
   static start(options: AnswerOptions): AsyncIterableIterator<ModelDelta> {
     return new AnswerStream(options).#queue;
   }
@@ -121,7 +121,7 @@ export class AnswerStream {
     this.#take(event === 'error' ? { kind: 'error', error: chunk } : this.#reader.read(chunk));
   };
 
-  #take(reading: ChunkReading): void {
+  #take(reading: ParsedChunk): void {
     if (reading.kind === 'delta') this.#pass(reading.delta);
     else if (reading.kind === 'malformed') this.#failAs('malformed');
     else if (reading.kind === 'error') this.#fail(this.#streamError(reading.error));
@@ -155,7 +155,7 @@ export class AnswerStream {
     );
   }
 
-  /** The first piece starts the clock between pieces, which each further piece winds up again. */
+  /** The first chunk starts the timeout between chunks, which each further chunk resets. */
   #restartClock(): void {
     if (this.#hasBegun) {
       this.#clock.refresh();
@@ -177,7 +177,7 @@ export class AnswerStream {
     this.#close({ outcome: 'cancelled' });
   };
 
-  /** The body is over: whole if the finish reason was there, cut if not. */
+  /** Handles the end of the body: the answer is complete with a finish reason, otherwise it was cut. */
   #end(cause?: Error): void {
     if (this.#isClosed) return;
     if (!this.#reader.finished) {
@@ -189,7 +189,7 @@ export class AnswerStream {
     this.#release({ outcome: 'ok' });
     this.#clock = setTimeout(() => {
       this.#connection.abort();
-    }, TAIL_MS).unref();
+    }, BODY_END_MS).unref();
   }
 
   #failAs(reason: FailureReason, note?: string): void {

@@ -17,7 +17,7 @@ const base: ModelConfig = {
   headers: {},
   body: {},
 };
-const common = { id: 'i', additional_kwargs: { secret: 'ours' }, response_metadata: { finish_reason: 'stop' } };
+const common = { id: 'i', additional_kwargs: { secret: 'internal' }, response_metadata: { finish_reason: 'stop' } };
 const human: Message = { type: 'human', content: 'hello', name: 'user-input', ...common };
 const call = (fields: Partial<ModelCall> = {}): ModelCall => ({
   system: 'be kind',
@@ -53,7 +53,7 @@ describe('the messages of a request', () => {
     expect(sent[0]?.content).toBe('be kind\n\none\n\ntwo\n\nthree');
   });
 
-  test('hold text and images of people, and no name that OpenAI would refuse', () => {
+  test('hold text and images of users, and no name that OpenAI would refuse', () => {
     const content = [
       'a',
       { type: 'text', text: 'b' },
@@ -126,7 +126,7 @@ describe('the fields of a request', () => {
     expect(buildRequest(base, call({ toolChoice: 'auto' }))).not.toHaveProperty('tool_choice');
   });
 
-  test('hold what the call asks for in the place of the configuration, up to the configured length', () => {
+  test('hold fields of the call instead of configured ones, up to the configured length', () => {
     const chosen = call({ temperature: 0.2, maxTokens: 300 });
     expect(buildRequest({ ...base, temperature: 1, body: { temperature: 2 } }, chosen)).toMatchObject({
       temperature: 0.2,
@@ -186,7 +186,7 @@ describe('the fields of a request', () => {
     expect(buildRequest(config, call())).toMatchObject(off);
   });
 
-  test('say what the configuration has for thinking that is off, in the place of what would follow from the block', () => {
+  test('hold the configured fields for disabled thinking instead of those derived from the block', () => {
     const config = {
       ...base,
       whenThinkingEnabled: { extra_body: { thinking: { type: 'adaptive' } } },

@@ -15,17 +15,17 @@ export interface ProviderRequest {
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The request for a call: configured fields first, then those of the call, then the thinking switch, which overrides them as DeerFlow's
- * model factory does (`models/factory.py`).
+ * Builds the request for a call: configured fields, then those of the call, then the thinking switch, which overrides them
+ * as in DeerFlow's model factory (`models/factory.py`).
  *
- * @throws {InvalidRequestError} when thinking is asked of a model that does not support it but has the switch.
+ * @throws {InvalidRequestError} when thinking is requested of a model that has the switch but does not support it
  */
 export function buildRequest(model: ModelConfig, call: ModelCall): ProviderRequest {
   const merged: Fields = {
-    ...settings(model),
+    ...configuredFields(model),
     ...model.body,
-    ...chosen(model, call),
-    ...thinking(model, call.thinkingEnabled ?? false),
+    ...callFields(model, call),
+    ...thinkingFields(model, call.thinkingEnabled ?? false),
   };
   const effort = call.reasoningEffort ?? merged['reasoning_effort'];
   const { reasoning_effort: _replaced, ...fields } = merged;
@@ -41,12 +41,12 @@ export function buildRequest(model: ModelConfig, call: ModelCall): ProviderReque
   };
 }
 
-/** OpenAI's own endpoint renamed max_tokens; others know the old name only. */
+/** OpenAI's own endpoint renamed max_tokens; others only support the old name. */
 const maxFieldOf = ({ baseUrl }: ModelConfig): string =>
   new URL(baseUrl).hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens';
 
-/** What the call asks for in the place of what is configured. */
-function chosen(model: ModelConfig, { temperature, maxTokens }: ModelCall): Fields {
+/** Fields of the call that override the configuration. */
+function callFields(model: ModelConfig, { temperature, maxTokens }: ModelCall): Fields {
   const field = maxFieldOf(model);
   const configured = [model.maxTokens, model.body[field]].filter((value) => typeof value === 'number');
   return {
@@ -55,7 +55,7 @@ function chosen(model: ModelConfig, { temperature, maxTokens }: ModelCall): Fiel
   };
 }
 
-function settings(model: ModelConfig): Fields {
+function configuredFields(model: ModelConfig): Fields {
   const { maxTokens, temperature } = model;
   return {
     ...(maxTokens === undefined ? {} : { [maxFieldOf(model)]: maxTokens }),
@@ -74,24 +74,24 @@ function tools({ tools: offered, toolChoice }: ModelCall): Fields {
   };
 }
 
-function thinking(model: ModelConfig, enabled: boolean): Fields {
+function thinkingFields(model: ModelConfig, enabled: boolean): Fields {
   const block = model.whenThinkingEnabled;
-  if (!enabled && model.whenThinkingDisabled !== undefined) return flat(model.whenThinkingDisabled);
+  if (!enabled && model.whenThinkingDisabled !== undefined) return flattenExtras(model.whenThinkingDisabled);
   if (block === undefined) return {};
-  if (!enabled) return disabled(block);
-  if (model.supportsThinking) return flat(block);
+  if (!enabled) return disableThinking(block);
+  if (model.supportsThinking) return flattenExtras(block);
   throw new InvalidRequestError(
     `model "${model.name}" does not support thinking: set supports_thinking in its configuration`,
   );
 }
 
-/** Options of the client class as fields of the body: `extra_body` and `model_kwargs` lie at its top there. */
-function flat({ extra_body: extra, model_kwargs: further, ...fields }: Fields): Fields {
+/** Moves the contents of `extra_body` and `model_kwargs` to the top of the body, as LangChain's client class does. */
+function flattenExtras({ extra_body: extra, model_kwargs: further, ...fields }: Fields): Fields {
   return { ...fields, ...(isRecord(further) ? further : {}), ...(isRecord(extra) ? extra : {}) };
 }
 
-/** What switches thinking off, in the form in which the block switches it on. */
-function disabled(block: Fields): Fields {
+/** Returns the fields that switch thinking off, in the same form in which the block switches it on. */
+function disableThinking(block: Fields): Fields {
   const extra = isRecord(block['extra_body']) ? block['extra_body'] : {};
   const off = { thinking: { type: 'disabled' } };
   if (isRecord(extra['thinking']) && 'type' in extra['thinking']) return { ...off, reasoning_effort: 'minimal' };

@@ -3,17 +3,17 @@ import type { ModelDelta } from '@caribou/core';
 type Result = IteratorResult<ModelDelta, undefined>;
 
 /**
- * Hands deltas from the connection to one reader, in order. Ends once: by `finish`, by `fail` or by the reader's
- * `return`; later calls of the writer change nothing. Its size is bounded by whoever pushes.
+ * Passes deltas from the connection to one reader, in order. It ends once, by `finish`, `fail` or the reader's `return`;
+ * later calls of the writer have no effect. The writer bounds its size.
  */
 export class DeltaQueue implements AsyncIterableIterator<ModelDelta> {
   #queued: ModelDelta[] = [];
   #waiting: { readonly resolve: (result: Result) => void; readonly reject: (reason: unknown) => void } | undefined;
   #end: { readonly error: unknown } | 'finished' | undefined;
-  readonly #onLeft: () => void;
+  readonly #onReturn: () => void;
 
-  constructor(onLeft: () => void) {
-    this.#onLeft = onLeft;
+  constructor(onReturn: () => void) {
+    this.#onReturn = onReturn;
   }
 
   push(delta: ModelDelta): void {
@@ -29,7 +29,7 @@ export class DeltaQueue implements AsyncIterableIterator<ModelDelta> {
     this.#take()?.resolve({ value: undefined, done: true });
   }
 
-  /** The reader gets the error after what is queued, or at once with `drop`. */
+  /** The reader gets the error after the queued deltas, or at once with `drop`. */
   fail(error: unknown, { drop }: { readonly drop: boolean }): void {
     if (this.#end !== undefined) return;
     if (drop) this.#queued = [];
@@ -55,7 +55,7 @@ export class DeltaQueue implements AsyncIterableIterator<ModelDelta> {
   return(): Promise<Result> {
     this.#queued = [];
     this.finish();
-    this.#onLeft();
+    this.#onReturn();
     return Promise.resolve({ value: undefined, done: true });
   }
 

@@ -2,8 +2,8 @@ import { StringDecoder } from 'node:string_decoder';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 
 /**
- * Server-sent events from the bytes of a body, however they are cut. The parser gets whole lines only: it reads an
- * unfinished line again with each piece, which is quadratic when a server sends megabytes in one line.
+ * Decodes server-sent events from the chunks of a body. The parser gets complete lines only: it would scan an incomplete
+ * line again with each chunk, which is quadratic when a server sends megabytes in one line.
  */
 export class EventDecoder {
   readonly #text = new StringDecoder('utf8');
@@ -15,7 +15,7 @@ export class EventDecoder {
     this.#parser = createParser({ onEvent });
   }
 
-  /** Length of the line that has begun and not ended. */
+  /** Length of the incomplete line. */
   get unfinishedChars(): number {
     return this.#unfinishedChars;
   }
@@ -29,7 +29,7 @@ export class EventDecoder {
     this.#unfinishedChars += text.length - lines;
   }
 
-  /** The last event counts although the blank line after it is missing. */
+  /** Emits the last event even if the blank line after it is missing. */
   end(): void {
     this.#parser.feed(`${this.#take()}${this.#text.end()}\n\n`);
   }

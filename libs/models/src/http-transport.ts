@@ -4,20 +4,20 @@ import { TLSSocket } from 'node:tls';
 import { isRecord } from './narrow.js';
 
 /**
- * The SDK's `fetch` over node:http. It gives what the global one does not: a clock for the connection alone (a
- * server may rightly take minutes to its first byte, as local ones load the model first), a bound on error bodies,
- * and the body as a Node stream, which costs a third less CPU per chunk than a web stream.
+ * A `fetch` for the SDK over node:http. Unlike the global one it has a timeout for the connection alone (local servers may
+ * take minutes to their first byte, because they load the model first), a limit for error bodies, and bodies as Node
+ * streams, which need a third less CPU per chunk than web streams.
  */
 export interface Transport {
   readonly fetch: (url: string | URL | Request, init?: RequestInit) => Promise<Response>;
-  /** The body of a response that `fetch` gave; it flows only once it is read. */
+  /** Returns the body of a response of `fetch`, which flows only once it is read. */
   bodyOf(response: Response): IncomingMessage | undefined;
 }
 
-/** No connection stood within the connect clock. */
-export class NoConnection extends Error {}
+/** The connection was not established in time. */
+export class ConnectTimeout extends Error {}
 
-/** The endpoint answered with another status than 2xx. The body may hold the key: nothing of it is told before that is hidden. */
+/** The endpoint answered with a status other than 2xx. The body may contain the key and must be redacted before use. */
 export class Refusal extends Error {
   constructor(
     readonly status: number,
@@ -29,7 +29,7 @@ export class Refusal extends Error {
 }
 
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
-/** Idle connections are dropped after this; a NAT forgets them silently, and a request on a forgotten one hangs. */
+/** Idle connections are closed after this time, because a NAT may drop them silently and requests would then hang. */
 const IDLE_MS = 15_000;
 
 export function createTransport({ connectMs }: { readonly connectMs: number }): Transport {
@@ -49,8 +49,8 @@ export function createTransport({ connectMs }: { readonly connectMs: number }): 
       url.protocol === 'https:'
         ? httpsRequest(url, { ...options, agent: agents['https:'] })
         : httpRequest(url, { ...options, agent: agents['http:'] });
-    // Not by the `signal` option: it destroys with an error, which a socket that is just being handed back to the
-    // agent emits without a listener when the abort comes out of a data event.
+    // The `signal` option would destroy with an error, which a socket that is being returned to the agent emits without
+    // a listener when the abort occurs within a data event.
     init.signal?.addEventListener('abort', () => request.destroy(), { once: true });
     request.end(body);
     return request;
@@ -63,7 +63,7 @@ export function createTransport({ connectMs }: { readonly connectMs: number }): 
       const url = new URL(input instanceof Request ? input.url : input);
       const message = await exchange(() => open(url, init), connectMs);
       const status = message.statusCode ?? 0;
-      if (status < 200 || status > 299) throw new Refusal(status, message.headers, await readSome(message));
+      if (status < 200 || status > 299) throw new Refusal(status, message.headers, await readErrorBody(message));
       const response = new Response(null, { status: 200 });
       bodies.set(response, message);
       return response;
@@ -71,7 +71,7 @@ export function createTransport({ connectMs }: { readonly connectMs: number }): 
   };
 }
 
-/** One exchange up to the headers; dialled once more when a kept connection turns out to be closed already. */
+/** Sends the request and waits for the headers; repeats it once when a reused connection was closed by the server. */
 async function exchange(open: () => ClientRequest, connectMs: number): Promise<IncomingMessage> {
   const request = open();
   try {
@@ -87,7 +87,7 @@ const isReset = (error: unknown): boolean => isRecord(error) && error['code'] ==
 function headersOf(request: ClientRequest, connectMs: number): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
-      () => request.destroy(new NoConnection(`no connection within ${connectMs} ms`)),
+      () => request.destroy(new ConnectTimeout(`no connection within ${connectMs} ms`)),
       connectMs,
     );
     const connected = (): void => {
@@ -105,8 +105,8 @@ function headersOf(request: ClientRequest, connectMs: number): Promise<IncomingM
   });
 }
 
-/** At most 64 KiB of the body; what comes after, or a connection cut meanwhile, does not matter to a refusal. */
-async function readSome(message: IncomingMessage): Promise<string> {
+/** Reads at most 64 KiB of an error body, and returns what it has when the connection breaks. */
+async function readErrorBody(message: IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
   let bytes = 0;
   await new Promise<void>((resolve) => {

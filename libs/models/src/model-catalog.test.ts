@@ -21,7 +21,7 @@ describe('createModelCatalog', () => {
     expect(() => catalogOf({}).get(undefined)).toThrow(UnavailableError);
   });
 
-  test('streams thinking, words and parallel calls of the demo model, and its failures', async () => {
+  test('streams thinking, text and parallel calls of the demo model, and its failures', async () => {
     const demo = await startDemoModel();
     try {
       const model = catalogOf({ OPENAI_BASE_URL: demo.baseUrl }).get(undefined);

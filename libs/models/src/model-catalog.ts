@@ -4,9 +4,9 @@ import type { ModelCatalog, ModelPort } from '@caribou/core';
 import { createOpenAiModel, type ModelOptions } from './openai-model.js';
 
 /**
- * The configured models by name, each with connections of its own.
+ * Creates the configured models by name, each with its own connections.
  *
- * @throws {BugError} when two have the same name; the configuration refuses that with its key.
+ * @throws {BugError} for duplicate names, which the configuration refuses earlier
  */
 export function createModelCatalog(models: readonly ModelConfig[], options: ModelOptions): ModelCatalog {
   const byName = new Map<string, ModelPort>(models.map((model) => [model.name, createOpenAiModel(model, options)]));

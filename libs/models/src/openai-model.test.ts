@@ -204,7 +204,7 @@ describe('a failed answer', () => {
   ];
 
   test.each(statuses)(
-    'HTTP %i with %j is told as %s, without what the provider wrote',
+    'HTTP %i with %j is reported as %s, without the text of the provider',
     async (status, body, reason, retryable) => {
       const url = await serve(
         (response) => void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
@@ -218,7 +218,7 @@ describe('a failed answer', () => {
     },
   );
 
-  test('tells how long to wait from Retry-After-Ms, and from Retry-After in seconds or as a date', async () => {
+  test('takes the delay from Retry-After-Ms, and from Retry-After in seconds or as a date', async () => {
     const headers = [
       { 'retry-after-ms': '1500', 'retry-after': '9' },
       { 'retry-after': '2' },
@@ -249,7 +249,7 @@ describe('a failed answer', () => {
     }
   });
 
-  test('an error object inside the stream is told like a refusal', async () => {
+  test('an error object inside the stream is reported like a refusal', async () => {
     const bodies: [string, string][] = [
       [event({ error: { message: `x ${KEY}`, code: 429 } }), 'rate_limited'],
       [event({ error: { message: 'Overloaded', type: 'overloaded_error' } }), 'server'],
@@ -264,7 +264,7 @@ describe('a failed answer', () => {
     }
   });
 
-  test('what is no chunk, no event stream, or too large is refused', async () => {
+  test('invalid chunks, other content types and answers that are too large are refused', async () => {
     const answers: [(response: ServerResponse) => void, string][] = [
       [(response) => void response.writeHead(200, START).end('data: {"choices":\n\n'), 'malformed'],
       [(response) => void response.writeHead(200, { 'content-type': 'application/json' }).end('{}'), 'malformed'],
@@ -287,7 +287,7 @@ describe('a failed answer', () => {
     expect(deltas.map(({ content = '' }) => content).join('')).toHaveLength(4 * frames);
   });
 
-  test('an answer past the limit of what it may say ends there, as one that was cut by its length', async () => {
+  test('an answer above the limit of characters ends there with the finish reason length', async () => {
     const piece = 'x'.repeat(1024 * 1024);
     const pieces = [{ content: piece }, { reasoning_content: piece }, { content: piece }, { content: piece }];
     const url = await serve((response) => {
@@ -319,7 +319,7 @@ describe('a failed answer', () => {
   });
 });
 
-describe('the three clocks', () => {
+describe('the three timeouts', () => {
   test('connect: a server that never completes the TLS handshake', async () => {
     const url = await listen(createTcpServer(), 'https');
     const error = await failureOf(model(url, { modelConnectMs: 50 }).stream(call, { signal: never }));
@@ -393,7 +393,7 @@ describe('the end of a call', () => {
     await waitFor(() => closed, { what: 'the connection to close' });
   });
 
-  test('a finished answer hands its connection on, and a connection the server has closed is dialled anew', async () => {
+  test('the connection of a finished answer is reused, and one that the server closed is replaced', async () => {
     const ports: (number | undefined)[] = [];
     let refuse = false;
     const url = await serve((response, request) => {
@@ -414,7 +414,7 @@ describe('the end of a call', () => {
     expect(ports[3]).not.toBe(ports[0]);
   });
 
-  test('an abort after the end touches nobody, and no listener stays on a signal that many calls share', async () => {
+  test('an abort after the end has no effect, and no listener remains on a signal that many calls share', async () => {
     const url = await serve(whole);
     const abort = new AbortController();
     const added = jest.spyOn(abort.signal, 'addEventListener');

@@ -5,7 +5,7 @@ import type { Logger, ModelPort } from '@caribou/core';
 import OpenAI, { APIConnectionError, APIConnectionTimeoutError } from 'openai';
 import { AnswerStream } from './answer-stream.js';
 import { buildRequest, type ProviderRequest } from './build-request.js';
-import { createTransport, NoConnection, Refusal, type Transport } from './http-transport.js';
+import { createTransport, ConnectTimeout, Refusal, type Transport } from './http-transport.js';
 import { failure, refusalFailure } from './provider-error.js';
 import { type ProviderText, providerTextOf } from './provider-text.js';
 
@@ -17,12 +17,12 @@ export interface ModelOptions {
 }
 
 /**
- * Bounds of one answer. What it says (text, reasoning, arguments) is ended at the first; a token of four characters comes
- * in a frame of some 270 bytes, so the bytes on the wire have a bound far above it, and so has one event.
+ * Limits of one answer. Its text, reasoning and arguments end at the first. A token of four characters has a frame of some
+ * 270 bytes, so the limits of bytes are far higher.
  */
 const LIMITS = { chars: 4 * 1024 * 1024, eventBytes: 16 * 1024 * 1024, wireBytes: 1024 * 1024 * 1024 };
 
-/** A model at an OpenAI-compatible chat completions endpoint. Failed calls are not repeated here. */
+/** Creates a model at an OpenAI-compatible chat completions endpoint. It does not retry failed calls. */
 export function createOpenAiModel(config: ModelConfig, { clocks, logger }: ModelOptions): ModelPort {
   const transport = createTransport({ connectMs: clocks.modelConnectMs });
   const client = createClient(config, transport, clocks);
@@ -56,13 +56,13 @@ export function createOpenAiModel(config: ModelConfig, { clocks, logger }: Model
   };
 }
 
-/** Host and path, so that neither a password in the URL nor a last slash makes another provider of it. */
+/** Identifies the provider by host and path, ignoring a password in the URL and trailing slashes. */
 function providerOf(baseUrl: string): string {
   const { host, pathname } = new URL(baseUrl);
   return `${host}${pathname.replace(/\/+$/, '')}`;
 }
 
-/** Everything the SDK would read from environment variables is given, so that libs/config stays the only reader. */
+/** Sets every option that the SDK would read from the environment, so that libs/config stays the only reader. */
 function createClient(config: ModelConfig, transport: Transport, clocks: ModelClocks): OpenAI {
   const headers = Object.entries(config.headers).map(([name, value]): [string, string] => [name, value.reveal()]);
   return new OpenAI({
@@ -75,7 +75,7 @@ function createClient(config: ModelConfig, transport: Transport, clocks: ModelCl
     defaultHeaders: { ...(config.apiKey === undefined ? { Authorization: null } : {}), ...Object.fromEntries(headers) },
     fetch: transport.fetch,
     maxRetries: 0,
-    // Ours fires first; the SDK's own would lose the reason.
+    // The transport's timeouts must fire first, because the SDK's timeout loses the reason.
     timeout: clocks.modelConnectMs + clocks.modelFirstByteMs + 1_000,
     logLevel: 'off',
   });
@@ -89,7 +89,7 @@ interface Sending {
   readonly signal: AbortSignal;
 }
 
-/** @throws {ModelError} for every way in which no 2xx answer comes. */
+/** @throws {ModelError} when there is no 2xx answer with an event stream */
 async function send(client: OpenAI, { body, transport, model, textOf, signal }: Sending): Promise<IncomingMessage> {
   const response = await client
     .post('/chat/completions', { body, signal })
@@ -106,13 +106,13 @@ async function send(client: OpenAI, { body, transport, model, textOf, signal }: 
   return message;
 }
 
-/** The SDK wraps what its fetch throws; a text like "timed out" in it makes it forget the cause. */
+/** Finds the cause of an error of the SDK, which wraps errors of `fetch` and drops the cause of those like "timed out". */
 function requestFailure(error: unknown, model: string, textOf: ProviderText): ModelError {
   if (error instanceof APIConnectionTimeoutError) return failure('connect_timeout', { model });
   const cause = error instanceof APIConnectionError ? error.cause : error;
-  if (cause instanceof Refusal) return refusalFailure({ model, textOf, ...pickRefusal(cause) }, Date.now());
-  if (cause instanceof NoConnection) return failure('connect_timeout', { model, note: cause.message });
+  if (cause instanceof Refusal) return refusalFailure({ model, textOf, ...refusalParts(cause) }, Date.now());
+  if (cause instanceof ConnectTimeout) return failure('connect_timeout', { model, note: cause.message });
   return failure('connection', { model, cause });
 }
 
-const pickRefusal = ({ status, headers, body }: Refusal) => ({ status, headers, body });
+const refusalParts = ({ status, headers, body }: Refusal) => ({ status, headers, body });

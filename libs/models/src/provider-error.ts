@@ -3,7 +3,7 @@ import { ModelError } from '@caribou/contracts';
 import { isRecord } from './narrow.js';
 import { parseJson, type ProviderText } from './provider-text.js';
 
-/** Why a model call failed. `details.reason` of every ModelError that the adapter throws. */
+/** Why a model call failed; `details.reason` of every ModelError of this adapter. */
 export type FailureReason =
   | 'rate_limited'
   | 'burst'
@@ -48,7 +48,7 @@ const texts: Readonly<Record<FailureReason, string>> = {
   first_byte_timeout: 'the model endpoint did not begin to answer in time',
   chunk_timeout: 'the model endpoint fell silent within its answer',
   stream_cut: 'the answer of the model ended before its end',
-  malformed: 'the model endpoint sent what is no answer',
+  malformed: 'the answer of the model endpoint is not valid',
   too_large: 'the answer of the model is larger than allowed',
   not_configured: 'the model is not configured',
 };
@@ -56,19 +56,19 @@ const texts: Readonly<Record<FailureReason, string>> = {
 export interface FailureFacts {
   readonly model: string;
   readonly status?: number;
-  /** The provider's own word for the error, when it is a short identifier. */
+  /** The provider's error code, when it is a short identifier. */
   readonly code?: string;
   readonly retryAfterMs?: number;
-  /** What the provider wrote, without secrets: for the operator's log. */
+  /** The provider's text without secrets, for the operator's log. */
   readonly text?: string;
-  /** Text for people beside the reason, free of anything the provider wrote. */
+  /** Text for users in addition to the reason, without any text of the provider. */
   readonly note?: string;
   readonly cause?: unknown;
 }
 
 /**
- * The ModelError of a reason: its message holds no text of the provider but status and short identifiers. What it wrote is
- * in `details.providerText`.
+ * Creates the ModelError of a reason. Its message contains only status and code of the provider, whose text is in
+ * `details.providerText`.
  */
 export function failure(reason: FailureReason, facts: FailureFacts): ModelError {
   const { model, status, code, retryAfterMs, text, note, cause } = facts;
@@ -93,14 +93,14 @@ export function failure(reason: FailureReason, facts: FailureFacts): ModelError 
 
 interface Refused {
   readonly model: string;
-  /** 0 when the error came inside a stream and names no status. */
+  /** 0 for an error inside a stream that has no status. */
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
   readonly textOf: ProviderText;
 }
 
-/** The error of a refusal: an HTTP status, or an error object inside a stream. */
+/** Creates the error for an HTTP error status or an error object inside a stream. */
 export function refusalFailure({ model, status, headers, body, textOf }: Refused, nowMs: number): ModelError {
   const code = codeOf(body);
   const retryAfterMs = retryAfter(headers, nowMs);
@@ -114,7 +114,7 @@ export function refusalFailure({ model, status, headers, body, textOf }: Refused
   });
 }
 
-// Words by which providers, English and Chinese, tell apart what shares a status.
+// Texts, English and Chinese, by which providers distinguish errors with the same status.
 const burst = /burst|rate increased too quickly|增速过快/i;
 const quota =
   /insufficient[_ ](quota|balance|credit|fund)|exceeded your current quota|quota[_ ]exceeded|billing|arrearage|payment required|out of credits?|余额不足|欠费|额度(已|不足|用)/i;
@@ -153,7 +153,7 @@ function limitReason(status: number, body: string): FailureReason {
   return overloaded.test(body) ? 'server' : 'bad_request';
 }
 
-/** `code`, else `type`, of the body's error, if it is a word such as a program has: keys are no words. */
+/** Returns `code`, else `type`, of the body's error if it looks like an identifier and not like an API key. */
 function codeOf(body: string): string | undefined {
   const parsed = parseJson(body);
   if (!isRecord(parsed)) return undefined;
@@ -168,7 +168,7 @@ function codeOf(body: string): string | undefined {
 
 const MAX_RETRY_AFTER_MS = 86_400_000;
 
-/** `Retry-After-Ms`, else `Retry-After` in seconds or as a date (RFC 9110 §10.2.3), in milliseconds. */
+/** Parses `Retry-After-Ms`, else `Retry-After` in seconds or as a date (RFC 9110 §10.2.3); returns milliseconds. */
 function retryAfter(headers: IncomingHttpHeaders, nowMs: number): number | undefined {
   const fine = Number.parseFloat(String(headers['retry-after-ms'] ?? ''));
   const coarse = headers['retry-after'] ?? '';

@@ -2,18 +2,18 @@ import type { ModelConfig } from '@caribou/config';
 import { redactText } from '@caribou/observability';
 import { isRecord } from './narrow.js';
 
-/** Bytes of a provider's text that an error carries. */
+/** Limit of the provider's text in an error. */
 const MAX_BYTES = 2_048;
-/** Shorter ones are no secrets: hiding them would blot out ordinary text. */
+/** Shorter values are not redacted, because that would remove ordinary text. */
 const MIN_SECRET_CHARS = 6;
 const HIDDEN = '[redacted]';
 
-/** The text that a provider wrote about a failure, without secrets; undefined when it wrote none. */
+/** Extracts the provider's text about a failure, without secrets; undefined when there is none. */
 export type ProviderText = (body: string) => string | undefined;
 
 /**
- * Reads what the provider of a model says: the message of its error object, else the body, on one line. The key and
- * headers that are configured are hidden wherever they occur, and so is what looks like a secret.
+ * Creates the extractor for a model's provider. The text is the message of the error object, else the body, on one line.
+ * The configured key and headers are redacted everywhere, and so is what looks like a secret.
  */
 export function providerTextOf({ apiKey, headers, baseUrl }: SecretsOf): ProviderText {
   const { password } = new URL(baseUrl);
@@ -50,7 +50,7 @@ function cut(text: string): string {
   return bytes.toString('utf8', 0, MAX_BYTES - Buffer.byteLength(end)).replace(/\ufffd+$/, '') + end;
 }
 
-/** The value of a JSON text; undefined for what is none. */
+/** Parses a JSON text; returns undefined when it is not valid. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -8,7 +8,7 @@ import {
 } from '@caribou/contracts';
 import { isRecord, textIn } from './narrow.js';
 
-/** A message as the chat completions endpoint takes it. */
+/** A message in the format of the chat completions endpoint. */
 export type ProviderMessage =
   | { readonly role: 'system'; readonly content: string }
   | { readonly role: 'user'; readonly content: string | readonly ProviderBlock[]; readonly name?: string }
@@ -31,9 +31,9 @@ interface ProviderToolCall {
 }
 
 /**
- * The conversation as the endpoint takes it: one system message first (many servers refuse a later one), text and
- * images of people, calls and results of tools. Never `additional_kwargs`, which is ours; the reasoning of earlier
- * answers only to models that ask for it.
+ * Converts a conversation for the endpoint: one system message first (many servers refuse later ones), text and images of
+ * users, calls and results of tools. Internal `additional_kwargs` are never sent, and the reasoning of earlier answers
+ * only to models that require it.
  */
 export function toProvider(
   system: string,
@@ -61,7 +61,7 @@ function toOne(message: Message, options: { readonly sendReasoning: boolean }): 
   }
 }
 
-/** The name tells the model which messages are reminders of ours; OpenAI refuses other characters in it. */
+/** The name marks reminders of middlewares for the model; OpenAI refuses other characters in names. */
 const fromHuman = ({ content, name }: HumanMessage): ProviderMessage => ({
   role: 'user',
   content: blocksOf(content),
@@ -77,7 +77,7 @@ const fromTool = ({ tool_call_id, content }: ToolMessage): ProviderMessage => ({
 function fromAi(message: AiMessage, sendReasoning: boolean): ProviderMessage {
   const calls = [
     ...message.tool_calls.map(({ id, name, args }) => toolCall(id, name, JSON.stringify(args))),
-    // Cut arguments are sent as none: servers whose templates parse them would refuse the thread for ever.
+    // Invalid arguments are replaced by {}: servers whose templates parse them would refuse every request of the thread.
     ...message.invalid_tool_calls.map(({ id, name }) => toolCall(id, name, '{}')),
   ];
   const text = textOf(message.content);
@@ -96,7 +96,7 @@ const toolCall = (id: string, name: string, json: string): ProviderToolCall => (
   function: { name, arguments: json },
 });
 
-/** Text alone as a string; with images, the blocks that the endpoint knows. */
+/** Converts content to a string, or to blocks when it has images; unknown blocks are dropped. */
 function blocksOf(content: Content): string | ProviderBlock[] {
   if (typeof content === 'string') return content;
   const blocks = content.flatMap((block): ProviderBlock[] => {

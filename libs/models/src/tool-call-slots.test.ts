@@ -62,16 +62,16 @@ describe('ToolCallSlots', () => {
     ).toEqual(twoOfOneId);
   });
 
-  test('tells id and name once although the server repeats them in every piece', () => {
+  test('emits id and name once although the server repeats them in every chunk', () => {
     const deltas = ['{"a', '":', '1}', ''].map((args) => [piece(0, 'c1', 'bash', args)]);
     expect(joined(deltas)).toEqual([two[0]]);
   });
 
-  test('takes arguments that are an object, and leaves out what is no piece', () => {
+  test('accepts arguments that are an object, and skips invalid chunks', () => {
     expect(joined([[null, 'x', piece(0, 'c1', 'bash', { a: 1 })]])).toEqual([two[0]]);
   });
 
-  test('gives up on an answer with more than 128 calls', () => {
+  test('rejects an answer with more than 128 calls', () => {
     expect(
       new ToolCallSlots().read(Array.from({ length: 129 }, (_, index) => piece(index, `c${index}`, 'bash', '{}'))),
     ).toBeUndefined();

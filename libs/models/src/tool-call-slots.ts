@@ -9,49 +9,49 @@ interface Slot {
   args: string;
 }
 
-/** More calls than this in one answer are a fault of the model. */
+/** Limit of calls in one answer; more are an error of the model. */
 const MAX_CALLS = 128;
 
 /**
- * Gives each tool call of an answer an index of its own and tells name and id once. Servers differ: some leave the
- * index out, some send all calls under index 0, some repeat id and name in every piece, some give every call the
- * same id. A piece begins a new call when its place is new, or when it has a name and either another id or name
- * than the call at its place, or arguments although that call's are complete.
+ * Assigns each tool call of an answer its own index and emits name and id once. Servers differ: some omit the index, some
+ * send all calls under index 0, some repeat id and name in every chunk, some use one id for all calls. A chunk begins a
+ * new call when its position is new, or when it has a name and either another id or name than the call at its position, or
+ * arguments although the arguments of that call are complete.
  */
 export class ToolCallSlots {
-  readonly #byPlace = new Map<number, Slot>();
+  readonly #byPosition = new Map<number, Slot>();
   #count = 0;
-  #lastPlace = 0;
+  #lastPosition = 0;
 
-  /** The chunks of the pieces in one `delta.tool_calls`; undefined when there are too many calls. */
+  /** Converts the chunks of one `delta.tool_calls`; returns undefined when there are too many calls. */
   read(pieces: readonly unknown[]): ToolCallChunk[] | undefined {
-    const chunks = pieces.flatMap((piece, position) =>
-      isRecord(piece) ? [this.#readOne(piece, pieces.length > 1 ? position : undefined)] : [],
+    const chunks = pieces.flatMap((piece, at) =>
+      isRecord(piece) ? [this.#readOne(piece, pieces.length > 1 ? at : undefined)] : [],
     );
     return this.#count > MAX_CALLS ? undefined : chunks;
   }
 
-  #readOne(piece: Readonly<Record<string, unknown>>, position: number | undefined): ToolCallChunk {
+  #readOne(piece: Readonly<Record<string, unknown>>, at: number | undefined): ToolCallChunk {
     const called = isRecord(piece['function']) ? piece['function'] : {};
     const [id, name, args] = [textIn(piece['id']), textIn(called['name']), argumentsOf(called['arguments'])];
-    const place = typeof piece['index'] === 'number' ? piece['index'] : (position ?? this.#lastPlace);
-    this.#lastPlace = place;
-    const open = this.#byPlace.get(place);
-    const slot = open !== undefined && !begins(open, { id, name, args }) ? open : this.#begin(place);
-    const told = {
+    const position = typeof piece['index'] === 'number' ? piece['index'] : (at ?? this.#lastPosition);
+    this.#lastPosition = position;
+    const open = this.#byPosition.get(position);
+    const slot = open !== undefined && !begins(open, { id, name, args }) ? open : this.#begin(position);
+    const firstSeen = {
       name: slot.name === undefined ? (name ?? null) : null,
       id: slot.id === undefined ? (id ?? null) : null,
     };
     slot.name ??= name;
     slot.id ??= id;
     slot.args += args;
-    return { ...told, args, index: slot.index, type: 'tool_call_chunk' };
+    return { ...firstSeen, args, index: slot.index, type: 'tool_call_chunk' };
   }
 
-  #begin(place: number): Slot {
+  #begin(position: number): Slot {
     const slot: Slot = { index: this.#count, id: undefined, name: undefined, args: '' };
     this.#count += 1;
-    this.#byPlace.set(place, slot);
+    this.#byPosition.set(position, slot);
     return slot;
   }
 }

@@ -1,4 +1,4 @@
-import { ChunkReader } from './from-provider.js';
+import { ChunkReader } from './chunk-reader.js';
 
 const chunk = (delta: unknown, more: object = {}): unknown => ({ choices: [{ index: 0, delta, ...more }] });
 const read = (delta: unknown) => new ChunkReader().read(chunk(delta));
@@ -29,12 +29,12 @@ describe('ChunkReader', () => {
     expect(reader.finished).toBe(false);
   });
 
-  test('what is no object is malformed', () => {
+  test('anything but an object is malformed', () => {
     for (const wrong of [undefined, null, 'x', 7, []])
       expect(new ChunkReader().read(wrong)).toEqual({ kind: 'malformed' });
   });
 
-  test('tells the last usage once although the server counts in every chunk', () => {
+  test('emits the last usage once although the server counts in every chunk', () => {
     const reader = new ChunkReader();
     reader.read({ ...Object(chunk({ content: 'a' })), usage: { prompt_tokens: 1, completion_tokens: 1 } });
     reader.read({ ...Object(chunk({}, { finish_reason: 'stop' })), usage: { prompt_tokens: 1, completion_tokens: 2 } });
@@ -46,7 +46,7 @@ describe('ChunkReader', () => {
     });
   });
 
-  test('tells no usage that lacks a count', () => {
+  test('emits no usage that lacks a count', () => {
     const reader = new ChunkReader();
     reader.read({ choices: [], usage: { prompt_tokens: '1' } });
     expect(reader.last()).toEqual({ responseMetadata: {} });

@@ -5,28 +5,28 @@ import { ToolCallSlots } from './tool-call-slots.js';
 type Json = Readonly<Record<string, unknown>>;
 type Usage = NonNullable<ModelDelta['usage']>;
 
-/** What one chunk of the provider's stream brought. */
-export type ChunkReading =
+/** The content of one chunk of the provider's stream. */
+export type ParsedChunk =
   | { readonly kind: 'delta'; readonly delta: ModelDelta }
   | { readonly kind: 'nothing' }
   | { readonly kind: 'error'; readonly error: unknown }
   | { readonly kind: 'malformed' };
 
-const NOTHING: ChunkReading = { kind: 'nothing' };
+const NOTHING: ParsedChunk = { kind: 'nothing' };
 
-/** Reads the chunks of one answer in order; usage and finish reason are told once, at the end. */
+/** Parses the chunks of one answer in order; usage and finish reason are part of the last delta. */
 export class ChunkReader {
   readonly #slots = new ToolCallSlots();
   #finishReason: string | undefined;
   #usage: Usage | undefined;
   #metadata: Json = {};
 
-  /** Only an answer with a finish reason is whole. */
+  /** Only an answer with a finish reason is complete. */
   get finished(): boolean {
     return this.#finishReason !== undefined;
   }
 
-  read(chunk: unknown): ChunkReading {
+  read(chunk: unknown): ParsedChunk {
     if (!isRecord(chunk)) return { kind: 'malformed' };
     if (chunk['error'] !== undefined && chunk['error'] !== null) return { kind: 'error', error: chunk['error'] };
     if (isRecord(chunk['usage'])) this.#usage = usageOf(chunk['usage']) ?? this.#usage;
@@ -40,7 +40,7 @@ export class ChunkReader {
     return isRecord(choice['delta']) ? this.#readDelta(choice['delta']) : NOTHING;
   }
 
-  /** The last delta of a finished answer: finish reason, usage, and the provider's names. */
+  /** Returns the last delta of a finished answer: finish reason, usage, model name and fingerprint. */
   last(): ModelDelta {
     return {
       ...(this.#finishReason === undefined ? {} : { finishReason: this.#finishReason }),
@@ -49,7 +49,7 @@ export class ChunkReader {
     };
   }
 
-  #readDelta(delta: Json): ChunkReading {
+  #readDelta(delta: Json): ParsedChunk {
     const { text, thought } = contentOf(delta['content']);
     const pieces = delta['tool_calls'];
     const calls = Array.isArray(pieces) && pieces.length > 0 ? this.#slots.read(pieces) : [];
@@ -66,7 +66,7 @@ export class ChunkReader {
 const present = <K extends string>(key: K, value: string | undefined): { readonly [key in K]?: string } =>
   value === undefined ? {} : ({ [key]: value } as { readonly [key in K]: string });
 
-/** Content is text; Mistral sends a list of text and thinking blocks. */
+/** Content is a text; Mistral sends a list of text and thinking blocks. */
 function contentOf(content: unknown): { text?: string | undefined; thought?: string | undefined } {
   if (!Array.isArray(content)) return { text: textIn(content) };
   const parts = content.filter(isRecord);
@@ -77,7 +77,7 @@ function contentOf(content: unknown): { text?: string | undefined; thought?: str
   return { text: join(parts.map(({ text }) => text)), thought: join(thoughts) };
 }
 
-/** The provider's usage as LangChain's `usage_metadata`; absent without both counts. */
+/** Converts the provider's usage to LangChain's `usage_metadata`; undefined without both counts. */
 function usageOf(usage: Json): Usage | undefined {
   const [input, output] = [numberIn(usage['prompt_tokens']), numberIn(usage['completion_tokens'])];
   if (input === undefined || output === undefined) return undefined;
