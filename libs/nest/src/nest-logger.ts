@@ -1,7 +1,7 @@
 import type { Logger } from '@caribou/core';
 import type { LoggerService } from '@nestjs/common';
 
-/** Nest's own messages as lines of our logger: routine ones at debug, as Nest tells every route and module. */
+/** Passes Nest's messages to the logger; routine ones at debug, because Nest logs every route and module. */
 export const nestLogger = (logger: Logger): LoggerService => ({
   log: (message, ...rest: unknown[]) => logger.debug(fields(rest), String(message)),
   verbose: (message, ...rest: unknown[]) => logger.debug(fields(rest), String(message)),
@@ -11,8 +11,8 @@ export const nestLogger = (logger: Logger): LoggerService => ({
   fatal: (message, ...rest: unknown[]) => logger.error(fields(rest), String(message)),
 });
 
-/** Nest names the speaking class in its last argument. */
+/** Nest passes the name of the logging class as its last argument. */
 function fields(rest: readonly unknown[]): { readonly event: 'nest'; readonly subject?: string } {
-  const speaker = rest.at(-1);
-  return typeof speaker === 'string' ? { event: 'nest', subject: speaker } : { event: 'nest' };
+  const source = rest.at(-1);
+  return typeof source === 'string' ? { event: 'nest', subject: source } : { event: 'nest' };
 }

@@ -5,7 +5,7 @@ import type { NatsContext } from '@nestjs/microservices';
 import { type Observable, throwError } from 'rxjs';
 import { z } from 'zod';
 
-/** The wall between handlers and the bus: an AppError crosses as its code, anything else is logged and told as internal. */
+/** Converts errors of handlers to replies: an AppError becomes its code, any other error is logged and replied as internal. */
 @Catch()
 export class RpcErrorFilter implements RpcExceptionFilter<unknown> {
   constructor(private readonly logger: Logger) {}
@@ -13,16 +13,16 @@ export class RpcErrorFilter implements RpcExceptionFilter<unknown> {
   catch(error: unknown, host: ArgumentsHost): Observable<never> {
     if (!(error instanceof AppError) || !error.expected) {
       const subject = host.switchToRpc().getContext<NatsContext>().getSubject();
-      this.logger.error({ event: 'rpc.error', subject, error }, 'a handler failed by a defect');
+      this.logger.error({ event: 'rpc.error', subject, error }, 'an RPC handler failed unexpectedly');
     }
     return throwError(() => toWireError(error));
   }
 }
 
 /**
- * A request parsed by its contract.
+ * Parses a request by its contract.
  *
- * @throws {InvalidRequestError} naming the fields that break it
+ * @throws {InvalidRequestError} with the invalid fields
  */
 export function parseRequest<Request extends z.ZodType>(
   contract: RpcContract<Request>,

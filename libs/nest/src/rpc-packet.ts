@@ -1,13 +1,13 @@
 const decoder = new TextDecoder();
 
-/** A request of Nest's protocol. Without an id it is an event, which nobody answers. */
+/** A request in Nest's protocol; without an id it is an event without a reply. */
 export interface RpcPacket {
   readonly pattern: unknown;
   readonly data: unknown;
   readonly id?: string;
 }
 
-/** Reads a request; what is no packet becomes one without data, which the handler's contract then refuses. */
+/** Parses a request; an invalid packet becomes one without data, which the handler's contract refuses. */
 export function readPacket(
   bytes: Uint8Array,
   options?: { readonly channel?: string; readonly replyTo?: string },

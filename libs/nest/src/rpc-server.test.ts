@@ -102,10 +102,10 @@ describe('rpc between the bus client and a Nest microservice', () => {
     expect(errors).toEqual([]);
   });
 
-  test('an unexpected error is told as internal without its text, and logged with it', async () => {
+  test('an unexpected error is replied as internal without its text, and logged with it', async () => {
     const error = await failure(call({ do: 'defect' }));
     expect(error).toMatchObject({ code: 'internal', message: 'internal error' });
-    expect(errors).toEqual(['a handler failed by a defect: TypeError: the secret is 42']);
+    expect(errors).toEqual(['an RPC handler failed unexpectedly: TypeError: the secret is 42']);
   });
 
   test('a payload that breaks the contract is refused before it is sent, and by the handler when it comes from elsewhere', async () => {
@@ -115,11 +115,11 @@ describe('rpc between the bus client and a Nest microservice', () => {
     expect(await failure(client.call({ contract: lax }, wrong))).toMatchObject({ code: 'invalid_request' });
   });
 
-  test('a reply that breaks the contract is a defect', async () => {
+  test('a reply that violates the contract is an internal error', async () => {
     expect(await failure(call({ do: 'nothing' }))).toMatchObject({ code: 'internal' });
   });
 
-  test('a reply over the limit of the server is an error at the caller, and the service lives on', async () => {
+  test('a reply above the limit of the server is an error at the caller, and the service continues', async () => {
     expect(await failure(call({ do: 'big', n: LIMIT + 1 }))).toMatchObject({ code: 'too_large' });
     expect(await failure(call({ do: 'big', n: LIMIT - 40 }))).toMatchObject({ code: 'too_large' });
     expect((await call({ do: 'big', n: LIMIT - 1_000 })).text).toHaveLength(LIMIT - 1_000);
@@ -132,7 +132,7 @@ describe('rpc between the bus client and a Nest microservice', () => {
     expect(bus.connected).toBe(true);
   });
 
-  test('bytes that are no packet get an error, and the service lives on', async () => {
+  test('an invalid packet gets an error, and the service continues', async () => {
     const raw = await connect({ servers: nats.url });
     for (const text of ['', '{', '[]', '"x"', '{"id":7,"data":{}}']) {
       const reply = await raw.request(Act.name, text, { timeout: 300 }).catch((cause: unknown) => cause);
@@ -143,7 +143,7 @@ describe('rpc between the bus client and a Nest microservice', () => {
     expect(await call({ do: 'echo' })).toEqual({ text: 'echo 1' });
   });
 
-  test('nobody there is unavailable, silence is a deadline, an abort ends the wait with its reason', async () => {
+  test('no server is unavailable, no answer is a deadline, an abort ends the wait with its reason', async () => {
     const nobody = rpc({ ...Act, name: 'test.nobody' });
     expect(await failure(client.call({ contract: nobody }, { do: 'echo' }))).toMatchObject({
       code: 'unavailable',

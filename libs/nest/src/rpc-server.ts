@@ -16,16 +16,16 @@ export interface RpcServerOptions {
     readonly authenticator?: (nonce?: string) => unknown;
     readonly tls?: object;
   };
-  /** Handlers of the same subject in several processes share its requests. */
+  /** Queue group: processes with handlers of the same subject share its requests. */
   readonly queue: string;
   readonly logger: Logger;
-  /** Fills `{name}` in the patterns of handlers, such as `sandbox.{manager_id}.exec`, with what is only known at run time. */
+  /** Values of placeholders such as `{manager_id}` in the patterns of handlers, which are known at run time only. */
   readonly subjectParams?: Readonly<Record<string, string>>;
 }
 
 /**
- * A Nest microservice on NATS that reconnects for ever, stops within its drain time, and that no request can end: what
- * is not a packet gets an error, and so does a caller whose reply NATS would refuse for its size.
+ * Options of a Nest microservice on NATS that always reconnects, stops within its drain time, and survives every request:
+ * invalid packets and replies above the size limit of NATS are answered with an error.
  */
 export const rpcServerOptions = (options: RpcServerOptions): CustomStrategy => ({ strategy: new RpcServer(options) });
 
@@ -72,12 +72,15 @@ class RpcServer extends ServerNats {
         if (error !== null) throw error;
         await this.handleMessage(channel, message);
       } catch (cause) {
-        this.rpc.logger.error({ event: 'rpc.error', subject: channel, error: cause }, 'a request could not be handled');
+        this.rpc.logger.error(
+          { event: 'rpc.error', subject: channel, error: cause },
+          'an RPC request could not be handled',
+        );
       }
     };
   }
 
-  /** Nest answers without a catch, so an error here would end the process and leave every caller waiting. */
+  /** Nest does not catch errors of the publisher, so one here would end the process and all callers would time out. */
   override getPublisher(request: Request, id: string, context: NatsContext): (reply: Reply) => void {
     const respond: (reply: Reply) => unknown = super.getPublisher(request, id, context);
     return (reply) => {
@@ -86,14 +89,14 @@ class RpcServer extends ServerNats {
       } catch (cause) {
         this.rpc.logger.warn(
           { event: 'rpc.error', subject: request.subject, error: cause },
-          'a reply could not be sent',
+          'an RPC reply could not be sent',
         );
-        if (reply.err === undefined) this.refuse(respond, cause);
+        if (reply.err === undefined) this.replyWithError(respond, cause);
       }
     };
   }
 
-  private refuse(respond: (reply: Reply) => unknown, cause: unknown): void {
+  private replyWithError(respond: (reply: Reply) => unknown, cause: unknown): void {
     const oversize = cause instanceof Error && 'code' in cause && cause.code === 'MAX_PAYLOAD_EXCEEDED';
     const error = oversize
       ? new TooLargeError('the reply is over the message limit of the NATS server')
@@ -101,7 +104,7 @@ class RpcServer extends ServerNats {
     try {
       respond({ err: toWireError(error), isDisposed: true });
     } catch (again) {
-      this.rpc.logger.debug({ event: 'rpc.error', error: again }, 'the caller cannot be told');
+      this.rpc.logger.debug({ event: 'rpc.error', error: again }, 'the error could not be sent to the RPC caller');
     }
   }
 

@@ -1,12 +1,12 @@
-import { gatheredLines } from './gathered-lines.js';
+import { bufferLines } from './buffered-lines.js';
 
-describe('gatheredLines', () => {
+describe('bufferLines', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  test('lines that come close together go out together, in order', () => {
+  test('lines written within the delay are sent together, in order', () => {
     const sent: string[] = [];
-    const lines = gatheredLines((text) => sent.push(text));
+    const lines = bufferLines((text) => sent.push(text));
     lines.write('a\n');
     jest.advanceTimersByTime(49);
     lines.write('b\n');
@@ -19,9 +19,9 @@ describe('gatheredLines', () => {
     expect(sent).toEqual(['a\nb\n', 'c\n']);
   });
 
-  test('a flush sends at once what waits, and leaves nothing to be sent again', () => {
+  test('a flush sends the buffered lines at once, and only once', () => {
     const sent: string[] = [];
-    const lines = gatheredLines((text) => sent.push(text));
+    const lines = bufferLines((text) => sent.push(text));
     lines.write('a\n');
     lines.flush();
     lines.flush();

@@ -1,24 +1,24 @@
 import { pino } from 'pino';
 
-/** Longest time a line waits for others to go out with it. */
-const GATHER_MS = 50;
-/** Lines that nobody reads are dropped above this many bytes. */
+/** Longest delay of a line in the buffer. */
+const BUFFER_MS = 50;
+/** Limit of unread bytes at stdout; further lines are dropped. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
 
-/** Where lines of JSON go. */
+/** A destination for lines of JSON. */
 export interface LineSink {
   readonly write: (line: string) => void;
-  /** Sends on what was gathered. */
+  /** Sends the buffered lines. */
   readonly flush: () => void;
 }
 
 /**
- * Lines to stdout, gathered for up to 50 ms: a write of its own costs more CPU than all else of a line. A reader that
- * does not keep up never holds the process up; what is left at its exit is written first.
+ * Buffers lines to stdout for up to 50 ms, because a write per line costs more CPU than all other work on it. A slow
+ * reader does not block the process; buffered lines are written before its exit.
  */
-export function gatheredStdout(): LineSink {
+export function bufferedStdout(): LineSink {
   const out = pino.destination({ dest: 1, sync: false, maxLength: MAX_UNREAD_BYTES });
-  const lines = gatheredLines((text) => void out.write(text));
+  const lines = bufferLines((text) => void out.write(text));
   process.once('exit', () => {
     lines.flush();
     out.flushSync();
@@ -26,8 +26,8 @@ export function gatheredStdout(): LineSink {
   return lines;
 }
 
-/** Gathers lines and hands them on together: `GATHER_MS` after the first, or at a flush. */
-export function gatheredLines(send: (text: string) => void): LineSink {
+/** Buffers lines and sends them together `BUFFER_MS` after the first, or at a flush. */
+export function bufferLines(send: (text: string) => void): LineSink {
   let waiting = '';
   let timer: NodeJS.Timeout | undefined;
   const flush = (): void => {
@@ -41,7 +41,7 @@ export function gatheredLines(send: (text: string) => void): LineSink {
   return {
     write: (line) => {
       waiting += line;
-      timer ??= setTimeout(flush, GATHER_MS).unref();
+      timer ??= setTimeout(flush, BUFFER_MS).unref();
     },
     flush,
   };

@@ -5,8 +5,8 @@ import { redact, redactText } from './redact.js';
 const MAX_CAUSES = 3;
 
 /**
- * An error as a log line holds it: name, message, code, details and causes. The stack only of errors that nobody
- * expects: an AppError of an expected class is an answer, and its origin is its class.
+ * Converts an error for a log line: name, message, code, details and causes. Expected AppErrors have no stack, because
+ * their class already identifies them.
  */
 export function describeError(error: unknown, depth = 0): unknown {
   if (!isNativeError(error)) return redact(error);
@@ -23,7 +23,7 @@ export function describeError(error: unknown, depth = 0): unknown {
   };
 }
 
-/** Our code, or the one of Node and of clients (`ECONNREFUSED`). */
+/** Returns the code of an AppError, of Node or of a client, such as `ECONNREFUSED`. */
 function codeOf(error: Error): string | undefined {
   return 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

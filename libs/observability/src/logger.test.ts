@@ -31,7 +31,7 @@ describe('createLogger', () => {
     ]);
   });
 
-  test('leaves out fields outside the closed list and tells only their names', () => {
+  test('drops fields outside the closed list and logs only their names', () => {
     const { logger, lines } = recording();
     // The compiler refuses them where they are written out.
     const ids: object = { apiKey: 'secret-1' };
@@ -53,7 +53,7 @@ describe('createLogger', () => {
     expect(lines()[0]).toMatchObject({ error: { code: 'model_failed', details: { nested: { max_tokens: 5 } } } });
   });
 
-  test('tells the stack of an unexpected error only', () => {
+  test('logs the stack of unexpected errors only', () => {
     const { logger, lines } = recording();
     logger.error({ error: new ModelError('expected') }, 'm');
     logger.error({ error: new TypeError('a defect') }, 'm');

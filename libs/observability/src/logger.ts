@@ -1,10 +1,10 @@
 import { type ExactLogFields, type LogFields, logFields } from '@caribou/contracts';
 import { pino } from 'pino';
 import { describeError } from './describe-error.js';
-import { gatheredStdout } from './gathered-lines.js';
+import { bufferedStdout } from './buffered-lines.js';
 import { redact } from './redact.js';
 
-/** The same seam as core's Logger: core is a neighbour, so it is spelled out here and a test holds the two together. */
+/** The same interface as core's Logger, repeated because this library may not import core; a test compares the two. */
 export interface ServiceLogger {
   debug<F extends LogFields>(fields: ExactLogFields<F>, message: string): void;
   info<F extends LogFields>(fields: ExactLogFields<F>, message: string): void;
@@ -16,26 +16,26 @@ export interface ServiceLogger {
 interface LoggerOptions {
   readonly service: string;
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  /** Where lines go, each with its line break; stdout when absent, up to 50 ms later unless a warning or an error follows. */
+  /** Receives lines with their line breaks; default: stdout, buffered for up to 50 ms or until a warning or error. */
   readonly destination?: { write(line: string): void };
 }
 
 const allowed: ReadonlySet<string> = new Set(logFields);
 
-/** A logger of JSON lines: `time` (ISO 8601), `level` by name, `service`, `msg` and fields of the closed list. */
+/** Creates a logger of JSON lines with `time` (ISO 8601), `level`, `service`, `msg` and fields of the closed list. */
 export function createLogger(options: LoggerOptions): ServiceLogger {
   const settings: pino.LoggerOptions = {
     base: { service: options.service },
     level: options.level,
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }), log: checked, bindings: (fields) => fields },
+    formatters: { level: (label) => ({ level: label }), log: pickAllowedFields, bindings: (fields) => fields },
   };
   if (options.destination !== undefined) return wrap(pino(settings, options.destination), () => undefined);
-  const stdout = gatheredStdout();
+  const stdout = bufferedStdout();
   return wrap(pino(settings, stdout), stdout.flush);
 }
 
-/** @param flush called after warnings and errors: what went wrong is not lost with the process */
+/** @param flush called after warnings and errors, so that they are not lost when the process ends */
 function wrap(logger: pino.Logger, flush: () => void): ServiceLogger {
   return {
     debug: (fields: LogFields, message) => {
@@ -52,12 +52,12 @@ function wrap(logger: pino.Logger, flush: () => void): ServiceLogger {
       logger.error(fields, message);
       flush();
     },
-    child: (fields: LogFields) => wrap(logger.child(checked(fields)), flush),
+    child: (fields: LogFields) => wrap(logger.child(pickAllowedFields(fields)), flush),
   };
 }
 
-/** The fields of the closed list, without secrets; the names of others in `dropped`. */
-function checked(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+/** Picks the fields of the closed list and redacts secrets; lists the names of other fields in `dropped`. */
+function pickAllowedFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const line: Record<string, unknown> = {};
   const dropped: string[] = [];
   for (const [name, value] of Object.entries(fields)) {

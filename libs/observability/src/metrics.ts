@@ -3,7 +3,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 export type Outcome = 'ok' | 'error' | 'cancelled' | 'limit';
 
 /**
- * What a service counts. Ids are never labels. Durations are given in milliseconds and exported in seconds, the base unit of
+ * The metrics of a service. Ids are never labels. Durations are given in milliseconds and exported in seconds, the base unit of
  * Prometheus.
  */
 export interface Metrics {
@@ -48,7 +48,7 @@ export function createMetrics({ service }: { readonly service: string }): Metric
   const registry = new Registry();
   registry.setDefaultLabels({ service });
   const registers = [registry];
-  addProcessFigures(registry);
+  addProcessMetrics(registry);
   const counter = (name: string, help: string) => new Counter({ name: `caribou_${name}`, help, registers });
   const labelled = <L extends string>(name: string, help: string, labelNames: L[]) =>
     new Counter({ name: `caribou_${name}`, help, labelNames, registers });
@@ -126,7 +126,7 @@ function boundedLabel(): (value: string) => string {
   };
 }
 
-function addProcessFigures(registry: Registry): void {
+function addProcessMetrics(registry: Registry): void {
   const registers = [registry];
   new Gauge({
     name: 'process_resident_memory_bytes',

@@ -16,13 +16,13 @@ import { redactText } from './redact.js';
 import { parseTraceparent, toTraceparent } from './trace.js';
 import type { SpanStart, TraceLogger, TraceSpan, Tracing, TracingOptions } from './trace-span.js';
 
-/** Longest time a span waits for others to go out with it. */
-const GATHER_MS = 2_000;
-/** Longest time of one request to the collector. */
+/** Longest delay of a span until its batch is sent. */
+const BUFFER_MS = 2_000;
+/** Timeout of one request to the collector. */
 const EXPORT_TIMEOUT_MS = 5_000;
-/** Spans that wait; more are dropped. */
+/** Limit of queued spans; more are dropped. */
 const MAX_WAITING_SPANS = 4_096;
-/** Attributes and events of one span; more are dropped. */
+/** Limit of attributes and of events of one span; more are dropped. */
 const MAX_PARTS = 64;
 /** Longest text of an attribute, in UTF-16 code units. */
 const MAX_TEXT = 200;
@@ -32,13 +32,13 @@ const kinds = { server: SpanKind.SERVER, consumer: SpanKind.CONSUMER } as const;
 type Resource = NonNullable<TracerConfig['resource']>;
 
 /**
- * Traces that go to a collector over OTLP/HTTP as JSON. Parents are handed on as values: nothing is registered
- * globally and no async hook is switched on, so code without spans pays nothing.
- * The packages themselves read further OTEL_EXPORTER_OTLP_* variables, such as HEADERS, from the environment.
+ * Sends traces to a collector over OTLP/HTTP as JSON. Parents are passed as values: nothing is registered globally and no
+ * async hook is enabled, so code without spans has no overhead. The packages read further OTEL_EXPORTER_OTLP_* variables,
+ * such as HEADERS, from the environment.
  */
-export function exportedTracing(options: TracingOptions & { readonly endpoint: string }): Tracing {
+export function createOtlpTracing(options: TracingOptions & { readonly endpoint: string }): Tracing {
   const { service, endpoint, logger } = options;
-  tellFaults(logger);
+  logExportFaults(logger);
   const exporter = new OTLPTraceExporter({
     url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
     timeoutMillis: EXPORT_TIMEOUT_MS,
@@ -48,7 +48,7 @@ export function exportedTracing(options: TracingOptions & { readonly endpoint: s
     spanLimits: { attributeCountLimit: MAX_PARTS, eventCountLimit: MAX_PARTS, attributeValueLengthLimit: MAX_TEXT },
     spanProcessors: [
       new BatchSpanProcessor(exporter, {
-        scheduledDelayMillis: GATHER_MS,
+        scheduledDelayMillis: BUFFER_MS,
         maxQueueSize: MAX_WAITING_SPANS,
         exportTimeoutMillis: EXPORT_TIMEOUT_MS,
       }),
@@ -95,7 +95,7 @@ function contextOf(parent: SpanStart['parent']): Context {
   return traces.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true });
 }
 
-/** Who sends the spans. The package that makes resources is no dependency of ours for these two fields. */
+/** Describes the sender of the spans; two fields do not justify a dependency on the package for resources. */
 function resourceOf(attributes: Readonly<Record<string, string | number>>): Resource {
   const resource: Resource = {
     attributes,
@@ -112,31 +112,32 @@ const known = (attributes: Resource['attributes']): Record<string, string | numb
     ),
   );
 
-/** Spans that could not be sent are one warning per request; anything else the packages say is not for people. */
-function tellFaults(logger: TraceLogger): void {
-  const tell = (message: string): void => {
+/** Logs one warning per request whose spans could not be sent, and ignores other messages of the packages. */
+function logExportFaults(logger: TraceLogger): void {
+  const warn = (message: string): void => {
     logger.warn(
       { event: 'trace.export', outcome: 'error', reason: redactText(message).slice(0, MAX_TEXT) },
-      'spans lost',
+      'spans could not be exported',
     );
   };
   const silent = (): void => undefined;
   diag.setLogger(
-    { error: tell, warn: tell, info: silent, debug: silent, verbose: silent },
+    { error: warn, warn, info: silent, debug: silent, verbose: silent },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
 }
 
 async function closeWithin(provider: NodeTracerProvider, timeoutMs: number, logger: TraceLogger) {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<'late'>((done) => {
-    timer = setTimeout(() => done('late'), timeoutMs);
+  const timeout = new Promise<'timeout'>((done) => {
+    timer = setTimeout(() => done('timeout'), timeoutMs);
   });
   try {
-    const ended = await Promise.race([provider.shutdown(), late]);
-    if (ended === 'late') logger.warn({ event: 'trace.export', outcome: 'limit', timeoutMs }, 'spans lost');
+    const ended = await Promise.race([provider.shutdown(), timeout]);
+    if (ended === 'timeout')
+      logger.warn({ event: 'trace.export', outcome: 'limit', timeoutMs }, 'spans could not be exported');
   } catch (error) {
-    logger.warn({ event: 'trace.export', outcome: 'error', error }, 'spans lost');
+    logger.warn({ event: 'trace.export', outcome: 'error', error }, 'spans could not be exported');
   } finally {
     clearTimeout(timer);
   }

@@ -4,20 +4,20 @@ const MAX_TEXT = 8_192;
 
 const secretName = /(api[-_]?key|access[-_]?key|token|secret|password|authorization|cookie|credentials?)$/i;
 
-/** Secrets by their look: bearer headers, provider keys, passwords in URLs. */
+/** Patterns of secrets: bearer headers, provider keys, passwords in URLs. */
 const secretTexts: readonly (readonly [RegExp, string])[] = [
   [/\b(bearer|basic)\s+[\w.~+/=-]{6,}/gi, `$1 ${HIDDEN}`],
   [/\b(sk|pk|rk|xox[a-z]|gh[a-z]|glpat)[-_][\w-]{8,}/g, HIDDEN],
   [/(\w+:\/\/[^\s:/@]*:)[^\s@]+@/g, `$1${HIDDEN}@`],
 ];
 
-/** The text without what looks like a secret, cut at 8,192 code units. */
+/** Replaces what looks like a secret and cuts the text at 8,192 code units. */
 export function redactText(text: string): string {
   const cut = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
   return secretTexts.reduce((seen, [pattern, shown]) => seen.replace(pattern, shown), cut);
 }
 
-/** The value without fields named like secrets and texts that look like one; deeper than four levels is left out. */
+/** Redacts fields with names of secrets and texts that look like secrets; omits values deeper than four levels. */
 export function redact(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return redactText(value);
   if (typeof value === 'bigint') return value.toString();

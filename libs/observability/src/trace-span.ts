@@ -1,41 +1,41 @@
-/** What spans say: words and numbers of a closed kind, never what a person or a model wrote. */
+/** Fields of a span: identifiers and numbers, never texts of users or models. */
 export type SpanFields = Readonly<Record<string, string | number | boolean>>;
 
-/** The same seam as core's Span: core is a neighbour, so it is spelled out here and a test holds the two together. */
+/** The same interface as core's Span, repeated because this library may not import core; a test compares the two. */
 export interface TraceSpan {
-  /** This span as the parent of what another process does, in the form of W3C Trace Context. */
+  /** This span as the parent of spans of another process, in W3C Trace Context format. */
   readonly traceparent: string;
-  /** @param startMs since the Unix epoch, with fractions; the present when absent */
+  /** @param startMs time since the Unix epoch, with fractions; default: now */
   child(name: string, fields?: SpanFields, startMs?: number): TraceSpan;
   event(name: string, fields?: SpanFields, atMs?: number): void;
-  /** Once. An error is told by its class alone. */
+  /** Ends the span; must be called once. Only the class of an error is recorded. */
   end(end?: { readonly fields?: SpanFields; readonly error?: unknown; readonly endMs?: number }): void;
 }
 
 export interface SpanStart {
-  /** `server`: a request came in; `consumer`: what was stored earlier is carried out. */
+  /** `server` handles a request; `consumer` executes work that was stored earlier. */
   readonly kind: 'server' | 'consumer';
-  /** A `traceparent`; without a lawful one a trace begins. */
+  /** A `traceparent` header; without a valid one a new trace begins. */
   readonly parent?: string | null | undefined;
   readonly fields?: SpanFields;
 }
 
 export interface Tracing {
-  /** Whether spans are recorded; otherwise they only carry their trace on. */
+  /** Whether spans are recorded; otherwise they only pass on their trace. */
   readonly on: boolean;
   start(name: string, options: SpanStart): TraceSpan;
-  /** Sends what is left, for at most `timeoutMs`. Never rejects: what cannot be sent is logged and lost. */
+  /** Sends the queued spans for at most `timeoutMs`. Never rejects; spans that cannot be sent are dropped with a warning. */
   close(timeoutMs: number): Promise<void>;
 }
 
-/** Where lost spans are told. */
+/** Logs spans that could not be sent. */
 export interface TraceLogger {
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
 export interface TracingOptions {
   readonly service: string;
-  /** Base URL of an OTLP/HTTP collector; without one nothing is recorded, and no package for it is loaded. */
+  /** Base URL of an OTLP/HTTP collector; without one nothing is recorded and no SDK is loaded. */
   readonly endpoint: string | undefined;
   readonly logger: TraceLogger;
 }

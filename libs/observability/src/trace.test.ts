@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { childOf, newTrace, parseTraceparent, toTraceparent } from './index.js';
 
 describe('traceparent', () => {
-  test('what is written is read back, and a child keeps the trace and changes the span', () => {
+  test('a formatted trace is parsed again, and a child has the same trace and another span', () => {
     const trace = newTrace();
     expect(parseTraceparent(toTraceparent(trace))).toEqual(trace);
     expect(childOf(trace)).toMatchObject({ traceId: trace.traceId, sampled: true });
     expect(childOf(trace).spanId).not.toBe(trace.spanId);
   });
 
-  test('a header that breaks the standard is no trace', () => {
+  test('an invalid header is not a trace', () => {
     const id = 'a'.repeat(32);
     const broken = [
       undefined,
@@ -23,7 +23,7 @@ describe('traceparent', () => {
     expect(broken.map(parseTraceparent)).toEqual(broken.map(() => undefined));
   });
 
-  test('a later version is read by its first four parts', () => {
+  test('the first four parts of a later version are parsed', () => {
     const header = `cc-${'a'.repeat(32)}-${'b'.repeat(16)}-00-what-comes`;
     expect(parseTraceparent(header)).toEqual({ traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), sampled: false });
   });

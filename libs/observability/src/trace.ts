@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** A place in a distributed trace, as W3C Trace Context has it: lower-case hex of 16 and 8 bytes. */
+/** A position in a distributed trace in W3C Trace Context format: lower-case hex of 16 and 8 bytes. */
 export interface Trace {
   readonly traceId: string;
   readonly spanId: string;
@@ -10,29 +10,29 @@ export interface Trace {
 const MAX_HEADER = 512;
 const layout = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** The trace of a `traceparent` header; undefined when it is absent or breaks W3C Trace Context §3.2. */
+/** Parses a `traceparent` header; returns undefined when it is absent or violates W3C Trace Context §3.2. */
 export function parseTraceparent(header: string | undefined): Trace | undefined {
   const match = layout.exec(header?.slice(0, MAX_HEADER).trim() ?? '');
   if (match === null) return undefined;
   const [, version, traceId = '', spanId = '', flags = '', rest] = match;
-  const lawful = version === '00' ? rest === undefined : version !== 'ff';
-  if (!lawful || isZero(traceId) || isZero(spanId)) return undefined;
+  const valid = version === '00' ? rest === undefined : version !== 'ff';
+  if (!valid || isZero(traceId) || isZero(spanId)) return undefined;
   return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };
 }
 
 const isZero = (id: string): boolean => /^0+$/.test(id);
 
-/** A trace that starts here. */
+/** Starts a new trace. */
 export const newTrace = (): Trace => ({ traceId: hex(16), spanId: hex(8), sampled: true });
 
-/** The next span of the same trace. */
+/** Creates the ids of the next span of the same trace. */
 export const childOf = (parent: Trace): Trace => ({ ...parent, spanId: hex(8) });
 
-/** The trace as a `traceparent` header. */
+/** Formats the trace as a `traceparent` header. */
 export const toTraceparent = ({ traceId, spanId, sampled }: Trace): string =>
   `00-${traceId}-${spanId}-${sampled ? '01' : '00'}`;
 
-/** Random and not all zero, which the standard forbids. */
+/** Generates a random id; the standard forbids all zeros. */
 function hex(bytes: number): string {
   const value = randomBytes(bytes).toString('hex');
   return isZero(value) ? hex(bytes) : value;

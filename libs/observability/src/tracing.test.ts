@@ -7,7 +7,7 @@ import { createTracing, parseTraceparent, noopTracing, type TraceSpan } from './
 const caller = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
 
 describe('without a collector', () => {
-  test('a trace that came in goes on, one that did not begins, and no package that records is loaded', async () => {
+  test('an incoming trace is continued, otherwise a new one begins, and no OpenTelemetry SDK is loaded', async () => {
     const warn = jest.fn();
     const tracing = await createTracing({ service: 'gateway', endpoint: undefined, logger: { warn } });
     const span = tracing.start('x', { kind: 'server', parent: caller });
@@ -64,7 +64,7 @@ describe('with a collector', () => {
     expect(warn).not.toHaveBeenCalled();
   });
 
-  test('a trace that its caller does not record is not recorded here, and says so to those behind', async () => {
+  test('a trace that its caller does not sample is not recorded, and its sampling flag is passed on', async () => {
     const before = receiver.spans.length;
     const tracing = await open();
     const span: TraceSpan = tracing.start('x', { kind: 'server', parent: caller.replace(/01$/, '00') });
@@ -75,7 +75,7 @@ describe('with a collector', () => {
     expect(receiver.spans).toHaveLength(before);
   });
 
-  test('one span holds so many fields and events, and texts are cut', async () => {
+  test('fields and events of a span are limited, and texts are cut', async () => {
     const tracing = await open();
     const span = tracing.start('full', { kind: 'server', fields: { text: 'x'.repeat(5_000) } });
     for (let index = 0; index < 200; index += 1) span.event('again');
@@ -94,11 +94,14 @@ describe('with a collector', () => {
     await tracing.close(5_000);
     await server.close();
 
-    expect(warn).toHaveBeenCalledWith(expect.objectContaining({ event: 'trace.export' }), 'spans lost');
+    expect(warn).toHaveBeenCalledWith(
+      expect.objectContaining({ event: 'trace.export' }),
+      'spans could not be exported',
+    );
     expect(JSON.stringify(warn.mock.calls)).not.toContain('password');
   });
 
-  test('a collector that does not answer holds nothing up past the deadline', async () => {
+  test('a collector that does not answer delays nothing past the deadline', async () => {
     let release = (): void => undefined;
     const server = await answering((response) => {
       release = () => void response.end('{}');
@@ -107,7 +110,10 @@ describe('with a collector', () => {
     tracing.start('slow', { kind: 'server' }).end();
     await tracing.close(50);
 
-    expect(warn).toHaveBeenLastCalledWith({ event: 'trace.export', outcome: 'limit', timeoutMs: 50 }, 'spans lost');
+    expect(warn).toHaveBeenLastCalledWith(
+      { event: 'trace.export', outcome: 'limit', timeoutMs: 50 },
+      'spans could not be exported',
+    );
     await waitFor(() => server.asked() > 0, { what: 'the request' });
     release();
     await tracing.close(5_000);

@@ -1,25 +1,25 @@
 import { childOf, newTrace, parseTraceparent, toTraceparent, type Trace } from './trace.js';
 import type { TraceSpan, Tracing, TracingOptions } from './trace-span.js';
 
-/** Traces of one service, sent to an OpenTelemetry collector where there is one. */
+/** Creates the tracing of one service, which sends spans to an OpenTelemetry collector if one is configured. */
 export async function createTracing(options: TracingOptions): Promise<Tracing> {
   const { endpoint } = options;
   if (endpoint === undefined) return noopTracing;
-  const { exportedTracing } = await import('./exported-tracing.js');
-  return exportedTracing({ ...options, endpoint });
+  const { createOtlpTracing } = await import('./otlp-tracing.js');
+  return createOtlpTracing({ ...options, endpoint });
 }
 
-/** Records nothing; a trace that came in goes on, and one that did not begins. */
+/** Records nothing; passes on an incoming trace or begins a new one. */
 export const noopTracing: Tracing = {
   on: false,
   start: (_name, { parent }) => {
     const trace = parseTraceparent(parent ?? undefined);
-    return silentSpan(trace === undefined ? newTrace() : childOf(trace));
+    return noopSpan(trace === undefined ? newTrace() : childOf(trace));
   },
   close: () => Promise.resolve(),
 };
 
-function silentSpan(trace: Trace): TraceSpan {
+function noopSpan(trace: Trace): TraceSpan {
   const span: TraceSpan = {
     traceparent: toTraceparent(trace),
     child: () => span,

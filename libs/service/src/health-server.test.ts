@@ -12,7 +12,7 @@ describe('health server', () => {
     }
   };
 
-  test('is ready when every check passes, and lives in any case', async () => {
+  test('is ready when every check passes, and healthy in any case', async () => {
     await serve([{ name: 'one', check: async () => undefined }], async (url) => {
       expect((await fetch(`${url}/ready`)).status).toBe(200);
       expect((await fetch(`${url}/health`)).status).toBe(200);

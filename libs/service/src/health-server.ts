@@ -1,12 +1,12 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** One thing a service needs before it can do its work. */
+/** A dependency that a service needs for its work. */
 export interface HealthCheck {
   readonly name: string;
-  /** Rejects with what is missing, in words. */
+  /** Rejects with an error that says what is missing. */
   readonly check: () => Promise<unknown>;
-  /** The service does its work without it, but not as well as it should: reported, and no reason to be unready. */
+  /** The service works without it, with restrictions: a failure is reported, and the service stays ready. */
   readonly optional?: boolean;
 }
 
@@ -23,12 +23,12 @@ export interface HealthServer {
   close(): Promise<void>;
 }
 
-/** Longest wait for one check. */
+/** Timeout of one check. */
 const CHECK_MS = 3_000;
 
 /**
- * `/health` (200 while the process lives), `/ready` (200, or 503 with the names of what is missing) and `/metrics` of a
- * service without an HTTP surface of its own; on loopback unless a host is given.
+ * Serves `/health` (200 while the process runs), `/ready` (200, or 503 with the names of failed checks) and `/metrics` of
+ * a service without an HTTP API; on loopback unless a host is given.
  */
 export async function startHealthServer({
   port,
@@ -66,13 +66,13 @@ export async function startHealthServer({
 
 export interface Readiness {
   readonly status: 'ready' | 'not ready';
-  /** Why not, by the name of the check. */
+  /** Reasons by the name of the failed check. */
   readonly missing: Readonly<Record<string, string>>;
-  /** What failed of the optional checks. */
+  /** The same for optional checks. */
   readonly degraded: Readonly<Record<string, string>>;
 }
 
-/** The outcome of all checks; one that does not answer in time has failed. */
+/** Runs all checks; one that does not answer in time fails. */
 export async function readinessOf(checks: readonly HealthCheck[]): Promise<Readiness> {
   const results = await Promise.all(checks.map(async (one) => ({ ...one, reason: await reasonOf(one) })));
   const failed = (optional: boolean): Record<string, string> =>
@@ -87,14 +87,14 @@ export async function readinessOf(checks: readonly HealthCheck[]): Promise<Readi
 
 async function reasonOf({ check }: HealthCheck): Promise<string | undefined> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<string>((resolve) => {
+  const timeout = new Promise<string>((resolve) => {
     timer = setTimeout(() => resolve(`no answer in ${CHECK_MS} ms`), CHECK_MS);
   });
   const result = check().then(
     () => undefined,
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   );
-  return Promise.race([result, late]).finally(() => clearTimeout(timer));
+  return Promise.race([result, timeout]).finally(() => clearTimeout(timer));
 }
 
 function send(response: ServerResponse, status: number, body: unknown): void {

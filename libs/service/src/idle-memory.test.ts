@@ -1,18 +1,18 @@
 import { waitFor } from '@caribou/testing';
-import { giveBackWhenIdle } from './idle-memory.js';
+import { releaseMemoryWhenIdle } from './idle-memory.js';
 
-describe(giveBackWhenIdle, () => {
+describe(releaseMemoryWhenIdle, () => {
   let end = (): void => undefined;
   afterEach(() => {
     end();
     jest.useRealTimers();
   });
 
-  /** Collections that are asked for in 10 looks. */
+  /** Number of collections in 10 checks. */
   function collections(options: { readonly busyShare: number; readonly grownBytes: number }): number {
     jest.useFakeTimers();
     let count = 0;
-    end = giveBackWhenIdle({ lookMs: 50, ...options }, (onDone) => {
+    end = releaseMemoryWhenIdle({ checkMs: 50, ...options }, (onDone) => {
       count += 1;
       onDone();
     });
@@ -20,24 +20,24 @@ describe(giveBackWhenIdle, () => {
     return count;
   }
 
-  test('an idle process hands back what nobody holds any more', async () => {
+  test('an idle process collects unreachable objects', async () => {
     const garbage = new WeakRef({ some: 'object' });
 
-    end = giveBackWhenIdle({ lookMs: 20, busyShare: 1, grownBytes: 0 });
+    end = releaseMemoryWhenIdle({ checkMs: 20, busyShare: 1, grownBytes: 0 });
 
     await waitFor(() => garbage.deref() === undefined, { what: 'a collection' });
   });
 
-  test('a collection is worth its time where the heap has grown since the last one', () => {
+  test('there is a collection whenever the heap has grown since the last one', () => {
     expect(collections({ busyShare: 1, grownBytes: -Infinity })).toBe(10);
   });
 
-  test('an idle process whose heap has not grown is left alone after its first collection', () => {
+  test('there is no further collection while the heap of an idle process does not grow', () => {
     expect(collections({ busyShare: 1, grownBytes: 1 })).toBeLessThan(10);
     expect(collections({ busyShare: 1, grownBytes: Number.MAX_SAFE_INTEGER })).toBe(0);
   });
 
-  test('a busy process is left alone', () => {
+  test('there is no collection in a busy process', () => {
     expect(collections({ busyShare: -1, grownBytes: 0 })).toBe(0);
   });
 });

@@ -5,28 +5,31 @@ import { getHeapStatistics } from 'node:v8';
 const MiB = 1024 * 1024;
 
 interface IdleMemoryOptions {
-  /** Time between two looks, in milliseconds; a process is idle when it was so from one look to the next. */
-  readonly lookMs: number;
+  /** Time between two checks, in milliseconds; a process is idle if it was so since the last check. */
+  readonly checkMs: number;
   /** Share of that time in which the event loop may be busy, 0 to 1. */
   readonly busyShare: number;
-  /** The heap has grown by this much since memory was handed back, in bytes; less is not worth a collection. */
+  /** Growth of the heap since the last collection that justifies another one, in bytes. */
   readonly grownBytes: number;
 }
 
-const DEFAULTS: IdleMemoryOptions = { lookMs: 10_000, busyShare: 0.02, grownBytes: 12 * MiB };
+const DEFAULTS: IdleMemoryOptions = { checkMs: 10_000, busyShare: 0.02, grownBytes: 12 * MiB };
 
 /** Collects garbage, then calls back. */
 export type Collect = (onDone: () => void) => void;
 
 /**
- * Hands memory back to the system while a process has nothing to do. V8 keeps the room for short-lived objects that a
- * start or a load has taken, and collects old ones when new ones come: an idle process would keep both for good. The
+ * Returns memory to the system while a process is idle. V8 retains the space for short-lived objects that the start or a
+ * load needed, and collects old objects only when new ones are allocated, so an idle process would retain both. A
  * collection takes some 50 ms, and none takes place under load.
  *
- * @returns ends it
+ * @returns a function that stops the checks
  */
-export function giveBackWhenIdle(options: Partial<IdleMemoryOptions> = {}, collect: Collect = collectAll): () => void {
-  const { lookMs, busyShare, grownBytes } = { ...DEFAULTS, ...options };
+export function releaseMemoryWhenIdle(
+  options: Partial<IdleMemoryOptions> = {},
+  collect: Collect = collectAll,
+): () => void {
+  const { checkMs, busyShare, grownBytes } = { ...DEFAULTS, ...options };
   let leftBytes = 0;
   let before = performance.eventLoopUtilization();
   const timer = setInterval(() => {
@@ -38,19 +41,19 @@ export function giveBackWhenIdle(options: Partial<IdleMemoryOptions> = {}, colle
       leftBytes = heapBytes();
       before = performance.eventLoopUtilization();
     });
-  }, lookMs);
+  }, checkMs);
   timer.unref();
   return () => clearInterval(timer);
 }
 
 const heapBytes = (): number => getHeapStatistics().total_physical_size;
 
-/** The only collection that also makes the room for short-lived objects small again. */
+/** The only collection that also shrinks the space for short-lived objects. */
 function collectAll(onDone: () => void): void {
   const session = new Session();
   session.connect();
   session.post('HeapProfiler.collectGarbage', () => {
-    // Not from within its own answer: that would wait for itself.
+    // Disconnecting within the callback would deadlock.
     setImmediate(() => {
       session.disconnect();
       onDone();

@@ -1,6 +1,6 @@
 import type { Config } from '@caribou/config';
 import type { Logger } from '@caribou/core';
-import { giveBackWhenIdle } from './idle-memory.js';
+import { releaseMemoryWhenIdle } from './idle-memory.js';
 
 /** One step of an orderly stop. */
 export interface StopStep {
@@ -8,53 +8,57 @@ export interface StopStep {
   readonly run: () => Promise<unknown>;
 }
 
-export interface ServiceLife {
+export interface ServiceLifecycle {
   readonly logger: Logger;
   readonly config: Pick<Config, 'clocks' | 'warnings' | 'notices'>;
-  /** Loopback port of /health, /ready and /metrics, told to a parent process. */
+  /** Loopback port of /health, /ready and /metrics, reported to the parent process. */
   readonly healthPort: number;
-  /** Carried out one after the other; all together within `clocks.drainMs`. */
+  /** Executed in order, within `clocks.drainMs` in total. */
   readonly stop: readonly StopStep[];
 }
 
-/** An exit before this many milliseconds are over would lose log lines still on their way. */
+/** Delay of the exit, so that buffered log lines are written. */
 const LOG_FLUSH_MS = 20;
 
 /**
- * From "started" to exit: tells the parent process, and stops in order at SIGTERM, SIGINT or when the parent is gone.
- * Exit code 0 after an orderly stop, 1 when a step failed or the stop took longer than `clocks.drainMs`, or for an
- * error that nobody handled.
+ * Reports the start to the parent process, and stops in order at SIGTERM, SIGINT or the end of the parent. The exit code is
+ * 0 after an orderly stop, and 1 when a step failed, the stop exceeded `clocks.drainMs` or an error was not handled.
  */
-export function runUntilStopped({ logger, config, healthPort, stop }: ServiceLife): void {
-  for (const warning of config.warnings) logger.warn({ event: 'config.warning', reason: warning }, 'configuration');
-  for (const notice of config.notices) logger.info({ event: 'config.notice', reason: notice }, 'configuration');
+export function runUntilStopped({ logger, config, healthPort, stop }: ServiceLifecycle): void {
+  for (const warning of config.warnings)
+    logger.warn({ event: 'config.warning', reason: warning }, 'a setting has no effect');
+  for (const notice of config.notices)
+    logger.info({ event: 'config.notice', reason: notice }, 'a setting is applied in another way');
   let stopping = false;
-  const leave = (code: number): void => void setTimeout(() => process.exit(code), LOG_FLUSH_MS);
+  const exit = (code: number): void => void setTimeout(() => process.exit(code), LOG_FLUSH_MS);
   const onStop = (reason: string): void => {
     if (stopping) return;
     stopping = true;
-    logger.info({ event: 'service.stop', reason }, 'stopping');
+    logger.info({ event: 'service.stop', reason }, 'the service is stopping');
     setTimeout(() => {
-      logger.error({ event: 'service.stop', outcome: 'error' }, `not stopped within ${config.clocks.drainMs} ms`);
-      leave(1);
+      logger.error(
+        { event: 'service.stop', outcome: 'error' },
+        `the service did not stop within ${config.clocks.drainMs} ms`,
+      );
+      exit(1);
     }, config.clocks.drainMs);
-    void stopInOrder(stop, logger).then(leave);
+    void stopInOrder(stop, logger).then(exit);
   };
   process.on('SIGTERM', () => onStop('SIGTERM'));
   process.on('SIGINT', () => onStop('SIGINT'));
-  process.on('disconnect', () => onStop('parent process is gone'));
+  process.on('disconnect', () => onStop('the parent process ended'));
   for (const event of ['unhandledRejection', 'uncaughtException'] as const) {
     process.on(event, (error: unknown) => {
-      logger.error({ event: 'service.crash', error }, event);
-      leave(1);
+      logger.error({ event: 'service.crash', error }, `the service ends because of an ${event}`);
+      exit(1);
     });
   }
-  logger.info({ event: 'service.start', pid: process.pid, port: healthPort }, 'started');
-  giveBackWhenIdle();
+  logger.info({ event: 'service.start', pid: process.pid, port: healthPort }, 'the service started');
+  releaseMemoryWhenIdle();
   process.send?.({ type: 'ready', healthPort });
 }
 
-/** Runs every step even when an earlier one failed; answers the exit code. */
+/** Runs every step even when an earlier one failed; returns the exit code. */
 async function stopInOrder(steps: readonly StopStep[], logger: Logger): Promise<0 | 1> {
   let code: 0 | 1 = 0;
   for (const step of steps) {
