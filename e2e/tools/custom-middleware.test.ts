@@ -94,7 +94,7 @@ describe('custom middlewares over the real stack', () => {
   test.each<[string, string]>([
     ['./none.mjs#a', 'there is no file'],
     ['./faulty.mjs#other', 'it has no export other; it has faulty, text'],
-    ['./faulty.mjs#text', 'its export text is no function'],
+    ['./faulty.mjs#text', 'its export text is not a function'],
     [`${EXAMPLE}#wordBudget", "${EXAMPLE}#wordBudget`, "there is another middleware 'word-budget'"],
   ])('a runner whose config names %s does not start, and says why in a line', async (use, reason) => {
     const path = join(stack.homeDir, 'bad.yaml');

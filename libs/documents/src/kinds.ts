@@ -1,7 +1,7 @@
-/** Files that can be turned into Markdown. */
+/** Kinds of files that can be converted to Markdown. */
 export type DocumentKind = 'pdf' | 'doc' | 'docx' | 'ppt' | 'pptx' | 'xls' | 'xlsx' | 'html' | 'csv';
 
-/** A page of the web is HTML of which only the article counts: without menus, under its title, with absolute links. */
+/** A web page is HTML of which only the article is converted: without menus, with its title and absolute links. */
 export type ConversionKind = DocumentKind | 'page';
 
 const kindByExtension: ReadonlyMap<string, DocumentKind> = new Map([
@@ -17,7 +17,7 @@ const kindByExtension: ReadonlyMap<string, DocumentKind> = new Map([
   ['csv', 'csv'],
 ]);
 
-/** The kind that a file's name promises, or null when such files are not converted. */
+/** The kind by a file's extension, or null when such files are not converted. */
 export function documentKindOf(filename: string): DocumentKind | null {
   const dot = filename.lastIndexOf('.');
   return dot < 0 ? null : (kindByExtension.get(filename.slice(dot + 1).toLowerCase()) ?? null);

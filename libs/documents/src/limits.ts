@@ -1,9 +1,9 @@
-/** What one conversion may cost. */
+/** Limits of one conversion. */
 export interface DocumentLimits {
   readonly maxInputBytes: number;
-  /** Bytes of Markdown; what is longer is cut and says so. */
+  /** Bytes of Markdown; longer text is cut with a note. */
   readonly maxOutputBytes: number;
-  /** From start to reply; then the process is killed. */
+  /** Time from start to reply, after which the process is killed. */
   readonly deadlineMs: number;
   /** JavaScript heap of the process. */
   readonly maxHeapMib: number;
@@ -13,15 +13,15 @@ export interface DocumentLimits {
   readonly maxEntryBytes: number;
   /** Inflated bytes of all entries. */
   readonly maxInflatedBytes: number;
-  /** Elements inside one another in XML. */
+  /** Nesting depth of elements in XML. */
   readonly maxDepth: number;
   /** Elements of one XML part. */
   readonly maxElements: number;
-  /** Pages, slides or sheets; further ones are left out. */
+  /** Pages, slides or sheets; further ones are omitted. */
   readonly maxPages: number;
-  /** Rows of one table; further ones are left out. */
+  /** Rows of one table; further ones are omitted. */
   readonly maxRows: number;
-  /** Columns of one table; further ones are left out. */
+  /** Columns of one table; further ones are omitted. */
   readonly maxColumns: number;
 }
 

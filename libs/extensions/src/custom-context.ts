@@ -1,6 +1,6 @@
 import { ExtensionError, toClientState, type ThreadState } from '@caribou/contracts';
 import type { RunContext } from '@caribou/core';
-import { called, namedInLog, type Speaker } from './given-step.js';
+import { describeSource, logFieldsOf, type Speaker } from './given-step.js';
 import type { Guard } from './hook-guard.js';
 import { jsonText } from './json-text.js';
 import type { CustomContext, PlainFields, ShownState } from './public-types.js';
@@ -15,7 +15,9 @@ export interface ContextParts<Own> {
   readonly own: Own | undefined;
 }
 
-/** The documented part of the run for custom code; what it awaits of ours does not count for its deadline. */
+/**
+ * The documented part of the run for custom code; time in the product's own calls does not count towards its deadline.
+ */
 export function customContext<Own>({ speaker, run, guard, own }: ContextParts<Own>): CustomContext<Own> {
   return {
     userId: run.userId,
@@ -26,13 +28,13 @@ export function customContext<Own>({ speaker, run, guard, own }: ContextParts<Ow
     signal: guard.signal,
     own,
     now: () => run.clock.now(),
-    log: (fields: PlainFields, text: string) => run.logger.info({ custom: fields, ...namedInLog(speaker) }, cut(text)),
+    log: (fields: PlainFields, text: string) => run.logger.info({ custom: fields, ...logFieldsOf(speaker) }, cut(text)),
     emit: async (data) => {
       const text = jsonText(data);
       const bytes = text === undefined ? 0 : Buffer.byteLength(text);
-      if (text === undefined) throw new ExtensionError(`an event of ${called(speaker)} is no plain JSON`);
+      if (text === undefined) throw new ExtensionError(`an event of ${describeSource(speaker)} is not plain JSON`);
       if (bytes > MAX_EVENT_BYTES)
-        throw new ExtensionError(`an event of ${called(speaker)} has ${bytes} bytes, over ${MAX_EVENT_BYTES}`);
+        throw new ExtensionError(`an event of ${describeSource(speaker)} has ${bytes} bytes, over ${MAX_EVENT_BYTES}`);
       await guard.outside(() => run.emit({ kind: 'custom', data: JSON.parse(text) as unknown }));
     },
     decided: (decision, fields) => run.decided(speaker.name, cut(decision), fields),
@@ -41,7 +43,10 @@ export function customContext<Own>({ speaker, run, guard, own }: ContextParts<Ow
 
 const cut = (text: string): string => String(text).slice(0, MAX_TEXT_CHARS);
 
-/** The thread without what is ours alone, in a list of its own: what custom code does to the list changes nothing. */
+/**
+ * The thread's state without hidden fields and with a copy of the message list, so that custom code cannot change the
+ * original.
+ */
 export function shownState(state: ThreadState): ShownState {
   return { ...toClientState(state), messages: [...state.messages] };
 }

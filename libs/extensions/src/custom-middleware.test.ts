@@ -162,7 +162,7 @@ describe('hooks of a custom middleware', () => {
 
   test.each<[string, unknown, RegExp]>([
     ['too large', 'x'.repeat(65_535), /65537 bytes, over 65536/],
-    ['no JSON', 1n, /no plain JSON/],
+    ['not JSON', 1n, /not plain JSON/],
   ])('an event that is %s is an error', async (_what, data, message) => {
     await expect(passed((_state, { emit }) => emit(data))).rejects.toThrow(message);
   });

@@ -13,11 +13,11 @@ import { z } from 'zod';
 import { customContext, shownState } from './custom-context.js';
 import { outcomeOf, toAnswer } from './custom-tool.js';
 import { DEFAULT_TIMEOUT_MS, isFunction, isSchema, Name, TimeoutMs } from './definition-parts.js';
-import { called, type Speaker, toStep } from './given-step.js';
-import { type Guard, guarded } from './hook-guard.js';
+import { describeSource, type Speaker, toStep } from './given-step.js';
+import { type Guard, runGuarded } from './hook-guard.js';
 import { faultsOf, type OwnState, ownState } from './own-state.js';
 import type { MiddlewareDefinition, ToolAnswer } from './public-types.js';
-import { CustomMiddleware, CustomTool } from './toolkit-made.js';
+import { CustomMiddleware, CustomTool } from './custom-types.js';
 import { customNext, modelNext, shownRequest, toAiMessage } from './wrap-model-call.js';
 
 const MAX_TOOLS = 50;
@@ -40,8 +40,8 @@ const Definition = z.strictObject({
 });
 
 /**
- * A middleware of the chain from what custom code defined: its hooks run guarded, get the documented part of the run and
- * have what they give checked.
+ * Creates a middleware of the chain from a definition of custom code: its hooks run guarded, receive the documented
+ * part of the run, and their results are checked.
  *
  * @throws {ExtensionError} naming what is wrong with the definition
  */
@@ -92,12 +92,12 @@ function modelLayer<Own>({ definition, own }: Parts<Own>): NonNullable<AgentMidd
     inHook({ speaker, run, timeoutMs: definition.timeoutMs }, async (guard) => {
       const context = customContext({ speaker, run, guard, own: own.read(request.state) });
       const inner: AiMessage[] = [];
-      const kept: ModelCallNext = async (asked) => {
-        const message = await next(asked);
+      const recorded: ModelCallNext = async (changed) => {
+        const message = await next(changed);
         inner.push(message);
         return message;
       };
-      const rest = modelNext(request, kept, { guard, speaker });
+      const rest = modelNext(request, recorded, { guard, speaker });
       const given: unknown = await definition.wrapModelCall?.(shownRequest(request), rest.next, context);
       rest.assertSettled();
       return toAiMessage(given, inner, speaker);
@@ -111,7 +111,7 @@ function toolLayer<Own>({ definition, own }: Parts<Own>): NonNullable<AgentMiddl
       const context = customContext({ speaker, run, guard, own: own.read(request.state) });
       let inner: ToolOutcome | undefined;
       const once = async (): Promise<ToolAnswer> => {
-        if (inner !== undefined) throw new ExtensionError(`${called(speaker)} called a tool twice`);
+        if (inner !== undefined) throw new ExtensionError(`${describeSource(speaker)} called a tool twice`);
         inner = await next(request);
         return shownAnswer(inner);
       };
@@ -124,7 +124,7 @@ function toolLayer<Own>({ definition, own }: Parts<Own>): NonNullable<AgentMiddl
     });
 }
 
-/** What custom code is not shown of an outcome, and keeps all the same. */
+/** The parts of an outcome that custom code does not see and cannot change. */
 const innerParts = (inner: ToolOutcome | undefined): Partial<ToolOutcome> => {
   if (inner === undefined) return {};
   const { content: _content, isError: _isError, artifact: _artifact, update: _update, ...rest } = inner;
@@ -151,13 +151,14 @@ interface Hooked {
   readonly timeoutMs: number | undefined;
 }
 
-/** Runs a hook; its own error fails the run under the middleware's name, the detail is for the log. */
+/** Runs a hook; an error of the hook fails the run with the middleware's name, and its details are only logged. */
 function inHook<T>({ speaker, run, timeoutMs = DEFAULT_TIMEOUT_MS }: Hooked, work: (guard: Guard) => Promise<T>) {
   const { place } = speaker;
   const failed = (error: unknown) => {
     const kind = error instanceof Error ? error.name : 'no Error';
-    return new ExtensionError(`${called(speaker)} failed in ${place}: ${kind}`, { cause: error });
+    return new ExtensionError(`${describeSource(speaker)} failed in ${place}: ${kind}`, { cause: error });
   };
-  const late = () => new ExtensionError(`${called(speaker)} did not return from ${place} within ${timeoutMs} ms`);
-  return guarded({ speaker, run, timeoutMs, failed, late }, work);
+  const late = () =>
+    new ExtensionError(`${describeSource(speaker)} did not return from ${place} within ${timeoutMs} ms`);
+  return runGuarded({ speaker, run, timeoutMs, failed, late }, work);
 }

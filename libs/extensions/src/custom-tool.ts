@@ -3,12 +3,12 @@ import { defineTool, RESERVED_TOOL_NAMES, type ToolContext, type ToolOutcome } f
 import { z } from 'zod';
 import { customContext, shownState } from './custom-context.js';
 import { DEFAULT_TIMEOUT_MS, isFunction, isInput, Name, TimeoutMs } from './definition-parts.js';
-import { type Speaker, wrongAnswer } from './given-step.js';
-import { guarded } from './hook-guard.js';
+import { type Speaker, invalidAnswer } from './given-step.js';
+import { runGuarded } from './hook-guard.js';
 import { faultsOf, type OwnState } from './own-state.js';
 import type { InputOf, OwnToolAnswer, ToolDefinition, ToolInput } from './public-types.js';
 import { inputOf } from './tool-input.js';
-import { CustomTool, type ToolOwner } from './toolkit-made.js';
+import { CustomTool, type ToolOwner } from './custom-types.js';
 
 const MAX_DESCRIPTION_CHARS = 10_000;
 const MAX_KEYWORDS = 100;
@@ -59,7 +59,7 @@ interface CallParts<Own> {
   readonly context: ToolContext;
 }
 
-/** What the tool throws passes as it is: the model is told. */
+/** Calls the tool. Its own errors are rethrown and become error results for the model. */
 function call<Input extends ToolInput, Own>(
   definition: ToolDefinition<Input, Own>,
   args: InputOf<Input>,
@@ -68,7 +68,7 @@ function call<Input extends ToolInput, Own>(
   const { name, timeoutMs = DEFAULT_TIMEOUT_MS } = definition;
   const speaker: Speaker = { ...owner, place: owner.kind === 'tool' ? 'run' : `the tool ${name}` };
   const late = () => new DeadlineError(`the tool did not answer within ${timeoutMs} ms`);
-  return guarded({ speaker, run, timeoutMs, failed: (error) => error, late }, async (guard) => {
+  return runGuarded({ speaker, run, timeoutMs, failed: (error) => error, late }, async (guard) => {
     const context = customContext({ speaker, run, guard, own: own.read(state) });
     const given = await definition.run(args, { ...context, state: shownState(state), toolCallId, key });
     const answer = toAnswer(typeof given === 'string' ? { content: given } : given, speaker);
@@ -84,10 +84,10 @@ const Answer = z.strictObject({
   own: z.unknown().optional(),
 });
 
-/** @throws {ExtensionError} naming who answered, the place and what is wrong */
+/** @throws {ExtensionError} naming the custom code, the hook or tool, and the error */
 export function toAnswer(given: unknown, speaker: Speaker): OwnToolAnswer<unknown> {
   const parsed = Answer.safeParse(given);
-  if (!parsed.success) throw wrongAnswer(speaker, faultsOf(parsed.error));
+  if (!parsed.success) throw invalidAnswer(speaker, faultsOf(parsed.error));
   const { content, isError, artifact, end, own } = parsed.data;
   return {
     content,
@@ -98,7 +98,7 @@ export function toAnswer(given: unknown, speaker: Speaker): OwnToolAnswer<unknow
   };
 }
 
-/** An answer as the loop takes it. */
+/** Converts an answer into an outcome for the loop. */
 export function outcomeOf({ own: _own, ...answer }: OwnToolAnswer<unknown>, update: StateUpdate): ToolOutcome {
   return Object.keys(update).length === 0 ? answer : { ...answer, update };
 }

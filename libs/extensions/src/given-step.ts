@@ -11,7 +11,7 @@ import type { Step } from '@caribou/core';
 import { z } from 'zod';
 import { faultsOf, type OwnState } from './own-state.js';
 
-/** A message as custom code writes it: what every message has is filled in where it is left out. */
+/** A message of custom code; missing common fields are filled in. */
 export type GivenMessage = { readonly type: 'human' | 'system' | 'ai' | 'tool' | 'remove' } & Readonly<
   Record<string, unknown>
 >;
@@ -21,7 +21,7 @@ const MAX_MESSAGES = 1_000;
 
 const Written = z.discriminatedUnion('type', [Message, RemoveMessage]);
 
-/** Fills in what every message has. */
+/** Fills in the fields that every message has. */
 const completed = (value: unknown): unknown => {
   if (typeof value !== 'object' || value === null || !('type' in value)) return value;
   const calls = value.type === 'ai' ? { tool_calls: [], invalid_tool_calls: [] } : {};
@@ -32,7 +32,7 @@ export const CompletedMessage = z.preprocess(completed, Message);
 
 const { title, todos, artifacts } = ChannelValues.shape;
 
-/** What custom code may change of a thread. */
+/** The parts of a thread that custom code may change. */
 const Update = z.strictObject({
   ...{ title, todos, artifacts },
   messages: z.array(z.preprocess(completed, Written)).max(MAX_MESSAGES).optional(),
@@ -51,41 +51,41 @@ const GivenStep = z.strictObject({
 });
 
 export interface GivenUpdate {
-  /** Appended; those with the id of one that is there take its place, `{type: 'remove', id}` takes one out. */
+  /** Messages to append; one with an existing id replaces that message, `{type: 'remove', id}` removes one. */
   readonly messages?: readonly GivenMessage[];
   readonly title?: string;
   readonly todos?: readonly { readonly content: string; readonly status: 'pending' | 'in_progress' | 'completed' }[];
   readonly artifacts?: readonly string[];
 }
 
-/** Where custom code speaks from, in errors. */
+/** The origin of a call or error of custom code. */
 export interface Speaker {
   readonly kind: 'middleware' | 'tool';
-  /** Of the middleware, or of a tool that no middleware brought. */
+  /** Name of the middleware, or of a tool that does not belong to one. */
   readonly name: string;
   /** Name of the hook or of the tool. */
   readonly place: string;
 }
 
 /** The log field that names the custom code. */
-export const namedInLog = ({ kind, name }: Speaker): LogFields =>
+export const logFieldsOf = ({ kind, name }: Speaker): LogFields =>
   kind === 'tool' ? { tool: name } : { middleware: name };
 
 /** `the middleware 'audit'`. */
-export const called = ({ kind, name }: Speaker): string => `the ${kind} '${name}'`;
+export const describeSource = ({ kind, name }: Speaker): string => `the ${kind} '${name}'`;
 
-export const wrongAnswer = (speaker: Speaker, what: string): ExtensionError =>
-  new ExtensionError(`${called(speaker)} gave a wrong answer in ${speaker.place}: ${what}`);
+export const invalidAnswer = (speaker: Speaker, what: string): ExtensionError =>
+  new ExtensionError(`${describeSource(speaker)} gave a wrong answer in ${speaker.place}: ${what}`);
 
 /**
- * What a hook of custom code gave, as the loop takes it.
+ * Converts the result of a custom hook into a step for the loop.
  *
  * @throws {ExtensionError} naming middleware, hook and what is wrong
  */
 export function toStep(given: unknown, own: OwnState<unknown>, speaker: Speaker): Step | undefined {
   if (given === undefined) return undefined;
   const parsed = GivenStep.safeParse(given);
-  if (!parsed.success) throw wrongAnswer(speaker, faultsOf(parsed.error));
+  if (!parsed.success) throw invalidAnswer(speaker, faultsOf(parsed.error));
   const { update, own: value, usage, ...rest } = parsed.data;
   const change: StateUpdate = { ...update, ...own.write(value) };
   return {

@@ -1,13 +1,13 @@
 import { ExtensionError, FencedError } from '@caribou/contracts';
 import { RunCancelled } from '@caribou/core';
 import { type FakeRun, fakeRun } from '@caribou/testing';
-import { type Guard, guarded } from './hook-guard.js';
+import { type Guard, runGuarded } from './hook-guard.js';
 
 const never = new Promise<never>(() => undefined);
 const late = new Error('late');
 
 const inGuard = <T>(work: (guard: Guard) => Promise<T>, run: FakeRun = fakeRun(), timeoutMs = 60_000): Promise<T> =>
-  guarded(
+  runGuarded(
     {
       speaker: { kind: 'middleware' as const, name: 'probe', place: 'beforeModel' },
       ...{ run, timeoutMs },
@@ -17,7 +17,7 @@ const inGuard = <T>(work: (guard: Guard) => Promise<T>, run: FakeRun = fakeRun()
     work,
   );
 
-describe(guarded, () => {
+describe(runGuarded, () => {
   test('the result of the work is given on', async () => {
     expect(await inGuard(() => Promise.resolve(7))).toBe(7);
   });

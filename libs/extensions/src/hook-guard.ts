@@ -1,13 +1,16 @@
 import { ExtensionError } from '@caribou/contracts';
 import type { RunContext } from '@caribou/core';
-import { called, namedInLog, type Speaker } from './given-step.js';
+import { describeSource, logFieldsOf, type Speaker } from './given-step.js';
 
-/** What custom code runs in: a signal that ends with the run or the deadline, and a way out that stops the clock. */
+/**
+ * Guards a call of custom code: a signal that aborts with the run or at the deadline, and a way to call the product
+ * without using up time.
+ */
 export interface Guard {
   readonly signal: AbortSignal;
   /**
-   * Runs work of ours for custom code: its time does not count, and its errors are not the custom code's. Refused once
-   * the hook has ended.
+   * Runs work of the product for custom code: its time does not count, and its errors are not attributed to the custom
+   * code. Refused after the hook has ended.
    */
   outside<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -16,19 +19,19 @@ export interface GuardOptions {
   readonly speaker: Speaker;
   readonly run: RunContext;
   readonly timeoutMs: number;
-  /** What the custom code's own error becomes. */
+  /** Converts an error of the custom code. */
   readonly failed: (error: unknown) => unknown;
-  /** What a passed deadline becomes. */
+  /** Creates the error for a missed deadline. */
   readonly late: () => Error;
 }
 
 /**
- * Runs custom code that may throw, never return, or not listen: it ends with the run's signal or at its deadline at the
- * latest. Code that holds the process itself cannot be ended.
+ * Runs custom code that may throw, never return, or ignore its signal: the call ends with the run's signal or at its
+ * deadline at the latest. Code that blocks the process cannot be interrupted.
  *
- * @throws the run's reason when it was aborted; what `outside` threw, as it was; else what `failed` or `late` makes
+ * @throws the run's reason when it was aborted; errors of `outside` unchanged; else the result of `failed` or `late`
  */
-export async function guarded<T>(options: GuardOptions, work: (guard: Guard) => Promise<T>): Promise<T> {
+export async function runGuarded<T>(options: GuardOptions, work: (guard: Guard) => Promise<T>): Promise<T> {
   const { run, failed, speaker } = options;
   run.signal.throwIfAborted();
   const watch = new Watch(options);
@@ -37,7 +40,7 @@ export async function guarded<T>(options: GuardOptions, work: (guard: Guard) => 
   } catch (error) {
     run.signal.throwIfAborted();
     if (watch.isOurs(error) || error instanceof ExtensionError) throw error;
-    run.logger.error({ ...namedInLog(speaker), reason: speaker.place, error }, 'custom code failed');
+    run.logger.error({ ...logFieldsOf(speaker), reason: speaker.place, error }, 'custom code failed');
     throw failed(error);
   } finally {
     watch.end();
@@ -71,15 +74,15 @@ class Watch implements Guard {
   outside<T>(work: () => Promise<T>): Promise<T> {
     const { speaker } = this.options;
     const running = this.ended
-      ? Promise.reject<T>(new ExtensionError(`${called(speaker)} went on after its ${speaker.place} had ended`))
+      ? Promise.reject<T>(new ExtensionError(`${describeSource(speaker)} went on after its ${speaker.place} had ended`))
       : this.stopped(work).finally(() => this.pending.delete(running));
     if (!this.ended) this.pending.add(running);
-    // Nobody may be waiting for it; a failure that is nobody's would end the process.
+    // Prevents an unhandled rejection, which would end the process, when nobody awaits the promise.
     running.catch(() => undefined);
     return running;
   }
 
-  /** Settles as the work and what it began outside does, or rejects with the signal's reason. */
+  /** Settles like the work and all work it started in `outside`, or rejects with the signal's reason. */
   async race<T>(work: (guard: Guard) => Promise<T>): Promise<T> {
     const aborted = new Promise<never>((_resolve, reject) => {
       this.signal.addEventListener('abort', () => reject(this.signal.reason), { once: true });
@@ -99,7 +102,7 @@ class Watch implements Guard {
     this.options.run.signal.removeEventListener('abort', this.follow);
   }
 
-  /** Runs work of ours with the clock stopped. */
+  /** Runs work of the product with the clock stopped. */
   private async stopped<T>(work: () => Promise<T>): Promise<T> {
     if (this.pending.size === 0) this.stop();
     try {

@@ -1,4 +1,4 @@
-/** The value as JSON; undefined for what has none: a function, a cycle, a bigint. */
+/** The value as JSON; undefined for values that JSON cannot represent: a function, a cycle, a bigint. */
 export function jsonText(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);

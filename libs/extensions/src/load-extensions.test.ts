@@ -97,7 +97,7 @@ describe('middlewares', () => {
     ['x/good.mjs#one', 'must be an absolute path, # and the name of an export'],
     ['/x/good.mjs#three', 'it has no export three; it has one, two, again, later'],
     ['/x/good.mjs#toString', /^it has no export toString/],
-    ['/x/bad.mjs#text', 'its export text is no function'],
+    ['/x/bad.mjs#text', 'its export text is not a function'],
     ['/x/bad.mjs#nothing', 'nothing must return what defineMiddleware gives'],
     ['/x/bad.mjs#plain', 'plain must return what defineMiddleware gives'],
     ['/x/bad.mjs#throws', 'Error: no budget was given'],

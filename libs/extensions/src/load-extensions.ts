@@ -2,9 +2,9 @@ import { ConfigError, type Secret } from '@caribou/config';
 import type { AgentMiddleware, AnyTool } from '@caribou/core';
 import { type ExportEntry, loadExport, type LoadOptions } from './load-export.js';
 import { ownState } from './own-state.js';
-import { CustomMiddleware, CustomTool } from './toolkit-made.js';
+import { CustomMiddleware, CustomTool } from './custom-types.js';
 
-/** An entry of `tools` with code of the operator. */
+/** An entry of `tools` for a tool of the operator. */
 export interface ToolEntry {
   /** `tools[3]`. */
   readonly key: string;
@@ -14,7 +14,7 @@ export interface ToolEntry {
   readonly options: Secret<Readonly<Record<string, unknown>>>;
 }
 
-/** What the config names of the operator's code, each list in its order. */
+/** The operator's middlewares and tools in the configuration, in order. */
 export interface ExtensionEntries {
   readonly middlewares: readonly ExportEntry[];
   readonly tools: readonly ToolEntry[];
@@ -30,13 +30,13 @@ export interface ExtensionOptions extends LoadOptions {
   readonly reserved: ReadonlySet<string>;
 }
 
-/** What is wrong as text, or what was made. */
+/** An error text, or the loaded value. */
 type Read<T> = string | T;
 
 /**
  * The operator's middlewares and tools, in the order of the config.
  *
- * @throws {ConfigError} with a line for each entry that cannot be used, naming it and why
+ * @throws {ConfigError} with a line for each entry that cannot be used, with its name and the reason
  */
 export async function loadExtensions(entries: ExtensionEntries, options: ExtensionOptions): Promise<Extensions> {
   const middlewares: AgentMiddleware[] = [];

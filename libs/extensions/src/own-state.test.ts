@@ -40,16 +40,16 @@ describe(ownState, () => {
     const text = ownState('probe', z.string());
 
     expect(text.read(applyUpdate(state, text.write('x'.repeat(65_534))))).toHaveLength(65_534);
-    expect(() => text.write('x'.repeat(65_535))).toThrow('65537 bytes as JSON, at most 65536 are kept');
+    expect(() => text.write('x'.repeat(65_535))).toThrow('65537 bytes as JSON, at most 65536 are allowed');
     expect(() => text.write('é'.repeat(40_000))).toThrow('80002 bytes');
   });
 
-  test('what is no plain JSON is refused', () => {
+  test('a value that is not plain JSON is refused', () => {
     const cycle: unknown[] = [];
     cycle.push(cycle);
 
     for (const value of [1n, () => 1, cycle]) {
-      expect(() => ownState('probe', z.any()).write(value)).toThrow('it is no plain JSON');
+      expect(() => ownState('probe', z.any()).write(value)).toThrow('it is not plain JSON');
     }
   });
 

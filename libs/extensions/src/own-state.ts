@@ -5,11 +5,11 @@ import { jsonText } from './json-text.js';
 
 const MAX_OWN_BYTES = 65_536;
 
-/** What a custom middleware keeps in each thread. */
+/** The state that a custom middleware stores in each thread. */
 export interface OwnState<Own> {
   read(state: ThreadState): Own | undefined;
   /**
-   * The update that keeps a value; undefined keeps what is there, null takes it out.
+   * Creates the update that stores a value; undefined leaves the stored one unchanged, null deletes it.
    *
    * @throws {ExtensionError} naming the middleware and what is wrong with the value
    */
@@ -32,15 +32,15 @@ export function ownState<Own>(name: string, schema: z.ZodType<Own> | undefined):
       if (value === undefined) return {};
       if (value === null) return slot.write(undefined);
       const text = jsonText(parse(value));
-      if (text === undefined) throw wrong('it is no plain JSON');
+      if (text === undefined) throw wrong('it is not plain JSON');
       const bytes = Buffer.byteLength(text);
-      if (bytes > MAX_OWN_BYTES) throw wrong(`${bytes} bytes as JSON, at most ${MAX_OWN_BYTES} are kept`);
+      if (bytes > MAX_OWN_BYTES) throw wrong(`${bytes} bytes as JSON, at most ${MAX_OWN_BYTES} are allowed`);
       return slot.write(parse(JSON.parse(text)));
     },
   };
 }
 
-/** What broke a schema, in one line of at most five faults. */
+/** The errors of a schema in one line, at most five. */
 export const faultsOf = ({ issues }: z.ZodError): string =>
   issues
     .slice(0, 5)

@@ -2,19 +2,19 @@ import type { AiMessage, Content, Message, RunContextValues, textOf, ThreadState
 import type { Deferral } from '@caribou/core';
 import type { z } from 'zod';
 import type { GivenMessage, GivenUpdate } from './given-step.js';
-import type { CustomMiddleware, CustomTool } from './toolkit-made.js';
+import type { CustomMiddleware, CustomTool } from './custom-types.js';
 
-/** The public contract of custom code, told in words in docs/custom-middleware.md and docs/custom-tool.md. */
+/** The public contract of custom code, documented in docs/custom-middleware.md and docs/custom-tool.md. */
 
 type Later<T> = T | Promise<T>;
 
 /** The thread as custom code sees it. It is read, never changed. */
 export type ShownState = Readonly<Omit<ThreadState, 'guards'>>;
 
-/** Numbers and words of a log line or a decision, nothing a person or a model wrote. */
+/** Numbers and short constants of a log line or a decision, never text of a user or a model. */
 export type PlainFields = Readonly<Record<string, string | number | boolean>>;
 
-/** What custom code may know of the run it works in. */
+/** What custom code may know about its run. */
 export interface CustomContext<Own> {
   readonly userId: string;
   readonly threadId: string;
@@ -25,13 +25,13 @@ export interface CustomContext<Own> {
   readonly switches: Readonly<RunContextValues>;
   /** Aborted when the run is cancelled, lost or drained, and at the deadline. Pass it on to whatever is awaited. */
   readonly signal: AbortSignal;
-  /** What the middleware kept in this thread; undefined when there is nothing, or it does not fit the schema. */
+  /** The middleware's state in this thread; undefined when there is none, or it does not match the schema. */
   readonly own: Own | undefined;
   /** Milliseconds since the Unix epoch. */
   now(): number;
-  /** Writes a line into the service's log. Only fields of the log's closed list are kept. */
+  /** Writes a line into the service's log. Only fields of the log's closed list are written. */
   log(fields: PlainFields, text: string): void;
-  /** Tells the run's watchers by a `custom` event; at most 64 KiB of JSON. */
+  /** Publishes a `custom` event to the run's watchers; at most 64 KiB of JSON. */
   emit(data: unknown): Promise<void>;
   /** Records what was decided, for the run's log. */
   decided(decision: string, fields?: PlainFields): void;
@@ -40,13 +40,13 @@ export interface CustomContext<Own> {
 /** What a before/after hook decides. */
 export interface CustomStep<Own> {
   readonly update?: GivenUpdate;
-  /** Kept in the thread from here on, at most 64 KiB of JSON; null takes it out. */
+  /** State to store in the thread, at most 64 KiB of JSON; null deletes it. */
   readonly own?: Own | null;
-  /** The run ends (successfully) here. Not heard of `afterAgent`. */
+  /** The run ends (successfully) here. Ignored from `afterAgent`. */
   readonly end?: boolean;
-  /** Of `afterModel`: the model is called once more in the place of the run's end. */
+  /** From `afterModel`: the model is called again where the run would otherwise end. */
   readonly again?: boolean;
-  /** Of `beforeModel`: what was changed is made durable before the model is called. */
+  /** From `beforeModel`: the change is made durable before the model is called. */
   readonly durable?: boolean;
   /** Why the run stopped early. */
   readonly stopReason?: string;
@@ -65,13 +65,13 @@ export interface CustomModelRequest {
   readonly model: string;
   readonly system: string;
   readonly messages: readonly (Message | GivenMessage)[];
-  /** May be left out, not added. */
+  /** Tools may be removed, not added. */
   readonly tools: readonly ShownTool[];
   readonly toolChoice?: 'auto' | 'none';
   readonly state: ShownState;
 }
 
-/** One tool call. It can be watched, refused or answered, not changed: it was judged by the rules for commands. */
+/** One tool call. It can be observed, refused or answered, but not changed, as the command rules have checked it. */
 export interface CustomToolRequest {
   readonly call: { readonly id: string; readonly name: string; readonly args: Readonly<Record<string, unknown>> };
   /** Undefined when the model named a tool that does not exist. */
@@ -79,7 +79,7 @@ export interface CustomToolRequest {
   readonly state: ShownState;
 }
 
-/** What the model gets back for a tool call. */
+/** The result of a tool call for the model. */
 export interface ToolAnswer {
   readonly content: Content;
   readonly isError?: boolean;
@@ -89,7 +89,7 @@ export interface ToolAnswer {
 }
 
 export interface OwnToolAnswer<Own> extends ToolAnswer {
-  /** As of a step. Calls of one message run side by side: the last of them stays. */
+  /** As in a step. Calls of one message run concurrently, and the last one wins. */
   readonly own?: Own | null;
 }
 
@@ -98,12 +98,12 @@ type StepHook<Own> = (state: ShownState, context: CustomContext<Own>) => Later<C
 export interface MiddlewareDefinition<Own> {
   /** `^[a-z][a-z0-9-]{0,40}$`, not the name of a built-in one. */
   readonly name: string;
-  /** Of what it keeps in a thread: plain JSON. */
+  /** Schema of its state in a thread, which is plain JSON. */
   readonly state?: z.ZodType<Own>;
   readonly tools?: readonly CustomTool<Own>[];
-  /** Of each hook, without the time of `next`; default 60 s. */
+  /** Timeout of each hook, without the time of `next`; default 60 s. */
   readonly timeoutMs?: number;
-  /** `afterModel` calls another process: the answer is made durable before. */
+  /** `afterModel` calls another process, so the answer is made durable first. */
   readonly slowAfterModel?: boolean;
   readonly beforeAgent?: StepHook<Own>;
   readonly beforeModel?: StepHook<Own>;
@@ -124,14 +124,14 @@ export interface MiddlewareDefinition<Own> {
 export interface CustomToolContext<Own> extends CustomContext<Own> {
   readonly state: ShownState;
   readonly toolCallId: string;
-  /** The same whenever the call is repeated after a crash: a key for work that must not be done twice. */
+  /** An idempotency key: the same when the call is repeated after a crash. */
   readonly key: string;
 }
 
 /** A schema made with `z`, or a JSON Schema of an object as plain data. */
 export type ToolInput = z.ZodType | Readonly<Record<string, unknown>>;
 
-/** What `run` is handed: what a schema of `z` gives, or the arguments as they fit the JSON Schema. */
+/** The argument of `run`: the output of a `z` schema, or the arguments that match the JSON Schema. */
 export type InputOf<Input extends ToolInput> = Input extends z.ZodType
   ? z.output<Input>
   : Readonly<Record<string, unknown>>;
@@ -139,23 +139,23 @@ export type InputOf<Input extends ToolInput> = Input extends z.ZodType
 export interface ToolDefinition<Input extends ToolInput, Own> {
   /** `^[a-z][a-z0-9_]{0,63}$`, not the name of a built-in one. */
   readonly name: string;
-  /** What the model reads. */
+  /** Shown to the model. */
   readonly description: string;
-  /** Of the arguments; its descriptions are the model's documentation. */
+  /** Schema of the arguments; its descriptions document them for the model. */
   readonly input: Input;
-  /** It changes nothing anywhere: after a crash it may run once more. Else an outcome that is lost is told as unknown. */
+  /** It has no side effect and may be repeated after a crash. Otherwise a lost outcome is reported as unknown. */
   readonly readOnly?: boolean;
-  /** Its results were written by strangers. */
+  /** Its results are untrusted text. */
   readonly remote?: boolean;
   /** Hidden until it is looked up, when tool search is on. */
   readonly deferred?: Deferral;
   /** Default 60 s. */
   readonly timeoutMs?: number;
-  /** What it throws is told to the model as an error. */
+  /** Errors that it throws are reported to the model. */
   readonly run: (input: InputOf<Input>, context: CustomToolContext<Own>) => Later<OwnToolAnswer<Own> | string>;
 }
 
-/** What custom code is handed, so that it imports nothing of ours. */
+/** The toolkit that is passed to custom code, so that it does not import the product. */
 export interface Toolkit {
   /** @throws {ExtensionError} naming what is wrong with the definition */
   defineMiddleware<Own = undefined>(definition: MiddlewareDefinition<Own>): CustomMiddleware;

@@ -4,15 +4,15 @@ import type { ToolInput } from './public-types.js';
 
 const ObjectSchema = z.looseObject({ type: z.literal('object') });
 
-/** How arguments are checked, and what the model is told of them. */
-export interface MadeInput {
+/** The schema for checking arguments, and their description for the model. */
+export interface ParsedInput {
   readonly schema: z.ZodType;
   /** JSON Schema. */
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-/** @throws {ExtensionError} when the schema is none of an object, or cannot be told or checked */
-export function inputOf(tool: string, input: ToolInput): MadeInput {
+/** @throws {ExtensionError} when the schema does not describe an object, or cannot be converted */
+export function inputOf(tool: string, input: ToolInput): ParsedInput {
   try {
     const parameters = ObjectSchema.parse(input instanceof z.ZodType ? z.toJSONSchema(input, { io: 'input' }) : input);
     return { schema: input instanceof z.ZodType ? input : z.fromJSONSchema(parameters), parameters };

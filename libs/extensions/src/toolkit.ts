@@ -4,7 +4,7 @@ import { defineMiddleware } from './custom-middleware.js';
 import { defineCustomTool } from './custom-tool.js';
 import type { Toolkit } from './public-types.js';
 
-/** What every custom module is handed. */
+/** The toolkit that is passed to every custom module. */
 export const toolkit: Toolkit = Object.freeze({
   defineMiddleware,
   defineTool: defineCustomTool,

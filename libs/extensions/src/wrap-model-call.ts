@@ -2,7 +2,7 @@ import { type AiMessage, ExtensionError, type Message } from '@caribou/contracts
 import type { AnyTool, ModelCallNext, ModelRequest } from '@caribou/core';
 import { z } from 'zod';
 import { shownState } from './custom-context.js';
-import { called, CompletedMessage, type Speaker, wrongAnswer } from './given-step.js';
+import { describeSource, CompletedMessage, type Speaker, invalidAnswer } from './given-step.js';
 import type { Guard } from './hook-guard.js';
 import { faultsOf } from './own-state.js';
 import type { CustomModelRequest } from './public-types.js';
@@ -28,10 +28,10 @@ export const shownRequest = ({
   ...(toolChoice === undefined ? {} : { toolChoice }),
 });
 
-/** The rest of the chain for custom code, and whether it has been left running. */
+/** The rest of the chain for custom code, with a check that it has settled. */
 export interface CustomNext<Request, Result> {
   readonly next: (request?: Request) => Promise<Result>;
-  /** @throws {ExtensionError} when the custom code answered before it had settled */
+  /** @throws {ExtensionError} when the custom code returned before it had settled */
   assertSettled(): void;
 }
 
@@ -40,7 +40,7 @@ export interface NextParts {
   readonly speaker: Speaker;
 }
 
-/** Calls further in, with the clock of the custom code stopped. */
+/** Calls the rest of the chain with the clock of the custom code stopped. */
 export function customNext<Request, Result>(
   work: (request: Request | undefined) => Promise<Result>,
   { guard, speaker }: NextParts,
@@ -55,12 +55,12 @@ export function customNext<Request, Result>(
     },
     assertSettled() {
       if (running === 0) return;
-      throw new ExtensionError(`${called(speaker)} answered in ${speaker.place} before its next() had settled`);
+      throw new ExtensionError(`${describeSource(speaker)} answered in ${speaker.place} before its next() had settled`);
     },
   };
 }
 
-/** The rest of the model call. A changed request is checked before it goes on. */
+/** The rest of the model call. A changed request is checked first. */
 export const modelNext = (request: ModelRequest, next: ModelCallNext, parts: NextParts) =>
   customNext<CustomModelRequest, AiMessage>(
     async (changed) => next(changed === undefined ? request : merged(request, changed, parts.speaker)),
@@ -69,7 +69,7 @@ export const modelNext = (request: ModelRequest, next: ModelCallNext, parts: Nex
 
 function merged(request: ModelRequest, changed: CustomModelRequest, speaker: Speaker): ModelRequest {
   const parsed = Changed.safeParse(changed);
-  if (!parsed.success) throw wrongAnswer(speaker, `the request: ${faultsOf(parsed.error)}`);
+  if (!parsed.success) throw invalidAnswer(speaker, `the request: ${faultsOf(parsed.error)}`);
   const { system, messages, tools, toolChoice } = parsed.data;
   const known = new Map<unknown, Message>(request.messages.map((message) => [message, message]));
   const { toolChoice: _before, ...rest } = request;
@@ -83,21 +83,21 @@ function merged(request: ModelRequest, changed: CustomModelRequest, speaker: Spe
 
 function toolNamed(name: string, tools: readonly AnyTool[], speaker: Speaker): AnyTool {
   const tool = tools.find((candidate) => candidate.name === name);
-  if (tool === undefined) throw wrongAnswer(speaker, `the request: there is no tool '${name}'`);
+  if (tool === undefined) throw invalidAnswer(speaker, `the request: there is no tool '${name}'`);
   return tool;
 }
 
 function toMessage(given: unknown, speaker: Speaker): Message {
   const parsed = CompletedMessage.safeParse(given);
-  if (!parsed.success) throw wrongAnswer(speaker, `a message: ${faultsOf(parsed.error)}`);
+  if (!parsed.success) throw invalidAnswer(speaker, `a message: ${faultsOf(parsed.error)}`);
   return parsed.data;
 }
 
-/** The answer custom code gave: the one that came from further in as it was, another one checked. */
+/** The answer of custom code: an answer of the inner chain is returned unchanged, any other is checked. */
 export function toAiMessage(given: unknown, inner: readonly AiMessage[], speaker: Speaker): AiMessage {
   const same = inner.find((message) => message === given);
   if (same !== undefined) return same;
   const message = toMessage(given, speaker);
-  if (message.type !== 'ai') throw wrongAnswer(speaker, `a message of type ${message.type}; it must be ai`);
+  if (message.type !== 'ai') throw invalidAnswer(speaker, `a message of type ${message.type}; it must be ai`);
   return message;
 }

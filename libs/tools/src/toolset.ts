@@ -18,13 +18,13 @@ export interface ToolPorts {
 export interface ToolOptions {
   /** The model reads images. */
   readonly vision: boolean;
-  /** The agent may ask the person; true when absent. */
+  /** The agent may ask the user; true when absent. */
   readonly clarification?: boolean;
-  /** Longest run of one command; 10 minutes when absent. */
+  /** Time limit of one command; 10 minutes when absent. */
   readonly commandTimeoutMs?: number;
 }
 
-/** The lead agent's tools in the order the model is told of them. */
+/** The lead agent's tools in the order in which they are sent to the model. */
 export function leadTools(
   { sandbox }: ToolPorts,
   { vision, clarification = true, commandTimeoutMs }: ToolOptions = { vision: false },

@@ -2,12 +2,12 @@ import { InvalidRequestError, UnavailableError } from '@caribou/contracts';
 import type { SafeFetch } from '@caribou/core';
 import { pageKindOf, pageText } from './page-text.js';
 import type { FetchPage, WebPorts } from './ports.js';
-import { askProvider, type ProviderApi } from './provider-api.js';
-import { firstChars, titled } from './texts.js';
+import { callProvider, type ProviderApi } from './provider-api.js';
+import { firstChars, withTitle } from './texts.js';
 
 export const JINA_URL = 'https://r.jina.ai';
 
-/** A page needs little; the process that reads it may have no more. */
+/** Limits of the process that converts a page, which needs few resources. */
 const PAGE_LIMITS = {
   maxInputBytes: 8 * 1024 * 1024,
   maxOutputBytes: 512 * 1024,
@@ -18,7 +18,7 @@ const ACCEPT = 'text/html,application/xhtml+xml,text/*;q=0.9,application/json;q=
 
 type Pages = WebPorts['pages'];
 
-/** Pages fetched by this process itself; HTML gives its article, PDF its pages, other text stays as it is. */
+/** Fetches pages in this process; HTML is converted to its article, PDF to its pages, other text is unchanged. */
 export const directFetch =
   (fetch: SafeFetch, pages: Pages, maxChars: number): FetchPage =>
   async (asked, { signal }) => {
@@ -32,18 +32,18 @@ export const directFetch =
       throw new InvalidRequestError(`the URL leads to a file of type ${type.slice(0, 100)}, which is not read as text`);
     }
     const bytes = new Uint8Array(await response.arrayBuffer());
-    if (kind === 'text') return firstChars(titled(url, pageText(bytes, type)), maxChars);
+    if (kind === 'text') return firstChars(withTitle(url, pageText(bytes, type)), maxChars);
     if (kind === 'html') return article(pageText(bytes, type), { url, pages, signal, maxChars });
     const markdown = await pages.toMarkdown(bytes, { kind: 'pdf', url, signal, limits: PAGE_LIMITS });
-    return firstChars(titled(url, markdown), maxChars);
+    return firstChars(withTitle(url, markdown), maxChars);
   };
 
-/** Pages that Jina's reader fetched (jina.ai/reader), as HTML. */
+/** Fetches pages by Jina's reader (jina.ai/reader), as HTML. */
 export const jinaFetch =
   (api: ProviderApi, pages: Pages, limits: { readonly maxChars: number; readonly timeoutMs: number }): FetchPage =>
   async (url, { signal }) => {
     const headers = { 'x-return-format': 'html', 'x-timeout': String(Math.ceil(limits.timeoutMs / 1000)) };
-    const response = await askProvider(api, { path: '/', body: { url }, headers, signal });
+    const response = await callProvider(api, { path: '/', body: { url }, headers, signal });
     const html = await response.text();
     if (html.trim() === '') throw new UnavailableError('jina gave an empty page');
     return article(html, { url, pages, signal, maxChars: limits.maxChars });

@@ -9,13 +9,13 @@ interface Entry {
   text: string;
 }
 
-/** The results of DuckDuckGo's page for browsers without scripts, and whether it asks who is there instead. */
+/** The results of DuckDuckGo's page for browsers without scripts, or its bot check instead. */
 export interface ResultPage {
   readonly results: readonly Found[];
   readonly isChallenge: boolean;
 }
 
-/** Reads the page as it streams by: links of class result__a, each followed by its result__snippet. */
+/** Parses the page as a stream: links of class result__a, each followed by its result__snippet. */
 export function readResultPage(html: string): ResultPage {
   const entries: Entry[] = [];
   let isChallenge = false;
@@ -41,7 +41,9 @@ export function readResultPage(html: string): ResultPage {
   return { results: entries.flatMap(asFound), isChallenge };
 }
 
-/** Links lead through a counter of DuckDuckGo's that names the page; advertisements lead to another, and are left out. */
+/**
+ * Resolves DuckDuckGo's redirect links, which contain the page's URL; advertisements have another form and are omitted.
+ */
 function asFound({ href, title, text }: Entry): readonly Found[] {
   if (!URL.canParse(href, 'https://duckduckgo.com')) return [];
   const url = new URL(href, 'https://duckduckgo.com');

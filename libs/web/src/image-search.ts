@@ -1,7 +1,7 @@
 import { type AnyTool, defineTool } from '@caribou/core';
 import type { WebImagesConfig } from '@caribou/config';
 import { z } from 'zod';
-import { answered } from './answered.js';
+import { runWebTool } from './run-web-tool.js';
 import { DUCKDUCKGO_URL, duckduckgoImages } from './duckduckgo.js';
 import type { SearchImages, WebPorts } from './ports.js';
 import { apiOf } from './provider-server.js';
@@ -19,7 +19,7 @@ const inputFor = (maxResults: number) =>
     layout: z.enum(['Square', 'Tall', 'Wide']).optional().describe('Only pictures of this shape.'),
   });
 
-/** Finds pictures by the configured provider. */
+/** Searches images by the configured provider. */
 export function imageSearchTool(config: WebImagesConfig, ports: Pick<WebPorts, 'reach'>): AnyTool {
   const search = searchBy(config, ports);
   const timeoutMs = config.timeoutSeconds * 1000;
@@ -32,7 +32,7 @@ export function imageSearchTool(config: WebImagesConfig, ports: Pick<WebPorts, '
     group: 'web',
     remote: true,
     run: ({ query, max_results, size, type_image: type, layout }, context) =>
-      answered(context, {
+      runWebTool(context, {
         ...{ tool: 'image_search', timeoutMs, problem: config.problem },
         work: (signal) => {
           const maxResults = Math.min(max_results, config.maxResults);

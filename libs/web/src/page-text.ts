@@ -1,11 +1,11 @@
-/** What is done with a page, by its content type. */
+/** How a page is converted, by its content type. */
 export type PageKind = 'html' | 'pdf' | 'text';
 
 const TEXT_TYPES = /^(text\/.+|application\/(json|xml|yaml|x-yaml|toml|javascript|x-ndjson|.+\+(json|xml|yaml)))$/;
-/** Where HTML says its own encoding, as browsers look for it (HTML standard, prescan). */
+/** Bytes in which HTML declares its encoding, as browsers search for it (HTML standard, prescan). */
 const PRESCAN_BYTES = 1024;
 
-/** The kind of a page, or undefined for what holds no text. Without a type it is taken for HTML, as browsers do. */
+/** The kind of a page; undefined when it has no text. A missing content type means HTML, as in browsers. */
 export function pageKindOf(contentType: string): PageKind | undefined {
   const type = (contentType.split(';')[0] ?? '').trim().toLowerCase();
   if (['', 'text/html', 'application/xhtml+xml'].includes(type)) return 'html';
@@ -13,7 +13,7 @@ export function pageKindOf(contentType: string): PageKind | undefined {
   return TEXT_TYPES.test(type) ? 'text' : undefined;
 }
 
-/** The text of a page: its encoding is the one of a byte order mark, of the header, of the page, or UTF-8. */
+/** Decodes a page by its byte order mark, the header's charset, the page's declaration, or as UTF-8. */
 export function pageText(bytes: Uint8Array, contentType: string): string {
   const declared = /charset\s*=\s*["']?([\w.:-]+)/i.exec(contentType)?.[1];
   const head = Buffer.from(bytes.subarray(0, PRESCAN_BYTES)).toString('latin1');

@@ -1,16 +1,16 @@
 import type { SafeFetch } from '@caribou/core';
 
-/** The way out, for some hosts that the operator named and for public ones. */
+/** Web access to public hosts and to hosts that the operator allows. */
 export interface WebReach {
   readonly fetch: SafeFetch;
-  /** Resolves when a URL may be fetched, for those who have a provider fetch it. @throws AppError that says why not */
+  /** Resolves when a URL may be fetched, for use before a provider fetches it. @throws AppError with the reason */
   readonly check: (url: string) => Promise<void>;
 }
 
 export interface WebPorts {
-  /** The way out with these hosts opened, as rules such as `wiki.lan` or `10.0.0.7:8080`. */
+  /** Web access with these hosts allowed, as rules such as `wiki.lan` or `10.0.0.7:8080`. */
   readonly reach: (rules: readonly string[]) => WebReach;
-  /** Makes Markdown of what strangers wrote, away from this process. */
+  /** Converts untrusted pages to Markdown in another process. */
   readonly pages: {
     toMarkdown(
       file: Uint8Array,
@@ -19,7 +19,7 @@ export interface WebPorts {
   };
 }
 
-/** What the conversion of one page may cost. */
+/** Limits of the conversion of one page. */
 interface PageLimits {
   readonly maxInputBytes: number;
   readonly maxOutputBytes: number;
@@ -27,16 +27,16 @@ interface PageLimits {
   readonly maxHeapMib: number;
 }
 
-/** One page as text, in the form that its provider gives: its title as a heading first. */
+/** Fetches one page as text in its provider's format: the title as a heading first. */
 export type FetchPage = (url: string, call: WebCall) => Promise<string>;
 
-/** Finds pages; the text is what the model reads. */
+/** Searches pages; returns text for the model. */
 export type SearchWeb = (query: string, call: WebCall) => Promise<string>;
 
-/** Finds pictures; the text is what the model reads. */
-export type SearchImages = (wanted: WantedImages, call: WebCall) => Promise<string>;
+/** Searches images; returns text for the model. */
+export type SearchImages = (wanted: ImageQuery, call: WebCall) => Promise<string>;
 
-export interface WantedImages {
+export interface ImageQuery {
   readonly query: string;
   readonly maxResults: number;
   readonly size?: string | undefined;

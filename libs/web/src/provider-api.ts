@@ -2,9 +2,9 @@ import { ForbiddenError, RateLimitedError, UnavailableError } from '@caribou/con
 import type { SafeFetch } from '@caribou/core';
 import { z } from 'zod';
 
-/** A provider's server as the configuration has it. */
+/** A provider's server as configured. */
 export interface ProviderApi {
-  /** As the configuration spells it. */
+  /** The provider's name in the configuration. */
   readonly name: string;
   /** Without a slash at its end. */
   readonly baseUrl: string;
@@ -17,7 +17,7 @@ export interface ApiRequest {
   readonly path: string;
   readonly method?: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON, or as a form when it is one. */
+  /** Sent as JSON, or as a form for URLSearchParams. */
   readonly body?: URLSearchParams | Readonly<Record<string, unknown>>;
   readonly signal: AbortSignal;
 }
@@ -25,7 +25,7 @@ export interface ApiRequest {
 const MAX_REASON_CHARS = 300;
 const MAX_REASON_BYTES = 10_000;
 
-/** Where providers say what is wrong. */
+/** Formats in which providers describe errors. */
 const Reason = z.union([
   z.object({ detail: z.object({ error: z.string() }) }).transform(({ detail }) => detail.error),
   z.object({ error: z.string() }).transform(({ error }) => error),
@@ -34,13 +34,13 @@ const Reason = z.union([
 ]);
 
 /**
- * Asks a provider.
+ * Sends a request to a provider.
  *
  * @throws {ForbiddenError} when it refuses the caller or the key
- * @throws {RateLimitedError} when it wants fewer calls
+ * @throws {RateLimitedError} when the rate or quota is exceeded
  * @throws {UnavailableError} for any other answer that is not 2xx, with the provider's reason
  */
-export async function askProvider(api: ProviderApi, request: ApiRequest): Promise<Response> {
+export async function callProvider(api: ProviderApi, request: ApiRequest): Promise<Response> {
   const { body, headers, signal, method = body === undefined ? 'GET' : 'POST' } = request;
   const isForm = body instanceof URLSearchParams;
   const response = await api.fetch(`${api.baseUrl}${request.path}`, {
@@ -58,16 +58,16 @@ export async function askProvider(api: ProviderApi, request: ApiRequest): Promis
 }
 
 /**
- * What a provider answers in JSON.
+ * Sends a request to a provider and parses its JSON answer.
  *
- * @throws as `askProvider`, and {UnavailableError} for an answer of another shape
+ * @throws as `askProvider`, and {UnavailableError} for an answer of another format
  */
-export async function askForJson<T extends z.ZodType>(
+export async function callProviderForJson<T extends z.ZodType>(
   api: ProviderApi,
   request: ApiRequest,
   shape: T,
 ): Promise<z.output<T>> {
-  const response = await askProvider(api, { ...request, headers: { accept: 'application/json', ...request.headers } });
+  const response = await callProvider(api, { ...request, headers: { accept: 'application/json', ...request.headers } });
   const parsed = shape.safeParse(jsonOf(await response.text()));
   if (parsed.success) return parsed.data;
   throw new UnavailableError(`${api.name} gave an answer that is not understood`, {
@@ -80,7 +80,7 @@ function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The shape is checked next, and this fits none.
+    // The format is checked next, and undefined matches none.
     return undefined;
   }
 }
@@ -98,7 +98,7 @@ function refusal({ name, apiKey }: ProviderApi, status: number, reason: string):
   return new UnavailableError(`${name} failed (${said})`, options);
 }
 
-/** The words of an answer that is an error; empty when it has none that are understood. */
+/** The error text of an answer; empty when its format is unknown. */
 async function reasonOf(response: Response): Promise<string> {
   const text = await response.text();
   const parsed = Reason.safeParse(text.length <= MAX_REASON_BYTES ? jsonOf(text) : undefined);

@@ -8,11 +8,11 @@ interface Provided {
   readonly apiKey?: Secret;
 }
 
-/** DuckDuckGo serves nobody who does not look like a browser; this says who asks as well. */
+/** DuckDuckGo only serves clients that look like browsers; this value also identifies the product. */
 const USER_AGENT = 'Mozilla/5.0 (compatible; Caribou)';
 const PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
 
-/** The server of a provider. One that the operator named may lie in a private network; no other host may. */
+/** The server of a provider. Only one that the operator configured may be in a private network. */
 export function apiOf(
   { provider, baseUrl, apiKey }: Provided,
   ownUrl: string,
@@ -31,7 +31,7 @@ function ruleOf(baseUrl: string): string {
   return `${hostname}:${port === '' ? PORTS[protocol] : port}`;
 }
 
-/** Says who asks, on every request. */
+/** Adds the user agent to every request. */
 export const withUserAgent =
   (fetch: ProviderApi['fetch']): ProviderApi['fetch'] =>
   (url, init = {}) => {

@@ -1,6 +1,6 @@
 import { asJson, isPageUrl, snippetText, titleText } from './texts.js';
 
-/** What a provider found, before it is checked and cut. */
+/** A result of a provider, before it is checked and cut. */
 export interface Found {
   readonly title?: string | null | undefined;
   readonly url?: string | null | undefined;
@@ -13,30 +13,30 @@ const usable = (found: readonly Found[], maxResults: number) =>
     .slice(0, maxResults)
     .map(({ title, url, text }) => ({ title: titleText(title), url, text: snippetText(text) }));
 
-/** Tavily's and Firecrawl's form: a list with snippets. */
+/** The format of Tavily and Firecrawl: a list with snippets. */
 export const snippetList = (found: readonly Found[], maxResults: number): string =>
   asJson(usable(found, maxResults).map(({ title, url, text: snippet }) => ({ title, url, snippet })));
 
-/** The other engines' form: an object that repeats the query. Nothing found is an answer, not a failure. */
+/** The format of the other engines: an object with the query. An empty result is not a failure. */
 export function searchReport(query: string, found: readonly Found[], maxResults: number): string {
   const results = usable(found, maxResults).map(({ title, url, text: content }) => ({ title, url, content }));
   if (results.length === 0) return asJson({ error: 'No results found', query });
   return asJson({ query, total_results: results.length, results });
 }
 
-/** A picture as a provider has it. */
+/** An image result of a provider. */
 export interface FoundImage {
   readonly title?: string | null | undefined;
   readonly image?: string | null | undefined;
   readonly thumbnail?: string | null | undefined;
-  /** The page it stands on. */
+  /** The page that contains it. */
   readonly page?: string | null | undefined;
 }
 
 const USAGE_HINT =
   "The pictures are at image_url, smaller ones at thumbnail_url. Name source_url, the page a picture stands on, when you use one; whether you may is the owner's to say.";
 
-/** Pictures with their pages. Nothing found is an answer, not a failure. */
+/** Images with their pages. An empty result is not a failure. */
 export function imageReport(query: string, found: readonly FoundImage[], maxResults: number): string {
   const results = found
     .filter((picture): picture is FoundImage & { readonly image: string } => isPageUrl(picture.image))

@@ -153,7 +153,7 @@ describe('web_search by searxng', () => {
     const outcome = await searched(searxng, { '/search': html('Forbidden', 403) });
 
     expect(outcome.content).toBe(
-      'Error: searxng refused the request (HTTP 403): "json" must stand under search.formats in its settings.yml',
+      'Error: searxng refused the request (HTTP 403): its settings.yml must list "json" under search.formats',
     );
   });
 

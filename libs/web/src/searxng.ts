@@ -1,7 +1,7 @@
 import { ForbiddenError } from '@caribou/contracts';
 import { z } from 'zod';
 import type { SearchImages, SearchWeb, WebCall } from './ports.js';
-import { askForJson, type ProviderApi } from './provider-api.js';
+import { callProviderForJson, type ProviderApi } from './provider-api.js';
 import { imageReport, searchReport } from './search-answers.js';
 
 const text = z.string().nullish();
@@ -25,15 +25,15 @@ async function asked(api: ProviderApi, { query, category, safeSearch }: Question
     ...{ q: query, format: 'json', categories: category, safesearch: SAFE_SEARCH[safeSearch] },
   });
   try {
-    return (await askForJson(api, { path: `/search?${String(parameters)}`, signal }, Answer)).results;
+    return (await callProviderForJson(api, { path: `/search?${String(parameters)}`, signal }, Answer)).results;
   } catch (error) {
     if (!(error instanceof ForbiddenError) || error.details['providerStatus'] !== 403) throw error;
-    const hint = 'searxng refused the request (HTTP 403): "json" must stand under search.formats in its settings.yml';
+    const hint = 'searxng refused the request (HTTP 403): its settings.yml must list "json" under search.formats';
     throw new ForbiddenError(hint, { cause: error, details: error.details });
   }
 }
 
-/** Search by a SearXNG server (docs.searxng.org, search API). */
+/** Searches by a SearXNG server (docs.searxng.org, search API). */
 export const searxngSearch =
   (
     api: ProviderApi,
@@ -48,7 +48,7 @@ export const searxngSearch =
     );
   };
 
-/** Pictures by a SearXNG server, which knows no filters of size, kind and shape. */
+/** Searches images by a SearXNG server, which has no filters for size, type and layout. */
 export const searxngImages =
   (api: ProviderApi, safeSearch: SafeSearch): SearchImages =>
   async ({ query, maxResults }, call) => {
@@ -62,6 +62,6 @@ export const searxngImages =
     );
   };
 
-/** Some engines leave the scheme away. */
+/** Adds the scheme, which some engines omit. */
 const schemed = (url: string | null | undefined): string | null | undefined =>
   url?.startsWith('//') === true ? `https:${url}` : url;

@@ -1,9 +1,9 @@
 import { UnavailableError } from '@caribou/contracts';
 import { z } from 'zod';
 import type { FetchPage, SearchWeb } from './ports.js';
-import { askForJson, type ProviderApi } from './provider-api.js';
+import { callProviderForJson, type ProviderApi } from './provider-api.js';
 import { snippetList } from './search-answers.js';
-import { firstChars, titled, titleText } from './texts.js';
+import { firstChars, withTitle, titleText } from './texts.js';
 
 export const TAVILY_URL = 'https://api.tavily.com';
 
@@ -16,23 +16,23 @@ const ExtractAnswer = z.object({
   failed_results: z.array(z.object({ error: z.string().nullish() })).default([]),
 });
 
-/** Search by Tavily (docs.tavily.com, POST /search). */
+/** Searches by Tavily (docs.tavily.com, POST /search). */
 export const tavilySearch =
   (api: ProviderApi, maxResults: number): SearchWeb =>
   async (query, { signal }) => {
     const request = { path: '/search', body: { query, max_results: maxResults }, signal };
-    const { results } = await askForJson(api, request, SearchAnswer);
+    const { results } = await callProviderForJson(api, request, SearchAnswer);
     return snippetList(
       results.map(({ title, url, content }) => ({ title, url, text: content })),
       maxResults,
     );
   };
 
-/** Pages by Tavily (docs.tavily.com, POST /extract). */
+/** Fetches pages by Tavily (docs.tavily.com, POST /extract). */
 export const tavilyFetch =
   (api: ProviderApi, maxChars: number): FetchPage =>
   async (url, { signal }) => {
-    const { results, failed_results } = await askForJson(
+    const { results, failed_results } = await callProviderForJson(
       api,
       { path: '/extract', body: { urls: [url] }, signal },
       ExtractAnswer,
@@ -41,5 +41,5 @@ export const tavilyFetch =
     if (failed !== undefined) throw new UnavailableError(failed.error ?? 'the page could not be read');
     const [page] = results;
     if (page === undefined) throw new UnavailableError('No results found');
-    return titled(titleText(page.title) || url, firstChars(page.raw_content ?? '', maxChars));
+    return withTitle(titleText(page.title) || url, firstChars(page.raw_content ?? '', maxChars));
   };

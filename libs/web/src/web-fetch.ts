@@ -1,21 +1,21 @@
 import { type AnyTool, defineTool } from '@caribou/core';
 import type { WebFetchConfig } from '@caribou/config';
 import { z } from 'zod';
-import { answered } from './answered.js';
+import { runWebTool } from './run-web-tool.js';
 import { directFetch, JINA_URL, jinaFetch } from './article.js';
 import { FIRECRAWL_URL, firecrawlFetch } from './firecrawl.js';
 import type { FetchPage, WebPorts } from './ports.js';
 import { apiOf, withUserAgent } from './provider-server.js';
 import { TAVILY_URL, tavilyFetch } from './tavily.js';
 
-/** What a provider needs beside loading the page, and what it takes to make Markdown of it. */
+/** Additional time for the provider and for the conversion to Markdown. */
 const AFTER_LOAD_MS = 5_000;
 
 const Input = z.object({
   url: z.string().trim().min(1).max(4_096).describe('Absolute URL of the page, with http:// or https://.'),
 });
 
-/** Reads pages by the configured provider. */
+/** Creates the tool that reads pages by the configured provider. */
 export function webFetchTool(config: WebFetchConfig, ports: WebPorts): AnyTool {
   const fetchPage = fetchBy(config, ports);
   const timeoutMs = config.timeoutSeconds * 1000 + AFTER_LOAD_MS;
@@ -29,7 +29,7 @@ export function webFetchTool(config: WebFetchConfig, ports: WebPorts): AnyTool {
     group: 'web',
     remote: true,
     run: ({ url }, context) =>
-      answered(context, {
+      runWebTool(context, {
         ...{ tool: 'web_fetch', timeoutMs, problem: config.problem },
         work: (signal) => fetchPage(url, { signal }),
       }),
@@ -51,7 +51,7 @@ function fetchBy(config: WebFetchConfig, ports: WebPorts): FetchPage {
   }
 }
 
-/** A provider may stand in the operator's own network: it is handed no URL that we would not fetch. */
+/** Checks the URL before a provider fetches it, as the provider may be in the operator's network. */
 const checkedFirst =
   (check: (url: string) => Promise<void>, fetchPage: FetchPage): FetchPage =>
   async (url, call) => {

@@ -1,7 +1,7 @@
 import { type AnyTool, defineTool } from '@caribou/core';
 import type { WebSearchConfig } from '@caribou/config';
 import { z } from 'zod';
-import { answered } from './answered.js';
+import { runWebTool } from './run-web-tool.js';
 import { DUCKDUCKGO_PAGES_URL, duckduckgoSearch } from './duckduckgo.js';
 import { FIRECRAWL_URL, firecrawlSearch } from './firecrawl.js';
 import type { SearchWeb, WebPorts } from './ports.js';
@@ -13,7 +13,7 @@ const Input = z.object({
   query: z.string().trim().min(1).max(2_000).describe('Words to search for, as you would type them. Be specific.'),
 });
 
-/** Finds pages by the configured provider. */
+/** Creates the tool that searches pages by the configured provider. */
 export function webSearchTool(config: WebSearchConfig, ports: Pick<WebPorts, 'reach'>): AnyTool {
   const search = searchBy(config, ports);
   const timeoutMs = config.timeoutSeconds * 1000;
@@ -25,7 +25,7 @@ export function webSearchTool(config: WebSearchConfig, ports: Pick<WebPorts, 're
     group: 'web',
     remote: true,
     run: ({ query }, context) =>
-      answered(context, {
+      runWebTool(context, {
         ...{ tool: 'web_search', timeoutMs, problem: config.problem },
         work: (signal) => search(query, { signal }),
       }),

@@ -6,10 +6,10 @@ import { webFetchTool } from './web-fetch.js';
 import { webSearchTool } from './web-search.js';
 
 /**
- * The web tools that the configuration offers. They are made once and reach out only when they are called, so an
- * installation without the internet pays nothing for them.
+ * The configured web tools. They are created once and use the network only when called, so they cost nothing in an
+ * installation without internet access.
  *
- * @throws {InvalidRequestError} for a rule of a host that is none
+ * @throws {InvalidRequestError} for an invalid host rule
  */
 export function webTools({ search, fetch, images }: WebConfig, ports: WebPorts): ToolSource {
   const tools = [

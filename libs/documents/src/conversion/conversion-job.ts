@@ -3,20 +3,20 @@ import { z } from 'zod';
 import type { ConversionKind } from '../kinds.js';
 import type { DocumentLimits } from '../limits.js';
 
-/** What the process is told, as its one argument in JSON; the file comes on its standard input. */
+/** The job of the process, as its only argument in JSON; the file is passed on standard input. */
 export interface ConversionJob {
   readonly kind: ConversionKind;
   readonly limits: DocumentLimits;
-  /** Of a page: what its links are relative to. */
+  /** Base URL of a page's links. */
   readonly url?: string;
 }
 
-/** The descriptor that the reply is written to: whatever a parser prints cannot get into it. */
+/** The descriptor for the reply, separate from what a parser prints. */
 export const REPLY_DESCRIPTOR = 3;
 
-/** The one JSON document on the reply's descriptor. */
+/** The only JSON document on the reply's descriptor. */
 export const ConversionReply = z.union([z.object({ markdown: z.string() }), z.object({ error: WireError })]);
 export type ConversionReply = z.infer<typeof ConversionReply>;
 
-/** Room for escapes: JSON may write a control character as six bytes, and other text doubles at most. */
+/** Allows for escapes: JSON writes a control character as up to six bytes, and other text at most doubles. */
 export const maxReplyBytes = ({ maxOutputBytes }: DocumentLimits) => 6 * maxOutputBytes + 10_000;

@@ -4,8 +4,8 @@ import { type ConversionJob, type ConversionReply, REPLY_DESCRIPTOR } from './co
 import { convert } from './convert.js';
 
 /**
- * The program of the conversion process: one file on standard input, one reply, end. It holds no secret and no
- * connection; its parent sets the limits of memory and time and reads nothing but the reply.
+ * The program of the conversion process: one file on standard input, one reply, end. It has no secrets and no
+ * connections; its parent sets the limits of memory and time and reads only the reply.
  */
 
 const MAX_REASON_CHARS = 200;
@@ -21,11 +21,11 @@ async function standardInput(maxBytes: number): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Whatever a parser throws over a broken file is the file's fault, told in the parser's words. */
+/** Converts a parser's error into an error of the file, with the parser's message. */
 function asAppError(error: unknown, kind: string): AppError {
   if (error instanceof AppError) return error;
   const said = error instanceof Error ? error.message : String(error);
-  // Node's message for a number read outside a buffer say nothing about the file.
+  // Node's message for a read outside a buffer does not describe the file.
   const reason =
     error instanceof RangeError ? 'something in it lies outside the file' : said.slice(0, MAX_REASON_CHARS);
   return new InvalidRequestError(`the file could not be read as ${kind}: ${reason}`, { cause: error });

@@ -6,7 +6,7 @@ import { kindOfContent } from './office-content.js';
 
 type Converter = (file: Buffer, limits: DocumentLimits, url?: string) => string | Promise<string>;
 
-/** Each loads its parsers when it is called: a process converts one file. */
+/** Each loads its parsers on demand, as a process converts one file. */
 const converters: Readonly<Record<ConversionKind, () => Promise<Converter>>> = {
   pdf: async () => (await import('../text/pdf.js')).pdfToMarkdown,
   doc: async () => (await import('../legacy/doc.js')).docToMarkdown,
@@ -20,14 +20,17 @@ const converters: Readonly<Record<ConversionKind, () => Promise<Converter>>> = {
   page: async () => (await import('../text/page.js')).pageToMarkdown,
 };
 
-/** At most `maxBytes` of UTF-8, cut between characters, with a line that says so. */
+/** Cuts text to `maxBytes` of UTF-8 between characters, with a note. */
 function capped(markdown: string, maxBytes: number): string {
   if (Buffer.byteLength(markdown) <= maxBytes) return markdown;
-  const kept = new TextDecoder().decode(Buffer.from(markdown).subarray(0, maxBytes)).replace(/\uFFFD$/, '');
-  return `${kept}\n\n*Left out: what follows the first ${maxBytes} bytes.*`;
+  const head = new TextDecoder().decode(Buffer.from(markdown).subarray(0, maxBytes)).replace(/\uFFFD$/, '');
+  return `${head}\n\n*Left out: what follows the first ${maxBytes} bytes.*`;
 }
 
-/** The file as Markdown. Runs parsers in this process: called in the conversion process alone. @throws AppError, Error */
+/**
+ * Converts the file to Markdown. Runs parsers in this process, so it is only called in the conversion process. @throws
+ * AppError, Error
+ */
 export async function convert(file: Buffer, { kind, limits, url }: ConversionJob): Promise<string> {
   if (file.length > limits.maxInputBytes)
     throw new TooLargeError(`the file is larger than ${limits.maxInputBytes} bytes`);

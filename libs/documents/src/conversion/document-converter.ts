@@ -6,21 +6,24 @@ import type { ConversionKind } from '../kinds.js';
 import { DEFAULT_DOCUMENT_LIMITS, type DocumentLimits } from '../limits.js';
 
 export interface ConverterSettings {
-  /** The compiled conversion-process; by default the one beside this file. Code that runs from source names dist's. */
+  /**
+   * The compiled conversion-process; by default the one next to this file. Code that runs from source uses the one in
+   * dist.
+   */
   readonly program?: string;
-  /** Processes at once. Default 2. */
+  /** Concurrent processes. Default 2. */
   readonly maxAtOnce?: number;
-  /** Conversions that wait for a process, of each owner; of all eight times that. Default 32. */
+  /** Maximum waiting conversions of each owner, and eight times that in total. Default 32. */
   readonly maxWaiting?: number;
 }
 
 export interface ConversionOptions {
   readonly kind: ConversionKind;
-  /** Whose: owners take turns, and one never has all processes. Absent: nobody in particular. */
+  /** Owner of the document: owners take turns, and none may use all processes. Absent: no particular owner. */
   readonly owner?: string;
-  /** Of a page: what its links are relative to. */
+  /** Base URL of a page's links. */
   readonly url?: string;
-  /** What differs from `DEFAULT_DOCUMENT_LIMITS`. */
+  /** Overrides of `DEFAULT_DOCUMENT_LIMITS`. */
   readonly limits?: Partial<DocumentLimits>;
   /** Ends the conversion; the promise then rejects with its reason. */
   readonly signal?: AbortSignal;
@@ -28,18 +31,18 @@ export interface ConversionOptions {
 
 export interface DocumentConverter {
   /**
-   * The document as Markdown, made in a process of its own that is killed at the deadline.
+   * Converts the document to Markdown in a separate process that is killed at the deadline.
    *
    * @throws InvalidRequestError when the file is not what `kind` says, or is encrypted
-   * @throws TooLargeError when a limit of bytes, entries, depth or memory is passed
+   * @throws TooLargeError when a limit of bytes, entries, depth or memory is exceeded
    * @throws DeadlineError when it takes longer than `limits.deadlineMs`
-   * @throws RateLimitedError when too many conversions wait already
+   * @throws RateLimitedError when too many conversions are waiting
    * @throws UnavailableError when the process cannot be started or dies
    */
   toMarkdown(file: DocumentSource, options: ConversionOptions): Promise<string>;
 }
 
-/** The door to conversion; one per service process, as it bounds how many run at once. */
+/** Creates the converter; one per service process, as it limits concurrent conversions. */
 export function documentConverter(settings: ConverterSettings = {}): DocumentConverter {
   const program = settings.program ?? join(__dirname, 'conversion-process.js');
   const gate = new FairGate({ maxAtOnce: settings.maxAtOnce ?? 2, maxWaiting: settings.maxWaiting ?? 32 });
@@ -47,11 +50,11 @@ export function documentConverter(settings: ConverterSettings = {}): DocumentCon
     toMarkdown: async (file, { kind, owner, url, limits, signal }) => {
       const all = { ...DEFAULT_DOCUMENT_LIMITS, ...limits };
       const job: ConversionJob = { kind, limits: all, ...(url === undefined ? {} : { url }) };
-      const leave = await gate.enter({ owner, signal });
+      const release = await gate.acquire({ owner, signal });
       try {
         return await runConversion(file, { job, program, signal });
       } finally {
-        leave();
+        release();
       }
     },
   };

@@ -7,7 +7,7 @@ function visited(maxAtOnce: number, maxWaiting = 32) {
   const order: string[] = [];
   const inside: (() => void)[] = [];
   const visit = async (name: string, owner?: string, signal?: AbortSignal): Promise<void> => {
-    const leave = await gate.enter({ owner, signal });
+    const leave = await gate.acquire({ owner, signal });
     order.push(name);
     inside.push(leave);
   };

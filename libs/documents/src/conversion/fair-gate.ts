@@ -1,30 +1,31 @@
 import { RateLimitedError } from '@caribou/contracts';
 
 export interface GateLimits {
-  /** Inside at once. */
+  /** Concurrent permits. */
   readonly maxAtOnce: number;
-  /** Waiting before it: of each owner, and eight times that of all. */
+  /** Maximum waiting requests of each owner, and eight times that in total. */
   readonly maxWaiting: number;
 }
 
-/** Somebody on behalf of an owner; '' is nobody in particular. */
-export interface Visitor {
+/** A request on behalf of an owner; '' is no particular owner. */
+export interface GateRequest {
   readonly owner?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Owners whose lists may be full at the same time. */
+/** Number of owners whose queues may be full at the same time. */
 const FULL_OWNERS = 8;
 
 /**
- * Lets `maxAtOnce` in, the owners in turn: who waits is behind one visitor of each other owner at most, however many those
- * have sent. An owner is inside one time fewer than there is room, so that another one need not wait for his to end.
+ * Limits concurrency to `maxAtOnce` with the owners in turn: a request waits for at most one request of each other
+ * owner, however many those have queued. An owner gets at most one permit fewer than the limit, so that others need not
+ * wait for it.
  */
 export class FairGate {
-  /** Who waits, by owner. */
+  /** Waiting requests by owner. */
   private readonly waiting = new Map<string, (() => void)[]>();
   private readonly inside = new Map<string, number>();
-  /** The number of the last visit of owners who wait or are inside. */
+  /** Sequence number of the last admission, of owners with waiting or admitted requests. */
   private readonly lastVisit = new Map<string, number>();
   private visits = 0;
   private readonly maxOfOwner: number;
@@ -33,8 +34,11 @@ export class FairGate {
     this.maxOfOwner = Math.max(limits.maxAtOnce - 1, 1);
   }
 
-  /** Resolves inside, with the way out. @throws {RateLimitedError} when too many wait, or the reason of the signal */
-  async enter({ owner = '', signal }: Visitor): Promise<() => void> {
+  /**
+   * Resolves with the function that releases the permit. @throws {RateLimitedError} when too many wait, or the reason
+   * of the signal
+   */
+  async acquire({ owner = '', signal }: GateRequest): Promise<() => void> {
     signal?.throwIfAborted();
     const queue = this.waiting.get(owner) ?? [];
     const all = [...this.waiting.values()].reduce((sum, { length }) => sum + length, 0);
@@ -54,7 +58,7 @@ export class FairGate {
       this.waiting.set(owner, [...queue, admitted]);
       this.admit();
     });
-    return () => this.leave(owner);
+    return () => this.release(owner);
   }
 
   private hasRoom(owner: string): boolean {
@@ -67,7 +71,7 @@ export class FairGate {
     return [...this.inside.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** Lets in whoever may; of the owners the one whose last visit is longest ago. */
+  /** Admits waiting requests while possible, first of the owner whose last admission was longest ago. */
   private admit(): void {
     for (let owner = this.next(); owner !== undefined; owner = this.next()) {
       const [first, ...rest] = this.waiting.get(owner) ?? [];
@@ -91,7 +95,7 @@ export class FairGate {
     if (queue.length === 0 && !this.inside.has(owner)) this.lastVisit.delete(owner);
   }
 
-  private leave(owner: string): void {
+  private release(owner: string): void {
     const left = (this.inside.get(owner) ?? 1) - 1;
     if (left === 0) this.inside.delete(owner);
     else this.inside.set(owner, left);

@@ -3,7 +3,7 @@ import type { ConversionKind } from '../kinds.js';
 import { type CompoundFile, compoundFile, isCompoundFile } from '../legacy/compound-file.js';
 import type { DocumentLimits } from '../limits.js';
 
-/** The same program's formats: what a name promises as one of them may be another. */
+/** The modern format of the same program, as a file's extension may be wrong. */
 const modernOf: Readonly<Partial<Record<ConversionKind, ConversionKind>>> = { doc: 'docx', xls: 'xlsx', ppt: 'pptx' };
 const officeKinds: readonly ConversionKind[] = ['doc', 'docx', 'xls', 'xlsx', 'ppt', 'pptx'];
 
@@ -20,10 +20,10 @@ function kindOfStreams(file: CompoundFile): ConversionKind {
 }
 
 /**
- * What an Office file is by its content, whatever its name promised as `kind`; other kinds are left as they are.
+ * The kind of an Office file by its content instead of its extension; other kinds are returned unchanged.
  *
- * @throws InvalidRequestError when it is encrypted or holds no document
- * @throws TooLargeError for a container of too many entries
+ * @throws InvalidRequestError when it is encrypted or contains no document
+ * @throws TooLargeError for a container with too many entries
  * @throws Error for a container that is broken
  */
 export function kindOfContent(file: Buffer, kind: ConversionKind, limits: DocumentLimits): ConversionKind {

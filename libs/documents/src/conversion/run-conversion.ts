@@ -7,7 +7,7 @@ import { type ConversionJob, ConversionReply, maxReplyBytes, REPLY_DESCRIPTOR } 
 import type { DocumentLimits } from '../limits.js';
 import { startLimited } from './start-limited.js';
 
-/** A file's bytes, whole or as they are read. */
+/** A file's bytes, complete or as a stream. */
 export type DocumentSource = Uint8Array | AsyncIterable<Uint8Array>;
 
 export interface Conversion {
@@ -16,7 +16,7 @@ export interface Conversion {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Signals by which V8 and malloc end a process that runs out of memory. */
+/** Signals with which V8 and malloc terminate a process that is out of memory. */
 const outOfMemory: readonly string[] = ['SIGABRT', 'SIGTRAP', 'SIGILL', 'SIGSEGV'];
 
 async function* capped(file: DocumentSource, maxBytes: number): AsyncGenerator<Uint8Array> {
@@ -39,7 +39,7 @@ async function collected(stream: AsyncIterable<Buffer>, maxBytes: number): Promi
   return Buffer.concat(chunks);
 }
 
-/** A process that ended early closes its input; why it ended is told by its reply or its exit. */
+/** Whether the process closed its input because it ended early; its reply or exit has the reason. */
 const isClosedInput = (error: unknown) =>
   typeof error === 'object' &&
   error !== null &&
@@ -72,7 +72,7 @@ function markdownOf(reply: Buffer, child: ChildProcess, limits: DocumentLimits):
   return parsed.markdown;
 }
 
-/** Runs one job in a process of its own, which is gone when this settles. @throws as `DocumentConverter.toMarkdown` */
+/** Runs one job in a separate process, which has ended when this settles. @throws as `DocumentConverter.toMarkdown` */
 export async function runConversion(file: DocumentSource, { job, program, signal }: Conversion): Promise<string> {
   const { limits } = job;
   const child = await startLimited(program, job);

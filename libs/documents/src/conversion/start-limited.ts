@@ -7,7 +7,7 @@ import type { ConversionJob } from './conversion-job.js';
 
 const PRLIMIT = '/usr/bin/prlimit';
 const MIB = 1024 * 1024;
-/** Beside the heap: the file, inflated parts and Node itself, in MiB. */
+/** Memory besides the heap for the file, inflated parts and Node itself, in MiB. */
 const MAX_NATIVE_MIB = 1024;
 const MAX_OPEN_FILES = 128;
 
@@ -16,7 +16,7 @@ const installation = (program: string) => join(dirname(program), '../../../../..
 
 const PACKAGES = 'node_modules/';
 
-/** The folder of the packages, where a link in its place leads: that path, too, must be readable. */
+/** The target of `node_modules` if it is a link; that path must be readable too. */
 function linkedPackages(): string {
   const known = require.resolve('zod');
   return known.slice(0, known.lastIndexOf(PACKAGES) + PACKAGES.length);
@@ -41,12 +41,12 @@ const started = async (command: string, args: readonly string[], stdio: StdioOpt
   return child;
 };
 
-/** A conversion computes for seconds and nobody watches it: services and their turns come first. */
+/** Lowers the priority of a conversion, which runs for seconds in the background, below the services. */
 function yieldToServices(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch (error) {
-    // It may have ended by now; whoever reads its reply learns of that.
+    // It may have ended by now, which is noticed when its reply is read.
     if (!(error instanceof Error && 'code' in error && error.code === 'ERR_SYSTEM_ERROR')) throw error;
   }
 }

@@ -4,9 +4,9 @@ import type { DocumentLimits } from '../limits.js';
 /**
  * Compound files (MS-CFB), the container of `.doc`, `.xls` and `.ppt`: sectors in chains, a tree of names.
  *
- * A reader of our own, because those in use follow a chain for as long as it leads on: one that leads back to itself
- * costs them all memory. Here a chain has no more sectors than the file, and only the streams of the root are found:
- * what is embedded in the document lies in storages below.
+ * This is not a library, because known libraries follow a cyclic chain until memory is exhausted. Here a chain has at
+ * most as many sectors as the file, and only the streams of the root are read: embedded documents are in storages
+ * below.
  */
 
 const SIGNATURE = Buffer.from('d0cf11e0a1b11ae1', 'hex');
@@ -14,7 +14,7 @@ const HEADER_BYTES = 512;
 const HEADER_FAT_SECTORS = 109;
 const ENTRY_BYTES = 128;
 const MINI_SECTOR_BYTES = 64;
-/** Numbers above this one are marks: end of a chain, free, no entry. */
+/** Larger numbers have special meanings: end of a chain, free, no entry. */
 const MAX_SECTOR = 0xfffffffa;
 const STREAM = 2;
 const MAX_NAME_BYTES = 64;
@@ -22,9 +22,9 @@ const MAX_NAME_BYTES = 64;
 type CompoundLimits = Pick<DocumentLimits, 'maxEntries'>;
 
 export interface CompoundFile {
-  /** Whether the root has a stream of that name; names differ by more than case. */
+  /** Whether the root has a stream with that name. */
   has(name: string): boolean;
-  /** The stream's bytes, none for a stream that is not there. @throws Error when its chain is broken */
+  /** The stream's bytes; empty for a missing stream. @throws Error when its chain is broken */
   stream(name: string): Buffer;
 }
 
@@ -40,7 +40,7 @@ interface Entry {
 
 interface Sectors {
   readonly bytes: number;
-  /** How many there can be. */
+  /** Maximum number of sectors. */
   readonly count: number;
   at(sector: number): Buffer;
   next(sector: number): number;
@@ -48,7 +48,7 @@ interface Sectors {
 
 export const isCompoundFile = (file: Buffer): boolean => file.subarray(0, SIGNATURE.length).equals(SIGNATURE);
 
-/** The sectors of a chain joined, `size` bytes at most. */
+/** Joins the sectors of a chain, up to `size` bytes. */
 function chain(sectors: Sectors, start: number, size = Number.POSITIVE_INFINITY): Buffer {
   const parts: Buffer[] = [];
   let sector = start;
@@ -62,7 +62,7 @@ function chain(sectors: Sectors, start: number, size = Number.POSITIVE_INFINITY)
   return joined.subarray(0, size);
 }
 
-/** Where the table of chains lies: the first sectors are named in the header, further ones in a chain of their own. */
+/** The sectors of the allocation table: the first are listed in the header, further ones in their own chain. */
 function tableSectors(file: Buffer, at: Sectors['at'], count: number): readonly number[] {
   const named = Array.from({ length: HEADER_FAT_SECTORS }, (_, index) => file.readUInt32LE(0x4c + 4 * index));
   let more = file.readUInt32LE(0x44);
@@ -93,7 +93,7 @@ function sectorsOf(file: Buffer): Sectors {
     const start = (sector + 1) * bytes;
     if (start >= file.length) throw new Error('a sector lies outside the file');
     const part = file.subarray(start, start + bytes);
-    // Some writers cut the last sector where the data ends.
+    // Some programs cut the last sector where the data ends.
     return part.length === bytes ? part : Buffer.concat([part], bytes);
   };
   const table = tableSectors(file, at, count);
@@ -111,7 +111,7 @@ function entryOf(directory: Buffer, index: number): Entry {
     right: bytes.readUInt32LE(72),
     child: bytes.readUInt32LE(76),
     start: bytes.readUInt32LE(116),
-    // Streams of 4 GiB and more are no case for us: a file is smaller.
+    // The upper half of the size is not needed, as files are smaller than 4 GiB.
     size: bytes.readUInt32LE(120),
   };
 }
@@ -122,7 +122,7 @@ function rootStreams(directory: Buffer, root: Entry, { maxEntries }: CompoundLim
   const open = [root.child];
   const seen = new Set<number>();
   for (let index = open.pop(); index !== undefined; index = open.pop()) {
-    // No entry; or one that is not there, as some writers leave behind.
+    // No entry, or a reference to a missing one, which some programs write.
     if ((index + 1) * ENTRY_BYTES > directory.length) continue;
     if (seen.has(index)) throw new Error('its directory leads back to itself');
     if (seen.add(index).size > maxEntries) throw new TooLargeError(`the file holds more than ${maxEntries} entries`);

@@ -6,14 +6,15 @@ import { type WordParagraph, wordParagraphs } from './word-paragraphs.js';
 import { wordText } from './word-text.js';
 
 /**
- * Word 97 to 2003. A reader of our own: the one in use on npm (`word-extractor`) gives no headings, lists or tables, shows
- * text that was deleted or hidden, never returns from two sectors that name each other, and has had no release for years.
+ * Converts files of Word 97 to 2003. The library on npm (`word-extractor`) is not used because it has no headings,
+ * lists or tables, returns deleted and hidden text, never returns for a cycle of sectors, and has had no release for
+ * years.
  */
 
 const MAX_HEADING = 6;
 const MAX_LEVEL = 8;
 
-/** Texts after the main one, and what stands above them. */
+/** Texts after the main one, with their headings. */
 const appendices = [
   ['footnotes', '**Footnotes:**'],
   ['endnotes', '**Endnotes:**'],
@@ -35,7 +36,10 @@ function blockOf({ text, format: { heading, listLevel } }: WordParagraph): Block
   return { text: `${indent}- ${text.replaceAll('\n', `\n${indent}  `)}`, isItem: true };
 }
 
-/** Rows as their cells come, one row and one column more than shown, so that the table can say so. */
+/**
+ * Collects the cells of a table, with one row and one column more than shown, so that the table can note what was
+ * omitted.
+ */
 class OpenTable {
   #rows: string[][] = [];
   #row: string[] = [];
@@ -55,9 +59,9 @@ class OpenTable {
     this.#cell = [];
   }
 
-  /** The table so far, empty for none; the next one begins. */
+  /** Returns the collected table, or an empty text, and starts the next one. */
   take(): string {
-    // A row without its end is one that a broken file lost.
+    // The end of the last row is missing in a broken file.
     if (this.#row.length > 0) this.#rows.push(this.#row);
     const table = markdownTable(this.#rows, this.limits);
     [this.#rows, this.#row, this.#cell] = [[], [], []];
@@ -98,7 +102,7 @@ function joined(blocks: Iterable<Block>): string {
 export function docToMarkdown(bytes: Buffer, limits: DocumentLimits): string {
   const text = wordText(compoundFile(bytes, limits));
   const formats = wordFormats(text);
-  // More is cut from the Markdown in any case.
+  // The Markdown is cut to this size anyway.
   const maxChars = limits.maxOutputBytes;
   const main = joined(blocksOf(wordParagraphs(text, formats, { part: 'main', maxChars }), limits));
   const cut = text.length('main') > maxChars ? `*Left out: text after ${maxChars} characters.*` : '';

@@ -2,14 +2,14 @@ import { InvalidRequestError, TooLargeError } from '@caribou/contracts';
 import type { DocumentLimits } from '../limits.js';
 import type { CompoundFile } from './compound-file.js';
 
-/** Records of a PowerPoint file (MS-PPT), and which of them the last edit of the file left valid. */
+/** Records of a PowerPoint file (MS-PPT), and which of them are valid after the file's last edit. */
 
 const HEAD_BYTES = 8;
 const CONTAINER = 0xf;
 const USER_EDIT = 0x0ff5;
 const PERSIST_DIRECTORY = 0x1772;
 const ENCRYPTED_TOKEN = 0xf3d1c4df;
-/** An edit's record is longer than this when it names how the file is encrypted. */
+/** Longer edit records contain the encryption of the file. */
 const PLAIN_EDIT_BYTES = 28;
 
 type RecordLimits = Pick<DocumentLimits, 'maxElements' | 'maxDepth' | 'maxOutputBytes'>;
@@ -18,13 +18,13 @@ export interface PptRecord {
   readonly type: number;
   readonly instance: number;
   readonly isContainer: boolean;
-  /** What is in it, never beyond its container. */
+  /** The content, cut at the end of its container. */
   readonly body: Buffer;
 }
 
 /**
- * Reads records and counts them and their text over the whole file: the same slide, or the same text, may be named as
- * often as one likes.
+ * Reads records and counts them and their text over the whole file, because a file may refer to the same slide or text
+ * any number of times.
  */
 export class RecordReader {
   #records = 0;
@@ -32,7 +32,7 @@ export class RecordReader {
 
   constructor(private readonly limits: RecordLimits) {}
 
-  /** The records that lie one after the other. @throws TooLargeError when too many were read */
+  /** The consecutive records in `bytes`. @throws TooLargeError when too many were read */
   *each(bytes: Buffer): Generator<PptRecord> {
     for (let at = 0; at + HEAD_BYTES <= bytes.length; ) {
       const record = this.at(bytes, at);
@@ -55,7 +55,7 @@ export class RecordReader {
     };
   }
 
-  /** The records of that type at any depth, those inside one another only once. @throws TooLargeError */
+  /** The records of these types at any depth, without those nested in another match. @throws TooLargeError */
   *below(bytes: Buffer, types: readonly number[], depth = 0): Generator<PptRecord> {
     if (depth > this.limits.maxDepth) {
       throw new TooLargeError(`records are nested deeper than ${this.limits.maxDepth}`);
@@ -72,7 +72,7 @@ export class RecordReader {
     return undefined;
   }
 
-  /** Counts text that is to be shown. @throws TooLargeError */
+  /** Counts text that is output. @throws TooLargeError */
   show(text: string): string {
     this.#chars += text.length;
     if (this.#chars > this.limits.maxOutputBytes) {
@@ -84,11 +84,11 @@ export class RecordReader {
 
 export interface Presentation {
   readonly root: PptRecord;
-  /** What the last edit keeps under that number, if anything. */
+  /** The record with that number after the last edit, if any. */
   persisted(number: number): PptRecord | undefined;
 }
 
-/** Enters where each number's record lies; what a later edit said stays. */
+/** Records the position of each numbered record, unless a later edit defined it. */
 function enterPositions(directory: Buffer, positions: Map<number, number>): void {
   for (let at = 0; at + 4 <= directory.length; ) {
     const head = directory.readUInt32LE(at);
@@ -100,7 +100,7 @@ function enterPositions(directory: Buffer, positions: Map<number, number>): void
   }
 }
 
-/** Finds what is valid. @throws InvalidRequestError when it is encrypted, Error when it is broken */
+/** Finds the valid records. @throws InvalidRequestError when it is encrypted, Error when it is broken */
 export function presentation(file: CompoundFile, reader: RecordReader): Presentation {
   const document = file.stream('PowerPoint Document');
   const user = file.stream('Current User');

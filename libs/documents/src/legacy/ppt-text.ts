@@ -1,14 +1,14 @@
 import type { SlideLine } from '../office/slide-markdown.js';
 import type { PptRecord } from './ppt-records.js';
 
-/** Texts of a PowerPoint file (MS-PPT): a head that says what for, the characters, the levels of the paragraphs. */
+/** Texts of a PowerPoint file (MS-PPT): a header with the purpose, the characters, the levels of the paragraphs. */
 
 const HEAD = 0x0f9f;
 const CHARACTERS = 0x0fa0;
 const STYLE = 0x0fa1;
 const BYTES = 0x0fa8;
 
-/** What a text is for; others are free shapes and subtitles. */
+/** Purposes of a text; others are free shapes and subtitles. */
 const TITLES = [0, 6];
 const BODIES = [1, 7, 8];
 
@@ -22,7 +22,7 @@ interface PptLine extends SlideLine {
   readonly bullet: boolean;
 }
 
-/** A line break, and the marks of fields, which have no text of their own. */
+/** Line breaks, and the marks of fields, which have no text. */
 const BREAKS = new RegExp(String.raw`[\u0000-\u001f]+`, 'g');
 
 interface OpenText {
@@ -31,7 +31,7 @@ interface OpenText {
   style: Buffer | undefined;
 }
 
-/** Sizes of what a paragraph's format holds, in its order, by the bits of its mask. */
+/** Sizes of the fields of a paragraph's format, in order, by the bits of its mask. */
 const FORMAT_FIELDS: readonly (readonly [mask: number, bytes: number])[] = [
   [0x0000000f, 2],
   [0x00000080, 2],
@@ -60,11 +60,11 @@ const bytesOf = (fields: typeof FORMAT_FIELDS, mask: number) =>
 interface Stretch {
   readonly chars: number;
   readonly level: number;
-  /** Whether its format itself says that it has a bullet; of a body the master says so. */
+  /** Whether its own format has a bullet; for a body the master defines it. */
   readonly bullet: boolean;
 }
 
-/** The format of each stretch of characters; what is cut off has none. */
+/** The format of each stretch of characters; truncated ones are omitted. */
 function* stretchesOf(style: Buffer): Generator<Stretch> {
   for (let at = 0; at + 10 <= style.length; ) {
     const mask = style.readUInt32LE(at + 6);
@@ -101,7 +101,7 @@ const useOf = (type: number): PptText['use'] => {
   return BODIES.includes(type) ? 'body' : 'other';
 };
 
-/** The texts among these records, in their order, also those without characters: they are named by their number. */
+/** The texts in these records, in order and including empty ones, as they are referenced by their index. */
 export function pptTexts(records: Iterable<PptRecord>): readonly PptText[] {
   const texts: OpenText[] = [];
   for (const { type, body } of records) {

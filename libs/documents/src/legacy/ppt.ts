@@ -6,8 +6,9 @@ import { type Presentation, type PptRecord, presentation, RecordReader } from '.
 import { type PptText, pptTexts } from './ppt-text.js';
 
 /**
- * PowerPoint 97 to 2003. A reader of our own: no package on npm that is maintained reads the format (`ppt` is of 2014 and
- * gives the texts without their slides), and what is needed of it is small: records, which slides there are, their texts.
+ * Converts files of PowerPoint 97 to 2003. No maintained package on npm reads the format (`ppt` is from 2014 and
+ * returns the texts without their slides), and only a small part is needed: records, the list of slides, and their
+ * texts.
  */
 
 const SLIDE_LIST = 0x0ff0;
@@ -25,7 +26,7 @@ const MORE_PROPERTIES = 0xf122;
 const TABLE_PROPERTIES = 0x039f;
 const PLACEHOLDER = 0x0bc3;
 const OUTLINE_REFERENCE = 0x0f9e;
-/** Placeholders of date, number, footer and header: what they show is not the slide's own. */
+/** Placeholders of date, number, footer and header, which are not content of the slide. */
 const FURNITURE = [7, 8, 9, 10];
 const TITLE_PLACEHOLDERS = [13, 15, 17];
 const NOTES_PLACEHOLDER = 12;
@@ -33,14 +34,14 @@ const NOTES_PLACEHOLDER = 12;
 interface ListedSlide {
   readonly persistNumber: number;
   readonly slideId: number;
-  /** Texts of its placeholders, which its shapes name by number. */
+  /** Texts of its placeholders, which its shapes reference by index. */
   readonly texts: readonly PptText[];
 }
 
 interface Shape {
   readonly placeholder: number;
   readonly text: PptText;
-  /** Upper left corner, in units of the group that it is in. */
+  /** Upper left corner, in units of its group. */
   readonly x: number;
   readonly y: number;
 }
@@ -57,7 +58,7 @@ class PptReader {
     this.#presentation = presentation(compoundFile(file, limits), this.#reader);
   }
 
-  /** The slides of a list in their order, one more than are shown. */
+  /** The slides of a list in order, at most one more than are shown. */
   listed(which: number): readonly ListedSlide[] {
     const open: { head: Buffer; records: PptRecord[] }[] = [];
     const { body } = this.#presentation.root;
@@ -75,7 +76,7 @@ class PptReader {
     }));
   }
 
-  /** The lines of the notes pages by the slide that they belong to. */
+  /** The lines of the notes pages by slide id. */
   notes(): ReadonlyMap<number, readonly string[]> {
     const notes = new Map<number, readonly string[]>();
     for (const listed of this.listed(NOTES)) {
@@ -121,7 +122,7 @@ class PptReader {
     }
   }
 
-  /** A table is a group of shapes; its first shape, which has no text, says so. */
+  /** Whether a group of shapes is a table, according to its first shape, which has no text. */
   #isTable({ type, body }: PptRecord): boolean {
     if (type !== GROUP) return false;
     const first = this.#reader.child(body, SHAPE);
@@ -134,7 +135,7 @@ class PptReader {
     return false;
   }
 
-  /** Cells by their corners: those of the same height are a row, and each corner that occurs is a column. */
+  /** Arranges cells by their corners: equal heights form a row, and each horizontal position is a column. */
   #table(group: PptRecord, listed: ListedSlide): string {
     const cells = this.#shapesOf(group, listed);
     const ordered = (values: readonly number[]) => [...new Set(values)].sort((a, b) => a - b);
@@ -152,7 +153,7 @@ class PptReader {
     return markdownTable([...rows.values()], this.limits);
   }
 
-  /** The shapes with a text in a shape, a group or a page. */
+  /** The shapes with text in a shape, a group or a page. */
   #shapesOf(drawn: PptRecord, listed: ListedSlide): readonly Shape[] {
     const shapes = drawn.type === SHAPE ? [drawn] : [...this.#reader.below(drawn.body, [SHAPE])];
     return shapes.flatMap(({ body }) => {
@@ -173,7 +174,7 @@ class PptReader {
     return atom === undefined || atom.body.length < 5 ? 0 : atom.body.readUInt8(4);
   }
 
-  /** A shape's own text, or the one of the slide's list that it names. */
+  /** A shape's own text, or the text of the slide's list that it references. */
   #textsOf(content: Buffer, { texts }: ListedSlide): readonly PptText[] {
     const records = [...this.#reader.each(content)];
     const reference = records.find(({ type }) => type === OUTLINE_REFERENCE)?.body;
@@ -183,7 +184,7 @@ class PptReader {
 }
 
 /**
- * Slides in their order: title, bullets, tables, notes, as of a PPTX. Pictures and macros are not read.
+ * Converts slides in order: title, bullets, tables, notes, as for a PPTX. Pictures and macros are ignored.
  *
  * @throws TooLargeError, InvalidRequestError when it is encrypted, Error when it is broken
  */

@@ -1,15 +1,17 @@
 import type { WordText } from './word-text.js';
 
-/** How paragraphs and characters of a Word file look (MS-DOC): pages of 512 bytes that name stretches of the file. */
+/**
+ * Formats of paragraphs and characters of a Word file (MS-DOC): pages of 512 bytes that refer to stretches of the file.
+ */
 
 const PAGE_BYTES = 512;
 const PARAGRAPHS_PAIR = 13;
 const CHARACTERS_PAIR = 12;
 const MAX_PAGE = 0x3fffff;
-/** A stretch's entry: where its properties are, in words, and 12 bytes that we do not read. */
+/** The entry of a stretch: the offset of its properties in 16-bit words, and 12 bytes that are ignored. */
 const PARAGRAPH_ENTRY_BYTES = 13;
 
-/** Codes of the properties that count for us. */
+/** Codes of the properties that are used. */
 const IN_TABLE = 0x2416;
 const ROW_END = 0x2417;
 const LIST = 0x460b;
@@ -17,18 +19,18 @@ const LIST_LEVEL = 0x260a;
 const OUTLINE_LEVEL = 0x2640;
 const DELETED = 0x0800;
 const HIDDEN = 0x083c;
-/** Names where in the data stream the properties are, when they are too many: of the ends of wide rows. */
+/** Properties with the offset in the data stream of further properties, as for ends of wide rows. */
 const ELSEWHERE = [0x6646, 0x6645];
-/** Those with a length that does not follow the rule. */
+/** Properties whose length does not follow the rule. */
 const TABLE_DEFINITION = 0xd608;
 const TABS = 0xc615;
 const MAX_LIST = 0x7fe;
 const BODY_LEVEL = 9;
-/** Bytes of a property by the top three bits of its code; 6 says its length itself. */
+/** Bytes of a property by the top three bits of its code; for 6 the length is stored. */
 const SIZES = [1, 1, 2, 4, 2, 2, 0, 3];
 
 export interface ParagraphFormat {
-  /** From 1; null for text. */
+  /** Level from 1; null for text. */
   readonly heading: number | null;
   /** Depth in a list from 0; null outside. */
   readonly listLevel: number | null;
@@ -37,7 +39,7 @@ export interface ParagraphFormat {
 }
 
 export interface WordFormats {
-  /** Of the paragraph whose mark lies at that byte. */
+  /** The format of the paragraph whose mark is at that byte. */
   paragraph(fc: number): ParagraphFormat;
   /** Whether the character at that byte was deleted while changes were tracked, or is hidden. */
   isHidden(fc: number): boolean;
@@ -52,7 +54,7 @@ interface Stretch<T> {
 interface PageEntry {
   readonly page: Buffer;
   readonly index: number;
-  /** Stretches of the page. */
+  /** Number of stretches of the page. */
   readonly count: number;
 }
 
@@ -61,11 +63,11 @@ function sizeOf(properties: Buffer, code: number, at: number): number {
   if (size > 0) return size;
   if (code === TABLE_DEFINITION) return properties.readUInt16LE(at) + 1;
   const length = properties.readUInt8(at);
-  // More tab stops than its length can say: only after the last property that we look for.
+  // With more tab stops than its length can express, it only follows the last property that is used.
   return code === TABS && length === 0xff ? properties.length : 1 + length;
 }
 
-/** Single properties by their code; a list that is cut ends where it is cut. */
+/** Single properties by their code; a truncated list ends where it is cut. */
 function propertiesOf(bytes: Buffer): ReadonlyMap<number, number> {
   const found = new Map<number, number>();
   let at = 0;
@@ -87,7 +89,7 @@ function headingOf(style: number, outline: number): number | null {
   return outline < BODY_LEVEL ? outline + 1 : null;
 }
 
-/** The properties, or those in the data stream that stand for them. */
+/** The properties, including those in the data stream that they refer to. */
 function wholeProperties(bytes: Buffer, data: Buffer): ReadonlyMap<number, number> {
   const properties = propertiesOf(bytes);
   const at = ELSEWHERE.map((code) => properties.get(code)).find((offset) => offset !== undefined);
@@ -111,7 +113,7 @@ function paragraphFormat({ page, index, count }: PageEntry, data: Buffer): Parag
   };
 }
 
-/** Whether the characters are hidden; null for those that are not, which need no entry. */
+/** Whether the characters are hidden; null for visible ones, which need no entry. */
 function hiddenFormat({ page, index, count }: PageEntry): true | null {
   const offset = page.readUInt8((count + 1) * 4 + index) * 2;
   if (offset === 0) return null;
@@ -119,7 +121,7 @@ function hiddenFormat({ page, index, count }: PageEntry): true | null {
   return properties.get(DELETED) === 1 || properties.get(HIDDEN) === 1 ? true : null;
 }
 
-/** The stretches of all pages that the table names, each page once. */
+/** The stretches of all pages that the table refers to, each page once. */
 function stretchesOf<T>(
   document: Buffer,
   table: Buffer,

@@ -13,7 +13,7 @@ const FIELD_BEGIN = '\u0013';
 const FIELD_RESULT = '\u0014';
 const FIELD_END = '\u0015';
 const MAX_CODE_CHARS = 2_000;
-/** Marks that stand for a character; others below a space stand for pictures, notes and the like. */
+/** Control characters that represent a character; others represent pictures, notes and similar. */
 const CHARACTERS: ReadonlyMap<string, string> = new Map([
   ['\t', ' '],
   ['\n', ' '],
@@ -27,12 +27,12 @@ interface Field {
   link: string;
 }
 
-/** What is shown of text with fields: their results, a link's with its target. */
+/** Resolves fields in text to their results, with the target for links. */
 class Fields {
   readonly #open: Field[] = [];
   #codes = 0;
 
-  /** What to write for that character. */
+  /** The output for that character. */
   shown(char: string): string {
     if (char === FIELD_BEGIN) return this.#begin();
     if (char === FIELD_RESULT) return this.#result();
@@ -65,7 +65,7 @@ class Fields {
   }
 }
 
-/** The paragraphs of a stretch of the text, `maxChars` characters at most, without what is deleted or hidden. */
+/** The paragraphs of a part of the text, at most `maxChars` characters, without deleted and hidden text. */
 export function* wordParagraphs(
   text: WordText,
   formats: WordFormats,

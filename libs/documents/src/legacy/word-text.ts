@@ -1,13 +1,13 @@
 import { InvalidRequestError } from '@caribou/contracts';
 import type { CompoundFile } from './compound-file.js';
 
-/** The text of a Word file (MS-DOC): where its header says that it lies, and its characters in their order. */
+/** The text of a Word file (MS-DOC): its positions according to the header, and its characters in order. */
 
 const MAGIC = 0xa5ec;
 const FIRST_VERSION_97 = 0xc1;
 const ENCRYPTED = 0x0100;
 const SECOND_TABLE = 0x0200;
-/** Offset of the pairs "position in the table stream, length", and which pair names what. */
+/** Offset of the pairs "position in the table stream, length", and the index of the pairs that are used. */
 const PAIRS = 0x9a;
 const PIECES_PAIR = 33;
 const PIECE_TABLE = 2;
@@ -16,17 +16,17 @@ const PIECE_BYTES = 8;
 const COMPRESSED = 0x40000000;
 const MAX_FC = 0x3fffffff;
 
-/** Lengths in characters of the parts that the text is made of, by their offset in the header. */
+/** Header offsets of the lengths in characters of the text's parts. */
 const LENGTHS = { main: 0x4c, footnotes: 0x50, headers: 0x54, comments: 0x5c, endnotes: 0x60, boxes: 0x64 };
 type TextPart = keyof typeof LENGTHS;
 
 export interface WordText {
   readonly document: Buffer;
-  /** The stream of what is too large for the pages of formats. */
+  /** The stream for properties that are too large for the pages of formats. */
   readonly data: Buffer;
-  /** The table stream's bytes that the pair of that number names, in the order of FibRgFcLcb97. */
+  /** The bytes of the table stream that the pair with that number refers to, in the order of FibRgFcLcb97. */
   table(pair: number): Buffer;
-  /** Stretches of the part's text with the position of each one's first byte, `maxChars` in all at most. */
+  /** Stretches of the part's text with the position of the first byte of each, in total at most `maxChars`. */
   pieces(part: TextPart, maxChars: number): Iterable<WordPiece>;
   length(part: TextPart): number;
 }
@@ -44,7 +44,7 @@ interface Extent {
   readonly bytesPerChar: number;
 }
 
-/** The piece table: characters `from` to `to` lie at `fc`. @throws Error when there is none */
+/** The piece table: characters `from` to `to` are at `fc`. @throws Error when there is none */
 function extentsOf(clx: Buffer): readonly Extent[] {
   let at = 0;
   while (clx.readUInt8(at) === PIECE_PROPERTIES) at += 3 + clx.readUInt16LE(at + 1);
@@ -95,7 +95,7 @@ export function wordText(file: CompoundFile): WordText {
       const end = first + Math.min(length(part), maxChars);
       let at = first;
       for (const { from, to, fc, bytesPerChar } of extents) {
-        // In their order, each character once: however many pieces a broken table has, no more text than asked for.
+        // In order and each character once, so that a broken table cannot produce more text than requested.
         if (to <= at || from > at) continue;
         if (at >= end) return;
         const firstByte = fc + (at - from) * bytesPerChar;

@@ -5,7 +5,7 @@ import { markdownTable } from '../text/markdown-table.js';
 import { dateText, showsDate } from '../office/xlsx-cells.js';
 import { compoundFile } from './compound-file.js';
 
-/** Of Excel 97 and later, of Excel 5 and 95. */
+/** Stream names of Excel 97 and later, and of Excel 5 and 95. */
 const STREAMS = ['Workbook', 'Book'];
 const BOF_BYTE = 0x09;
 const MAX_BOF_VERSION = 0x08;
@@ -13,7 +13,7 @@ const END_OF_GLOBALS = 0x0a;
 const FILE_PASS = 0x2f;
 const RECORD_HEAD = 4;
 
-/** Whether the records of the workbook itself say that those after them are encrypted. */
+/** Whether the workbook's first records say that the following ones are encrypted. */
 function isEncrypted(book: Buffer): boolean {
   for (let at = 0; at + RECORD_HEAD <= book.length; at += RECORD_HEAD + book.readUInt16LE(at + 2)) {
     const type = book.readUInt16LE(at);
@@ -32,11 +32,11 @@ function cellText(cell: CellObject | null | undefined, since1904: boolean): stri
   return type === 'n' && typeof format === 'string' && showsDate(format) ? dateText(text, since1904) : text;
 }
 
-/** The rows that hold something; one column more than shown, so that the table can say so. */
+/** The non-empty rows, with one column more than shown, so that the table can note what was omitted. */
 function rowsOf(sheet: WorkSheet, since1904: boolean, { maxColumns }: DocumentLimits): readonly (readonly string[])[] {
   const rows = (sheet['!data'] ?? []) as readonly (readonly (CellObject | null | undefined)[] | undefined)[];
   return rows.flatMap((cells) => {
-    // A hole for each cell that is not there: only `Array.from` visits them.
+    // Missing cells are holes in the array, which only `Array.from` visits.
     const row = Array.from(cells?.slice(0, maxColumns + 1) ?? [], (cell) => cellText(cell, since1904));
     return row.some((text) => text !== '') ? [row] : [];
   });
@@ -46,20 +46,21 @@ function sheetText(sheet: WorkSheet | undefined, since1904: boolean, limits: Doc
   if (sheet === undefined) return '*No cells.*';
   const rows = rowsOf(sheet, since1904, limits);
   const table = markdownTable(rows, limits);
-  // Rows that were not even read; the table knows of those that were.
+  // Rows that were not read; the table notes omitted rows that were read.
   const unread = sheet['!fullref'] !== undefined && rows.length <= limits.maxRows;
   return (table === '' ? '*No cells.*' : table) + (unread ? `\n\n*Left out: rows after ${limits.maxRows}.*` : '');
 }
 
 /**
- * A table per sheet under the sheet's name, as of an XLSX. Formulas are their last result; macros are not read.
+ * Converts each sheet to a table under the sheet's name, as for an XLSX. Formulas give their last result; macros are
+ * ignored.
  *
  * @throws InvalidRequestError when it is encrypted, Error when it is broken
  */
 export function xlsToMarkdown(bytes: Buffer, limits: DocumentLimits): string {
   const file = compoundFile(bytes, limits);
   const book = file.stream(STREAMS.find((name) => file.has(name)) ?? '');
-  // The library takes a dozen formats by their first bytes: it is to see the records of a workbook and nothing else.
+  // The library detects a dozen formats by their first bytes, so it is only given the records of a workbook.
   if (book[0] !== BOF_BYTE || (book[1] ?? Infinity) > MAX_BOF_VERSION) throw new Error('it has no workbook');
   if (isEncrypted(book)) throw new InvalidRequestError('the file is encrypted');
   const {

@@ -4,9 +4,12 @@ import type { DocumentLimits } from '../limits.js';
 import { readXml } from './xml.js';
 import { xmlParts } from './zip-parts.js';
 
-/** Headings, lists, tables, notes of a Word file; pictures are dropped. @throws TooLargeError, InvalidRequestError */
+/**
+ * Converts headings, lists, tables and notes of a Word file; pictures are dropped. @throws TooLargeError,
+ * InvalidRequestError
+ */
 export async function docxToMarkdown(bytes: Buffer, limits: DocumentLimits): Promise<string> {
-  // mammoth opens the container itself, without limits: every part is measured and read by us before.
+  // mammoth opens the container itself, without limits, so every part is checked and parsed here first.
   for (const part of (await xmlParts(bytes, limits)).values()) readXml(part, limits, {});
   const { value: html } = await convertToHtml(
     { buffer: bytes },

@@ -6,10 +6,10 @@ import { xmlParts } from './zip-parts.js';
 
 /** An Office Open XML file: parts by name, and the links between them. */
 export interface OfficeFile {
-  /** @throws InvalidRequestError when it is not there */
+  /** @throws InvalidRequestError when the part is missing */
   tree(name: string): XmlElement;
   bytes(name: string): Uint8Array | undefined;
-  /** Where the links of the part `name` lead: part by link id. Links out of the file are left out. */
+  /** The targets of the links of the part `name`, by link id. External links are omitted. */
   links(name: string): ReadonlyMap<string, Link>;
 }
 

@@ -6,7 +6,7 @@ import { descendant, descendants, type XmlElement } from './xml.js';
 
 const PRESENTATION = 'ppt/presentation.xml';
 
-/** Runs, fields and line breaks of a paragraph. */
+/** The text of a paragraph's runs, fields and line breaks. */
 function paragraphText(paragraph: XmlElement): string {
   return [...descendants(paragraph, 't', 'br', 'tab')]
     .map(({ name, text }) => (name === 't' ? text : ' '))
@@ -14,7 +14,7 @@ function paragraphText(paragraph: XmlElement): string {
     .trim();
 }
 
-/** What the placeholder of a shape is for; null for a free shape. A placeholder without a type is content. */
+/** The type of a shape's placeholder; null for a free shape. A placeholder without a type is content. */
 function placeholderOf(shape: XmlElement): string | null {
   const placeholder = descendant(shape, 'ph');
   return placeholder === undefined ? null : (placeholder.attributes.type ?? 'body');
@@ -62,7 +62,7 @@ function slideText(
   return slideMarkdown({ number, title, body, notes: notesOf(file, slide) });
 }
 
-/** Slides in their order: title, bullets, tables, notes. @throws TooLargeError, InvalidRequestError */
+/** Converts slides in order: title, bullets, tables, notes. @throws TooLargeError, InvalidRequestError */
 export async function pptxToMarkdown(bytes: Buffer, limits: DocumentLimits): Promise<string> {
   const file = await officeFile(bytes, limits);
   const links = file.links(PRESENTATION);

@@ -1,4 +1,4 @@
-/** How slides are written, whichever format they come from. */
+/** The Markdown of slides, for all formats. */
 
 const MAX_LEVEL = 8;
 
@@ -12,14 +12,14 @@ export interface Slide {
   /** From 1. */
   readonly number: number;
   readonly title: string;
-  /** Blocks of Markdown; empty ones are left out. */
+  /** Blocks of Markdown; empty ones are omitted. */
   readonly body: readonly string[];
   readonly notes: readonly string[];
 }
 
 const indent = (level: number) => '  '.repeat(Math.min(Math.max(level, 0) || 0, MAX_LEVEL));
 
-/** Paragraphs of a shape: bullets by their level, or plain ones. Empty ones are left out. */
+/** Paragraphs of a shape: bullets by their level, or plain ones. Empty ones are omitted. */
 export function slideLines(lines: readonly SlideLine[], bullets: boolean): string {
   const shown = lines.filter(({ text }) => text !== '');
   return shown.map(({ text, level }) => (bullets ? `${indent(level)}- ${text}` : text)).join(bullets ? '\n' : '\n\n');

@@ -2,12 +2,12 @@ import { descendants, type XmlElement } from './xml.js';
 
 const DAY_MS = 86_400_000;
 const ISO_DATE_CHARS = 10;
-/** Day 0 of the two calendars of Excel, in ms since 1970; 1900's counts a 29 February 1900 that never was. */
+/** Day 0 of the two calendars of Excel, in ms since 1970; the 1900 one counts a nonexistent 29 February 1900. */
 const EPOCH_1900_MS = Date.UTC(1899, 11, 30);
 const EPOCH_1904_MS = Date.UTC(1904, 0, 1);
 const MAX_SERIAL = 2_958_466;
 
-/** Number formats that Excel knows without a definition and that show a date or a time (ECMA-376, 18.8.30). */
+/** Whether a built-in number format shows a date or a time (ECMA-376, 18.8.30). */
 const builtInDate = (id: number) => (id >= 14 && id <= 22) || (id >= 45 && id <= 47);
 
 /** Whether a format code shows a date or time: it has such a letter outside quotes, escapes and brackets. */
@@ -40,7 +40,7 @@ export function dateText(value: string, since1904: boolean): string {
   return ms % DAY_MS === 0 ? iso.slice(0, ISO_DATE_CHARS) : `${iso.slice(0, ISO_DATE_CHARS)} ${time}`;
 }
 
-/** The column of a cell reference such as `AB12`, from 0; null for none. */
+/** The column of a cell reference such as `AB12`, from 0; null for an invalid one. */
 export function columnOf(reference: string | undefined): number | null {
   const letters = /^[A-Z]{1,3}/.exec(reference ?? '')?.[0];
   if (letters === undefined) return null;

@@ -12,7 +12,7 @@ interface Book {
   readonly since1904: boolean;
 }
 
-/** The texts that cells name by number, without the phonetic guides of East Asian text. */
+/** The texts that cells reference by index, without the phonetic guides of East Asian text. */
 function sharedStrings(part: Uint8Array | undefined, limits: DocumentLimits): readonly string[] {
   const strings: string[] = [];
   if (part === undefined) return strings;
@@ -44,7 +44,10 @@ function cellText(value: string, { t: type, s: style }: XmlAttributes, book: Boo
   return book.dates.has(Number(style ?? -1)) ? dateText(value, book.since1904) : value;
 }
 
-/** The rows of a sheet that hold something, one row and one column more than shown, so that the table can say so. */
+/**
+ * The non-empty rows of a sheet, with one row and one column more than shown, so that the table can note what was
+ * omitted.
+ */
 function rowsOf(sheet: Uint8Array, book: Book, limits: DocumentLimits): readonly (readonly string[])[] {
   const rows: string[][] = [];
   let row: string[] = [];
@@ -87,7 +90,10 @@ function bookOf(file: OfficeFile, limits: DocumentLimits): Book {
   };
 }
 
-/** A table per sheet under the sheet's name; dates as ISO text, formulas as their last result. @throws as `officeFile` */
+/**
+ * Converts each sheet to a table under its name; dates as ISO text, formulas as their last result. @throws as
+ * `officeFile`
+ */
 export async function xlsxToMarkdown(bytes: Buffer, limits: DocumentLimits): Promise<string> {
   const file = await officeFile(bytes, limits);
   const book = bookOf(file, limits);

@@ -17,10 +17,10 @@ const CHUNK_CHARS = 64 * 1024;
 const localName = (name: string) => name.slice(name.indexOf(':') + 1);
 
 /**
- * Reads an XML part. No DTD, hence no entity but XML's own five and characters by number.
+ * Parses an XML part. DTDs are refused, so the only entities are XML's five and character references.
  *
  * @throws InvalidRequestError for a DTD or XML that is not well formed
- * @throws TooLargeError when depth or element count pass their limit
+ * @throws TooLargeError when depth or element count exceed their limit
  */
 export function readXml(part: Uint8Array, limits: XmlLimits, events: XmlEvents): void {
   const reader = parser(true, { position: false });
@@ -54,13 +54,13 @@ export interface XmlElement {
   readonly name: string;
   readonly attributes: XmlAttributes;
   readonly children: readonly XmlElement[];
-  /** The text directly inside, pieces joined. */
+  /** The text directly inside the element, joined. */
   readonly text: string;
 }
 
 type Growing = { name: string; attributes: XmlAttributes; children: Growing[]; text: string };
 
-/** The whole part as a tree below a nameless root. @throws as `readXml` */
+/** Parses the whole part into a tree below a nameless root. @throws as `readXml` */
 export function xmlTree(part: Uint8Array, limits: XmlLimits): XmlElement {
   const root: Growing = { name: '', attributes: {}, children: [], text: '' };
   const open = [root];
@@ -79,7 +79,7 @@ export function xmlTree(part: Uint8Array, limits: XmlLimits): XmlElement {
   return root;
 }
 
-/** The elements of that name below `element`, in document order. */
+/** The elements with these names below `element`, in document order. */
 export function* descendants(element: XmlElement, ...names: readonly string[]): Generator<XmlElement> {
   for (const child of element.children) {
     if (names.includes(child.name)) yield child;
@@ -87,7 +87,7 @@ export function* descendants(element: XmlElement, ...names: readonly string[]): 
   }
 }
 
-/** The first element of that name below `element`. */
+/** The first element with that name below `element`. */
 export function descendant(element: XmlElement, name: string): XmlElement | undefined {
   const [first] = descendants(element, name);
   return first;

@@ -14,10 +14,10 @@ async function entriesOf(zip: ZipFile, maxEntries: number): Promise<readonly Ent
 }
 
 /**
- * The XML parts of an Office file, inflated. Bytes are counted while they come, whatever sizes the entries claim; media
- * and archives inside are not opened.
+ * Inflates the XML parts of an Office file. Bytes are counted while inflating, whatever sizes the entries claim; media
+ * and nested archives are not opened.
  *
- * @throws TooLargeError when a limit is passed
+ * @throws TooLargeError when a limit is exceeded
  * @throws InvalidRequestError when an entry is encrypted
  */
 export async function xmlParts(file: Buffer, limits: ZipLimits): Promise<ReadonlyMap<string, Buffer>> {

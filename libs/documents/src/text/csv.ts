@@ -1,14 +1,14 @@
 import type { DocumentLimits } from '../limits.js';
 import { markdownTable } from './markdown-table.js';
 
-/** The separator that the first line uses most; a comma when it has none. */
+/** The most frequent separator of the first line; a comma by default. */
 function separatorOf(text: string): string {
   const first = text.slice(0, 10_000).split(/\r?\n/, 1)[0] ?? '';
   const count = (separator: string) => first.split(separator).length;
   return [',', ';', '\t'].reduce((best, next) => (count(next) > count(best) ? next : best));
 }
 
-/** What stands between the quote at `at` and its partner (two quotes are one), and where it ends; RFC 4180. */
+/** Reads the field between the quote at `at` and the closing one (two quotes are one), as in RFC 4180. */
 function quotedField(text: string, at: number): { field: string; next: number } {
   let field = '';
   let from = at + 1;
@@ -22,7 +22,7 @@ function quotedField(text: string, at: number): { field: string; next: number } 
   }
 }
 
-/** Fields one after the other, and whether each is the last of its row; an unclosed quote ends with the text. */
+/** The fields in order, and whether each is the last of its row; an unclosed quote ends with the text. */
 function* fieldsOf(text: string, separator: string): Generator<{ field: string; endsRow: boolean }> {
   const ends: readonly (string | undefined)[] = [separator, '\n', '\r', undefined];
   let at = 0;
@@ -37,13 +37,13 @@ function* fieldsOf(text: string, separator: string): Generator<{ field: string; 
   }
 }
 
-/** A CSV file as one table; the separator is found out among comma, semicolon and tab. */
+/** Converts a CSV file to one table; the separator is detected among comma, semicolon and tab. */
 export function csvToMarkdown(bytes: Uint8Array, limits: DocumentLimits): string {
   const text = new TextDecoder().decode(bytes);
   const rows: string[][] = [];
   let row: string[] = [];
   for (const { field, endsRow } of fieldsOf(text, separatorOf(text))) {
-    // One more than shown, so that the table knows that something is left out.
+    // One more than shown, so that the table can note what was omitted.
     if (row.length <= limits.maxColumns) row.push(field);
     if (!endsRow) continue;
     rows.push(row);

@@ -33,12 +33,12 @@ function service(limits: DocumentLimits): TurndownService {
   return turndown;
 }
 
-/** HTML text as Markdown: headings, lists, links, tables; scripts, styles and pictures are dropped. */
+/** Converts HTML text to Markdown: headings, lists, links, tables; scripts, styles and pictures are dropped. */
 export function htmlTextToMarkdown(html: string, limits: DocumentLimits): string {
   return service(limits).turndown(html);
 }
 
-/** An HTML file (UTF-8) as Markdown. */
+/** Converts an HTML file (UTF-8) to Markdown. */
 export function htmlToMarkdown(bytes: Uint8Array, limits: DocumentLimits): string {
   return htmlTextToMarkdown(new TextDecoder().decode(bytes), limits);
 }

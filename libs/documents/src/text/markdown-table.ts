@@ -1,6 +1,6 @@
 import type { DocumentLimits } from '../limits.js';
 
-/** A cell on one line: the bar and line ends would break the table. */
+/** A cell's text on one line and escaped, as bars and line ends would break the table. */
 const cellText = (text: string) =>
   text
     .replaceAll('\\', '\\\\')
@@ -8,18 +8,18 @@ const cellText = (text: string) =>
     .replace(/\s*[\r\n]+\s*/g, '<br>')
     .trim();
 
-/** A Markdown table whose first row is the head; empty text for no rows. Says what the limits left out. */
+/** A Markdown table whose first row is the head; empty text for no rows. A note says what the limits omitted. */
 export function markdownTable(
   rows: readonly (readonly string[])[],
   { maxRows, maxColumns }: Pick<DocumentLimits, 'maxRows' | 'maxColumns'>,
 ): string {
-  const kept = rows.slice(0, maxRows);
+  const shown = rows.slice(0, maxRows);
   const widest = rows.reduce((width, row) => Math.max(width, row.length), 0);
   const width = Math.min(widest, maxColumns);
   if (width === 0) return '';
   const line = (row: readonly string[]) =>
     `| ${Array.from({ length: width }, (_, column) => cellText(row[column] ?? '')).join(' | ')} |`;
-  const [head = [], ...body] = kept;
+  const [head = [], ...body] = shown;
   const lines = [line(head), `|${' --- |'.repeat(width)}`, ...body.map(line)];
   const left = [
     rows.length > maxRows ? `rows after ${maxRows}` : '',

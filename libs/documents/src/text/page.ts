@@ -7,7 +7,7 @@ import type { DocumentLimits } from '../limits.js';
 const MAX_TITLE_CHARS = 300;
 const LINK_SCHEMES = ['http:', 'https:', 'mailto:'];
 
-/** The parser takes tags as they come, and a page may leave out those of document, head and body: they are put in. */
+/** Parses a page, and adds the elements html, head and body, which a page may omit and the parser does not create. */
 function documentOf(html: string): Document {
   const { document } = parseHTML(/<html[\s>]/i.test(html) ? html : `<html>${html}</html>`);
   const { documentElement: root, head } = document;
@@ -22,7 +22,7 @@ function documentOf(html: string): Document {
   return document;
 }
 
-/** Makes links absolute; those that lead to no page lose their target. */
+/** Makes links absolute; those that are not links to pages lose their target. */
 function resolveLinks(document: Document, url: string): void {
   const declared = document.querySelector('base[href]')?.getAttribute('href') ?? '';
   const base = URL.canParse(declared, url) ? new URL(declared, url).href : url;
@@ -41,9 +41,9 @@ const oneLine = (text: string | null | undefined): string =>
   (text ?? '').replace(/\s+/g, ' ').trim().slice(0, MAX_TITLE_CHARS);
 
 /**
- * The article of a web page (UTF-8) as Markdown under its title; the whole body when no article is found in it.
+ * Converts the article of a web page (UTF-8) to Markdown under its title; the whole body when no article is found.
  *
- * @throws InvalidRequestError when it holds no text
+ * @throws InvalidRequestError when it has no text
  */
 export function pageToMarkdown(bytes: Uint8Array, limits: DocumentLimits, url = 'about:blank'): string {
   const document = documentOf(new TextDecoder().decode(bytes));

@@ -1,13 +1,13 @@
 import { getDocumentProxy } from 'unpdf';
 import type { DocumentLimits } from '../limits.js';
 
-/** A line this much higher than the page's common text is a heading. */
+/** Minimum height of a heading line relative to the page's common text. */
 const HEADING_RATIO = 1.25;
 const MAX_HEADING_CHARS = 200;
 
 interface Line {
   readonly text: string;
-  /** Of its highest glyph, in the page's units. */
+  /** Height of its highest glyph, in the page's units. */
   readonly height: number;
 }
 
@@ -35,7 +35,7 @@ function linesOf(items: readonly TextItem[]): readonly Line[] {
   return lines.filter((line) => line.text !== '');
 }
 
-/** The height that most characters of the page have. */
+/** The height of most characters of the page. */
 function commonHeight(lines: readonly Line[]): number {
   const chars = new Map<number, number>();
   for (const { text, height } of lines) chars.set(height, (chars.get(height) ?? 0) + text.length);
@@ -53,7 +53,9 @@ function pageText(items: readonly TextItem[]): string {
     .trim();
 }
 
-/** The text of a PDF, page by page under `## Page n`; larger lines become headings. Scanned pages have no text. */
+/**
+ * Converts the text of a PDF, page by page under `## Page n`; larger lines become headings. Scanned pages have no text.
+ */
 export async function pdfToMarkdown(bytes: Uint8Array, limits: DocumentLimits): Promise<string> {
   const pdf = await getDocumentProxy(new Uint8Array(bytes));
   const pages = Math.min(pdf.numPages, limits.maxPages);

@@ -29,13 +29,13 @@ import { toolError } from '../tool-calls/tool-error.js';
 import { uploads } from '../conversation/uploads.js';
 import { viewImage } from '../conversation/view-image.js';
 
-/** `reason` where the switch is off. */
-const unless = (on: boolean | undefined, reason: string): string | undefined => (on === false ? reason : undefined);
+/** Returns `reason` if the switch is off. */
+const ifOff = (on: boolean | undefined, reason: string): string | undefined => (on === false ? reason : undefined);
 
-/** The run's model for a middleware's own calls: they do not pass the chain, so the gate is put before them here. */
+/** The run's model for a middleware's own calls, which bypass the chain and are therefore gated here. */
 const modelForOwnCalls = ({ model, gate }: ChainPorts) => (gate === undefined ? model : gatedModel(model, gate));
 
-/** The model that a section names; `{}` when it names none. @throws {InvalidRequestError} for an unknown model */
+/** The model that a section names, or `{}`. @throws {InvalidRequestError} for an unknown model */
 function namedModel({ models }: ChainOptions, name: string | null | undefined) {
   const model = name === null || name === undefined ? undefined : models?.get(name);
   return model === undefined ? {} : { model };
@@ -46,14 +46,14 @@ export const CHAIN: readonly ChainEntry[] = [
   {
     name: 'input-sanitization',
     reason:
-      'outside retries and all that reads a request: every attempt sends words that cannot pass for the framework',
-    disabledReason: ({ config }) => unless(config.input_sanitization?.enabled, 'input_sanitization.enabled is false'),
+      'outside retries and all that reads a request: every attempt sends user text that cannot imitate the framework',
+    disabledReason: ({ config }) => ifOff(config.input_sanitization?.enabled, 'input_sanitization.enabled is false'),
     create: (_, { config }) => [inputSanitization({ trustSystem: config.client_messages?.trust_system ?? false })],
   },
   {
     name: 'tool-output-budget',
-    reason: 'outside all that makes or changes an answer of a tool: it sees its final size',
-    disabledReason: ({ config }) => unless(config.tool_output?.enabled, 'tool_output.enabled is false'),
+    reason: 'outside all that creates or changes a tool result: it sees its final size',
+    disabledReason: ({ config }) => ifOff(config.tool_output?.enabled, 'tool_output.enabled is false'),
     create: (ports, { config }) => [toolOutputBudget(ports, camelKeys(config.tool_output ?? {}))],
   },
   {
@@ -63,7 +63,7 @@ export const CHAIN: readonly ChainEntry[] = [
   },
   {
     name: 'thread-data',
-    reason: 'before all: later hooks and prompts speak of the directories of the thread',
+    reason: 'before all: later hooks and prompts refer to the directories of the thread',
     create: () => [threadData()],
   },
   {
@@ -74,13 +74,13 @@ export const CHAIN: readonly ChainEntry[] = [
   },
   {
     name: 'skill-activation',
-    reason: 'behind uploads, which looks at the last message: this adds one',
+    reason: 'after uploads, which reads the last message: this adds one',
     leadOnly: true,
     create: (ports, { skills = [] }) => [skillActivation({ skills }, ports.sandbox)],
   },
   {
     name: 'sandbox',
-    reason: 'outside tool-error: the binding is kept even when the tool that acquired it failed',
+    reason: 'outside tool-error: the binding is stored even when the tool that acquired it failed',
     create: (ports) => [sandbox(ports.sandbox)],
   },
   {
@@ -102,8 +102,8 @@ export const CHAIN: readonly ChainEntry[] = [
   },
   {
     name: 'read-before-write',
-    reason: 'inside the audit, so that a refused write is on record; outside tool-error: it marks what a read answered',
-    disabledReason: ({ config }) => unless(config.read_before_write?.enabled, 'read_before_write.enabled is false'),
+    reason: 'inside the audit, so that a refused write is recorded; outside tool-error: it sees the result of a read',
+    disabledReason: ({ config }) => ifOff(config.read_before_write?.enabled, 'read_before_write.enabled is false'),
     create: () => [readBeforeWrite()],
   },
   {
@@ -114,13 +114,13 @@ export const CHAIN: readonly ChainEntry[] = [
   {
     name: 'skill-tool-policy',
     reason:
-      'inside the audit, so that a refused call is on record; outside deferred-tool-filter: what a skill does not allow is not looked up either',
+      'inside the audit, so that a refused call is recorded; outside deferred-tool-filter: tools that a skill forbids are not looked up either',
     leadOnly: true,
     create: () => [skillToolPolicy()],
   },
   {
     name: 'summarization',
-    // A thread may have a summary although no more are made, so it is never left out.
+    // Never disabled, as a thread may have a summary although no further ones are created.
     reason: 'before what reads the context in beforeModel: it is as short as it gets from here on',
     create: (ports, options) => {
       const { summarization: section = {} } = options.config;
@@ -130,7 +130,7 @@ export const CHAIN: readonly ChainEntry[] = [
   },
   {
     name: 'todo',
-    reason: 'behind summarization: it sees whether the call that made the plan is still there',
+    reason: 'after summarization: it sees whether the call that wrote the plan is still there',
     leadOnly: true,
     disabledReason: ({ planMode }) => (planMode === true ? undefined : 'the run is not in plan mode'),
     create: () => [todo()],
@@ -138,15 +138,15 @@ export const CHAIN: readonly ChainEntry[] = [
   {
     name: 'token-usage',
     reason:
-      'behind what changes an answer in afterModel, which runs in reverse: it says what the calls that are left were for',
-    disabledReason: ({ config }) => unless(config.token_usage?.enabled, 'token_usage.enabled is false'),
+      'before what changes an answer in afterModel, which runs in reverse: it attributes tokens to the remaining calls',
+    disabledReason: ({ config }) => ifOff(config.token_usage?.enabled, 'token_usage.enabled is false'),
     create: () => [tokenUsage()],
   },
   {
     name: 'title',
     reason: 'afterModel runs in reverse: it names the answer as all later hooks left it',
     leadOnly: true,
-    disabledReason: ({ config }) => unless(config.title?.enabled, 'title.enabled is false'),
+    disabledReason: ({ config }) => ifOff(config.title?.enabled, 'title.enabled is false'),
     create: (_, options) => [
       title({ ...options.config.title, ...namedModel(options, options.config.title?.modelName) }),
     ],
@@ -155,12 +155,12 @@ export const CHAIN: readonly ChainEntry[] = [
     name: 'memory',
     reason: 'afterAgent runs in reverse: it sees the run as all later hooks left it',
     leadOnly: true,
-    disabledReason: ({ config }) => unless(config.memory?.enabled, 'memory.enabled is false'),
+    disabledReason: ({ config }) => ifOff(config.memory?.enabled, 'memory.enabled is false'),
     create: (_, { config }) => [memory(config.memory)],
   },
   {
     name: 'view-image',
-    reason: 'inside llm-error: images are read anew for each attempt, and never part of the thread',
+    reason: 'inside llm-error: images are read again for each attempt, and never stored in the thread',
     disabledReason: (options) => (options.vision === true ? undefined : 'the model does not read images'),
     create: (ports) => [viewImage(ports.sandbox)],
   },
@@ -182,8 +182,8 @@ export const CHAIN: readonly ChainEntry[] = [
   },
   {
     name: 'loop-detection',
-    reason: 'outside what may change an answer behind it: it counts the calls that are left',
-    disabledReason: ({ config }) => unless(config.loop_detection?.enabled, 'loop_detection.enabled is false'),
+    reason: 'outside what may change an answer before its afterModel: it counts the remaining calls',
+    disabledReason: ({ config }) => ifOff(config.loop_detection?.enabled, 'loop_detection.enabled is false'),
     create: (_, { config }) => [loopDetection(config.loop_detection)],
   },
   {
@@ -195,25 +195,26 @@ export const CHAIN: readonly ChainEntry[] = [
   },
   {
     name: 'custom',
-    reason: 'inside ours: the rules for commands stand outside, and what these see of a request is what is sent',
+    reason:
+      'inside the built-in ones: command rules are applied outside, and the request they see is the one that is sent',
     disabledReason: ({ custom = [] }) => (custom.length > 0 ? undefined : 'extensions.middlewares is empty'),
     create: (_, { custom = [] }) => custom,
   },
   {
     name: 'terminal-response',
-    reason: 'behind all that may leave an answer empty: its afterModel sees the answer before they do',
+    reason: 'inside all that may empty an answer: its afterModel sees the answer before they do',
     create: () => [terminalResponse()],
   },
   {
     name: 'length-finish',
-    reason: 'its afterModel comes before all that look at the calls of an answer: cut ones are out by then',
+    reason: 'its afterModel comes before all that read the calls of an answer: truncated ones are removed by then',
     create: () => [lengthFinish()],
   },
   {
     name: 'safety-finish',
-    reason: 'its afterModel comes first of all but clarification: nothing acts on what a filter broke off',
+    reason: 'its afterModel comes first of all but clarification: nothing acts on an answer that a filter cut off',
     disabledReason: ({ config }) =>
-      unless(config.safety_finish_reason?.enabled, 'safety_finish_reason.enabled is false'),
+      ifOff(config.safety_finish_reason?.enabled, 'safety_finish_reason.enabled is false'),
     create: (_, { config }) => [safetyFinish(config.safety_finish_reason)],
   },
   {

@@ -13,11 +13,11 @@ import type { CommandPolicy } from '../command-rules/command-audit.js';
 
 export interface ChainPorts {
   readonly sandbox: SandboxPort;
-  /** What is known of the Markdown of uploaded documents; without it none is named to the agent. */
+  /** Records of converted uploads; without it the agent is not told about Markdown files. */
   readonly conversions?: Pick<ConversionStore, 'read' | 'uploadsSince'>;
   /** The model of the run. */
   readonly model: ModelPort;
-  /** Limits and circuit breakers that all processes share; without it there are none. */
+  /** Limits and circuit breakers shared by all processes; without it there are none. */
   readonly gate?: ModelGate;
 }
 
@@ -26,40 +26,40 @@ export type ChainSections = { readonly [K in keyof ChainConfig]?: Partial<ChainC
   readonly title?: Partial<Config['title']>;
 };
 
-/** What the configuration and one run decide about the chain. */
+/** What the configuration and one run determine about the chain. */
 export interface ChainOptions {
   readonly config?: ChainSections;
   /** The model reads images. */
   readonly vision?: boolean;
-  /** The agent keeps a plan. */
+  /** The run is in plan mode: the agent maintains a to-do list. */
   readonly planMode?: boolean;
-  /** The agent may hand work to subagents. */
+  /** The agent may delegate work to subagents. */
   readonly subagents?: boolean;
-  /** The agent may ask the person; true when absent. */
+  /** The agent may ask the user; true when absent. */
   readonly clarification?: boolean;
-  /** The agent's own tools: those that are marked deferred are hidden while tool search is on. */
+  /** The agent's tools; deferred ones are hidden while tool search is on. */
   readonly tools?: readonly AnyTool[];
-  /** The models that sections may name, for titles and summaries. */
+  /** The models that configuration sections may name, for titles and summaries. */
   readonly models?: ModelCatalog;
-  /** Rules for shell commands; the ones that ship when absent. */
+  /** Rules for shell commands; the default ones when absent. */
   readonly commands?: CommandPolicy;
   /** Middlewares of the operator, in the order of the configuration. */
   readonly custom?: readonly AgentMiddleware[];
-  /** Skills of the user, those that are switched off included. Absent: none. */
+  /** Skills of the user, including disabled ones; none when absent. */
   readonly skills?: readonly Skill[];
 }
 
-/** What an entry of the chain reads: the options of a run, with the sections that are there. */
+/** The options of a chain entry: those of a run, with all sections given. */
 export type EntryOptions = ChainOptions & { readonly config: ChainSections };
 
-/** One position of the chain: a middleware of ours, or those of the operator. */
+/** One position of the chain: a built-in middleware, or those of the operator. */
 export interface ChainEntry {
   readonly name: string;
   /** Why it is at this position. */
   readonly reason: string;
-  /** A subagent's chain does not have it. */
+  /** Not part of a subagent's chain. */
   readonly leadOnly?: true;
-  /** Why these options leave it out; undefined when they do not. */
+  /** Why these options disable it; undefined when they do not. */
   readonly disabledReason?: (options: EntryOptions) => string | undefined;
   readonly create: (ports: ChainPorts, options: EntryOptions) => readonly AgentMiddleware[];
 }

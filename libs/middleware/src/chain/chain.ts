@@ -8,7 +8,7 @@ export type ChainKind = 'lead' | 'subagent';
 export const leadChain = (ports: ChainPorts, options: ChainOptions = {}): readonly AgentMiddleware[] =>
   chainOf('lead', ports, options);
 
-/** A subagent's: the lead's without what only a conversation with a person needs, in the same order. */
+/** A subagent's middlewares: the lead's, in the same order, without those that need a conversation with a user. */
 export const subagentChain = (ports: ChainPorts, options: ChainOptions = {}): readonly AgentMiddleware[] =>
   chainOf('subagent', ports, options);
 
@@ -21,24 +21,24 @@ function chainOf(kind: ChainKind, ports: ChainPorts, given: ChainOptions): reado
 
 const withSections = (options: ChainOptions): EntryOptions => ({ config: {}, ...options });
 
-/** One position of the chain as people read it. */
+/** One position of the chain, for display. */
 export interface EntryDescription {
   readonly name: string;
   /** Why it is at this position. */
   readonly reason: string;
   readonly active: boolean;
-  /** Why it is left out; null when it is in. */
+  /** Why it is disabled; null when it is active. */
   readonly absent: string | null;
 }
 
-/** Every position of the chain in order, with what these options make of it. */
+/** Every position of the chain in order, and whether these options enable it. */
 export const describeChain = (kind: ChainKind, options: ChainOptions): readonly EntryDescription[] =>
   CHAIN.map((entry) => {
     const absent = whyDisabled(entry, kind, withSections(options));
     return { name: entry.name, reason: entry.reason, active: absent === null, absent };
   });
 
-/** Names that no middleware of an operator may take: node names, log lines and fields of the state carry them. */
+/** Reserved names for the operator's middlewares, as node names, log lines and state fields contain them. */
 export const MIDDLEWARE_NAMES: ReadonlySet<string> = new Set(CHAIN.map(({ name }) => name));
 
 function whyDisabled(entry: ChainEntry, kind: ChainKind, options: EntryOptions): string | null {

@@ -11,7 +11,7 @@ import {
 
 export type HookName = 'beforeAgent' | 'beforeModel' | 'afterModel' | 'afterAgent';
 
-/** A hook that changed something, under its node name on the wire. */
+/** The update of one hook, with its node name as sent to clients. */
 export interface HookUpdate {
   readonly node: string;
   readonly update: StateUpdate;
@@ -21,15 +21,15 @@ export interface HookPass {
   readonly state: ThreadState;
   /** Non-empty updates, in the order they were reduced. */
   readonly updates: readonly HookUpdate[];
-  /** A hook asked to end the run; the hooks behind it did not run. */
+  /** A hook requested the end of the run; later hooks did not run. */
   readonly ended: boolean;
-  /** A hook asked for another model call. */
+  /** A hook requested another model call. */
   readonly again: boolean;
-  /** A hook asked for a commit right after the pass. */
+  /** A hook requested a commit right after the pass. */
   readonly durable: boolean;
   /** The last reason given to stop early. */
   readonly stopReason?: string;
-  /** Of the hooks' own model calls. */
+  /** Usage of the hooks' own model calls. */
   readonly usage: readonly CallUsage[];
 }
 
@@ -42,7 +42,7 @@ const suffixes: Readonly<Record<HookName, string>> = {
 
 /**
  * Runs one hook over the chain: `before*` in list order, `after*` in reverse. Each update is reduced before the next
- * hook runs, so a hook sees what the ones before it did. `afterAgent` runs to its end whatever its hooks ask.
+ * hook runs, so a hook sees what the ones before it did. `afterAgent` always runs completely.
  *
  * @throws what a hook throws: it fails the run.
  */
@@ -57,7 +57,7 @@ export async function runHooks(
   let reached = state;
   let ended = false;
   for (const middleware of hook.startsWith('after') ? [...chain].reverse() : chain) {
-    // Most middlewares have few of the hooks: those that are not there cost no turn of the event loop.
+    // Most middlewares have few hooks; skipping absent ones saves turns of the event loop.
     if (middleware[hook] === undefined) continue;
     const step = await callHook(middleware, hook, { state: reached, run });
     if (step === undefined) continue;
@@ -78,8 +78,8 @@ interface HookCall {
 }
 
 function callHook(middleware: AgentMiddleware, hook: HookName, call: HookCall): Promise<Step | undefined> {
-  const place = { middleware: middleware.name, hook };
-  return traceHook(call.run, place, async (run) => middleware[hook]?.(call.state, run));
+  const position = { middleware: middleware.name, hook };
+  return traceHook(call.run, position, async (run) => middleware[hook]?.(call.state, run));
 }
 
 function decisionsOf(steps: readonly Step[]): Pick<HookPass, 'again' | 'durable' | 'stopReason' | 'usage'> {

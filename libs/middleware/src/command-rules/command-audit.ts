@@ -10,9 +10,9 @@ export interface CommandPolicy {
   readonly rules: readonly CommandRule[];
 }
 
-/** What is to be done with a command, and why. */
+/** The verdict on a command and its reasons. */
 export interface AuditedCommand extends CommandAudit {
-  /** In the words of the rules that decided; empty when the command passes. */
+  /** Messages of the deciding rules; empty when the command passes. */
   readonly reasons: readonly string[];
 }
 
@@ -21,8 +21,8 @@ const SEVERITY: Readonly<Record<CommandVerdict, number>> = { pass: 0, warn: 1, b
 const refused = (id: string, reason: string): AuditedCommand => ({ verdict: 'block', rules: [id], reasons: [reason] });
 
 /**
- * Judges a shell command by the rules. A rule looks at commands where they stand to be run, also behind prefixes, in
- * substitutions and in text that is given to a shell; not at the insides of quoted arguments, comments or here-documents.
+ * Checks a shell command against the rules. Rules apply to commands wherever they would be executed, also after
+ * prefixes, in substitutions and in text passed to a shell; not to quoted arguments, comments or here-documents.
  */
 export function auditCommand(command: string, { maxChars, rules }: CommandPolicy): AuditedCommand {
   if (command.trim() === '') return refused('input-empty', 'empty command');
@@ -50,40 +50,42 @@ function decided(matched: readonly CommandRule[]): AuditedCommand {
 const OUTPUT = new Set(['>', '>>', '>|', '>&', '&>', '&>>', '<>']);
 const DECLARES = new Set(['export', 'declare', 'typeset', 'readonly', 'local', 'env', 'sudo', 'doas']);
 
-/** A condition that a rule may set; one that it does not set holds. */
+/** A condition of a rule; it holds when the rule does not set it. */
 type Condition = (match: CommandMatch, command: SimpleCommand) => boolean;
 
-const unless = (wanted: readonly string[] | undefined, holds: (wanted: readonly string[]) => boolean): boolean =>
+const ifGiven = (wanted: readonly string[] | undefined, holds: (wanted: readonly string[]) => boolean): boolean =>
   wanted === undefined || holds(wanted);
 
 const conditions: readonly Condition[] = [
-  ({ commands }, command) => unless(commands, (wanted) => anyFits(wanted, nameOf(command))),
-  ({ except }, command) => unless(except, (unwanted) => !anyFits(unwanted, nameOf(command))),
+  ({ commands }, command) => ifGiven(commands, (wanted) => anyFits(wanted, nameOf(command))),
+  ({ except }, command) => ifGiven(except, (unwanted) => !anyFits(unwanted, nameOf(command))),
   ({ piped_from }, { pipedFrom }) => piped_from === undefined || pipedFrom,
   ({ piped_into }, { pipedInto }) => piped_into === undefined || pipedInto,
   ({ fork_bomb }, { forkBomb }) => fork_bomb === undefined || forkBomb,
   ({ subcommand }, { words }) =>
-    unless(subcommand, (wanted) => anyFits(wanted, words.slice(1).find(({ text }) => !text.startsWith('-'))?.text)),
-  ({ flags }, { words }) => unless(flags, (wanted) => flagsOf(words).some((flag) => wanted.includes(flag))),
-  (match, { words }) => unless(match.arguments, (wanted) => words.slice(1).some((word) => wordFits(wanted, word))),
+    ifGiven(subcommand, (wanted) => anyFits(wanted, words.slice(1).find(({ text }) => !text.startsWith('-'))?.text)),
+  ({ flags }, { words }) => ifGiven(flags, (wanted) => flagsOf(words).some((flag) => wanted.includes(flag))),
+  (match, { words }) => ifGiven(match.arguments, (wanted) => words.slice(1).some((word) => wordFits(wanted, word))),
   ({ files }, { words, redirects }) =>
-    unless(files, (wanted) => [...words.slice(1), ...redirects.flatMap(fileOf)].some((word) => wordFits(wanted, word))),
+    ifGiven(files, (wanted) =>
+      [...words.slice(1), ...redirects.flatMap(fileOf)].some((word) => wordFits(wanted, word)),
+    ),
   ({ writes }, { redirects }) =>
-    unless(writes, (wanted) =>
+    ifGiven(writes, (wanted) =>
       redirects.some(({ operator, target }) => OUTPUT.has(operator) && wordFits(wanted, target)),
     ),
-  ({ assigns }, command) => unless(assigns, (wanted) => assignedBy(command).some((name) => anyFits(wanted, name))),
-  ({ command_from }, { words }) => unless(command_from, (wanted) => isOutputOf(wanted, words[0])),
+  ({ assigns }, command) => ifGiven(assigns, (wanted) => assignedBy(command).some((name) => anyFits(wanted, name))),
+  ({ command_from }, { words }) => ifGiven(command_from, (wanted) => isOutputOf(wanted, words[0])),
   ({ argument_from }, { words }) =>
-    unless(argument_from, (wanted) => words.slice(1).some((word) => comesFrom(wanted, word.substitutions))),
-  ({ input_from }, command) => unless(input_from, (wanted) => comesFrom(wanted, inputsOf(command))),
+    ifGiven(argument_from, (wanted) => words.slice(1).some((word) => comesFrom(wanted, word.substitutions))),
+  ({ input_from }, command) => ifGiven(input_from, (wanted) => comesFrom(wanted, inputsOf(command))),
 ];
 
-/** All that the rule gives holds. */
+/** Whether all conditions of the rule hold. */
 const fits = (match: CommandMatch, command: SimpleCommand): boolean =>
   conditions.every((condition) => condition(match, command));
 
-/** Whether the word begins with such output: a path that has some in it is no command of its own. */
+/** Whether the word begins with such output; output inside a path does not make it the command. */
 const isOutputOf = (wanted: readonly string[], word: Word | undefined): boolean =>
   word !== undefined && /^(?:\$\(|`)/.test(word.text) && comesFrom(wanted, word.substitutions);
 
@@ -113,7 +115,7 @@ function flagsOf(words: readonly Word[]): readonly string[] {
   });
 }
 
-/** Also in the one spelling of the path that a word is. */
+/** Compares the word, and its normalized form if it is a path. */
 function wordFits(wanted: readonly string[], { text }: Word): boolean {
   if (anyFits(wanted, text)) return true;
   if (!text.startsWith('/') && !text.startsWith('~')) return false;
@@ -124,7 +126,7 @@ function wordFits(wanted: readonly string[], { text }: Word): boolean {
 const anyFits = (wanted: readonly string[], text: string | undefined): boolean =>
   text !== undefined && wanted.some((pattern) => fitsPattern(pattern, text));
 
-/** Whether a text fits a pattern, in which `*` stands for any characters and `\*` for itself. */
+/** Whether a text matches a pattern, in which `*` matches any characters and `\*` a literal star. */
 function fitsPattern(pattern: string, text: string): boolean {
   const { first, between, last } = partsOf(pattern);
   if (last === undefined) return text === first;
@@ -145,7 +147,7 @@ interface PatternParts {
   readonly last: string | undefined;
 }
 
-/** Of the patterns that were used; the rules of a process are few and do not change. */
+/** Cache of parsed patterns; the rules of a process are few and do not change. */
 const parted = new Map<string, PatternParts>();
 
 function partsOf(pattern: string): PatternParts {

@@ -4,12 +4,12 @@ import { auditCommand, type AuditedCommand, type CommandPolicy } from './command
 
 const DEFAULT_POLICY: CommandPolicy = { maxChars: 10_000, rules: DEFAULT_COMMAND_RULES };
 
-/** Most of a command in a log line. */
+/** Maximum characters of a command in a log line. */
 const MAX_LOGGED_CHARS = 200;
 
 /**
- * Judges each shell command by the rules before it runs. What is blocked is answered here and runs nowhere; the verdict
- * goes with what runs, so that the audit of the sandbox has it. It is no boundary: the sandbox is.
+ * Checks each shell command against the rules before it runs. A blocked command is answered here and never executed;
+ * otherwise the verdict is passed on for the sandbox's audit. The security boundary is the sandbox, not these rules.
  */
 export function sandboxAudit(sandbox: SandboxPort, policy: CommandPolicy = DEFAULT_POLICY): AgentMiddleware {
   return {
@@ -23,7 +23,7 @@ export function sandboxAudit(sandbox: SandboxPort, policy: CommandPolicy = DEFAU
       if (verdict === 'pass') return next({ ...request, audit: { verdict, rules } });
       run.logger.warn(
         { event: 'command.audit', verdict, rules, command: command.slice(0, MAX_LOGGED_CHARS) },
-        `a command was judged: ${verdict}`,
+        `a shell command matched the rules: ${verdict}`,
       );
       if (verdict === 'warn') return warned(await next({ ...request, audit: { verdict, rules } }), audited);
       const scope = { userId: run.userId, threadId: run.threadId, epoch: run.epoch };

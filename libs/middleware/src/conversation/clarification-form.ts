@@ -3,18 +3,18 @@ import { MAX_LABEL_CHARS, MAX_OPTIONS, parseJson, readLabels } from './clarifica
 const MAX_FIELDS = 16;
 const MAX_FORM_BYTES = 16_384;
 
-/** How a page asks for a field's value; `select` and `multi_select` have options. */
+/** Input types of a field in the web client; `select` and `multi_select` have options. */
 export const FIELD_TYPES = ['text', 'textarea', 'number', 'select', 'multi_select', 'checkbox', 'date'] as const;
 type FieldType = (typeof FIELD_TYPES)[number];
 
-/** An option as a page renders it. */
+/** An option as rendered by the web client. */
 export interface ShownOption {
   readonly id: string;
   readonly label: string;
   readonly value: string;
 }
 
-/** A field of a form as a page renders it; names are unique in a form. */
+/** A field as rendered by the web client; names are unique in a form. */
 export interface FormField {
   readonly name: string;
   readonly label: string;
@@ -24,23 +24,23 @@ export interface FormField {
   readonly options?: readonly ShownOption[];
 }
 
-/** What the model asked for: a form, or, when a page cannot be given it as it was meant, lines of text. */
-export interface AskedForm {
-  /** Undefined when there are none, one of them is invalid, or a bound is passed. */
+/** The form that the model requested, or lines of text when the form cannot be rendered as intended. */
+export interface RequestedForm {
+  /** Undefined when there are none, one of them is invalid, or a limit is exceeded. */
   readonly fields: readonly FormField[] | undefined;
-  /** What is asked, a line each, in at most 16,384 bytes. */
+  /** The questions, one line each, in at most 16,384 bytes. */
   readonly lines: readonly string[];
 }
 
-export const shownOptions = (labels: readonly string[]): readonly ShownOption[] =>
+export const toOptions = (labels: readonly string[]): readonly ShownOption[] =>
   labels.map((label, index) => ({ id: `option-${index + 1}`, label, value: label }));
 
 /**
  * The form in the `fields` of a question: a list, the same as a JSON string, or an object that wraps it. A form with an
- * invalid field, over 16 fields, 24 options in one, 200 characters in a label, or 16,384 bytes (UTF-8, as JSON) is told
- * as text: a form that leaves something out would get an answer that lacks it.
+ * invalid field, over 16 fields, 24 options in one, 200 characters in a label, or 16,384 bytes (UTF-8, as JSON) is
+ * shown as text, because an incomplete form would get an incomplete answer.
  */
-export function parseForm(value: unknown): AskedForm {
+export function parseForm(value: unknown): RequestedForm {
   const entries = entriesOf(value);
   const readings = entries.slice(0, MAX_FIELDS).map(readField);
   const fields = readings.flatMap(({ field }) => field ?? []);
@@ -60,9 +60,9 @@ function entriesOf(value: unknown): readonly unknown[] {
 }
 
 interface Reading {
-  /** What can be said of the field in any case. */
+  /** The field as text. */
   readonly line?: string;
-  /** What a page can render, if it is valid. */
+  /** The field as rendered by the web client, if it is valid. */
   readonly field?: FormField;
 }
 
@@ -74,7 +74,7 @@ function readField(entry: unknown): Reading {
   return field === undefined ? { line } : { line, field };
 }
 
-/** A field as it was asked for; `type` is undefined when the word for it is none. */
+/** A field as requested; `type` is undefined when its name is not a known type. */
 interface Parts {
   readonly name: string;
   readonly label: string;
@@ -88,7 +88,11 @@ function partsOf(entry: unknown): Parts | undefined {
   const given = typeof entry === 'string' ? { label: entry } : entry;
   if (typeof given !== 'object' || given === null) return undefined;
   const parts: Readonly<Record<string, unknown>> = { ...given };
-  const [name, label, placeholder] = [wordOf(parts['name']), wordOf(parts['label']), wordOf(parts['placeholder'])];
+  const [name, label, placeholder] = [
+    trimmedText(parts['name']),
+    trimmedText(parts['label']),
+    trimmedText(parts['placeholder']),
+  ];
   if (name === '' && label === '') return undefined;
   const options = readLabels(parts['options']);
   return {
@@ -105,18 +109,18 @@ function fieldOf({ name, label, type, required, placeholder, options }: Parts): 
   return {
     ...{ name, label, type, required },
     ...(placeholder === '' ? {} : { placeholder }),
-    ...(chooses ? { options: shownOptions(options) } : {}),
+    ...(chooses ? { options: toOptions(options) } : {}),
   };
 }
 
-const wordOf = (value: unknown): string => (typeof value === 'string' ? value.trim() : '');
-const isShort = (word: string): boolean => Array.from(word).length <= MAX_LABEL_CHARS;
+const trimmedText = (value: unknown): string => (typeof value === 'string' ? value.trim() : '');
+const isShort = (text: string): boolean => Array.from(text).length <= MAX_LABEL_CHARS;
 const isChoice = (options: readonly string[]): boolean => options.length > 0 && options.length <= MAX_OPTIONS;
 
-/** Undefined for a word that names no type; without a word, options make it a choice. */
-function typeOf(word: unknown, options: readonly string[]): FieldType | undefined {
-  if (word === undefined || word === null) return options.length > 0 ? 'select' : 'text';
-  return FIELD_TYPES.find((type) => type === word);
+/** Undefined for an unknown type; when no type is given, a field with options is a choice. */
+function typeOf(name: unknown, options: readonly string[]): FieldType | undefined {
+  if (name === undefined || name === null) return options.length > 0 ? 'select' : 'text';
+  return FIELD_TYPES.find((type) => type === name);
 }
 
 const hints: Readonly<Record<FieldType, string>> = {
@@ -136,9 +140,9 @@ function lineOf({ label, type = 'text', required, options }: Parts): string {
   return said === '' ? cut(label) : `${cut(label)} (${said})`;
 }
 
-const cut = (word: string): string => Array.from(word).slice(0, MAX_LABEL_CHARS).join('');
+const cut = (text: string): string => Array.from(text).slice(0, MAX_LABEL_CHARS).join('');
 
-/** The first lines that fit together. */
+/** The first lines that fit within the limit together. */
 function withinBytes(lines: readonly string[], maxBytes: number): readonly string[] {
   let bytes = 0;
   return lines.filter((line) => (bytes += Buffer.byteLength(line)) <= maxBytes);

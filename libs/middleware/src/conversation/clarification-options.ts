@@ -2,8 +2,9 @@ export const MAX_OPTIONS = 24;
 export const MAX_LABEL_CHARS = 200;
 
 /**
- * Options as models really send them: a list of strings or objects, an object of them, the same as a JSON string,
- * `<option>` elements, or lines. At most 24, cut at 200 characters each, empty and repeated ones left out.
+ * Parses options in the formats that models send: a list of strings or objects, an object of them, either as a JSON
+ * string, `<option>` elements, or lines. Returns at most 24, cut at 200 characters each, without empty and repeated
+ * ones.
  */
 export function parseOptions(value: unknown): readonly string[] {
   return distinct(readLabels(value).map((label) => Array.from(label).slice(0, MAX_LABEL_CHARS).join(''))).slice(
@@ -12,7 +13,7 @@ export function parseOptions(value: unknown): readonly string[] {
   );
 }
 
-/** All labels in the options, uncut; empty and repeated ones left out. */
+/** All labels in the options, not shortened, without empty and repeated ones. */
 export const readLabels = (value: unknown): readonly string[] => distinct(labelsOf(value));
 
 const distinct = (labels: readonly string[]): readonly string[] => [
@@ -54,7 +55,7 @@ function labelsOfText(text: string): readonly string[] {
   return trimmed.split('\n').map((line) => line.replace(/^\s*(?:[-*•]|\d+[.)])\s+/, ''));
 }
 
-/** The value of a JSON text; undefined when it is none. */
+/** The value of a JSON text; undefined when it is not valid JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

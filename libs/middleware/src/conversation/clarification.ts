@@ -1,5 +1,5 @@
 import type { AgentMiddleware, ToolOutcome } from '@caribou/core';
-import { parseForm, shownOptions } from './clarification-form.js';
+import { parseForm, toOptions } from './clarification-form.js';
 import { parseOptions } from './clarification-options.js';
 
 const TOOL_NAME = 'ask_clarification';
@@ -13,11 +13,11 @@ const icons: Readonly<Record<string, string>> = {
 };
 
 export interface ClarificationOptions {
-  /** False: nobody is asked. The tool is not offered then; a call that comes all the same is answered. */
+  /** False: nobody can be asked. The tool is not available then; a call of it is answered with an explanation. */
   readonly enabled?: boolean;
 }
 
-/** What the model is told in a run in which nobody can be asked. */
+/** The answer to the model in a run in which nobody can be asked. */
 const NOBODY_ANSWERS: ToolOutcome = {
   content:
     'Nobody can be asked in this run. Go on with the most reasonable assumptions, prefer what can be undone, and say in ' +
@@ -25,9 +25,9 @@ const NOBODY_ANSWERS: ToolOutcome = {
 };
 
 /**
- * Answers `ask_clarification` in the tool's place: the question becomes the tool message and the run ends
- * successfully; the person's reply is the next run's input. Sibling calls of the same message still run. Where the run's
- * `disable_clarification` is set, the model is told to go on with assumptions, and the run goes on. Stands last in the
+ * Answers `ask_clarification` instead of the tool: the question becomes the tool message and the run ends successfully;
+ * the user's reply is the next run's input. Other calls of the same message still run. If the run's
+ * `disable_clarification` is set, the model is asked to make assumptions and the run continues. It is last in the
  * chain, so that every other layer sees the call.
  */
 export function clarification({ enabled = true }: ClarificationOptions = {}): AgentMiddleware {
@@ -70,11 +70,11 @@ export function clarificationOutcome(toolCallId: string, args: Readonly<Record<s
   };
 }
 
-/** How the answer is given. A page that knows no version 2 shows the text. */
+/** How the answer is given. A web client that does not know version 2 shows the text. */
 function inputOf(fields: ReturnType<typeof parseForm>['fields'], options: readonly string[]): object {
   if (fields !== undefined) return { input_mode: 'form', fields };
   if (options.length === 0) return { input_mode: 'free_text' };
-  return { input_mode: 'choice_with_other', options: shownOptions(options) };
+  return { input_mode: 'choice_with_other', options: toOptions(options) };
 }
 
 const iconOf = (type: string): string => (Object.hasOwn(icons, type) ? icons[type] : undefined) ?? '❓';
@@ -85,7 +85,7 @@ interface Question {
   readonly icon: string;
   readonly question: string;
   readonly context: string;
-  /** What is numbered below the question. */
+  /** Numbered lines below the question. */
   readonly lines: readonly string[];
 }
 

@@ -8,22 +8,22 @@ import {
 } from '@caribou/contracts';
 import { type AgentMiddleware, defuseFrameworkTags } from '@caribou/core';
 
-/** The lines around a person's words. The tag is one of the framework's, so the words cannot hold it. */
+/** The lines around a user's text. The text cannot contain the tag, which is one of the framework's. */
 const BEGIN = '<user_input>';
 const END = '</user_input>';
 
 export interface InputSanitizationOptions {
-  /** System messages of clients join the system prompt as they are; else they are shown as words of the person. */
+  /** System messages of clients are added to the system prompt; otherwise they are treated as user text. */
   readonly trustSystem?: boolean;
 }
 
 /**
- * In what the model is sent, a person's words stand between two lines that say so, and the framework's tags in them are
- * defused. A block that `uploads` put in front of the words stays as it is. A system message of a client is sent as such words
- * too, unless clients are trusted. The thread keeps what was written.
+ * In requests to the model, puts user text between two marker lines and defuses the framework's tags in it. A block
+ * that `uploads` put in front of the text is unchanged. A client's system message is sent as user text too, unless
+ * clients are trusted. The stored messages are not changed.
  */
 export function inputSanitization({ trustSystem = false }: InputSanitizationOptions = {}): AgentMiddleware {
-  // Messages of the thread are never changed, so each is looked at once per run.
+  // Messages of the thread never change, so each is processed once per run.
   const sent = new WeakMap<Message, Message>();
   return {
     name: 'input-sanitization',
@@ -33,10 +33,10 @@ export function inputSanitization({ trustSystem = false }: InputSanitizationOpti
         if (!isFromClient(message)) return message;
         const known = sent.get(written);
         if (known !== undefined) return known;
-        const { words, block } = partsOf(message);
-        const defused = defuseFrameworkTags(words);
-        if (defused !== words) run.decided('input-sanitization', 'defused');
-        const made = textOf(words).trim() === '' ? message : { ...message, content: joined(block, marked(defused)) };
+        const { text, block } = partsOf(message);
+        const defused = defuseFrameworkTags(text);
+        if (defused !== text) run.decided('input-sanitization', 'defused');
+        const made = textOf(text).trim() === '' ? message : { ...message, content: joined(block, marked(defused)) };
         sent.set(written, made);
         return made;
       });
@@ -54,19 +54,19 @@ const demoted = ({ id, content }: SystemMessage): HumanMessage => ({
 });
 
 interface Parts {
-  /** What the server put in front; empty in most messages. */
+  /** The block that the server put in front; usually empty. */
   readonly block: Content;
-  readonly words: Content;
+  readonly text: Content;
 }
 
-/** Only the server writes `original_user_content`: what stands before that text is its own. */
+/** Only the server writes `original_user_content`: what precedes that text was added by the server. */
 function partsOf({ content, additional_kwargs }: HumanMessage): Parts {
   const original = additional_kwargs['original_user_content'];
   const from = typeof original === 'string' ? startOf(content, original) : 0;
-  return { block: content.slice(0, from), words: content.slice(from) };
+  return { block: content.slice(0, from), text: content.slice(from) };
 }
 
-/** Where the original words begin, in characters or parts; 0 when the content does not end with them. */
+/** Where the original text begins, in characters or parts; 0 when the content does not end with it. */
 function startOf(content: Content, original: string): number {
   if (typeof content === 'string') return content.endsWith(original) ? content.length - original.length : 0;
   return Math.max(
@@ -75,15 +75,15 @@ function startOf(content: Content, original: string): number {
   );
 }
 
-/** In a list the lines are parts of their own; the parts of a list without images are joined on their way to a model. */
-const marked = (words: Content): Content =>
-  typeof words === 'string'
-    ? `${BEGIN}\n${words}\n${END}`
-    : [{ type: 'text', text: `\n${BEGIN}\n` }, ...words, { type: 'text', text: `\n${END}` }];
+/** In a list the lines are separate parts; the parts of a list without images are joined before they reach a model. */
+const marked = (text: Content): Content =>
+  typeof text === 'string'
+    ? `${BEGIN}\n${text}\n${END}`
+    : [{ type: 'text', text: `\n${BEGIN}\n` }, ...text, { type: 'text', text: `\n${END}` }];
 
-function joined(block: Content, words: Content): Content {
-  if (typeof block === 'string' && typeof words === 'string') return block + words;
+function joined(block: Content, text: Content): Content {
+  if (typeof block === 'string' && typeof text === 'string') return block + text;
   const parts = (content: Content): Exclude<Content, string> =>
     typeof content === 'string' ? [{ type: 'text', text: content }] : content;
-  return [...parts(block), ...parts(words)];
+  return [...parts(block), ...parts(text)];
 }

@@ -9,18 +9,18 @@ import type {
 } from '@caribou/core';
 
 /**
- * Keeps the sandbox a tool acquired on first use in the thread's state, and gives it back when the run ends.
- * The binding rides on the tool's outcome because only outcomes are committed. Releasing destroys nothing.
+ * Stores the sandbox that a tool acquired on first use in the thread's state, and releases it when the run ends. The
+ * binding is added to the tool's outcome because only outcomes are committed. Releasing deletes nothing.
  */
 export function sandbox(port: SandboxPort): AgentMiddleware {
   return {
     name: 'sandbox',
     async wrapToolCall(request, next, run) {
-      return withBinding(await next(request), request, port.binding(scopeOf(run)));
+      return addBinding(await next(request), request, port.binding(scopeOf(run)));
     },
     async afterAgent(state, run) {
       const scope = scopeOf(run);
-      // After a takeover the sandbox may have been acquired by the runner before.
+      // After a takeover the sandbox may have been acquired by the previous runner.
       const usedBefore = run.attempt > 1 && state.sandbox !== undefined;
       if (usedBefore || port.binding(scope) !== undefined) await port.release(scope);
       return undefined;
@@ -28,8 +28,8 @@ export function sandbox(port: SandboxPort): AgentMiddleware {
   };
 }
 
-/** The outcome with the sandbox that the run uses, when the thread does not have it yet. */
-export function withBinding(
+/** Adds the run's sandbox to the outcome, unless the thread has it already. */
+export function addBinding(
   outcome: ToolOutcome,
   { state }: ToolCallRequest,
   binding: SandboxBinding | undefined,

@@ -11,24 +11,24 @@ import {
   userText,
 } from '@caribou/core';
 import { hiddenMessage } from '../messages/hidden-message.js';
-import { skillAskedFor } from './skill-command.js';
+import { requestedSkill } from './skill-command.js';
 
 const NAME = 'skill-activation';
-/** What a reader of files shows at once, too; the rest is for `read_file`. */
+/** Same limit as `read_file`, which can read the rest. */
 const MAX_CHARS = 50_000;
 const MAX_BYTES = 4 * MAX_CHARS;
 
 export interface SkillActivationOptions {
-  /** Of the user, those that are switched off included. */
+  /** Skills of the user, including disabled ones. */
   readonly skills: readonly Skill[];
 }
 
 type Reader = Pick<SandboxPort, 'read'>;
 
 /**
- * `/skill-name task` at the beginning of the person's message: the skill's text joins the thread as a hidden message, and
- * the tools that it allows itself hold for this run. A name that no skill has is left to the model as it stands; for a
- * skill that is off or cannot be read, the model is told so.
+ * Handles `/skill-name task` at the beginning of the user's message: adds the skill's text to the thread as a hidden
+ * message, and restricts this run to the tools that the skill allows. An unknown name is left to the model; if the
+ * skill is disabled or cannot be read, the hidden message says so.
  */
 export function skillActivation({ skills }: SkillActivationOptions, sandbox: Reader): AgentMiddleware {
   return {
@@ -45,20 +45,20 @@ export function skillActivation({ skills }: SkillActivationOptions, sandbox: Rea
   };
 }
 
-/** The skill whose name the last message begins with. */
+/** The skill that the last message begins with. */
 function askedFor({ messages }: ThreadState, skills: readonly Skill[]): Skill | undefined {
   const last = messages.at(-1);
-  const name = last === undefined || !isUserMessage(last) ? undefined : skillAskedFor(userText(last));
+  const name = last === undefined || !isUserMessage(last) ? undefined : requestedSkill(userText(last));
   return skills.find((skill) => skill.name === name);
 }
 
-/** One per run, so that a run that starts again adds none. */
+/** The id is unique per run, so that a restarted run adds no second message. */
 const note = (run: RunContext, text: string): HumanMessage => ({
   ...hiddenMessage(NAME, text),
   id: `${NAME}:${run.runId}`,
 });
 
-/** The skill's SKILL.md behind its front matter; undefined when it cannot be had. */
+/** The skill's SKILL.md without its front matter; undefined when it cannot be read. */
 async function readText(
   { location }: Skill,
   { sandbox, run }: { readonly sandbox: Reader; readonly run: RunContext },
@@ -73,12 +73,12 @@ async function readText(
   } catch (error) {
     run.signal.throwIfAborted();
     if (!(error instanceof AppError) || error.code === 'fenced') throw error;
-    run.logger.warn({ error, path: location }, 'a skill that was asked for could not be read');
+    run.logger.warn({ error, path: location }, 'a requested skill could not be read');
     return undefined;
   }
 }
 
-/** Its text is made to be followed, and yet must not pass for another part of what the model is told. */
+/** The skill's text is to be followed, but must not imitate other parts of the prompt. */
 function instructions({ name, location, allowedTools }: Skill, text: string): string {
   const folder = location.slice(0, location.lastIndexOf('/'));
   return [

@@ -9,8 +9,8 @@ export const THREAD_DIRECTORIES: ThreadData = {
 };
 
 /**
- * Tells clients and later hooks where the thread's files lie. The paths are virtual: host paths differ between
- * machines and must not reach a client.
+ * Stores the directories of the thread's files for clients and later hooks. The paths are virtual: host paths differ
+ * between machines and must not reach a client.
  */
 export function threadData(): AgentMiddleware {
   return {

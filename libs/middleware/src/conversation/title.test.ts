@@ -1,7 +1,7 @@
 import type { AiMessage, Message, ThreadState } from '@caribou/contracts';
 import { type Step, RunCancelled } from '@caribou/core';
 import { fakeRun, humanMessage, modelFailure, scriptedModel } from '@caribou/testing';
-import { cleanTitle, title, type TitleOptions, titleFromWords, titleWithoutAnswer } from './title.js';
+import { cleanTitle, title, type TitleOptions, titleFromText, titleWithoutAnswer } from './title.js';
 
 const answer: AiMessage = {
   type: 'ai',
@@ -100,21 +100,21 @@ describe(titleWithoutAnswer, () => {
   });
 });
 
-describe(titleFromWords, () => {
+describe(titleFromText, () => {
   test('control characters are no part of a title', () => {
     const words = 'x\u0000\u0007 \u001b[31m\ntitle\u202e';
-    expect([titleFromWords(words, 60), cleanTitle(words, 60)]).toEqual(['x [31m title', 'x [31m title']);
+    expect([titleFromText(words, 60), cleanTitle(words, 60)]).toEqual(['x [31m title', 'x [31m title']);
   });
 
   test('long words are cut at 50 characters, or fewer, and marked', () => {
-    expect(titleFromWords('x'.repeat(60), 60)).toBe(`${'x'.repeat(50)}...`);
-    expect(titleFromWords('x'.repeat(60), 20)).toBe(`${'x'.repeat(20)}...`);
-    expect(titleFromWords('x'.repeat(50), 60)).toBe('x'.repeat(50));
+    expect(titleFromText('x'.repeat(60), 60)).toBe(`${'x'.repeat(50)}...`);
+    expect(titleFromText('x'.repeat(60), 20)).toBe(`${'x'.repeat(20)}...`);
+    expect(titleFromText('x'.repeat(50), 60)).toBe('x'.repeat(50));
   });
 
   test('words that are only space are a new conversation, and no emoji is cut in two', () => {
-    expect(titleFromWords(' \n ', 60)).toBe('New Conversation');
-    expect(titleFromWords('😀'.repeat(60), 60)).toBe(`${'😀'.repeat(50)}...`);
+    expect(titleFromText(' \n ', 60)).toBe('New Conversation');
+    expect(titleFromText('😀'.repeat(60), 60)).toBe(`${'😀'.repeat(50)}...`);
   });
 });
 

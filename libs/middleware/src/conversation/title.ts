@@ -1,14 +1,14 @@
 import { oneLine, textOf, type ThreadState } from '@caribou/contracts';
 import { type AgentMiddleware, isUserMessage, type ModelCall, type ModelPort, userText } from '@caribou/core';
-import { askModel, withoutThinking } from '../model-calls/ask-model.js';
+import { askModel, stripReasoningAndTrim } from '../model-calls/ask-model.js';
 
 export interface TitleOptions {
   readonly enabled?: boolean;
-  /** Words asked of the model. */
+  /** Maximum number of words requested from the model. */
   readonly maxWords?: number;
-  /** Longest title kept. */
+  /** Maximum length of a title. */
   readonly maxChars?: number;
-  /** Writes the title; without it the title is cut from the person's words. */
+  /** Writes the title; without it the title is the beginning of the user's message. */
   readonly model?: ModelPort;
   /** Longest wait for the model. */
   readonly timeoutMs?: number;
@@ -20,8 +20,8 @@ const EXCERPT_CHARS = 500;
 const MAX_ANSWER_CHARS = 20_000;
 
 /**
- * Names a thread after its first exchange. By default from the person's own words: a model call would hold up the
- * end of the stream, so it needs to be asked for. Its failure never fails the run.
+ * Sets a thread's title after its first exchange. By default it is taken from the user's message, as a model call would
+ * delay the end of the stream and has to be configured. A failure never fails the run.
  */
 export function title(options: TitleOptions = {}): AgentMiddleware {
   const { enabled = true, maxWords = 6, maxChars = 60, timeoutMs = 10_000, model } = options;
@@ -31,7 +31,7 @@ export function title(options: TitleOptions = {}): AgentMiddleware {
     async afterModel(state, run) {
       const exchange = enabled ? firstExchange(state) : undefined;
       if (exchange === undefined) return undefined;
-      const fallback = titleFromWords(exchange.person, maxChars);
+      const fallback = titleFromText(exchange.person, maxChars);
       if (model === undefined) return { update: { title: fallback } };
       const prompt = titlePrompt(exchange, maxWords);
       const { text, usage } = await askModel(model, titleCall(prompt), { run, timeoutMs, maxChars: MAX_ANSWER_CHARS });
@@ -41,11 +41,11 @@ export function title(options: TitleOptions = {}): AgentMiddleware {
   };
 }
 
-/** The title of a thread whose first run was cancelled before its answer came; undefined when it has or needs none. */
+/** The title of a thread whose first run was cancelled before the answer; undefined when it has or needs none. */
 export function titleWithoutAnswer(state: ThreadState, { enabled = true, maxChars = 60 }: TitleOptions = {}) {
   if (!enabled || (state.title ?? '') !== '') return undefined;
   const [first, second] = state.messages.filter(isUserMessage);
-  return first === undefined || second !== undefined ? undefined : titleFromWords(userText(first), maxChars);
+  return first === undefined || second !== undefined ? undefined : titleFromText(userText(first), maxChars);
 }
 
 interface Exchange {
@@ -63,8 +63,8 @@ function firstExchange(state: ThreadState): Exchange | undefined {
   return { person: userText(first), assistant: textOf(answer.content) };
 }
 
-/** The beginning of the person's words on one line, with `...` where it was cut. */
-export function titleFromWords(words: string, maxChars: number): string {
+/** The beginning of the user's message on one line, with `...` where it was cut. */
+export function titleFromText(words: string, maxChars: number): string {
   const line = oneLine(words);
   if (line === '') return NEW_CONVERSATION;
   const limit = Math.min(maxChars, FALLBACK_CHARS);
@@ -81,9 +81,9 @@ const titlePrompt = ({ person, assistant }: Exchange, maxWords: number): string 
     `Assistant: ${assistant.slice(0, EXCERPT_CHARS)}`,
   ].join('\n');
 
-/** A model's answer as a title: thinking and quotes off, one line, at most `maxChars` characters. */
+/** Cleans a model's answer: removes reasoning and quotes, one line, at most `maxChars` characters. */
 export function cleanTitle(answer: string, maxChars: number): string {
-  const visible = oneLine(withoutThinking(answer));
+  const visible = oneLine(stripReasoningAndTrim(answer));
   const bare = visible.replace(/^["'“”‘’«»]+|["'“”‘’«»]+$/gu, '').trim();
   return Array.from(bare).slice(0, maxChars).join('').trimEnd();
 }

@@ -1,7 +1,7 @@
 import type { Todo } from '@caribou/contracts';
 import { escapeMarkup } from '@caribou/core';
 
-/** Section of the system prompt: when a plan helps, and how it is kept. Ours, so it holds no markup of others. */
+/** Section of the system prompt: when to use a to-do list and how to maintain it. */
 export const TODO_PROMPT = [
   'With `write_todos` you keep a list of the steps of a task, which the person sees while you work.',
   '- Keep one for complex work only: three steps or more, several things asked for at once, or when the person wants a plan. ' +
@@ -23,11 +23,11 @@ export const SEVERAL_CALLS =
   'Error: write_todos was called more than once in one answer. Each call replaces the whole list, so none was carried out. ' +
   'Call it once, with all steps.';
 
-/** Steps shown in a reminder. */
+/** Maximum steps in a reminder. */
 const MAX_SHOWN = 100;
 const MAX_CONTENT_CHARS = 500;
 
-/** For a model that cannot see any more what it wrote. */
+/** Reminder for a model whose to-do list is no longer in its context. */
 export const lostListText = (todos: readonly Todo[]): string =>
   reminder(
     'The messages in which you wrote your to-do list have left your view. The list still stands:',
@@ -35,7 +35,7 @@ export const lostListText = (todos: readonly Todo[]): string =>
     'Go on with it, and keep it up to date with write_todos.',
   );
 
-/** For a model that answered although steps are open. */
+/** Reminder for a model that answered although steps are open. */
 export const openStepsText = (open: readonly Todo[]): string =>
   reminder(
     'You answered, but these steps of your to-do list are open:',

@@ -11,13 +11,13 @@ const TOOL_NAME = 'write_todos';
 const REMINDER = 'todo_reminder';
 const MAX_COMPLETION_REMINDERS = 2;
 
-/** Reminders of this run to finish the list, and whether the last one still has to be shown. */
+/** Number of this run's reminders to finish the list, and whether the last one is still to be sent. */
 const slot = runSlot(NAME, z.object({ reminders: z.int(), due: z.boolean() }));
 
 /**
- * The agent's to-do list, for plan mode: the tool that writes it, a reminder when the messages that hold it were taken
- * out of the thread, and one more model call for an answer that leaves steps open, twice in a run at most. Stands behind
- * summarization in the list, so that what it took out is missed at once.
+ * The agent's to-do list in plan mode: the tool that writes it, a reminder when the messages with the list were removed
+ * from the thread, and another model call when an answer leaves steps open, at most twice per run. It follows
+ * summarization in the chain, so that it notices removed messages at once.
  */
 export function todo(): AgentMiddleware {
   return {
@@ -25,7 +25,7 @@ export function todo(): AgentMiddleware {
     tools: [writeTodos],
     beforeModel: ({ todos = [], messages }) =>
       Promise.resolve(
-        todos.length === 0 || messages.some(tellsOfList)
+        todos.length === 0 || messages.some(showsList)
           ? undefined
           : { update: { messages: [hiddenMessage(REMINDER, lostListText(todos))] } },
       ),
@@ -72,13 +72,13 @@ const writeTodos: AnyTool = defineTool({
 const openSteps = ({ todos = [] }: ThreadState): readonly Todo[] =>
   todos.filter(({ status }) => status !== 'completed');
 
-/** Whether the model can see the list, or was told of it. */
-const tellsOfList = (message: Message): boolean =>
+/** Whether the message shows the list to the model. */
+const showsList = (message: Message): boolean =>
   message.type === 'ai' ? message.tool_calls.some(isWriteTodos) : message.type === 'human' && message.name === REMINDER;
 
 const isWriteTodos = ({ name }: { readonly name: string }): boolean => name === TOOL_NAME;
 
-/** Replacements of one answer would run at the same time, and the list would be that of the slowest. */
+/** Several writes in one answer would run concurrently, and the slowest would win. */
 function isOneOfSeveral({ call, state }: ToolCallRequest): boolean {
   if (!isWriteTodos(call)) return false;
   const asking = state.messages.findLast(
@@ -87,10 +87,10 @@ function isOneOfSeveral({ call, state }: ToolCallRequest): boolean {
   return (asking?.tool_calls.filter(isWriteTodos).length ?? 0) > 1;
 }
 
-/** Ways in which providers say that a model had said what it wanted to. */
+/** Finish reasons of a complete answer. */
 const CLEAN_ENDS: ReadonlySet<string | undefined> = new Set(['stop', 'end_turn']);
 
-/** Words the model ended on of its own: no call, error, or stop by a guard, and neither cut nor empty. */
+/** Whether the answer is complete: no tool call, error or stop by a guard, and neither cut nor empty. */
 const isFinalAnswer = (message: AiMessage): boolean =>
   !meansToCall(message) &&
   !isStopped(message) &&

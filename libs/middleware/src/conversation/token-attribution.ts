@@ -7,7 +7,7 @@ import {
   type ToolCall,
 } from '@caribou/contracts';
 
-/** One thing that the tokens of an answer were for; `kind` and fields as DeerFlow's page reads them. */
+/** One thing that the tokens of an answer were for; `kind` and fields as DeerFlow's web client reads them. */
 export type TokenAction = Readonly<Record<string, string>> & { readonly kind: string };
 
 /** What the tokens of an answer were for. */
@@ -20,17 +20,17 @@ export interface TokenAttribution {
   readonly actions: readonly TokenAction[];
 }
 
-/** Most actions told of one answer. */
+/** Maximum actions per answer. */
 const MAX_ACTIONS = 50;
-/** Longest text told of one action, in UTF-16 code units: it is kept with every message. */
+/** Maximum text per action in UTF-16 code units, as it is stored with every message. */
 const MAX_TEXT = 200;
 
 const todoKinds: ReadonlySet<string> = new Set(['todo_start', 'todo_complete', 'todo_update', 'todo_remove']);
 const searches: ReadonlySet<string> = new Set(['web_search', 'image_search']);
 
 /**
- * What an answer's tokens were for, told from its calls and, for a call that writes the to-do list, from the list
- * before it. A call with unreadable arguments counts as a call: the loop goes on after it.
+ * What an answer's tokens were for, derived from its calls and, for a call that writes the to-do list, from the
+ * previous list. A call with invalid arguments counts as a call, since the loop continues after it.
  */
 export function attributionOf(message: AiMessage, todos: readonly Todo[]): TokenAttribution {
   const calls = [...message.tool_calls, ...message.invalid_tool_calls];
@@ -56,7 +56,7 @@ function kindOf(message: AiMessage, [first, second]: readonly TokenAction[]): To
   return first.kind === 'subagent' ? 'subagent_dispatch' : 'tool_batch';
 }
 
-/** Text, or a block that is no text. */
+/** Whether the message has text or a non-text block. */
 const hasContent = ({ content }: AiMessage): boolean =>
   textOf(content).trim() !== '' ||
   (typeof content !== 'string' && content.some((block) => typeof block !== 'string' && block.type !== 'text'));
@@ -77,7 +77,7 @@ function actionsOf(call: ToolCall | InvalidToolCall, todos: readonly Todo[]): re
   return [{ kind: 'tool', tool_name: name, ...textArgs(call, 'description'), ...of }];
 }
 
-/** The named arguments that are text and not empty. */
+/** The given arguments that are non-empty text. */
 function textArgs({ args }: ToolCall | InvalidToolCall, ...names: readonly string[]): Record<string, string> {
   if (typeof args === 'string') return {};
   const given = names.map((name) => [name, args[name]] as const);
@@ -93,8 +93,8 @@ const isTodoCall = (call: ToolCall | InvalidToolCall): call is ToolCall =>
 const todosOf = ({ args }: ToolCall): readonly Todo[] => ChannelValues.shape.todos.safeParse(args['todos']).data ?? [];
 
 /**
- * How a to-do list differs from the one before. An entry is the same when its text is; one with a new text stands for
- * the one in its place, if that is gone.
+ * The differences between a to-do list and the previous one. Entries are matched by text; an entry with a new text
+ * replaces the one at its position, if that one is gone.
  */
 function todoChanges(before: readonly Todo[], after: readonly Todo[]): readonly { kind: string; content: string }[] {
   const left = new Set(before);

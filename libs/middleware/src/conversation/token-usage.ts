@@ -16,15 +16,15 @@ export interface TokenUsageOptions {
 }
 
 const ATTRIBUTION = 'token_usage_attribution';
-/** Mark of a task's result whose subagent's tokens stand in the message that dispatched it. */
+/** Marks a task's result whose tokens were added to the message that dispatched it. */
 const ATTRIBUTED = 'subagent_token_usage_attributed';
 
 /**
- * Logs the tokens of each answer, says in the message what they were for, and adds what subagents spent to the message
- * that dispatched them. Totals of runs and threads do not depend on it.
+ * Logs the tokens of each answer, records in the message what they were for, and adds the tokens of subagents to the
+ * message that dispatched them. Totals of runs and threads do not depend on it.
  *
- * The attribution is put in before the message is told and committed, where it costs no further log entry and no event;
- * `afterModel` puts it right when a hook behind changed the calls.
+ * The attribution is added before the message is published and committed, where it needs no further log entry and
+ * event; `afterModel` corrects it when another hook changed the calls.
  */
 export function tokenUsage({ enabled = true }: TokenUsageOptions = {}): AgentMiddleware {
   if (!enabled) return { name: 'token-usage' };
@@ -48,7 +48,7 @@ export function tokenUsage({ enabled = true }: TokenUsageOptions = {}): AgentMid
   };
 }
 
-/** The message with what its tokens were for; the same object when it says so already. */
+/** Adds the attribution to the message; returns the same object when it is up to date. */
 function attributed(message: AiMessage, todos: readonly Todo[]): AiMessage {
   const attribution = attributionOf(message, todos);
   const { [ATTRIBUTION]: known, ...others } = message.additional_kwargs;
@@ -65,18 +65,18 @@ function logUsage(message: AiMessage, run: RunContext): void {
 }
 
 /**
- * The messages to replace so that what subagents spent stands in the messages that dispatched them: those, and the
- * results, marked. One update has both, so it is added once, whoever carries the run on.
+ * The messages to replace in order to add the tokens of subagents: the messages that dispatched them, and the marked
+ * results. One update contains both, so that the tokens are added once even after a takeover.
  */
 function withSubagents(messages: readonly Message[]): readonly Message[] {
   const results = messages.filter(isUncounted);
   if (results.length === 0) return [];
   const dispatching = messages.filter((message): message is AiMessage => message.type === 'ai');
   return dispatching.flatMap((message): readonly Message[] => {
-    const ours = results.filter((result) => message.tool_calls.some(({ id }) => id === result.tool_call_id));
-    if (ours.length === 0) return [];
-    const spent = ours.map(subagentUsageOf).reduce<TokenCounts>((sum, next) => plus(sum, next ?? NOTHING), NOTHING);
-    return [withSpent(message, spent), ...ours.map(marked)];
+    const own = results.filter((result) => message.tool_calls.some(({ id }) => id === result.tool_call_id));
+    if (own.length === 0) return [];
+    const spent = own.map(subagentUsageOf).reduce<TokenCounts>((sum, next) => plus(sum, next ?? NOTHING), NOTHING);
+    return [withSpent(message, spent), ...own.map(marked)];
   });
 }
 
@@ -88,7 +88,7 @@ const marked = (result: ToolMessage): ToolMessage => ({
   additional_kwargs: { ...result.additional_kwargs, [ATTRIBUTED]: true },
 });
 
-/** The sum of what subagents spent is kept beside: it is no part of the conversation's size. */
+/** The tokens of subagents are also stored separately, as they are not part of the conversation's size. */
 const withSpent = (message: AiMessage, spent: TokenCounts): AiMessage => ({
   ...message,
   usage_metadata: { ...message.usage_metadata, ...plus(message.usage_metadata ?? NOTHING, spent) },

@@ -1,18 +1,18 @@
 import type { HumanMessage } from '@caribou/contracts';
 import { escapeName, invisibleCharacters, formatSize, uploadsPath } from '@caribou/core';
 
-/** A file as the block tells of it. */
+/** A file as described in the block. */
 export interface ShownFile {
   readonly name: string;
   readonly bytes: number;
   /** Name of its Markdown. */
   readonly markdown?: string;
-  /** Its Markdown is being made. */
+  /** The conversion to Markdown is pending. */
   readonly pending?: boolean;
 }
 
 const TAG = 'uploaded_files';
-/** Names of a message that are looked at. */
+/** Maximum file names that are read from a message. */
 const MAX_NAMES = 60;
 const MAX_NAME_BYTES = 255;
 
@@ -23,7 +23,7 @@ const isPlainName = (name: unknown): name is string =>
   name.search(invisibleCharacters) < 0 &&
   Buffer.byteLength(name) <= MAX_NAME_BYTES;
 
-/** The plain file names that a message names as its files; whatever else it says of them is not looked at. */
+/** The plain file names that a message lists as its files; its other claims about them are ignored. */
 export function namedFiles({ additional_kwargs }: HumanMessage): readonly string[] {
   const files: unknown = additional_kwargs['files'];
   if (!Array.isArray(files)) return [];
@@ -45,7 +45,7 @@ function fileLines({ name, bytes, markdown, pending }: ShownFile): readonly stri
 const section = (heading: string, files: readonly ShownFile[]): readonly string[] =>
   files.length === 0 ? [] : [heading, ...files.flatMap(fileLines)];
 
-/** The block of a message; clients cut it out before they show the message. */
+/** The block in front of a message; clients remove it before they show the message. */
 export function uploadsBlock(files: {
   readonly current: readonly ShownFile[];
   /** Uploaded since the last message and not named by this one. */
@@ -65,6 +65,6 @@ export function uploadsBlock(files: {
   ].join('\n');
 }
 
-/** The words without blocks in front, which a client sends back when it repeats a message. */
-export const withoutBlock = (text: string): string =>
+/** Removes blocks in front of the text, which a client sends back when it repeats a message. */
+export const stripBlock = (text: string): string =>
   text.replace(new RegExp(`^(<${TAG}>\\n[^]*?\\n</${TAG}>\\s*)+`), '');

@@ -22,27 +22,28 @@ import {
   uploadsPath,
 } from '@caribou/core';
 import { z } from 'zod';
-import { namedFiles, type ShownFile, uploadsBlock, withoutBlock } from './uploads-block.js';
+import { namedFiles, type ShownFile, uploadsBlock, stripBlock } from './uploads-block.js';
 
 export interface UploadsPorts {
   readonly sandbox: Pick<SandboxPort, 'list' | 'stat'>;
-  /** What is known of uploads and their Markdown; without it only the files that a message names are mentioned. */
+  /** Records of uploads and their Markdown; without it only the files that a message names are mentioned. */
   readonly conversions?: Pick<ConversionStore, 'read' | 'uploadsSince'>;
 }
 
-/** Files of the message, and of earlier ones, that are named; the rest is counted. */
+/** Maximum listed files of the message and of earlier ones; the rest is counted. */
 const MAX_NEW = 10;
 const MAX_EARLIER = 20;
 const MAX_LISTED = 1_000;
 
-/** The newest upload that the agent knows of; numbers are those of one thread, and a branch is another thread. */
+/**
+ * The newest upload that was announced to the agent; numbers are valid in one thread, and a branch is another thread.
+ */
 const announced = stateSlot('guards', 'uploads', z.object({ thread_id: z.string(), number: z.number() }));
 
 /**
- * Mentions new files to the agent in a block in front of the person's words: those that the last message names, those
- * uploaded since the last message whether it names them or not, and which are there from before. Of what the client says of
- * its files only plain names count, and only those of regular files in the thread's uploads. A message that has its
- * block is left alone, so a run that starts again adds none.
+ * Lists new files to the agent in a block in front of the user's text: those that the last message names, those
+ * uploaded since the last message, and earlier ones. Only plain names of regular files in the thread's uploads are
+ * taken from the client. A message with a block is not changed, so that a restarted run adds no second one.
  */
 export function uploads(ports: UploadsPorts): AgentMiddleware {
   return {
@@ -52,7 +53,7 @@ export function uploads(ports: UploadsPorts): AgentMiddleware {
       const hadFiles = (state.uploaded_files ?? []).length > 0;
       if (last?.type !== 'human' || hasBlock(last)) return undefined;
       const number = announcedIn(state, run);
-      const found = await orNothing(run, () => lookForNew(ports, run, { named: namedFiles(last), number }));
+      const found = await orNull(run, () => findNewFiles(ports, run, { named: namedFiles(last), number }));
       const update: StateUpdate = {
         ...(found === null || found.newest === number
           ? {}
@@ -80,17 +81,17 @@ const hasBlock = ({ additional_kwargs }: Message): boolean => 'original_user_con
 
 type Part = Exclude<HumanMessage['content'], string>[number];
 
-/** A part without blocks that an earlier sending of the message got; none when it holds nothing else. */
+/** The part without blocks of an earlier run; none when nothing else is left. */
 function withoutOldBlock(part: Part): readonly Part[] {
   const text = textOf([part]);
-  const words = withoutBlock(text);
+  const words = stripBlock(text);
   if (words === text) return [part];
   return words === '' ? [] : [typeof part === 'string' ? words : { ...part, text: words }];
 }
 
 function withBlock(message: HumanMessage, block: string): HumanMessage {
   const { content } = message;
-  const words = typeof content === 'string' ? withoutBlock(content) : content.flatMap(withoutOldBlock);
+  const words = typeof content === 'string' ? stripBlock(content) : content.flatMap(withoutOldBlock);
   return {
     ...message,
     content: typeof words === 'string' ? `${block}\n\n${words}` : [{ type: 'text', text: block }, ...words],
@@ -105,14 +106,16 @@ const stateOf = ({ name, bytes, markdown }: ShownFile): UploadedFileState => ({
   ...(markdown === undefined ? {} : { markdown_path: uploadsPath(markdown) }),
 });
 
-/** A sandbox that cannot be had fails the tools that need it, with a reason; it does not fail the run. */
-async function orNothing<T>(run: RunContext, act: () => Promise<T>): Promise<T | null> {
+/**
+ * Returns null when the sandbox is unavailable, which does not fail the run: the tools that need it report the reason.
+ */
+async function orNull<T>(run: RunContext, act: () => Promise<T>): Promise<T | null> {
   try {
     return await act();
   } catch (error) {
     run.signal.throwIfAborted();
     if (!(error instanceof AppError) || error.code === 'fenced') throw error;
-    run.logger.warn({ error }, 'the uploads of the thread could not be looked at');
+    run.logger.warn({ error }, 'the uploads of the thread could not be read');
     return null;
   }
 }
@@ -123,7 +126,7 @@ interface Found {
   readonly current: readonly ShownFile[];
   readonly unnamed: readonly ShownFile[];
   readonly earlier: readonly ShownFile[];
-  /** How many more there are. */
+  /** Number of files that are not listed. */
   readonly omitted: number;
   /** Number of the newest upload of the thread. */
   readonly newest: number;
@@ -131,19 +134,19 @@ interface Found {
 
 interface Wanted {
   readonly named: readonly string[];
-  /** Number of the newest upload that the agent knows of. */
+  /** Number of the newest upload that was announced to the agent. */
   readonly number: number;
 }
 
-/** Null, without a look into the sandbox, when there is nothing new. */
-async function lookForNew(ports: UploadsPorts, run: RunContext, { named, number }: Wanted): Promise<Found | null> {
+/** Null, without a request to the sandbox, when there is nothing new. */
+async function findNewFiles(ports: UploadsPorts, run: RunContext, { named, number }: Wanted): Promise<Found | null> {
   const since = await ports.conversions?.uploadsSince(scopeOf(run), number);
   const unnamed = since?.names.filter((name) => !named.includes(name)) ?? [];
   if (named.length + unnamed.length === 0) return null;
-  return { ...(await look(ports, run, { named, unnamed })), newest: since?.newest ?? number };
+  return { ...(await describeFiles(ports, run, { named, unnamed })), newest: since?.newest ?? number };
 }
 
-async function look(
+async function describeFiles(
   ports: UploadsPorts,
   run: RunContext,
   { named, unnamed }: { readonly named: readonly string[]; readonly unnamed: readonly string[] },
@@ -176,7 +179,7 @@ async function look(
 const companionOf = (record: ConversionRecord | undefined): string | undefined =>
   record?.status === 'done' ? record.companion.name : undefined;
 
-/** Its Markdown, as long as it is the one that was made. */
+/** The file's Markdown, if it is still the converted one. */
 function markdownOf(
   record: ConversionRecord | undefined,
   files: ReadonlyMap<string, number>,

@@ -7,7 +7,7 @@ import {
 } from '@caribou/contracts';
 import type { ModelRequest, SandboxPort } from '@caribou/core';
 import { fakeRun, fakeSandbox, humanMessage } from '@caribou/testing';
-import { looksAtImages, viewImage } from './view-image.js';
+import { awaitsImages, viewImage } from './view-image.js';
 
 const common = { additional_kwargs: {}, response_metadata: {} };
 const asks = (...calls: readonly (readonly [id: string, name: string])[]): AiMessage => ({
@@ -20,7 +20,7 @@ const answers = (id: string): Message => ({
 const LOOKED = [humanMessage('look'), asks(['c1', 'view_image']), answers('c1')];
 const PATH = '/mnt/user-data/uploads/a.png';
 
-describe(looksAtImages, () => {
+describe(awaitsImages, () => {
   test.each<[boolean, string, readonly Message[]]>([
     [true, 'an answered look', LOOKED],
     [true, 'a look among other calls', [asks(['c1', 'ls'], ['c2', 'view_image']), answers('c2'), answers('c1')]],
@@ -30,7 +30,7 @@ describe(looksAtImages, () => {
     [false, 'no look', [humanMessage('hi'), asks(['c1', 'ls']), answers('c1')]],
     [false, 'nothing at all', []],
   ])('%s for %s', (expected, _what, messages) => {
-    expect(looksAtImages(messages)).toBe(expected);
+    expect(awaitsImages(messages)).toBe(expected);
   });
 });
 

@@ -9,27 +9,27 @@ import {
 import type { AgentMiddleware, RunContext, SandboxPort } from '@caribou/core';
 
 const TOOL_NAME = 'view_image';
-/** Of all images in one request, as files: providers refuse larger bodies. The newest are shown. */
+/** Maximum size of all image files in one request, as providers refuse larger bodies. The newest are shown. */
 const MAX_SHOWN_BYTES = 40 * 1024 * 1024;
 
 /**
- * Shows the model the images it asked to look at, in the request that follows the answers of its calls. They are in that
- * request only: the thread keeps their paths, and no later request carries them again.
+ * Adds the images that the model asked for to the request that follows the results of its calls. They are in that
+ * request only: the thread stores their paths, and later requests do not contain them.
  */
 export function viewImage(sandbox: SandboxPort): AgentMiddleware {
   return {
     name: 'view-image',
     async wrapModelCall(request, next, run) {
       const images = Object.entries(request.state.viewed_images ?? {});
-      if (images.length === 0 || !looksAtImages(request.messages)) return next(request);
+      if (images.length === 0 || !awaitsImages(request.messages)) return next(request);
       const shown = await show(images, { sandbox, run });
       return next({ ...request, messages: [...request.messages, shown] });
     },
   };
 }
 
-/** Whether the last answer asked for an image and all its calls are answered, with nothing said since. */
-export function looksAtImages(messages: readonly Message[]): boolean {
+/** Whether the last answer asked for an image and all its calls have results, with no message since. */
+export function awaitsImages(messages: readonly Message[]): boolean {
   const at = messages.findLastIndex(({ type }) => type === 'ai');
   const last = messages[at];
   if (last?.type !== 'ai' || !last.tool_calls.some(({ name }) => name === TOOL_NAME)) return false;
@@ -64,7 +64,7 @@ async function show(images: readonly (readonly [string, ViewedImage])[], reader:
   };
 }
 
-/** The image as it was when it was looked at; undefined when it is another one by now, or cannot be read. */
+/** The image as a data URL; undefined when it was changed since it was viewed, or cannot be read. */
 async function dataUrl(
   path: string,
   { mime_type, size }: ViewedImage,

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { AiMessage, InvalidToolCall, ToolCall } from '@caribou/contracts';
 
-/** What one answer asked for, short enough to be kept. */
+/** A short fingerprint of one answer's tool calls. */
 export interface CallSet {
-  /** Equal for sets that ask for the same, in whatever order; eight characters. */
+  /** Equal for sets of the same calls in any order; eight characters. */
   readonly hash: string;
   readonly tools: readonly ToolUse[];
 }
@@ -11,19 +11,19 @@ export interface CallSet {
 /** A tool of a set and how often the set calls it. */
 export interface ToolUse {
   readonly name: string;
-  /** Stands for the name where it is kept; four characters. */
+  /** Stored instead of the name; four characters. */
   readonly key: string;
   readonly count: number;
 }
 
-/** Lines of a file that count as the same place. */
+/** Lines of a file that count as the same position. */
 const BUCKET_LINES = 200;
-/** Any difference in their arguments is progress. */
+/** Tools for which any difference in the arguments is progress. */
 const WHOLE_ARGUMENTS: ReadonlySet<string> = new Set(['write_file', 'str_replace']);
-/** Arguments that say what a call is about; beside them, wording and limits do not make it another one. */
+/** Arguments that identify a call; if they are present, differences in others are ignored. */
 const SALIENT = ['path', 'url', 'query', 'command', 'pattern', 'glob', 'cmd'];
 
-/** The calls of an answer, those with unreadable arguments too: they are asked for again in loops as well. */
+/** The calls of an answer, including those with invalid arguments, which are repeated in loops too. */
 export function callSetOf(message: AiMessage): CallSet {
   const calls = [...message.tool_calls, ...message.invalid_tool_calls];
   const keys = calls.map((call) => `${call.name}:${stableKey(call)}`).sort();
@@ -33,7 +33,7 @@ export function callSetOf(message: AiMessage): CallSet {
   return { hash: shortHash(JSON.stringify(keys), 8), tools };
 }
 
-/** What tells a call from another one of the same tool (behaviour.md §2.17). */
+/** A key that distinguishes calls of the same tool. */
 export function stableKey({ name, args }: ToolCall | InvalidToolCall): string {
   if (typeof args === 'string') return args;
   if (name === 'read_file' && typeof args['path'] === 'string') {

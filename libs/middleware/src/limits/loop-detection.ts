@@ -2,7 +2,7 @@ import { type AgentMiddleware, stateSlot } from '@caribou/core';
 import { lastAnswer } from '../messages/answer.js';
 import { callSetOf } from './call-set.js';
 import { hiddenMessage } from '../messages/hidden-message.js';
-import { delivered, type Finding, type LoopLimits, LoopMemory, memoryOf, recordSet } from './loop-memory.js';
+import { clearWarnings, type Finding, type LoopLimits, LoopMemory, memoryOf, recordCalls } from './loop-memory.js';
 import { hasCalls, stoppedAnswer } from '../messages/strip-tool-calls.js';
 
 const NAME = 'loop-detection';
@@ -20,12 +20,12 @@ const DEFAULTS: LoopLimits = {
 };
 
 /**
- * Notices an agent that repeats itself, over the runs of a thread: first it is told, later the calls are not made and
- * the run ends.
+ * Detects an agent that repeats itself, across the runs of a thread: first it is warned, later its calls are not
+ * executed and the run ends.
  *
- * A warning waits in the thread until the next model call and goes into that request only, behind the results of the
- * calls: in between it would break their pairing. The hook behind that call takes it out of the queue, with the answer's
- * own commit; so a runner that dies before tells it again, to a model that has not heard it.
+ * A warning is queued in the thread until the next model call and added to that request only, after the results of the
+ * calls, whose pairing it would break otherwise. The hook after that call removes it from the queue in the answer's
+ * commit, so that it is sent again if the runner dies before.
  */
 export function loopDetection(options: LoopDetectionOptions = {}): AgentMiddleware {
   const limits = { ...DEFAULTS, ...options };
@@ -39,11 +39,11 @@ export function loopDetection(options: LoopDetectionOptions = {}): AgentMiddlewa
     },
     afterModel(state, run) {
       const before = memoryOf(slot.read(state), run.runId);
-      const told = delivered(before);
+      const cleared = clearWarnings(before);
       const message = lastAnswer(state);
       if (message === undefined || !hasCalls(message))
-        return Promise.resolve(told === before ? undefined : { update: slot.write(told) });
-      const { memory, stop } = recordSet(told, callSetOf(message), limits);
+        return Promise.resolve(cleared === before ? undefined : { update: slot.write(cleared) });
+      const { memory, stop } = recordCalls(cleared, callSetOf(message), limits);
       const update = slot.write(memory);
       if (stop === undefined) {
         const queued = memory.run.queue.length;

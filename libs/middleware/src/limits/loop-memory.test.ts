@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { CallSet } from './call-set.js';
-import { delivered, type Finding, type LoopLimits, LoopMemory, memoryOf, recordSet } from './loop-memory.js';
+import { clearWarnings, type Finding, type LoopLimits, LoopMemory, memoryOf, recordCalls } from './loop-memory.js';
 
 const LIMITS: LoopLimits = {
   warn_threshold: 3,
@@ -25,7 +25,7 @@ function play(sets: readonly CallSet[], limits: LoopLimits = LIMITS, from = memo
   let memory = from;
   const warnings: Finding[] = [];
   for (const next of sets) {
-    const verdict = recordSet(delivered(memory), next, limits);
+    const verdict = recordCalls(clearWarnings(memory), next, limits);
     memory = verdict.memory;
     warnings.push(...memory.run.queue);
     if (verdict.stop !== undefined) return { memory, warnings, stop: verdict.stop };
@@ -148,8 +148,8 @@ test('what is remembered stays below 4 KB and fits its schema, whatever is calle
       const limits = { ...LIMITS, window_size: 200, hard_limit: 200, warn_threshold: warn, tool_freq_hard_limit: 2000 };
       let memory = memoryOf(undefined, '11111111-1111-4111-8111-111111111111');
       for (const [at, names, told] of rounds) {
-        const before = told ? delivered(memory) : memory;
-        memory = recordSet(before, set(`s${at}`, names.join('')), { ...limits, tool_freq_warn: warn }).memory;
+        const before = told ? clearWarnings(memory) : memory;
+        memory = recordCalls(before, set(`s${at}`, names.join('')), { ...limits, tool_freq_warn: warn }).memory;
         expect(JSON.stringify(memory).length).toBeLessThan(4096);
       }
       expect(LoopMemory.parse(JSON.parse(JSON.stringify(memory)))).toEqual(memory);

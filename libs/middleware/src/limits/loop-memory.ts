@@ -1,27 +1,25 @@
 import { z } from 'zod';
 import type { CallSet, ToolUse } from './call-set.js';
 
-/** Something that came too often. */
+/** A repetition that was detected. */
 const Finding = z.object({
   /** The same set of calls, or one tool whatever its arguments. */
   kind: z.enum(['repeated', 'frequent']),
-  /** A tool of the set, as far as the name is one. */
+  /** A tool of the set, with its name sanitized. */
   tool: z.string(),
   count: z.int(),
 });
 export type Finding = z.infer<typeof Finding>;
 
-/**
- * What a thread's last calls were, in hashes: less than 4 KB whatever the limits are, as it is written with every turn.
- */
+/** Hashes of a thread's last calls: less than 4 KB whatever the limits are, as it is written with every turn. */
 export const LoopMemory = z.object({
   /** Hashes of the last sets, oldest first. */
   sets: z.array(z.string()),
   /** The last calls, oldest first: the key of a tool and how many calls of it came in a row. */
   calls: z.array(z.tuple([z.string(), z.int()])),
-  /** Warned of: sets while they are in the window, tools while they are as frequent. */
+  /** What was warned about: sets while they are in the window, tools while they are as frequent. */
   warned: z.array(z.string()),
-  /** Of one run: another one begins with nothing. */
+  /** State of one run; another run starts without any. */
   run: z.object({ run_id: z.string(), warnings: z.int(), queue: z.array(Finding) }),
 });
 export type LoopMemory = z.infer<typeof LoopMemory>;
@@ -29,7 +27,7 @@ export type LoopMemory = z.infer<typeof LoopMemory>;
 export interface LoopLimits {
   readonly warn_threshold: number;
   readonly hard_limit: number;
-  /** Sets looked back on. */
+  /** Number of recent sets that are compared. */
   readonly window_size: number;
   readonly tool_freq_warn: number;
   readonly tool_freq_hard_limit: number;
@@ -41,18 +39,18 @@ const MAX_STREAKS = 64;
 const MAX_WARNED = 24;
 const MAX_NAME_CHARS = 40;
 
-/** What is remembered as a run goes on with it; what another run had to be told is forgotten. */
-export function memoryOf(kept: LoopMemory | undefined, runId: string): LoopMemory {
+/** The stored state for a run, without the pending warnings of another run. */
+export function memoryOf(stored: LoopMemory | undefined, runId: string): LoopMemory {
   const run = { run_id: runId, warnings: 0, queue: [] };
-  if (kept === undefined) return { sets: [], calls: [], warned: [], run };
-  return kept.run.run_id === runId ? kept : { ...kept, run };
+  if (stored === undefined) return { sets: [], calls: [], warned: [], run };
+  return stored.run.run_id === runId ? stored : { ...stored, run };
 }
 
-/** What was remembered, with the queued warnings delivered. */
-export const delivered = (memory: LoopMemory): LoopMemory =>
+/** The state without its queued warnings, after they were delivered. */
+export const clearWarnings = (memory: LoopMemory): LoopMemory =>
   memory.run.queue.length === 0 ? memory : { ...memory, run: { ...memory.run, queue: [] } };
 
-/** The memory behind a set, and why its calls must not be made, if so. */
+/** The state after a set, and why its calls must not be executed, if so. */
 export interface Verdict {
   readonly memory: LoopMemory;
   readonly stop?: Finding;
@@ -60,10 +58,10 @@ export interface Verdict {
 
 /**
  * Records a set and checks it: first the hard limit of repeated sets, then their warning, then how often each tool was
- * called. Warnings go to the queue. Calls that are stopped are not made, so they are
- * not recorded, and what led to the stop is forgotten: the person may ask for it anew.
+ * called. Warnings go to the queue. Calls that are stopped are not executed, so they are not recorded, and what led to
+ * the stop is removed: the user may request it again.
  */
-export function recordSet(before: LoopMemory, set: CallSet, limits: LoopLimits): Verdict {
+export function recordCalls(before: LoopMemory, set: CallSet, limits: LoopLimits): Verdict {
   const { sets, calls } = seenWith(before, set, limits);
   const repeats = sets.filter((hash) => hash === set.hash).length;
   const repeated: Finding = { kind: 'repeated', tool: nameOf(set.tools[0]), count: repeats };
@@ -88,7 +86,9 @@ const withoutKey = (memory: LoopMemory, gone: string): LoopMemory => ({
   warned: memory.warned.filter((key) => key !== gone),
 });
 
-/** Windows no shorter than what they must be able to count; bursts of one tool count as one streak. */
+/**
+ * Adds a set to the windows, which are long enough to reach every limit; consecutive calls of one tool are one streak.
+ */
 function seenWith(memory: LoopMemory, set: CallSet, limits: LoopLimits): Pick<LoopMemory, 'sets' | 'calls'> {
   const { window_size, hard_limit, tool_freq_hard_limit, tool_freq_overrides } = limits;
   const overrides = Object.values(tool_freq_overrides).map((override) => override.hard_limit);
@@ -107,13 +107,13 @@ function withUse(streaks: Streaks, { key, count }: ToolUse): Streaks {
 }
 
 function lastCalls(streaks: Streaks, max: number): Streaks {
-  const kept: Streaks = [];
+  const recent: Streaks = [];
   let room = max;
   for (const [key, count] of streaks.slice(-MAX_STREAKS).reverse()) {
-    if (room > 0) kept.unshift([key, Math.min(count, room)]);
+    if (room > 0) recent.unshift([key, Math.min(count, room)]);
     room -= count;
   }
-  return kept;
+  return recent;
 }
 
 function frequencyOf({ name, key }: ToolUse, calls: Streaks, limits: LoopLimits) {
@@ -128,18 +128,18 @@ function frequencyOf({ name, key }: ToolUse, calls: Streaks, limits: LoopLimits)
   };
 }
 
-/** Queues a warning of each cause that was not warned of, as far as the run may have more. */
+/** Queues a warning for each new cause, up to the maximum per run. */
 function withWarnings(memory: LoopMemory, causes: readonly { key: string; finding: Finding }[]): LoopMemory {
   const { warned, run } = memory;
-  const told = causes.filter(({ key }) => !warned.includes(key)).slice(0, MAX_WARNINGS_PER_RUN - run.warnings);
-  const queue = [...run.queue, ...told.map(({ finding }) => finding)];
+  const added = causes.filter(({ key }) => !warned.includes(key)).slice(0, MAX_WARNINGS_PER_RUN - run.warnings);
+  const queue = [...run.queue, ...added.map(({ finding }) => finding)];
   return {
     ...memory,
-    warned: [...warned, ...told.map(({ key }) => key)].slice(-MAX_WARNED),
-    run: { ...run, warnings: run.warnings + told.length, queue },
+    warned: [...warned, ...added.map(({ key }) => key)].slice(-MAX_WARNED),
+    run: { ...run, warnings: run.warnings + added.length, queue },
   };
 }
 
-/** A name as far as it is one: models make names up. */
+/** A sanitized tool name, as models invent names. */
 const nameOf = (tool: { readonly name: string } | undefined): string =>
   (tool?.name ?? '').replace(/[^\w.-]/g, '_').slice(0, MAX_NAME_CHARS);

@@ -7,13 +7,13 @@ import { callIds, stoppedAnswer, withoutCalls } from '../messages/strip-tool-cal
 const NAME = 'subagent-limit';
 const TASK = 'task';
 const STOP_REASON = 'subagent_limit_capped';
-/** Tasks that were let through in this run. */
+/** Number of tasks that were permitted in this run. */
 const slot = runSlot(NAME, z.int().min(0));
 
 export interface SubagentLimits {
-  /** Tasks of one answer that are carried out, 1 to 4; a run may ask for another number. */
+  /** Maximum tasks of one answer, 1 to 4; a run may request another number. */
   readonly max_concurrent: number;
-  /** Tasks of one run, 1 to 50; a run may ask for another number. */
+  /** Maximum tasks of one run, 1 to 50; a run may request another number. */
   readonly max_total_per_run: number;
 }
 
@@ -22,10 +22,10 @@ export type SubagentLimitOptions = Partial<SubagentLimits>;
 const DEFAULTS: SubagentLimits = { max_concurrent: 3, max_total_per_run: 6 };
 
 /**
- * Lets the first `task` calls of an answer through and drops the others without a word: their prompt says so, and the
- * model hands the rest over in its next answer. When the run may have no further task, the answer says that, and the
- * run ends unless other calls are left. Stands before loop-detection in the list, so its hook runs after: loops are
- * told by what was asked for.
+ * Permits the first `task` calls of an answer and silently drops the others: the prompt explains the limit, and the
+ * model delegates the rest in its next answer. When the run's limit is reached, a note is added to the answer, and the
+ * run ends unless other calls are left. It precedes loop-detection in the chain, so its hook runs after: loops are
+ * detected by the requested calls.
  */
 export function subagentLimit(options: SubagentLimitOptions = {}): AgentMiddleware {
   const limits = { ...DEFAULTS, ...options };
@@ -57,7 +57,7 @@ export function subagentLimit(options: SubagentLimitOptions = {}): AgentMiddlewa
   };
 }
 
-/** The limits of a run: what its request asks for, else the configuration, clamped to 1 to 4 and 1 to 50. */
+/** The limits of a run: from its request, else the configuration, clamped to 1 to 4 and 1 to 50. */
 export function subagentLimits(
   { max_concurrent, max_total_per_run }: SubagentLimits,
   context: RunContextValues,

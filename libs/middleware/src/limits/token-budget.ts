@@ -11,11 +11,11 @@ const STOP_REASON = 'token_capped';
 const Spent = z.object({
   input: z.number(),
   output: z.number(),
-  /** Id of the last answer that is in the sums. */
+  /** Id of the last answer that was counted. */
   counted: z.string(),
-  /** Whether the agent has to be told, or was. */
+  /** Whether a warning to the agent is due or was sent. */
   hint: z.enum(['none', 'due', 'told']),
-  /** The budget is used up: what the model says next is the answer. */
+  /** The budget is exhausted: the model's next message is the answer. */
   answering: z.boolean(),
 });
 type Spent = z.infer<typeof Spent>;
@@ -23,11 +23,11 @@ const slot = runSlot(NAME, Spent);
 const NOTHING: Spent = { input: 0, output: 0, counted: '', hint: 'none', answering: false };
 
 export interface TokenBudget {
-  /** Of input and output together; null: no limit. */
+  /** Limit of input and output together; null: no limit. */
   readonly max_tokens: number | null;
   readonly max_input_tokens: number | null;
   readonly max_output_tokens: number | null;
-  /** Share of a limit at which the agent is told. */
+  /** Share of a limit at which the agent is warned. */
   readonly warn_threshold: number;
   /** Share of a limit at which it must answer. */
   readonly hard_stop_threshold: number;
@@ -44,13 +44,12 @@ const DEFAULTS: TokenBudget = {
 };
 
 /**
- * Limits the tokens of a run, with those of its subagents. Near the limit the agent is told once, in one request. At the
- * limit its tool calls are not made, and it is called once more without tools: words that stand beside tool calls
- * announce the next step and answer nothing, so ending there would lose the person what the budget was spent on. The
- * price is that one call above the limit.
+ * Limits the tokens of a run, including its subagents. Near the limit the agent is warned once, in one request. At the
+ * limit its tool calls are not executed, and it is called once more without tools: text beside tool calls only
+ * announces the next step, so ending there would give the user no result. This exceeds the limit by one call.
  *
- * Sums are kept in the thread, so neither a takeover nor a summary that takes messages out resets them. An answer is
- * counted once, before other hooks add to its usage.
+ * Sums are stored in the thread, so neither a takeover nor summarization resets them. An answer is counted once, before
+ * other hooks add to its usage.
  */
 export function tokenBudget(options: TokenBudgetOptions = {}): AgentMiddleware {
   const budget = { ...DEFAULTS, ...options };
@@ -80,7 +79,9 @@ export function tokenBudget(options: TokenBudgetOptions = {}): AgentMiddleware {
   };
 }
 
-/** Ends the run with an answer: the one that is there, else one more. The mark keeps other hooks from asking for more. */
+/**
+ * Ends the run with an answer: the present one, else one more. The mark prevents other hooks from requesting another.
+ */
 function atLimit(message: AiMessage, spent: Spent, run: RunContext): Step {
   const counted = slot.write({ ...spent, answering: true }, run);
   const stopReason = STOP_REASON;
@@ -94,7 +95,7 @@ function atLimit(message: AiMessage, spent: Spent, run: RunContext): Step {
   return { update, stopReason, ...(spent.answering ? {} : { again: true }) };
 }
 
-/** The sums with an answer and the subagents whose results it is the answer to; a hint that was due is told by it. */
+/** Adds an answer and the subagents' results before it to the sums; a hint that was due has been sent. */
 function withAnswer(before: Spent, message: AiMessage, { messages }: ThreadState): Spent {
   const usages = [message.usage_metadata, ...resultsBefore(message, messages).map(subagentUsage)];
   const sum = (field: 'input_tokens' | 'output_tokens'): number =>
@@ -108,7 +109,7 @@ function withAnswer(before: Spent, message: AiMessage, { messages }: ThreadState
   };
 }
 
-/** The results between an answer and the one before; behind them no person spoke, else they are of an earlier run. */
+/** The tool results directly before an answer, since the last message of the user or model. */
 function resultsBefore(answer: AiMessage, messages: readonly Message[]): readonly Message[] {
   const before = messages.slice(0, messages.lastIndexOf(answer));
   const from = before.findLastIndex((message) => message.type === 'ai' || isUserMessage(message));
@@ -125,7 +126,7 @@ interface Fill {
   readonly kind: string;
 }
 
-/** The limit that is used up most. */
+/** The limit with the highest usage. */
 function fullest({ input, output }: Spent, budget: TokenBudget): Fill {
   const fills = [
     { kind: 'tokens', used: input + output, limit: budget.max_tokens },

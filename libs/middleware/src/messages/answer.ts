@@ -2,15 +2,15 @@ import { type AiMessage, type Content, textOf, type ThreadState } from '@caribou
 import { isUserMessage, stripReasoning } from '@caribou/core';
 
 /**
- * The answer that the `afterModel` hooks stand behind, also when one of them put a message of its own behind it; undefined
- * when a hook before took it out.
+ * The answer that the `afterModel` hooks follow, even if one of them added a message after it; undefined when a
+ * previous hook removed it.
  */
 export function lastAnswer({ messages }: ThreadState): AiMessage | undefined {
   const last = messages.findLast((message) => message.type !== 'human' || isUserMessage(message));
   return last?.type === 'ai' ? last : undefined;
 }
 
-/** Why the provider ended the answer, in lower case: providers spell theirs differently. */
+/** The provider's finish reason in lower case, as spellings differ. */
 export function finishReasonOf({ response_metadata: metadata }: AiMessage): string | undefined {
   const reason = metadata['finish_reason'] ?? metadata['stop_reason'];
   return typeof reason === 'string' ? reason.toLowerCase() : undefined;
@@ -18,7 +18,7 @@ export function finishReasonOf({ response_metadata: metadata }: AiMessage): stri
 
 const THOUGHT_BLOCKS: ReadonlySet<string> = new Set(['thinking', 'redacted_thinking', 'reasoning', 'text']);
 
-/** Whether a person sees anything of it: text outside thoughts, or another block such as an image. */
+/** Whether the user sees any of it: text outside reasoning, or another block such as an image. */
 export function isVisible(content: Content): boolean {
   if (stripReasoning(textOf(visibleText(content))).trim() !== '') return true;
   return (
@@ -26,11 +26,11 @@ export function isVisible(content: Content): boolean {
   );
 }
 
-/** Blocks of thoughts may carry a text of their own. */
+/** The content without reasoning blocks, which may have text too. */
 const visibleText = (content: Content): Content =>
   typeof content === 'string' ? content : content.filter((block) => typeof block === 'string' || block.type === 'text');
 
-/** The content with a note behind it, in a paragraph of its own. */
+/** Appends a note to the content as a separate paragraph. */
 export function withNote(content: Content, note: string): Content {
   if (typeof content !== 'string')
     return [...content, { type: 'text', text: isVisible(content) ? `\n\n${note}` : note }];
@@ -41,7 +41,7 @@ export function withNote(content: Content, note: string): Content {
 export const callNamesOf = ({ tool_calls: valid, invalid_tool_calls: invalid }: AiMessage): readonly string[] =>
   [...valid, ...invalid].map(({ name }) => name);
 
-/** What a message says of an early end, in DeerFlow's words; `suppressed` are the tools that were not called for it. */
+/** Fields that describe an early end in DeerFlow's format; `suppressed` are the tools that were not called. */
 export const terminationOf = (reason: string, suppressed: readonly string[]) => ({
   reason_field: 'finish_reason',
   reason_value: reason,

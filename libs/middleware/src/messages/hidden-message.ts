@@ -1,8 +1,8 @@
 import { type HumanMessage, newId } from '@caribou/contracts';
 
 /**
- * A message of ours to the model that no page shows. A human one: some providers refuse a system message in the middle
- * of a conversation. Its name tells it from a person's.
+ * A message of a middleware to the model that clients do not show. Its type is human, because some providers refuse
+ * system messages in the middle of a conversation; its name distinguishes it from a user's.
  */
 export const hiddenMessage = (name: string, text: string): HumanMessage => ({
   type: 'human',

@@ -15,8 +15,8 @@ export function headOf(escaped: string, maxBytes: number): string {
 export function tailOf(escaped: string, maxBytes: number): string {
   const bytes = Buffer.from(escaped);
   if (bytes.length <= maxBytes) return escaped;
-  const kept = bytes.subarray(bytes.length - Math.max(0, maxBytes - OMITTED.length));
-  return `${OMITTED}${kept
+  const end = bytes.subarray(bytes.length - Math.max(0, maxBytes - OMITTED.length));
+  return `${OMITTED}${end
     .toString()
     .replace(/^\uFFFD+/, '')
     .replace(BROKEN_START, '')}`;
@@ -25,10 +25,10 @@ export function tailOf(escaped: string, maxBytes: number): string {
 /** The end of escaped text in at most `maxChars` UTF-16 code units. */
 export function tailOfChars(escaped: string, maxChars: number): string {
   if (escaped.length <= maxChars) return escaped;
-  const kept = escaped.slice(escaped.length - Math.max(0, maxChars - OMITTED.length));
-  return `${OMITTED}${kept.replace(/^[\udc00-\udfff]/, '').replace(BROKEN_START, '')}`;
+  const end = escaped.slice(escaped.length - Math.max(0, maxChars - OMITTED.length));
+  return `${OMITTED}${end.replace(/^[\udc00-\udfff]/, '').replace(BROKEN_START, '')}`;
 }
 
-/** In escaped text `&` only begins an entity. A word before a `;` may be lost with a broken entity, beside what is cut anyway. */
+/** In escaped text `&` only begins an entity. A word before a `;` next to the cut may be lost with a broken entity. */
 const BROKEN_END = /&[a-z]{0,3}$/;
 const BROKEN_START = /^[a-z]{0,3};/;

@@ -1,19 +1,19 @@
 import type { AiMessage, Content } from '@caribou/contracts';
 import { finishReasonOf, withNote } from './answer.js';
 
-/** Mark of an answer behind which nothing may be asked of the model; its value is the run's reason to stop. */
+/** Marks an answer after which the model must not be called again; its value is the run's stop reason. */
 const STOP_MARK = 'stop_reason';
-/** Where adapters keep the provider's own account of the calls. */
+/** Where adapters store the provider's original calls. */
 const RAW_CALLS = 'tool_calls';
 const RAW_CALL = 'function_call';
-/** What providers call the end of an answer by its calls. */
+/** Finish reasons of an answer that ends with tool calls. */
 const CALL_ENDS: ReadonlySet<string | undefined> = new Set(['tool_calls', 'tool_use', 'function_call']);
 const CALL_BLOCKS: ReadonlySet<string> = new Set(['tool_use', 'tool_call', 'function_call']);
 
 export const hasCalls = (message: AiMessage): boolean =>
   message.tool_calls.length > 0 || message.invalid_tool_calls.length > 0;
 
-/** Whether the answer wanted to call a tool, though perhaps only the provider's own fields say so. */
+/** Whether the answer intends to call a tool, even if only the provider's own fields show it. */
 export const meansToCall = (message: AiMessage): boolean =>
   hasCalls(message) ||
   [RAW_CALLS, RAW_CALL].some((key) => key in message.additional_kwargs) ||
@@ -21,8 +21,8 @@ export const meansToCall = (message: AiMessage): boolean =>
   blocksOf(message.content).some(isCallBlock);
 
 /**
- * The message without some of its calls, under the same id: the others keep their order, and what the provider said of
- * the calls goes with them. When none is left it has finished by `stop`.
+ * The message without some of its calls, with the same id: the others stay in order, and the provider's own fields for
+ * the removed calls are removed too. When none is left, the finish reason is `stop`.
  */
 export function withoutCalls(message: AiMessage, dropped: ReadonlySet<string>): AiMessage {
   const tool_calls = message.tool_calls.filter(({ id }) => !dropped.has(id));
@@ -39,7 +39,7 @@ export function withoutCalls(message: AiMessage, dropped: ReadonlySet<string>): 
 export const callIds = (message: AiMessage): ReadonlySet<string> =>
   new Set([...message.tool_calls, ...message.invalid_tool_calls].map(({ id }) => id));
 
-/** The answer as the last of its run: no calls, a note that the person reads, and the mark of the reason. */
+/** Makes the answer the last of its run: without calls, with a note for the user and the mark with the reason. */
 export function stoppedAnswer(message: AiMessage, note: string, stopReason: string): AiMessage {
   const stripped = withoutCalls(message, callIds(message));
   return markStopped({ ...stripped, content: withNote(stripped.content, note) }, stopReason);
@@ -53,14 +53,14 @@ export const markStopped = (message: AiMessage, stopReason: string): AiMessage =
 /** Whether a guard ended the run with this answer. */
 export const isStopped = (message: AiMessage): boolean => typeof message.additional_kwargs[STOP_MARK] === 'string';
 
-/** Ids of ours differ from the provider's, so a raw list that names none of the kept calls goes as a whole. */
+/** Ids of calls differ from the provider's, so a raw list without any of the remaining calls is removed completely. */
 function withoutRawCalls(fields: AiMessage['additional_kwargs'], kept: ReadonlySet<string>): Record<string, unknown> {
   const { [RAW_CALLS]: rawCalls, [RAW_CALL]: _rawCall, ...others } = fields;
   const left = Array.isArray(rawCalls) ? rawCalls.filter((raw: unknown) => isOneOf(raw, kept)) : [];
   return left.length === 0 ? others : { ...others, [RAW_CALLS]: left };
 }
 
-/** Content as others hand it over: null stands for none. */
+/** Content as adapters may return it: null means none. */
 type AnyContent = Content | null | undefined;
 
 const blocksOf = (content: AnyContent): Exclude<Content, string> => (Array.isArray(content) ? content : []);

@@ -2,22 +2,22 @@ import { ModelError } from '@caribou/contracts';
 import { type CallUsage, type ModelCall, type ModelPort, type RunContext, stripReasoning } from '@caribou/core';
 
 export interface Answer {
-  /** Without its thinking; empty when the model failed, took too long, was filtered or said nothing. */
+  /** Without reasoning; empty when the model failed, took too long, was filtered or returned nothing. */
   readonly text: string;
-  /** What the call cost, if the provider told, also of one that failed. */
+  /** Token usage, if the provider reported it, also of a failed call. */
   readonly usage?: CallUsage;
 }
 
 export interface AskOptions {
   readonly run: RunContext;
   readonly timeoutMs: number;
-  /** Most UTF-16 units read of the answer; more is dropped. */
+  /** Maximum UTF-16 units of the answer; the rest is dropped. */
   readonly maxChars: number;
 }
 
 /**
- * A whole answer for a middleware's own purpose: nothing of it is streamed to clients. A failure is logged and is an
- * empty answer.
+ * Requests a complete answer for a middleware, without streaming it to clients. A failure is logged and gives an empty
+ * answer.
  *
  * @throws the run's signal's reason when the run was aborted.
  */
@@ -27,7 +27,7 @@ export async function askModel(model: ModelPort, call: ModelCall, options: AskOp
   let text = '';
   let finish: string | undefined;
   let usage: CallUsage | undefined;
-  const answerOf = (words: string): Answer => ({ text: words, ...(usage === undefined ? {} : { usage }) });
+  const answerOf = (answer: string): Answer => ({ text: answer, ...(usage === undefined ? {} : { usage }) });
   try {
     for await (const delta of model.stream(call, { signal: AbortSignal.any([run.signal, late]) })) {
       text += (delta.content ?? '').slice(0, maxChars - text.length);
@@ -35,11 +35,11 @@ export async function askModel(model: ModelPort, call: ModelCall, options: AskOp
       usage = delta.usage === undefined ? usage : usageOf(model, delta.usage);
     }
     run.signal.throwIfAborted();
-    return answerOf(finish === 'content_filter' ? '' : withoutThinking(text));
+    return answerOf(finish === 'content_filter' ? '' : stripReasoningAndTrim(text));
   } catch (error) {
     run.signal.throwIfAborted();
     if (!late.aborted && !(error instanceof ModelError)) throw error;
-    run.logger.warn({ model: model.name, error }, 'a model asked by a middleware failed');
+    run.logger.warn({ model: model.name, error }, 'a model call of a middleware failed');
     return answerOf('');
   }
 }
@@ -52,5 +52,5 @@ const usageOf = (
   }: { readonly input_tokens: number; readonly output_tokens: number },
 ): CallUsage => ({ caller: 'middleware', model: model.name, inputTokens, outputTokens });
 
-/** Thinking that a provider leaves in the content; an unclosed thought is all thought. */
-export const withoutThinking = (text: string): string => stripReasoning(text).trim();
+/** Removes reasoning that a provider leaves in the content, and surrounding space. */
+export const stripReasoningAndTrim = (text: string): string => stripReasoning(text).trim();

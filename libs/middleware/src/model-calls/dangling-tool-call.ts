@@ -6,8 +6,8 @@ const UNKNOWN_TOOL = 'unknown_tool';
 const MAX_PARSE_ERROR_CHARS = 500;
 
 /**
- * Keeps the history legal for strict providers: every tool call is answered once, directly behind the message that
- * asked, and nothing else is. Works on the request, not on the thread: a state update would append at the end.
+ * Makes the history valid for strict providers: every tool call has exactly one result, directly after its message, and
+ * there are no other results. Changes the request, not the thread, as a state update would append at the end.
  */
 export function danglingToolCall(): AgentMiddleware {
   return {
@@ -18,19 +18,19 @@ export function danglingToolCall(): AgentMiddleware {
 
 /** A tool call of an AI message with the result that was found for it. */
 interface Slot {
-  /** The id the message and its result carry. */
+  /** The id in the message and its result. */
   readonly askedId: string;
   readonly call: ToolCall;
-  /** Why the call was never run; undefined for a valid one. */
+  /** Why the call was never executed; undefined for a valid one. */
   readonly parseError?: string;
   result?: ToolMessage;
 }
 
 /**
- * The history with each call answered directly behind its message: results are moved there, missing ones are made
- * up, results nobody asked for are dropped, invalid calls become calls without arguments answered by their error,
- * and empty or repeated ids, unusable names and arguments that are no object are replaced. A complete history comes
- * back as the same array.
+ * The history with the result of each call directly after its message: results are moved there, missing ones are
+ * created, results without a call are dropped, invalid calls become calls without arguments whose result is the error,
+ * and empty or repeated ids, invalid names and arguments that are not an object are replaced. A valid history is
+ * returned as the same array.
  */
 export function repairToolCalls(messages: readonly Message[]): readonly Message[] {
   const slotsByMessage = collectSlots(messages);
@@ -56,7 +56,7 @@ function collectSlots(messages: readonly Message[]): ReadonlyMap<number, readonl
     } else if (message.type === 'ai') {
       const slots = slotsOf(message, at, usedIds);
       if (slots.length > 0) byMessage.set(at, slots);
-      // A result belongs to the newest message that asked under its id.
+      // A result belongs to the newest message with a call of its id.
       for (const id of new Set(slots.map((slot) => slot.askedId))) {
         open.set(
           id,
@@ -81,7 +81,7 @@ function slotsOf(message: AiMessage, at: number, usedIds: Set<string>): readonly
   });
 }
 
-/** `id` when it is usable and new, else `fallback`, prolonged until it is new. */
+/** `id` if it is valid and unused, else `fallback` with a suffix that makes it unused. */
 function freeId(id: string, fallback: string, usedIds: Set<string>): string {
   let free = id;
   for (let round = 0; free === '' || usedIds.has(free); round += 1)

@@ -3,10 +3,10 @@ import type { CallOutcome, AcquireResult, ModelCall, ModelDelta, ModelGate, Mode
 import { judgeFailure } from './model-failure.js';
 
 /**
- * A model for calls beside the loop, such as titles and summaries: they count among the calls under way and towards the
- * circuit. The loop's own calls pass the gate in `llmError`, which counts an answer with its retries once.
+ * A model for calls outside the loop, such as titles and summaries, which also use slots and the circuit breaker. The
+ * loop's own calls are gated in `llmError`, which counts an answer with its retries once.
  *
- * Its stream also throws ModelError with `details.reason` `circuit_open` or `no_slot`, not retryable.
+ * The stream also throws ModelError with `details.reason` `circuit_open` or `no_slot`, not retryable.
  */
 export function gatedModel(model: ModelPort, gate: ModelGate): ModelPort {
   return {
@@ -38,7 +38,7 @@ async function* streamThrough(
   }
 }
 
-/** A refusal of the gate as a failure of the model. */
+/** Converts a refusal of the gate into a model error. */
 export const refusalError = ({ reason, retryInMs }: Extract<AcquireResult, { kind: 'refused' }>): ModelError =>
   new ModelError(`the model is not called: ${reason}`, {
     details: { reason, ...(retryInMs === undefined ? {} : { retryAfterMs: retryInMs }) },

@@ -2,10 +2,10 @@ import type { AiMessage, InvalidToolCall, ToolCall } from '@caribou/contracts';
 import type { AgentMiddleware } from '@caribou/core';
 import { callNamesOf, finishReasonOf, isVisible, lastAnswer, terminationOf, withNote } from '../messages/answer.js';
 
-/** What providers call the end of an answer by its length. */
+/** Finish reasons of an answer that reached the output limit. */
 const LENGTH_REASONS: ReadonlySet<string> = new Set(['length', 'max_tokens', 'max_output_tokens', 'model_length']);
 
-/** For an answer that the adapter ended, at a limit of ours. */
+/** Note for an answer that the adapter ended at the product's own limit. */
 const noteOfLimit = (chars: number): string =>
   `The answer reached the limit of ${chars} characters for one answer before it was complete. Send a message to go on.`;
 const NOTE = 'The answer reached the longest output of the model before it was complete. Send a message to go on.';
@@ -13,10 +13,10 @@ const CUT_CALL =
   'The answer reached the longest output of the model, and this call was cut off. Write less at once: for a long file, begin it with a part and append the others with further calls.';
 
 /**
- * Puts on record that an answer was cut at the model's output limit: in `additional_kwargs.model_length_termination`, and
- * as stop reason `model_length_capped` if the run ends with it. Of its tool calls those that are whole are carried out;
- * the one that was cut is answered by an error that tells the model to write less at once. An answer of which nothing is
- * to be seen gets a visible note.
+ * Records that an answer was cut at the model's output limit: in `additional_kwargs.model_length_termination`, and as
+ * stop reason `model_length_capped` if the run ends with it. Complete tool calls are executed; the result of a
+ * truncated one is an error that asks the model to write less at once. An answer without visible content gets a visible
+ * note.
  */
 export function lengthFinish(): AgentMiddleware {
   return {
@@ -60,8 +60,8 @@ interface SplitCalls {
 }
 
 /**
- * Calls come one after the other, so only the last can be cut. Arguments that parse have their closing brace; none at
- * all parse too, and may be arguments that were cut before they began.
+ * Calls are streamed one after the other, so only the last can be truncated. Arguments that parse are complete, except
+ * empty ones, which may have been cut before they began.
  */
 function splitCalls({ tool_calls: valid, invalid_tool_calls: invalid }: AiMessage): SplitCalls {
   const cut = invalid.map((call) => ({ ...call, error: CUT_CALL }));

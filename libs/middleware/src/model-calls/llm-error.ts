@@ -17,16 +17,16 @@ export interface LlmErrorOptions {
   /** Attempts of one model call, the first included. */
   readonly maxAttempts?: number;
   readonly baseDelayMs?: number;
-  /** Base of the back-off when the provider asks for fewer calls. */
+  /** Base of the back-off when the provider limits the call rate. */
   readonly burstBaseDelayMs?: number;
-  /** Cap of our own back-off; a provider's Retry-After is followed up to `maxRetryAfterMs`. */
+  /** Maximum of the computed back-off; a provider's Retry-After is respected up to `maxRetryAfterMs`. */
   readonly maxDelayMs?: number;
   readonly maxRetryAfterMs?: number;
-  /** In [0, 1): the source of the jitter. */
+  /** Source of the jitter, in [0, 1). */
   readonly random?: () => number;
-  /** Whether the person reads what the provider wrote about the failure. */
+  /** Whether the provider's error text is shown to the user. */
   readonly showProviderText?: boolean;
-  /** The gate before the model, and the endpoint it is asked for; without it every attempt is made. */
+  /** The gate and the model's endpoint; without it no attempt is limited. */
   readonly gated?: GatedEndpoint;
 }
 
@@ -46,7 +46,7 @@ const DEFAULTS: Backoff = {
   random: Math.random,
 };
 
-/** How often and how fast a failed model call is made again, from section `llm_call` of config.yaml. */
+/** Retry settings of model calls, from section `llm_call` of config.yaml. */
 export const retryOptions = (section: Partial<ChainConfig['llm_call']> = {}): LlmErrorOptions =>
   present({
     maxAttempts: section.retry_max_attempts,
@@ -57,12 +57,12 @@ export const retryOptions = (section: Partial<ChainConfig['llm_call']> = {}): Ll
   });
 
 /**
- * Calls a failing model again, and answers in its place when it fails for good: a visible message marked
- * `deerflow_error_fallback`, by which the loop ends the run as an error. Only ModelError is handled; a cancel or a
- * lost run passes.
+ * Retries failed model calls, and returns a fallback answer when they fail for good: a visible message marked
+ * `deerflow_error_fallback`, by which the loop ends the run as an error. Only ModelError is handled; a cancel or a lost
+ * run is rethrown.
  *
- * Each attempt passes the gate on its own, so a wait for the next one holds no slot. The circuit counts a call once,
- * when its last attempt fails; its probe is a single attempt.
+ * Each attempt acquires its own permit, so waiting for the next one holds no slot. The circuit counts a call once, when
+ * its last attempt fails; its probe is a single attempt.
  */
 export function llmError({ gated, showProviderText = false, ...options }: LlmErrorOptions = {}): AgentMiddleware {
   const backoff = { ...DEFAULTS, ...options };
@@ -103,7 +103,7 @@ interface FailedAttempt {
   readonly maxAttempts: number;
 }
 
-/** One attempt under the gate. @throws what is no failure of the model, and anything once the run was aborted. */
+/** Makes one attempt under the gate. @throws other errors than ModelError, and any error once the run was aborted. */
 async function tryOnce({ request, next, run, gated, attempt, backoff }: Attempt): Promise<Tried> {
   const entry = gated === undefined ? UNGATED : await gated.gate.acquire(gated.endpoint, run.signal);
   if (entry.kind === 'refused') return failedAttempt(refusalError(entry), backoff);

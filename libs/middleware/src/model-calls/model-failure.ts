@@ -1,6 +1,6 @@
 import type { ModelError } from '@caribou/contracts';
 
-/** Why a model call failed, as far as it decides what happens next and what the person is told. */
+/** Why a model call failed; determines what happens next and the text for the user. */
 export type FailureReason =
   | 'quota'
   | 'auth'
@@ -16,22 +16,25 @@ export type FailureReason =
 
 export interface Failure {
   readonly reason: FailureReason;
-  /** Attempts such a failure is worth, the first included: 1 is no retry, 'all' what the options allow. */
+  /** Maximum attempts for such a failure, including the first: 1 is no retry, 'all' is what the options allow. */
   readonly attempts: 'all' | 1 | 2;
-  /** Whether the circuit breaker counts it: it says that the model is down, not that the request or account is wrong. */
+  /**
+   * Whether the circuit breaker counts it, because it shows that the model is down and not that the request or account
+   * is invalid.
+   */
   readonly counts: boolean;
-  /** Back-off is longer: the provider asked for fewer calls, not for a pause. */
+  /** Uses a longer back-off, as the provider limits the call rate. */
   readonly slow?: boolean;
-  /** The provider's own wish, when it gave one. */
+  /** The provider's requested delay, if given. */
   readonly retryAfterMs?: number;
 }
 
-/** Below 500: the request was too early, too slow or one of too many. */
+/** Retried statuses below 500: the request was too early, too slow or one of too many. */
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([408, 409, 425, 429]);
-/** Refusals of this very request, which another attempt would meet again: not implemented, HTTP version. */
+/** Statuses that another attempt would get again: not implemented, HTTP version. */
 const LASTING_STATUSES: ReadonlySet<number> = new Set([501, 505]);
 
-/** Whether a status is one that passes; servers and proxies have more of their own from 500 on, such as 520 to 524 and 529. */
+/** Whether a status is temporary; servers and proxies use further ones from 500 on, such as 520 to 524 and 529. */
 const passesSoon = (status: number): boolean =>
   RETRIED_STATUSES.has(status) || (status >= 500 && !LASTING_STATUSES.has(status));
 
@@ -54,8 +57,8 @@ const TRANSIENT: Failure = { reason: 'transient', attempts: 'all', counts: true 
 const REFUSED: Failure = { reason: 'request', attempts: 1, counts: false };
 
 /**
- * What to do about a failed model call. A reason without a verdict of its own is tried again when
- * the adapter calls it retryable and its status, if one came back, is one that passes.
+ * What to do about a failed model call. A reason without its own verdict is retried when the adapter calls it retryable
+ * and its status, if any, is temporary.
  */
 export function judgeFailure(error: ModelError): Failure {
   const { reason, providerStatus, retryAfterMs } = error.details;
@@ -65,14 +68,14 @@ export function judgeFailure(error: ModelError): Failure {
   return typeof retryAfterMs === 'number' ? { ...verdict, retryAfterMs } : verdict;
 }
 
-/** The failure in a few words for logs and clients: the adapter's reason and the status, nothing the provider wrote. */
+/** A short description for logs and clients: the adapter's reason and the status, never the provider's text. */
 export function failureDetail(error: ModelError): string {
   const { reason, providerStatus } = error.details;
   const word = typeof reason === 'string' && /^[a-z_]{1,40}$/.test(reason) ? reason : 'unknown';
   return typeof providerStatus === 'number' ? `${word} (HTTP ${providerStatus})` : word;
 }
 
-/** What the person reads in the place of the answer. What the provider wrote comes after it, by a setting only. */
+/** The text for the user instead of the answer. The provider's text follows it only if configured. */
 export const fallbackText: Readonly<Record<FailureReason, string>> = {
   quota:
     'The model provider refused the request because the account is out of quota. Please check billing and try again.',
@@ -90,7 +93,7 @@ export const fallbackText: Readonly<Record<FailureReason, string>> = {
   request: 'The model provider did not accept the request. Please change the request or the model and try again.',
 };
 
-/** What the person reads while a retry is waited for. */
+/** The text for the user while waiting for a retry. */
 export const retryText: Readonly<Record<FailureReason, string>> = {
   ...fallbackText,
   busy: 'The model is busy; trying again.',

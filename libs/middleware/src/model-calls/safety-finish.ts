@@ -6,7 +6,7 @@ export interface SafetyFinishOptions {
   readonly enabled?: boolean;
 }
 
-/** What providers call the end of an answer by their filter: OpenAI, Anthropic, Gemini, Bedrock, Zhipu. */
+/** Finish reasons of an answer that a filter stopped: OpenAI, Anthropic, Gemini, Bedrock, Zhipu. */
 const SAFETY_REASONS: ReadonlySet<string> = new Set([
   'content_filter',
   'content_filtered',
@@ -28,8 +28,8 @@ const NOTE =
 const CALLS_NOTE = `${NOTE} Nothing that the answer was about to do was carried out, as it may be incomplete.`;
 
 /**
- * Carries out no tool call of an answer that the provider's filter broke off: its arguments may be cut, and the model
- * would try to mend what it made of them. The run ends with stop reason `safety`, and a visible note says so when there
+ * Drops the tool calls of an answer that the provider's filter stopped, as their arguments may be truncated and the
+ * model would try to repair the effects. The run ends with stop reason `safety`, and a visible note says so when there
  * is no other text or a call was dropped.
  */
 export function safetyFinish({ enabled = true }: SafetyFinishOptions = {}): AgentMiddleware {

@@ -3,7 +3,7 @@ import { type AgentMiddleware, runSlot } from '@caribou/core';
 import { z } from 'zod';
 import { callNamesOf, isVisible, lastAnswer } from '../messages/answer.js';
 
-/** That the run has tried again, and the message behind which it did; '' when there was none. */
+/** Set when the run has retried, with the id of the message before the retry; '' when there was none. */
 const retry = runSlot('terminal-response', z.object({ behind: z.string() }));
 
 const HINT = [
@@ -16,9 +16,9 @@ const HINT = [
 const EMPTY = 'The model ended without an answer, twice. Please try again, or choose another model.';
 
 /**
- * Lets no run end with an empty answer. The first is taken out, and the model is asked once more with a hint that only
- * this request carries; the second in a run becomes a visible text, marked as a failure of the model, and ends the run
- * as an error.
+ * Prevents a run from ending with an empty answer. The first one is removed, and the model is called once more with a
+ * hint in that request only; the second one in a run becomes a visible text, marked as a failure of the model, and ends
+ * the run as an error.
  */
 export function terminalResponse(): AgentMiddleware {
   return {
@@ -47,7 +47,7 @@ export function terminalResponse(): AgentMiddleware {
 
 const isEmpty = (answer: AiMessage): boolean => callNamesOf(answer).length === 0 && !isVisible(answer.content);
 
-/** Whether the model has said nothing since the message. */
+/** Whether the model has not answered since the message. */
 function isBehind(messages: readonly Message[], id: string): boolean {
   const at = messages.findLastIndex((message) => message.id === id);
   return (at >= 0 || id === '') && messages.slice(at + 1).every(({ type }) => type !== 'ai');

@@ -2,14 +2,14 @@ import type { ContextSize } from '@caribou/config';
 import type { Message } from '@caribou/contracts';
 import { estimateMessageTokens } from './token-estimate.js';
 
-/** What a context holds, and how much its model reads, if that is known. */
+/** Size of a context, and the model's context size if it is known. */
 export interface ContextFill {
   readonly messages: number;
   readonly tokens: number;
   readonly maxInputTokens?: number | undefined;
 }
 
-/** Whether the context has grown to a size; a share of an unknown limit is never reached. */
+/** Whether the context has reached a size; a share of an unknown limit is never reached. */
 export function isReached(size: ContextSize, { messages, tokens, maxInputTokens }: ContextFill): boolean {
   switch (size.type) {
     case 'messages':
@@ -21,10 +21,10 @@ export function isReached(size: ContextSize, { messages, tokens, maxInputTokens 
   }
 }
 
-/** Kept of a model whose limit nobody knows, when a share of the limit is to be kept: the number of the shipped settings. */
+/** Number of messages to keep when a share of an unknown limit is configured; the same as in the default settings. */
 const FALLBACK_MESSAGES = 10;
 
-/** Index of the first of the newest messages that fit a size. */
+/** Index of the first of the newest messages that fit into a size. */
 export function startOfNewest(
   messages: readonly Message[],
   size: ContextSize,

@@ -16,19 +16,19 @@ import { summaryTokens, withSummary } from './summary-projection.js';
 import { summaryCall } from './summary-prompt.js';
 import { contextTokens, estimateTokens } from './token-estimate.js';
 
-/** Section `summarization` of config.yaml; the summary is shown to the model also when `enabled` is false. */
+/** Section `summarization` of config.yaml; an existing summary is sent to the model even if `enabled` is false. */
 export type SummarizationOptions = Partial<Omit<ChainConfig['summarization'], 'model_name'>>;
 
 export interface SummarizationPorts {
-  /** The model of the run: its limit is what shares refer to, and it summarizes when no other does. */
+  /** The model of the run: shares refer to its limit, and it is used when no other model can summarize. */
   model(run: RunContext): ModelPort;
   /** The model configured for summaries. */
   readonly summaryModel?: ModelPort;
-  /** Longest wait for a model, of which two may be asked; a minute when absent. */
+  /** Timeout of each of at most two models; a minute when absent. */
   readonly timeoutMs?: number;
 }
 
-/** Without settings, as DeerFlow's code has them. */
+/** The defaults of DeerFlow's code. */
 const DEFAULTS: Required<SummarizationOptions> = {
   enabled: false,
   trigger: null,
@@ -39,37 +39,37 @@ const DEFAULTS: Required<SummarizationOptions> = {
 
 const TIMEOUT_MS = 60_000;
 
-/** UTF-16 units kept of a summary: what bounds the channel when a model does not stop. */
+/** Maximum UTF-16 units of a summary, in case a model does not stop. */
 const MAX_SUMMARY_CHARS = 24_000;
-/** Read of an answer, thinking included. */
+/** Maximum characters of an answer, including reasoning. */
 const MAX_ANSWER_CHARS = 200_000;
-/** Messages that must come before a run asks again for a summary that could not be made. */
+/** Number of new messages before a run retries a failed summary. */
 const RETRY_AFTER_MESSAGES = 10;
-/** Of the estimated conversation that must go for a call to be worth it, unless the number of messages is the trigger. */
+/** Minimum share of the estimated conversation to remove, unless the number of messages is the trigger. */
 const MIN_SHARE = 0.1;
 
 const slot = stateSlot(
   'guards',
   'summarization',
   z.object({
-    /** The newest message when messages were last taken out: answers up to it were counted with these. */
+    /** The newest message when messages were last removed; the usage of answers up to it includes the removed ones. */
     counted_after: z.string().optional(),
-    /** The last summary that could not be made: in which run, with how many messages in the thread. */
+    /** The last failed summary: its run, and the number of messages at that time. */
     failed: z.object({ run_id: z.string(), messages: z.number() }).optional(),
   }),
 );
 
 /**
  * Replaces the older part of a long conversation by a summary. The summary is a channel of the thread, not a message:
- * each request shows it in front as data. Put it before what reads the context in `beforeModel`.
+ * each request contains it first, as data. It must precede what reads the context in `beforeModel`.
  *
- * S1 Messages go only in the update that brings their summary. When no model gives one, the thread stays as it is, and
- *    this run asks again only after some more messages.
- * S2 The update is durable: the call it cost is made once, also when the runner dies behind it.
- * S3 Messages are taken out by id, so the ones that stay keep their identity and their place in the log.
+ * S1 Messages are removed only in the update with their summary. When no model provides one, the thread is unchanged,
+ *    and this run retries only after some more messages.
+ * S2 The update is durable: its model call is made once, even if the runner dies afterwards.
+ * S3 Messages are removed by id, so the remaining ones keep their identity and their position in the log.
  *
- * Memory: removed messages are no part of later states. What learns from conversations must read the thread's log from
- * its watermark, where they stay while a kept checkpoint shows them, and not the messages of the newest state.
+ * Memory: removed messages are not part of later states. Memory extraction must therefore read the thread's log from
+ * its watermark, where they exist while a retained checkpoint refers to them, and not the newest state.
  */
 export function summarization(options: SummarizationOptions, ports: SummarizationPorts): AgentMiddleware {
   const settings = { ...DEFAULTS, ...options };
@@ -117,7 +117,7 @@ const fillOf = ({ messages, summary_text, ...state }: ThreadState, { maxInputTok
   maxInputTokens,
 });
 
-/** A few small messages behind one that must stay and is itself too much would cost a call before each answer. */
+/** Avoids a model call before each answer when only a few small messages could be removed. */
 function isWorthIt({ removed }: Cut, state: ThreadState, fired: readonly ContextSize[]): boolean {
   if (removed.length === 0) return false;
   if (fired.some(({ type }) => type === 'messages')) return true;
@@ -128,7 +128,7 @@ function isWorthIt({ removed }: Cut, state: ThreadState, fired: readonly Context
 const modelsOf = ({ summaryModel }: SummarizationPorts, own: ModelPort): readonly ModelPort[] =>
   summaryModel === undefined || summaryModel.name === own.name ? [own] : [summaryModel, own];
 
-/** The first answer that says something, else the last; its usage is that of the last call that told. */
+/** The first non-empty answer, else the last; its usage is that of the last call that reported it. */
 async function firstAnswer(models: readonly ModelPort[], ask: (model: ModelPort) => Promise<Answer>): Promise<Answer> {
   let answer: Answer = { text: '' };
   for (const model of models) {
@@ -142,7 +142,7 @@ const usageOf = (usage: CallUsage | undefined): Pick<Step, 'usage'> => (usage ==
 
 function skipped(state: ThreadState, run: RunContext, usage: CallUsage | undefined): Step {
   const messages = state.messages.length;
-  run.logger.warn({ count: messages }, 'the conversation could not be summarized and stays as it is');
+  run.logger.warn({ count: messages }, 'the conversation could not be summarized and is unchanged');
   run.decided('summarization', 'skipped', { messages });
   return { update: slot.write({ ...slot.read(state), failed: { run_id: run.runId, messages } }), ...usageOf(usage) };
 }
@@ -158,14 +158,14 @@ function summarized({ state, run, fill }: Moment, { removed, kept }: Cut, { text
   const update: StateUpdate = {
     messages: removed.map(removalOf),
     summary_text: text.slice(0, MAX_SUMMARY_CHARS).replace(/[\ud800-\udbff]$/, ''),
-    ...slot.write(borderOf(state.messages)),
+    ...slot.write(countedAfter(state.messages)),
   };
   return { update, durable: true, ...usageOf(usage) };
 }
 
 const removalOf = ({ id }: Message): RemoveMessage => ({ type: 'remove', id });
 
-const borderOf = (messages: readonly Message[]): { readonly counted_after?: string } => {
+const countedAfter = (messages: readonly Message[]): { readonly counted_after?: string } => {
   const newest = messages.at(-1);
   return newest === undefined ? {} : { counted_after: newest.id };
 };

@@ -4,35 +4,37 @@ import { isUserMessage } from '@caribou/core';
 import { startOfNewest } from './context-size.js';
 
 export interface Cut {
-  /** Taken out, in order. */
+  /** Messages to remove, in order. */
   readonly removed: readonly Message[];
-  /** What stays, in order and as it was. */
+  /** The remaining messages, unchanged and in order. */
   readonly kept: readonly Message[];
 }
 
 /**
- * Parts a thread's messages into an older part and the newest that stay.
+ * Divides a thread's messages into an older part to remove and a newest part to keep.
  *
- * C1 An AI message and the results of its calls stay or go together: the border moves back to the AI message.
- * C2 The newest message stays, with what belongs to it, however little is to be kept.
- * C3 Of the older part stay: the last message of the person; system messages, as a summary is told as data and cannot
- *    instruct; and the last AI message when a call of it has no result, as the loop may still answer it.
- * C4 Cutting what was kept removes nothing more.
+ * C1 An AI message and the results of its calls are kept or removed together: the border moves back to the AI message.
+ * C2 The newest message and what belongs to it are always kept.
+ * C3 Kept from the older part: the user's last message; system messages, as a summary is data and cannot instruct; and
+ *    the last AI message when one of its calls has no result, as the loop may still answer it.
+ * C4 Cutting the kept messages again removes nothing.
  */
 export function cutMessages(messages: readonly Message[], keep: ContextSize, maxInputTokens: number | undefined): Cut {
   const starts = unitStarts(messages);
   const border = borderOf(starts, startOfNewest(messages, keep, maxInputTokens));
-  const person = messages.findLastIndex(isUserMessage);
+  const lastUser = messages.findLastIndex(isUserMessage);
   const pending = pendingAnswer(messages, starts);
   const stays = (message: Message, at: number): boolean =>
-    at >= border || at === person || message.type === 'system' || starts[at] === pending;
+    at >= border || at === lastUser || message.type === 'system' || starts[at] === pending;
   return {
     removed: messages.filter((message, at) => !stays(message, at)),
     kept: messages.filter(stays),
   };
 }
 
-/** For each message the index of the AI message it answers a call of, else its own; the newest asker under an id counts. */
+/**
+ * For each message the index of the AI message whose call it answers, else its own; the newest call of an id counts.
+ */
 function unitStarts(messages: readonly Message[]): readonly number[] {
   const askers = new Map<string, number>();
   return messages.map((message, at) => {

@@ -3,12 +3,14 @@ import { escapeMarkup } from '@caribou/core';
 import { tailOfChars } from '../messages/markup-text.js';
 import { estimateMessageTokens } from './token-estimate.js';
 
-/** UTF-16 units of the escaped summary that a request carries. */
+/** Maximum UTF-16 units of the escaped summary in a request. */
 export const MAX_SHOWN_CHARS = 6000;
 
 const TAG = 'conversation_summary';
 
-/** The messages of a request with the summary in front; the same array when there is none. Nothing of it enters the thread. */
+/**
+ * The messages of a request with the summary first; the same array when there is none. It is not stored in the thread.
+ */
 export function withSummary(messages: readonly Message[], summary: string | undefined): readonly Message[] {
   const shown = summaryMessage(summary);
   return shown === undefined ? messages : [shown, ...messages];
@@ -20,7 +22,7 @@ export function summaryTokens(summary: string | undefined): number {
   return shown === undefined ? 0 : estimateMessageTokens(shown);
 }
 
-/** Of a long summary the end is shown: it speaks of the newest, and what the person wants last stands in the thread. */
+/** A long summary is cut to its end, which covers the newest part; the user's last request is in the thread. */
 function summaryMessage(summary: string | undefined): HumanMessage | undefined {
   const text = tailOfChars(escapeMarkup((summary ?? '').trim()), MAX_SHOWN_CHARS);
   if (text === '') return undefined;

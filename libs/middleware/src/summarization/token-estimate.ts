@@ -1,20 +1,23 @@
 import { type Content, type Message, ownUsageOf } from '@caribou/contracts';
 
-/** English runs at about 4 bytes of UTF-8 per token; by bytes, Cyrillic counts twice and CJK three times as much per character. */
+/**
+ * English has about 4 bytes of UTF-8 per token; by bytes, Cyrillic counts twice and CJK three times as much per
+ * character.
+ */
 const BYTES_PER_TOKEN = 4;
 /** Role, separators and ids of a message (OpenAI cookbook: 3 to 4). */
 const TOKENS_PER_MESSAGE = 4;
-/** An image in full detail: OpenAI takes 765 for 1024 x 1024 pixels, Anthropic at most about 1600. */
+/** An image in full detail: OpenAI counts 765 for 1024 x 1024 pixels, Anthropic at most about 1600. */
 const TOKENS_PER_IMAGE = 1000;
 
 const tokensOf = (bytes: number): number => Math.ceil(bytes / BYTES_PER_TOKEN);
 
-/** Most bytes of UTF-8 that count as `tokens`. */
+/** Maximum bytes of UTF-8 that count as `tokens`. */
 export const bytesOfTokens = (tokens: number): number => tokens * BYTES_PER_TOKEN;
 
 export const estimateTextTokens = (text: string): number => tokensOf(Buffer.byteLength(text));
 
-/** Tokens of messages as a model is sent them: texts, calls with their arguments, images at a flat rate. Never exact. */
+/** Estimates the tokens of messages in a request: texts, calls with their arguments, images at a flat rate. */
 export const estimateTokens = (messages: readonly Message[]): number =>
   messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
 
@@ -23,7 +26,7 @@ export function estimateMessageTokens(message: Message): number {
   return TOKENS_PER_MESSAGE + tokensOf(bytes + callBytes(message)) + images * TOKENS_PER_IMAGE;
 }
 
-/** Whether a block of a message's content is an image, whose data says nothing of its tokens. */
+/** Whether a block of a message's content is an image, whose token count does not depend on its data size. */
 export const isImage = (block: { readonly type: string }): boolean => block.type.startsWith('image');
 
 function sizeOf(content: Content): { readonly bytes: number; readonly images: number } {
@@ -46,17 +49,17 @@ function callBytes(message: Message): number {
 }
 
 export interface ContextShape {
-  /** Tokens that go with every request beside the messages. */
+  /** Tokens of every request in addition to the messages. */
   readonly beside?: number;
-  /** Only answers behind the message of this id were given to a prompt with these messages; all were when absent. */
+  /** Only the usage of answers after the message with this id is valid for these messages; absent: of all answers. */
   readonly countedAfter?: string | undefined;
 }
 
 /**
- * Tokens of the next request, as far as the thread tells: the larger of the estimate and, once the provider counted an
- * answer, of its input and output with the estimate of what came since. The count knows the system prompt and the tools;
- * the estimate holds where a provider leaves cached tokens out or counts none. An answer counted before messages were
- * taken out says nothing: `countedAfter` is the border, and with a border that is gone only the estimate counts.
+ * Estimates the tokens of the next request: the larger of the estimate of all messages and, if the provider reported
+ * usage, the last answer's usage with the estimate of later messages. Reported usage includes the system prompt and the
+ * tools; the estimate is used where a provider omits cached tokens or reports none. Usage from before messages were
+ * removed is invalid: `countedAfter` is the border, and if it no longer exists only the estimate counts.
  */
 export function contextTokens(messages: readonly Message[], { beside = 0, countedAfter }: ContextShape = {}): number {
   const estimated = beside + estimateTokens(messages);

@@ -3,10 +3,11 @@ import { type AgentMiddleware, lastReadHash } from '@caribou/core';
 const CHANGING = new Set(['write_file', 'str_replace']);
 
 /**
- * Lets the agent change a file only as it knows it. What `read_file` showed leaves its hash in the thread; a change of a
- * file that is there goes with the newest hash, and is refused when the file has another, or was never read. Hash and
- * change are one act of the sandbox's manager. A change leaves no hash, so the file is read again before the next one;
- * a new file needs none. Calls of one answer know only what earlier answers read.
+ * Allows the agent to change a file only if it has read its current content. `read_file` stores the content's hash in
+ * the thread; a change of an existing file is sent with the newest hash, and is refused when the file has another one
+ * or was never read. The sandbox-manager checks the hash and changes the file in one step. A change stores no hash, so
+ * the file must be read again before the next one; a new file needs none. Calls of one answer only use hashes of
+ * earlier answers.
  */
 export function readBeforeWrite(): AgentMiddleware {
   return {

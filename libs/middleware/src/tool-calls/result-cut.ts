@@ -1,12 +1,12 @@
 import { type Content, textOf } from '@caribou/contracts';
 
-/** Characters kept of a long text's beginning and end. */
+/** Characters to keep of a long text's beginning and end. */
 export interface KeptChars {
   readonly head: number;
   readonly tail: number;
 }
 
-/** What is known of a long text: its size, and how much of it a cut leaves out. */
+/** The size of a long text, and how much of it was omitted. */
 export interface CutFacts {
   readonly chars: number;
   readonly lines: number;
@@ -14,8 +14,8 @@ export interface CutFacts {
 }
 
 /**
- * The beginning and the end of a text with a note between them; the beginning comes first, so that how a result begins
- * ("Error: …") stays to be seen. Never cuts a surrogate pair. Undefined when nothing would be gained.
+ * Cuts a text to its beginning and its end with a note between them, so that the start of a result ("Error: …") stays
+ * visible. Never splits a surrogate pair. Undefined when the result would not be shorter.
  */
 export function cutText(text: string, kept: KeptChars, note: (facts: CutFacts) => string): string | undefined {
   const head = text.slice(0, splitsPair(text, kept.head) ? kept.head - 1 : kept.head);
@@ -26,7 +26,7 @@ export function cutText(text: string, kept: KeptChars, note: (facts: CutFacts) =
   return cut.length < text.length ? cut : undefined;
 }
 
-/** Whether a cut at this place falls between the two halves of a character. */
+/** Whether a cut at this position would split a surrogate pair. */
 export const splitsPair = (text: string, at: number): boolean =>
   at > 0 && at < text.length && /[\uD800-\uDBFF]/.test(text.charAt(at - 1)) && /[\uDC00-\uDFFF]/.test(text.charAt(at));
 
@@ -36,7 +36,7 @@ function linesIn(text: string): number {
   return text.endsWith('\n') ? count - 1 : count;
 }
 
-/** The content with another text; images and other parts stay behind it. */
+/** Replaces the text of the content; images and other parts stay after it. */
 export function withText(content: Content, text: string): Content {
   if (typeof content === 'string') return text;
   return [{ type: 'text', text }, ...content.filter((part) => textOf([part]) === '')];

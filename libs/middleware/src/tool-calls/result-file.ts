@@ -3,12 +3,14 @@ import { AppError } from '@caribou/contracts';
 import { type RunContext, type SandboxPort, VIRTUAL_ROOT } from '@caribou/core';
 import { splitsPair } from './result-cut.js';
 
-/** Not shown by listings and searches of what lies above it (libs/files/src/lookup/ignored-names.ts). */
+/** Hidden from listings and searches of parent directories (libs/files/src/lookup/ignored-names.ts). */
 const FOLDER = `${VIRTUAL_ROOT}/outputs/.tool-results`;
-/** Characters in one write: at most three bytes each, and six in JSON, where a message of the bus has 8 MB. */
+/**
+ * Characters in one write: each takes at most three bytes, or six in JSON, and a message of the bus has at most 8 MB.
+ */
 const PART_CHARS = 256 * 1024;
 const MAX_PARTS = 32;
-/** For all parts of a result, a sandbox to be made first included. */
+/** Timeout for writing all parts of a result, including the creation of a sandbox. */
 const WRITE_TIMEOUT_MS = 20_000;
 const MAX_NAME_CHARS = 40;
 
@@ -16,11 +18,11 @@ export interface FiledResult {
   readonly path: string;
   /** Characters in the file. */
   readonly chars: number;
-  /** Whether the file has all of the result. */
+  /** Whether the file contains the complete result. */
   readonly whole: boolean;
 }
 
-/** Why a result is in no file, in a few words. */
+/** Why a result was not written to a file. */
 export interface NotFiled {
   readonly reason: string;
 }
@@ -33,8 +35,8 @@ interface Result {
 }
 
 /**
- * Writes a result into a file of the thread, in a sandbox made for it when the run has none. The key holds the text's hash:
- * a takeover that comes to the same result writes nothing again, one that comes to another replaces the file.
+ * Writes a result into a file of the thread, acquiring a sandbox if the run has none. The key contains the text's hash:
+ * a takeover with the same result does not write again, one with another result replaces the file.
  *
  * @throws the signal's reason when the run was aborted; {FencedError} when it was lost.
  */
@@ -46,7 +48,7 @@ export async function fileResult(
   const scope = { userId: run.userId, threadId: run.threadId, epoch: run.epoch };
   const late = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([run.signal, late]);
-  // A file with zero characters would be read as a binary one.
+  // A file with NUL characters would be treated as binary.
   const clean = text.replaceAll('\0', '');
   const parts = partsOf(clean);
   if (parts.length === 0) return { reason: 'it holds no text' };
@@ -68,13 +70,13 @@ export async function fileResult(
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12);
 
-/** Of plain characters whatever the tool and the call are named, and another for each call. */
+/** A file name of plain characters that is unique for each call. */
 function fileName(runId: string, { name, id }: Result['call']): string {
   const plain = (text: string): string => text.replace(/[^A-Za-z0-9_-]+/g, '_').slice(0, MAX_NAME_CHARS);
   return `${plain(name)}-${plain(id)}-${hashOf(`${runId}:${id}`)}.txt`;
 }
 
-/** The text, or its beginning, in pieces that one write takes. */
+/** Divides the text, or its beginning, into parts for single writes. */
 function partsOf(text: string): readonly string[] {
   const parts: string[] = [];
   for (let from = 0; from < text.length && parts.length < MAX_PARTS; ) {

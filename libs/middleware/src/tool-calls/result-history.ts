@@ -2,15 +2,15 @@ import { type Message, textOf, type ToolMessage } from '@caribou/contracts';
 import { cutText, type KeptChars, withText } from './result-cut.js';
 import type { ToolOutputLimits } from './tool-output-limits.js';
 
-/** Key of `additional_kwargs` on a tool message whose text has been cut for the thread: `{chars, path?}`. */
+/** Key of `additional_kwargs` of a tool message whose text was cut in the thread: `{chars, path?}`. */
 export const CUT_MARK = 'tool_output';
 
-/** Characters of results of exempt tools that a request shows whole, the newest first; the newest one in any case. */
+/** Maximum characters of uncut results of exempt tools in a request, newest first; the newest is never cut. */
 const WHOLE_EXEMPT_CHARS = 200_000;
 
 /**
- * What a request shows of the results in the thread: those that are there uncut and over the limit are cut, and of exempt
- * tools all but the newest. A cut is made once for a message, as messages are never changed.
+ * Cuts the results in a request: those over the limit that were not cut in the thread, and those of exempt tools except
+ * the newest. Each message is cut once, as messages never change.
  */
 export function fitHistory(limits: ToolOutputLimits): (messages: readonly Message[]) => readonly Message[] {
   const known = new WeakMap<Message, Message>();

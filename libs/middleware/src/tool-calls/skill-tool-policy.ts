@@ -3,8 +3,8 @@ import { activeSkill, type AgentMiddleware, allowedTools, type ToolCallRequest, 
 const NAME = 'skill-tool-policy';
 
 /**
- * Keeps a run to the tools that the skill it was asked to follow allows itself: the model is shown no others, and a call
- * of another is refused.
+ * Restricts a run to the tools that the active skill allows: others are removed from requests, and calls of them are
+ * refused.
  */
 export function skillToolPolicy(): AgentMiddleware {
   return {

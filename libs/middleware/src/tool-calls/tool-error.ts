@@ -4,8 +4,8 @@ import { type AgentMiddleware, RunCancelled, RunDraining, RunLost, type ToolOutc
 const MAX_DETAIL_CHARS = 500;
 
 /**
- * Turns an exception of a tool into an answer the model can work with; the run goes on. What ends the run itself
- * (cancel, loss, hand-over, a custom middleware that failed) passes.
+ * Converts an exception of a tool into an error result for the model; the run continues. Errors that end the run
+ * (cancel, loss, hand-over, a failed custom middleware) are rethrown.
  */
 export function toolError(): AgentMiddleware {
   return {
@@ -16,14 +16,14 @@ export function toolError(): AgentMiddleware {
       } catch (error) {
         if (run.signal.aborted || endsRun(error)) throw error;
         run.logger.warn({ tool: request.call.name, error }, 'tool failed');
-        return failedOutcome(request.call.name, error);
+        return toFailedOutcome(request.call.name, error);
       }
     },
   };
 }
 
-/** The answer that tells the model of a tool's exception; the detail is cut at 500 characters. */
-export function failedOutcome(toolName: string, error: unknown): ToolOutcome {
+/** The error result for a tool's exception; the detail is cut at 500 characters. */
+export function toFailedOutcome(toolName: string, error: unknown): ToolOutcome {
   const { type, detail } = describeError(error);
   return {
     content:

@@ -3,7 +3,7 @@ import type { AgentMiddleware, SandboxPort, ToolCallRequest, ToolOutcome } from 
 import { fileResult, type FiledResult, type NotFiled } from './result-file.js';
 import { type CutFacts, cutText, withText } from './result-cut.js';
 import { CUT_MARK, fitHistory } from './result-history.js';
-import { withBinding } from '../conversation/sandbox.js';
+import { addBinding } from '../conversation/sandbox.js';
 import { DEFAULT_TOOL_OUTPUT_LIMITS, type ToolOutputLimits } from './tool-output-limits.js';
 
 export interface ToolOutputPorts {
@@ -11,9 +11,10 @@ export interface ToolOutputPorts {
 }
 
 /**
- * Keeps large results out of the conversation: the whole goes into a file of the thread, the message shows beginning, end
- * and where to read the rest. What cannot be filed is cut at other sizes and says so. Exempt tools are let alone, until
- * their results add up; results that are in the thread as they are get cut in the request only. Characters are UTF-16 units.
+ * Keeps large results out of the conversation: the full result is written to a file of the thread, and the message has
+ * its beginning, its end and the path. A result that cannot be written is cut at other sizes, with a note. Results of
+ * exempt tools are only cut when they add up; uncut results of the thread are cut in the request only. Characters are
+ * UTF-16 units.
  */
 export function toolOutputBudget(
   { sandbox }: ToolOutputPorts,
@@ -31,7 +32,7 @@ export function toolOutputBudget(
       const { name } = request.call;
       const filed = await fileResult(sandbox, { call: request.call, text, run });
       const cut = 'path' in filed ? withPath(name, text, { filed, limits }) : withoutPath(text, { why: filed, limits });
-      const kept = withBinding(outcome, request, sandbox.binding(run));
+      const kept = addBinding(outcome, request, sandbox.binding(run));
       if (cut === undefined) return kept;
       run.decided('tool-output-budget', 'path' in filed ? 'filed' : 'cut', { chars: text.length });
       const mark = { [CUT_MARK]: { chars: text.length, ...('path' in filed ? { path: filed.path } : {}) } };
@@ -44,15 +45,15 @@ export function toolOutputBudget(
   };
 }
 
-/** Also a text that the preview would show whole. */
+/** Whether the text is small enough, or the preview would show all of it. */
 const isSmall = ({ length }: string, limits: ToolOutputLimits): boolean =>
   length < limits.externalizeMinChars || length <= limits.previewHeadChars + limits.previewTailChars;
 
-/** A question that ends the run is read by a person. */
+/** A question that ends the run is shown to the user completely. */
 const isShownWhole = ({ call }: ToolCallRequest, { end }: ToolOutcome, { exemptTools }: ToolOutputLimits): boolean =>
   end === true || exemptTools.includes(call.name);
 
-/** Lines as long as this are not read by their numbers. */
+/** Average line length above which reading by line numbers is not useful. */
 const LONG_LINE_CHARS = 5_000;
 
 function withPath(

@@ -1,16 +1,16 @@
-/** What becomes of large results; in characters, which are UTF-16 code units. */
+/** Limits for large results in characters, which are UTF-16 code units. */
 export interface ToolOutputLimits {
-  /** From here on a result goes into a file. */
+  /** Minimum size of a result that is written to a file. */
   readonly externalizeMinChars: number;
-  /** Shown of the beginning and the end of a result that is in a file. */
+  /** Characters shown of the beginning and the end of a result that is in a file. */
   readonly previewHeadChars: number;
   readonly previewTailChars: number;
-  /** From here on a result that is in no file is cut. */
+  /** Minimum size at which a result that is not in a file is cut. */
   readonly fallbackMaxChars: number;
-  /** Kept of its beginning and its end then. */
+  /** Characters kept of its beginning and end then. */
   readonly fallbackHeadChars: number;
   readonly fallbackTailChars: number;
-  /** Tools whose results are shown whole. */
+  /** Tools whose results are not cut. */
   readonly exemptTools: readonly string[];
 }
 

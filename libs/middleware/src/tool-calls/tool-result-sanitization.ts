@@ -1,8 +1,8 @@
 import { type AgentMiddleware, defuseFrameworkTags } from '@caribou/core';
 
 /**
- * Defuses the framework's tags in what remote tools bring in, results and errors alike: strangers wrote it, and it must
- * not pass for the framework's voice. By origin, not by name, so that no tool of a server is forgotten.
+ * Defuses the framework's tags in results and errors of remote tools, which are untrusted and must not imitate the
+ * framework. Tools are selected by origin instead of name, so that none is missed.
  */
 export function toolResultSanitization(): AgentMiddleware {
   return {

@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto';
 import { BugError, type ThreadState } from '@caribou/contracts';
 import { type AnyTool, escapeMarkup } from '@caribou/core';
 
-/** The tools that a model is not told of before they are looked up. */
+/** The tools that a model does not see before it looks them up. */
 export interface DeferredCatalog {
   /** By name. */
   readonly tools: readonly AnyTool[];
-  /** First 16 hex digits of the SHA-256 of names and schemas: what was promoted counts while it is the same. */
+  /** First 16 hex digits of the SHA-256 of names and schemas; promotions are valid while it is the same. */
   readonly hash: string;
 }
 
 /**
- * The deferred ones of an agent's tools.
+ * Builds the catalogue of an agent's deferred tools.
  *
- * @throws {BugError} when a deferred tool has the name of another one: which of them is hidden could not be told
+ * @throws {BugError} when a deferred tool has the name of another tool, which would make hiding it ambiguous
  */
 export function deferredCatalog(tools: readonly AnyTool[]): DeferredCatalog {
   const deferred = tools.filter((tool) => tool.deferred !== undefined).sort(byName);
@@ -28,7 +28,7 @@ export function deferredCatalog(tools: readonly AnyTool[]): DeferredCatalog {
 
 const byName = (a: AnyTool, b: AnyTool): number => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
 
-/** The value with the keys of all objects in order, so that equal schemas are equal texts. */
+/** Sorts the keys of all objects, so that equal schemas give equal texts. */
 function sortedKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortedKeys);
   if (typeof value !== 'object' || value === null) return value;
@@ -36,7 +36,7 @@ function sortedKeys(value: unknown): unknown {
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, part]) => [key, sortedKeys(part)]));
 }
 
-/** Names that a model has been shown in this thread, of this catalogue. */
+/** Names of this catalogue that were revealed to the model in this thread. */
 export function promotedNames(catalog: DeferredCatalog, { promoted }: ThreadState): ReadonlySet<string> {
   return new Set(promoted?.catalog_hash === catalog.hash ? promoted.names : []);
 }

@@ -137,7 +137,7 @@ describe(deferredToolFilter, () => {
     const request: ModelRequest = { model: 'm', system: '', messages: [], tools, state: thread() };
     const next = () => Promise.reject(new Error('next was called'));
 
-    await expect(layer.wrapModelCall?.(request, next, fakeRun())).rejects.toThrow("'mail' is in no catalogue");
+    await expect(layer.wrapModelCall?.(request, next, fakeRun())).rejects.toThrow("'mail' is not in the catalogue");
     const call = { name: 'mail', args: {}, id: 'c1', type: 'tool_call' } as const;
     expect(await layer.wrapToolCall?.({ call, tool: MAIL, state: thread() }, next, fakeRun())).toMatchObject({
       isError: true,

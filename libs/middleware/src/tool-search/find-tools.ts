@@ -2,16 +2,16 @@ import type { AnyTool } from '@caribou/core';
 import { linearPattern } from './linear-pattern.js';
 
 const MAX_FOUND = 5;
-/** Longer ones are searched for as literal text. */
+/** Longer patterns are searched literally. */
 const MAX_PATTERN_CHARS = 100;
-/** Of a description, in a search. */
+/** Maximum characters of a description that are searched. */
 const MAX_SEARCHED_CHARS = 1_000;
 
 /**
- * The tools a query means: `select:a,b` those of exactly these names, however many; `+word rest` those with the word in
- * their name, the ones that match most words of the rest first; anything else a regular expression, case aside, over
- * names and descriptions, names first. At most 5 but for `select:`. What is not a regular expression, or one that cannot be
- * matched in linear time, is searched for as literal text.
+ * Finds tools by a query: `select:a,b` those with exactly these names, without a limit; `+word rest` those with the
+ * word in their name, ranked by matches of the rest; anything else is a case-insensitive regular expression over names
+ * and descriptions, names first. Returns at most 5 except for `select:`. A query that is not a regular expression, or
+ * cannot be matched in linear time, is searched literally.
  */
 export function findTools(query: string, tools: readonly AnyTool[]): readonly AnyTool[] {
   const asked = query.trim();
@@ -40,7 +40,7 @@ function matching(pattern: string, tools: readonly AnyTool[]): readonly AnyTool[
   return best(tools.map((tool) => ({ tool, score: rank(tool, fits) })).filter(({ score }) => score > 0));
 }
 
-/** 2 for a hit in the name, 1 for one in the description. */
+/** 2 for a match in the name, 1 for one in the description. */
 function rank({ name, description }: AnyTool, fits: (text: string) => boolean): number {
   if (fits(name)) return 2;
   return fits(description.slice(0, MAX_SEARCHED_CHARS)) ? 1 : 0;

@@ -2,7 +2,7 @@ import type { Message } from '@caribou/contracts';
 import { type AnyTool, type Deferral, defineTool } from '@caribou/core';
 import { humanMessage } from '@caribou/testing';
 import { z } from 'zod';
-import { latestWords, routedTools } from './routed-tools.js';
+import { latestUserText, matchToolsByKeywords } from './routed-tools.js';
 
 const tool = (name: string, deferred: Deferral): AnyTool =>
   defineTool({ name, description: '', input: z.object({}), deferred, run: () => Promise.resolve({ content: '' }) });
@@ -12,7 +12,7 @@ const human = (content: Message['content'], over: Partial<Message> = {}): Messag
   type: 'human',
 });
 
-describe(latestWords, () => {
+describe(latestUserText, () => {
   test.each<[string, Message]>([
     ['text', human('the words')],
     ['blocks', human([{ type: 'text', text: 'the ' }, { type: 'image_url' }, { type: 'text', text: 'words' }])],
@@ -27,16 +27,16 @@ describe(latestWords, () => {
       human('a reminder', { name: 'todo_reminder' }),
       human('images', { additional_kwargs: { hide_from_ui: true } }),
     ];
-    expect(latestWords([human('before'), message, ...ours])).toBe('the words');
+    expect(latestUserText([human('before'), message, ...ours])).toBe('the words');
   });
 
   test('a thread without a person says nothing, and a long message is cut', () => {
-    expect(latestWords([])).toBe('');
-    expect(latestWords([human('x'.repeat(30_000))])).toHaveLength(20_000);
+    expect(latestUserText([])).toBe('');
+    expect(latestUserText([human('x'.repeat(30_000))])).toHaveLength(20_000);
   });
 });
 
-describe(routedTools, () => {
+describe(matchToolsByKeywords, () => {
   const tools = [
     tool('silent', {}),
     tool('mail', { keywords: ['mail', 'letter'], priority: 10 }),
@@ -46,7 +46,7 @@ describe(routedTools, () => {
     tool('kalender', { keywords: ['日历', 'Straße'], priority: 1 }),
   ];
   const routed = (words: string, limit = 5): readonly string[] =>
-    routedTools(words, tools, limit).map(({ name }) => name);
+    matchToolsByKeywords(words, tools, limit).map(({ name }) => name);
 
   test('by priority, then by the keywords met', () => {
     expect(routed('a letter by MAIL, no chat message')).toEqual(['chat', 'mail', 'post', 'low']);

@@ -1,20 +1,20 @@
 import type { Message } from '@caribou/contracts';
 import { type AnyTool, isUserMessage, userText } from '@caribou/core';
 
-/** Of a message, looked through for keywords. */
-const MAX_WORDS_CHARS = 20_000;
+/** Maximum characters of a message that are searched for keywords. */
+const MAX_SEARCHED_CHARS = 20_000;
 
-/** What the person said last. */
-export function latestWords(messages: readonly Message[]): string {
+/** The text of the user's last message. */
+export function latestUserText(messages: readonly Message[]): string {
   const message = messages.findLast(isUserMessage);
-  return message === undefined ? '' : userText(message).slice(0, MAX_WORDS_CHARS);
+  return message === undefined ? '' : userText(message).slice(0, MAX_SEARCHED_CHARS);
 }
 
-/** The tools that the words call for by their keywords: by priority, then by keywords met, at most `limit`. */
-export function routedTools(words: string, tools: readonly AnyTool[], limit: number): readonly AnyTool[] {
-  const said = folded(words);
+/** The tools whose keywords are in the text, at most `limit`: by priority, then by the number of matching keywords. */
+export function matchToolsByKeywords(text: string, tools: readonly AnyTool[], limit: number): readonly AnyTool[] {
+  const searched = folded(text);
   const met = (tool: AnyTool): number =>
-    (tool.deferred?.keywords ?? []).filter((keyword) => says(said, folded(keyword).trim())).length;
+    (tool.deferred?.keywords ?? []).filter((keyword) => containsWord(searched, folded(keyword).trim())).length;
   return tools
     .map((tool) => ({ tool, priority: tool.deferred?.priority ?? 0, hits: met(tool) }))
     .filter(({ hits }) => hits > 0)
@@ -25,12 +25,12 @@ export function routedTools(words: string, tools: readonly AnyTool[], limit: num
 
 const folded = (text: string): string => text.normalize('NFKC').toLowerCase();
 
-/** Whether the keyword stands there as a word of its own; scripts without spaces have no such border. */
-function says(said: string, keyword: string): boolean {
+/** Whether the text contains the keyword as a separate word; scripts without spaces have no word borders. */
+function containsWord(text: string, keyword: string): boolean {
   if (keyword === '') return false;
-  for (let at = said.indexOf(keyword); at >= 0; at = said.indexOf(keyword, at + 1)) {
+  for (let at = text.indexOf(keyword); at >= 0; at = text.indexOf(keyword, at + 1)) {
     const end = at + keyword.length;
-    const joined = isJoined(said.charAt(at - 1), keyword.charAt(0)) || isJoined(keyword.slice(-1), said.charAt(end));
+    const joined = isJoined(text.charAt(at - 1), keyword.charAt(0)) || isJoined(keyword.slice(-1), text.charAt(end));
     if (!joined) return true;
   }
   return false;

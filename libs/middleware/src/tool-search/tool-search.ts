@@ -16,7 +16,7 @@ const Input = z.object({
     ),
 });
 
-/** Looks deferred tools up: their schemas are the answer, and from then on the model has them in this thread. */
+/** Creates the tool that looks up deferred tools: it returns their schemas and makes them available in this thread. */
 export function toolSearchTool({ tools, hash }: DeferredCatalog): AnyTool {
   return defineTool({
     name: 'tool_search',

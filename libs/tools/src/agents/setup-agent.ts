@@ -18,8 +18,8 @@ const NO_NAME =
   'brings the name they chose.';
 
 /**
- * Makes the custom agent that the run is about. It is written before the result is told, as interfaces ask for it at
- * once. A call writes once, also after a takeover; the same conversation may make its agent anew, no other one may.
+ * Creates the custom agent that the run is about. It is stored before the result is published, as clients request it at
+ * once. A call writes once, even after a takeover; only the same conversation may replace its agent.
  */
 export function setupAgentTool(agents: Pick<AgentStore, 'read' | 'write'>): AnyTool {
   return defineTool({

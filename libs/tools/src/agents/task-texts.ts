@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { SUBAGENT_USAGE, type TaskCap } from '@caribou/contracts';
 import type { TaskOutcome, ToolOutcome } from '@caribou/core';
 
-/** Longest part of a result or an error that is kept beside the message, in characters. */
+/** Maximum characters of a result or an error that are stored beside the message. */
 const MAX_BRIEF = 2_000;
 
 const caps: Readonly<Record<TaskCap, string>> = {
@@ -12,8 +12,8 @@ const caps: Readonly<Record<TaskCap, string>> = {
 };
 
 /**
- * A task's outcome as the model reads it and as interfaces know it. The beginnings of the texts and the names of the
- * marks are DeerFlow's: its pages tell by them how a task ended.
+ * A task's outcome for the model and for clients. The beginnings of the texts and the names of the marks are
+ * DeerFlow's: its web client detects by them how a task ended.
  */
 export function taskOutcome(outcome: TaskOutcome): ToolOutcome {
   return {
@@ -54,7 +54,7 @@ function marksOf({ status, text, stopReason, usage, modelName }: TaskOutcome): R
   };
 }
 
-/** Two thirds of the room for the beginning, the rest for the end. */
+/** Uses two thirds of the limit for the beginning and the rest for the end. */
 function briefOf(text: string): string {
   if (text.length <= MAX_BRIEF) return text;
   const gap = '\n...\n';

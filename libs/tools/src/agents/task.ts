@@ -18,11 +18,11 @@ const Input = z.object({
 });
 
 /**
- * Hands a piece of work to a subagent and waits for its result. Every answer of it, to wrong arguments too, is told in
- * the words of a task: interfaces know by them that it is over.
+ * Delegates work to a subagent and waits for its result. Every answer, even to invalid arguments, has the format of a
+ * task result, by which clients detect that the task has ended.
  *
- * @param toolNames of the agent that has this tool
- * @param skillNames of that agent; null: all
+ * @param toolNames names of the tools of the agent that has this tool
+ * @param skillNames names of that agent's skills; null: all
  */
 export function taskTool(
   subagents: SubagentPort,
@@ -41,7 +41,7 @@ export function taskTool(
       const parsed = Input.safeParse(args);
       if (!parsed.success) return refused(parsed.error);
       const { description, prompt, subagent_type: type } = parsed.data;
-      // A skill that keeps the agent to some tools keeps those it hands work to.
+      // A skill that restricts the agent's tools restricts its subagents too.
       const tools = allowedTools(toolNames, state, run);
       const skills = skillNames === null ? {} : { skills: skillNames };
       const asked = { toolCallId, description, prompt, type, tools, ...skills };

@@ -25,16 +25,16 @@ type Changes = z.output<typeof Changes>;
 export interface UpdateAgentParts {
   readonly agents: Pick<AgentStore, 'read' | 'write'>;
   readonly known: InstalledForAgents;
-  /** As the run's prompt has it. */
+  /** The agent as in the run's prompt. */
   readonly shown: StoredAgent;
 }
 
-/** Calls of one answer run at the same time; each lost race means that one of them wrote. */
+/** Calls of one answer run concurrently; each lost race means that one of them wrote. */
 const MAX_ATTEMPTS = 8;
 
 /**
- * Changes the custom agent that the run is carried out by. What somebody else changed since the agent was shown is not
- * overwritten: the model is told of it, and may call again. A call writes once, also after a takeover.
+ * Changes the custom agent that executes the run. Changes made by others since the run began are not overwritten: the
+ * model gets them and may call again. A call writes once, even after a takeover.
  */
 export function updateAgentTool({ agents, known, shown }: UpdateAgentParts): AnyTool {
   let seen = shown.version;

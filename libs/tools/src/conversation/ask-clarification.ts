@@ -26,8 +26,8 @@ const Input = z.object({
 });
 
 /**
- * Asks the person and ends the run; the reply starts the next one. The clarification middleware answers the call
- * before it gets here, with icons, numbered options and data for the interface; without it the bare question is told.
+ * Asks the user a question and ends the run; the reply starts the next one. The clarification middleware answers the
+ * call instead, with icons, numbered options and data for clients; without it the result is the plain question.
  */
 export function askClarificationTool(): AnyTool {
   return defineTool({

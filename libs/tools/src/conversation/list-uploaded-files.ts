@@ -13,7 +13,7 @@ import { scopeOf } from '../sandbox/sandbox-request.js';
 
 const MAX_FILES = 500;
 
-/** Lists the files that the person uploaded to the thread, with their sizes. */
+/** Lists the files that the user uploaded to the thread, with their sizes. */
 export function listUploadedFilesTool(sandbox: SandboxPort): AnyTool {
   return defineTool({
     name: 'list_uploaded_files',

@@ -10,7 +10,7 @@ const Input = z.object({
     .describe('Absolute paths of files in /mnt/user-data/outputs.'),
 });
 
-/** Shows files to the person: they join the thread's artifacts, all of them or none. */
+/** Shows files to the user by adding them to the thread's artifacts, all of them or none. */
 export function presentFilesTool(sandbox: SandboxPort): AnyTool {
   return defineTool({
     name: 'present_files',
@@ -34,10 +34,10 @@ export function presentFilesTool(sandbox: SandboxPort): AnyTool {
   });
 }
 
-/** The path in its one spelling, undefined unless it lies below the outputs. */
+/** The canonical path; undefined unless it is below the outputs. */
 function outputPath(path: string): string | undefined {
-  const place = parseVirtualPath(path);
-  return place?.directory === 'outputs' && place.segments.length > 0 ? formatVirtualPath(place) : undefined;
+  const parsed = parseVirtualPath(path);
+  return parsed?.directory === 'outputs' && parsed.segments.length > 0 ? formatVirtualPath(parsed) : undefined;
 }
 
 const refused = (reason: string, path: string): string =>

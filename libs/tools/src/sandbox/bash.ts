@@ -5,7 +5,7 @@ import { cutMiddle } from './cut-text.js';
 import { DESCRIPTION_HINT, failed, scopeOf } from './sandbox-request.js';
 
 const DEFAULT_TIMEOUT_MS = 600_000;
-/** Most bytes taken from the executor: one reply of the bus. */
+/** Maximum bytes of output from the executor, so that it fits into one reply. */
 const MAX_OUTPUT_BYTES = 256 * 1024;
 const MAX_OUTPUT_CHARS = 20_000;
 
@@ -19,8 +19,8 @@ const Input = z.object({
 });
 
 /**
- * Runs a command in the thread's sandbox, for at most `timeoutMs`. A command that fails is a normal answer: its exit code
- * is part of it.
+ * Runs a command in the thread's sandbox, for at most `timeoutMs`. A failed command is a normal result that includes
+ * its exit code.
  */
 export function bashTool(sandbox: SandboxPort, timeoutMs = DEFAULT_TIMEOUT_MS): AnyTool {
   const limit = `${timeoutMs / 1_000} seconds`;
@@ -38,19 +38,19 @@ export function bashTool(sandbox: SandboxPort, timeoutMs = DEFAULT_TIMEOUT_MS): 
         timeout_ms: timeoutMs,
         max_output_bytes: MAX_OUTPUT_BYTES,
         audit: context.audit,
-        onOutput: (piece: OutputPiece) => void tell(piece, context),
+        onOutput: (piece: OutputPiece) => void publishOutput(piece, context),
       };
       return outcomeOf(await sandbox.exec(scopeOf(context), request, context.run.signal), limit);
     },
   });
 }
 
-/** Shows the run's watchers what the command wrote; a run that is over has none. */
-async function tell(piece: OutputPiece, { run, toolCallId }: ToolContext): Promise<void> {
+/** Publishes output of the command to the run's watchers; failures are ignored, as the run may have ended. */
+async function publishOutput(piece: OutputPiece, { run, toolCallId }: ToolContext): Promise<void> {
   try {
     await run.emit({ kind: 'custom', data: { type: 'bash_output', tool_call_id: toolCallId, ...piece } });
   } catch (error) {
-    run.logger.debug({ error }, 'output of a command was not shown');
+    run.logger.debug({ error }, 'output of a command could not be published');
   }
 }
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { cutMiddle, cutTail } from './cut-text.js';
+import { cutMiddle, cutEnd } from './cut-text.js';
 
 const text = fc.string({ unit: 'binary', minLength: 0, maxLength: 400 });
 const limit = fc.integer({ min: 80, max: 200 });
@@ -36,11 +36,11 @@ describe(cutMiddle, () => {
   });
 });
 
-describe(cutTail, () => {
+describe(cutEnd, () => {
   test('the result is the beginning, not longer than asked, without half of a pair', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), fc.nat({ max: 50 }), (value, maxChars) => {
-        const cut = cutTail(value, maxChars);
+        const cut = cutEnd(value, maxChars);
 
         expect(value.startsWith(cut)).toBe(true);
         expect(cut.length).toBeLessThanOrEqual(maxChars);

@@ -1,6 +1,6 @@
 /**
- * Cuts the middle out of a text that is longer than `maxChars`, marker included, so that its head and its tail stay
- * readable. Never cuts a surrogate pair in two.
+ * Removes the middle of a text that is longer than `maxChars`, including the marker, so that its beginning and end stay
+ * readable. Never splits a surrogate pair.
  */
 export function cutMiddle(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
@@ -10,8 +10,8 @@ export function cutMiddle(text: string, maxChars: number): string {
   return `${head}${marker(text.length - head.length - tail.length)}${tail}`;
 }
 
-/** The first `maxChars` characters of a text; never half of a surrogate pair. */
-export const cutTail = (text: string, maxChars: number): string =>
+/** The first `maxChars` characters of a text; never splits a surrogate pair. */
+export const cutEnd = (text: string, maxChars: number): string =>
   text.length <= maxChars ? text : text.slice(0, borderBefore(text, maxChars));
 
 const marker = (skippedChars: number): string => `\n... [${skippedChars} characters skipped] ...\n`;

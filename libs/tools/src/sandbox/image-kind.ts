@@ -6,17 +6,17 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   gif: 'image/gif',
 };
 
-/** Bytes at the beginning that tell any of the kinds from all others. */
+/** Bytes at the beginning of a file that identify any of the kinds. */
 export const IMAGE_HEAD_BYTES = 16;
 export const IMAGE_EXTENSIONS = Object.keys(EXTENSIONS).map((name) => `.${name}`);
 
-/** The kind that a file's name promises; undefined for one that is none of an image we show. */
+/** The image type by a file's extension; undefined for unsupported types. */
 export function kindByName(path: string): string | undefined {
   const extension = /\.([A-Za-z0-9]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
   return Object.hasOwn(EXTENSIONS, extension) ? EXTENSIONS[extension] : undefined;
 }
 
-/** The kind that a file's first bytes show. */
+/** The image type by a file's first bytes. */
 export function kindByContent(head: Uint8Array): string | undefined {
   const text = Buffer.from(head).toString('latin1');
   if (text.startsWith('\xff\xd8\xff')) return 'image/jpeg';

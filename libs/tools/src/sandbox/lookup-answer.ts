@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { refusalText } from './sandbox-request.js';
 
-/** A directory to look into. */
+/** Schema of a directory to list or search. */
 export const directoryPath = z
   .string()
   .min(1)
   .max(4096)
   .describe('Absolute path of the directory, /mnt/user-data or below it.');
 
-/** Why a directory could not be looked into, in the model's words. */
+/** Text for the model why a directory could not be read. */
 export function lookupRefusal(reason: string, path: string): string {
   const texts: Readonly<Record<string, string>> = {
     not_found: `Directory not found: ${path}`,
@@ -19,7 +19,7 @@ export function lookupRefusal(reason: string, path: string): string {
 }
 
 export interface Lookup {
-  /** What was looked for: `paths` or `matches`. */
+  /** What was searched for: `paths` or `matches`. */
   readonly what: 'paths' | 'matches';
   readonly root: string;
   readonly lines: readonly string[];
@@ -27,7 +27,7 @@ export interface Lookup {
   readonly incomplete: boolean;
 }
 
-/** The answer of a search: how many, then a line for each. */
+/** The result of a search: the number of results, then a line for each. */
 export function lookupAnswer({ what, root, lines, truncated, incomplete }: Lookup): string {
   const partly = incomplete
     ? ['(Not everything below this path was searched: there is too much of it. Choose a narrower path or pattern.)']

@@ -1,6 +1,6 @@
 import { type AnyTool, defineTool, defuseFrameworkTags, type SandboxPort } from '@caribou/core';
 import { z } from 'zod';
-import { cutTail } from './cut-text.js';
+import { cutEnd } from './cut-text.js';
 import { directoryPath, lookupRefusal } from './lookup-answer.js';
 import { DESCRIPTION_HINT, failed, scopeOf } from './sandbox-request.js';
 
@@ -35,6 +35,6 @@ function shown(paths: readonly string[], isPart: boolean): string {
   if (!isPart && text.length <= MAX_CHARS) return text;
   const room = MAX_CHARS - SHORTENED.length;
   if (text.length <= room) return text + SHORTENED;
-  const head = cutTail(text, room + 1);
+  const head = cutEnd(text, room + 1);
   return head.slice(0, head.lastIndexOf('\n')) + SHORTENED;
 }

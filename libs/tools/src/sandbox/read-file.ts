@@ -1,11 +1,11 @@
 import type { SandboxReply } from '@caribou/contracts';
 import { type AnyTool, defineTool, contentHashMark, type SandboxPort, type ToolOutcome } from '@caribou/core';
 import { z } from 'zod';
-import { cutTail } from './cut-text.js';
+import { cutEnd } from './cut-text.js';
 import { DESCRIPTION_HINT, failed, refusalText, scopeOf } from './sandbox-request.js';
 
 const MAX_CHARS = 50_000;
-/** Room for `MAX_CHARS` of the widest text: four bytes each. */
+/** Maximum bytes of `MAX_CHARS` characters: four each. */
 const MAX_BYTES = 4 * MAX_CHARS;
 
 const Input = z.object({
@@ -47,7 +47,7 @@ function shown(read: Extract<SandboxReply<'read'>, { outcome: 'ok' }>, range: Ra
     return { content: `(start_line exceeds file length of ${read.total_lines} lines)` };
   }
   if (read.text === '') return { content: '(empty)' };
-  const text = cutTail(read.text, MAX_CHARS);
+  const text = cutEnd(read.text, MAX_CHARS);
   if (text.length === read.text.length && !read.truncated) return { content: text };
   const hint = `the file has ${read.total_lines} lines, ${read.total_bytes} bytes; use start_line and end_line to read the rest`;
   return { content: `${text}\n... [shortened after ${text.length} characters: ${hint}]` };

@@ -1,6 +1,6 @@
 import type { SandboxScope, ToolContext, ToolOutcome } from '@caribou/core';
 
-/** Shown in the interface and kept in logs; executing ignores it. */
+/** Shown by clients and stored in logs; execution ignores it. */
 export const DESCRIPTION_HINT = 'Why you do this, in a few words. Always give this first.';
 
 export const scopeOf = ({ run }: ToolContext): SandboxScope => ({
@@ -9,10 +9,10 @@ export const scopeOf = ({ run }: ToolContext): SandboxScope => ({
   epoch: run.epoch,
 });
 
-/** An expected failure as the model reads it. */
+/** An expected failure as a result for the model. */
 export const failed = (text: string): ToolOutcome => ({ content: `Error: ${text}`, isError: true });
 
-/** Why the sandbox refused a path, in the model's words; undefined for a reason that needs no special text. */
+/** Text for the model why the sandbox refused a path; undefined for reasons without a special text. */
 export function refusalText(reason: string, path: string): string | undefined {
   const texts: Readonly<Record<string, string>> = {
     not_found: `File not found: ${path}`,
@@ -23,7 +23,7 @@ export function refusalText(reason: string, path: string): string | undefined {
   return texts[reason];
 }
 
-/** Why a file that is not as expected was left alone, and what to do about it. */
+/** Text for the model why a file with unexpected content was not changed, and what to do. */
 export function changedText(path: string, { expectedFile }: ToolContext): string {
   const why =
     expectedFile === undefined || expectedFile.sha256 === null

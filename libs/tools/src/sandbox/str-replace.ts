@@ -3,7 +3,7 @@ import { type AnyTool, defineTool, type SandboxPort, type ToolOutcome } from '@c
 import { z } from 'zod';
 import { changedText, DESCRIPTION_HINT, failed, refusalText, scopeOf } from './sandbox-request.js';
 
-/** Most bytes of UTF-8 in one argument, as for write_file. */
+/** Maximum bytes of UTF-8 in one argument, as for write_file. */
 const MAX_TEXT_BYTES = 80 * 1024;
 const MAX_SHOWN_RANGES = 50;
 
@@ -16,7 +16,7 @@ const Input = z.object({
 });
 type Edit = z.infer<typeof Input>;
 
-/** Replaces a text in a file of the thread's sandbox, once per tool call even if the call is made again. */
+/** Replaces a text in a file of the thread's sandbox, once per tool call even if the call is repeated. */
 export function strReplaceTool(sandbox: SandboxPort): AnyTool {
   return defineTool({
     name: 'str_replace',

@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { IMAGE_EXTENSIONS, IMAGE_HEAD_BYTES, kindByContent, kindByName } from './image-kind.js';
 import { failed, refusalText, scopeOf } from './sandbox-request.js';
 
-/** Largest image that a model is shown. */
+/** Maximum size of an image for a model. */
 const MAX_IMAGE_BYTES = 20 * 1024 * 1024;
 
 const Input = z.object({
@@ -22,7 +22,7 @@ const Input = z.object({
     .describe('Absolute path of the image, below /mnt/user-data: jpg, jpeg, png, webp or gif.'),
 });
 
-/** Has the model look at an image of the thread: only its path, kind and size enter the state. */
+/** Shows an image of the thread to the model: only its path, type and size are stored in the state. */
 export function viewImageTool(sandbox: SandboxPort): AnyTool {
   return defineTool({
     name: 'view_image',
@@ -32,13 +32,13 @@ export function viewImageTool(sandbox: SandboxPort): AnyTool {
     input: Input,
     async run({ image_path: path }, context) {
       if (!path.startsWith('/')) return failed(`Path must be absolute: ${path}`);
-      const place = parseVirtualPath(path);
-      if (place === null) return failed(refusalText('outside', path) ?? path);
+      const parsed = parseVirtualPath(path);
+      if (parsed === null) return failed(refusalText('outside', path) ?? path);
       const promised = kindByName(path);
       if (promised === undefined) return failed(`Unsupported image format: ${path}. ${supported}`);
       const head = { path, offset: 0, max_bytes: IMAGE_HEAD_BYTES, key: context.key };
       const read = await sandbox.readBytes(scopeOf(context), head, context.run.signal);
-      return seen(read, { path, promised, key: formatVirtualPath(place) });
+      return seen(read, { path, promised, key: formatVirtualPath(parsed) });
     },
   });
 }
@@ -47,9 +47,9 @@ const supported = `Supported formats: ${IMAGE_EXTENSIONS.join(', ')}.`;
 
 interface Wanted {
   readonly path: string;
-  /** Kind by the name. */
+  /** Type by the file name. */
   readonly promised: string;
-  /** The path in its one spelling. */
+  /** The canonical path. */
   readonly key: string;
 }
 

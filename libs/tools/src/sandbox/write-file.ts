@@ -2,7 +2,7 @@ import { type AnyTool, defineTool, type SandboxPort } from '@caribou/core';
 import { z } from 'zod';
 import { changedText, DESCRIPTION_HINT, failed, refusalText, scopeOf } from './sandbox-request.js';
 
-/** Most bytes of UTF-8 one call writes: longer arguments are cut by models and break as JSON. */
+/** Maximum bytes of UTF-8 that one call writes, as models truncate longer arguments, which is invalid JSON. */
 const MAX_CONTENT_BYTES = 80 * 1024;
 
 const Input = z.object({
@@ -12,7 +12,7 @@ const Input = z.object({
   append: z.boolean().default(false).describe('Add to the end of the file instead of replacing it.'),
 });
 
-/** Writes a text file in the thread's sandbox, once per tool call even if the call is made again. */
+/** Writes a text file in the thread's sandbox, once per tool call even if the call is repeated. */
 export function writeFileTool(sandbox: SandboxPort): AnyTool {
   return defineTool({
     name: 'write_file',

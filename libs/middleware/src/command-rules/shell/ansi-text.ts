@@ -3,7 +3,7 @@ const CONTROLS: Readonly<Record<string, string>> = {
 };
 const ESCAPE = /\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))/gs;
 
-/** What bash makes of the text between `$'` and `'`. */
+/** Expands the text between `$'` and `'` as bash does. */
 export function ansiText(quoted: string): string {
   return quoted.replace(ESCAPE, (...groups: (string | undefined)[]) => {
     const [, hex, short, long, octal, control, plain] = groups;

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import fc from 'fast-check';
 import { commandsIn, nameOf } from './nested-commands.js';
-import { newReading, tokensOf } from './read-script.js';
+import { createReading, tokensOf } from './read-script.js';
 
 /** What a real shell does is the measure here. */
 const bash = (script: string): string =>
@@ -22,7 +22,9 @@ describe(tokensOf, () => {
     fc.assert(
       fc.property(fc.array(word, { minLength: 1, maxLength: 20 }), (words) => {
         const text = `printf '%s\\0' ${words.join(' ')}`;
-        const read = tokensOf(text, newReading()).flatMap((token) => (token.kind === 'word' ? [token.word.text] : []));
+        const read = tokensOf(text, createReading()).flatMap((token) =>
+          token.kind === 'word' ? [token.word.text] : [],
+        );
         expect(read.slice(2)).toEqual(bash(text).split('\0').slice(0, -1));
       }),
       { numRuns: 60, seed: SEED },

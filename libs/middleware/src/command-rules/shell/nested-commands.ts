@@ -1,8 +1,10 @@
-import { newReading, tokensOf } from './read-script.js';
+import { createReading, tokensOf } from './read-script.js';
 import { type SimpleCommand, simpleCommands } from './simple-commands.js';
 import { NestingError, type Reading, type Substitution, type Token, type Word } from './words.js';
 
-/** A command that runs another one: which of its options take a value, and how many arguments come before the other. */
+/**
+ * A command that runs another one: its options that take a value, and the number of arguments before the other command.
+ */
 interface Prefix {
   readonly valued?: string;
   readonly operands?: number;
@@ -24,29 +26,29 @@ const PREFIXES = new Map<string, Prefix>([
   ['xargs', { valued: 'aEILnPsd' }],
   ['busybox', {}],
 ]);
-/** Nobody means more commands that run another one in a row. */
+/** Longer chains of commands that run another one have no legitimate use. */
 const MAX_PREFIXES = 16;
 const SHELLS = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'ash']);
 const FIND_ACTIONS = new Set(['-exec', '-execdir', '-ok', '-okdir']);
 
-/** Name of the command without its directory; undefined when it is none, but an assignment or a redirection alone. */
+/** Name of the command without its directory; undefined for a mere assignment or redirection. */
 export const nameOf = ({ words }: SimpleCommand): string | undefined => words[0]?.text.replace(/^.*\//s, '');
 
-/** Everything that a text runs, as far as it can be read without running it. */
+/** All commands that a text executes, as far as it can be determined without executing it. */
 export interface RunCommands {
-  /** The commands of the text, of its substitutions, behind prefixes such as `env`, and of text given to a shell. */
+  /** The commands of the text, of its substitutions, after prefixes such as `env`, and of text passed to a shell. */
   readonly commands: readonly SimpleCommand[];
-  /** False when a quote or the like had no end. */
+  /** False when a quote or a similar construct is not closed. */
   readonly complete: boolean;
 }
 
-/** @throws {NestingError} for a text that is too much to read */
+/** @throws {NestingError} for a text that is too complex */
 export function commandsIn(text: string): RunCommands {
-  const reading = newReading();
+  const reading = createReading();
   const found: SimpleCommand[] = [];
   collect(tokensOf(text, reading), { reading, depth: 0, found });
   const complete = !reading.incomplete;
-  // What has no end is read once more as if nothing were quoted: the end that is missing could stand anywhere.
+  // An unclosed text is parsed again as if nothing were quoted, as the missing end could be anywhere.
   if (!complete) collect(tokensOf(text.replace(/["'`\\]/g, ' '), reading), { reading, depth: 0, found });
   return { commands: found, complete };
 }
@@ -73,7 +75,7 @@ function substitutionsOf({ words, assignments, redirects }: SimpleCommand): read
   return [...assignments, ...words, ...targets].flatMap(({ substitutions }) => substitutions);
 }
 
-/** The names of the commands with which a substitution begins: itself, and what it prefixes. */
+/** The names of a substitution's first command and of the commands that it runs. */
 export function firstNames({ tokens }: Substitution): readonly string[] {
   const first = simpleCommands(tokens)[0];
   return first === undefined ? [] : withInner(first).flatMap((command) => nameOf(command) ?? []);
@@ -119,7 +121,7 @@ function findAction(words: readonly Word[]): readonly Word[] {
   return end === -1 ? rest : rest.slice(0, end);
 }
 
-/** Texts that the command hands to a shell as commands. */
+/** Texts that the command passes to a shell as scripts. */
 function scriptsOf(command: SimpleCommand): readonly string[] {
   const name = nameOf(command) ?? '';
   const args = command.words.slice(1).map(({ text }) => text);

@@ -3,26 +3,26 @@ import { Cursor, Reading, type Redirect, type Token, type Word } from './words.j
 
 const OPERATORS = [';;&', ';;', ';&', '&&', '||', '|&', ';', '&', '|', '(', ')'];
 const REDIRECTS = ['<<<', '<<-', '<<', '<>', '<&', '>>', '>|', '>&', '&>>', '&>', '<', '>'];
-/** Words after which a command begins, where they stand for themselves. */
+/** Unquoted words after which a command begins. */
 const BEFORE_COMMAND = new Set(['if', 'then', 'elif', 'else', 'while', 'until', 'do', '{', '!', 'time']);
 
-/** A here-document whose body comes after the line. */
+/** A here-document whose body follows the current line. */
 interface Awaited {
   readonly index: number;
   readonly redirect: Redirect;
 }
 
-/** Tokens on their way. */
+/** State of the tokenizer. */
 interface Script {
   readonly cursor: Cursor;
   readonly tokens: Token[];
   readonly awaited: Awaited[];
-  /** What closes with a bracket: a subshell, or the pattern of a case. */
+  /** Open constructs that end with a bracket: a subshell, or the pattern of a case. */
   readonly open: ('bracket' | 'case')[];
 }
 
-/** A reading of one command, with which its tokens are had. */
-export const newReading = (): Reading => new Reading(readScript);
+/** Creates the parser state of one command, for `tokensOf`. */
+export const createReading = (): Reading => new Reading(readScript);
 
 /** The tokens of a text. @throws {NestingError} */
 export const tokensOf = (text: string, reading: Reading, depth = 0): readonly Token[] =>
@@ -59,7 +59,7 @@ function readToken(script: Script): void {
   }
 }
 
-/** A number or a name in braces right before it says which descriptor is meant. */
+/** A file descriptor: a number or a name in braces right before a redirect. */
 const DESCRIPTOR = /(?:\d+|\{\w+\})(?=[<>])/y;
 
 function isRedirect(cursor: Cursor): boolean {
@@ -98,7 +98,7 @@ function readOperatorOrWord({ cursor, tokens, open }: Script): void {
 
 const isPlain = (word: Word, text: string): boolean => !word.quoted && word.text === text;
 
-/** Whether a command may begin behind the tokens, or behind the word `also`. */
+/** Whether a command may begin after the tokens, or after the word `also`. */
 function beginsCommand(tokens: readonly Token[], also?: string): boolean {
   const last = tokens.at(-1);
   if (last === undefined || last.kind === 'operator') return true;
@@ -106,7 +106,7 @@ function beginsCommand(tokens: readonly Token[], also?: string): boolean {
   return BEFORE_COMMAND.has(last.word.text) || last.word.text === also;
 }
 
-/** The bodies of the here-documents that the line just ended has begun. */
+/** Reads the bodies of the here-documents of the line that just ended. */
 function readBodies({ cursor, tokens, awaited }: Script): void {
   for (const { index, redirect } of awaited.splice(0)) {
     const lines: string[] = [];

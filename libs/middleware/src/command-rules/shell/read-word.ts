@@ -1,7 +1,7 @@
 import { ansiText } from './ansi-text.js';
 import { Cursor, type Substitution, type Token, type Word } from './words.js';
 
-/** A word while it is read. */
+/** A word under construction. */
 interface Draft {
   text: string;
   quoted: boolean;
@@ -12,14 +12,14 @@ interface Draft {
 const ENDS_WORD = new Set([' ', '\t', '\n', '\r', ';', '&', '|', '<', '>', '(', ')']);
 const VARIABLE = /^[A-Za-z_]\w*(?:\[[^\]]*\])?\+?$/;
 
-/** The word at the cursor, which stands on its first character. */
+/** Reads the word that starts at the cursor. */
 export function readWord(cursor: Cursor): Word {
   const draft: Draft = { text: '', quoted: false, substitutions: [] };
   while (!cursor.ended && readPiece(cursor, draft));
   return draft;
 }
 
-/** Reads on by a character, quotation or expansion; false at the word's end. */
+/** Reads a character, quotation or expansion; false at the word's end. */
 function readPiece(cursor: Cursor, draft: Draft): boolean {
   const { char } = cursor;
   if (ENDS_WORD.has(char)) return readMeta(cursor, draft);
@@ -45,7 +45,7 @@ function readEscaped(cursor: Cursor, draft: Draft): void {
   draft.text += next === '' ? char : next;
 }
 
-/** What may go on in a word although it begins with a character that ends words. */
+/** Reads constructs that continue a word although their first character normally ends it. */
 function readMeta(cursor: Cursor, draft: Draft): boolean {
   const { char, next, at } = cursor;
   if ((char === '<' || char === '>') && next === '(') {
@@ -61,7 +61,7 @@ function readMeta(cursor: Cursor, draft: Draft): boolean {
   return true;
 }
 
-/** The commands up to the bracket that closes them. */
+/** Reads the commands up to their closing bracket. */
 function inner(cursor: Cursor): readonly Token[] {
   cursor.depth += 1;
   cursor.reading.charge(0, cursor.depth);
@@ -84,7 +84,7 @@ function readDoubleQuoted(cursor: Cursor, draft: Draft): void {
   readExpanding(cursor, draft, '"');
 }
 
-/** Text in which only expansions and backslashes have a meaning, up to `end`, or to the end of the text. */
+/** Reads text in which only expansions and backslashes are special, up to `end` or the end of the text. */
 function readExpanding(cursor: Cursor, draft: Draft, end: '"' | '}' | ''): void {
   while (!cursor.ended) {
     const { char } = cursor;
@@ -105,7 +105,7 @@ function readExpanding(cursor: Cursor, draft: Draft, end: '"' | '}' | ''): void 
   if (end !== '') cursor.reading.incomplete = true;
 }
 
-/** In double quotes a backslash stands for itself before most characters. */
+/** In double quotes a backslash is literal before most characters. */
 function readHalfEscaped(cursor: Cursor, draft: Draft): void {
   const { char, next } = cursor;
   if (next !== '\n') draft.text += '$`"\\'.includes(next) ? next : char + next;
@@ -164,7 +164,7 @@ function readCommandOrArithmetic(cursor: Cursor, draft: Draft): void {
   draft.substitutions.push({ kind: 'output', tokens: inner(cursor) });
 }
 
-/** `((…))` at the cursor, read past; undefined where brackets mean commands. */
+/** Reads `((…))` at the cursor; undefined when the brackets enclose commands. */
 export function readArithmetic(cursor: Cursor): Word | undefined {
   const { text, at } = cursor;
   if (!text.startsWith('((', at)) return undefined;

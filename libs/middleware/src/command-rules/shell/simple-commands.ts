@@ -1,6 +1,6 @@
 import type { Redirect, Token, Word } from './words.js';
 
-/** One command of a script with what is around it. */
+/** One command of a script with its context. */
 export interface SimpleCommand {
   /** The command and its arguments. */
   readonly words: readonly Word[];
@@ -9,16 +9,16 @@ export interface SimpleCommand {
   readonly redirects: readonly Redirect[];
   readonly pipedFrom: boolean;
   readonly pipedInto: boolean;
-  /** It starts itself in a pipe, or is started in the background in a loop without end. */
+  /** It starts itself in a pipe, or is started in the background of an endless loop. */
   readonly forkBomb: boolean;
 }
 
 interface Frame {
   readonly kind: 'group' | 'loop' | 'case';
-  /** What is read here comes from a pipe. */
+  /** Its input comes from a pipe. */
   readonly piped: boolean;
   readonly functionName?: string;
-  /** What makes a loop's head be true for ever; undefined once the head has been read. */
+  /** Commands that make the loop endless; undefined once its head was read. */
   endlessBy?: readonly string[];
   endless: boolean;
 }
@@ -26,14 +26,16 @@ interface Frame {
 type Expected = 'command' | 'pattern' | 'header' | 'function-name' | 'test';
 
 const HEADERS = new Set(['for', 'select', 'case']);
-/** `-p` is an option of `time`, behind which any command may begin. */
+/** `-p` is an option of `time`, after which any command may begin. */
 const IGNORED = new Set(['if', 'then', 'elif', 'else', 'fi', 'do', '!', 'time', '-p', 'coproc']);
 const PIPES = new Set(['|', '|&']);
 const ENDS_CASE = new Set([';;', ';&', ';;&']);
 const JOINS_TESTS = new Set(['&&', '||', '|', '(', ')']);
 const ENDLESS: Readonly<Record<string, readonly string[]>> = { while: ['true', ':'], until: ['false'] };
 
-/** The commands of a script in their order, those in groups, loops and functions among them, but none of their substitutions. */
+/**
+ * The commands of a script in order, including those in groups, loops and functions, but not those in substitutions.
+ */
 export function simpleCommands(tokens: readonly Token[]): readonly SimpleCommand[] {
   const walk = new Walk();
   for (const token of tokens) walk.take(token);
@@ -58,7 +60,7 @@ class Walk {
     else this.takeWord(token.word);
   }
 
-  /** In a test, these signs compare. */
+  /** In a test, these operators compare. */
   private takeRedirect(redirect: Redirect): void {
     if (this.expected === 'test') this.words.push(redirect.target);
     else this.redirects.push(redirect);
@@ -80,7 +82,7 @@ class Walk {
     return this.expected === 'header' && this.frames.at(-1)?.kind === 'case';
   }
 
-  /** An operator behind a command, or one that opens or closes a group of them. */
+  /** Handles an operator after a command, or one that opens or closes a group. */
   private takeEnd(text: string): void {
     this.end(text);
     this.expected = ENDS_CASE.has(text) ? 'pattern' : 'command';
@@ -89,7 +91,7 @@ class Walk {
     if (text !== '\n' && text !== '(') this.piped = PIPES.has(text);
   }
 
-  /** Whether a bracket here is that of `name ()`, which is empty. */
+  /** Whether a bracket here is the empty one of `name ()`. */
   private beginsFunction(): boolean {
     if (this.words.length === 0) return this.functionName !== undefined;
     return this.words.length === 1 && this.assignments.length === 0;
@@ -116,7 +118,7 @@ class Walk {
     this.words.push(word);
   }
 
-  /** In `for x in …` and `case … in`; what its words hold is kept with a command that has no name. */
+  /** Handles words of `for x in …` and `case … in`, whose substitutions are collected in a command without a name. */
   private takeHeaderWord(word: Word): void {
     const frame = this.frames.at(-1);
     const [begins, next] = frame?.kind === 'case' ? ['in', 'pattern' as const] : ['do', 'command' as const];
@@ -129,7 +131,7 @@ class Walk {
     this.assignments.push({ text: '', quoted: true, substitutions: word.substitutions });
   }
 
-  /** Whether a word at the beginning of a command is one of the shell's own. */
+  /** Whether a word at the beginning of a command is a reserved word of the shell. */
   private takeReserved({ text }: Word): boolean {
     if (text === '{') this.push('group');
     else if (text === '}') this.pop('group');
@@ -161,7 +163,7 @@ class Walk {
     return this.frames.at(-1)?.kind === 'group' && this.frames.at(-1)?.piped === true;
   }
 
-  /** Ends the command that is being read; `operator` is what stands behind it. */
+  /** Ends the current command; `operator` is the operator after it. */
   end(operator: string): void {
     const { words, assignments, redirects } = this;
     const inBackground = operator === '&' && this.frames.some(({ endless }) => endless);
@@ -193,6 +195,6 @@ class Walk {
   }
 }
 
-/** `for ((…; ; …))` has no end of its own. */
+/** `for ((…; ; …))` without a condition is endless. */
 const hasNoCondition = (header: string): boolean =>
   header.startsWith('((') && header.split(';').length === 3 && header.split(';')[1]?.trim() === '';

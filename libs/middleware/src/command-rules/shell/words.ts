@@ -8,9 +8,9 @@ export interface Substitution {
 export interface Word {
   /** Without its quotes; expansions as they are written, but `$HOME` as `~`. */
   readonly text: string;
-  /** Some of it stood in quotes, so it is no reserved word. */
+  /** A part of it was quoted, so it is not a reserved word. */
   readonly quoted: boolean;
-  /** The variable that it sets where an assignment may stand. */
+  /** The variable that it sets where assignments are allowed. */
   readonly assigns?: string;
   readonly substitutions: readonly Substitution[];
 }
@@ -20,7 +20,7 @@ export interface Redirect {
   readonly operator: string;
   /** The file, the text of a here-string, or the delimiter of a here-document. */
   readonly target: Word;
-  /** Of a here-document. */
+  /** Body of a here-document. */
   readonly body?: Word;
 }
 
@@ -29,7 +29,7 @@ export type Token =
   | { readonly kind: 'operator'; readonly text: string }
   | Redirect;
 
-/** A text that is taken apart too deep, or into too much, to be judged. */
+/** A command is nested too deeply, or is too large, to be checked. */
 export class NestingError extends Error {
   constructor() {
     super('the command is nested too deeply');
@@ -37,29 +37,29 @@ export class NestingError extends Error {
   }
 }
 
-/** Of one command with all that is nested in it. */
+/** Maximum characters parsed for one command, including nested text. */
 const MAX_READ_CHARS = 200_000;
 const MAX_DEPTH = 40;
 
-/** Reads tokens from the cursor on, up to the end or, in brackets, past the one that closes them. */
+/** Reads tokens from the cursor to the end or, in brackets, past the closing bracket. */
 export type ScriptReader = (cursor: Cursor, options: { readonly inBrackets: boolean }) => readonly Token[];
 
-/** What reading a command may cost, and what was found wrong with it; shared by everything nested in it. */
+/** The budget and state of parsing one command, shared by everything nested in it. */
 export class Reading {
-  /** A quote, substitution or the like has no end. */
+  /** A quote, substitution or similar construct is not closed. */
   incomplete = false;
   private charsLeft = MAX_READ_CHARS;
 
   constructor(readonly readScript: ScriptReader) {}
 
-  /** @throws {NestingError} when it is too much */
+  /** @throws {NestingError} when the budget is exceeded */
   charge(chars: number, depth: number): void {
     this.charsLeft -= chars;
     if (this.charsLeft < 0 || depth > MAX_DEPTH) throw new NestingError();
   }
 }
 
-/** A place in a text that is read from left to right. */
+/** A position in a text that is read from left to right. */
 export class Cursor {
   at = 0;
 
@@ -83,14 +83,14 @@ export class Cursor {
     return this.at >= this.text.length;
   }
 
-  /** Goes past the first of `candidates` that stands here. */
+  /** Consumes the first of `candidates` that matches at the cursor. */
   take(candidates: readonly string[]): string | undefined {
     const found = candidates.find((candidate) => this.text.startsWith(candidate, this.at));
     if (found !== undefined) this.at += found.length;
     return found;
   }
 
-  /** Goes past what a sticky expression matches here. */
+  /** Consumes what a sticky expression matches at the cursor. */
   match(sticky: RegExp): string | undefined {
     sticky.lastIndex = this.at;
     const found = sticky.exec(this.text)?.[0];

@@ -1,10 +1,10 @@
 import { AppError } from '@caribou/contracts';
 import type { ToolContext, ToolOutcome } from '@caribou/core';
 
-export interface WebWork {
+export interface WebToolCall {
   readonly tool: string;
   readonly timeoutMs: number;
-  /** Why the tool cannot be used as it is configured. */
+  /** Why the configuration does not allow using the tool. */
   readonly problem?: string | undefined;
   readonly work: (signal: AbortSignal) => Promise<string>;
 }
@@ -12,13 +12,13 @@ export interface WebWork {
 const failed = (text: string): ToolOutcome => ({ content: `Error: ${text}`, isError: true });
 
 /**
- * What a web tool answers. Failures of the web are answers, so that the agent goes on without it.
+ * Runs a web tool. Failures of the web are error results, so that the agent can continue without it.
  *
- * @throws the reason of the run's signal, and what is no failure of the web
+ * @throws the reason of the run's signal, and unexpected errors
  */
-export async function answered(
+export async function runWebTool(
   { run }: ToolContext,
-  { tool, timeoutMs, problem, work }: WebWork,
+  { tool, timeoutMs, problem, work }: WebToolCall,
 ): Promise<ToolOutcome> {
   if (problem !== undefined) return failed(`${tool} cannot be used: ${problem}`);
   const deadline = AbortSignal.timeout(timeoutMs);

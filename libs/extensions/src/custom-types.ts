@@ -2,16 +2,16 @@ import type { AgentMiddleware, AnyTool } from '@caribou/core';
 import type { Speaker } from './given-step.js';
 import type { OwnState } from './own-state.js';
 
-/** What the toolkit makes of definitions, known by its class: nothing else becomes a part of the chain. */
+/** A middleware made by the toolkit, recognized by its class: nothing else can become part of the chain. */
 
 export class CustomMiddleware {
   constructor(readonly middleware: AgentMiddleware) {}
 }
 
-/** Who brings a tool: a middleware, or itself. */
+/** The owner of a tool: a middleware, or the tool itself. */
 export type ToolOwner = Pick<Speaker, 'kind' | 'name'>;
 
-/** A tool of custom code; it becomes a tool of the agent with whoever brings it. */
+/** A tool made by the toolkit; `bind` creates the agent's tool for its owner. */
 export class CustomTool<Own> {
   constructor(
     readonly name: string,
