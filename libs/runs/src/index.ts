@@ -1,5 +1,5 @@
-export { retryWhileUnavailable } from './retry-while-unavailable.js';
-export { type Followed, type FollowPorts, RunFollower } from './run-follower.js';
+export { retryWhileUnavailable } from './follow/retry-while-unavailable.js';
+export { type Followed, type FollowPorts, RunFollower } from './follow/run-follower.js';
 export type { AfterCancel } from './active-run.js';
 export { type LeaseClocks, LeaseKeeper } from './lease-keeper.js';
 export { type AgentLoop, RunExecutor, type RunExecutorPorts } from './run-executor.js';

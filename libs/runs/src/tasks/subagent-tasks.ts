@@ -20,7 +20,7 @@ import {
   type TaskOutcome,
   type TaskStore,
 } from '@caribou/core';
-import { retryWhileUnavailable } from '../retry-while-unavailable.js';
+import { retryWhileUnavailable } from '../follow/retry-while-unavailable.js';
 import { endEventOf } from './task-outcome.js';
 import { NONE_PUBLISHED, type PublishedTaskEvents, readPublishedTaskEvents } from './published-task-events.js';
 import type { TaskEventSink } from './task-event-publisher.js';

@@ -1,8 +1,8 @@
 import type { Cancels, RunEvents } from '@caribou/bus';
 import { isTerminal, NotFoundError, type RunEvent, type RunRecord } from '@caribou/contracts';
 import type { Clock, RunEventLog, TaskOutcome, TaskStore } from '@caribou/core';
-import { retryWhileUnavailable } from '../retry-while-unavailable.js';
-import { RunFollower } from '../run-follower.js';
+import { retryWhileUnavailable } from '../follow/retry-while-unavailable.js';
+import { RunFollower } from '../follow/run-follower.js';
 import { TASK_RECORD_MISSING, outcomeOf, taskSpecOf, usageOf } from './task-outcome.js';
 import { TaskTimeout } from './task-timeout.js';
 import { TaskEventPublisher, type TaskEventSink } from './task-event-publisher.js';
