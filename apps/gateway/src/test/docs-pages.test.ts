@@ -1,28 +1,13 @@
-import { loadConfig } from '@caribou/config';
-import { silentLogger } from '@caribou/core';
-import { startNats, startRedis, type TestServer, temporaryFolder } from '@caribou/testing';
-import { type OpenGateway, openGateway } from '../open-gateway.js';
-
-const emptyFolder = temporaryFolder();
+import type { OpenGateway } from '../open-gateway.js';
+import { useGateways } from '../testing/gateway-fixture.js';
 
 describe('pages for people', () => {
-  let servers: TestServer[];
+  const fixture = useGateways();
   let gateway: OpenGateway;
 
   beforeAll(async () => {
-    const [nats, redis] = await Promise.all([startNats(), startRedis()]);
-    servers = [nats, redis];
-    const env = { NATS_URL: nats.url, REDIS_URL: redis.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' };
     // Without a key in the requests below: the pages are public.
-    gateway = await openGateway(
-      loadConfig({ ...env, CARIBOU_API_KEYS: 'alice-key-1:alice' }, emptyFolder),
-      silentLogger,
-    );
-  }, 30_000);
-
-  afterAll(async () => {
-    for (const step of gateway.stop) await step.run();
-    await Promise.all(servers.map((server) => server.stop()));
+    gateway = await fixture.open({ env: { CARIBOU_API_KEYS: 'alice-key-1:alice' } });
   }, 30_000);
 
   const get = async (url: string, accept?: string) =>
