@@ -9,7 +9,7 @@ import type {
   ThreadHead,
   ThreadKey,
 } from '@caribou/core';
-import type { EventWriter } from './event-writer.js';
+import type { EventWriter } from './events/event-writer.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import type { RunMetrics } from './run-metrics.js';
 import type { RunRecording } from './run-recording.js';

@@ -1,5 +1,5 @@
 import type { Clock } from '@caribou/core';
-import type { WriteRetry } from './event-writer.js';
+import type { WriteRetry } from './events/event-writer.js';
 import { isStoreAway } from './release-for-takeover.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 

@@ -1,5 +1,5 @@
 import type { ClaimResult, Logger, RunStore } from '@caribou/core';
-import type { EventPublisher } from './event-writer.js';
+import type { EventPublisher } from './events/event-writer.js';
 
 export type UnreadableRun = Extract<ClaimResult, { kind: 'unreadable' }>;
 

@@ -3,7 +3,7 @@ import { FencedError, type NumberedEvent, type RunEvent, TooLargeError, Unavaila
 import { type RunLease, type RunStore, systemClock } from '@caribou/core';
 import { waitFor } from '@caribou/testing';
 import { EventWriter, type WriteRetry } from './event-writer.js';
-import { retryWrites } from './retry-writes.js';
+import { retryWrites } from '../retry-writes.js';
 
 const lease: RunLease = { userId: 'u', threadId: 't', runId: 'r', ownerId: 'o', epoch: 1 };
 const custom = (data: number): RunEvent => ({ kind: 'custom', data });
