@@ -24,7 +24,7 @@ beforeEach(async () => {
   threadId = await client.newThread();
 });
 
-/** Has the model make the calls one after the other; the content of each tool message. */
+/** Makes the model call the tools one after the other; returns the content of each tool message. */
 async function answers(calls: readonly (readonly [name: string, args: object])[]): Promise<readonly unknown[]> {
   const script = calls.map(([name, args]) => `#tool ${name} ${JSON.stringify(args)}`).join('\n');
   const frames = await (await client.run(threadId, `${script}\n#say Done.`)).end();

@@ -15,7 +15,7 @@ const ledgerTurn = (word: string, seconds: number): string =>
     command: `echo ${word} >> /mnt/user-data/workspace/ledger; sleep ${seconds}`,
   })}\n#say ${word} done.`;
 
-/** Runs one turn in each thread and answers how the runs ended. */
+/** Runs one turn in each thread and returns how the runs ended. */
 async function turns(stack: Stack, threadIds: readonly string[], script: string): Promise<readonly string[]> {
   const client = stack.client();
   return Promise.all(
@@ -54,7 +54,7 @@ async function expectThreadsGoOn(stack: Stack, count: number): Promise<readonly 
   return threadIds;
 }
 
-/** Runs the body on a system of two managers, and shows what the services said when it fails. */
+/** Runs the body on a system of two managers, and prints the output of the services when it fails. */
 async function onStack(options: StackOptions, body: (stack: Stack) => Promise<void>): Promise<void> {
   const stack = await startStack({ managers: 2, ...options });
   try {

@@ -20,7 +20,7 @@ export const say = (script: string): Json => ({ input: { messages: [{ type: 'hum
 
 export const newThread = async ({ client }: Sdk): Promise<string> => (await client.threads.create()).thread_id;
 
-/** SDK 1.6 hands each heartbeat on as a part without event, under the id of the frame before it. */
+/** SDK 1.6 returns each heartbeat as a part without event, under the id of the frame before it. */
 const isHeartbeat = ({ event }: StreamPart): boolean => event === '';
 
 export async function collect(stream: AsyncIterable<StreamPart>): Promise<StreamPart[]> {
@@ -29,7 +29,7 @@ export async function collect(stream: AsyncIterable<StreamPart>): Promise<Stream
   return parts;
 }
 
-/** A run to its end. */
+/** Streams a run to its end. */
 export const runToEnd = (
   { client }: Sdk,
   threadId: string | null,
@@ -108,7 +108,7 @@ export async function headOf(
   return { ...state, checkpoint };
 }
 
-/** What a call of the SDK was refused with. */
+/** The error of a refused call of the SDK. */
 export async function refusalOf(
   call: Promise<unknown>,
 ): Promise<{ readonly status: unknown; readonly message: string }> {

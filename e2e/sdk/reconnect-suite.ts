@@ -4,7 +4,7 @@ import { nth, type Stack } from '../support/stack.js';
 import { ASSISTANT, chunksIn, COMBINED, lastValues, newGate, type Reading, read, say, textsOf } from './calls.js';
 import { SDK_LINES, type SdkClient, type StreamPart } from './sdk-client.js';
 
-/** One address in front of several gateways, as a load balancer has it; connections go where it points now. */
+/** One address in front of several gateways, like a load balancer; new connections go to the current target. */
 interface Switch {
   readonly url: string;
   point(gateway: TestService): void;
@@ -42,7 +42,7 @@ async function startSwitch(first: TestService): Promise<Switch> {
   };
 }
 
-/** Both lines lose the same gateway, so that it dies once: it is not there for the suites after this one. */
+/** Both lines lose the same gateway, so that it dies once: the suites after this one do not have it. */
 export function describeReconnect(use: () => Stack): void {
   test('kill -9 of the gateway in mid-stream: both SDK lines continue at the other one, nothing lost and nothing twice', async () => {
     const stack = use();

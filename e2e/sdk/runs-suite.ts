@@ -43,14 +43,14 @@ export function describeRuns(use: UseSdk): void {
       expect(answers.map((values) => textsOf(values as SdkValues)[1])).toEqual(threads.map(() => 'All.'));
     });
 
-    test('list, get and delete know the runs of a thread, newest first', async () => {
+    test('list, get and delete find the runs of a thread, newest first', async () => {
       const { client } = use();
       const threadId = await newThread(use());
       const first = runIdIn(await runToEnd(use(), threadId, '#say One.', { metadata: { note: 'kept' } }));
       const second = runIdIn(await runToEnd(use(), threadId, '#say Two.'));
 
       expect((await client.runs.list(threadId)).map(({ run_id }) => run_id)).toEqual([second, first]);
-      // A list leaves out what only the record of one run shows: its input and the rest of its request.
+      // A list omits the fields that only the record of one run has: its input and the rest of its request.
       const { kwargs, ...listed } = { kwargs: null, ...(await client.runs.get(threadId, first)) };
       expect(kwargs).toMatchObject({ input: { messages: [{ content: '#say One.' }] } });
       expect(await client.runs.list(threadId, { limit: 1, offset: 1 })).toMatchObject([listed]);

@@ -138,7 +138,7 @@ describe('cancel of a run with tasks', () => {
     const word = nonce();
     pool.pause();
     const stream = await client.run(threadId, `${taskLine(`${word}\n#say Never.`)}\n#say Never.`, WITH_SUBAGENTS);
-    await waitFor(async () => (await tasksOf(threadId)).length === 1, { what: 'the task to be handed over' });
+    await waitFor(async () => (await tasksOf(threadId)).length === 1, { what: 'the task to be admitted' });
 
     expect((await cancel(threadId, runIdOf(stream))).status).toBe(204);
 

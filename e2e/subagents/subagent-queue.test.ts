@@ -45,7 +45,7 @@ describe('a queue without a pool', () => {
         const tasks = await tasksOf(threadId);
         return tasks.length === 1 && tasks;
       },
-      { what: 'the task to be handed over' },
+      { what: 'the task to be admitted' },
     );
     const isOverdue = (): boolean => Date.now() - Date.parse(waiting?.created_at ?? '') > 1_000 * TIMEOUT_S;
     await waitFor(isOverdue, { what: 'the task to wait longer than it may run' });

@@ -18,7 +18,7 @@ export function openTaskRecords({ redis: { url } }: Pick<Stack, 'redis'>): TaskR
   };
 }
 
-/** The script a task was handed over with. */
+/** The script in the prompt of a task. */
 export function workOf({ kwargs }: RunRecord): string {
   const content = kwargs.input?.messages?.[0]?.content;
   if (typeof content !== 'string') throw new Error('a task without a text');

@@ -107,7 +107,7 @@ test('an agent is made in a chat, exists when the end of its tool is published, 
 /** Said in a conversation about an agent: to the lead agent, not to that one. */
 const TEA = `I like tea ${nonce()}`;
 
-test('another conversation cannot take its name, and nobody else sees it', async () => {
+test('another conversation cannot use its name, and other users do not see it', async () => {
   const before = (await agent('poet')).body;
   const script = `${TEA}\n${tool('setup_agent', { soul: 'Mine.', description: 'x' })}\n#say Oh.`;
   const { messages } = await turn(alice, script, { is_bootstrap: true, agent_name: 'poet' });

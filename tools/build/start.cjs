@@ -15,7 +15,7 @@ exports.start = (bundle) => {
 };
 
 /**
- * Closes descriptors that whoever started this process left open: the programs it starts (MCP servers, parsers) must not
+ * Closes descriptors that this process inherited: the programs it starts (MCP servers, parsers) must not
  * inherit them. Node's own, the channel to the launcher included, are closed on exec and stay open here. V8's logs are not,
  * and nothing is closed while V8 writes any: another file could get the number of one.
  */
@@ -36,11 +36,11 @@ function isInheritable(fd) {
   return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
 }
 
-/** Open descriptors; none where there is no /proc, as on macOS. */
+/** Open descriptors; none without /proc, as on macOS. */
 const descriptors = () => (orNothing(() => readdirSync('/proc/self/fd')) ?? []).map(Number);
 
 /**
- * What `read` returns; undefined when there is no such file.
+ * What `read` returns; undefined for a missing file.
  *
  * @template T
  * @param {() => T} read

@@ -11,7 +11,7 @@ export interface Answer {
 
 const TIMEOUT_MS = 60_000;
 
-/** @param key the user's API key; a body that is a string or a form is sent as it is */
+/** @param key the user's API key; a body that is a string or a form is sent unchanged */
 export function clientOf(apiUrl: string, key: string): Client {
   return {
     async ask(method, path, body, signal) {

@@ -9,7 +9,7 @@ import { LauncherError, say, step } from './terminal.mjs';
 /** `npm run chaos`: builds the product and runs it under work and faults; docs/chaos.md. */
 
 const usage = `npm run chaos -- [--seed N] [--minutes 5] [--each 2] [--lanes 12] [--pause-ms 1800] [--scale 2]
-Runs that many of each service, people on so many threads at once, and a fault every --pause-ms on average. The seed
+Runs that many of each service, users on so many threads at once, and a fault every --pause-ms on average. The seed
 determines what is done and which faults happen when. --scale stretches what the checker waits for; ends with 1 on a violation.`;
 
 /** Additional time for the start, the last turns and the checks. */

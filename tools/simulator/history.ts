@@ -135,7 +135,7 @@ export class History {
 
 /** A run that has to end. */
 export interface Accepted extends ThreadKey {
-  /** The run that handed it over, for the run of a task. */
+  /** The run that delegated it, for the run of a task. */
   readonly parentRunId?: string;
 }
 

@@ -133,7 +133,7 @@ describe(redisAgents, () => {
     expect(await store.redis.use((client) => client.exists(store.redis.keys.agents(user).souls))).toBe(0);
   });
 
-  test('a profile is replaced as a whole, and the empty one is none', async () => {
+  test('a profile is replaced as a whole, and an empty one is stored as none', async () => {
     expect(await agents.profile(user)).toBe('');
     await agents.writeProfile(user, 'Sails.\n');
     expect([await agents.profile(user), await agents.profile('bob')]).toEqual(['Sails.\n', '']);

@@ -6,7 +6,7 @@ import { ON_MACHINE_KERNEL } from './sandbox-traits.js';
 import { type Canary, openCanary } from './sandbox-canary.js';
 import type { SandboxDriverUnderTest } from './sandbox-driver.js';
 
-/** More than any list gives. */
+/** More files than any list returns. */
 const MANY_FILES = 2_000;
 const WORKSPACE = '/mnt/user-data/workspace';
 const UPLOADS = '/mnt/user-data/uploads';
@@ -134,7 +134,7 @@ export function describeFileAbuse(name: string, underTest: SandboxDriverUnderTes
       expect(readdirSync(outside)).toEqual(['f']);
     }, 60_000);
 
-    test('a directory that turns into a link and back, as fast as a command can, leads nothing outside', async () => {
+    test('a directory that a command quickly replaces by a link and back gives no access outside', async () => {
       const { outside } = canary;
       const stop = new AbortController();
       const swap = `while :; do rm -rf a; mkdir a; echo mine > a/f; rm -rf a; ln -s ${outside} a; done 2>/dev/null`;
@@ -161,7 +161,7 @@ export function describeFileAbuse(name: string, underTest: SandboxDriverUnderTes
       expect(readdirSync(outside)).toEqual(['f']);
     }, 60_000);
 
-    test('names that read as something else stay names, one line each', async () => {
+    test('names that look like other syntax are only names, one line each', async () => {
       const odd = [
         '%2e%2e%2fetc',
         '..\\..\\etc',
@@ -200,7 +200,7 @@ export function describeFileAbuse(name: string, underTest: SandboxDriverUnderTes
       }
     });
 
-    test('thousands of files are listed, found, searched and uploaded beside within bounds', async () => {
+    test('with thousands of files lists, searches and uploads stay within their limits', async () => {
       const loop = `i=0; while [ $i -lt ${MANY_FILES} ]; do echo "needle $i" > f$i; i=$((i+1)); done`;
       await canary.run(`cd ../uploads; ${loop}`);
 

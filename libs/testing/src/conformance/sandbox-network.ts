@@ -10,7 +10,7 @@ import type { CommandResult, SandboxSpec, SandboxDriver, SandboxNetwork } from '
 import { type ProcessLookup, processesWith } from '../sandboxes/sandbox-processes.js';
 import { waitFor } from '../util/wait-for.js';
 
-/** What a driver's own test brings. */
+/** What the test of a driver provides. */
 export interface NetworkUnderTest {
   /** A driver that has passed its probe, with its data below `homeDir`. */
   make(homeDir: string, network?: SandboxNetwork): Promise<SandboxDriver>;
@@ -170,7 +170,7 @@ export function describeSandboxNetwork(name: string, underTest: NetworkUnderTest
       expect(reached).toBe(0);
     }, 120_000);
 
-    test('reaches nothing past the proxy', async () => {
+    test('does not allow connections that bypass the proxy', async () => {
       const machine = Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address));
       const addresses = ['169.254.169.254', 'redis', '127.0.0.1', '::1', ...machine];
 
@@ -194,7 +194,7 @@ export function describeSandboxNetwork(name: string, underTest: NetworkUnderTest
       expect(await outputOf('cat /proc/*/cmdline /proc/*/environ 2>/dev/null | tr "\\0" "\\n"')).not.toContain(home);
     });
 
-    test('has a forwarder as long as there is something to forward for, and no longer', async () => {
+    test('has a forwarder only as long as a command or its sandbox needs it', async () => {
       const successor = { ...sandbox, managerId: 'm2' };
       await run('true');
       expect(await forwarders()).toBe(underTest.forwarderStays ? 2 : 0);
@@ -216,7 +216,7 @@ export function describeSandboxNetwork(name: string, underTest: NetworkUnderTest
       for (const spec of [sandbox, other]) await driver.create(spec, { fresh: true });
     }, 120_000);
 
-    test('does not exist unless it is asked for', async () => {
+    test('does not exist unless it is configured', async () => {
       const bare = join(home, 'bare');
       mkdirSync(bare);
       const without = await underTest.make(bare);

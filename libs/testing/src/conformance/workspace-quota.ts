@@ -25,7 +25,7 @@ function canMount(): boolean {
   }
 }
 
-/** A bound on what the commands of a thread leave on disk, with any driver. */
+/** Tests the limit on the disk space of a thread, for every driver. */
 export function describeWorkspaceQuota(name: string, underTest: SandboxDriverUnderTest): void {
   describe(`${name} within a quota`, () => {
     let home: string;
@@ -103,7 +103,7 @@ export function describeWorkspaceQuota(name: string, underTest: SandboxDriverUnd
       expect(deep).toMatchObject({ endedBy: 'quota', stderr: expect.stringMatching(/nested deeper than 64 levels/) });
     }, 90_000);
 
-    test('holes of a sparse file and the other names of a file take nothing', async () => {
+    test('holes of a sparse file and hard links of a file do not count', async () => {
       const result = await run(
         'i=0; while [ $i -lt 30 ]; do truncate -s 10M s$i; i=$((i+1)); done; head -c 9000000 /dev/zero > a; ln a b; ln a c; sleep 1.5',
       );

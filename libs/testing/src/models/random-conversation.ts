@@ -75,7 +75,7 @@ export function randomConversation({ cancelled }: { readonly cancelled: boolean 
   return fc.array(part, { maxLength: 14 }).map((parts) => parts.flatMap(numbered));
 }
 
-/** Ids of messages and calls made unique by the part they stand in. */
+/** Makes the ids of messages and calls unique by the number of their part. */
 const numbered = (part: readonly Message[], at: number): readonly Message[] =>
   part.map((message, index) => {
     const id = `m${at}.${index}`;

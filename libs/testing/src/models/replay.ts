@@ -2,7 +2,7 @@ import type { NextNode, ThreadState } from '@caribou/contracts';
 import { type LoopHost, type LoopOutcome, type LoopPosition, RunLost } from '@caribou/core';
 import { type FakeHost, fakeHost } from '../stores/fake-run.js';
 
-/** What ends an attempt: a death at a commit (written before or not), or a hand-over after it. Commits count from 1. */
+/** What ends an attempt: a death at a commit (written before or not), or a release for takeover after it. Commits count from 1. */
 export type Cut =
   | { readonly kind: 'death'; readonly commit: number; readonly written: boolean }
   | { readonly kind: 'yield'; readonly commit: number };

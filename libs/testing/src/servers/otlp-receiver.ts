@@ -50,12 +50,12 @@ export interface ReceivedSpan {
   readonly failed: boolean;
 }
 
-/** A collector of traces that keeps what it gets. */
+/** A collector of traces that stores them in memory. */
 export interface OtlpReceiver {
   readonly url: string;
   /** Every span so far, in the order of arrival. */
   readonly spans: readonly ReceivedSpan[];
-  /** Everything that came, as text. */
+  /** Everything received, as text. */
   readonly text: () => string;
   close(): Promise<void>;
 }

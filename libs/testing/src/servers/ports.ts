@@ -14,7 +14,7 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Connects to a local port, sends `greeting` and answers the first bytes that come back.
+ * Connects to a local port, sends `greeting` and returns the first bytes of the reply.
  * @throws Error when nothing listens, or nothing comes within a second
  */
 export function firstBytes(port: number, greeting: string): Promise<string> {

@@ -10,7 +10,7 @@ export interface Match {
 }
 
 export interface Hold {
-  /** Resolves when the rule takes hold of a connection. */
+  /** Resolves when the rule matches a connection. */
   readonly reached: Promise<void>;
   /** Ends the rule; bytes that a `hold` delayed are sent, bytes that a `drop` discarded stay lost. */
   release(): void;

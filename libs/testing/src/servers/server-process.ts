@@ -11,9 +11,9 @@ export interface TestServer {
   readonly url: string;
   readonly port: number;
   readonly dataDir: string;
-  /** SIGKILL; the data directory stays. Resolves when the process is gone. */
+  /** Sends SIGKILL; the data directory remains. Resolves when the process has ended. */
   kill9(): Promise<void>;
-  /** SIGTERM, which lets it write its state; the data directory stays. Resolves when the process is gone. */
+  /** Sends SIGTERM, so that it writes its state; the data directory remains. Resolves when the process has ended. */
   terminate(): Promise<void>;
   /** Starts it again on the same port and data directory, killing it first if it runs. */
   restart(): Promise<void>;

@@ -17,7 +17,7 @@ const dial = async (port: number): Promise<Socket> => {
 };
 
 describe('servers of tests', () => {
-  test('redis with an append-only file keeps its data over kill -9 and comes back on the same port', async () => {
+  test('redis with an append-only file does not lose data by kill -9 and restarts on the same port', async () => {
     const redis = await startRedis();
     const socket = await dial(redis.port);
     expect(await say(socket, 'SET fact 42')).toBe('+OK\r\n');
@@ -53,7 +53,7 @@ describe('proxy', () => {
     return { redis, proxy, socket, stop };
   };
 
-  test('holds the reply to one request while the request itself is carried out', async () => {
+  test('holds the reply to one request while the request itself is executed', async () => {
     const { redis, proxy, socket, stop } = await world();
     const hold = proxy.hold('reply', { in: 'request', bytes: (seen) => seen.includes('INCR kept') });
     expect(await say(socket, 'INCR other')).toBe(':1\r\n');

@@ -9,7 +9,7 @@ const MAX_OUTPUT_CHARS = 1_000_000;
 export interface ServiceOptions {
   /** Compiled main file, such as `dist/services/gateway.js`; relative to the working directory. */
   readonly entry: string;
-  /** The whole environment but PATH and HOME, which are passed on. */
+  /** The whole environment except PATH and HOME, which are inherited. */
   readonly env: Readonly<Record<string, string>>;
   /** Default 30 s. */
   readonly readyTimeoutMs?: number;
@@ -31,7 +31,7 @@ export interface TestService {
   output(): string;
   /** Answers `/ready`: whether it is, and the body. */
   ready(): Promise<{ readonly ok: boolean; readonly body: unknown }>;
-  /** SIGKILL; resolves when it is gone. */
+  /** Sends SIGKILL; resolves when the process has ended. */
   kill9(): Promise<void>;
   /** SIGSTOP. */
   pause(): void;

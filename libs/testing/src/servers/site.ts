@@ -15,7 +15,7 @@ export interface SiteRequest {
 /** A web server of a test on loopback. */
 export interface Site {
   readonly port: number;
-  /** What it was asked, in order. */
+  /** The received requests, in order. */
   readonly seen: readonly SiteRequest[];
   stop(): void;
 }

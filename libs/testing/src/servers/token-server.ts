@@ -9,7 +9,7 @@ export type TokenForm = Readonly<Record<string, string>>;
 export interface TokenServer {
   readonly url: string;
   readonly port: number;
-  /** The forms that came, in order. */
+  /** The received forms, in order. */
   readonly forms: readonly TokenForm[];
   close(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import type { RunStore } from '@caribou/core';
 export interface Death {
   /** The call at which the process dies, from 1. */
   readonly call: number;
-  /** Whether Redis has carried that call out. */
+  /** Whether Redis has executed that call. */
   readonly after: boolean;
 }
 

@@ -22,9 +22,9 @@ import {
 export interface FakeRun extends RunContext {
   /** The emitted events, in order. Emitting after an abort fails the test by its rejection. */
   readonly events: readonly RunEvent[];
-  /** Waits asked of the clock; none of them takes time. */
+  /** The requested waits of the clock; none of them takes time. */
   readonly sleepsMs: readonly number[];
-  /** What middlewares said they decided: `<middleware>: <decision>`. */
+  /** The recorded decisions of middlewares: `<middleware>: <decision>`. */
   readonly decisions: readonly string[];
   /** Whether a middleware asked that memory learns from it. */
   readonly isMemorable: boolean;
@@ -113,9 +113,9 @@ export function fakeHost({ state, dieAt, yieldAt }: FakeHostOptions): FakeHost {
 
 export interface FakeSandbox extends SandboxPort {
   readonly files: ReadonlyMap<string, string>;
-  /** Commands that were really executed, in order. */
+  /** The executed commands, in order. */
   readonly executed: readonly string[];
-  /** Commands that were put on record as blocked, with the rules. */
+  /** The commands that were recorded as blocked, with the rules. */
   readonly blockedCommands: readonly { readonly command: string; readonly rules: readonly string[] }[];
   /** Keys that were cancelled from outside of their call. */
   readonly cancelled: readonly string[];

@@ -20,7 +20,7 @@ import { type FakeSandbox, fakeRun, fakeSandbox } from './fake-run.js';
 export interface McpFixture {
   readonly documents: SharedDocuments;
   readonly sandbox: FakeSandbox;
-  /** What the processes logged. */
+  /** The log lines of the processes. */
   readonly logged: readonly (Readonly<Record<string, unknown>> & { readonly level: string })[];
   /** Writes `mcpServers` of the operator's file. */
   writeFile(servers: Readonly<Record<string, unknown>>): void;

@@ -1,6 +1,6 @@
 import type { RunRecord } from '@caribou/contracts';
 
-/** The record of a run that was admitted and that nobody has claimed, or as `over` says. */
+/** The record of an admitted run before its first claim, with the changes of `over`. */
 export const sampleRun = (over: Partial<RunRecord> = {}): RunRecord => ({
   run_id: 'r1',
   thread_id: 't1',

@@ -5,7 +5,7 @@ import { sampleRun } from './sample-run.js';
 
 export interface SampleTask {
   readonly parent?: ThreadKey;
-  /** Of the run that hands it over. */
+  /** The id of the run that delegates it. */
   readonly runId?: string;
   readonly toolCallId?: string;
   readonly spec?: Partial<TaskSpec>;
@@ -13,7 +13,7 @@ export interface SampleTask {
   readonly timeoutMs?: number;
 }
 
-/** A task as an agent hands it over. */
+/** A task as an agent delegates it. */
 export function sampleTask({
   parent = thread(),
   runId = newId(),
@@ -35,7 +35,7 @@ export function sampleTask({
   };
 }
 
-/** What a task is found by. */
+/** The key by which a task is found. */
 export const callOfTask = ({ userId, spec }: NewTask) => ({
   ...{ userId, parentRunId: spec.parent.run_id, toolCallId: spec.parent.tool_call_id },
 });

@@ -32,7 +32,7 @@ import {
 
 export type ClaimedRun = Extract<ClaimResult, { kind: 'run' }>;
 
-/** The stores on one Redis under a key prefix of their own. */
+/** The stores on one Redis under a separate key prefix. */
 export interface StoreFixture {
   readonly redis: RedisConnection;
   readonly prefix: string;
@@ -56,7 +56,7 @@ export interface StoreFixture {
   finish(claimed: Pick<ClaimedRun, 'lease'>, request?: Partial<FinishRequest>): Promise<FinishResult>;
   /** A whole run: admitted, claimed, one commit with the update, success. */
   turn(thread: ThreadKey, update: StateUpdate): Promise<{ readonly run: RunRecord; readonly head: ThreadHead }>;
-  /** What a gateway does once it has moved and removed the files of a deleted thread. */
+  /** Records, like a gateway, that the files of a deleted thread were moved and removed. */
   filesGone(thread: ThreadKey): Promise<void>;
   close(): Promise<void>;
 }
@@ -145,7 +145,7 @@ export function openStores(url: string, options: StoreOptions = {}): StoreFixtur
   };
 }
 
-/** What a gateway asks for a plain run. */
+/** The admission request of a gateway for a plain run. */
 export const admission = (key: ThreadKey): AdmitRequest => ({
   ...key,
   runId: newId(),

@@ -20,7 +20,7 @@ export interface TaskFixture {
   readonly taskLog: RunEventLog;
   /** Claims the task as a pool does and publishes its start. @throws Error when there is nothing to run. */
   take(task: NewTask): Promise<ClaimedRun>;
-  /** One answer is committed; `usage` is what it cost. */
+  /** Commits one answer with its `usage`. */
   answer(claimed: ClaimedRun, message: AiMessage, usage?: TurnUsage): Promise<ClaimedRun>;
   finish(claimed: ClaimedRun, request?: Partial<FinishRequest>): Promise<readonly NumberedEvent[]>;
   close(): Promise<void>;
@@ -62,7 +62,7 @@ export interface SilentBus {
   subscribeEvents(): Promise<() => void>;
 }
 
-/** A bus that loses every event: who waits finds what happened in the log. */
+/** A bus that loses every event, so that a waiting parent reads the log. */
 export function silentBus(): SilentBus {
   const cancelled: string[] = [];
   return {
