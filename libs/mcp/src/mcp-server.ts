@@ -131,7 +131,7 @@ export class McpServer {
       const { tools, skipped } = parseTools(await session.listTools(times.listTimeoutMs, MAX_TOOLS));
       if (skipped.length > 0)
         logger.warn(
-          { event: 'mcp.skip', server, problems: skipped.slice(0, 10) },
+          { event: 'mcp.left_out', server, problems: skipped.slice(0, 10) },
           'tools of an MCP server are skipped',
         );
       if (this.tools === undefined)

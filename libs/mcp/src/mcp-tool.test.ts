@@ -184,9 +184,9 @@ describe('results', () => {
       },
       long: { call: () => textResult('x'.repeat(1_000_005)) },
     });
-    const told = async (name: string) => textOf((await callTool(source, name, {}, await mcp.context())).content);
+    const contentOf = async (name: string) => textOf((await callTool(source, name, {}, await mcp.context())).content);
 
-    expect((await told('s_mixed')).replace(/-[0-9a-f]{8}-/g, '-#-').split('\n')).toEqual([
+    expect((await contentOf('s_mixed')).replace(/-[0-9a-f]{8}-/g, '-#-').split('\n')).toEqual([
       'first',
       '[Audio (audio/wav, 5 bytes) was saved as /mnt/user-data/outputs/mcp/s_mixed-#-1.wav]',
       '[resource x://1 (text/plain)]',
@@ -195,10 +195,10 @@ describe('results', () => {
       '[File (application/octet-stream, 5 bytes) was saved as /mnt/user-data/outputs/mcp/s_mixed-#-2.bin]',
       '[resource x://3: three]',
     ]);
-    const [, path = ''] = /saved as (\S+);/.exec(await told('s_large')) ?? [];
+    const [, path = ''] = /saved as (\S+);/.exec(await contentOf('s_large')) ?? [];
     expect(mcp.sandbox.files.get(path)?.length).toBe(2_000_000);
-    expect((await told('s_many')).match(/left out: too much/g)).toHaveLength(1);
-    expect(await told('s_long')).toMatch(/x\n\.\.\. \[cut: 5 more characters\]$/);
+    expect((await contentOf('s_many')).match(/left out: too much/g)).toHaveLength(1);
+    expect(await contentOf('s_long')).toMatch(/x\n\.\.\. \[cut: 5 more characters\]$/);
   });
 });
 

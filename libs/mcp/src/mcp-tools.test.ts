@@ -193,7 +193,7 @@ describe('what is offered', () => {
 
     expect([...tools.keys()]).toEqual(['a_sly']);
     expect(JSON.stringify(tools.get('a_sly'))).not.toMatch(/<\/?(functions|system)/);
-    expect(mcp.logged).toContainEqual(expect.objectContaining({ event: 'mcp.skip', server: 'a' }));
+    expect(mcp.logged).toContainEqual(expect.objectContaining({ event: 'mcp.left_out', server: 'a' }));
   });
 
   test('routing of a server, and of a tool over it, says how a tool is found', async () => {

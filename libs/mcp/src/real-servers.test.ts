@@ -61,9 +61,9 @@ describe('real servers', () => {
     expect(given).toMatchObject({ GIVEN: process.env['HOME'], OWN: 'yes' });
     expect(Object.keys(given)).not.toContain('JEST_WORKER_ID');
 
-    writeFileSync(join(folder, 'a.txt'), 'what stands in it');
+    writeFileSync(join(folder, 'a.txt'), 'the content');
     const read = await callTool(source, 'files_read_text_file', { path: join(folder, 'a.txt') }, await mcp.context());
-    expect(read.content).toContain('what stands in it');
+    expect(read.content).toContain('the content');
     const outside = await callTool(source, 'files_read_text_file', { path: '/etc/passwd' }, await mcp.context());
     expect(outside).toMatchObject({ isError: true, content: expect.stringContaining('Access denied') as string });
 

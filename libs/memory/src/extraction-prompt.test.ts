@@ -46,14 +46,14 @@ describe(createExtractionCall, () => {
 describe('user messages', () => {
   test.each(['ok', 'Thanks!', 'OK, thanks.', '👍', '', '...', '谢谢', 'Go on'])(
     '%j keeps a conversation going',
-    (words) => {
-      expect(isTrivial(words)).toBe(true);
+    (text) => {
+      expect(isTrivial(text)).toBe(true);
     },
   );
   test.each(['yes', 'no', 'I like Go', 'ok, but use metric units', '42', '我住在奥斯陆'])(
     '%j says something',
-    (words) => {
-      expect(isTrivial(words)).toBe(false);
+    (text) => {
+      expect(isTrivial(text)).toBe(false);
     },
   );
   test.each([
@@ -62,10 +62,10 @@ describe('user messages', () => {
     'I meant the other one',
     'Actually, it is 5',
     '不对，是奥斯陆',
-  ])('%j corrects', (words) => {
-    expect(isCorrection(words)).toBe(true);
+  ])('%j corrects', (text) => {
+    expect(isCorrection(text)).toBe(true);
   });
-  test.each(['Nobody knows', 'What is right?', 'Please go on', 'Norway is nice'])('%j does not correct', (words) => {
-    expect(isCorrection(words)).toBe(false);
+  test.each(['Nobody knows', 'What is right?', 'Please go on', 'Norway is nice'])('%j does not correct', (text) => {
+    expect(isCorrection(text)).toBe(false);
   });
 });

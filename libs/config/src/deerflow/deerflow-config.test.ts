@@ -324,9 +324,9 @@ describe("DeerFlow's variables", () => {
   });
 
   test("yield to the product's own, without a notice when both are the same", () => {
-    const ours = write('ours.yaml', 'log_level: debug');
+    const own = write('own.yaml', 'log_level: debug');
     const config = loadConfig(
-      { CARIBOU_CONFIG: ours, DEER_FLOW_CONFIG_PATH: '/nowhere', CARIBOU_HOME: '/data', DEER_FLOW_HOME: '/data' },
+      { CARIBOU_CONFIG: own, DEER_FLOW_CONFIG_PATH: '/nowhere', CARIBOU_HOME: '/data', DEER_FLOW_HOME: '/data' },
       folder,
     );
     expect(config).toMatchObject({ logLevel: 'debug', homeDir: '/data' });
