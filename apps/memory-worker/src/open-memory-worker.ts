@@ -2,7 +2,7 @@ import { modelGateLimits } from '@caribou/agent';
 import type { Bus, Wake } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { type Logger, type ModelCatalog, systemClock } from '@caribou/core';
-import { gatedModel } from '@caribou/middleware';
+import { gatedCatalog } from '@caribou/middleware';
 import { createModelCatalog } from '@caribou/models';
 import type { HealthCheck } from '@caribou/service';
 import type { Metrics } from '@caribou/observability';
@@ -60,7 +60,7 @@ function buildWorker(config: Config, { bus, redis, metrics, logger }: Base): Mem
   const debounceMs = memory.debounce_seconds * SECOND_MS;
   const jobs = redisMemoryJobs(redis, { debounceMs, leaseMs: clocks.leaseMs });
   const model = new ExtractionModel({
-    models: gatedCatalog(config, redis, logger),
+    models: catalogOf(config, redis, logger),
     modelName: memory.model_name,
     timeoutMs: memory.model_timeout_ms,
     metrics,
@@ -98,10 +98,10 @@ function buildWorker(config: Config, { bus, redis, metrics, logger }: Base): Mem
 }
 
 /** Calls of the model count among those of the runners, and towards the same circuit. */
-function gatedCatalog(config: Config, redis: RedisConnection, logger: Logger): ModelCatalog {
+function catalogOf(config: Config, redis: RedisConnection, logger: Logger): ModelCatalog {
   const gate = redisModelGate(redis, { ...modelGateLimits(config.chain), logger });
   const models = createModelCatalog(config.models, { clocks: config.clocks, logger });
-  return { names: models.names, get: (name) => gatedModel(models.get(name), gate) };
+  return gatedCatalog(models, gate);
 }
 
 /** Hears the nudges of runners; a nudge carries nothing, and what is due is looked up in Redis. */

@@ -18,7 +18,7 @@ import {
   skillsOfAgent,
   toolsOfGroups,
 } from '@caribou/core';
-import { type ChainOptions, gatedModel, subagentChain } from '@caribou/middleware';
+import { type ChainOptions, gatedCatalog, subagentChain } from '@caribou/middleware';
 import { type AgentLoop, taskSpecOf } from '@caribou/runs';
 import { leadTools } from '@caribou/tools';
 import { type AgentTools, runFromHead, toolFacts, toolOffer } from '@caribou/worker';
@@ -40,7 +40,7 @@ export type SubagentConfig = Pick<Config, 'title' | 'commandRules' | 'chain' | '
 export function subagentLoop(ports: SubagentPorts, config: SubagentConfig): AgentLoop {
   const { models, gate, sandbox, skills, custom } = ports;
   const definitions = subagentDefinitions(config.chain.subagents);
-  const quiet: ModelCatalog = { names: models.names, get: (name) => gatedModel(models.get(name), gate) };
+  const gatedModels = gatedCatalog(models, gate);
   const offerTools = toolOffer(ports, config);
   // Schemas are made once: a task must not pay for them.
   const { commandTimeoutMs } = config.sandbox.limits;
@@ -57,7 +57,7 @@ export function subagentLoop(ports: SubagentPorts, config: SubagentConfig): Agen
     const builtIn = allTools[model.supportsVision ? 1 : 0] ?? [];
     const tools = toolsOf(definition, spec, await offerTools(run, builtIn));
     const told = toldSkills(definition, spec, await skills.skillsOf(run.userId));
-    const options = optionsOf(config, { definition, model, tools, quiet, custom });
+    const options = optionsOf(config, { definition, model, tools, gatedModels, custom });
     const chain = subagentChain({ sandbox, model, gate }, options);
     const offered = [...tools, ...chain.flatMap((middleware) => middleware.tools ?? [])];
     const outcome = runFromHead(input, {
@@ -85,11 +85,11 @@ interface Assembly {
   readonly definition: SubagentDefinition;
   readonly model: ModelPort;
   readonly tools: readonly AnyTool[];
-  readonly quiet: ModelCatalog;
+  readonly gatedModels: ModelCatalog;
   readonly custom: AgentTools['custom'];
 }
 
-function optionsOf(config: SubagentConfig, { definition, model, tools, quiet, custom }: Assembly): ChainOptions {
+function optionsOf(config: SubagentConfig, { definition, model, tools, gatedModels, custom }: Assembly): ChainOptions {
   const switches = {
     vision: model.supportsVision,
     planMode: false,
@@ -98,7 +98,7 @@ function optionsOf(config: SubagentConfig, { definition, model, tools, quiet, cu
     maxTotalSubagents: 0,
     clarification: false,
   };
-  const options = chainOptions(config, { switches, models: quiet, tools });
+  const options = chainOptions(config, { switches, models: gatedModels, tools });
   const { tokenBudget } = definition;
   const limits = { ...tokenBudget, max_input_tokens: null, max_output_tokens: null, hard_stop_threshold: 1 };
   return { ...options, custom, config: { ...options.config, token_budget: limits } };

@@ -1,6 +1,7 @@
 import {
   type AiMessage,
   type InvalidToolCall,
+  isRecord,
   ModelError,
   newToolCallId,
   type RunEventOf,
@@ -139,13 +140,10 @@ function parseArguments(text: string): { readonly args: Record<string, unknown> 
   if (text.trim() === '') return { args: {} };
   try {
     const value: unknown = JSON.parse(text);
-    if (isObject(value)) return { args: value };
+    if (isRecord(value)) return { args: value };
     return { error: 'The arguments are JSON, but not an object.' };
   } catch (error) {
     if (error instanceof SyntaxError) return { error: `The arguments are not valid JSON: ${error.message}.` };
     throw error;
   }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

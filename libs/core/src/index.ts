@@ -18,6 +18,8 @@ export type { LoopHost, LoopOutcome, LoopPosition, TurnCommit, TurnUsage } from 
 export type { AttemptLimit, AttemptStore } from './stores/attempt-store.js';
 export { executeAtMostOnce, unknownOutcome } from './tool-calls/execute-at-most-once.js';
 export { type Clock, systemClock } from './util/clock.js';
+export { KeyedMutex } from './util/keyed-mutex.js';
+export { Limiter } from './util/limiter.js';
 export { settledWithin } from './util/settled-within.js';
 export type {
   Companion,

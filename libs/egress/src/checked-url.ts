@@ -1,8 +1,8 @@
-import { ForbiddenError, InvalidRequestError } from '@caribou/contracts';
+import { ForbiddenError, InvalidRequestError, UnavailableError } from '@caribou/contracts';
+import { Limiter } from '@caribou/core';
 import { addressPolicy, type AddressPolicy, isReachableForOperator } from './address-policy.js';
 import { type EgressRule, isListed } from './egress-rules.js';
 import { canonicalHost, formatTarget, type Target } from './host-name.js';
-import { inTurn } from './in-turn.js';
 import { checkedAddresses, type Resolve, type SafeConnectOptions, systemResolve } from './safe-connect.js';
 
 /** What our own processes may reach. */
@@ -22,8 +22,17 @@ const PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 const RESOLVE_TIMEOUT_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 const isOwnPublic = addressPolicy();
-/** Half of the threads that Node has. */
-const ownResolve = inTurn(systemResolve, 2);
+/**
+ * Two lookups of the system's resolver at a time. Each takes a thread of the few that Node has for files, compression and
+ * the names of models and servers: names that nobody answers, as without the internet, would take them all.
+ */
+const lookups = new Limiter({
+  maxRunning: 2,
+  maxWaiting: 256,
+  errorWhenFull: () =>
+    new UnavailableError('too many names wait to be resolved', { details: { dependency: 'egress' } }),
+});
+const ownResolve: Resolve = (host) => lookups.run(() => systemResolve(host));
 
 /**
  * Where a URL leads, with the host in its canonical form.

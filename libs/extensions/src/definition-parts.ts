@@ -1,3 +1,4 @@
+import { isRecord } from '@caribou/contracts';
 import { z } from 'zod';
 
 export const DEFAULT_TIMEOUT_MS = 60_000;
@@ -12,7 +13,7 @@ export const isSchema = z.custom<z.ZodType>((value) => value instanceof z.ZodTyp
 
 /** A schema made with z, or a JSON Schema. */
 export const isInput = z.custom<z.ZodType | Readonly<Record<string, unknown>>>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  isRecord,
   'must be a schema made with z, or a JSON Schema',
 );
 

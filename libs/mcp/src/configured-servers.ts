@@ -1,4 +1,4 @@
-import { MAX_MCP_SERVERS, type McpDocument, McpServerName } from '@caribou/contracts';
+import { isRecord, MAX_MCP_SERVERS, type McpDocument, McpServerName } from '@caribou/contracts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -34,12 +34,8 @@ export function configuredServers(file: unknown, document: McpDocument): readonl
 const isEnabled = (entry: Fields): boolean => entry['enabled'] !== false;
 
 const entriesOf = (servers: unknown): readonly (readonly [string, Fields])[] =>
-  isFields(servers)
+  isRecord(servers)
     ? Object.entries(servers).flatMap(([name, entry]) =>
-        isFields(entry) && McpServerName.safeParse(name).success ? [[name, entry] as const] : [],
+        isRecord(entry) && McpServerName.safeParse(name).success ? [[name, entry] as const] : [],
       )
     : [];
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

@@ -1,4 +1,4 @@
-import { FactCategory, HISTORY_SECTIONS, ModelError, USER_SECTIONS } from '@caribou/contracts';
+import { FactCategory, HISTORY_SECTIONS, isRecord, ModelError, USER_SECTIONS } from '@caribou/contracts';
 import { stripReasoning } from '@caribou/core';
 import { jsonrepair, JSONRepairError } from 'jsonrepair';
 import { z } from 'zod';
@@ -108,13 +108,10 @@ function extractJson(text: string): unknown {
 function firstObject(texts: readonly string[], read: (text: string) => unknown): object | undefined {
   for (const text of texts) {
     const value = read(text);
-    if (isObject(value)) return value;
+    if (isRecord(value)) return value;
   }
   return undefined;
 }
-
-const isObject = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function tryParse(text: string): unknown {
   try {

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
+import { isRecord } from '@caribou/contracts';
 import type { ModelDelta } from '@caribou/core';
 import type { EventSourceMessage } from 'eventsource-parser';
 import { DeltaQueue } from './delta-queue.js';
 import { EventDecoder } from './event-decoder.js';
 import { type ParsedChunk, ChunkReader } from './chunk-reader.js';
-import { isRecord } from './narrow.js';
 import { failure, type FailureReason, refusalFailure } from './provider-error.js';
 import { parseJson, type ProviderText } from './provider-text.js';
 

@@ -1,7 +1,6 @@
 import type { ModelConfig } from '@caribou/config';
-import { InvalidRequestError } from '@caribou/contracts';
+import { InvalidRequestError, isRecord } from '@caribou/contracts';
 import type { ModelCall } from '@caribou/core';
-import { isRecord } from './narrow.js';
 import { type ProviderMessage, toProvider } from './to-provider.js';
 
 /** The body of one request for a streamed answer. */

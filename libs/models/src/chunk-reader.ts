@@ -1,5 +1,6 @@
+import { isRecord } from '@caribou/contracts';
 import type { ModelDelta } from '@caribou/core';
-import { isRecord, textIn } from './narrow.js';
+import { textIn } from './narrow.js';
 import { ToolCallSlots } from './tool-call-slots.js';
 
 type Json = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { TLSSocket } from 'node:tls';
-import { isRecord } from './narrow.js';
+import { isRecord } from '@caribou/contracts';
 
 /**
  * A `fetch` for the SDK over node:http. Unlike the global one it has a timeout for the connection alone (local servers may

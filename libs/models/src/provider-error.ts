@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { ModelError } from '@caribou/contracts';
-import { isRecord } from './narrow.js';
+import { isRecord, ModelError } from '@caribou/contracts';
 import { parseJson, type ProviderText } from './provider-text.js';
 
 /** Why a model call failed; `details.reason` of every ModelError of this adapter. */

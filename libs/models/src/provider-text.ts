@@ -1,6 +1,6 @@
+import { isRecord } from '@caribou/contracts';
 import type { ModelConfig } from '@caribou/config';
 import { redactText } from '@caribou/observability';
-import { isRecord } from './narrow.js';
 
 /** Limit of the provider's text in an error. */
 const MAX_BYTES = 2_048;

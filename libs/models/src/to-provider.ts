@@ -2,11 +2,12 @@ import {
   type AiMessage,
   type Content,
   type HumanMessage,
+  isRecord,
   type Message,
   textOf,
   type ToolMessage,
 } from '@caribou/contracts';
-import { isRecord, textIn } from './narrow.js';
+import { textIn } from './narrow.js';
 
 /** A message in the format of the chat completions endpoint. */
 export type ProviderMessage =

@@ -1,5 +1,5 @@
-import type { ToolCallChunk } from '@caribou/contracts';
-import { isRecord, textIn } from './narrow.js';
+import { isRecord, type ToolCallChunk } from '@caribou/contracts';
+import { textIn } from './narrow.js';
 import { parseJson } from './provider-text.js';
 
 interface Slot {

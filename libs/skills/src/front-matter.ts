@@ -1,4 +1,4 @@
-import { AllowedTools, SkillDescription, SkillName } from '@caribou/contracts';
+import { AllowedTools, isRecord, SkillDescription, SkillName } from '@caribou/contracts';
 import { splitSkillFile } from '@caribou/core';
 import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
@@ -92,9 +92,6 @@ function plainValue(document: ReturnType<typeof parseDocument>): unknown {
     throw new SkillRejectedError('the front matter of SKILL.md must not use anchors', { cause: error });
   }
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function joinLines(value: unknown): unknown {
   return typeof value === 'string' ? value.replace(/\s+/g, ' ') : value;

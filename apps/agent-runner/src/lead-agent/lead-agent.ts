@@ -15,7 +15,7 @@ import {
   type SubagentPort,
   toolsOfGroups,
 } from '@caribou/core';
-import { gatedModel, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
+import { gatedCatalog, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
 import type { AfterCancel, AgentLoop } from '@caribou/runs';
 import { leadTools, taskTool } from '@caribou/tools';
 import { type AgentTools, runFromHead, toolFacts, toolOffer } from '@caribou/worker';
@@ -48,7 +48,7 @@ export type LeadAgentConfig = Pick<
 export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): AgentLoop {
   const { models, gate, sandbox, conversions, subagents, memories, agents, custom } = ports;
   // The loop's own calls pass the gate in the chain; those that middlewares make on their own pass it here.
-  const quiet: ModelCatalog = { names: models.names, get: (name) => gatedModel(models.get(name), gate) };
+  const gatedModels = gatedCatalog(models, gate);
   const toolsFor = toolSets(sandbox, config.sandbox.limits.commandTimeoutMs);
   const memoryOf = memoryForPrompt(memories, config.chain.memory);
   const known = { models: models.names, toolGroups: config.tools.groupNames };
@@ -68,7 +68,7 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
       ...(config.agentsApi.enabled ? agentTools(agent, { agents, known }) : []),
       ...(switches.subagents ? [taskTool(subagents, namesOf(own), agent.skillNames)] : []),
     ];
-    const options = { ...chainOptions(config, { switches, models: quiet, tools }), custom, skills };
+    const options = { ...chainOptions(config, { switches, models: gatedModels, tools }), custom, skills };
     const chain = leadChain({ sandbox, conversions, model, gate }, options);
     const all = [...tools, ...chain.flatMap((middleware) => middleware.tools ?? [])];
     return runFromHead(input, {

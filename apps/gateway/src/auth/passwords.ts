@@ -1,6 +1,7 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { BugError, RateLimitedError } from '@caribou/contracts';
+import { Limiter } from '@caribou/core';
 
 export interface Cost {
   readonly logN: number;
@@ -30,10 +31,14 @@ export interface Passwords {
 
 /** Both throw RateLimitedError when too many wait already. */
 export function scryptPasswords({ atOnce = AT_ONCE, maxWaiting = MAX_WAITING, cost: own = COST } = {}): Passwords {
-  const enter = gate(atOnce, maxWaiting);
+  const derivations = new Limiter({
+    maxRunning: atOnce,
+    maxWaiting,
+    errorWhenFull: () => new RateLimitedError('too many people sign in at once', { details: { retryAfterMs: 5_000 } }),
+  });
   const keyOf = (password: string, { logN, r, p }: Cost, salt: Buffer): Promise<Buffer> =>
     // The same letters may be typed as one or as two code points.
-    enter(() =>
+    derivations.run(() =>
       derive(password.normalize('NFKC'), salt, KEY_BYTES, { N: 2 ** logN, r, p, maxmem: 256 * r * 2 ** logN }),
     );
   const nobody = recordOf(own, randomBytes(SALT_BYTES), randomBytes(KEY_BYTES));
@@ -59,22 +64,4 @@ function parseRecord(record: string) {
   if (logN === undefined) throw new BugError('malformed password hash');
   const cost = { logN: Number(logN), r: Number(r), p: Number(p) };
   return { cost, salt: Buffer.from(salt, 'base64url'), key: Buffer.from(key, 'base64url') };
-}
-
-/** Lets `atOnce` in at a time, the others in line. */
-function gate(atOnce: number, maxWaiting: number) {
-  const waiting: (() => void)[] = [];
-  let inside = 0;
-  return async <T>(act: () => Promise<T>): Promise<T> => {
-    if (inside < atOnce) inside += 1;
-    else if (waiting.length < maxWaiting) await new Promise<void>((admitted) => waiting.push(admitted));
-    else throw new RateLimitedError('too many people sign in at once', { details: { retryAfterMs: 5_000 } });
-    try {
-      return await act();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) inside -= 1;
-      else next();
-    }
-  };
 }

@@ -1,4 +1,4 @@
-import { McpServer } from '@caribou/contracts';
+import { isRecord, McpServer } from '@caribou/contracts';
 import { transportOf } from '@caribou/mcp';
 
 /** Replaces a secret in replies; in a request it means that the secret is unchanged. */
@@ -21,9 +21,9 @@ export function redactSecrets(entry: Fields): Fields {
   const { env, headers, oauth, args, url } = entry;
   return {
     ...entry,
-    ...(isFields(env) ? { env: mapped(env, maskedText) } : {}),
-    ...(isFields(headers) ? { headers: mapped(headers, maskedText) } : {}),
-    ...(isFields(oauth) ? { oauth: maskedOAuth(oauth) } : {}),
+    ...(isRecord(env) ? { env: mapped(env, maskedText) } : {}),
+    ...(isRecord(headers) ? { headers: mapped(headers, maskedText) } : {}),
+    ...(isRecord(oauth) ? { oauth: maskedOAuth(oauth) } : {}),
     ...(Array.isArray(args) ? { args: maskedArgs(args) } : {}),
     ...(typeof url === 'string' ? { url: maskedUrl(url) } : {}),
   };
@@ -47,7 +47,7 @@ function maskedOAuth(oauth: Fields): Fields {
     ...mapped(oauth, (value, key) =>
       OAUTH_SECRETS.includes(key) && typeof value === 'string' ? maskedText(value) : value,
     ),
-    ...(isFields(extra) ? { extra_token_params: mapped(extra, maskedText) } : {}),
+    ...(isRecord(extra) ? { extra_token_params: mapped(extra, maskedText) } : {}),
   };
 }
 
@@ -72,7 +72,3 @@ function maskedUrl(text: string): string {
 
 const mapped = (fields: Fields, change: (value: unknown, key: string) => unknown): Fields =>
   Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, change(value, key)]));
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

@@ -1,5 +1,5 @@
-import { InvalidRequestError } from '@caribou/contracts';
-import { isFields, MASK, redactSecrets } from './redact-secrets.js';
+import { InvalidRequestError, isRecord } from '@caribou/contracts';
+import { MASK, redactSecrets } from './redact-secrets.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -21,7 +21,7 @@ export function restoreSecrets(name: string, written: Fields, kept: Fields | und
   if (first !== undefined && moved !== undefined)
     throw new InvalidRequestError(`${name}.${first}: must be given anew, as ${moved} is another one`);
   const token =
-    isFields(kept?.['oauth']) && isFields(restored['oauth']) ? movedToken(restored['oauth'], kept['oauth']) : false;
+    isRecord(kept?.['oauth']) && isRecord(restored['oauth']) ? movedToken(restored['oauth'], kept['oauth']) : false;
   const inOAuth = masks.find((place) => place.startsWith('oauth.'));
   if (inOAuth !== undefined && token)
     throw new InvalidRequestError(`${name}.${inOAuth}: must be given anew, as oauth.token_url is another one`);
@@ -48,7 +48,7 @@ function restored(value: unknown, before: Before, at: string): unknown {
   }
   if (Array.isArray(value))
     return value.map((item: unknown, index) => restored(item, part(before, index), `${at}[${index}]`));
-  return isFields(value) ? restore(value, before, at) : value;
+  return isRecord(value) ? restore(value, before, at) : value;
 }
 
 /** What stood under the key, as it was shown and as it is kept. */
@@ -59,12 +59,12 @@ const part = ({ shown, kept }: Before, key: string | number): Before => ({
 
 function inside(value: unknown, key: string | number): unknown {
   if (typeof key === 'number') return Array.isArray(value) ? (value[key] as unknown) : undefined;
-  return isFields(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  return isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
 function placesOfMasks(value: unknown, at: string): readonly string[] {
   if (typeof value === 'string') return value.includes(MASK) ? [at] : [];
-  const entries: readonly (readonly [string, unknown])[] = isFields(value)
+  const entries: readonly (readonly [string, unknown])[] = isRecord(value)
     ? Object.entries(value)
     : Array.isArray(value)
       ? value.map((item: unknown, index) => [String(index), item] as const)
@@ -77,7 +77,7 @@ export const sameJson = (left: unknown, right: unknown): boolean =>
 
 function inOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inOrder);
-  if (!isFields(value)) return value;
+  if (!isRecord(value)) return value;
   const entries = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1));
   return Object.fromEntries(entries.map(([key, item]) => [key, inOrder(item)]));
 }

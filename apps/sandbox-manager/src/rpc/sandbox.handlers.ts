@@ -1,5 +1,6 @@
 import {
   managerSubject,
+  RateLimitedError,
   type RpcContract,
   SandboxAcquire,
   SandboxBlocked,
@@ -16,7 +17,7 @@ import {
   SandboxStat,
   SandboxWrite,
 } from '@caribou/contracts';
-import { systemClock } from '@caribou/core';
+import { Limiter, systemClock } from '@caribou/core';
 import { parseRequest } from '@caribou/nest';
 import type { ThreadFiles } from '@caribou/files';
 import type { SandboxDrivers } from '@caribou/sandbox';
@@ -28,7 +29,6 @@ import { fileGlob, fileGrep, fileList, fileStat } from './file-lookups.js';
 import { PathLocks } from './path-locks.js';
 import { execution, fileBytes, fileRead, fileWrite, type OutputPublisher, threadOf } from './sandbox-commands.js';
 import type { SandboxPool } from '../executions/sandbox-pool.js';
-import { Slots } from './slots.js';
 
 /** What the handlers hand their requests to. */
 export interface SandboxParts {
@@ -42,7 +42,11 @@ export interface SandboxParts {
 export const SANDBOX_PARTS = Symbol('SandboxParts');
 
 /** Each search is a thread of its own for as long as it takes. */
-const SEARCHES = { running: 4, waiting: 64 };
+const SEARCHES = {
+  maxRunning: 4,
+  maxWaiting: 64,
+  errorWhenFull: () => new RateLimitedError('too many searches at once', { details: { retryAfterMs: 1000 } }),
+};
 
 /** Stands in the patterns for the id that a manager has only once it runs. */
 const own = (contract: RpcContract): string => managerSubject('{manager_id}', contract);
@@ -54,7 +58,7 @@ const own = (contract: RpcContract): string => managerSubject('{manager_id}', co
 @Controller()
 export class SandboxHandlers {
   private readonly locks = new PathLocks();
-  private readonly searches = new Slots(SEARCHES);
+  private readonly searches = new Limiter(SEARCHES);
 
   constructor(@Inject(SANDBOX_PARTS) private readonly parts: SandboxParts) {}
 

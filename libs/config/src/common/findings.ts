@@ -25,7 +25,3 @@ function keyOf(root: string, path: readonly PropertyKey[]): string {
 export function addIssues(findings: Findings, root: string, error: z.ZodError): void {
   for (const issue of error.issues) findings.faults.push(`${keyOf(root, issue.path)}: ${issue.message}`);
 }
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { isRecord } from '@caribou/contracts';
 import { ConfigError } from './config-error.js';
-import { type Findings, isRecord } from './findings.js';
+import type { Findings } from './findings.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

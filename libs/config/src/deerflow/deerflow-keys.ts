@@ -1,5 +1,6 @@
+import { isRecord } from '@caribou/contracts';
 import { MemoryFile } from '../schema/chain-schema.js';
-import { type Findings, isRecord } from '../common/findings.js';
+import type { Findings } from '../common/findings.js';
 import { warnAboutUnknownKey } from './unknown-keys.js';
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,6 +1,7 @@
+import { isRecord } from '@caribou/contracts';
 import type { ModelConfig } from '../settings/config.js';
 import { ModelFile } from '../schema/file-schema.js';
-import { addIssues, type Findings, isRecord } from '../common/findings.js';
+import { addIssues, type Findings } from '../common/findings.js';
 import { classOf } from './model-classes.js';
 import { toModel } from './to-model.js';
 import { type Environment, resolveReferences, variable } from '../common/references.js';

@@ -1,7 +1,8 @@
+import { isRecord } from '@caribou/contracts';
 import type { z } from 'zod';
 import type { ModelConfig } from '../settings/config.js';
 import type { ModelFile } from '../schema/file-schema.js';
-import { type Findings, isRecord } from '../common/findings.js';
+import type { Findings } from '../common/findings.js';
 import { classOf, type ModelClass } from './model-classes.js';
 import { present } from '../common/present.js';
 import { type Environment, variable } from '../common/references.js';

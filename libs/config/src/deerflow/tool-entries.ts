@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
+import { isRecord } from '@caribou/contracts';
 import { z } from 'zod';
 import type { CustomToolConfig, ToolsConfig } from '../settings/config.js';
 import { isPythonPath } from './deerflow-keys.js';
-import { addIssues, type Findings, isRecord } from '../common/findings.js';
+import { addIssues, type Findings } from '../common/findings.js';
 import { present } from '../common/present.js';
 import { type Environment, resolveReferences } from '../common/references.js';
 import { Secret } from '../common/secret.js';

@@ -1,4 +1,5 @@
-import { type Findings, isRecord } from '../common/findings.js';
+import { isRecord } from '@caribou/contracts';
+import type { Findings } from '../common/findings.js';
 
 /**
  * Why a key of DeerFlow's config.yaml is not used. `elsewhere`: the setting exists under another key or needs none.

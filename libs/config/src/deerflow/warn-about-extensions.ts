@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
+import { isRecord } from '@caribou/contracts';
 import { pythonMiddlewareWarning } from './deerflow-keys.js';
-import { type Findings, isRecord } from '../common/findings.js';
+import type { Findings } from '../common/findings.js';
 
 const MAX_BYTES = 1024 * 1024;
 const FILE = 'extensions_config.json';

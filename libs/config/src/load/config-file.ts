@@ -1,8 +1,9 @@
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { isRecord } from '@caribou/contracts';
 import { LineCounter, parseDocument } from 'yaml';
 import { readPathVariable } from '../deerflow/path-variables.js';
-import { type Findings, isRecord } from '../common/findings.js';
+import type { Findings } from '../common/findings.js';
 import type { Environment } from '../common/references.js';
 
 const MAX_FILE_BYTES = 1024 * 1024;

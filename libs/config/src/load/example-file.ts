@@ -1,6 +1,6 @@
+import { isRecord } from '@caribou/contracts';
 import { z } from 'zod';
 import { LogLevel, ModelFile, sections } from '../schema/file-schema.js';
-import { isRecord } from '../common/findings.js';
 
 type Schema = Readonly<Record<string, unknown>>;
 

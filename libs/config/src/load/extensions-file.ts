@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { isRecord } from '../common/findings.js';
+import { isRecord } from '@caribou/contracts';
 
 /** The content of the operator's extensions_config.json. */
 export interface ExtensionsContent {

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { isRecord } from '@caribou/contracts';
 import { z } from 'zod';
 import { AgentsApiFile } from '../schema/agents-schema.js';
 import { AuthFile } from '../schema/auth-schema.js';
@@ -23,7 +24,7 @@ import {
   UploadsFile,
 } from '../schema/file-schema.js';
 import { QuotasFile } from '../schema/quotas-schema.js';
-import { addIssues, type Findings, isRecord, emptyFindings } from '../common/findings.js';
+import { addIssues, type Findings, emptyFindings } from '../common/findings.js';
 import { warnAboutUnknownKey } from '../deerflow/unknown-keys.js';
 import { modelProblems, type LoadedModels, readModels } from '../deerflow/model-entries.js';
 import { McpFile } from '../schema/mcp-schema.js';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { AppError } from '@caribou/contracts';
+import { AppError, isRecord } from '@caribou/contracts';
 import type { ToolContext, ToolOutcome } from '../agent/tool.js';
 import type { JournaledCall, ToolJournal } from './tool-journal.js';
 
@@ -68,6 +68,6 @@ function journaled({ context, what }: AtMostOnceCall): JournaledCall {
 
 /** Sorts the keys of objects, so that equal arguments give equal texts. */
 const inOrder = (_key: string, value: unknown): unknown =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+  isRecord(value)
     ? Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1)))
     : value;

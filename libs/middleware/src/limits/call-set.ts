@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { AiMessage, InvalidToolCall, ToolCall } from '@caribou/contracts';
+import { type AiMessage, type InvalidToolCall, isRecord, type ToolCall } from '@caribou/contracts';
 
 /** A short fingerprint of one answer's tool calls. */
 export interface CallSet {
@@ -51,10 +51,7 @@ const bucketOf = (line: unknown): unknown =>
 
 /** JSON with the keys of every object in order. */
 const sortedJson = (value: unknown): string =>
-  JSON.stringify(value, (_key, part: unknown) => (isObject(part) ? inKeyOrder(part) : part));
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+  JSON.stringify(value, (_key, part: unknown) => (isRecord(part) ? inKeyOrder(part) : part));
 
 const inKeyOrder = (fields: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(

@@ -1,4 +1,4 @@
-import type { AiMessage, Message, ToolCall, ToolMessage } from '@caribou/contracts';
+import { type AiMessage, isRecord, type Message, type ToolCall, type ToolMessage } from '@caribou/contracts';
 import type { AgentMiddleware } from '@caribou/core';
 
 export const INTERRUPTED = '[Tool call was interrupted and did not return a result.]';
@@ -92,11 +92,9 @@ function freeId(id: string, fallback: string, usedIds: Set<string>): string {
 
 function normalized(call: ToolCall, id: string): ToolCall {
   const name = /^[a-zA-Z0-9_-]{1,64}$/.test(call.name) ? call.name : UNKNOWN_TOOL;
-  const args = isObject(call.args) ? call.args : {};
+  const args = isRecord(call.args) ? call.args : {};
   return id === call.id && name === call.name && args === call.args ? call : { ...call, id, name, args };
 }
-
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function withCalls(message: AiMessage, slots: readonly Slot[]): AiMessage {
   const sameCalls = slots.every((slot, index) => slot.call === message.tool_calls[index]);

@@ -1,5 +1,13 @@
 import { ModelError } from '@caribou/contracts';
-import type { CallOutcome, AcquireResult, ModelCall, ModelDelta, ModelGate, ModelPort } from '@caribou/core';
+import type {
+  CallOutcome,
+  AcquireResult,
+  ModelCall,
+  ModelCatalog,
+  ModelDelta,
+  ModelGate,
+  ModelPort,
+} from '@caribou/core';
 import { judgeFailure } from './model-failure.js';
 
 /**
@@ -18,6 +26,12 @@ export function gatedModel(model: ModelPort, gate: ModelGate): ModelPort {
     stream: (call, options) => streamThrough(gate, model, { call, signal: options.signal }),
   };
 }
+
+/** The models of a catalogue, each behind the gate. */
+export const gatedCatalog = (models: ModelCatalog, gate: ModelGate): ModelCatalog => ({
+  names: models.names,
+  get: (name) => gatedModel(models.get(name), gate),
+});
 
 async function* streamThrough(
   gate: ModelGate,

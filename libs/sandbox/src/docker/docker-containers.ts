@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { UnavailableError } from '@caribou/contracts';
+import { KeyedMutex } from '@caribou/core';
 import type Docker from 'dockerode';
 import type { Container, ContainerCreateOptions, ContainerInspectInfo } from 'dockerode';
 import { LABEL } from './container-options.js';
@@ -28,7 +29,7 @@ const isReady = (found: ContainerInspectInfo, managerId: string, config: string 
 export class DriverContainers {
   private readonly engineIds = new Map<string, string>();
   private readonly tethers: ContainerTethers | undefined;
-  private readonly lastTurns = new Map<string, Promise<void>>();
+  private readonly mutex = new KeyedMutex();
 
   constructor(
     private readonly docker: Docker,
@@ -42,17 +43,7 @@ export class DriverContainers {
    * whether there is a container. A removal that comes during a replacement waits, and then removes the new one.
    */
   async inTurn<T>({ sandboxId }: SandboxSpec, change: () => Promise<T>): Promise<T> {
-    const turn = (this.lastTurns.get(sandboxId) ?? Promise.resolve()).then(change);
-    const settled = turn.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.lastTurns.set(sandboxId, settled);
-    try {
-      return await turn;
-    } finally {
-      if (this.lastTurns.get(sandboxId) === settled) this.lastTurns.delete(sandboxId);
-    }
+    return this.mutex.run(sandboxId, change);
   }
 
   /** The container of a sandbox, by its name where this driver has made none. */

@@ -1,4 +1,4 @@
-import type { RunEventOf, ToolCallChunk } from '@caribou/contracts';
+import { isRecord, type RunEventOf, type ToolCallChunk } from '@caribou/contracts';
 import { jsonFrame, NO_FRAMES, type PartialMessage, type Projection } from './frame.js';
 import { modelMetadata } from './message-metadata.js';
 
@@ -82,7 +82,7 @@ function partialMessage(sum: PartialMessage, delta: RunEventOf<'message.delta'>)
 function parsedArgs(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+    return isRecord(value) ? value : undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;

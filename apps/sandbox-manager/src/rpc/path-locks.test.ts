@@ -1,6 +1,4 @@
-import { RateLimitedError } from '@caribou/contracts';
 import { PathLocks } from './path-locks.js';
-import { Slots } from './slots.js';
 
 /** A work that goes on until it is told to end. */
 function work(): { readonly run: () => Promise<void>; readonly end: () => void; readonly began: () => boolean } {
@@ -12,26 +10,6 @@ function work(): { readonly run: () => Promise<void>; readonly end: () => void; 
   return { run: () => ((began = true), over), end, began: () => began };
 }
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-describe(Slots, () => {
-  test('runs so many at once, lets so many wait, and refuses the others', async () => {
-    const slots = new Slots({ running: 1, waiting: 1 });
-    const [first, second] = [work(), work()];
-    const running = [slots.run(first.run), slots.run(second.run)];
-
-    await expect(slots.run(() => Promise.resolve())).rejects.toThrow(RateLimitedError);
-    await turn();
-    expect([first.began(), second.began()]).toEqual([true, false]);
-
-    first.end();
-    await turn();
-    expect(second.began()).toBe(true);
-    second.end();
-    await Promise.all(running);
-    await expect(slots.run(() => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
-    expect(await slots.run(() => Promise.resolve(7))).toBe(7);
-  });
-});
 
 describe(PathLocks, () => {
   test('holds changes of one file apart however its path is spelled, and no others', async () => {
