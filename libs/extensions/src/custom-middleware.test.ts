@@ -39,7 +39,7 @@ describe('hooks of a custom middleware', () => {
     ]);
   });
 
-  test('each hook is called for its place', async () => {
+  test('each hook is called at its position', async () => {
     const called: string[] = [];
     const say = (place: string) => () => void called.push(place);
     const middleware = made({
@@ -185,7 +185,7 @@ describe('wrapModelCall of a custom middleware', () => {
     made({ wrapModelCall: wrap }).wrapModelCall?.(request, further, fakeRun());
   beforeEach(() => sent.splice(0));
 
-  test('without a change the request goes on and the answer comes back as they were', async () => {
+  test('without a change request and answer are passed on unchanged', async () => {
     const given = answer();
 
     expect(
@@ -252,7 +252,7 @@ describe('wrapToolCall of a custom middleware', () => {
   const wrapped = (wrap: NonNullable<Given['wrapToolCall']>, over: Partial<ToolCallRequest> = {}) =>
     made({ wrapToolCall: wrap }).wrapToolCall?.({ ...request, ...over }, () => Promise.resolve(inner), fakeRun());
 
-  test('it sees the call and the answer, and what it is not shown is kept', async () => {
+  test('it sees the call and the answer, and hidden parts are preserved', async () => {
     const seen: unknown[] = [];
     const outcome = await wrapped(async ({ call: asked, tool }, next) => {
       const given = await next();
@@ -268,7 +268,7 @@ describe('wrapToolCall of a custom middleware', () => {
     expect(outcome).toEqual(inner);
   });
 
-  test('it may answer in the place of the tool, and keep something', async () => {
+  test('it may answer instead of the tool, and store state', async () => {
     const outcome = await wrapped((_request, _next, { own }) => ({
       ...{ content: 'no', isError: true },
       own: { count: (own?.count ?? 0) + 1 },

@@ -28,14 +28,14 @@ const context = (): ToolContext => ({ run: fakeRun(), toolCallId: 'c1', key: 'r1
 const call = (over: Partial<Definition>, args = { city: 'Oslo' }) => toolOf(over).invoke(args, context());
 
 describe('a tool of custom code', () => {
-  test('it is told to the model by its schema and traits', () => {
+  test('it is described to the model by its schema and traits', () => {
     expect(toolOf({ deferred: { keywords: ['sun'], priority: 5 }, remote: true })).toMatchObject({
       ...{ name: 'look', description: 'Looks', remote: true, deferred: { keywords: ['sun'], priority: 5 } },
       parameters: { type: 'object', properties: { city: { type: 'string' } } },
     });
   });
 
-  test('words are an answer, and so are content and own state', async () => {
+  test('a string is an answer, and so are content and own state', async () => {
     expect(await call({})).toEqual({ content: 'sun in Oslo' });
     expect(await call({ run: (_input, { own }) => ({ content: 'x', own: { asked: (own?.asked ?? 0) + 1 } }) })).toEqual(
       {
@@ -65,7 +65,7 @@ describe('a tool of custom code', () => {
     await expect(call({ timeoutMs: 5, run: () => new Promise(() => undefined) })).rejects.toThrow(DeadlineError);
   });
 
-  test('an answer that is none, and state that breaks the schema, are errors that name it', async () => {
+  test('an invalid answer, and state that breaks the schema, are errors that name it', async () => {
     await expect(call({ run: () => 7 as never })).rejects.toThrow("'probe' gave a wrong answer in the tool look");
     await expect(call({ run: () => ({ content: 'x', own: { asked: 'x' as never } }) })).rejects.toThrow(ExtensionError);
   });

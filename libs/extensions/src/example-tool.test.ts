@@ -49,7 +49,7 @@ describe('the example of custom tools', () => {
     return tool.invoke(args, context);
   }
 
-  test('it opens a ticket under the key of the call, and says what it was told', async () => {
+  test('it opens a ticket under the key of the call, and returns the reply', async () => {
     expect(await call('open_ticket', { title: 'the printer smokes', urgent: true })).toEqual({
       content: 'Ticket 7 is open.',
     });

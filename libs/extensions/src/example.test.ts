@@ -23,7 +23,7 @@ async function played(script: readonly ScriptedAnswer[], state: ThreadState = { 
 }
 
 describe('the example of a custom middleware', () => {
-  test('it counts the words of answers, tells watchers, and says in each request how many are left', async () => {
+  test('it counts the words of answers, publishes events, and adds to each request how many are left', async () => {
     const { state, model, told } = await played([
       { content: 'one two', calls: [{ name: 'words_left' }] },
       { content: 'three' },

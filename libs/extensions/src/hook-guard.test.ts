@@ -78,7 +78,7 @@ describe(runGuarded, () => {
     }
   });
 
-  test('the clock goes on after the time outside', async () => {
+  test('the clock continues after the time outside', async () => {
     const work = async (guard: Guard): Promise<never> => {
       await guard.outside(() => Promise.resolve());
       return never;
@@ -86,7 +86,7 @@ describe(runGuarded, () => {
     await expect(inGuard(work, fakeRun(), 5)).rejects.toBe(late);
   });
 
-  test('what was begun outside and not awaited is waited for, and its failure is told', async () => {
+  test('work that was started outside without await is awaited, and its failure is reported', async () => {
     const done: string[] = [];
     const forget = (work: () => Promise<unknown>) =>
       inGuard((guard) => {

@@ -129,7 +129,7 @@ describe('middlewares', () => {
     ]);
   });
 
-  test('a module is really imported, and a missing one is told by its url', () => {
+  test('a module is really imported, and a missing one is reported with its url', () => {
     const script = `const { importModule } = require(process.argv[1]);
       importModule('data:text/javascript,export const a = 1').then(({ a }) => process.stdout.write(String(a)));
       importModule('file:///nowhere/x.mjs').catch((error) => process.stdout.write(error.url));`;

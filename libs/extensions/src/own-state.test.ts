@@ -22,7 +22,7 @@ describe(ownState, () => {
     expect(own.read(applyUpdate(kept, own.write(null)))).toBeUndefined();
   });
 
-  test('what another version kept and does not fit reads as nothing', () => {
+  test('state of another version that does not match the schema reads as undefined', () => {
     expect(own.read({ ...state, extensions: { probe: { words: 'three' } } })).toBeUndefined();
   });
 

@@ -215,7 +215,7 @@ describe(writeFileTool, () => {
 describe(leadTools, () => {
   const tools = leadTools({ sandbox: fakeSandbox() });
 
-  test('the model is told of them in this order', () => {
+  test('they are listed to the model in this order', () => {
     expect(tools.map((tool) => tool.name)).toEqual([
       ...['ls', 'glob', 'grep', 'read_file', 'write_file', 'str_replace', 'bash'],
       'list_uploaded_files',

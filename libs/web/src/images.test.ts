@@ -116,7 +116,7 @@ describe('image_search by searxng', () => {
     });
   });
 
-  test('tells a failure, and ends in time', async () => {
+  test('reports a failure, and ends in time', async () => {
     const failed = await searched(searxng, { '/search': json({ error: 'engines are down' }, 500) });
     site?.stop();
     const late = await searched({ ...searxng, timeoutSeconds: 0.3 }, { '/search': () => undefined });

@@ -121,7 +121,7 @@ describe('web_search by firecrawl', () => {
     expect(JSON.parse(textOf(outcome))).toEqual([{ title: 'One', url: 'https://one.test/', snippet: 'first' }]);
   });
 
-  test('tells what is wrong', async () => {
+  test('reports what is wrong', async () => {
     const outcome = await searched(firecrawl, { '/v2/search': json({ success: false, error: 'no credits' }, 402) });
 
     expect(outcome).toEqual({
@@ -149,7 +149,7 @@ describe('web_search by searxng', () => {
     });
   });
 
-  test('says what its server must be told when it gives no JSON', async () => {
+  test('says how to configure its server when it returns no JSON', async () => {
     const outcome = await searched(searxng, { '/search': html('Forbidden', 403) });
 
     expect(outcome.content).toBe(

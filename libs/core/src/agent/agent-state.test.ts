@@ -103,7 +103,7 @@ describe(applyUpdate, () => {
     );
   });
 
-  test('a replaced message keeps its place, a removed one leaves, an unknown removal is ignored', () => {
+  test('a replaced message keeps its position, a removed one is gone, an unknown removal is ignored', () => {
     const state: ThreadState = { messages: [human('a'), human('b'), human('c')] };
 
     const next = applyUpdate(state, { messages: [human('b', 'new'), remove('a'), remove('nobody')] });
@@ -111,7 +111,7 @@ describe(applyUpdate, () => {
     expect(next.messages).toEqual([human('b', 'new'), human('c')]);
   });
 
-  test('remove-all drops what stood before it and keeps what comes after it', () => {
+  test('remove-all drops what precedes it and keeps what follows', () => {
     const state: ThreadState = { messages: [human('a')] };
 
     expect(idsOf(applyUpdate(state, { messages: [human('b'), remove(REMOVE_ALL), human('c')] }))).toEqual(['c']);
@@ -168,7 +168,7 @@ describe(isEmptyUpdate, () => {
 });
 
 describe(messageIdOrNew, () => {
-  test('a given id is kept, a missing or empty one is minted', () => {
+  test('a given id is used, a missing or empty one is created', () => {
     expect(messageIdOrNew('mine')).toBe('mine');
     for (const missing of [undefined, null, '']) expect(messageIdOrNew(missing)).toMatch(/^[0-9a-f-]{36}$/);
   });
@@ -193,7 +193,7 @@ describe(clientUpdate, () => {
   );
   const sent = fc.tuple(id, fc.string({ maxLength: 3 }), fc.constantFrom('human', 'system'));
 
-  test('no message of a client takes the place of one that it did not write, and none is lost', () => {
+  test('no message of a client replaces one that it did not write, and none is lost', () => {
     const messages = fc.uniqueArray(written, { selector: (message) => message.id });
     fc.assert(
       fc.property(messages, fc.array(sent, { maxLength: 6 }), (before, changes) => {

@@ -22,8 +22,8 @@ export function dropLateAnswers(messages: readonly Message[], input: StateUpdate
   if (input.messages?.some(isClientAnswer) !== true) return input;
   const open = openCallsOf(messages);
   const taken = new Set(messages.map(({ id }) => id));
-  const kept = input.messages.filter(
+  const accepted = input.messages.filter(
     (message) => !isClientAnswer(message) || (open.has(message.tool_call_id) && !taken.has(message.id)),
   );
-  return { ...input, messages: kept };
+  return { ...input, messages: accepted };
 }

@@ -27,7 +27,7 @@ describe(lastReadHash, () => {
     expect(lastReadHash([], PATH)).toBeNull();
   });
 
-  test('two spellings of a path are one file; a path that stands for none is compared as it is', () => {
+  test('two spellings of a path are one file; an invalid path is compared literally', () => {
     const messages = [
       told({ ...contentHashMark('/mnt/user-data/workspace//./a.txt', 'hash') }, 'c1'),
       told({ ...contentHashMark('/mnt/skills/public/x/SKILL.md', 'skill') }, 'c2'),
@@ -37,7 +37,7 @@ describe(lastReadHash, () => {
     expect(lastReadHash(messages, '/mnt/skills/public/x/SKILL.md')).toBe('skill');
   });
 
-  test('a mark of another shape is none, and only a tool message bears one', () => {
+  test('a mark of another format is ignored, as are marks of other messages than tool messages', () => {
     const person: Message = {
       type: 'human',
       id: 'h1',

@@ -1,7 +1,7 @@
 import { fakeRun } from '@caribou/testing';
 import { ChainRecorder, type Span, traceCall, type TraceFields, traceHook } from './instrumentation.js';
 
-/** A clock that stands still until it is moved. */
+/** A clock that only advances when it is moved. */
 const steppedClock = () => {
   let ms = 100;
   return { now: () => 1_000_000 + ms, monotonicMs: () => ms, pass: (by: number) => void (ms += by) };
@@ -17,7 +17,7 @@ interface Told {
   error?: unknown;
 }
 
-/** Spans as they are told, ended ones in `ended`. */
+/** Records spans, ended ones in `ended`. */
 function spans() {
   const ended: Told[] = [];
   const spanOf = (told: Told): Span => ({

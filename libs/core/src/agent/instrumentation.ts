@@ -12,7 +12,7 @@ export interface Span {
 
 /** What the functions below need of a run. */
 export interface Instrumented {
-  /** Adds up what the chain does; absent when nobody asks. */
+  /** Sums up the work of the chain; absent when it is not recorded. */
   readonly recorder?: ChainRecorder;
   /** The call of a model or a tool that is being made, or the run; absent when traces are off. */
   readonly span?: Span;

@@ -10,7 +10,7 @@ const tool = (name: string, group?: string): AnyTool =>
 const tools = [tool('ls', 'file:read'), tool('bash', 'bash'), tool('present_files')];
 
 describe(offeredTools, () => {
-  test('leaves hidden ones out and gives the others the groups they are told', () => {
+  test('omits hidden tools and gives the others their configured groups', () => {
     const offered = offeredTools(tools, { hidden: ['bash', 'nothing'], groups: { ls: 'mine', bash: 'mine' } });
 
     expect(offered.map(({ name, group }) => [name, group])).toEqual([

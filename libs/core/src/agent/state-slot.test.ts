@@ -6,7 +6,7 @@ describe('fields of middlewares', () => {
   const counts = stateSlot('guards', 'counter', z.object({ seen: z.number() }));
   const other = stateSlot('guards', 'other', z.string());
 
-  test('a field is read back, beside the fields of others, and can be taken out', () => {
+  test('a field is stored next to the fields of others and can be deleted', () => {
     const both = applyUpdate(applyUpdate(EMPTY_STATE, counts.write({ seen: 2 })), other.write('x'));
     expect([counts.read(both), other.read(both)]).toEqual([{ seen: 2 }, 'x']);
 

@@ -27,7 +27,7 @@ const once = (journal: ToolJournal, make: () => Promise<ToolOutcome>, what: unkn
 const never = (): Promise<ToolOutcome> => Promise.reject(new Error('called'));
 
 describe(executeAtMostOnce, () => {
-  test('a new call is entered under its key and epoch, made, and its outcome kept', async () => {
+  test('a new call is entered under its key and epoch, executed, and its outcome stored', async () => {
     const { journal, entered, kept } = journalSaying({ state: 'new' });
 
     expect(await once(journal, () => Promise.resolve(outcome))).toEqual(outcome);

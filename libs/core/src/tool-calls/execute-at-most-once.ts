@@ -53,7 +53,7 @@ async function store(
   } catch (error) {
     if (!(error instanceof AppError) || error.code === 'fenced' || error.code === 'internal') throw error;
     context.run.logger.warn(
-      { event: 'tool.not_kept', callKey: call.key, error },
+      { event: 'tool.store_failed', callKey: call.key, error },
       'the outcome of a tool call could not be stored',
     );
   }

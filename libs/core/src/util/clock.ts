@@ -1,6 +1,6 @@
 /** Time as a parameter: code that depends on time takes a clock instead of reading the system's. */
 export interface Clock {
-  /** Milliseconds since the Unix epoch, for records shown to people. */
+  /** Milliseconds since the Unix epoch, for records shown to users. */
   now(): number;
   /** Milliseconds of a monotonic clock, for deadlines. */
   monotonicMs(): number;

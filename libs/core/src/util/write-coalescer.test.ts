@@ -33,7 +33,7 @@ describe(WriteCoalescer, () => {
     expect(out.writtenAtMs).toHaveLength(1);
   });
 
-  test('a burst after a quiet time waits for nothing, and then the rate is kept', () => {
+  test('a burst after an idle time does not wait, and then the rate is limited', () => {
     const out = stream();
     const writes = new WriteCoalescer({ sustainedPerSecond: 500, burst: 16 });
     const startMs = performance.now();

@@ -10,7 +10,7 @@ import { startLimited } from './start-limited.js';
 
 jest.setTimeout(60_000);
 
-/** Tries what a taken-over parser would try, and tells what came of it. */
+/** Tries what a compromised parser would try, and reports the results. */
 const probe = (written: string) => `
 const { Socket } = require('node:net');
 const tried = (act) => { try { act(); return 'done'; } catch (error) { return error.code; } };

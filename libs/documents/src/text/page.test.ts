@@ -22,7 +22,7 @@ beforeAll(() => {
 });
 
 describe('a page', () => {
-  test('gives its article under its title, without menus, scripts and what stands around it', async () => {
+  test('gives its article under its title, without menus, scripts and other surroundings', async () => {
     const markdown = await converted(
       `<!doctype html><html><head><title>Migration | Site</title><script>var a = "evil";</script></head><body>
        <nav><ul><li><a href="/">Home</a></li><li><a href="/more">More</a></li></ul></nav>

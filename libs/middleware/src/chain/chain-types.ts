@@ -13,7 +13,7 @@ import type { CommandPolicy } from '../command-rules/command-audit.js';
 
 export interface ChainPorts {
   readonly sandbox: SandboxPort;
-  /** Records of converted uploads; without it the agent is not told about Markdown files. */
+  /** Records of converted uploads; without it Markdown files are not listed to the agent. */
   readonly conversions?: Pick<ConversionStore, 'read' | 'uploadsSince'>;
   /** The model of the run. */
   readonly model: ModelPort;

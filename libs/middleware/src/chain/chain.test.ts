@@ -100,7 +100,7 @@ describe('the chain', () => {
     expect(combinations).toHaveLength(64 * (CONFIG_SWITCHES.length + 2));
   });
 
-  test("a subagent's chain is the lead's without what only a conversation with a person needs", () => {
+  test("a subagent's chain is the lead's without what only a conversation with a user needs", () => {
     for (const { title, options } of combinations) {
       const lead = namesOf(leadChain(ports, options));
       const expected = lead.filter((name) => !LEAD_ONLY.includes(name));
@@ -112,7 +112,7 @@ describe('the chain', () => {
     }
   });
 
-  test('each place has a reason, and says why it is left out', () => {
+  test('each position has a reason, and says why it is disabled', () => {
     const described = describeChain('lead', { vision: false, config: { title: { enabled: false } } });
     expect(described.every(({ reason }) => reason.length > 20)).toBe(true);
     expect(described.filter(({ active }) => !active).map(({ name, absent }) => `${name}: ${absent}`)).toEqual([

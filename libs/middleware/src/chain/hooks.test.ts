@@ -61,7 +61,7 @@ describe(runHooks, () => {
     );
   });
 
-  test('a hook without a change is not told of, and the state stays the same object', async () => {
+  test('a hook without a change is not reported, and the state stays the same object', async () => {
     const idle: AgentMiddleware = { name: 'idle', beforeModel: () => Promise.resolve({ update: { messages: [] } }) };
     const silent: AgentMiddleware = { name: 'silent', beforeModel: () => Promise.resolve(undefined) };
     const state: ThreadState = { messages: [humanMessage('hi')] };

@@ -201,8 +201,8 @@ const around: readonly ((command: string) => string)[] = [
   (command) => `> x 2>&1 ${command}`,
 ];
 
-describe('where a command stands decides', () => {
-  test('no way of quoting hides a command that runs, wherever it stands', () => {
+describe('the position of a command decides', () => {
+  test('no way of quoting hides a command that is executed, wherever it is', () => {
     const quoted = dangerous.chain((command) =>
       fc.tuple(...command.split(' ').map((word) => letters(word).map((all) => all.join('')))),
     );
@@ -214,7 +214,7 @@ describe('where a command stands decides', () => {
     );
   });
 
-  test('the same text is no command in a quoted argument, a comment, a name of a file or a here-document', () => {
+  test('the same text is not a command in a quoted argument, a comment, a file name or a here-document', () => {
     const inert: readonly ((text: string) => string)[] = [
       (text) => `echo '${text}'`,
       (text) => `echo "${text.replace(/[$`"\\]/g, '\\$&')}"`,

@@ -16,7 +16,7 @@ describe(parseForm, () => {
     expect(parseForm(given).fields?.map(({ name }) => name.toLowerCase())).toEqual(['a', 'b']);
   });
 
-  test.each([undefined, null, '', '"words"', '{broken', [], {}, 7, { a: 1, b: [] }])('%j is no form', (given) => {
+  test.each([undefined, null, '', '"words"', '{broken', [], {}, 7, { a: 1, b: [] }])('%j is not a form', (given) => {
     expect(parseForm(given)).toEqual({ fields: undefined, lines: [] });
   });
 
@@ -52,7 +52,7 @@ describe(parseForm, () => {
     expect(parseForm([text('a', { label: '😀'.repeat(200) })]).fields).toHaveLength(1);
   });
 
-  test('each field is told as a line, and what cannot be rendered is told as well', () => {
+  test('each field is a line of text, even if it cannot be rendered', () => {
     const fields = [
       text('a', { required: 'true' }),
       text('b', { type: 'multi_select', options: ['x', 'y'], required: true }),

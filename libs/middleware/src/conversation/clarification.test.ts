@@ -16,7 +16,7 @@ const call = (name: string, tool: AnyTool | undefined): ToolCallRequest => ({
 });
 
 describe(clarification, () => {
-  test('the call is answered in the place of the tool, and ends the run', async () => {
+  test('the call is answered instead of the tool, and ends the run', async () => {
     const outcome = await clarification().wrapToolCall?.(
       call('ask_clarification', asking),
       () => Promise.reject(new Error('next was called')),
@@ -41,7 +41,7 @@ describe('a run in which nobody can be asked', () => {
   const answered = (layer: ReturnType<typeof clarification>, run = fakeRun()) =>
     layer.wrapToolCall?.(call('ask_clarification', asking), () => Promise.reject(new Error('next')), run);
 
-  test('the model is told to go on with assumptions, and the run goes on', async () => {
+  test('the model is asked to make assumptions, and the run continues', async () => {
     const run = fakeRun({ context: { disable_clarification: true } });
 
     const outcome = await answered(clarification(), run);
@@ -113,7 +113,7 @@ describe(clarificationOutcome, () => {
     expect(clarificationOutcome('c1', { question: 'Q', clarification_type }).content).toBe(`${icon} Q`);
   });
 
-  test('a form is data of version 2 and numbered lines of text, and stands before options', () => {
+  test('a form is data of version 2 and numbered lines of text, and takes precedence over options', () => {
     const fields = [
       { name: 'amount', label: 'Amount', type: 'number', required: true, placeholder: 'in euros' },
       { name: 'kind', label: 'Kind', type: 'select', options: ['travel', 'food'] },

@@ -100,7 +100,7 @@ describe(skillActivation, () => {
     expect(first.messages.at(-1)).toEqual(second.messages.at(-1));
   });
 
-  test('the words count, not the block that uploads put in front of them', async () => {
+  test('the user text counts, not the block that uploads put in front of it', async () => {
     const told = humanMessage('<uploaded_files>\n</uploaded_files>\n\n/chart x');
     const message = { ...told, additional_kwargs: { original_user_content: '/chart x' } };
     expect((await enter(message)).after.messages).toHaveLength(3);

@@ -19,7 +19,7 @@ const titled = (from: ThreadState, options?: TitleOptions): Promise<Step | undef
 const exchange = state(humanMessage('Write  a\nprogram'), answer);
 
 describe(title, () => {
-  test("without a model the title is the beginning of the person's words", async () => {
+  test("without a model the title is the beginning of the user's message", async () => {
     expect(await titled(exchange)).toEqual({ update: { title: 'Write a program' } });
   });
 
@@ -87,7 +87,7 @@ describe(title, () => {
 });
 
 describe(titleWithoutAnswer, () => {
-  test('a first run without an answer leaves the words of the person as the title', () => {
+  test("after a first run without an answer the title is the user's message", () => {
     expect(titleWithoutAnswer(state(humanMessage('Write a program')))).toBe('Write a program');
   });
 
@@ -106,13 +106,13 @@ describe(titleFromText, () => {
     expect([titleFromText(words, 60), cleanTitle(words, 60)]).toEqual(['x [31m title', 'x [31m title']);
   });
 
-  test('long words are cut at 50 characters, or fewer, and marked', () => {
+  test('long text is cut at 50 characters, or fewer, and marked', () => {
     expect(titleFromText('x'.repeat(60), 60)).toBe(`${'x'.repeat(50)}...`);
     expect(titleFromText('x'.repeat(60), 20)).toBe(`${'x'.repeat(20)}...`);
     expect(titleFromText('x'.repeat(50), 60)).toBe('x'.repeat(50));
   });
 
-  test('words that are only space are a new conversation, and no emoji is cut in two', () => {
+  test('text of only space is a new conversation, and no emoji is split', () => {
     expect(titleFromText(' \n ', 60)).toBe('New Conversation');
     expect(titleFromText('😀'.repeat(60), 60)).toBe(`${'😀'.repeat(50)}...`);
   });

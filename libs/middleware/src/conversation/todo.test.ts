@@ -67,7 +67,7 @@ describe('write_todos', () => {
     ]);
   });
 
-  test('another tool beside it is not refused', async () => {
+  test('another tool in the same answer is not refused', async () => {
     const calls = [...(writes(DONE).calls ?? []), { name: 'nowhere' }];
 
     const state = await runScript(scriptedModel([{ calls }]));
@@ -132,7 +132,7 @@ describe('a list that left the context', () => {
     expect(content).toContain('(and 30 more)');
   });
 
-  test('is told once: not while the model sees its own call or the reminder, and not when there is no list', async () => {
+  test('is reminded of once: not while the model sees its own call or the reminder, and not when there is no list', async () => {
     const reminded = { ...humanMessage('x'), name: 'todo_reminder' };
     const state = await runScript(scriptedModel([writes(DONE)]));
 
@@ -179,7 +179,7 @@ describe('an answer that leaves steps open', () => {
     expect(model.calls.map(({ messages }) => namesOf(messages).length)).toEqual([0, 0, 1, 0, 0]);
   });
 
-  test('the next run is reminded anew', async () => {
+  test('the next run is reminded again', async () => {
     const state = await runScript(scriptedModel([writes(TODOS), {}, { content: 'a' }]));
     const step = await todo().afterModel?.(
       { ...state, messages: [...state.messages, answer()] },

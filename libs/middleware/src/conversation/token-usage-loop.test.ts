@@ -45,7 +45,7 @@ const kindOf = (message: Message | undefined): unknown =>
   (message?.additional_kwargs['token_usage_attribution'] as { kind?: unknown } | undefined)?.kind;
 
 describe('tokens in a run', () => {
-  test('an answer is committed once and with its attribution, and no event tells of it apart', async () => {
+  test('an answer is committed once and with its attribution, without a separate event', async () => {
     const { commits } = await runOf([tokenUsage()]);
     const [first, second] = commits;
 

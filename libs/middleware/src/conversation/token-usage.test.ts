@@ -63,14 +63,14 @@ describe(tokenUsage, () => {
     });
   });
 
-  test('a message in the place of an answer that failed is left alone, and so is what stands behind the answer', async () => {
+  test('a fallback message for a failed answer is not changed, nor is what follows the answer', async () => {
     const failed = answer('f', { additional_kwargs: { deerflow_error_fallback: true } });
     for (const messages of [[failed], [answer('a'), humanMessage('try again')], []]) {
       expect(await tokenUsage().afterModel?.({ messages }, run)).toBeUndefined();
     }
   });
 
-  test('the tokens of an answer are one log line; an answer without a count is none', async () => {
+  test('the tokens of an answer are one log line; an answer without a count has none', async () => {
     const lines: unknown[] = [];
     const logger = { ...silentLogger, info: (fields: unknown) => void lines.push(fields) };
     const logged = fakeRun({ logger });
@@ -114,7 +114,7 @@ describe(tokenUsage, () => {
     expect(second.messages[0]?.additional_kwargs['subagent_token_usage']).toEqual(usage(10, 10));
   });
 
-  test('a result whose message is gone, or whose count is none, changes nothing', async () => {
+  test('a result whose message is gone, or whose count is invalid, changes nothing', async () => {
     const odd = { subagent_token_usage: { input_tokens: 'many' } };
     const told = await asked(answer('b'));
     const messages = [result('gone', { subagent_token_usage: usage(1, 1) }), result('t1', odd)];

@@ -66,7 +66,7 @@ const done = (name: string, sizeBytes: number): ConversionRecord => ({
 });
 
 describe(uploads, () => {
-  test('the files of the message and those from before are told in front of the words, with their Markdown', async () => {
+  test('the files of the message and earlier ones are listed in front of the text, with their Markdown', async () => {
     const sandbox = await sandboxWith({
       'report.pdf': 'x'.repeat(1_536),
       'report.md': '# Report',
@@ -133,7 +133,7 @@ describe(uploads, () => {
     expect((await told(sandbox, [withFiles(files)])).step).toBeUndefined();
   });
 
-  test('a message without files costs no look into the sandbox, nor does one of the agent', async () => {
+  test('a message without files causes no sandbox request, nor does one of the agent', async () => {
     const never = { list: () => Promise.reject(new Error('looked')), stat: () => Promise.reject(new Error('looked')) };
     expect((await told(never, [humanMessage('hello')])).step).toBeUndefined();
     const ai = { ...humanMessage(''), type: 'ai' as const, tool_calls: [], invalid_tool_calls: [] };
@@ -166,7 +166,7 @@ describe(uploads, () => {
     expect(third.state.uploaded_files).toMatchObject([{ filename: 'c.txt' }]);
   });
 
-  test('a branch of the thread, whose uploads are numbered anew, mentions its own', async () => {
+  test('a branch of the thread, with its own upload numbers, mentions its own', async () => {
     const sandbox = await sandboxWith({ 'a.txt': 'x' });
     const before = { guards: { uploads: { thread_id: 'another', number: 9 } } };
     const { state } = await told(sandbox, [humanMessage('look')], { uploaded: ['a.txt'], before });
@@ -185,7 +185,7 @@ describe(uploads, () => {
     expect(state.messages[0]?.additional_kwargs['original_user_content']).toBe('look');
   });
 
-  test('a run that starts again tells the files once, committed before or not', async () => {
+  test('a restarted run lists the files once, committed before or not', async () => {
     const sandbox = await sandboxWith({ 'a.txt': 'x' });
     const message = withFiles([{ filename: 'a.txt' }]);
     const first = await told(sandbox, [message]);

@@ -66,7 +66,7 @@ describe(viewImage, () => {
       }),
   });
 
-  test('a request after a look ends with the images, read whole, however large', async () => {
+  test('a request after the calls ends with the complete images, however large', async () => {
     const bytes = Buffer.alloc(2 * MAX_REPLY_FILE_BYTES + 5, 'image');
     const image = { mime_type: 'image/png', size: bytes.length };
 

@@ -141,7 +141,7 @@ describe(callSetOf, () => {
     expect(callSetOf(asks(['bash', '{"a'])).hash).not.toBe(callSetOf(asks(['bash', '{"b'])).hash);
   });
 
-  test('what is kept is short, whatever a model calls a tool', () => {
+  test('the fingerprint is short, whatever a model calls a tool', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.string(), fc.dictionary(fc.string(), fc.jsonValue()))), (calls) => {
         const { hash, tools } = callSetOf(asks(...calls));

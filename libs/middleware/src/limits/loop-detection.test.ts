@@ -65,7 +65,7 @@ const warningsOf = ({ calls }: ScriptedModel): readonly HumanMessage[][] =>
   );
 
 describe(loopDetection, () => {
-  test('the warning stands behind the results, in the request that follows only, and no page shows it', async () => {
+  test('the warning follows the results, in the next request only, and is hidden from clients', async () => {
     const model = scriptedModel(looping(4));
 
     const { state, outcome } = await runScript({ model });
@@ -105,7 +105,7 @@ describe(loopDetection, () => {
     expect(state.messages.at(-1)).toMatchObject({ invalid_tool_calls: [] });
   });
 
-  test('a tool that is called too often is warned of and stopped, each by its own words', async () => {
+  test('a tool that is called too often is warned of and stopped, each with its own text', async () => {
     const chain = [loopDetection({ ...LIMITS, tool_freq_overrides: { bash: { warn: 2, hard_limit: 4 } } })];
     const model = scriptedModel(Array.from({ length: 9 }, (_, at) => bash(`${at}`)));
 
@@ -121,7 +121,7 @@ describe(loopDetection, () => {
     expect(textOf(state.messages.at(-1)?.content ?? '')).toContain('[FORCED STOP] bash was called 4 times');
   });
 
-  test('the next run of the thread goes on counting, but hears no warning that was meant for the one before', async () => {
+  test('the next run of the thread continues counting, but gets no warning of the previous run', async () => {
     const run = { runId: '22222222-2222-4222-8222-222222222222' };
     const first = await runScript({ model: scriptedModel([...looping(2), { content: 'done' }]) });
     const asked = (state: ThreadState): ThreadState => ({
@@ -149,7 +149,7 @@ describe(loopDetection, () => {
     expect(state.guards).toHaveProperty('loop-detection.run.queue', []);
   });
 
-  test('a warning that an answer without calls has heard is not told again when the model is called once more', async () => {
+  test('a warning before an answer without calls is not repeated when the model is called once more', async () => {
     const again: AgentMiddleware = {
       name: 'again',
       afterModel: ({ messages }) =>
@@ -179,7 +179,7 @@ describe(loopDetection, () => {
     expect((await afterModel?.(state(), fakeRun()))?.update?.messages?.[0]).toMatchObject({ content: expected });
   });
 
-  test('the limit of subagents still sees the answer behind a warning, and loops are told by the uncut set', async () => {
+  test('the limit of subagents still sees the answer after a warning, and loops are detected by the uncut set', async () => {
     const chain = [subagentLimit({ max_concurrent: 1, max_total_per_run: 50 }), loopDetection(LIMITS)];
     let state: ThreadState = { messages: [] };
     for (const at of [1, 2, 3]) {

@@ -92,7 +92,7 @@ describe('tool frequency', () => {
     expect(play(different(50))).toMatchObject({ stop: frequent('t', 50) });
   });
 
-  test('all calls of a set count, also beside others', () => {
+  test('all calls of a set count, also among others', () => {
     expect(play(different(10, 'tttx')).warnings).toEqual([frequent('t', 30)]);
     expect(play(different(17, 'tttx'))).not.toHaveProperty('stop');
   });
@@ -133,7 +133,7 @@ test('the checks go in order: a repeated set stops before its tool is too freque
   });
 });
 
-test('a name that a model made up is kept and told as a short word', () => {
+test('a name that a model invented is stored and reported in a short form', () => {
   const odd: CallSet = { hash: 'h', tools: [{ name: `<b>\n${'x'.repeat(100)}`, key: 'k', count: 1 }] };
 
   expect(play([odd, odd, odd]).warnings[0]?.tool).toMatch(/^_b__x{36}$/);

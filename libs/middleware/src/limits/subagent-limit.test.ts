@@ -38,7 +38,7 @@ const callsOf = (message: Message | undefined): readonly ToolCall[] =>
 const idsOf = (message: Message | undefined): readonly string[] => callsOf(message).map(({ id }) => id);
 
 describe(subagentLimit, () => {
-  test('the first tasks stay, later ones go without a word, and other calls keep their place', async () => {
+  test('the first tasks stay, later ones are dropped silently, and other calls keep their position', async () => {
     const { message, step } = await decide(asks(['task', 'bash', 'task', 'ls', 'task', 'task', 'bash']));
 
     expect(message).toMatchObject({ id: 'a', content: 'Divide.', response_metadata: { finish_reason: 'tool_calls' } });
@@ -46,7 +46,7 @@ describe(subagentLimit, () => {
     expect(step).not.toHaveProperty('stopReason');
   });
 
-  test('an answer within the limits is left as it is; one without tasks is not looked at', async () => {
+  test('an answer within the limits is unchanged; one without tasks is ignored', async () => {
     const asked = asks(tasks(3));
 
     expect((await decide(asked)).message).toBe(asked);

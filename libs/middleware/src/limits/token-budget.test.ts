@@ -75,7 +75,7 @@ const hintsOf = ({ calls }: ScriptedModel): readonly string[] =>
   );
 
 describe(tokenBudget, () => {
-  test('near the limit the agent is told once, in one request, behind the results', async () => {
+  test('near the limit the agent is warned once, in one request, after the results', async () => {
     const model = scriptedModel([works(40), works(39), works(1), works(5), works(5), { content: 'done' }]);
 
     const { state, outcome } = await runScript(model);
@@ -238,5 +238,5 @@ describe(tokenBudget, () => {
   });
 });
 
-/** The counters without the id of the last answer, which each attempt mints anew. */
+/** The counters without the id of the last answer, which is new in each attempt. */
 const sums = ({ guards }: ThreadState): string => JSON.stringify(guards).replace(/"counted":"[^"]*"/, '');

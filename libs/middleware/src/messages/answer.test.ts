@@ -63,11 +63,11 @@ describe(lastAnswer, () => {
   const answer: AiMessage = { type: 'ai', id: 'a', tool_calls: [], invalid_tool_calls: [], ...common };
   const result: ToolMessage = { type: 'tool', id: 't', name: 'x', tool_call_id: 'c', status: 'success', ...common };
 
-  test('it is found behind a message of ours', () => {
+  test('it is found before a message of a middleware', () => {
     expect(lastAnswer({ messages: [answer, hiddenMessage('reminder', 'x')] })).toBe(answer);
   });
 
-  test('an answer of before, with results or a person behind it, is not taken for one that is gone', () => {
+  test('an earlier answer, followed by results or a user message, is not taken for one that was removed', () => {
     expect(lastAnswer({ messages: [answer, result] })).toBeUndefined();
     expect(lastAnswer({ messages: [answer, humanMessage('more')] })).toBeUndefined();
     expect(lastAnswer({ messages: [] })).toBeUndefined();

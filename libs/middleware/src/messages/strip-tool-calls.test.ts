@@ -73,7 +73,7 @@ describe(stoppedAnswer, () => {
   });
 });
 
-test('content that another middleware left as null is none', () => {
+test('null content of another middleware counts as empty', () => {
   const message: AiMessage = JSON.parse(JSON.stringify({ ...answer({ tool_calls: [call('1')] }), content: null }));
 
   expect(meansToCall(message)).toBe(true);

@@ -27,11 +27,11 @@ export const meansToCall = (message: AiMessage): boolean =>
 export function withoutCalls(message: AiMessage, dropped: ReadonlySet<string>): AiMessage {
   const tool_calls = message.tool_calls.filter(({ id }) => !dropped.has(id));
   const invalid_tool_calls = message.invalid_tool_calls.filter(({ id }) => !dropped.has(id));
-  const kept = new Set([...tool_calls, ...invalid_tool_calls].map(({ id }) => id));
-  const content = withoutBlocks(message.content, kept);
-  const additional_kwargs = withoutRawCalls(message.additional_kwargs, kept);
+  const remaining = new Set([...tool_calls, ...invalid_tool_calls].map(({ id }) => id));
+  const content = withoutBlocks(message.content, remaining);
+  const additional_kwargs = withoutRawCalls(message.additional_kwargs, remaining);
   const { stop_reason: _raw, ...metadata } = message.response_metadata;
-  const response_metadata = kept.size === 0 ? { ...metadata, finish_reason: 'stop' } : message.response_metadata;
+  const response_metadata = remaining.size === 0 ? { ...metadata, finish_reason: 'stop' } : message.response_metadata;
   return { ...message, content, tool_calls, invalid_tool_calls, additional_kwargs, response_metadata };
 }
 

@@ -9,7 +9,7 @@ const ask = (answer: ScriptedAnswer, maxChars = 100): Promise<Answer> =>
   askModel(scriptedModel([answer]), call, { run: fakeRun(), timeoutMs: 5000, maxChars });
 
 describe(askModel, () => {
-  test('gives the whole answer without its thinking and what it cost, and tells watchers nothing', async () => {
+  test('returns the whole answer without reasoning, and its usage, without publishing events', async () => {
     const run = fakeRun();
     const model = scriptedModel([{ reasoning: ['hm'], content: ['<think>so', '</think> all ', 'is well '], usage }]);
 
@@ -26,7 +26,7 @@ describe(askModel, () => {
     expect((await ask({ content: ['abc', 'def', 'ghi'] }, 5)).text).toBe('abcde');
   });
 
-  test('a failing model is an empty answer, with the cost it told', async () => {
+  test('a failing model gives an empty answer, with the reported usage', async () => {
     const answer = await ask({ content: 'half', usage, error: modelFailure({ reason: 'connection' }) });
 
     expect(answer).toMatchObject({ text: '', usage: { inputTokens: 7 } });
@@ -50,7 +50,7 @@ describe(askModel, () => {
     expect(await askModel(model, call, { run: fakeRun(), timeoutMs: 5, maxChars: 100 })).toEqual({ text: '' });
   });
 
-  test('a cancel ends it, and what is no failure of the model passes', async () => {
+  test('a cancel ends it, and other errors are rethrown', async () => {
     const run = fakeRun();
     const reason = new RunCancelled('interrupt');
     run.abort(reason);

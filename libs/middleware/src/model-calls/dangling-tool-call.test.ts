@@ -85,7 +85,7 @@ describe(repairToolCalls, () => {
     expect(repairToolCalls(history)).toBe(history);
   });
 
-  test('a call cut off by the person is answered directly behind its message', () => {
+  test('a call interrupted by the user is answered directly after its message', () => {
     const stop = humanMessage('stop, do this instead');
 
     expect(repairToolCalls([asks('a1', 'c1', 'c2'), result('c1'), stop])).toEqual([

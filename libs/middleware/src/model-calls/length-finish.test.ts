@@ -53,7 +53,7 @@ describe(lengthFinish, () => {
     expect(run.decisions).toEqual(['length-finish: capped']);
   });
 
-  test('an answer that was ended at a limit of ours says which', async () => {
+  test('an answer that was ended at a limit of the product says which', async () => {
     const metadata = { finish_reason: 'length', answer_limit_chars: 4_000 };
     const { changed } = await finished(answer('length', { content: '', response_metadata: metadata }));
 
@@ -67,7 +67,7 @@ describe(lengthFinish, () => {
     expect(changed?.content).toMatch(/\n\nThe answer reached the longest output of the model before it was complete\./);
   });
 
-  test('the call that was cut is not made, those before it are; the model is told to write less', async () => {
+  test('the truncated call is not executed, those before it are; the model is asked to write less', async () => {
     const whole = call('c1', { path: 'a', content: 'b' });
     const { changed } = await finished(answer('length', { tool_calls: [whole], invalid_tool_calls: [broken('c2')] }));
 
@@ -104,7 +104,7 @@ describe(lengthFinish, () => {
     expect((await finished(answer(reason, { invalid_tool_calls: [broken('c1')] }))).step).toBeUndefined();
   });
 
-  test('where no answer stands last there is nothing to do', async () => {
+  test('without a last answer there is nothing to do', async () => {
     expect((await finished(humanMessage('more'))).step).toBeUndefined();
   });
 });

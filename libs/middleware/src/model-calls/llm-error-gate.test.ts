@@ -74,7 +74,7 @@ async function attempt(gate: ModelGate, errors: readonly Error[], run: FakeRun =
 const forever = <T>(value: T): T[] => Array.from({ length: 20 }, () => value);
 
 describe('llmError under a gate', () => {
-  test('an answer is told as one', async () => {
+  test('an answer is reported as one', async () => {
     const gate = fakeGate();
 
     expect((await attempt(gate, [])).message).toBe(answer);
@@ -199,7 +199,7 @@ describe(gatedModel, () => {
     return text;
   };
 
-  test('streams what the model says, and tells the outcome', async () => {
+  test("streams the model's answer, and reports the outcome", async () => {
     const gate = fakeGate();
 
     expect(await read(gate, [{ content: ['Hel', 'lo'] }])).toBe('Hello');

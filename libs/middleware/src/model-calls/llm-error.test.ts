@@ -35,7 +35,7 @@ const busy = (retryAfterMs?: number): ModelError =>
   });
 
 describe(llmError, () => {
-  test('a passing failure is tried again and told as llm_retry', async () => {
+  test('a temporary failure is retried and published as llm_retry', async () => {
     const { message, run } = await attempt([busy(), modelFailure({ reason: 'connection' })]);
 
     expect(message).toBe(answer);
@@ -60,7 +60,7 @@ describe(llmError, () => {
     expect(run.sleepsMs).toEqual([2000, 3500]);
   });
 
-  test('what the provider wrote is logged, and shown to the person by a setting only', async () => {
+  test("the provider's text is logged, and shown to the user only if configured", async () => {
     const providerText = "Unsupported value: 'temperature'";
     const failure = modelFailure({ reason: 'bad_request', providerStatus: 400, providerText });
     const warn = jest.fn();
@@ -155,7 +155,7 @@ describe(llmError, () => {
     });
   });
 
-  test('what is no failure of the model passes at once', async () => {
+  test('other errors are rethrown at once', async () => {
     await expect(attempt([new TypeError('bug')])).rejects.toThrow('bug');
   });
 

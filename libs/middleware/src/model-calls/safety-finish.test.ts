@@ -88,7 +88,7 @@ describe(safetyFinish, () => {
     expect((await finished(answer('refusal', { tool_calls: [write] }), { enabled: false })).step).toBeUndefined();
   });
 
-  test('where no answer stands last there is nothing to do', async () => {
+  test('without a last answer there is nothing to do', async () => {
     expect((await finished(humanMessage('more'))).step).toBeUndefined();
     expect(await safetyFinish().afterModel?.({ messages: [] }, fakeRun())).toBeUndefined();
   });

@@ -108,7 +108,7 @@ describe(terminalResponse, () => {
     expect(await sent(reminded)).toHaveLength(3);
   });
 
-  test('a second empty answer becomes a visible error in its place, marked for this run', async () => {
+  test('a second empty answer becomes a visible error, marked for this run', async () => {
     const run = fakeRun();
     const first = await after({ messages: [...asked] }, answer('a2'), run);
 
@@ -133,7 +133,7 @@ describe(terminalResponse, () => {
     expect(run.decisions).toEqual(['terminal-response: retry', 'terminal-response: gave_up']);
   });
 
-  test('a takeover goes on with the count, another run begins a new one', async () => {
+  test('a takeover continues the count, another run begins a new one', async () => {
     const first = await after({ messages: [question] }, answer('a1'));
 
     const takeover = await after(first.state, answer('a2'), fakeRun({ attempt: 2 }));

@@ -55,7 +55,7 @@ describe('any conversation and settings', () => {
     });
   });
 
-  test("the person's last message stays, and what stays keeps its order and identity", async () => {
+  test("the user's last message stays, and what stays keeps its order and identity", async () => {
     await holds({ cancelled: true, fails: false }, ({ from, after }) => {
       expect(after.messages.findLast(isUserMessage)).toBe(from.messages.findLast(isUserMessage));
       const kept = new Set(after.messages);

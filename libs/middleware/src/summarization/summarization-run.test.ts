@@ -73,7 +73,7 @@ const brief = (outcome: LoopOutcome | 'died'): readonly string[] =>
   outcome === 'died' || outcome.kind === 'yielded'
     ? []
     : [outcome.last.state.summary_text ?? '', ...outcome.last.state.messages.map(({ content }) => textOf(content))];
-/** A host that goes on where another stood. */
+/** A host that continues where another one stopped. */
 const after = ({ head }: FakeHost): FakeHost => {
   const host = fakeHost({ state: head.state });
   return Object.defineProperty(host, 'head', { get: () => host.commits.at(-1) ?? head });
@@ -128,7 +128,7 @@ describe('a summary in a run', () => {
     expect(brief(outcome)).toEqual(['They met.', 'a2', 'h3', 'done']);
   });
 
-  test('is made once when the runner died right after the commit, and the run goes on with it', async () => {
+  test('is made once when the runner died right after the commit, and the run continues with it', async () => {
     const [own, summaryModel] = [scriptedModel([]), small()];
     const host = fakeHost({ state: start, dieAt: { commit: 1, written: true } });
 
@@ -140,7 +140,7 @@ describe('a summary in a run', () => {
     expect(brief(outcome)).toEqual(['They met.', 'a2', 'h3', 'done']);
   });
 
-  test('is kept when the run is cancelled at its commit, and nothing is told after that', async () => {
+  test('is stored when the run is cancelled at its commit, and nothing is published after that', async () => {
     const [own, run, reason] = [scriptedModel([]), fakeRun(), new RunCancelled('interrupt')];
     const host = fakeHost({ state: start });
     const cancelling: FakeHost = Object.create(host, {

@@ -62,7 +62,7 @@ const reached = (from: ThreadState, step: Step | undefined): ThreadState => appl
 const ids = ({ messages }: ThreadState): readonly string[] => messages.map(({ id }) => id);
 
 describe(summarization, () => {
-  test('the older part goes by single ids, with its summary, durably, and the cost is told', async () => {
+  test('the older part is removed by single ids, with its summary, durably, and the usage is reported', async () => {
     const run = fakeRun();
 
     const step = await before(state(), { run });
@@ -154,7 +154,7 @@ describe(summarization, () => {
     expect(await before(from, { options: { trigger: [trigger, { type: 'messages', value: 5 }] } })).toBeDefined();
   });
 
-  test('a summary is kept only up to its bound, in whole characters', async () => {
+  test('a summary is stored only up to its limit, in whole characters', async () => {
     const text =
       (await before(state(), { own: named('own', { content: '😀x'.repeat(9000) }) }))?.update?.summary_text ?? '';
 

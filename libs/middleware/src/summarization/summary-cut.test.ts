@@ -53,7 +53,7 @@ describe(cutMessages, () => {
     expect(kept(whole, last(2))).toEqual(['h2', 'a2', 'x1', 'y1', 'z1']);
   });
 
-  test('a result that stands apart from its answer draws it in too', () => {
+  test('a result that is separated from its answer keeps it too', () => {
     const messages = [human('h1'), ai('a1', 'x', 'y'), tool('x1', 'x'), human('h2'), tool('y1', 'y')];
 
     expect(kept(messages, last(1))).toEqual(['a1', 'x1', 'h2', 'y1']);
@@ -77,7 +77,7 @@ describe(cutMessages, () => {
     expect(kept(messages, { type: 'tokens', value: 1 })).toEqual(['h2', 'a2', 'x1']);
   });
 
-  test("the person's last message stays though answers since fill the rest, framework notes do not (C3)", () => {
+  test("the user's last message stays though answers since fill the rest, framework notes do not (C3)", () => {
     const note: Message = { ...humanMessage('mind', 'n1'), name: 'loop_warning' };
     const hidden: Message = { ...humanMessage('mind', 'n2'), additional_kwargs: { hide_from_ui: true } };
     const messages = [human('h1'), human('h2'), ai('a1'), note, hidden, ai('a2'), ai('a3')];
@@ -85,7 +85,7 @@ describe(cutMessages, () => {
     expect(kept(messages, last(1))).toEqual(['h2', 'a3']);
   });
 
-  test("an answer to a question of the agent is hidden and still the person's (C3)", () => {
+  test("an answer to a question of the agent is hidden and still the user's (C3)", () => {
     const reply: Message = {
       ...humanMessage('yes', 'r1'),
       additional_kwargs: { hide_from_ui: true, human_input_response: {} },
@@ -137,7 +137,7 @@ describe(cutMessages, () => {
     });
   });
 
-  test("the person's last message never goes (C3)", () => {
+  test("the user's last message is never removed (C3)", () => {
     holds(true, (messages, { kept: rest }) => {
       expect(rest.findLast(isUserMessage)).toBe(messages.findLast(isUserMessage));
     });

@@ -6,7 +6,7 @@ const messages = [humanMessage('and then?')];
 const shownOf = (summary: string): string => textOf(withSummary(messages, summary)[0]?.content ?? '');
 
 describe(withSummary, () => {
-  test('the summary stands in front, hidden from people, as data in a tag that it cannot close', () => {
+  test('the summary is first, hidden from users, as data in a tag that it cannot close', () => {
     const [shown, ...rest] = withSummary(messages, 'they said </conversation_summary> & left');
 
     expect(rest).toEqual(messages);

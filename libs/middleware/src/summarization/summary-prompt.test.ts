@@ -7,7 +7,7 @@ const contentOf = (input: Partial<SummaryInput>): string => {
   const call = summaryCall({ existing: undefined, messages: [], trimTokens: null, prompt: null, ...input });
   return textOf(call.messages[0]?.content ?? '');
 };
-/** What stands in a block. */
+/** The content of a block. */
 const block = (content: string, tag: string): string => content.split(`<${tag}>\n`)[1]?.split(`\n</${tag}>`)[0] ?? '';
 
 const common = { additional_kwargs: {}, response_metadata: {} };
@@ -31,7 +31,7 @@ describe(summaryCall, () => {
     );
   });
 
-  test('tells who said what, with calls, results and images, and nothing in it ends its block', () => {
+  test('names the author of each message, with calls, results and images, and nothing in it ends its block', () => {
     const picture = { type: 'image_url', image_url: { url: 'data:secret' } };
     const person: Message = { ...humanMessage(''), content: ['see ', { type: 'text', text: 'this' }, picture] };
     const note: Message = { ...humanMessage('mind'), name: 'loop_warning' };

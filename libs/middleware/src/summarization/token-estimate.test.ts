@@ -47,13 +47,13 @@ describe(contextTokens, () => {
     expect(contextTokens([human('hi'), counted(500, 20), human('12345678')])).toBe(520 + 6);
   });
 
-  test('what subagents spent for an answer is no part of the conversation', () => {
+  test("the tokens of an answer's subagents are not part of the conversation", () => {
     const spent = { input_tokens: 400, output_tokens: 100, total_tokens: 500 };
     const dispatching = { ...counted(900, 120), additional_kwargs: { subagent_token_usage: spent } };
     expect(contextTokens([human('hi'), dispatching])).toBe(500 + 20);
   });
 
-  test('the estimate where it is larger, or the count is no number', () => {
+  test('the estimate where it is larger, or the count is not a number', () => {
     const messages = [human('x'.repeat(4000)), counted(1, 1)];
     expect(contextTokens(messages)).toBe(1004 + 4);
     expect(contextTokens([human('x'.repeat(4000)), counted(Number.NaN, 1)])).toBe(1004 + 4);

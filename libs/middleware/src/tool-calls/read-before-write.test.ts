@@ -16,7 +16,7 @@ const read = (sha256: string, id: string): Message => ({
   response_metadata: {},
 });
 
-/** What the tool is told of the file it is to change. */
+/** The expectation that the tool gets for the file that it changes. */
 async function expectedBy(name: string, args: Record<string, unknown>, messages: Message[] = []): Promise<unknown> {
   const request: ToolCallRequest = {
     call: { name, args, id: 'c9', type: 'tool_call' },
@@ -49,7 +49,7 @@ describe(readBeforeWrite, () => {
     });
   });
 
-  test('other tools, and a path that is no text, expect nothing', async () => {
+  test('other tools, and a path that is not text, expect nothing', async () => {
     expect(await expectedBy('read_file', { path: PATH })).toBeUndefined();
     expect(await expectedBy('bash', { command: `rm ${PATH}` })).toBeUndefined();
     expect(await expectedBy('write_file', { path: 1 })).toBeUndefined();

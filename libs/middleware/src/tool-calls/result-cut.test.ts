@@ -16,7 +16,7 @@ describe(cutText, () => {
     expect(cutText('x'.repeat(100), { head: 0, tail: 0 }, note)).toBe('[100/100/1]');
   });
 
-  test('a cut that gains nothing is none', () => {
+  test('a text that would not become shorter is not cut', () => {
     expect(cutText('x'.repeat(20), { head: 10, tail: 9 }, note)).toBeUndefined();
     expect(cutText('', { head: 0, tail: 0 }, note)).toBeUndefined();
   });
@@ -44,7 +44,7 @@ describe(cutText, () => {
 });
 
 describe(withText, () => {
-  test('takes the place of all text; other parts stay', () => {
+  test('replaces all text; other parts stay', () => {
     const image = { type: 'image_url', image_url: { url: 'data:,' } };
 
     expect(withText('long', 'short')).toBe('short');

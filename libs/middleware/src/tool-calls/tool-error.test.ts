@@ -26,7 +26,7 @@ describe(toolError, () => {
     expect(outcome?.content).toContain(`: ${'x'.repeat(497)}.... Continue`);
   });
 
-  test('an exception without a text is told by its name', async () => {
+  test('an exception without a text is reported by its name', async () => {
     expect((await failWith(new RangeError()))?.content).toContain('failed with RangeError: RangeError.');
   });
 

@@ -90,7 +90,7 @@ describe(toolOutputBudget, () => {
     expect((await answer(12_000))?.content).toMatch(/^x{2000}\n\n\[9000 of 12000 [^]*\]\n\nx{1000}$/);
   });
 
-  test('results of exempt tools and questions to the person stay whole', async () => {
+  test('results of exempt tools and questions to the user are not cut', async () => {
     const sandbox = fakeSandbox();
     const question = { content: long, end: true };
     const read = { content: long };

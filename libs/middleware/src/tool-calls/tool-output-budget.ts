@@ -32,12 +32,12 @@ export function toolOutputBudget(
       const { name } = request.call;
       const filed = await fileResult(sandbox, { call: request.call, text, run });
       const cut = 'path' in filed ? withPath(name, text, { filed, limits }) : withoutPath(text, { why: filed, limits });
-      const kept = addBinding(outcome, request, sandbox.binding(run));
-      if (cut === undefined) return kept;
+      const bound = addBinding(outcome, request, sandbox.binding(run));
+      if (cut === undefined) return bound;
       run.decided('tool-output-budget', 'path' in filed ? 'filed' : 'cut', { chars: text.length });
       const mark = { [CUT_MARK]: { chars: text.length, ...('path' in filed ? { path: filed.path } : {}) } };
       return {
-        ...kept,
+        ...bound,
         content: withText(outcome.content, cut),
         additionalKwargs: { ...outcome.additionalKwargs, ...mark },
       };

@@ -7,7 +7,7 @@ export interface ToolOutputLimits {
   readonly previewTailChars: number;
   /** Minimum size at which a result that is not in a file is cut. */
   readonly fallbackMaxChars: number;
-  /** Characters kept of its beginning and end then. */
+  /** Characters shown of its beginning and end then. */
   readonly fallbackHeadChars: number;
   readonly fallbackTailChars: number;
   /** Tools whose results are not cut. */

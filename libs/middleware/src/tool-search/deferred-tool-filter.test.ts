@@ -16,7 +16,10 @@ const MAIL = tool('mail', { keywords: ['letter'] });
 const tools = [tool('ls'), MAIL, tool('maps', {})];
 const thread = (...words: readonly string[]): ThreadState => ({ messages: words.map((word) => humanMessage(word)) });
 
-/** A run of the agent with these tools; the messages and tools of each model call, and where the thread stands. */
+/**
+ * A run of the agent with these tools; the messages and tools of each model call, and the resulting state of the
+ * thread.
+ */
 async function played(
   script: readonly ScriptedAnswer[],
   state = thread('hi'),
@@ -87,7 +90,7 @@ describe(deferredToolFilter, () => {
     expect(last.promoted).toBeUndefined();
   });
 
-  test('a call beside the search that finds its tool is still refused', async () => {
+  test('a call in the same answer as the search that finds its tool is still refused', async () => {
     const both = [{ name: 'tool_search', args: { query: 'select:mail' } }, { name: 'mail' }];
 
     expect(results((await played([{ calls: both }])).last).map(({ status }) => status)).toEqual(['success', 'error']);
@@ -103,7 +106,7 @@ describe(deferredToolFilter, () => {
     expect(next.shown).toEqual([['ls', 'maps', 'tool_search']]);
   });
 
-  test('keywords in what the person said last show a tool unasked, once', async () => {
+  test("keywords in the user's last message reveal a tool without a search, once", async () => {
     const { shown, last, decisions } = await played([calls('ls')], thread('send a letter'));
 
     expect(shown).toEqual([
@@ -132,7 +135,7 @@ describe(deferredToolFilter, () => {
     expect(deferredToolFilter({ tools: [tool('ls')] }).tools).toEqual([]);
   });
 
-  test('a deferred tool that it was not told of is neither shown nor called', async () => {
+  test('an unknown deferred tool is neither shown nor called', async () => {
     const layer = deferredToolFilter({ tools: [tool('ls')] });
     const request: ModelRequest = { model: 'm', system: '', messages: [], tools, state: thread() };
     const next = () => Promise.reject(new Error('next was called'));
@@ -144,7 +147,7 @@ describe(deferredToolFilter, () => {
     });
   });
 
-  test('two tools of one name cannot be told apart', () => {
+  test('two tools of one name cannot be distinguished', () => {
     expect(() => deferredToolFilter({ tools: [...tools, tool('mail')] })).toThrow("2 tools 'mail'");
   });
 });

@@ -30,13 +30,13 @@ describe(findTools, () => {
     expect(found('+message')).toEqual([]);
   });
 
-  test('a regular expression is looked for in names and descriptions, names first, case aside', () => {
+  test('a regular expression is searched in names and descriptions, names first, ignoring case', () => {
     expect(found('MAIL')).toEqual(['mail_read', 'mail_send', 'mail_trash']);
     expect(found('message|trash')).toEqual(['mail_trash', 'chat_post', 'mail_read', 'mail_send', 'weather']);
     expect(found('^chat_(post|read)$')).toEqual(['chat_post', 'chat_read']);
   });
 
-  test('what is no regular expression is looked for as it stands', () => {
+  test('an invalid regular expression is searched literally', () => {
     expect(found('(SMTP')).toEqual(['mail_send']);
     expect(found('(?=mail)')).toEqual([]);
     expect(found(`${'x'.repeat(100)}|mail`)).toEqual([]);
@@ -46,7 +46,7 @@ describe(findTools, () => {
     expect(found(query)).toEqual([]);
   });
 
-  test('at most five are found, and only the beginning of a description is looked at', () => {
+  test('at most five are found, and only the beginning of a description is searched', () => {
     expect(found('.')).toHaveLength(5);
     expect(findTools('needle', [tool('a', `${'x'.repeat(1_000)}needle`)])).toEqual([]);
   });

@@ -30,7 +30,7 @@ describe(latestUserText, () => {
     expect(latestUserText([human('before'), message, ...ours])).toBe('the words');
   });
 
-  test('a thread without a person says nothing, and a long message is cut', () => {
+  test('a thread without a user message has no text, and a long message is cut', () => {
     expect(latestUserText([])).toBe('');
     expect(latestUserText([human('x'.repeat(30_000))])).toHaveLength(20_000);
   });

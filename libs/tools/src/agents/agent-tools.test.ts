@@ -59,7 +59,7 @@ describe(setupAgentTool, () => {
     expect(await setup(SOUL, { key: 'r2:c1' })).not.toHaveProperty('isError');
   });
 
-  test('its conversation may make it anew, keeping its other settings; another one may not', async () => {
+  test('its conversation may replace it, keeping its other settings; another one may not', async () => {
     await setup(SOUL);
     expect(await setup({ ...SOUL, soul: 'B' }, { key: 'r2:c1' })).not.toHaveProperty('isError');
     const refused = await setup({ ...SOUL, soul: 'C' }, { thread: 't2', key: 'r3:c1' });
@@ -84,7 +84,7 @@ describe(setupAgentTool, () => {
     expect(await agents.list('default')).toEqual([]);
   });
 
-  test('a user with too many agents is told so', async () => {
+  test('a user with too many agents gets an error', async () => {
     const full = { ...agents, write: () => Promise.resolve({ outcome: 'full' as const }) };
     expect(await invoke(setupAgentTool(full), SOUL)).toMatchObject({
       isError: true,
@@ -131,7 +131,7 @@ describe(updateAgentTool, () => {
     expect((await poet())?.soul).toBe('Edited.');
   });
 
-  test('what others changed meanwhile is told before it can be replaced', async () => {
+  test('changes by others are reported before they can be replaced', async () => {
     await agents.write('default', { agent: { ...shown, soul: 'Edited.' }, madeIn: 't1', expected: shown.version });
     expect(await update({ soul: 'B' })).toMatchObject({ isError: true, content: expect.stringContaining('Edited.') });
     expect((await poet())?.soul).toBe('Edited.');

@@ -61,7 +61,7 @@ describe(taskOutcome, () => {
     });
   });
 
-  test('what a task that did not complete had to say stands behind the error, labelled', () => {
+  test('the partial result of a task that did not complete follows the error, labelled', () => {
     const { content, additionalKwargs } = taskOutcome({
       status: 'timed_out',
       text: 'Execution timed out after 1 seconds',

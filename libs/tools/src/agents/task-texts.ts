@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { SUBAGENT_USAGE, type TaskCap } from '@caribou/contracts';
 import type { TaskOutcome, ToolOutcome } from '@caribou/core';
 
-/** Maximum characters of a result or an error that are stored beside the message. */
+/** Maximum characters of a result or an error that are stored in the message's marks. */
 const MAX_BRIEF = 2_000;
 
 const caps: Readonly<Record<TaskCap, string>> = {

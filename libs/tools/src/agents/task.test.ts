@@ -10,7 +10,7 @@ const types = [
 ];
 const DONE: TaskOutcome = { status: 'completed', text: 'done', usage: null };
 
-/** A port that notes what it is asked and tells these events. */
+/** A port that records its requests and publishes these events. */
 function port(outcome: TaskOutcome = DONE, events: readonly TaskEvent[] = []) {
   const asked: TaskRequest[] = [];
   const subagents: SubagentPort = {
@@ -44,7 +44,7 @@ describe(taskTool, () => {
     expect(outcome).toMatchObject({ content: 'Task Succeeded. Result: done' });
   });
 
-  test('what happens in the task is told to the watchers of the run, as it stands', async () => {
+  test('events of the task are published to the watchers of the run unchanged', async () => {
     const events: TaskEvent[] = [
       { type: 'task_started', task_id: 'call_1', description: 'count files' },
       { type: 'task_completed', task_id: 'call_1', result: 'done', usage: null },
@@ -76,7 +76,7 @@ describe(taskTool, () => {
     },
   );
 
-  test('a description may be left out: it is for the person only', async () => {
+  test('a description may be omitted: it is for the user only', async () => {
     const { subagents, asked } = port();
 
     await taskTool(subagents, []).invoke({ prompt: 'p', subagent_type: 'bash' }, context());
@@ -91,7 +91,7 @@ describe(taskTool, () => {
     await expect(taskTool(subagents, []).invoke(args, context())).rejects.toBe(reason);
   });
 
-  test('the model is told of every kind and what it is for', () => {
+  test('the description lists every kind and its purpose', () => {
     const { description, parameters } = taskTool(port().subagents, []);
 
     expect(description).toContain('Types: general-purpose (anything); bash (commands).');

@@ -61,7 +61,7 @@ describe(lsTool, () => {
     expect((await ls(found(['/d/a'], { truncated: true }))).content).toMatch(/^\/d\/a\n\.\.\. \[shortened/);
   });
 
-  test.each(REFUSALS)('%s is told as %j', async (reason, text) => {
+  test.each(REFUSALS)('%s is reported as %j', async (reason, text) => {
     expect(await ls({ outcome: 'refused', reason })).toEqual(error(text));
   });
 });
@@ -97,7 +97,7 @@ describe(globTool, () => {
     expect(await glob(found([]), { pattern: '/etc/*' })).toEqual(error('Pattern must be relative to the path: /etc/*'));
   });
 
-  test.each(REFUSALS)('%s is told as %j', async (reason, text) => {
+  test.each(REFUSALS)('%s is reported as %j', async (reason, text) => {
     expect(await glob({ outcome: 'refused', reason })).toEqual(error(text));
   });
 });
@@ -132,11 +132,11 @@ describe(grepTool, () => {
     ]);
   });
 
-  test('a pattern that is none is told', async () => {
+  test('an invalid pattern is reported', async () => {
     expect(await grep({ outcome: 'invalid_pattern', message: 'why' })).toEqual(error('Invalid regex pattern: why'));
   });
 
-  test.each(REFUSALS)('%s is told as %j', async (reason, text) => {
+  test.each(REFUSALS)('%s is reported as %j', async (reason, text) => {
     expect(await grep({ outcome: 'refused', reason })).toEqual(error(text));
   });
 });

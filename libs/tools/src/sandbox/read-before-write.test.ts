@@ -37,7 +37,7 @@ describe('files that are changed as they are known', () => {
     expect(lastReadHash([messageOf(outcome)], path)).toBe(sha256Of('one'));
   });
 
-  test('a read that failed, and a manager that tells no hash, leave no mark', async () => {
+  test('a failed read, and a manager that returns no hash, leave no mark', async () => {
     const silent = {
       ...sandbox,
       read: () =>

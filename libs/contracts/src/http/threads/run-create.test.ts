@@ -54,7 +54,7 @@ describe('RunCreate', () => {
       expect(messageOf({ role, content: 'x' })).toMatchObject({ type: 'system', content: 'x' });
   });
 
-  test('an id is kept or minted, and content comes back the way it was sent', () => {
+  test('an id is kept or created, and content is returned as it was sent', () => {
     const blocks = [
       { type: 'text', text: 'hi' },
       { type: 'image_url', image_url: { url: 'data:,' } },
@@ -78,7 +78,7 @@ describe('RunCreate', () => {
     });
   });
 
-  test("a person's answer to a question passes, hidden or not, without keys it does not have", () => {
+  test("a user's answer to a question is accepted, hidden or not, without unknown keys", () => {
     const answer = {
       version: 1,
       kind: 'human_input_response',
@@ -156,7 +156,7 @@ describe('RunCreate', () => {
     });
   });
 
-  test('a command is refused with what to do instead, and an empty one is none', () => {
+  test('a command is refused with an alternative, and an empty one is ignored', () => {
     expect(faultOf({ command: { resume: 'blue' } })).toContain('ask_clarification');
     expect(faultOf({ command: { goto: 'tools' } })).not.toBe('none');
     expect(faultOf({ command: {} })).toBe('none');

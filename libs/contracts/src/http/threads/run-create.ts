@@ -50,7 +50,10 @@ const noCommand = (value: unknown): boolean =>
   value === null ||
   Object.values(value).every((part) => part === null || part === undefined);
 
-/** Fields that the routes which prepare a regeneration return beside the run's body; clients may send them along. */
+/**
+ * Fields that the routes which prepare a regeneration return in addition to the run's body; clients may send them
+ * along.
+ */
 const ofPreparation = {
   target_run_id: z.string().nullish(),
   replacement_human_message_id: z.string().nullish(),

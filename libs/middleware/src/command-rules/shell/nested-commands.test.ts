@@ -32,7 +32,7 @@ describe(tokensOf, () => {
   });
 });
 
-/** Scripts in which `danger` is run, or only stands as text; each tells so when it is run. */
+/** Scripts in which `danger` is executed or is only text; each reports which when it is executed. */
 const { script } = fc.letrec<{ script: string }>((tie) => {
   const inner = tie('script');
   return {
