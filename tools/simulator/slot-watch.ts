@@ -15,13 +15,13 @@ export class SlotWatch {
   /** A command on the slots was executed. */
   executed({ operation, args, reply, wallMs }: Executed): void {
     const [outcome, member] = reply as readonly unknown[];
-    if (operation === 'slots.take') this.shorten(wallMs);
-    if (operation === 'slots.take' && outcome === 'slot') this.take(String(member), wallMs);
+    if (operation === 'slots.acquire') this.shorten(wallMs);
+    if (operation === 'slots.acquire' && outcome === 'slot') this.take(String(member), wallMs);
     if (outcome !== 'ok') return;
     const task = nameOf(args[0] as TaskSlot);
     // A renewal may arrive after the task's end: then it prolongs nothing that counts.
     if (operation === 'slots.renew' && !this.over.has(task)) this.held.set(task, wallMs + LEASE_MS);
-    if (operation === 'slots.leave') this.held.delete(task);
+    if (operation === 'slots.release') this.held.delete(task);
   }
 
   /** The task has ended: it has no slot. */
