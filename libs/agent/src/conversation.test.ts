@@ -70,6 +70,15 @@ const cut: fc.Arbitrary<Cut> = fc.oneof(
 const run = fc.record({ script: fc.array(step, { maxLength: 4 }), cuts: fc.array(cut, { maxLength: 3 }) });
 type Run = { readonly script: readonly ScriptedAnswer[]; readonly cuts: readonly Cut[] };
 
+/** Four answers with two tool calls each, twice over: enough messages to be summarized, whatever else is generated. */
+const LONG: readonly Run[] = Array.from({ length: 2 }, (_, at) => ({
+  script: Array.from({ length: 4 }, (__, turn) => ({
+    content: 'Working on it.',
+    calls: ['echo 1', 'echo 2'].map((command) => ({ name: 'bash', args: { command: `${command} ${at} ${turn}` } })),
+  })),
+  cuts: [],
+}));
+
 /** A thread on which one run follows another; every request that a model got is kept. */
 class Conversation {
   state: ThreadState = { messages: [] };
@@ -166,7 +175,7 @@ describe('a conversation', () => {
         expect(ids).toContain(`h${runs.length - 1}`);
         summarized += conversation.state.summary_text === undefined ? 0 : 1;
       }),
-      { numRuns: 120 },
+      { numRuns: 120, examples: [[LONG]] },
     );
     expect(summarized).toBeGreaterThan(0);
   });
