@@ -12,7 +12,7 @@ const AS_USER = ['--reuid', `${UID}`, '--regid', `${UID}`, '--clear-groups', '--
 const JEST = resolve('node_modules/jest/bin/jest.js');
 const SUITE = 'libs/sandbox/src/bwrap/bwrap-driver.test.ts';
 /** What sandboxes hold: attacks on the machine and on other threads, files that lie in wait, and who a command is. */
-const HOLDS = 'BwrapDriver under abuse|lie in wait|\\(D1\\)|\\(D1, D2\\)|\\(D2\\)';
+const HOLDS = 'BwrapDriver under abuse|files that are traps|\\(D1\\)|\\(D1, D2\\)|\\(D2\\)';
 
 const emptyFolder = temporaryFolder();
 
