@@ -165,7 +165,7 @@ describe('what clients do wrong', () => {
     [
       'a channel there is not',
       422,
-      'no channel',
+      'is not a channel',
       () => inject('POST', `/api/threads/${threadId}/state`, { values: { nope: 1 } }),
     ],
     ['a thread id with dots', 422, 'thread_id', () => inject('GET', '/api/threads/a.b')],
