@@ -1,5 +1,5 @@
 import type { AgentMiddleware } from '@caribou/core';
-import { CHAIN } from './chain-entries.js';
+import { CHAIN } from './chain-order.js';
 import type { ChainEntry, ChainOptions, ChainPorts, EntryOptions } from './chain-types.js';
 
 export type ChainKind = 'lead' | 'subagent';

@@ -1,5 +1,5 @@
 import { DENIED_SYSCALLS, UNSUPPORTED_SYSCALLS } from './denied-syscalls.js';
-import { type Condition, ENOSYS, EPERM, JUDGED_SYSCALLS } from './judged-syscalls.js';
+import { type Condition, ENOSYS, EPERM, RESTRICTED_SYSCALLS } from './restricted-syscalls.js';
 
 /** The filter of seccomp.ts as container engines take it: the profile of `SecurityOpt: seccomp=…`. */
 
@@ -72,7 +72,7 @@ export function seccompProfile(architecture: string): SeccompProfile | null {
     syscalls: [
       deny(Object.keys(DENIED_SYSCALLS), EPERM),
       deny(Object.keys(UNSUPPORTED_SYSCALLS), ENOSYS),
-      ...JUDGED_SYSCALLS.flatMap(({ name, conditions, errno }) =>
+      ...RESTRICTED_SYSCALLS.flatMap(({ name, conditions, errno }) =>
         combinations(conditions).map((args) => ({ ...deny([name], errno), args })),
       ),
     ],

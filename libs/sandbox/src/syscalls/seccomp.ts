@@ -1,9 +1,9 @@
 import { DENIED_SYSCALLS, UNSUPPORTED_SYSCALLS } from './denied-syscalls.js';
-import { type Condition, ENOSYS, EPERM, JUDGED_SYSCALLS, type JudgedSyscall } from './judged-syscalls.js';
+import { type Condition, ENOSYS, EPERM, RESTRICTED_SYSCALLS, type RestrictedSyscall } from './restricted-syscalls.js';
 
 /**
  * A seccomp filter in classic BPF, as bwrap's --seccomp takes it: what DENIED_SYSCALLS lists fails with EPERM, and what
- * JUDGED_SYSCALLS lists for the arguments it names. Everything else is allowed: the filter narrows what the namespaces
+ * RESTRICTED_SYSCALLS lists for the arguments it names. Everything else is allowed: the filter narrows what the namespaces
  * leave, it does not list what programs need.
  */
 
@@ -64,11 +64,11 @@ function onCondition(condition: Condition, then: readonly Instruction[]): Instru
   return [value, ...skips, ...then];
 }
 
-const denyWhen = ({ conditions, errno }: JudgedSyscall): Instruction[] =>
+const denyWhen = ({ conditions, errno }: RestrictedSyscall): Instruction[] =>
   conditions.reduceRight((then, condition) => onCondition(condition, then), [answer(failWith(errno))]);
 
 /** A call that the rule does not deny is looked at further, by its number again. */
-const judge = (rule: JudgedSyscall, nr: number): Instruction[] => onCall(nr, [...denyWhen(rule), load(NR)]);
+const judge = (rule: RestrictedSyscall, nr: number): Instruction[] => onCall(nr, [...denyWhen(rule), load(NR)]);
 
 function program({ audit, column }: Architecture): readonly Instruction[] {
   const numbers = (calls: Readonly<Record<string, readonly [number, number]>>): number[] =>
@@ -81,7 +81,7 @@ function program({ audit, column }: Architecture): readonly Instruction[] {
     ...(column === 0 ? [when(JGE, X32_BIT, 1), answer(failWith(ENOSYS))] : []),
     ...numbers(DENIED_SYSCALLS).flatMap((nr) => failOn(nr, EPERM)),
     ...numbers(UNSUPPORTED_SYSCALLS).flatMap((nr) => failOn(nr, ENOSYS)),
-    ...JUDGED_SYSCALLS.flatMap((rule) => (rule.numbers[column] < 0 ? [] : judge(rule, rule.numbers[column]))),
+    ...RESTRICTED_SYSCALLS.flatMap((rule) => (rule.numbers[column] < 0 ? [] : judge(rule, rule.numbers[column]))),
     answer(ALLOW),
   ];
 }

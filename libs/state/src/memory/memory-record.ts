@@ -10,7 +10,7 @@ import {
 import type { MemoryScope, StoredMemory } from '@caribou/core';
 import { z } from 'zod';
 import type { RedisConnection } from '../redis/connection.js';
-import type { MemoryKeys } from '../redis/key-shapes.js';
+import type { MemoryKeys } from '../redis/script-keys.js';
 import { loadScript } from '../redis/scripts.js';
 import type { Reply } from '../redis/thread-call.js';
 

@@ -12,7 +12,7 @@ import {
 } from '@caribou/core';
 import { z } from 'zod';
 import type { RedisConnection } from '../redis/connection.js';
-import type { ModelKeys } from '../redis/key-shapes.js';
+import type { ModelKeys } from '../redis/script-keys.js';
 import { loadScript } from '../redis/scripts.js';
 
 export interface ModelGateOptions {

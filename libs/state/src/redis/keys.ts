@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { BugError, InvalidRequestError, MemoryAgent, UserId } from '@caribou/contracts';
 import type { MemoryJobKey, MemoryScope, ModelEndpoint, ThreadKey } from '@caribou/core';
-import type { AccountKeys, AgentKeys, MemoryJobKeys, MemoryKeys, ModelKeys, ThreadKeys } from './key-shapes.js';
+import type { AccountKeys, AgentKeys, MemoryJobKeys, MemoryKeys, ModelKeys, ThreadKeys } from './script-keys.js';
 
 export interface StoreKeys {
   thread(thread: ThreadKey): ThreadKeys;

@@ -6,7 +6,7 @@ export type Condition =
   | { readonly argument: number; readonly equals: number }
   | { readonly argument: number; readonly noneOf: readonly number[] };
 
-export interface JudgedSyscall {
+export interface RestrictedSyscall {
   readonly name: string;
   /** As in DENIED_SYSCALLS. */
   readonly numbers: readonly [number, number];
@@ -30,12 +30,12 @@ const SET_ID = 0o6000;
 /** O_CREAT and the bit of O_TMPFILE: without them the mode is not read, and may be anything. */
 const CREATES = 0o20000100;
 
-const setIdMode = (name: string, numbers: JudgedSyscall['numbers'], argument: number): JudgedSyscall => ({
+const setIdMode = (name: string, numbers: RestrictedSyscall['numbers'], argument: number): RestrictedSyscall => ({
   ...{ name, numbers, errno: EPERM },
   conditions: [{ argument, anyBitOf: SET_ID }],
 });
 
-const setIdOpen = (name: string, numbers: JudgedSyscall['numbers'], flags: number): JudgedSyscall => ({
+const setIdOpen = (name: string, numbers: RestrictedSyscall['numbers'], flags: number): RestrictedSyscall => ({
   ...{ name, numbers, errno: EPERM },
   conditions: [
     { argument: flags, anyBitOf: CREATES },
@@ -46,7 +46,7 @@ const setIdOpen = (name: string, numbers: JudgedSyscall['numbers'], flags: numbe
 const IOCTL = [16, 29] as const;
 
 /** New namespaces, input pushed into a terminal, sockets other than local, IP and netlink, and set-id files. */
-export const JUDGED_SYSCALLS: readonly JudgedSyscall[] = [
+export const RESTRICTED_SYSCALLS: readonly RestrictedSyscall[] = [
   { name: 'clone', numbers: [56, 220], conditions: [{ argument: 0, anyBitOf: CLONE_NEW_ANY }], errno: EPERM },
   { name: 'ioctl', numbers: IOCTL, conditions: [{ argument: 1, equals: TIOCSTI }], errno: EPERM },
   { name: 'ioctl', numbers: IOCTL, conditions: [{ argument: 1, equals: TIOCLINUX }], errno: EPERM },
