@@ -49,9 +49,14 @@ describe("DeerFlow's configuration over the real stack", () => {
     const path = join(stack.homeDir, 'deerflow.yaml');
     await writeFile(path, await configText());
     const env = {
-      ...{ CARIBOU_CONFIG: '', DEER_FLOW_CONFIG_PATH: path, OPENAI_BASE_URL: '', OPENAI_API_KEY: '' },
-      ...{ VLLM_BASE_URL: stack.model.baseUrl, VLLM_API_KEY: 'key-of-the-model' },
-      ...{ HELPDESK_URL: helpdesk.url, HELPDESK_KEY: 'key-of-the-helpdesk' },
+      CARIBOU_CONFIG: '',
+      DEER_FLOW_CONFIG_PATH: path,
+      OPENAI_BASE_URL: '',
+      OPENAI_API_KEY: '',
+      VLLM_BASE_URL: stack.model.baseUrl,
+      VLLM_API_KEY: 'key-of-the-model',
+      HELPDESK_URL: helpdesk.url,
+      HELPDESK_KEY: 'key-of-the-helpdesk',
     };
     start = (app, more = {}) => stack.start(app, { ...env, ...more });
     const [gateway, first, manager] = await Promise.all([

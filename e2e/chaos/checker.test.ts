@@ -140,7 +140,12 @@ describe('violationsOf', () => {
 
 function toolResult(callId: string): Message {
   return {
-    ...{ type: 'tool', id: callId, content: 'x', tool_call_id: callId, status: 'success', name: 'bash' },
+    type: 'tool',
+    id: callId,
+    content: 'x',
+    tool_call_id: callId,
+    status: 'success',
+    name: 'bash',
     additional_kwargs: {},
   } as Message;
 }

@@ -40,7 +40,12 @@ export class Journal {
     run: Omit<FollowedRun, 'segments' | 'stuck' | 'over' | 'attempts' | 'errors' | 'acceptedAtMs'>,
   ): FollowedRun {
     const followed: FollowedRun = {
-      ...{ ...run, segments: [], stuck: false, over: false, attempts: 1, errors: [] },
+      ...run,
+      segments: [],
+      stuck: false,
+      over: false,
+      attempts: 1,
+      errors: [],
       acceptedAtMs: performance.now(),
     };
     this.runs.push(followed);

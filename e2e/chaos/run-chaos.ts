@@ -126,7 +126,11 @@ async function work(options: ChaosOptions, { scene, journal, counts }: Course): 
   const incident = (what: string): void => journal.incident(what);
   const endMs = performance.now() + durationMs;
   const load: WorkloadOptions = {
-    ...{ seed, lanes, journal, patienceMs, gateways: gatewaysOf(scene) },
+    seed,
+    lanes,
+    journal,
+    patienceMs,
+    gateways: gatewaysOf(scene),
     isOver: () => performance.now() > endMs,
   };
   const minutes = setInterval(() => options.say(lineOf(journal, counts)), MINUTE_MS);

@@ -47,7 +47,9 @@ describe('traces', () => {
     expect(request).toMatchObject({ service: 'caribou-gateway', kind: 2, parentSpanId: CALLER });
     expect(run).toMatchObject({ service: 'caribou-agent-runner', kind: 5, parentSpanId: request.spanId });
     expect(run.fields).toMatchObject({
-      ...{ 'gen_ai.conversation.id': threadId, 'caribou.attempt': 1, 'caribou.outcome': 'success' },
+      'gen_ai.conversation.id': threadId,
+      'caribou.attempt': 1,
+      'caribou.outcome': 'success',
       'caribou.run_id': request.fields['caribou.run_id'],
     });
     expect([...turns, tool].map(({ parentSpanId }) => parentSpanId)).toEqual([run.spanId, run.spanId, run.spanId]);

@@ -304,7 +304,10 @@ describe.each(HOOK_LINES)('useStream of @langchain/langgraph-sdk $version', (lin
 const answeringOpenCalls = (text: string, shownMessages: readonly ChatMessage[]) => {
   const calls = shownMessages.at(-1)?.tool_calls ?? [];
   const results = calls.map(({ id, name }) => ({
-    ...{ type: 'tool', id: `do-not-render-${randomUUID()}`, tool_call_id: id, name },
+    type: 'tool',
+    id: `do-not-render-${randomUUID()}`,
+    tool_call_id: id,
+    name,
     content: 'Successfully handled tool call.',
   }));
   return { values: { messages: [...results, { type: 'human', content: text }] }, options: {} };

@@ -189,7 +189,8 @@ test('an agent that is deleted while its run waits ends it with a clear error', 
   const first = await alice.run(threadId, `#hold ${gate} before\n#say Well.`);
   await waitFor(() => stack.model.holding().some(({ name }) => name === gate), { what: 'the model to hold' });
   const second = await alice.run(threadId, '#say Never.', {
-    ...{ context: { agent_name: 'brief' }, multitask_strategy: 'enqueue' },
+    context: { agent_name: 'brief' },
+    multitask_strategy: 'enqueue',
   });
   await alice.call('DELETE', '/agents/brief');
   stack.model.release(gate);

@@ -256,7 +256,9 @@ describe('tool search over the catalogue of real servers', () => {
       every: { command, args: [mcpProgram('server-everything'), 'stdio'] },
       files: { command, args: [mcpProgram('server-filesystem'), folder] },
       memory: {
-        ...{ command, args: [mcpProgram('server-memory')], env: { MEMORY_FILE_PATH: join(folder, 'memory.jsonl') } },
+        command,
+        args: [mcpProgram('server-memory')],
+        env: { MEMORY_FILE_PATH: join(folder, 'memory.jsonl') },
         tools: { read_graph: { routing } },
       },
     };

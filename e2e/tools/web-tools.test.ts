@@ -56,7 +56,8 @@ describe('web tools over the real stack', () => {
     const [found, page] = await called(`#tool web_search {"query":"reindeer"}\n${fetching(url)}\n#say Done.`);
 
     expect(JSON.parse(String(found?.content))).toEqual({
-      ...{ query: 'reindeer', total_results: 1 },
+      query: 'reindeer',
+      total_results: 1,
       results: [{ title: 'Migration', url: 'https://herd.test/migration', content: 'They walk.' }],
     });
     expect(page?.status).toBe('success');

@@ -42,8 +42,11 @@ describe('users of NATS', () => {
   beforeAll(async () => {
     server = await startNats({ config: (where) => natsConfig(where, passwords) });
     const runner = connectBus({
-      ...{ url: urlOf('agent-runner'), name: 'agent-runner', access: busAccess('agent-runner') },
-      ...{ logger: silentLogger, streams: ['turns', 'subagents', 'memory', 'deadLetters'] as const },
+      url: urlOf('agent-runner'),
+      name: 'agent-runner',
+      access: busAccess('agent-runner'),
+      logger: silentLogger,
+      streams: ['turns', 'subagents', 'memory', 'deadLetters'] as const,
     });
     await runner.whenConnected(AbortSignal.timeout(10_000));
     await runner.checkStreams();
@@ -96,7 +99,11 @@ describe('users of NATS', () => {
   test('a message of a stream that is requested under the subject of a run’s events is not a batch of events', async () => {
     const { connection } = await thief('memory-worker');
     const gateway = connectBus({
-      ...{ url: urlOf('gateway'), name: 'gateway', access: busAccess('gateway'), logger: silentLogger, streams: [] },
+      url: urlOf('gateway'),
+      name: 'gateway',
+      access: busAccess('gateway'),
+      logger: silentLogger,
+      streams: [],
     });
     const events: unknown[] = [];
     let gaps = 0;

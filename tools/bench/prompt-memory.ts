@@ -62,7 +62,11 @@ const SENTENCE = 'prefers small modules, typed languages and quiet mornings, and
 const memoryOf = (facts: number): MemoryDocument => ({
   ...emptyMemory(),
   facts: Array.from({ length: facts }, (_, at) => ({
-    ...{ id: `fact_${at}`, content: `Number ${at} ${SENTENCE}.`, category: 'preference' },
-    ...{ confidence: 0.7 + (at % 30) / 100, createdAt: '2026-03-14T10:00:00Z', source: 'unknown' },
+    id: `fact_${at}`,
+    content: `Number ${at} ${SENTENCE}.`,
+    category: 'preference',
+    confidence: 0.7 + (at % 30) / 100,
+    createdAt: '2026-03-14T10:00:00Z',
+    source: 'unknown',
   })),
 });

@@ -37,7 +37,8 @@ describe('start of a bundle', () => {
 
     // A shell in between, as Node itself marks the lowest descriptors that it inherits.
     const { stdout } = spawnSync('sh', ['-c', 'exec "$0" "$@"', process.execPath, join(folder, 'app.js')], {
-      ...{ encoding: 'utf8', stdio },
+      encoding: 'utf8',
+      stdio,
     });
     closeSync(leaked);
 

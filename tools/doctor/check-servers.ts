@@ -22,8 +22,11 @@ export async function checkNats(config: Config, context: DoctorContext): Promise
   const greeting = await natsGreeting(url, CONNECT_MS);
   if (greeting === 'no answer') return [fail('nats', 'no nats-server answers at the address in NATS_URL', fix)];
   const bus = connectBus({
-    ...{ url, ...config.nats.security.reveal(), name: 'caribou-doctor' },
-    ...{ logger: silentLogger, streams: [] },
+    url,
+    ...config.nats.security.reveal(),
+    name: 'caribou-doctor',
+    logger: silentLogger,
+    streams: [],
   });
   try {
     await bus.whenConnected(AbortSignal.timeout(CONNECT_MS));

@@ -17,7 +17,8 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 const context = (env: DoctorContext['env'], over: Partial<DoctorContext> = {}): DoctorContext => ({
-  ...{ root, env: { CARIBOU_HOME: root, PORT: '0', ...env } },
+  root,
+  env: { CARIBOU_HOME: root, PORT: '0', ...env },
   findProgram: (name) => (programs.has(name) ? `/usr/bin/${name}` : undefined),
   isPortFree: () => Promise.resolve(true),
   ...over,

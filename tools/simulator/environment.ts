@@ -69,7 +69,9 @@ export function sandboxOf(
         return !bus.isCut(process);
       },
     },
-    ...{ registry: managers, journal: named('journal', redisExecutionJournal(redis)), logger: loggerOf(process) },
+    registry: managers,
+    journal: named('journal', redisExecutionJournal(redis)),
+    logger: loggerOf(process),
   });
   return { sandbox, managers };
 }

@@ -100,6 +100,10 @@ export class Machine {
 }
 
 const resultOf = (endedBy: CommandResult['endedBy'], stdout: string): CommandResult => ({
-  ...{ exitCode: endedBy === 'exit' ? 0 : 137, stdout, stderr: '' },
-  ...{ truncatedBytes: 0, endedBy, durationMs: 1 },
+  exitCode: endedBy === 'exit' ? 0 : 137,
+  stdout,
+  stderr: '',
+  truncatedBytes: 0,
+  endedBy,
+  durationMs: 1,
 });

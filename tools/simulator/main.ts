@@ -39,9 +39,14 @@ class Totals {
 
   summary(seeds: number, seconds: number): object {
     return {
-      ...{ seeds, seconds: Math.round(10 * seconds) / 10, seedsPerMinute: Math.round((60 * seeds) / seconds) },
-      ...{ ...this.counts, killPoints: this.points.size, killedAt: this.killedAt.size },
-      ...{ failed: this.failed, digest: this.digest.digest('hex') },
+      seeds,
+      seconds: Math.round(10 * seconds) / 10,
+      seedsPerMinute: Math.round((60 * seeds) / seconds),
+      ...this.counts,
+      killPoints: this.points.size,
+      killedAt: this.killedAt.size,
+      failed: this.failed,
+      digest: this.digest.digest('hex'),
     };
   }
 }

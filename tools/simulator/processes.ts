@@ -51,12 +51,24 @@ export function startRunner(world: SimEnvironment, process: SimProcess): void {
   const tools = [...own, ...(subagents === undefined ? [] : [taskTool(subagents.port, names)])];
   const registry = new RunRegistry();
   const executor = new RunExecutor({
-    ...{ store, registry, sandbox, logger, metrics, clock: systemClock, tracing: noopTracing },
+    store,
+    registry,
+    sandbox,
+    logger,
+    metrics,
+    clock: systemClock,
+    tracing: noopTracing,
     publisher: { publishEvents: (runId, events) => bus.publishEvents(process, runId, events) },
     ...(subagents === undefined ? {} : { afterCancel: subagents.endTasks }),
     agent: ({ host, run, head, position }) =>
       runAgent({
-        ...{ chain, tools, model, host, run, position, systemPrompt: 'simulated' },
+        chain,
+        tools,
+        model,
+        host,
+        run,
+        position,
+        systemPrompt: 'simulated',
         options: { maxTurns: 25 },
         state: head.state,
         step: head.metadata?.step ?? 0,
@@ -66,13 +78,25 @@ export function startRunner(world: SimEnvironment, process: SimProcess): void {
   bus.onCancel(process, (runId) => registry.nudge(runId));
   const wakes = world.wakes.of(process);
   const worker = new TurnWorker({
-    ...{ wakes, store, executor, registry, metrics, logger },
-    ...{ slots: world.sizes.runnerSlots, busyNakMs: 2_000 },
+    wakes,
+    store,
+    executor,
+    registry,
+    metrics,
+    logger,
+    slots: world.sizes.runnerSlots,
+    busyNakMs: 2_000,
     takeoverSlots: world.options.sabotage === 'takeover' ? 0 : 2,
   });
   worker.start();
   new Sweeper({
-    ...{ store, wakes, worker, clock: systemClock, logger, sweepMs: SWEEP_MS, graceMs: RENEW_MS + 500 },
+    store,
+    wakes,
+    worker,
+    clock: systemClock,
+    logger,
+    sweepMs: SWEEP_MS,
+    graceMs: RENEW_MS + 500,
     deadLetter: () => Promise.resolve(),
     random: () => scheduler.random.next(),
   }).start();
@@ -90,13 +114,24 @@ export function startManager(world: SimEnvironment, process: SimProcess): void {
   const driver = machine.driverOf(process);
   const only = () => Promise.resolve(driver);
   const pool = new SandboxPool({
-    ...{ managerId, registry, clock, logger },
+    managerId,
+    registry,
+    clock,
+    logger,
     drivers: { forNewThread: only, ofKind: only, usable: () => Promise.resolve([driver]) },
     sandboxIdOf: ({ threadId }) => `sandbox-${threadId}`,
-    ...{ maxBoxes: 10, idleMs: 3_600_000, maxWaiting: 32, graceMs: 1.25 * RENEW_MS },
+    maxBoxes: 10,
+    idleMs: 3_600_000,
+    maxWaiting: 32,
+    graceMs: 1.25 * RENEW_MS,
   });
   const lease = new ManagerLease({
-    ...{ managerId, registry, clock, logger, leaseMs: LEASE_MS, renewMs: RENEW_MS },
+    managerId,
+    registry,
+    clock,
+    logger,
+    leaseMs: LEASE_MS,
+    renewMs: RENEW_MS,
     mayHold: () => Promise.resolve(),
     onRenewed: async (lapsed) => {
       if (lapsed) executor.endThreads(await pool.forgetForeign());
@@ -106,7 +141,9 @@ export function startManager(world: SimEnvironment, process: SimProcess): void {
   const finished = world.options.sabotage === 'memory' ? NO_MEMORY : new FinishedExecutions(MAX_REMEMBERED);
   const executor = new Executor({ journal, registry, pool, lease, finished, clock, logger, maxRunning: 512 });
   const handlers = new SandboxHandlers({
-    ...{ pool, executor, drivers: { forNewThread: only } },
+    pool,
+    executor,
+    drivers: { forNewThread: only },
     files: noFiles,
     outputs: { publishOutput: () => undefined },
   });

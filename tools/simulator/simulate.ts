@@ -42,14 +42,18 @@ export async function simulate(seed: number, redis: VirtualRedis, options: World
   const { scheduler, faults, kills, history } = world;
   const repeats = faults.on.has('failover') ? world.ledger.repeatedElsewhere.length : 0;
   return {
-    ...{ seed, violations, repeats, kills, digest: scheduler.digest, steps: scheduler.steps, trace: scheduler.lines },
-    ...{
-      faults: [...faults.on],
-      takeovers: history.takeovers,
-      slots: history.slots.taken,
-      points: [...faults.seenAt],
-      killedAt: [...faults.killedAt],
-    },
+    seed,
+    violations,
+    repeats,
+    kills,
+    digest: scheduler.digest,
+    steps: scheduler.steps,
+    trace: scheduler.lines,
+    faults: [...faults.on],
+    takeovers: history.takeovers,
+    slots: history.slots.taken,
+    points: [...faults.seenAt],
+    killedAt: [...faults.killedAt],
   };
 }
 

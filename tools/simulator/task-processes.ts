@@ -48,7 +48,9 @@ export function subagentsOf(
       publishCancel: (runId: string, _action: CancelAction): void => bus.publishCancel(process, runId),
       subscribeEvents: bus.subscriberOf(process),
     },
-    ...{ clock: systemClock, maxQueueMs: MAX_QUEUE_MS, checkMs: CHECK_MS },
+    clock: systemClock,
+    maxQueueMs: MAX_QUEUE_MS,
+    checkMs: CHECK_MS,
   };
   const port = new SubagentTasks({
     ...ports,
@@ -72,7 +74,9 @@ export function startPool(world: SimEnvironment, process: SimProcess): void {
   const taskStore = named('tasks', redisTaskStore(tasks, TASK_LIMITS));
   const registry = new RunRegistry();
   const executor = executorOf(world, process, {
-    ...{ redis, held, registry },
+    redis,
+    held,
+    registry,
     store: slottedStore({ store: inner, slots, forget: (task) => taskStore.forget(task), held }),
   });
   bus.onCancel(process, (runId) => {
@@ -81,12 +85,26 @@ export function startPool(world: SimEnvironment, process: SimProcess): void {
   });
   const wakes = world.taskWakes.of(process);
   const worker = new TaskWorker({
-    ...{ wakes, slots: limitedSlots(world, slots), held, executor, registry, clock: systemClock, logger },
-    ...{ ownSlots: sizes.poolSlots, limits: sizes.tasks, busyMs: 2_000 },
+    wakes,
+    slots: limitedSlots(world, slots),
+    held,
+    executor,
+    registry,
+    clock: systemClock,
+    logger,
+    ownSlots: sizes.poolSlots,
+    limits: sizes.tasks,
+    busyMs: 2_000,
   });
   worker.start();
   new Sweeper({
-    ...{ store: inner, wakes, worker, clock: systemClock, logger, sweepMs: SWEEP_MS, graceMs: RENEW_MS + 500 },
+    store: inner,
+    wakes,
+    worker,
+    clock: systemClock,
+    logger,
+    sweepMs: SWEEP_MS,
+    graceMs: RENEW_MS + 500,
     deadLetter: () => Promise.resolve(),
     random: () => scheduler.random.next(),
   }).start();
@@ -121,13 +139,27 @@ function executorOf(
   const calls = named('calls', redisToolJournal(taskPart(redis)));
   const tools = [...leadTools({ sandbox }), ...withAtMostOnce([effectTool(world, process)], calls)];
   return new RunExecutor({
-    ...{ store, registry, sandbox, logger, metrics, clock: systemClock, tracing: noopTracing },
+    store,
+    registry,
+    sandbox,
+    logger,
+    metrics,
+    clock: systemClock,
+    tracing: noopTracing,
     publisher: { publishEvents: (runId, events) => world.bus.publishEvents(process, runId, events) },
     agent: ({ host, run, claimed, head, position }) =>
       runAgent({
-        ...{ chain, tools, model, host, run, position, systemPrompt: 'simulated' },
+        chain,
+        tools,
+        model,
+        host,
+        run,
+        position,
+        systemPrompt: 'simulated',
         options: { maxTurns: MAX_TURNS },
-        ...{ state: head.state, step: head.metadata?.step ?? 0, turnsTaken: claimed.run.llm_call_count },
+        state: head.state,
+        step: head.metadata?.step ?? 0,
+        turnsTaken: claimed.run.llm_call_count,
       }).finally(() => sandbox.release(run)),
     clocks: { leaseMs: LEASE_MS, renewMs: RENEW_MS },
   });

@@ -80,7 +80,11 @@ export class WakeQueue {
         this.parts.bus.assertConnected(process);
         const execute = (): Promise<boolean> => Promise.resolve(this.replace(thread));
         return await this.parts.network.request({
-          ...{ process, operation: `${this.parts.name}.replaceLost`, kind: 'bus', execute, away: busAway },
+          process,
+          operation: `${this.parts.name}.replaceLost`,
+          kind: 'bus',
+          execute,
+          away: busAway,
         });
       },
       checkPublishing: async () => this.parts.bus.assertConnected(process),
@@ -119,7 +123,9 @@ export class WakeQueue {
     };
     const { bus } = this.parts;
     return {
-      ...{ occupy, idle, stop: () => void (puller.stopped = true) },
+      occupy,
+      idle,
+      stop: () => void (puller.stopped = true),
       get failingMs() {
         return bus.cutForMs(process);
       },

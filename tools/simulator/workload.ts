@@ -87,7 +87,11 @@ function admission(random: Random, thread: ThreadKey, world: World): AdmitReques
   const runId = random.uuid();
   return {
     ...thread,
-    ...{ runId, assistantId: 'lead_agent', metadata: {}, kwargs: kwargsOf(random, world), ifNotExists: 'create' },
+    runId,
+    assistantId: 'lead_agent',
+    metadata: {},
+    kwargs: kwargsOf(random, world),
+    ifNotExists: 'create',
     multitaskStrategy: random.chance(0.8) ? 'enqueue' : random.pick(['interrupt', 'rollback', 'reject']),
     threadMetadata: {},
     idempotency: { key: runId, bodyHash: runId },
@@ -99,8 +103,12 @@ function kwargsOf(random: Random, { hasTasks, sizes }: World): RunKwargs {
   const message = { type: 'human' as const, id: random.uuid(), content: JSON.stringify(plan) };
   return {
     input: { messages: [{ ...message, additional_kwargs: {}, response_metadata: {} }] },
-    ...{ context: {}, recursion_limit: 25, stream_mode: ['values'], stream_subgraphs: false },
-    ...{ on_disconnect: 'continue', temporary: false },
+    context: {},
+    recursion_limit: 25,
+    stream_mode: ['values'],
+    stream_subgraphs: false,
+    on_disconnect: 'continue',
+    temporary: false,
   };
 }
 

@@ -89,8 +89,14 @@ function listDependencies(config: Config, { tracing, redis, bus, volume, memory,
   const taskStore = redisTaskStore(taskPart(redis), taskLimits(config.chain.subagents));
   const memories = redisMemoryStore(redis);
   const erasures = new Erasures({
-    ...{ store: redisErasures(redis), files: erasedFiles(config.homeDir), threads: store, tasks: taskStore, memories },
-    ...{ sweepMs: config.clocks.sweepMs, ensureVolume: () => volume.ensure(), logger },
+    store: redisErasures(redis),
+    files: erasedFiles(config.homeDir),
+    threads: store,
+    tasks: taskStore,
+    memories,
+    sweepMs: config.clocks.sweepMs,
+    ensureVolume: () => volume.ensure(),
+    logger,
   });
   const files = filesOnVolume(userFiles(config.homeDir, config.sandbox.limits), () => volume.ensure());
   const erasable = erasing(erasures, { store, files });

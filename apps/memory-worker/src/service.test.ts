@@ -14,8 +14,12 @@ const services = [
 
 const runnerOf = (nats: TestServer): Bus =>
   connectBus({
-    ...{ url: nats.url, name: 'agent-runner', access: busAccess('agent-runner'), logger: silentLogger },
-    ...{ streams: ['turns', 'subagents', 'memory', 'deadLetters'] as const, checkMs: 200 },
+    url: nats.url,
+    name: 'agent-runner',
+    access: busAccess('agent-runner'),
+    logger: silentLogger,
+    streams: ['turns', 'subagents', 'memory', 'deadLetters'] as const,
+    checkMs: 200,
   });
 
 describe.each(services)('$app as a process', ({ app, stream }) => {

@@ -75,32 +75,29 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const clock = systemClock;
   const redis = createRedis({ url: config.redis.url.reveal(), ...config.redis.security.reveal(), logger });
   const audit = new AuditTrail({ log: redisAuditLog(redis), clock, logger, maxWaiting: MAX_AUDIT_WAITING });
-  const egressTrail = new EgressTrail({ managerId, trail: audit, clock, logger });
-  const egress = sandboxEgress(config.sandbox.network, egressTrail);
-  const catalog = openSkillCatalog(config, { store: redisSkills(redis), clock, logger });
-  const skills = mountedSkills(catalog, new SkillViews(config.homeDir));
-  const settings = sandboxSettings(config.sandbox, {
-    ...{ homeDir: config.homeDir, mounts: sandboxMounts(config.homeDir, skills) },
-    ...(egress === undefined ? {} : { network: egress.network }),
-  });
+  const { settings, drivers, files, closeEgress } = openDrivers(config, { managerId, redis, audit, logger });
   const registry = redisSandboxRegistry(redis);
   const journal = redisExecutionJournal(redis);
-  const ownFiles = threadFiles(settings.homeDir, commandIdentity(), skills);
-  const quota = new WorkspaceQuota(ownFiles, config.sandbox.limits);
-  const drivers = sandboxDrivers(settings, clock, quota, (driver, reason) =>
-    logger.warn({ event: 'sandbox.probe', outcome: 'error', driver, reason }, 'a sandbox driver cannot be used'),
-  );
   const metrics = createMetrics({ service: 'sandbox-manager' });
   const pool = new SandboxPool({
-    ...{ managerId, registry, drivers, clock, logger },
+    managerId,
+    registry,
+    drivers,
+    clock,
+    logger,
     sandboxIdOf: (thread) => sandboxIdOf(settings, thread),
     onReady: (durationMs) => metrics.sandboxReady(durationMs),
-    ...{ maxBoxes: config.sandbox.maxBoxes, idleMs, maxWaiting: MAX_WAITING_PER_SANDBOX },
+    maxBoxes: config.sandbox.maxBoxes,
+    idleMs,
+    maxWaiting: MAX_WAITING_PER_SANDBOX,
     graceMs: RENEWALS_AWAITED * config.clocks.managerRenewMs,
   });
   const volume = new SharedVolume(redisVolumeRegistry(redis), settings.homeDir);
   const lease = new ManagerLease({
-    ...{ managerId, registry, clock, logger },
+    managerId,
+    registry,
+    clock,
+    logger,
     mayHold: () => volume.ensure(),
     leaseMs: config.clocks.managerLeaseMs,
     renewMs: config.clocks.managerRenewMs,
@@ -110,26 +107,39 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     onLapsed: () => executor.endAll(),
   });
   const reaper = new SandboxReaper({
-    ...{ managerId, registry, drivers, pool, clock, logger, reapMs },
+    managerId,
+    registry,
+    drivers,
+    pool,
+    clock,
+    logger,
+    reapMs,
     graceMs: Math.max(leftoverGraceMs, config.clocks.managerLeaseMs),
   });
   const executor = new Executor({
-    ...{ journal, registry, pool, lease, clock, logger },
+    journal,
+    registry,
+    pool,
+    lease,
+    clock,
+    logger,
     finished: new FinishedExecutions(),
     maxRunning: MAX_RUNNING,
   });
   return {
-    ...{ managerId, pool, executor, drivers, lease, reaper, redis, metrics, audit, volume },
-    closeEgress: () => egress?.close(),
-    outputs: connectBus({
-      url: config.nats.url.reveal(),
-      ...config.nats.security.reveal(),
-      name: 'sandbox-manager',
-      access: busAccess('sandbox-manager'),
-      logger,
-      streams: [],
-    }),
-    files: quota.guard(ownFiles),
+    managerId,
+    pool,
+    executor,
+    drivers,
+    lease,
+    reaper,
+    redis,
+    metrics,
+    audit,
+    volume,
+    closeEgress,
+    outputs: connectOutputs(config, logger),
+    files,
     checks: [
       { name: 'redis', check: () => registry.isManagerAlive(managerId) },
       { name: 'volume', check: () => volume.ensure() },
@@ -137,3 +147,41 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     ],
   };
 }
+
+/** The drivers of this machine, with what they mount into sandboxes, what limits those, and their way to the network. */
+function openDrivers(
+  config: Config,
+  {
+    managerId,
+    redis,
+    audit,
+    logger,
+  }: Pick<ManagerParts, 'managerId' | 'redis' | 'audit'> & { readonly logger: Logger },
+) {
+  const clock = systemClock;
+  const egressTrail = new EgressTrail({ managerId, trail: audit, clock, logger });
+  const egress = sandboxEgress(config.sandbox.network, egressTrail);
+  const catalog = openSkillCatalog(config, { store: redisSkills(redis), clock, logger });
+  const skills = mountedSkills(catalog, new SkillViews(config.homeDir));
+  const settings = sandboxSettings(config.sandbox, {
+    homeDir: config.homeDir,
+    mounts: sandboxMounts(config.homeDir, skills),
+    ...(egress === undefined ? {} : { network: egress.network }),
+  });
+  const ownFiles = threadFiles(settings.homeDir, commandIdentity(), skills);
+  const quota = new WorkspaceQuota(ownFiles, config.sandbox.limits);
+  const drivers = sandboxDrivers(settings, clock, quota, (driver, reason) =>
+    logger.warn({ event: 'sandbox.probe', outcome: 'error', driver, reason }, 'a sandbox driver cannot be used'),
+  );
+  return { settings, drivers, files: quota.guard(ownFiles), closeEgress: () => egress?.close() };
+}
+
+const connectOutputs = (config: Config, logger: Logger): ManagerParts['outputs'] =>
+  connectBus({
+    url: config.nats.url.reveal(),
+    ...config.nats.security.reveal(),
+    name: 'sandbox-manager',
+    access: busAccess('sandbox-manager'),
+    logger,
+    streams: [],
+  });

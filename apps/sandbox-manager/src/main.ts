@@ -21,7 +21,9 @@ runMain(async () => {
   await parts.volume.checkAtStart(logger);
   const app = await NestFactory.createMicroservice(AppModule.on(parts), {
     ...rpcServerOptions({
-      ...{ target: natsTarget(config.nats.url.reveal(), config.nats.security.reveal()), queue: MANAGERS_QUEUE, logger },
+      target: natsTarget(config.nats.url.reveal(), config.nats.security.reveal()),
+      queue: MANAGERS_QUEUE,
+      logger,
       subjectParams: { manager_id: parts.managerId },
     }),
     logger: nestLogger(logger),

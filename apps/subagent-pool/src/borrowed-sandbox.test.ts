@@ -187,8 +187,10 @@ describe(borrowedSandbox, () => {
       return Promise.reject(new UnavailableError('gone meanwhile'));
     };
     const borrowed = borrowedSandbox({
-      ...{ sandbox: { ...fakeSandbox(), exec }, lenderOf: () => LENDER },
-      ...{ currentEpoch: () => Promise.resolve(5), clock: new HandClock() },
+      sandbox: { ...fakeSandbox(), exec },
+      lenderOf: () => LENDER,
+      currentEpoch: () => Promise.resolve(5),
+      clock: new HandClock(),
     });
 
     await expect(borrowed.exec(TASK, request, stop.signal)).rejects.toBe(reason);
@@ -222,7 +224,10 @@ describe(borrowedSandbox, () => {
     const sandbox = fakeSandbox();
     await sandbox.exec(TASK, request, new AbortController().signal);
     const borrowed = borrowedSandbox({
-      ...{ sandbox, lenderOf: () => LENDER, currentEpoch: () => Promise.resolve(5), clock: new HandClock() },
+      sandbox,
+      lenderOf: () => LENDER,
+      currentEpoch: () => Promise.resolve(5),
+      clock: new HandClock(),
     });
 
     await borrowed.release(TASK);
@@ -259,7 +264,10 @@ describe(borrowedSandbox, () => {
     };
     const sandbox = { ...fakeSandbox(), [name]: listens } as SandboxPort;
     const borrowed = borrowedSandbox({
-      ...{ sandbox, lenderOf: () => LENDER, currentEpoch: () => Promise.resolve(5), clock: new HandClock() },
+      sandbox,
+      lenderOf: () => LENDER,
+      currentEpoch: () => Promise.resolve(5),
+      clock: new HandClock(),
     });
     const call = borrowed[name] as (...args: unknown[]) => Promise<unknown>;
 

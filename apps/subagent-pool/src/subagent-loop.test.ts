@@ -71,31 +71,31 @@ function worked({
   );
   const start = (): Promise<LoopOutcome> =>
     loop({
-      ...{ host, run: context, position: 'start' },
+      host,
+      run: context,
+      position: 'start',
       head: { checkpointId: null, metadata: null, next: [], state, log: undefined },
       claimed: {
         kind: 'run',
         lease: { userId: run.user_id, threadId: run.thread_id, runId: run.run_id, ownerId: 'o', epoch: 1 },
-        ...{
-          run,
-          exhausted: false,
-          ranMs: 0,
-          head: { checkpointId: null, metadata: null, next: [], state, log: undefined },
-        },
+        run,
+        exhausted: false,
+        ranMs: 0,
+        head: { checkpointId: null, metadata: null, next: [], state, log: undefined },
       },
     });
   return { start, model: scripted, context, host, asked, sandbox };
 }
 
 const SKILLS: readonly Skill[] = ['bootstrap', 'chart', 'write'].map((name) => ({
-  ...{
-    name,
-    description: 'does it',
-    license: null,
-    category: 'public',
-    location: `/mnt/skills/public/${name}/SKILL.md`,
-  },
-  ...{ allowedTools: null, enabled: true, editable: false },
+  name,
+  description: 'does it',
+  license: null,
+  category: 'public',
+  location: `/mnt/skills/public/${name}/SKILL.md`,
+  allowedTools: null,
+  enabled: true,
+  editable: false,
 }));
 
 async function ended(given: Given) {
@@ -161,7 +161,9 @@ describe('a subagent at work', () => {
 
     expect(outcome.kind).toBe('finished');
     expect(messages[2]).toMatchObject({
-      ...{ type: 'tool', name: 'task', status: 'error' },
+      type: 'tool',
+      name: 'task',
+      status: 'error',
       content: "Task failed. Error: Tool 'task' does not exist. Available tools: ls, grep, read_file, bash.",
     });
     expect(messages.at(-1)).toMatchObject({ content: 'Alone, then.' });

@@ -50,7 +50,8 @@ function working({ next = [], handle = done, slots: given, limits = LIMITS }: Gi
       pull: (options) => {
         pulled = options;
         return {
-          ...{ occupy: () => false, failingMs: 0 },
+          occupy: () => false,
+          failingMs: 0,
           stop: () => void steps.push('stop'),
           idle: () => {
             steps.push('idle');
@@ -72,18 +73,27 @@ function working({ next = [], handle = done, slots: given, limits = LIMITS }: Gi
       },
     },
     clock: {
-      ...{ now: () => 0, monotonicMs: () => 0 },
+      now: () => 0,
+      monotonicMs: () => 0,
       sleep: (ms) => {
         steps.push(`sleep ${ms}`);
         return Promise.resolve();
       },
     },
-    ...{ slots, held, logger, ownSlots: 4, limits, busyMs: 250 },
+    slots,
+    held,
+    logger,
+    ownSlots: 4,
+    limits,
+    busyMs: 250,
   });
   worker.start();
   const wakeUp = (key: ThreadKey = thread()): Promise<void> => {
     const wake: Wake = {
-      ...{ ...key, redelivered: false, working: () => undefined, nak: () => void steps.push('nak') },
+      ...key,
+      redelivered: false,
+      working: () => undefined,
+      nak: () => void steps.push('nak'),
       ack: () => {
         steps.push('ack');
         return Promise.resolve(true);

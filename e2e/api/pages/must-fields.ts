@@ -136,7 +136,10 @@ export const UploadLimits = z.looseObject({ max_files: z.int(), max_file_size: z
 const Tokens = z.looseObject({ tokens: z.int(), runs: z.int() });
 export const TokenUsage = z.looseObject({
   thread_id: Id,
-  ...{ total_tokens: z.int(), total_input_tokens: z.int(), total_output_tokens: z.int(), total_runs: z.int() },
+  total_tokens: z.int(),
+  total_input_tokens: z.int(),
+  total_output_tokens: z.int(),
+  total_runs: z.int(),
   by_model: z.record(z.string(), Tokens),
   by_caller: z.looseObject({ lead_agent: z.int(), subagent: z.int(), middleware: z.int() }),
 });
@@ -145,7 +148,9 @@ export const Replay = z.looseObject({
   input: z.looseObject({ messages: z.array(Human).min(1) }),
   checkpoint: Checkpoint,
   metadata: z.looseObject({
-    ...{ regenerate_from_message_id: Id, regenerate_from_run_id: Id, regenerate_checkpoint_id: Id },
+    regenerate_from_message_id: Id,
+    regenerate_from_run_id: Id,
+    regenerate_checkpoint_id: Id,
   }),
   target_run_id: Id,
 });
@@ -154,7 +159,10 @@ export const EditReplay = Replay.extend({
   source_message_ids: z.array(Id).min(1),
 });
 export const Branch = z.looseObject({
-  ...{ thread_id: Id, parent_thread_id: Id, parent_checkpoint_id: Id, branched_from_message_id: Id },
+  thread_id: Id,
+  parent_thread_id: Id,
+  parent_checkpoint_id: Id,
+  branched_from_message_id: Id,
   workspace_clone_mode: z.string(),
   history_seed_mode: z.string(),
 });

@@ -93,7 +93,9 @@ export class PageSession {
 
   async run(threadId: string, { context, ...body }: Record<string, unknown>): Promise<PageRun> {
     const stream = await this.open('POST', `/api/langgraph/threads/${threadId}/runs/stream`, {
-      ...{ assistant_id: 'lead_agent', config: { recursion_limit: 1000 }, on_disconnect: 'continue' },
+      assistant_id: 'lead_agent',
+      config: { recursion_limit: 1000 },
+      on_disconnect: 'continue',
       stream_mode: this.modes,
       context: {
         thread_id: threadId,

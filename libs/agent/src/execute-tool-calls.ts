@@ -88,7 +88,10 @@ function callThroughLayers({ chain, tools, run }: ToolRound): ToolCallNext {
   return onion<ToolCallRequest, ToolOutcome>(layers, ({ call, tool, state, audit, expectedFile }) => {
     if (tool === undefined) return Promise.resolve(unknownTool(call.name, tools));
     return tool.invoke(call.args, {
-      ...{ run, toolCallId: call.id, key: `${run.runId}:${call.id}`, state },
+      run,
+      toolCallId: call.id,
+      key: `${run.runId}:${call.id}`,
+      state,
       ...(audit === undefined ? {} : { audit }),
       ...(expectedFile === undefined ? {} : { expectedFile }),
     });

@@ -35,7 +35,12 @@ async function answerTo({ call: valid, invalid, tools = withTask, chain = ofLead
 }
 
 const failed = (text: string) => ({
-  ...{ type: 'tool', id: 'tool:c1', name: 'task', tool_call_id: 'c1', status: 'error', response_metadata: {} },
+  type: 'tool',
+  id: 'tool:c1',
+  name: 'task',
+  tool_call_id: 'c1',
+  status: 'error',
+  response_metadata: {},
   content: `Task failed. Error: ${text}`,
   additional_kwargs: { subagent_status: 'failed', subagent_error: text },
 });
@@ -48,14 +53,19 @@ describe('a task call that fails on its way', () => {
 
     expect(message).toEqual(failed(text));
     expect(told.at(-1)).toEqual({
-      ...{ kind: 'tool.error', tool_call_id: 'c1', name: 'task' },
+      kind: 'tool.error',
+      tool_call_id: 'c1',
+      name: 'task',
       error: `Task failed. Error: ${text}`,
     });
   });
 
   test('by arguments that are no JSON is answered so', async () => {
     const invalid: InvalidToolCall = {
-      ...{ type: 'invalid_tool_call', id: 'c1', name: 'task', args: '{"prompt":' },
+      type: 'invalid_tool_call',
+      id: 'c1',
+      name: 'task',
+      args: '{"prompt":',
       error: 'The arguments are not valid JSON.',
     };
     const { message } = await answerTo({ invalid });

@@ -70,7 +70,11 @@ async function answerTo({ url, method, headers, body }: Hop, call: Call): Promis
   targetOf(url, call.settings);
   try {
     return await fetch(url, {
-      ...{ method, headers: [...headers], redirect: 'manual', signal: call.signal, dispatcher: call.dispatcher },
+      method,
+      headers: [...headers],
+      redirect: 'manual',
+      signal: call.signal,
+      dispatcher: call.dispatcher,
       ...(body === undefined ? {} : { body }),
     });
   } catch (error) {

@@ -19,8 +19,14 @@ type Given = Omit<MiddlewareDefinition<Counted>, 'name' | 'state'>;
 const made = (given: Given): AgentMiddleware =>
   defineMiddleware({ name: 'probe', state: Counted, ...given }).middleware;
 const answer = (over: Partial<AiMessage> = {}): AiMessage => ({
-  ...{ type: 'ai', id: 'a1', content: 'hello', additional_kwargs: {}, response_metadata: {} },
-  ...{ tool_calls: [], invalid_tool_calls: [], ...over },
+  type: 'ai',
+  id: 'a1',
+  content: 'hello',
+  additional_kwargs: {},
+  response_metadata: {},
+  tool_calls: [],
+  invalid_tool_calls: [],
+  ...over,
 });
 const state: ThreadState = {
   messages: [humanMessage('hi', 'h1')],
@@ -119,7 +125,10 @@ describe('hooks of a custom middleware', () => {
         messages: [answer({ id: expect.any(String), content: 'bye' }), { type: 'remove', id: 'h1' }],
         extensions: { probe: { count: 3 } },
       },
-      ...{ end: true, again: false, durable: true, stopReason: 'enough' },
+      end: true,
+      again: false,
+      durable: true,
+      stopReason: 'enough',
       usage: { caller: 'middleware', model: 'small', inputTokens: 3, outputTokens: 1 },
     });
   });
@@ -201,7 +210,11 @@ describe('wrapModelCall of a custom middleware', () => {
     await wrapped((asked, go) =>
       go({
         ...asked,
-        ...{ model: 'other', system: 'changed', tools: [], toolChoice: 'none', state: { messages: [] } },
+        model: 'other',
+        system: 'changed',
+        tools: [],
+        toolChoice: 'none',
+        state: { messages: [] },
         messages: [...asked.messages, { type: 'human', content: 'more' }],
       }),
     );
@@ -246,7 +259,10 @@ describe('wrapToolCall of a custom middleware', () => {
   const call: ToolCall = { id: 'c1', name: 'ls', args: { path: '/' }, type: 'tool_call' };
   const request: ToolCallRequest = { call, tool: undefined, state };
   const inner = {
-    ...{ content: 'a\nb', additionalKwargs: { mark: 1 }, messageId: 'm1', artifact: [1] },
+    content: 'a\nb',
+    additionalKwargs: { mark: 1 },
+    messageId: 'm1',
+    artifact: [1],
     update: { title: 't' },
   };
   const wrapped = (wrap: NonNullable<Given['wrapToolCall']>, over: Partial<ToolCallRequest> = {}) =>
@@ -270,7 +286,8 @@ describe('wrapToolCall of a custom middleware', () => {
 
   test('it may answer instead of the tool, and store state', async () => {
     const outcome = await wrapped((_request, _next, { own }) => ({
-      ...{ content: 'no', isError: true },
+      content: 'no',
+      isError: true,
       own: { count: (own?.count ?? 0) + 1 },
     }));
 

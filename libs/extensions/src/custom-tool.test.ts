@@ -30,7 +30,10 @@ const call = (over: Partial<Definition>, args = { city: 'Oslo' }) => toolOf(over
 describe('a tool of custom code', () => {
   test('it is described to the model by its schema and traits', () => {
     expect(toolOf({ deferred: { keywords: ['sun'], priority: 5 }, remote: true })).toMatchObject({
-      ...{ name: 'look', description: 'Looks', remote: true, deferred: { keywords: ['sun'], priority: 5 } },
+      name: 'look',
+      description: 'Looks',
+      remote: true,
+      deferred: { keywords: ['sun'], priority: 5 },
       parameters: { type: 'object', properties: { city: { type: 'string' } } },
     });
   });

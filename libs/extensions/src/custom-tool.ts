@@ -46,7 +46,10 @@ export function defineCustomTool<Input extends ToolInput, Own>(
   };
   return new CustomTool<Own>(name, (owner, own) => ({
     ...defineTool({
-      ...{ name, description, input: schema, ...traits },
+      name,
+      description,
+      input: schema,
+      ...traits,
       run: (args, context) => call(definition, args as InputOf<Input>, { owner, own, context }),
     }),
     parameters,

@@ -36,7 +36,11 @@ describe('the example of custom tools', () => {
 
   async function toolsOf(options: Readonly<Record<string, unknown>>): Promise<readonly AnyTool[]> {
     const entry = (name: string, at: string) => ({
-      ...{ key: 'tools[0]', name, group: 'helpdesk', use: `/x.mjs#${at}`, options: new Secret(options) },
+      key: 'tools[0]',
+      name,
+      group: 'helpdesk',
+      use: `/x.mjs#${at}`,
+      options: new Secret(options),
     });
     const tools = [entry('open_ticket', 'openTicket'), entry('ticket_status', 'ticketStatus')];
     const load = () => Promise.resolve({ openTicket, ticketStatus });

@@ -14,8 +14,16 @@ async function played(script: readonly ScriptedAnswer[], state: ThreadState = { 
   const model = scriptedModel(script);
   const run = fakeRun();
   const outcome = await runAgent({
-    ...{ chain: leadChain({ sandbox: fakeSandbox(), model }, { custom }), tools: [], model, systemPrompt: 'be good' },
-    ...{ options: { maxTurns: 5 }, host: fakeHost({ state }), run, state, step: 0, position: 'start' },
+    chain: leadChain({ sandbox: fakeSandbox(), model }, { custom }),
+    tools: [],
+    model,
+    systemPrompt: 'be good',
+    options: { maxTurns: 5 },
+    host: fakeHost({ state }),
+    run,
+    state,
+    step: 0,
+    position: 'start',
   });
   if (outcome.kind === 'yielded') throw new Error('yielded');
   const told = run.events.flatMap((event) => (event.kind === 'custom' ? [event.data] : []));

@@ -34,7 +34,9 @@ const { title, todos, artifacts } = ChannelValues.shape;
 
 /** The parts of a thread that custom code may change. */
 const Update = z.strictObject({
-  ...{ title, todos, artifacts },
+  title,
+  todos,
+  artifacts,
   messages: z.array(z.preprocess(completed, Written)).max(MAX_MESSAGES).optional(),
 });
 

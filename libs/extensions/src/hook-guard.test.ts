@@ -10,7 +10,8 @@ const inGuard = <T>(work: (guard: Guard) => Promise<T>, run: FakeRun = fakeRun()
   runGuarded(
     {
       speaker: { kind: 'middleware' as const, name: 'probe', place: 'beforeModel' },
-      ...{ run, timeoutMs },
+      run,
+      timeoutMs,
       failed: (error) => new Error('failed', { cause: error }),
       late: () => late,
     },

@@ -9,7 +9,9 @@ const made =
   (name: string, over: object = {}) =>
   ({ defineTool, z }: Toolkit, options: unknown) =>
     defineTool({
-      ...{ name, description: 'Says it', input: z.object({ text: z.string() }) },
+      name,
+      description: 'Says it',
+      input: z.object({ text: z.string() }),
       run: ({ text }) => `${name}: ${text} ${JSON.stringify(options)}`,
       ...over,
     });
@@ -37,7 +39,10 @@ const exported: Readonly<Record<string, unknown>> = {
 const load = (): Promise<unknown> => Promise.resolve(exported);
 
 const entry = (name: string, at: string = name, over: Partial<ToolEntry> = {}): ToolEntry => ({
-  ...{ key: 'tools[0]', name, use: `/x/y.mjs#${at}`, options: new Secret({}) },
+  key: 'tools[0]',
+  name,
+  use: `/x/y.mjs#${at}`,
+  options: new Secret({}),
   ...over,
 });
 const loaded = (tools: readonly ToolEntry[], middlewares: readonly string[] = []): Promise<Extensions> =>

@@ -22,7 +22,9 @@ export const shownRequest = ({
   toolChoice,
   state,
 }: ModelRequest): CustomModelRequest => ({
-  ...{ model, system, messages: [...messages] },
+  model,
+  system,
+  messages: [...messages],
   tools: tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
   state: shownState(state),
   ...(toolChoice === undefined ? {} : { toolChoice }),
@@ -75,7 +77,8 @@ function merged(request: ModelRequest, changed: CustomModelRequest, speaker: Spe
   const { toolChoice: _before, ...rest } = request;
   return {
     ...rest,
-    ...{ system, tools: tools.map(({ name }) => toolNamed(name, request.tools, speaker)) },
+    system,
+    tools: tools.map(({ name }) => toolNamed(name, request.tools, speaker)),
     messages: messages.map((message) => known.get(message) ?? toMessage(message, speaker)),
     ...(toolChoice === undefined ? {} : { toolChoice }),
   };

@@ -42,8 +42,12 @@ describe(AccessTokens, () => {
     nowMs += 1_000;
     expect(await tokens.authorization()).toBe('Bearer token-2');
     expect(forms()[0]).toEqual({
-      ...{ grant_type: 'client_credentials', client_id: 'id', client_secret: 's3cret' },
-      ...{ scope: 'mcp.read', audience: 'me', tenant: 't' },
+      grant_type: 'client_credentials',
+      client_id: 'id',
+      client_secret: 's3cret',
+      scope: 'mcp.read',
+      audience: 'me',
+      tenant: 't',
     });
   });
 

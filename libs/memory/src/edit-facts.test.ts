@@ -3,8 +3,12 @@ import { addFact, editFact, removeFact } from './edit-facts.js';
 
 const at = '2026-11-22T10:00:00.000Z';
 const fact = (id: string, content: string): MemoryFact => ({
-  ...{ id, content, category: 'context', confidence: 0.8 },
-  ...{ createdAt: '2026-03-14T10:00:00Z', source: 'thread-1' },
+  id,
+  content,
+  category: 'context',
+  confidence: 0.8,
+  createdAt: '2026-03-14T10:00:00Z',
+  source: 'thread-1',
 });
 const memory = (...facts: MemoryFact[]): MemoryDocument => ({ ...emptyMemory(), facts });
 const given = (content: string) => ({ content, category: 'goal', confidence: 0.9 }) as const;

@@ -9,8 +9,12 @@ beforeAll(async () => {
 });
 
 const fact = (content: string, more: Partial<MemoryFact> = {}): MemoryFact => ({
-  ...{ id: 'fact_1', content, category: 'context', confidence: 0.8 },
-  ...{ createdAt: '2026-03-14T10:00:00Z', source: 'unknown' },
+  id: 'fact_1',
+  content,
+  category: 'context',
+  confidence: 0.8,
+  createdAt: '2026-03-14T10:00:00Z',
+  source: 'unknown',
   ...more,
 });
 const summary = (text: string) => ({ summary: text, updatedAt: '2026-03-14T10:00:00Z' });

@@ -16,8 +16,12 @@ describe(importMemory, () => {
       ...emptyMemory('2026-03-14T10:00:00.000Z'),
       facts: [
         {
-          ...{ id: 'fact_1a2b3c4d', content: 'Likes tea.', category: 'preference', confidence: 0.9 },
-          ...{ createdAt: '2026-03-14T10:00:00.000000Z', source: 'thread-1' },
+          id: 'fact_1a2b3c4d',
+          content: 'Likes tea.',
+          category: 'preference',
+          confidence: 0.9,
+          createdAt: '2026-03-14T10:00:00.000000Z',
+          source: 'thread-1',
         },
       ],
     };

@@ -5,8 +5,12 @@ import { loadTokenCounter } from './token-counter.js';
 const remembering = (facts: number): MemoryDocument => ({
   ...emptyMemory(),
   facts: Array.from({ length: facts }, (_, at) => ({
-    ...{ id: `fact_${at}`, content: `Remembers number ${at}`, category: 'knowledge', confidence: 0.9 },
-    ...{ createdAt: '2026-03-14T10:00:00Z', source: 'unknown' },
+    id: `fact_${at}`,
+    content: `Remembers number ${at}`,
+    category: 'knowledge',
+    confidence: 0.9,
+    createdAt: '2026-03-14T10:00:00Z',
+    source: 'unknown',
   })),
 });
 

@@ -46,17 +46,28 @@ describe('with a collector', () => {
     const [first, second, third] = receiver.spans;
     expect(receiver.spans).toHaveLength(3);
     expect(first).toMatchObject({
-      ...{ service: 'caribou-gateway', name: 'title.afterModel', kind: 1, parentSpanId: second?.spanId, failed: false },
-      ...{ startMs: Date.UTC(2026, 0, 5), endMs: Date.UTC(2026, 0, 5) + 2 },
+      service: 'caribou-gateway',
+      name: 'title.afterModel',
+      kind: 1,
+      parentSpanId: second?.spanId,
+      failed: false,
+      startMs: Date.UTC(2026, 0, 5),
+      endMs: Date.UTC(2026, 0, 5) + 2,
       fields: { ms: 2.5, on: true, more: 'x' },
       events: [{ name: 'named', fields: { count: 3 } }],
     });
     expect(second).toMatchObject({
-      ...{ name: 'invoke_agent', kind: 5, parentSpanId: third?.spanId, failed: true },
+      name: 'invoke_agent',
+      kind: 5,
+      parentSpanId: third?.spanId,
+      failed: true,
       fields: { 'error.type': 'TypeError' },
     });
     expect(third).toMatchObject({
-      ...{ name: 'run.admit', kind: 2, parentSpanId: 'b'.repeat(16), traceId: 'a'.repeat(32) },
+      name: 'run.admit',
+      kind: 2,
+      parentSpanId: 'b'.repeat(16),
+      traceId: 'a'.repeat(32),
       fields: { 'caribou.run_id': 'r1' },
     });
     expect(third?.traceId).toBe(parseTraceparent(request.traceparent)?.traceId);

@@ -17,9 +17,13 @@ useStore((opened) => {
 /** An executor whose agent may not be asked. */
 const executorOn = (maxAttempts: number): RunExecutor =>
   new RunExecutor({
-    ...{ store: redisRunStore(store.redis, { leaseMs: LEASE_MS, maxAttempts }), registry: new RunRegistry() },
-    ...{ clock: systemClock, clocks: { leaseMs: LEASE_MS, renewMs: 60 }, logger: silentLogger },
-    ...{ metrics: createMetrics({ service: 'test' }), tracing: noopTracing },
+    store: redisRunStore(store.redis, { leaseMs: LEASE_MS, maxAttempts }),
+    registry: new RunRegistry(),
+    clock: systemClock,
+    clocks: { leaseMs: LEASE_MS, renewMs: 60 },
+    logger: silentLogger,
+    metrics: createMetrics({ service: 'test' }),
+    tracing: noopTracing,
     publisher: { publishEvents: () => undefined },
     agent: () => Promise.reject(new Error('the agent was asked')),
   });

@@ -55,7 +55,9 @@ async function executed({ agent, limit, afterCancel, spoil }: Given, cancel?: 'i
   await spoil?.(key, runId);
   const registry = new RunRegistry();
   const executor = new RunExecutor({
-    ...{ store: redisRunStore(store.redis, { leaseMs: LEASE_MS }), registry, logger: silentLogger },
+    store: redisRunStore(store.redis, { leaseMs: LEASE_MS }),
+    registry,
+    logger: silentLogger,
     publisher: { publishEvents: () => undefined },
     agent: async (input) => {
       if (cancel !== undefined) {
@@ -65,13 +67,18 @@ async function executed({ agent, limit, afterCancel, spoil }: Given, cancel?: 'i
       return agent(input);
     },
     ...(afterCancel === undefined ? {} : { afterCancel }),
-    ...{ clock: limit === undefined ? systemClock : clockTo(limit), clocks: { leaseMs: LEASE_MS, renewMs: 200 } },
-    ...{ metrics: createMetrics({ service: 'test' }), tracing: noopTracing },
+    clock: limit === undefined ? systemClock : clockTo(limit),
+    clocks: { leaseMs: LEASE_MS, renewMs: 200 },
+    metrics: createMetrics({ service: 'test' }),
+    tracing: noopTracing,
   });
   const handling: Handling = await executor.handle(key, () => undefined);
   const { events } = await store.events.read(key.userId, runId, { after: 0, limit: 100 });
   return {
-    ...{ handling, key, runId, events: events.map(({ event }): RunEvent => event) },
+    handling,
+    key,
+    runId,
+    events: events.map(({ event }): RunEvent => event),
     run: await store.threads.getRun(key, runId).catch(() => null),
   };
 }
@@ -90,7 +97,10 @@ const answering =
   async ({ host, run, head }) => {
     const messages = [...head.state.messages, ai('Half.')];
     await host.commit({
-      ...{ state: { ...head.state, messages }, next: ['model_request'], events: [], step: 1 },
+      state: { ...head.state, messages },
+      next: ['model_request'],
+      events: [],
+      step: 1,
       usage: { turns: 1, calls: [{ caller: 'lead_agent', model: 'm', inputTokens: 5, outputTokens: 1 }] },
     });
     committed();
@@ -162,8 +172,13 @@ describe('what is left to say of a cancelled run', () => {
     );
 
     expect(run).toMatchObject({
-      ...{ status: 'interrupted', llm_call_count: 1, total_input_tokens: 35, total_output_tokens: 5, total_tokens: 40 },
-      ...{ lead_agent_tokens: 6, subagent_tokens: 34 },
+      status: 'interrupted',
+      llm_call_count: 1,
+      total_input_tokens: 35,
+      total_output_tokens: 5,
+      total_tokens: 40,
+      lead_agent_tokens: 6,
+      subagent_tokens: 34,
     });
     expect(log.filter(({ kind }) => kind === 'custom')).toEqual(events);
     expect(log.at(-1)).toEqual({ kind: 'end', status: 'interrupted' });

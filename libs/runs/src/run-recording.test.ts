@@ -5,7 +5,11 @@ import { fakeRun, sampleRun, startOtlpReceiver } from '@caribou/testing';
 import { recordRun } from './run-recording.js';
 
 const run = sampleRun({
-  ...{ run_id: newId(), thread_id: newId(), status: 'running', attempt: 2, input_committed: true },
+  run_id: newId(),
+  thread_id: newId(),
+  status: 'running',
+  attempt: 2,
+  input_committed: true,
   traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
 });
 
@@ -32,7 +36,10 @@ describe(recordRun, () => {
 
     expect(lines()).toEqual([
       expect.objectContaining({
-        ...{ level: 'info', event: 'chain.end', outcome: 'success', durationMs: 1.5 },
+        level: 'info',
+        event: 'chain.end',
+        outcome: 'success',
+        durationMs: 1.5,
         chain: [
           { middleware: 'title', ms: 1.5, calls: 1, decisions: [] },
           { middleware: 'loop-detection', ms: 0, calls: 0, decisions: ['warned'] },
@@ -52,7 +59,10 @@ describe(recordRun, () => {
 
     expect(receiver.spans).toMatchObject([
       {
-        ...{ name: 'invoke_agent lead_agent', traceId: 'a'.repeat(32), parentSpanId: 'b'.repeat(16), failed: true },
+        name: 'invoke_agent lead_agent',
+        traceId: 'a'.repeat(32),
+        parentSpanId: 'b'.repeat(16),
+        failed: true,
         fields: { 'caribou.attempt': 2, 'caribou.outcome': 'lost', 'error.type': 'TypeError' },
       },
     ]);

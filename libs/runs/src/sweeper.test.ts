@@ -51,8 +51,11 @@ describe(Sweeper, () => {
   beforeEach(async () => {
     store = openStores(redis.url, { leaseMs: 60_000 });
     bus = connectBus({
-      ...{ url: nats.url, name: 'test', logger: silentLogger },
-      ...{ streams: ['turns', 'deadLetters'], checkMs: 200 },
+      url: nats.url,
+      name: 'test',
+      logger: silentLogger,
+      streams: ['turns', 'deadLetters'],
+      checkMs: 200,
     });
     await bus.whenConnected();
     await bus.checkStreams();
@@ -77,22 +80,25 @@ describe(Sweeper, () => {
       running.delete(threadId);
     };
     const worker = new TurnWorker({
-      ...{ wakes, store: store.runs, logger: silentLogger, busyNakMs: 50, slots, takeoverSlots },
+      wakes,
+      store: store.runs,
+      logger: silentLogger,
+      busyNakMs: 50,
+      slots,
+      takeoverSlots,
       executor: { handle: (key) => runUntil(store.runs, key, until) },
       registry: { drain: () => Promise.resolve() },
       metrics: { redelivered: () => undefined },
     });
     const sweeper = new Sweeper({
-      ...{
-        store: store.runs,
-        wakes,
-        worker,
-        clock: systemClock,
-        logger: silentLogger,
-        sweepMs: 50,
-        graceMs: 0,
-        ...options,
-      },
+      store: store.runs,
+      wakes,
+      worker,
+      clock: systemClock,
+      logger: silentLogger,
+      sweepMs: 50,
+      graceMs: 0,
+      ...options,
       deadLetter: (id, entry) => bus.deadLetter('run', id, entry),
     });
     worker.start();
@@ -200,7 +206,8 @@ describe(Sweeper, () => {
         publish: () => Promise.reject(new UnavailableError('the stream is full')),
         replaceLost: () => Promise.resolve(false),
       },
-      ...{ sweepMs: 2_000, pollAfterMs: 50 },
+      sweepMs: 2_000,
+      pollAfterMs: 50,
     });
     const key = await admitted();
     sweeper.start();

@@ -9,7 +9,13 @@ function driver(kind: SandboxDriverKind, probes: Probe[]): SandboxDriver {
     throw new Error('not used');
   };
   return {
-    ...{ kind, create: unused, exec: unused, remove: unused, list: unused, isAlive: unused, removeInstance: unused },
+    kind,
+    create: unused,
+    exec: unused,
+    remove: unused,
+    list: unused,
+    isAlive: unused,
+    removeInstance: unused,
     probe: () => Promise.resolve((probes.length > 1 ? probes.shift() : probes[0]) ?? { ok: false, reason: 'none' }),
   };
 }

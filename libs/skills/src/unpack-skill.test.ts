@@ -95,7 +95,10 @@ describe(unpackSkill, () => {
       await archiveOf(['scripts/draw.py', '#!/usr/bin/env python3', 0o100755], ['SKILL.md', SKILL], ['empty', '']),
     );
     expect(skill).toEqual({
-      ...{ name: 'chart', description: 'Draws charts.', license: null, allowedTools: ['bash'] },
+      name: 'chart',
+      description: 'Draws charts.',
+      license: null,
+      allowedTools: ['bash'],
       bytes: Buffer.byteLength(SKILL) + 22,
     });
     expect(written).toEqual({ 'SKILL.md': SKILL, 'scripts/draw.py': '#!/usr/bin/env python3', empty: '' });

@@ -25,7 +25,12 @@ function write(path: string, content: string): void {
 }
 
 const installed = (name: string): InstalledSkill => ({
-  ...{ id: newId(), name, description: 'Mine.', license: 'MIT', allowed_tools: ['bash'], bytes: 1 },
+  id: newId(),
+  name,
+  description: 'Mine.',
+  license: 'MIT',
+  allowed_tools: ['bash'],
+  bytes: 1,
   installed_at: '2026-03-14T10:00:00.000Z',
 });
 const has = (states: Readonly<Record<string, boolean>>, ...names: readonly string[]): void =>
@@ -62,8 +67,14 @@ describe(UserSkillCatalog, () => {
     symlinkSync(join(root, 'public/chart'), join(root, 'public/link'));
     expect(await catalog.skillsOf('u1')).toEqual([
       {
-        ...{ name: 'chart', description: 'Does chart.', license: null, category: 'public', allowedTools: null },
-        ...{ location: '/mnt/skills/public/chart/SKILL.md', enabled: true, editable: false },
+        name: 'chart',
+        description: 'Does chart.',
+        license: null,
+        category: 'public',
+        allowedTools: null,
+        location: '/mnt/skills/public/chart/SKILL.md',
+        enabled: true,
+        editable: false,
       },
       expect.objectContaining({
         name: 'house-style',
@@ -110,8 +121,14 @@ describe(UserSkillCatalog, () => {
     has({}, 'mine');
     expect(await catalog.skillsOf('u1')).toEqual([
       {
-        ...{ name: 'mine', description: 'Mine.', license: 'MIT', category: 'custom', allowedTools: ['bash'] },
-        ...{ location: '/mnt/skills/custom/mine/SKILL.md', enabled: true, editable: true },
+        name: 'mine',
+        description: 'Mine.',
+        license: 'MIT',
+        category: 'custom',
+        allowedTools: ['bash'],
+        location: '/mnt/skills/custom/mine/SKILL.md',
+        enabled: true,
+        editable: true,
       },
       expect.objectContaining({ name: 'shared', editable: false }),
     ]);

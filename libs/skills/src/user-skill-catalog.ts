@@ -64,8 +64,14 @@ function fromInstalled(
   const place = ['custom', name];
   return {
     skill: {
-      ...{ name, description, license, enabled, allowedTools: allowed_tools },
-      ...{ category: 'custom', location: locationOf(place), editable: true },
+      name,
+      description,
+      license,
+      enabled,
+      allowedTools: allowed_tools,
+      category: 'custom',
+      location: locationOf(place),
+      editable: true,
     },
     place,
     source: { kind: 'installed', id },
@@ -79,8 +85,14 @@ function fromFolder(
   const place = [category, ...segments];
   return {
     skill: {
-      ...{ name, description, license, enabled, allowedTools, category },
-      ...{ location: locationOf(place), editable: false },
+      name,
+      description,
+      license,
+      enabled,
+      allowedTools,
+      category,
+      location: locationOf(place),
+      editable: false,
     },
     place,
     source: { kind: 'folder', directory, fingerprint },

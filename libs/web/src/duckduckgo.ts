@@ -53,14 +53,20 @@ export const duckduckgoImages =
   async (wanted, { signal }) => {
     const { query, maxResults } = wanted;
     const page = await callProvider(api, {
-      ...{ path: `/?${String(new URLSearchParams({ q: query, iax: 'images', ia: 'images' }))}`, signal },
+      path: `/?${String(new URLSearchParams({ q: query, iax: 'images', ia: 'images' }))}`,
+      signal,
       headers: { accept: 'text/html' },
     });
     const token = TOKEN.exec(await page.text())?.[2];
     if (token === undefined && page.status === 202) throw challenged();
     if (token === undefined) throw new UnavailableError('duckduckgo gave no token for a search of pictures');
     const parameters = new URLSearchParams({
-      ...{ o: 'json', q: query, l: region, vqd: token, p: IMAGES_SAFE[safeSearch], f: filters(wanted) },
+      o: 'json',
+      q: query,
+      l: region,
+      vqd: token,
+      p: IMAGES_SAFE[safeSearch],
+      f: filters(wanted),
     });
     const request = { path: `/i.js?${String(parameters)}`, headers: { referer: `${api.baseUrl}/` }, signal };
     const { results } = await callProviderForJson(api, request, Images);

@@ -122,7 +122,9 @@ describe('web_fetch by jina', () => {
     expect(outcome).toEqual({ content: '# Title\n\n<p>hi' });
     expect(site?.seen[0]).toMatchObject({ method: 'POST', url: '/', body: JSON.stringify({ url: PAGE_URL }) });
     expect(site?.seen[0]?.headers).toMatchObject({
-      ...{ authorization: 'Bearer key-1', 'x-return-format': 'html', 'x-timeout': '7' },
+      authorization: 'Bearer key-1',
+      'x-return-format': 'html',
+      'x-timeout': '7',
     });
     expect(converted).toEqual([`page ${PAGE_URL} <p>hi`]);
   });

@@ -33,7 +33,9 @@ export function imageSearchTool(config: WebImagesConfig, ports: Pick<WebPorts, '
     remote: true,
     run: ({ query, max_results, size, type_image: type, layout }, context) =>
       runWebTool(context, {
-        ...{ tool: 'image_search', timeoutMs, problem: config.problem },
+        tool: 'image_search',
+        timeoutMs,
+        problem: config.problem,
         work: (signal) => {
           const maxResults = Math.min(max_results, config.maxResults);
           return search({ query, maxResults, size, type, layout }, { signal });

@@ -34,7 +34,9 @@ const page =
 const TOKEN = page('<script>var x; vqd="4-123_a"; more</script>');
 
 const picture = (at: number) => ({
-  ...{ title: `Fox ${at}`, url: `https://p${at}.test/`, image: `https://i${at}.test/fox.jpg` },
+  title: `Fox ${at}`,
+  url: `https://p${at}.test/`,
+  image: `https://i${at}.test/fox.jpg`,
   thumbnail: `https://t${at}.test/fox.jpg`,
 });
 
@@ -50,15 +52,23 @@ describe('image_search by duckduckgo', () => {
     const asked = new URLSearchParams(site?.seen[1]?.url.split('?')[1]);
     expect(site?.seen[0]?.url).toBe('/?q=a+red+fox&iax=images&ia=images');
     expect(Object.fromEntries(asked)).toEqual({
-      ...{ o: 'json', q: 'a red fox', l: 'us-en', vqd: '4-123_a', p: '1' },
+      o: 'json',
+      q: 'a red fox',
+      l: 'us-en',
+      vqd: '4-123_a',
+      p: '1',
       f: ',size:Large,,type:photo,layout:Wide,',
     });
     expect(outcome.isError).toBeUndefined();
     expect(JSON.parse(textOf(outcome))).toEqual({
-      ...{ query: 'a red fox', total_results: 2, usage_hint: expect.any(String) },
+      query: 'a red fox',
+      total_results: 2,
+      usage_hint: expect.any(String),
       results: [1, 2].map((at) => ({
-        ...{ title: `Fox ${at}`, image_url: `https://i${at}.test/fox.jpg` },
-        ...{ thumbnail_url: `https://t${at}.test/fox.jpg`, source_url: `https://p${at}.test/` },
+        title: `Fox ${at}`,
+        image_url: `https://i${at}.test/fox.jpg`,
+        thumbnail_url: `https://t${at}.test/fox.jpg`,
+        source_url: `https://p${at}.test/`,
       })),
     });
   });

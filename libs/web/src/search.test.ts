@@ -57,7 +57,10 @@ describe('web_search by tavily', () => {
     const outcome = await searched(tavily, { '/search': json({ query: 'x', results }) });
 
     expect(asked()).toEqual({
-      ...{ method: 'POST', url: '/search', authorization: 'Bearer key-1', agent: AGENT },
+      method: 'POST',
+      url: '/search',
+      authorization: 'Bearer key-1',
+      agent: AGENT,
       body: JSON.stringify({ query: 'reindeer & snow', max_results: 2 }),
     });
     expect(outcome.isError).toBeUndefined();
@@ -137,11 +140,13 @@ describe('web_search by searxng', () => {
     const outcome = await searched({ ...searxng, safeSearch: 'off' }, { '/search': json({ results }) });
 
     expect(asked()).toMatchObject({
-      ...{ method: 'GET', authorization: undefined },
+      method: 'GET',
+      authorization: undefined,
       url: '/search?q=reindeer+%26+snow&format=json&categories=general&safesearch=0',
     });
     expect(JSON.parse(textOf(outcome))).toEqual({
-      ...{ query: 'reindeer & snow', total_results: 2 },
+      query: 'reindeer & snow',
+      total_results: 2,
       results: [
         { title: 'T1', url: 'https://1.test/', content: 'c' },
         { title: 'T2', url: 'https://2.test/', content: 'c' },
@@ -191,7 +196,8 @@ describe('web_search by duckduckgo', () => {
 
     expect(asked()).toMatchObject({ method: 'POST', agent: AGENT, body: 'q=reindeer+%26+snow&b=&kl=us-en&kp=1' });
     expect(JSON.parse(textOf(outcome))).toEqual({
-      ...{ query: 'reindeer & snow', total_results: 2 },
+      query: 'reindeer & snow',
+      total_results: 2,
       results: [
         { title: 'The One & only', url: 'https://one.test/a?b=1', content: 'first bold text' },
         { title: 'Two', url: 'https://two.test/', content: 'second' },

@@ -22,7 +22,10 @@ interface Question {
 
 async function asked(api: ProviderApi, { query, category, safeSearch }: Question, { signal }: WebCall) {
   const parameters = new URLSearchParams({
-    ...{ q: query, format: 'json', categories: category, safesearch: SAFE_SEARCH[safeSearch] },
+    q: query,
+    format: 'json',
+    categories: category,
+    safesearch: SAFE_SEARCH[safeSearch],
   });
   try {
     return (await callProviderForJson(api, { path: `/search?${String(parameters)}`, signal }, Answer)).results;
@@ -56,7 +59,10 @@ export const searxngImages =
     return imageReport(
       query,
       results.map(({ title, url, img_src, thumbnail_src, thumbnail }) => ({
-        ...{ title, page: url, image: schemed(img_src), thumbnail: schemed(thumbnail_src ?? thumbnail) },
+        title,
+        page: url,
+        image: schemed(img_src),
+        thumbnail: schemed(thumbnail_src ?? thumbnail),
       })),
       maxResults,
     );

@@ -30,7 +30,9 @@ export function webFetchTool(config: WebFetchConfig, ports: WebPorts): AnyTool {
     remote: true,
     run: ({ url }, context) =>
       runWebTool(context, {
-        ...{ tool: 'web_fetch', timeoutMs, problem: config.problem },
+        tool: 'web_fetch',
+        timeoutMs,
+        problem: config.problem,
         work: (signal) => fetchPage(url, { signal }),
       }),
   });

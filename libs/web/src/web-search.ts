@@ -26,7 +26,9 @@ export function webSearchTool(config: WebSearchConfig, ports: Pick<WebPorts, 're
     remote: true,
     run: ({ query }, context) =>
       runWebTool(context, {
-        ...{ tool: 'web_search', timeoutMs, problem: config.problem },
+        tool: 'web_search',
+        timeoutMs,
+        problem: config.problem,
         work: (signal) => search(query, { signal }),
       }),
   });

@@ -11,8 +11,12 @@ const remembering = (content: string): MemoryDocument => ({
   ...emptyMemory(),
   facts: [
     {
-      ...{ id: 'fact_1', content, category: 'preference', confidence: 0.9 },
-      ...{ createdAt: '2026-03-14T10:00:00Z', source: 'unknown' },
+      id: 'fact_1',
+      content,
+      category: 'preference',
+      confidence: 0.9,
+      createdAt: '2026-03-14T10:00:00Z',
+      source: 'unknown',
     },
   ],
 });

@@ -119,7 +119,11 @@ export class AgentsService {
 }
 
 const NO_SETTINGS = {
-  ...{ description: '', model: null, tool_groups: null, skills: null, soul: '' },
+  description: '',
+  model: null,
+  tool_groups: null,
+  skills: null,
+  soul: '',
   ...NO_MODEL_SETTINGS,
 };
 

@@ -23,7 +23,11 @@ const leadAgent: AssistantReply = {
 /** A custom agent: the same graph, under its own name. */
 const assistantOf = ({ name, description, created_at, updated_at }: StoredAgent): AssistantReply => ({
   ...leadAgent,
-  ...{ assistant_id: name, name, description, created_at, updated_at },
+  assistant_id: name,
+  name,
+  description,
+  created_at,
+  updated_at,
   context: { agent_name: name },
   metadata: { created_by: 'user' },
 });

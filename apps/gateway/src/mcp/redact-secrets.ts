@@ -35,8 +35,15 @@ export function shownServer(entry: Fields, enabled: boolean): Fields | undefined
   if (!parsed.success) return undefined;
   const { command, url, args, env, headers, oauth, description } = parsed.data;
   const filled = {
-    ...{ command: command ?? null, url: url ?? null, args, env, headers, description },
-    ...{ oauth: oauth ?? null, enabled, type: transportOf(parsed.data) },
+    command: command ?? null,
+    url: url ?? null,
+    args,
+    env,
+    headers,
+    description,
+    oauth: oauth ?? null,
+    enabled,
+    type: transportOf(parsed.data),
   };
   return redactSecrets({ ...entry, ...filled });
 }

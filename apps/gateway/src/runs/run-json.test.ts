@@ -38,8 +38,15 @@ describe(runJson, () => {
     expect(runJson(run)).toEqual({
       ...shown,
       kwargs: {
-        ...{ input: null, context: {}, stream_mode: ['values'], on_disconnect: 'continue', temporary: false },
-        ...{ subgraphs: false, resumable: true, interrupt_before: undefined, interrupt_after: undefined },
+        input: null,
+        context: {},
+        stream_mode: ['values'],
+        on_disconnect: 'continue',
+        temporary: false,
+        subgraphs: false,
+        resumable: true,
+        interrupt_before: undefined,
+        interrupt_after: undefined,
         config: { recursion_limit: 100, ...shown.kwargs.config },
       },
     });

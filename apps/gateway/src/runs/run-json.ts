@@ -16,7 +16,10 @@ function replyOf(run: RunSummary, kwargs: RunReply['kwargs']): RunReply {
 }
 
 const configurableOf = ({ run_id, thread_id, assistant_id }: RunSummary) => ({
-  ...{ run_id, thread_id, graph_id: assistant_id, assistant_id: stableId(assistant_id) },
+  run_id,
+  thread_id,
+  graph_id: assistant_id,
+  assistant_id: stableId(assistant_id),
 });
 
 function kwargsJson(run: RunRecord): Record<string, unknown> {

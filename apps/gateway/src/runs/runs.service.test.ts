@@ -15,7 +15,10 @@ const stalled = <Port extends object>(): Port =>
   new Proxy({} as Port, { get: () => () => new Promise<never>(() => undefined) });
 
 const settings = {
-  ...{ models: [], maxTurns: 10, maxTurnsCap: 10, agentsApi: { enabled: true } },
+  models: [],
+  maxTurns: 10,
+  maxTurnsCap: 10,
+  agentsApi: { enabled: true },
 } as unknown as GatewaySettings;
 const key = { userId: 'alice', threadId: 't1' };
 const headers = { idempotencyKey: undefined, traceparent: undefined, rawBody: {}, onStateBytes: () => undefined };

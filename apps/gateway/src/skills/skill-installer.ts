@@ -95,7 +95,12 @@ export class SkillInstaller {
     const id = newId();
     await staging.publish(id);
     const record = {
-      ...{ id, name, description, license, bytes, installed_at: new Date().toISOString() },
+      id,
+      name,
+      description,
+      license,
+      bytes,
+      installed_at: new Date().toISOString(),
       allowed_tools: allowedTools === null ? null : [...allowedTools],
     };
     const limits = this.settings.skills;

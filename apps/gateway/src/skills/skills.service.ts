@@ -7,7 +7,12 @@ import { Dependency } from '../dependency.js';
 const MAX_SHOWN = 100;
 
 const replyOf = ({ name, description, license, category, enabled, editable }: Skill): SkillReply => ({
-  ...{ name, description, license, category, enabled, editable },
+  name,
+  description,
+  license,
+  category,
+  enabled,
+  editable,
 });
 
 /** The skills of the caller; what he changes holds for him. */

@@ -52,8 +52,15 @@ describe('access', () => {
       thread_id: string;
     }>();
     const run = {
-      ...{ assistant_id: 'lead_agent', input: null, values: {}, checkpoint: {}, metadata: {}, messages: [] },
-      ...{ message_id: 'm', human_message_id: 'm', replacement_text: 'words' },
+      assistant_id: 'lead_agent',
+      input: null,
+      values: {},
+      checkpoint: {},
+      metadata: {},
+      messages: [],
+      message_id: 'm',
+      human_message_id: 'm',
+      replacement_text: 'words',
     };
     // Files are stored by owner, also before their thread exists: files.test.ts.
     const ofThreads = httpRoutes.filter(

@@ -210,7 +210,9 @@ describe('what stands for a custom agent elsewhere', () => {
     expect(await names('bob')).not.toContain('guide');
     expect(await names('alice', { name: 'guid' })).toEqual(['guide']);
     expect((await ask('GET', '/assistants/guide')).body).toMatchObject({
-      ...{ assistant_id: 'guide', graph_id: 'lead_agent', description: 'shows the way' },
+      assistant_id: 'guide',
+      graph_id: 'lead_agent',
+      description: 'shows the way',
       metadata: { created_by: 'user' },
     });
     for (const part of ['', '/graph', '/schemas']) {

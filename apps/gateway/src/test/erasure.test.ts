@@ -56,7 +56,9 @@ async function ask(
 ) {
   const { user = 'alice', payload, headers } = given;
   const reply = await open[0]?.app.inject({
-    ...{ method, url: `/api${url}`, headers: { 'x-api-key': KEYS[user], ...headers } },
+    method,
+    url: `/api${url}`,
+    headers: { 'x-api-key': KEYS[user], ...headers },
     ...(payload === undefined ? {} : { payload }),
   });
   return { status: reply?.statusCode ?? 0, body: reply?.body ?? '' };

@@ -229,9 +229,18 @@ describe('a hostile or careless client', () => {
 
   test('what SDKs send by default asks for nothing and is taken', async () => {
     const defaults = {
-      ...{ webhook: null, after_seconds: 0, feedback_keys: [], langsmith_tracer: null, stream_resumable: true },
-      ...{ durability: 'async', checkpoint_during: true, command: null, metadata: {}, checkpoint: null },
-      ...{ context: { secrets: {} }, config: { tags: [], recursion_limit: 100, configurable: {} } },
+      webhook: null,
+      after_seconds: 0,
+      feedback_keys: [],
+      langsmith_tracer: null,
+      stream_resumable: true,
+      durability: 'async',
+      checkpoint_during: true,
+      command: null,
+      metadata: {},
+      checkpoint: null,
+      context: { secrets: {} },
+      config: { tags: [], recursion_limit: 100, configurable: {} },
     };
     expect((await send('POST', '/runs', run(defaults))).statusCode).toBe(200);
   });

@@ -25,7 +25,8 @@ describe('memory over HTTP', () => {
     (user: string) =>
     async (method: Method, path: string, payload?: object): Promise<Reply> => {
       const reply = await gateway.app.inject({
-        ...{ method, url: path.startsWith('/') ? path : `/api/memory${path === '' ? '' : `/${path}`}` },
+        method,
+        url: path.startsWith('/') ? path : `/api/memory${path === '' ? '' : `/${path}`}`,
         headers: { 'x-api-key': `${user}-key-1` },
         ...(payload === undefined ? {} : { payload }),
       });
@@ -103,8 +104,14 @@ describe('memory over HTTP', () => {
   test('config and status tell how it is set up and what there is', async () => {
     const { body: config } = await alice('GET', 'config');
     expect(config).toEqual({
-      ...{ enabled: true, storage_path: '', debounce_seconds: 30, model_name: null, max_facts: 100 },
-      ...{ fact_confidence_threshold: 0.7, injection_enabled: true, max_injection_tokens: 2_000 },
+      enabled: true,
+      storage_path: '',
+      debounce_seconds: 30,
+      model_name: null,
+      max_facts: 100,
+      fact_confidence_threshold: 0.7,
+      injection_enabled: true,
+      max_injection_tokens: 2_000,
     });
     await alice('POST', 'facts?agent=poet', { content: 'Sonnets.' });
     const { status, body } = await alice('GET', 'status?agent=poet');
@@ -174,7 +181,9 @@ describe('memory over HTTP', () => {
   test('numbers that are none, as Python writes them, are taken in an import and nowhere else', async () => {
     const send = (path: string, payload: string) =>
       gateway.app.inject({
-        ...{ method: 'POST', url: `/api/memory/${path}`, payload },
+        method: 'POST',
+        url: `/api/memory/${path}`,
+        payload,
         headers: { 'x-api-key': 'carol-key-1', 'content-type': 'application/json' },
       });
     const reply = await send('import', '{"facts": [{"content": "NaN is no number.", "confidence": NaN}]}');
@@ -278,7 +287,9 @@ describe('memory over HTTP', () => {
 
     expect(await erin('DELETE', 'all')).toEqual({ status: 204, body: undefined });
     expect((await erin('GET', 'status')).body).toMatchObject({
-      ...{ data: { facts: [] }, agents: [], quarantined: [] },
+      data: { facts: [] },
+      agents: [],
+      quarantined: [],
       extraction: { due: 0, running: 0, given_up: [] },
     });
     expect((await erin('GET', 'history?agent=poet')).body).toEqual({ changes: [] });

@@ -50,12 +50,24 @@ describe('GET /models', () => {
       expect(reply.json<unknown>()).toEqual({
         models: [
           {
-            ...{ id: 'big', name: 'big', model: 'vendor/big', display_name: 'Big One', description: null },
-            ...{ supports_thinking: true, supports_reasoning_effort: true, supports_vision: false },
+            id: 'big',
+            name: 'big',
+            model: 'vendor/big',
+            display_name: 'Big One',
+            description: null,
+            supports_thinking: true,
+            supports_reasoning_effort: true,
+            supports_vision: false,
           },
           {
-            ...{ id: 'small', name: 'small', model: 'small', display_name: 'small', description: null },
-            ...{ supports_thinking: false, supports_reasoning_effort: false, supports_vision: false },
+            id: 'small',
+            name: 'small',
+            model: 'small',
+            display_name: 'small',
+            description: null,
+            supports_thinking: false,
+            supports_reasoning_effort: false,
+            supports_vision: false,
           },
         ],
         token_usage: { enabled: false },

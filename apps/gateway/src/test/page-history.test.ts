@@ -47,7 +47,12 @@ async function answer(threadId: string, text: string): Promise<void> {
   const fork = run.fork_checkpoint_id;
   const forkedFrom = fork === null ? undefined : await runner.loadCheckpoint(lease, fork);
   const asked = await runner.commit(lease, {
-    ...{ head, next: ['model_request'], source: 'input', step: 0, events: [], inputCommitted: true },
+    head,
+    next: ['model_request'],
+    source: 'input',
+    step: 0,
+    events: [],
+    inputCommitted: true,
     ...(forkedFrom && { forkedFrom }),
     state: applyUpdate((forkedFrom ?? head).state, run.kwargs.input ?? {}),
   });
@@ -87,7 +92,11 @@ describe('messages', () => {
     expect(wordsOf(newest)).toEqual(['about K2', 'Eiger', 'about Eiger']);
     expect(newest).toMatchObject({ has_more: true, next_before_seq: 2 });
     expect(newest.data[0]).toEqual({
-      ...{ run_id: first, seq: 2, metadata: { caller: 'lead_agent' }, event_type: 'llm.ai.response', feedback: null },
+      run_id: first,
+      seq: 2,
+      metadata: { caller: 'lead_agent' },
+      event_type: 'llm.ai.response',
+      feedback: null,
       content: expect.objectContaining({ type: 'ai', content: 'about K2' }) as object,
       created_at: expect.stringMatching(/^\d{4}-/) as string,
     });
@@ -208,7 +217,8 @@ describe('regenerate', () => {
     const others = { message_id: ids[2] };
     expect((await ask(`/${threadId}/runs/regenerate/prepare`, others, 'bob-key-123')).status).toBe(404);
     await gateway.app.inject({
-      ...{ method: 'DELETE', url: `/api/threads/${threadId}/runs/${runId}` },
+      method: 'DELETE',
+      url: `/api/threads/${threadId}/runs/${runId}`,
       headers: { 'x-api-key': 'alice-key-1' },
     });
 
@@ -226,7 +236,8 @@ describe('edit and regenerate', () => {
     const source = await idOf(threadId, 'Eiger');
 
     const { body } = await ask<EditReplayReply>(`/${threadId}/runs/edit-regenerate/prepare`, {
-      ...{ human_message_id: source, replacement_text: ' Monch ' },
+      human_message_id: source,
+      replacement_text: ' Monch ',
     });
     expect(body.source_message_ids).toEqual([source, await idOf(threadId, 'about Eiger')]);
     expect(body.input.messages).toMatchObject([
@@ -245,7 +256,8 @@ describe('edit and regenerate', () => {
     const edit = async (words: string, replacement_text: string) =>
       (
         await ask(`/${threadId}/runs/edit-regenerate/prepare`, {
-          ...{ human_message_id: await idOf(threadId, words), replacement_text },
+          human_message_id: await idOf(threadId, words),
+          replacement_text,
         })
       ).status;
 
@@ -276,8 +288,10 @@ describe('branches', () => {
 
     const { body } = await branch(threadId, 'about K2', { title: 'Other way' });
     expect(body).toMatchObject({
-      ...{ parent_thread_id: threadId, branched_from_message_id: await idOf(threadId, 'about K2') },
-      ...{ workspace_clone_mode: 'current_thread_best_effort', history_seed_mode: 'seeded' },
+      parent_thread_id: threadId,
+      branched_from_message_id: await idOf(threadId, 'about K2'),
+      workspace_clone_mode: 'current_thread_best_effort',
+      history_seed_mode: 'seeded',
     });
     const copied = join(fixture.home, 'users', 'alice', 'threads', body.thread_id, 'user-data', 'uploads', 'map.txt');
     expect(readFileSync(copied, 'utf8')).toBe('content of map.txt');

@@ -18,7 +18,9 @@ beforeAll(async () => {
 const send = async (method: 'GET' | 'POST', url: string, key: string, payload?: object) => {
   const headers = { 'x-api-key': key };
   const answer = await gateway.app.inject({
-    ...{ method, url: `/api${url}`, headers },
+    method,
+    url: `/api${url}`,
+    headers,
     ...(payload === undefined ? {} : { payload }),
   });
   expect({ url, status: answer.statusCode }).toEqual({ url, status: 200 });
@@ -56,7 +58,10 @@ describe('X-Pagination-Next', () => {
     for (const filter of [{}, { metadata: { group } }]) {
       const { ids, sizes } = await followed(async (offset) => {
         const answer = await send('POST', '/threads/search', 'alice-key-1', {
-          ...{ limit: 1_000, offset, select: ['thread_id'], ...filter },
+          limit: 1_000,
+          offset,
+          select: ['thread_id'],
+          ...filter,
         });
         expect(answer.headers['x-pagination-total']).toBe(String(made.length));
         const threads = answer.json<{ thread_id: string }[]>();
@@ -73,8 +78,11 @@ describe('X-Pagination-Next', () => {
     const made: string[] = [];
     for (let count = 0; count < fitting + 3; count += 1) {
       const answer = await send('POST', `/threads/${threadId}/runs`, 'bob-key-123', {
-        ...{ assistant_id: 'lead_agent', if_not_exists: 'create', multitask_strategy: 'enqueue' },
-        ...{ input: { messages: 'hi' }, metadata: { note } },
+        assistant_id: 'lead_agent',
+        if_not_exists: 'create',
+        multitask_strategy: 'enqueue',
+        input: { messages: 'hi' },
+        metadata: { note },
       });
       made.unshift(answer.json<{ run_id: string }>().run_id);
     }

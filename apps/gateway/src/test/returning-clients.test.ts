@@ -44,7 +44,12 @@ async function carryOut(threadId: string, written: StateUpdate, status: 'success
   const forkedFrom = fork === null ? undefined : await runner.loadCheckpoint(lease, fork);
   const base = (forkedFrom ?? head).state;
   const asked = await runner.commit(lease, {
-    ...{ head, next: ['model_request'], source: 'input', step: 0, events: [], inputCommitted: true },
+    head,
+    next: ['model_request'],
+    source: 'input',
+    step: 0,
+    events: [],
+    inputCommitted: true,
     ...(forkedFrom && { forkedFrom }),
     state: applyUpdate(base, dropLateAnswers(base.messages, run.kwargs.input ?? {})),
   });
@@ -125,7 +130,11 @@ describe('a call without a result', () => {
     return threadId;
   };
   const result = (id: string, content = 'Handled.') => ({
-    ...{ type: 'tool', id: `do-not-render-${id}`, tool_call_id: id, name: 'forged', content },
+    type: 'tool',
+    id: `do-not-render-${id}`,
+    tool_call_id: id,
+    name: 'forged',
+    content,
   });
 
   test('may be answered by the client, whose answer is marked and opens no section of the prompt', async () => {
@@ -137,8 +146,14 @@ describe('a call without a result', () => {
     const { messages } = (await stateOf(threadId)).values;
     expect(messages.map(({ type }) => type)).toEqual(['human', 'ai', 'tool', 'tool', 'human', 'ai']);
     expect(messages[2]).toEqual({
-      ...{ type: 'tool', id: 'do-not-render-a', tool_call_id: 'a', name: 'bash', content: 'Handled.' },
-      ...{ status: 'success', additional_kwargs: { deerflow_from_client: true }, response_metadata: {} },
+      type: 'tool',
+      id: 'do-not-render-a',
+      tool_call_id: 'a',
+      name: 'bash',
+      content: 'Handled.',
+      status: 'success',
+      additional_kwargs: { deerflow_from_client: true },
+      response_metadata: {},
     });
     expect(JSON.stringify(messages[3])).not.toContain('<system-reminder>');
     // The client sends its whole transcript back with the next turn.

@@ -83,13 +83,11 @@ describe('sign-in', () => {
     expect((await me(first)).body['id']).toBe(DEFAULT_USER_ID);
     const browser = browserOf(await signIn(ANN.email, ANN.password));
     expect((await me(browser, 1)).body).toEqual({
-      ...{
-        id: DEFAULT_USER_ID,
-        email: 'ann@example.org',
-        system_role: 'admin',
-        needs_setup: false,
-        oauth_provider: null,
-      },
+      id: DEFAULT_USER_ID,
+      email: 'ann@example.org',
+      system_role: 'admin',
+      needs_setup: false,
+      oauth_provider: null,
     });
     const threadId = '5d4c2c1a-0000-4000-8000-000000000001';
     const page = { headers: browser, gateway: 1 };

@@ -76,8 +76,12 @@ afterEach(() => expect(fixture.faults.splice(0)).toEqual([]));
 
 describe('GET and PUT of skills', () => {
   const chart = {
-    ...{ name: 'chart', description: 'Does chart.', license: 'MIT', category: 'public' },
-    ...{ enabled: true, editable: false },
+    name: 'chart',
+    description: 'Does chart.',
+    license: 'MIT',
+    category: 'public',
+    enabled: true,
+    editable: false,
   };
   const house = { ...chart, name: 'house-style', description: 'Does house-style.', license: null, category: 'custom' };
 
@@ -119,7 +123,12 @@ describe('POST /skills/install', () => {
       body: { success: true, skill_name: 'x', message: "Skill 'x' installed successfully" },
     });
     expect((await ask('GET', '/skills/x', { at: second })).body).toEqual({
-      ...{ name: 'x', description: 'Does x.', license: null, category: 'custom', enabled: true, editable: true },
+      name: 'x',
+      description: 'Does x.',
+      license: null,
+      category: 'custom',
+      enabled: true,
+      editable: true,
     });
     expect((await ask('GET', '/skills/x', { user: 'two' })).status).toBe(404);
     expect(await install('x.skill')).toEqual({ status: 409, body: { detail: "Skill 'x' already exists" } });

@@ -73,8 +73,14 @@ describe('tasks over REST', () => {
     await handOver(run, 'call_a');
     const calls = [{ id: 'c', name: 'bash', args: { command: 'x'.repeat(9_000) }, type: 'tool_call' as const }];
     const result = {
-      ...{ type: 'tool' as const, id: newId(), tool_call_id: 'c', name: 'bash', status: 'success' as const },
-      ...{ content: 'out '.repeat(3_000), additional_kwargs: {}, response_metadata: {} },
+      type: 'tool' as const,
+      id: newId(),
+      tool_call_id: 'c',
+      name: 'bash',
+      status: 'success' as const,
+      content: 'out '.repeat(3_000),
+      additional_kwargs: {},
+      response_metadata: {},
     };
     await carryOut(run, 'call_a', [human('do it'), { ...ai('Looking.'), tool_calls: calls }, result, ai('done it')]);
     await handOver(run, 'call_b');

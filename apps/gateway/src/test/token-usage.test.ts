@@ -71,7 +71,8 @@ describe('GET /threads/:thread_id/token-usage', () => {
     const calls = [{ caller: 'lead_agent' as const, model: 'm1', inputTokens: 11, outputTokens: 1 }];
     const commit = { head: claimed.head, state, next: [], source: 'loop' as const, step: 1, events: [] };
     await runs.finish(claimed.lease, {
-      ...{ status: 'success', events: [] },
+      status: 'success',
+      events: [],
       commit: { ...commit, usage: { turns: 1, calls } },
     });
   }

@@ -51,8 +51,12 @@ export class GatewayFixture {
   /** Opens a gateway that does not listen; requests are injected into its `app`. */
   async open({ config, env = {}, logger = this.collector, replaced }: TestGatewayOptions = {}): Promise<OpenGateway> {
     const variables = {
-      ...{ NATS_URL: this.nats.url, REDIS_URL: this.redis.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' },
-      ...{ CARIBOU_HOME: this.home, ...(config === undefined ? {} : { CARIBOU_CONFIG: this.writeConfig(config) }) },
+      NATS_URL: this.nats.url,
+      REDIS_URL: this.redis.url,
+      OPENAI_API_KEY: 'unused',
+      OPENAI_MODEL: 'm1',
+      CARIBOU_HOME: this.home,
+      ...(config === undefined ? {} : { CARIBOU_CONFIG: this.writeConfig(config) }),
       ...env,
     };
     const gateway = await openGateway(loadConfig(variables, this.folder), logger, replaced);

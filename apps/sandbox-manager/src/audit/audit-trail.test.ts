@@ -10,8 +10,14 @@ const clock: Clock = {
   sleep: () => new Promise((resolve) => setImmediate(resolve)),
 };
 const line = (id: string): AuditLine => ({
-  ...{ id, at: '2026-01-01T00:00:00.000Z', user_id: 'default', thread_id: 't1', operation: 'exec' },
-  ...{ verdict: 'done', duration_ms: 1, manager_id: 'm1' },
+  id,
+  at: '2026-01-01T00:00:00.000Z',
+  user_id: 'default',
+  thread_id: 't1',
+  operation: 'exec',
+  verdict: 'done',
+  duration_ms: 1,
+  manager_id: 'm1',
 });
 
 describe('AuditTrail', () => {

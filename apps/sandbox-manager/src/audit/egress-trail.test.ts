@@ -5,8 +5,13 @@ import { EgressTrail } from './egress-trail.js';
 
 const specOf = (sandboxId: string) => ({ sandboxId, managerId: 'm1', userId: 'default', threadId: 't1' });
 const entry: EgressEntry = {
-  ...{ method: 'CONNECT', host: 'pypi.org', port: 443, verdict: 'allowed' },
-  ...{ bytesUp: 10, bytesDown: 90, durationMs: 5 },
+  method: 'CONNECT',
+  host: 'pypi.org',
+  port: 443,
+  verdict: 'allowed',
+  bytesUp: 10,
+  bytesDown: 90,
+  durationMs: 5,
 };
 
 describe('EgressTrail', () => {

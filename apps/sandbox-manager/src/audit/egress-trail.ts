@@ -66,8 +66,15 @@ export class EgressTrail {
     const target = port === undefined ? host : formatTarget({ host, port });
     logger.info(
       {
-        ...{ event: 'egress.connection', outcome: verdict === 'allowed' ? 'ok' : 'error' },
-        ...{ userId, threadId, sandboxId, method, host, bytes, durationMs },
+        event: 'egress.connection',
+        outcome: verdict === 'allowed' ? 'ok' : 'error',
+        userId,
+        threadId,
+        sandboxId,
+        method,
+        host,
+        bytes,
+        durationMs,
         ...(port === undefined ? {} : { port }),
         ...(reason === undefined ? {} : { reason }),
         ...(unrecorded === 0 ? {} : { count: unrecorded }),
@@ -75,9 +82,16 @@ export class EgressTrail {
       `a connection of a sandbox: ${verdict}${unrecorded === 0 ? '' : `; ${unrecorded} before it were not written down`}`,
     );
     trail.record({
-      ...{ id: newId(), at: new Date(clock.now()).toISOString(), user_id: userId, thread_id: threadId },
-      ...{ operation: 'egress', what: `${method} ${target}`, verdict, bytes },
-      ...{ duration_ms: durationMs, manager_id: managerId },
+      id: newId(),
+      at: new Date(clock.now()).toISOString(),
+      user_id: userId,
+      thread_id: threadId,
+      operation: 'egress',
+      what: `${method} ${target}`,
+      verdict,
+      bytes,
+      duration_ms: durationMs,
+      manager_id: managerId,
     });
   }
 }

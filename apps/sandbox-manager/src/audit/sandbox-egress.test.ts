@@ -42,7 +42,8 @@ describe('sandboxEgress', () => {
     const quota = new WorkspaceQuota(threadFiles(home, commandIdentity()), config.sandbox.limits);
     driver = await sandboxDrivers(
       sandboxSettings(config.sandbox, {
-        ...{ homeDir: home, mounts: sandboxMounts(home) },
+        homeDir: home,
+        mounts: sandboxMounts(home),
         ...(egress === undefined ? {} : { network: egress.network }),
       }),
       systemClock,

@@ -7,8 +7,12 @@ import { InMemoryRegistry } from '../testing/in-memory-registry.js';
 import { type TestManager, testManager, thread, until } from '../testing/test-manager.js';
 
 const leftBy = (managerId: string, threadId = 't1'): SandboxInfo => ({
-  ...{ managerId, userId: 'default', threadId, sandboxId: `sandbox-${threadId}` },
-  ...{ running: true, instance: `${managerId}/${threadId}` },
+  managerId,
+  userId: 'default',
+  threadId,
+  sandboxId: `sandbox-${threadId}`,
+  running: true,
+  instance: `${managerId}/${threadId}`,
 });
 
 describe('SandboxReaper', () => {
@@ -37,9 +41,14 @@ describe('SandboxReaper', () => {
     driver = new FakeDriver();
     manager = testManager('m1', registry, driver, clock);
     reaper = new SandboxReaper({
-      ...{ managerId: 'm1', registry, pool: manager.pool, clock, logger: silentLogger },
+      managerId: 'm1',
+      registry,
+      pool: manager.pool,
+      clock,
+      logger: silentLogger,
       drivers: chooseAmong([driver], 'auto', clock),
-      ...{ reapMs: 1000, graceMs: 30_000 },
+      reapMs: 1000,
+      graceMs: 30_000,
     });
   });
 

@@ -56,7 +56,11 @@ export class AuditInterceptor implements NestInterceptor {
     const { operation, verdict, request, reply, beganMs } = ended;
     const driver = driverOf(text(request['sandbox_id']) ?? text(reply['sandbox_id']) ?? '');
     return {
-      ...{ id: newId(), at: new Date(clock.now()).toISOString(), operation, verdict, manager_id: managerId },
+      id: newId(),
+      at: new Date(clock.now()).toISOString(),
+      operation,
+      verdict,
+      manager_id: managerId,
       ...subjectOf(request),
       ...judgementOf(request),
       ...effectOf(request, reply),

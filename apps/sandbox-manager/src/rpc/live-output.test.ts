@@ -31,7 +31,10 @@ class TestClock implements Clock {
 }
 
 const piece = (stdout: string, rest: Partial<OutputPiece> = {}): OutputPiece => ({
-  ...{ stdout, stderr: '', omitted_chars: 0, truncated: false },
+  stdout,
+  stderr: '',
+  omitted_chars: 0,
+  truncated: false,
   ...rest,
 });
 

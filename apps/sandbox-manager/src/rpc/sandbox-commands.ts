@@ -69,8 +69,14 @@ function toExecReply(result: CommandResult): ExecReply {
 
 /** The reply for a command that was cancelled before it began. */
 const NOT_STARTED: ExecReply = {
-  ...{ outcome: 'done', exit_code: 137, stdout: '', stderr: '', truncated_bytes: 0 },
-  ...{ timed_out: false, cancelled: true, duration_ms: 0 },
+  outcome: 'done',
+  exit_code: 137,
+  stdout: '',
+  stderr: '',
+  truncated_bytes: 0,
+  timed_out: false,
+  cancelled: true,
+  duration_ms: 0,
 };
 
 /** Where it is told what running commands write. */

@@ -84,7 +84,11 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
     const registry = redisSandboxRegistry(redis);
     const journal = redisExecutionJournal(redis);
     remote = createRemoteSandbox({
-      ...{ bus, registry, journal, logger: silentLogger, lookMs: 100 },
+      bus,
+      registry,
+      journal,
+      logger: silentLogger,
+      lookMs: 100,
     });
     await startManager();
   }, 60_000);
@@ -174,8 +178,14 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
     const who = { user_id: 'default', thread_id: 'thread-1', manager_id: managers[0]?.parts.managerId };
     expect(all.find(({ what }) => what === 'echo hello; exit 3')).toMatchObject({
       ...who,
-      ...{ operation: 'exec', run_id: 'run', tool_call_id: key.slice('run:'.length), verdict: 'done' },
-      ...{ exit_code: 3, bytes: 6, driver: 'bwrap', duration_ms: expect.any(Number) },
+      operation: 'exec',
+      run_id: 'run',
+      tool_call_id: key.slice('run:'.length),
+      verdict: 'done',
+      exit_code: 3,
+      bytes: 6,
+      driver: 'bwrap',
+      duration_ms: expect.any(Number),
     });
     expect(all.at(-1)).toMatchObject({ ...who, operation: 'read', what: '/etc/passwd', verdict: 'refused' });
     expect(all.map(({ operation }) => operation)).toContain('acquire');
@@ -195,8 +205,14 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
     expect(await lines()).toEqual([
       expect.objectContaining({ operation: 'exec', verdict: 'done', command_verdict: 'warn', rules: ['chmod-777'] }),
       expect.objectContaining({
-        ...{ operation: 'exec', verdict: 'blocked', command_verdict: 'block', rules: ['rm-root'] },
-        ...{ user_id: 'default', thread_id: 'thread-1', run_id: 'run', tool_call_id: refused.slice('run:'.length) },
+        operation: 'exec',
+        verdict: 'blocked',
+        command_verdict: 'block',
+        rules: ['rm-root'],
+        user_id: 'default',
+        thread_id: 'thread-1',
+        run_id: 'run',
+        tool_call_id: refused.slice('run:'.length),
         what: expect.stringMatching(/^rm -rf \/ #x{100}/),
       }),
     ]);

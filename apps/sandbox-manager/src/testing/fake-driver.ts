@@ -17,8 +17,12 @@ interface RunningCommand {
 }
 
 const result = (endedBy: CommandResult['endedBy'], stdout: string): CommandResult => ({
-  ...{ exitCode: endedBy === 'exit' ? 0 : 137, stdout, stderr: '' },
-  ...{ truncatedBytes: 0, endedBy, durationMs: 1 },
+  exitCode: endedBy === 'exit' ? 0 : 137,
+  stdout,
+  stderr: '',
+  truncatedBytes: 0,
+  endedBy,
+  durationMs: 1,
 });
 
 /** A driver whose commands run until the test ends them; `echo …` ends by itself. */
@@ -68,7 +72,8 @@ export class FakeDriver implements SandboxDriver {
         act();
       };
       const entry: RunningCommand = {
-        ...{ command, spec },
+        command,
+        spec,
         finish: () => settle(() => resolve(result('exit', `done ${command}`))),
         fail: (error) => settle(() => reject(error)),
       };

@@ -27,10 +27,16 @@ export function testManager(
   registry.alive.add(managerId);
   const lease = { managerId, held: true, isHeld: () => lease.held };
   const pool = new SandboxPool({
-    ...{ managerId, registry, clock, logger: silentLogger },
+    managerId,
+    registry,
+    clock,
+    logger: silentLogger,
     drivers: chooseAmong([driver], 'auto', clock),
     sandboxIdOf: ({ threadId }) => `sandbox-${threadId}`,
-    ...{ maxBoxes: 2, idleMs: 60_000, maxWaiting: 3, graceMs: 20 },
+    maxBoxes: 2,
+    idleMs: 60_000,
+    maxWaiting: 3,
+    graceMs: 20,
   });
   const executor = new Executor({
     journal: registry,
@@ -51,7 +57,9 @@ export function commandOf(
   options: { key?: string; epoch?: number; threadId?: string } = {},
 ): Execution<unknown> {
   const request = {
-    ...{ user_id: 'default', thread_id: options.threadId ?? 't1', epoch: options.epoch ?? 1 },
+    user_id: 'default',
+    thread_id: options.threadId ?? 't1',
+    epoch: options.epoch ?? 1,
     sandbox_id: `sandbox-${options.threadId ?? 't1'}`,
     key: options.key ?? 'run:call',
     args_hash: `hash of ${command}`,

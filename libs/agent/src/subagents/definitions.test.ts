@@ -22,15 +22,24 @@ describe(subagentDefinitions, () => {
 
   test('what a kind brings with it holds without a configuration', () => {
     expect(kind('general-purpose')).toMatchObject({
-      ...{ tools: null, model: 'inherit', maxTurns: 50, timeoutMs: 900_000 },
-      ...{ disallowedTools: ['task', 'ask_clarification', 'present_files'] },
+      tools: null,
+      model: 'inherit',
+      maxTurns: 50,
+      timeoutMs: 900_000,
+      disallowedTools: ['task', 'ask_clarification', 'present_files'],
       tokenBudget: { enabled: true, max_tokens: 1_000_000, warn_threshold: 0.7 },
     });
     expect(kind('bash')).toMatchObject({
-      ...{ tools: ['bash', 'ls', 'read_file', 'write_file', 'str_replace'], maxTurns: 30, timeoutMs: 900_000 },
+      tools: ['bash', 'ls', 'read_file', 'write_file', 'str_replace'],
+      maxTurns: 30,
+      timeoutMs: 900_000,
     });
     expect(kind('poet', poet())).toMatchObject({
-      ...{ description: 'rhymes', systemPrompt: 'You rhyme.', tools: null, maxTurns: 50, timeoutMs: 900_000 },
+      description: 'rhymes',
+      systemPrompt: 'You rhyme.',
+      tools: null,
+      maxTurns: 50,
+      timeoutMs: 900_000,
     });
   });
 
@@ -39,7 +48,8 @@ describe(subagentDefinitions, () => {
 
     for (const name of ['general-purpose', 'bash']) {
       expect(kind(name, section)).toMatchObject({
-        ...{ maxTurns: 7, timeoutMs: 60_000 },
+        maxTurns: 7,
+        timeoutMs: 60_000,
         tokenBudget: { enabled: false, max_tokens: 9, warn_threshold: 0.7 },
       });
     }
@@ -55,14 +65,18 @@ describe(subagentDefinitions, () => {
   test('what is said of one kind counts before all, and says nothing of the others', () => {
     const change = { model: 'm-1', max_turns: 2, timeout_seconds: 1, token_budget: { warn_threshold: 0.5 } };
     const section = {
-      ...{ max_turns: 7, timeout_seconds: 60, token_budget: { max_tokens: 9 } },
+      max_turns: 7,
+      timeout_seconds: 60,
+      token_budget: { max_tokens: 9 },
       ...poet({ max_turns: 3, timeout_seconds: 5, model: 'm-2' }),
       agents: { bash: change, poet: change },
     };
 
     for (const name of ['bash', 'poet']) {
       expect(kind(name, section)).toMatchObject({
-        ...{ model: 'm-1', maxTurns: 2, timeoutMs: 1_000 },
+        model: 'm-1',
+        maxTurns: 2,
+        timeoutMs: 1_000,
         tokenBudget: { enabled: true, max_tokens: 9, warn_threshold: 0.5 },
       });
     }

@@ -7,8 +7,14 @@ const scope = { userId: 'default', threadId: 't1', epoch: 7 };
 const command = { key: 'run:call', command: 'echo once >> ledger', timeout_ms: 600_000, max_output_bytes: 2_048 };
 const append = { key: 'run:call', path: '/mnt/user-data/workspace/x', content: 'x', append: true };
 const DONE = {
-  ...{ outcome: 'done', exit_code: 0, stdout: 'out', stderr: '', truncated_bytes: 0 },
-  ...{ timed_out: false, cancelled: false, duration_ms: 3 },
+  outcome: 'done',
+  exit_code: 0,
+  stdout: 'out',
+  stderr: '',
+  truncated_bytes: 0,
+  timed_out: false,
+  cancelled: false,
+  duration_ms: 3,
 };
 const { signal } = new AbortController();
 

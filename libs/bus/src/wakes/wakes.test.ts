@@ -15,8 +15,12 @@ describe('wakes', () => {
 
   const start = async (options: Partial<BusOptions> = {}): Promise<Bus> => {
     const bus = connectBus({
-      ...{ url: nats.url, name: 'test', logger: silentLogger, streams: ['turns', 'deadLetters'] },
-      ...{ ackWaitMs: 1_000, checkMs: 200 },
+      url: nats.url,
+      name: 'test',
+      logger: silentLogger,
+      streams: ['turns', 'deadLetters'],
+      ackWaitMs: 1_000,
+      checkMs: 200,
       ...options,
     });
     open.push(bus);
@@ -212,8 +216,13 @@ describe('wakes', () => {
 
   test('what an older version specified is brought up to date', async () => {
     await manager.streams.add({
-      ...{ name: 'TURNS', subjects: ['turns.*.*'], retention: RetentionPolicy.Workqueue, discard: DiscardPolicy.New },
-      ...{ max_msgs_per_subject: 1, discard_new_per_subject: true, max_msgs: 5 },
+      name: 'TURNS',
+      subjects: ['turns.*.*'],
+      retention: RetentionPolicy.Workqueue,
+      discard: DiscardPolicy.New,
+      max_msgs_per_subject: 1,
+      discard_new_per_subject: true,
+      max_msgs: 5,
     });
     await start();
     const { config } = await manager.streams.info('TURNS');

@@ -39,9 +39,14 @@ describe('TLS and logins of servers in loadConfig', () => {
   test('are read from the files that the variables name, and shown by nothing', () => {
     const { caFile, ca, client } = certificates;
     const config = load({
-      ...{ REDIS_URL: 'rediss://h:6379', NATS_CREDS_FILE: fileOf('creds', CREDS) },
-      ...{ NATS_CA_FILE: caFile, NATS_CERT_FILE: client.certFile, NATS_KEY_FILE: client.keyFile },
-      ...{ REDIS_CA: ca, REDIS_CERT_FILE: client.certFile, REDIS_KEY_FILE: client.keyFile },
+      REDIS_URL: 'rediss://h:6379',
+      NATS_CREDS_FILE: fileOf('creds', CREDS),
+      NATS_CA_FILE: caFile,
+      NATS_CERT_FILE: client.certFile,
+      NATS_KEY_FILE: client.keyFile,
+      REDIS_CA: ca,
+      REDIS_CERT_FILE: client.certFile,
+      REDIS_KEY_FILE: client.keyFile,
     });
     const tls = { ca, cert: client.cert, key: client.key };
     expect(config.nats.security.reveal()).toEqual({ tls, login: { kind: 'creds', content: `${CREDS}\n` } });

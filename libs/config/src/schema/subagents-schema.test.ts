@@ -17,10 +17,21 @@ function wrong(section: unknown): readonly string[] {
 describe('SubagentsFile', () => {
   test('an empty section has every limit set', () => {
     expect(parsed()).toEqual({
-      ...{ enabled: true, max_concurrent: 3, max_total_per_run: 6, timeout_seconds: 900, max_turns: null },
+      enabled: true,
+      max_concurrent: 3,
+      max_total_per_run: 6,
+      timeout_seconds: 900,
+      max_turns: null,
       token_budget: { enabled: true, max_tokens: 1_000_000, warn_threshold: 0.7 },
-      ...{ slots: 16, max_running: 256, max_running_per_user: 32, max_pending: 1_000, max_pending_per_user: 200 },
-      ...{ max_queue_seconds: 1_800, history_seconds: 86_400, agents: {}, custom_agents: {} },
+      slots: 16,
+      max_running: 256,
+      max_running_per_user: 32,
+      max_pending: 1_000,
+      max_pending_per_user: 200,
+      max_queue_seconds: 1_800,
+      history_seconds: 86_400,
+      agents: {},
+      custom_agents: {},
     });
   });
 
@@ -28,14 +39,19 @@ describe('SubagentsFile', () => {
     const { custom_agents: kinds } = parsed({ custom_agents: { poet: custom() } });
 
     expect(kinds['poet']).toEqual({
-      ...{ description: 'd', system_prompt: 's', model: 'inherit', max_turns: 50 },
+      description: 'd',
+      system_prompt: 's',
+      model: 'inherit',
+      max_turns: 50,
       disallowed_tools: ['task', 'ask_clarification', 'present_files'],
     });
   });
 
   test('a partial token budget has defaults for the rest', () => {
     expect(parsed({ token_budget: { max_tokens: 5 } }).token_budget).toEqual({
-      ...{ enabled: true, max_tokens: 5, warn_threshold: 0.7 },
+      enabled: true,
+      max_tokens: 5,
+      warn_threshold: 0.7,
     });
   });
 

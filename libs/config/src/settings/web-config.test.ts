@@ -33,7 +33,9 @@ describe('the section web', () => {
 
   test("takes a key from the file, else from the provider's variable, and shows neither", () => {
     const { web } = load('web: {search: {provider: tavily, api_key: $MINE}, fetch: {provider: jina}}', {
-      ...{ MINE: 'mine-1', TAVILY_API_KEY: 'tvly-1', JINA_API_KEY: 'jina-1' },
+      MINE: 'mine-1',
+      TAVILY_API_KEY: 'tvly-1',
+      JINA_API_KEY: 'jina-1',
     });
 
     expect([web.search.apiKey?.reveal(), web.fetch.apiKey?.reveal()]).toEqual(['mine-1', 'jina-1']);

@@ -182,7 +182,11 @@ describe(clientUpdate, () => {
     invalid_tool_calls: [],
   });
   const result = (id: string): Message => ({
-    ...{ ...human(id, 'done'), type: 'tool', name: 'bash', tool_call_id: 'c', status: 'success' },
+    ...human(id, 'done'),
+    type: 'tool',
+    name: 'bash',
+    tool_call_id: 'c',
+    status: 'success',
   });
   const hidden = (id: string): Message => ({ ...human(id), additional_kwargs: { hide_from_ui: true } });
   const written = fc.oneof(

@@ -4,7 +4,10 @@ import { type AnyTool, defineTool } from './tool.js';
 
 const tool = (name: string, group?: string): AnyTool =>
   defineTool({
-    ...{ name, description: name, input: z.object({}), run: () => Promise.resolve({ content: name }) },
+    name,
+    description: name,
+    input: z.object({}),
+    run: () => Promise.resolve({ content: name }),
     ...(group === undefined ? {} : { group }),
   });
 const tools = [tool('ls', 'file:read'), tool('bash', 'bash'), tool('present_files')];

@@ -38,7 +38,10 @@ describe('readTextRange', () => {
       truncated: false,
     });
     expect(await rangeOf('', { maxBytes: 100 })).toMatchObject({
-      ...{ text: '', totalBytes: 0, totalLines: 0, truncated: false },
+      text: '',
+      totalBytes: 0,
+      totalLines: 0,
+      truncated: false,
     });
   });
 

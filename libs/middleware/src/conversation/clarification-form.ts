@@ -96,7 +96,10 @@ function partsOf(entry: unknown): Parts | undefined {
   if (name === '' && label === '') return undefined;
   const options = readLabels(parts['options']);
   return {
-    ...{ name: name || label, label: label || name, placeholder, options },
+    name: name || label,
+    label: label || name,
+    placeholder,
+    options,
     type: typeOf(parts['type'], options),
     required: parts['required'] === true || parts['required'] === 'true',
   };
@@ -107,7 +110,10 @@ function fieldOf({ name, label, type, required, placeholder, options }: Parts): 
   const chooses = type === 'select' || type === 'multi_select';
   if (chooses && !isChoice(options)) return undefined;
   return {
-    ...{ name, label, type, required },
+    name,
+    label,
+    type,
+    required,
     ...(placeholder === '' ? {} : { placeholder }),
     ...(chooses ? { options: toOptions(options) } : {}),
   };

@@ -130,7 +130,10 @@ describe(clarificationOutcome, () => {
         fields: [
           { name: 'amount', label: 'Amount', type: 'number', required: true, placeholder: 'in euros' },
           {
-            ...{ name: 'kind', label: 'Kind', type: 'select', required: false },
+            name: 'kind',
+            label: 'Kind',
+            type: 'select',
+            required: false,
             options: [
               { id: 'option-1', label: 'travel', value: 'travel' },
               { id: 'option-2', label: 'food', value: 'food' },

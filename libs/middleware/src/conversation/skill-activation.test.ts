@@ -5,8 +5,14 @@ import { skillActivation } from './skill-activation.js';
 import { requestedSkill } from './skill-command.js';
 
 const skill = (name: string, more: Partial<Skill> = {}): Skill => ({
-  ...{ name, description: `Does ${name}.`, license: null, category: 'custom', editable: true },
-  ...{ location: `/mnt/skills/custom/${name}/SKILL.md`, allowedTools: null, enabled: true },
+  name,
+  description: `Does ${name}.`,
+  license: null,
+  category: 'custom',
+  editable: true,
+  location: `/mnt/skills/custom/${name}/SKILL.md`,
+  allowedTools: null,
+  enabled: true,
   ...more,
 });
 const SKILLS = [
@@ -76,7 +82,9 @@ describe(skillActivation, () => {
     const added = after.messages[2];
     expect(after.messages).toHaveLength(3);
     expect(added).toMatchObject({
-      ...{ type: 'human', name: 'skill-activation', id: `skill-activation:${run.runId}` },
+      type: 'human',
+      name: 'skill-activation',
+      id: `skill-activation:${run.runId}`,
       additional_kwargs: { hide_from_ui: true },
     });
     expect(lastText(after)).toBe(

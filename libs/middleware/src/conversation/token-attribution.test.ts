@@ -3,11 +3,19 @@ import fc from 'fast-check';
 import { attributionOf } from './token-attribution.js';
 
 const call = (name: string, args: Record<string, unknown> = {}, id = `call-${name}`): ToolCall => ({
-  ...{ name, args, id, type: 'tool_call' },
+  name,
+  args,
+  id,
+  type: 'tool_call',
 });
 const answer = (content: Content, ...calls: readonly ToolCall[]): AiMessage => ({
-  ...{ type: 'ai', id: 'a', content, additional_kwargs: {}, response_metadata: {} },
-  ...{ tool_calls: [...calls], invalid_tool_calls: [] },
+  type: 'ai',
+  id: 'a',
+  content,
+  additional_kwargs: {},
+  response_metadata: {},
+  tool_calls: [...calls],
+  invalid_tool_calls: [],
 });
 const todo = (content: string, status: Todo['status'] = 'pending'): Todo => ({ content, status });
 const writes = (...todos: readonly unknown[]): ToolCall => call('write_todos', { todos });
@@ -23,7 +31,11 @@ describe(attributionOf, () => {
     ['empty text in blocks', [{ type: 'text', text: ' ' }], 'thinking'],
   ])('an answer of %s without calls', (_what, content, kind) => {
     expect(attributionOf(answer(content), [])).toEqual({
-      ...{ version: 1, kind, shared_attribution: false, tool_call_ids: [], actions: [] },
+      version: 1,
+      kind,
+      shared_attribution: false,
+      tool_call_ids: [],
+      actions: [],
     });
   });
 
@@ -40,7 +52,10 @@ describe(attributionOf, () => {
     [writes('no todo'), { kind: 'tool', tool_name: 'write_todos' }],
   ])('a single call is a batch of one that says what it is', (single, action) => {
     expect(attributionOf(answer('on it', single), [])).toEqual({
-      ...{ version: 1, kind: 'tool_batch', shared_attribution: false, tool_call_ids: [single.id] },
+      version: 1,
+      kind: 'tool_batch',
+      shared_attribution: false,
+      tool_call_ids: [single.id],
       actions: [{ ...action, tool_call_id: single.id }],
     });
   });
@@ -56,7 +71,9 @@ describe(attributionOf, () => {
 
     expect(attributionOf(answer('', task), [])).toMatchObject({ kind: 'subagent_dispatch', actions: [action] });
     expect(attributionOf(answer('', task, call('ls')), [])).toMatchObject({
-      ...{ kind: 'tool_batch', shared_attribution: true, tool_call_ids: ['call-task', 'call-ls'] },
+      kind: 'tool_batch',
+      shared_attribution: true,
+      tool_call_ids: ['call-task', 'call-ls'],
       actions: [action, { kind: 'tool', tool_name: 'ls', tool_call_id: 'call-ls' }],
     });
   });
@@ -65,11 +82,9 @@ describe(attributionOf, () => {
     const broken = { name: 'bash', args: '{', id: 'b', error: 'x', type: 'invalid_tool_call' as const };
 
     expect(attributionOf({ ...answer('text'), invalid_tool_calls: [broken] }, [])).toMatchObject({
-      ...{
-        kind: 'tool_batch',
-        tool_call_ids: ['b'],
-        actions: [{ kind: 'tool', tool_name: 'bash', tool_call_id: 'b' }],
-      },
+      kind: 'tool_batch',
+      tool_call_ids: ['b'],
+      actions: [{ kind: 'tool', tool_name: 'bash', tool_call_id: 'b' }],
     });
   });
 

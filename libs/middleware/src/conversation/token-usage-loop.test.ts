@@ -6,7 +6,9 @@ import { z } from 'zod';
 import { tokenUsage } from './token-usage.js';
 
 const usage = (input: number, output: number) => ({
-  ...{ input_tokens: input, output_tokens: output, total_tokens: input + output },
+  input_tokens: input,
+  output_tokens: output,
+  total_tokens: input + output,
 });
 
 /** A task whose subagent spent tokens. */
@@ -31,8 +33,16 @@ async function runOf(chain: readonly AgentMiddleware[]) {
   const host = fakeHost({ state });
   const run = fakeRun();
   const outcome = await runAgent({
-    ...{ chain, tools: [task], model: scriptedModel(script), systemPrompt: '', options: { maxTurns: 5 } },
-    ...{ host, run, state, step: 0, position: 'start' },
+    chain,
+    tools: [task],
+    model: scriptedModel(script),
+    systemPrompt: '',
+    options: { maxTurns: 5 },
+    host,
+    run,
+    state,
+    step: 0,
+    position: 'start',
   });
   if (outcome.kind !== 'finished') throw new Error(outcome.kind);
   return { commits: [...host.commits, outcome.last] };

@@ -4,17 +4,31 @@ import { fakeRun, humanMessage } from '@caribou/testing';
 import { tokenUsage } from './token-usage.js';
 
 const usage = (input: number, output: number) => ({
-  ...{ input_tokens: input, output_tokens: output, total_tokens: input + output },
+  input_tokens: input,
+  output_tokens: output,
+  total_tokens: input + output,
 });
 const answer = (id: string, more: Partial<AiMessage> = {}): AiMessage => ({
-  ...{ type: 'ai', id, content: 'hello', additional_kwargs: {}, response_metadata: { model_name: 'm' } },
-  ...{ tool_calls: [], invalid_tool_calls: [], usage_metadata: usage(10, 2) },
+  type: 'ai',
+  id,
+  content: 'hello',
+  additional_kwargs: {},
+  response_metadata: { model_name: 'm' },
+  tool_calls: [],
+  invalid_tool_calls: [],
+  usage_metadata: usage(10, 2),
   ...more,
 });
 const task = (id: string) => ({ name: 'task', args: { description: id }, id, type: 'tool_call' as const });
 const result = (callId: string, kwargs: Record<string, unknown> = {}): ToolMessage => ({
-  ...{ type: 'tool', id: `tool:${callId}`, content: 'done', name: 'task', tool_call_id: callId, status: 'success' },
-  ...{ additional_kwargs: kwargs, response_metadata: {} },
+  type: 'tool',
+  id: `tool:${callId}`,
+  content: 'done',
+  name: 'task',
+  tool_call_id: callId,
+  status: 'success',
+  additional_kwargs: kwargs,
+  response_metadata: {},
 });
 
 const run = fakeRun();
@@ -59,7 +73,9 @@ describe(tokenUsage, () => {
 
     expect(messages).toHaveLength(1);
     expect(attribution(messages[0])).toMatchObject({
-      ...{ kind: 'subagent_dispatch', shared_attribution: false, tool_call_ids: ['t1'] },
+      kind: 'subagent_dispatch',
+      shared_attribution: false,
+      tool_call_ids: ['t1'],
     });
   });
 

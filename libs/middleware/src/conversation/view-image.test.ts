@@ -11,11 +11,21 @@ import { awaitsImages, viewImage } from './view-image.js';
 
 const common = { additional_kwargs: {}, response_metadata: {} };
 const asks = (...calls: readonly (readonly [id: string, name: string])[]): AiMessage => ({
-  ...{ type: 'ai', id: 'ai', content: '', ...common, invalid_tool_calls: [] },
+  type: 'ai',
+  id: 'ai',
+  content: '',
+  ...common,
+  invalid_tool_calls: [],
   tool_calls: calls.map(([id, name]) => ({ id, name, args: {}, type: 'tool_call' })),
 });
 const answers = (id: string): Message => ({
-  ...{ type: 'tool', id: `tool:${id}`, content: 'x', name: 'n', tool_call_id: id, status: 'success', ...common },
+  type: 'tool',
+  id: `tool:${id}`,
+  content: 'x',
+  name: 'n',
+  tool_call_id: id,
+  status: 'success',
+  ...common,
 });
 const LOOKED = [humanMessage('look'), asks(['c1', 'view_image']), answers('c1')];
 const PATH = '/mnt/user-data/uploads/a.png';

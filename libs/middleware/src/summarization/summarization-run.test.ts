@@ -15,8 +15,13 @@ import { danglingToolCall } from '../model-calls/dangling-tool-call.js';
 import { summarization } from './summarization.js';
 
 const ai = (id: string): AiMessage => ({
-  ...{ type: 'ai', id, content: id, additional_kwargs: {}, response_metadata: {} },
-  ...{ tool_calls: [], invalid_tool_calls: [] },
+  type: 'ai',
+  id,
+  content: id,
+  additional_kwargs: {},
+  response_metadata: {},
+  tool_calls: [],
+  invalid_tool_calls: [],
 });
 const talk: readonly Message[] = [
   humanMessage('h1', 'h1'),

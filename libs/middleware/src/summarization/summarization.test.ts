@@ -18,8 +18,14 @@ import {
 import { summarization, type SummarizationOptions } from './summarization.js';
 
 const ai = (id: string, fields: Partial<AiMessage> = {}): AiMessage => ({
-  ...{ type: 'ai', id, content: id, additional_kwargs: {}, response_metadata: {} },
-  ...{ tool_calls: [], invalid_tool_calls: [], ...fields },
+  type: 'ai',
+  id,
+  content: id,
+  additional_kwargs: {},
+  response_metadata: {},
+  tool_calls: [],
+  invalid_tool_calls: [],
+  ...fields,
 });
 const talk: readonly Message[] = [
   humanMessage('h1', 'h1'),
@@ -238,7 +244,9 @@ describe('models that give no summary', () => {
 
 describe('the request', () => {
   const requestOf = (from: ThreadState): ModelRequest => ({
-    ...{ model: 'own', system: 'be good', tools: [] },
+    model: 'own',
+    system: 'be good',
+    tools: [],
     messages: from.messages,
     state: from,
   });

@@ -8,11 +8,18 @@ import { type Cut, cutMessages } from './summary-cut.js';
 
 const common = { content: '', additional_kwargs: {}, response_metadata: {} };
 const ai = (id: string, ...calls: string[]): AiMessage => ({
-  ...{ type: 'ai', id, ...common, invalid_tool_calls: [] },
+  type: 'ai',
+  id,
+  ...common,
+  invalid_tool_calls: [],
   tool_calls: calls.map((call) => ({ type: 'tool_call', id: call, name: 'bash', args: {} })),
 });
 const tool = (id: string, call: string): ToolMessage => ({
-  ...{ type: 'tool', id, ...common, name: 'bash', status: 'success' },
+  type: 'tool',
+  id,
+  ...common,
+  name: 'bash',
+  status: 'success',
   tool_call_id: call,
 });
 const human = (id: string): Message => humanMessage(id, id);

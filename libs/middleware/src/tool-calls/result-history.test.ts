@@ -12,8 +12,14 @@ const limits = {
   exemptTools: ['read_file'],
 };
 const result = (name: string, chars: number, id: string): Message => ({
-  ...{ type: 'tool', id, name, tool_call_id: id, status: 'success' },
-  ...{ content: 'x'.repeat(chars), additional_kwargs: { file_mark: 1 }, response_metadata: {} },
+  type: 'tool',
+  id,
+  name,
+  tool_call_id: id,
+  status: 'success',
+  content: 'x'.repeat(chars),
+  additional_kwargs: { file_mark: 1 },
+  response_metadata: {},
 });
 
 describe(fitHistory, () => {

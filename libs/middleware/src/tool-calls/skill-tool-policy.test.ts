@@ -77,15 +77,13 @@ describe(skillToolPolicy, () => {
       run.signal,
     );
     const skill: Skill = {
-      ...{
-        name: 'chart',
-        description: 'x',
-        license: null,
-        category: 'public',
-        location,
-        editable: false,
-        enabled: true,
-      },
+      name: 'chart',
+      description: 'x',
+      license: null,
+      category: 'public',
+      location,
+      editable: false,
+      enabled: true,
       allowedTools: ['read_file'],
     };
     const take = async (state: ThreadState, runId: string): Promise<ThreadState> => {
@@ -93,9 +91,16 @@ describe(skillToolPolicy, () => {
       const said = state.messages.filter(({ type }) => type === 'ai').length;
       const model = scriptedModel([...Array.from({ length: said }, () => ({})), { calls }, { content: 'Done.' }]);
       const outcome = await runAgent({
-        ...{ chain: leadChain({ sandbox, model }, { skills: [skill] }), tools: leadTools({ sandbox }), model },
-        ...{ systemPrompt: '', options: { maxTurns: 5 }, host: fakeHost({ state }), run: fakeRun({ runId }) },
-        ...{ state, step: 0, position: 'start' },
+        chain: leadChain({ sandbox, model }, { skills: [skill] }),
+        tools: leadTools({ sandbox }),
+        model,
+        systemPrompt: '',
+        options: { maxTurns: 5 },
+        host: fakeHost({ state }),
+        run: fakeRun({ runId }),
+        state,
+        step: 0,
+        position: 'start',
       });
       if (outcome.kind !== 'finished') throw new Error(outcome.kind);
       return outcome.last.state;

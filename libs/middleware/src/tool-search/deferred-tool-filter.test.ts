@@ -8,7 +8,9 @@ import { deferredToolFilter } from './deferred-tool-filter.js';
 const called: string[] = [];
 const tool = (name: string, deferred?: Deferral): AnyTool =>
   defineTool({
-    ...{ name, description: `does ${name}`, input: z.object({ q: z.string().optional() }) },
+    name,
+    description: `does ${name}`,
+    input: z.object({ q: z.string().optional() }),
     ...(deferred === undefined ? {} : { deferred }),
     run: () => (called.push(name), Promise.resolve({ content: `${name} ran` })),
   });

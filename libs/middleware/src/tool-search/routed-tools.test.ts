@@ -8,7 +8,8 @@ const tool = (name: string, deferred: Deferral): AnyTool =>
   defineTool({ name, description: '', input: z.object({}), deferred, run: () => Promise.resolve({ content: '' }) });
 const human = (content: Message['content'], over: Partial<Message> = {}): Message => ({
   ...humanMessage('', 'h'),
-  ...{ content, ...over },
+  content,
+  ...over,
   type: 'human',
 });
 

@@ -38,8 +38,14 @@ const asksFor = (...calls: readonly (readonly [string, string])[]): AiMessage =>
   tool_calls: calls.map(([name, id]) => ({ name, args: {}, id, type: 'tool_call' })),
 });
 const result = (id: string): ToolMessage => ({
-  ...{ type: 'tool', id: `tool:${id}`, name: 'task', tool_call_id: id, content: '', status: 'success' },
-  ...{ additional_kwargs: {}, response_metadata: {} },
+  type: 'tool',
+  id: `tool:${id}`,
+  name: 'task',
+  tool_call_id: id,
+  content: '',
+  status: 'success',
+  additional_kwargs: {},
+  response_metadata: {},
 });
 const taskOf = (toolCallId: string) => sampleTask({ parent: parent.lease, runId: parent.lease.runId, toolCallId });
 
@@ -62,8 +68,13 @@ function ending(state: ThreadState) {
     },
   };
   const ports = {
-    ...{ store: fixture.tasks, log: fixture.taskLog, parentLog, bus, clock: systemClock },
-    ...{ maxQueueMs: 60_000, checkMs: 5 },
+    store: fixture.tasks,
+    log: fixture.taskLog,
+    parentLog,
+    bus,
+    clock: systemClock,
+    maxQueueMs: 60_000,
+    checkMs: 5,
   };
   const words = endTasksOf(ports, { state, record: parent.run, logger: silentLogger });
   return { words, bus, reads };
@@ -72,7 +83,11 @@ function ending(state: ThreadState) {
 const cancelled = (id: string, over: Record<string, unknown> = {}) => ({
   kind: 'custom',
   data: {
-    ...{ type: 'task_cancelled', task_id: id, error: 'Task cancelled by user', model_name: 'm', usage: null },
+    type: 'task_cancelled',
+    task_id: id,
+    error: 'Task cancelled by user',
+    model_name: 'm',
+    usage: null,
     ...over,
   },
 });

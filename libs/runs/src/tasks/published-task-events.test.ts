@@ -7,8 +7,12 @@ const custom = (data: unknown): RunEvent => ({ kind: 'custom', data });
 const started = (id: string): RunEvent => custom({ type: 'task_started', task_id: id, description: 'd' });
 const running = (id: string, index: number): RunEvent =>
   custom({
-    ...{ type: 'task_running', task_id: id, message: ai('x'), usage: null },
-    ...{ message_index: index, total_messages: index },
+    type: 'task_running',
+    task_id: id,
+    message: ai('x'),
+    usage: null,
+    message_index: index,
+    total_messages: index,
   } satisfies TaskEvent);
 
 /** A log that is read in pages; its first events may have been trimmed. */

@@ -28,14 +28,22 @@ afterAll(() => server.stop());
 
 const types = ['general-purpose', 'bash'].map((name) => ({ name, description: name }));
 const ASKED: TaskRequest = {
-  ...{ toolCallId: 'call_1', description: 'count', prompt: 'Count.', type: 'bash', tools: ['bash', 'ls'] },
+  toolCallId: 'call_1',
+  description: 'count',
+  prompt: 'Count.',
+  type: 'bash',
+  tools: ['bash', 'ls'],
 };
 
 /** The parent's side of tasks in a runner, for a run of a thread. */
 function runner(over: Partial<SubagentTaskOptions> = {}, context: Partial<RunContext> = {}) {
   const woken: ThreadKey[] = [];
   const port = new SubagentTasks({
-    ...{ types, store: fixture.tasks, taskLog: fixture.taskLog, parentLog: fixture.main.events, bus: silentBus() },
+    types,
+    store: fixture.tasks,
+    taskLog: fixture.taskLog,
+    parentLog: fixture.main.events,
+    bus: silentBus(),
     termsOf: (type, parentModel) =>
       types.some(({ name }) => name === type)
         ? { model: parentModel ?? 'default', maxTurns: 30, timeoutMs: 900_000 }
@@ -46,7 +54,9 @@ function runner(over: Partial<SubagentTaskOptions> = {}, context: Partial<RunCon
         return Promise.resolve('stored');
       },
     },
-    ...{ clock: systemClock, maxQueueMs: 60_000, checkMs: 5 },
+    clock: systemClock,
+    maxQueueMs: 60_000,
+    checkMs: 5,
     ...over,
   });
   const run = fakeRun({ userId: 'alice', threadId: newId(), runId: newId(), ...context });
@@ -83,20 +93,29 @@ describe('delegating a task', () => {
     expect(await outcome).toEqual({ status: 'completed', text: '4 files.', usage: null, modelName: 'm-2' });
     expect(parent.kinds()).toEqual(['task_started', 'task_running', 'task_completed']);
     expect(parent.heard[0]).toEqual({
-      ...{ type: 'task_started', task_id: 'call_1', description: 'count', model_name: 'm-2' },
+      type: 'task_started',
+      task_id: 'call_1',
+      description: 'count',
+      model_name: 'm-2',
     });
     const ids = taskIds(parent.run.runId, 'call_1');
     expect(parent.woken).toEqual([{ userId: 'alice', threadId: ids.threadId }]);
     expect(pool.run).toMatchObject({
-      ...{ run_id: ids.runId, thread_id: ids.threadId, assistant_id: 'bash' },
+      run_id: ids.runId,
+      thread_id: ids.threadId,
+      assistant_id: 'bash',
       kwargs: {
-        ...{ recursion_limit: 30, timeout_ms: 900_000 },
+        recursion_limit: 30,
+        timeout_ms: 900_000,
         input: { messages: [{ type: 'human', id: `task:${ids.runId}`, content: 'Count.' }] },
       },
       metadata: {
         task: {
           parent: { thread_id: parent.run.threadId, run_id: parent.run.runId, tool_call_id: 'call_1' },
-          ...{ subagent_type: 'bash', description: 'count', tools: ['bash', 'ls'], model: 'm-2' },
+          subagent_type: 'bash',
+          description: 'count',
+          tools: ['bash', 'ls'],
+          model: 'm-2',
         },
       },
     });
@@ -177,7 +196,8 @@ describe('a refusal', () => {
       await waitFor(() => fixture.tasks.find(keyOf(parent)), { what: 'the task to be admitted' });
 
       expect(await parent.delegate(change)).toMatchObject({
-        ...{ status: 'failed', text: 'this tool call has already delegated another task' },
+        status: 'failed',
+        text: 'this tool call has already delegated another task',
       });
 
       await fixture.finish(await taken(parent));
@@ -200,8 +220,12 @@ describe('a runner that takes over the parent', () => {
   }
   const started: TaskEvent = { type: 'task_started', task_id: 'call_1', description: 'count' };
   const running = (index: number): TaskEvent => ({
-    ...{ type: 'task_running', task_id: 'call_1', message: ai('x'), usage: null },
-    ...{ message_index: index, total_messages: index },
+    type: 'task_running',
+    task_id: 'call_1',
+    message: ai('x'),
+    usage: null,
+    message_index: index,
+    total_messages: index,
   });
 
   test('finds the same task and publishes only the missing events', async () => {

@@ -5,12 +5,21 @@ import { NONE_PUBLISHED, type PublishedTaskEvents } from './published-task-event
 
 const record = taskRecord(sampleTask({ toolCallId: 'call_7' }));
 const start: RunEvent = {
-  ...{ kind: 'run.start', run_id: 'r', thread_id: 't', attempt: 1, dropped_message_ids: [], checkpoint_id: null },
+  kind: 'run.start',
+  run_id: 'r',
+  thread_id: 't',
+  attempt: 1,
+  dropped_message_ids: [],
+  checkpoint_id: null,
 };
 const answered = (id: string): readonly RunEvent[] => [
   { kind: 'message', node: 'model_request', step: 1, message: ai(`says ${id}`, id) },
   {
-    ...{ kind: 'checkpoint', checkpoint_id: 'c', parent_id: null, next: [], created_at: '' },
+    kind: 'checkpoint',
+    checkpoint_id: 'c',
+    parent_id: null,
+    next: [],
+    created_at: '',
     metadata: { source: 'loop', step: 1, parents: {} },
   },
 ];
@@ -35,8 +44,12 @@ async function publishAll(
 
 const about = { task_id: 'call_7', model_name: 'm' };
 const running = (id: string, index: number) => ({
-  ...{ type: 'task_running', ...about, message: ai(`says ${id}`, id) },
-  ...{ message_index: index, total_messages: index, usage: null },
+  type: 'task_running',
+  ...about,
+  message: ai(`says ${id}`, id),
+  message_index: index,
+  total_messages: index,
+  usage: null,
 });
 const ALL = [
   { type: 'task_started', ...about, description: 'some work' },

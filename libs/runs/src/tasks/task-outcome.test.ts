@@ -5,7 +5,11 @@ import { endEventOf, outcomeOf, taskSpecOf, usageOf } from './task-outcome.js';
 
 const record = (over: Partial<RunRecord>): RunRecord => taskRecord(undefined, over);
 const headOf = (...messages: readonly Message[]): CheckpointView => ({
-  ...{ checkpointId: 'c', parentId: null, createdAt: '', next: [], metadata: { source: 'loop', step: 1, parents: {} } },
+  checkpointId: 'c',
+  parentId: null,
+  createdAt: '',
+  next: [],
+  metadata: { source: 'loop', step: 1, parents: {} },
   state: { messages: [...messages] },
 });
 const asks = (text: string): AiMessage => ({
@@ -19,7 +23,9 @@ describe(outcomeOf, () => {
     const run = record({ status: 'success', total_input_tokens: 30, total_output_tokens: 12, total_tokens: 42 });
 
     expect(outcomeOf(run, headOf(human('Do it.'), asks('Looking.'), ai('It is 4.')))).toEqual({
-      ...{ status: 'completed', text: 'It is 4.', modelName: 'm' },
+      status: 'completed',
+      text: 'It is 4.',
+      modelName: 'm',
       usage: { input_tokens: 30, output_tokens: 12, total_tokens: 42 },
     });
   });
@@ -42,7 +48,9 @@ describe(outcomeOf, () => {
     ['no thread', null],
   ])('of success with %s says that there was no response', (_, head) => {
     expect(outcomeOf(record({ status: 'success' }), head)).toMatchObject({
-      ...{ status: 'completed', text: 'No response generated', usage: null },
+      status: 'completed',
+      text: 'No response generated',
+      usage: null,
     });
   });
 
@@ -54,7 +62,9 @@ describe(outcomeOf, () => {
     for (const status of ['success', 'error'] as const) {
       const run = record({ status, stop_reason, error: status === 'error' ? error('stopped') : null });
       expect(outcomeOf(run, headOf(ai('Half.'), ai('stopped')))).toMatchObject({
-        ...{ status: 'completed', stopReason, text: status === 'error' ? 'Half.' : 'stopped' },
+        status: 'completed',
+        stopReason,
+        text: status === 'error' ? 'Half.' : 'stopped',
       });
     }
   });
@@ -63,13 +73,11 @@ describe(outcomeOf, () => {
     const run = record({ status: 'error', stop_reason: 'recursion_limit', error: error('too many turns') });
 
     expect(outcomeOf(run, headOf(human('Do it.'), asks(''), ai('too many turns')))).toEqual({
-      ...{
-        status: 'failed',
-        text: expect.stringMatching(/^no result within \d+ model turns$/),
-        stopReason: 'turn_capped',
-        usage: null,
-        modelName: 'm',
-      },
+      status: 'failed',
+      text: expect.stringMatching(/^no result within \d+ model turns$/),
+      stopReason: 'turn_capped',
+      usage: null,
+      modelName: 'm',
     });
   });
 
@@ -90,7 +98,11 @@ describe(outcomeOf, () => {
       const run = record({ status, error: message === null ? null : error(message) });
 
       expect(outcomeOf(run, headOf(asks('I look.')))).toEqual({
-        ...{ status: as, text, partial: 'I look.', usage: null, modelName: 'm' },
+        status: as,
+        text,
+        partial: 'I look.',
+        usage: null,
+        modelName: 'm',
       });
       expect(outcomeOf(run, headOf(human('Do it.')))).not.toHaveProperty('partial');
     },
@@ -108,7 +120,10 @@ describe(endEventOf, () => {
     ['cancelled', { type: 'task_cancelled', error: 'x' }],
   ])('%s is published with exactly these fields', (status, event) => {
     expect(endEventOf('call_1', { status, text: 'x', partial: 'y', usage, modelName: 'm' })).toEqual({
-      ...{ ...event, task_id: 'call_1', usage, model_name: 'm' },
+      ...event,
+      task_id: 'call_1',
+      usage,
+      model_name: 'm',
     });
     expect(endEventOf('call_1', { status, text: 'x', usage: null })).toEqual({
       ...event,

@@ -8,10 +8,19 @@ const spent = (input: number, output: number): Partial<AiMessage> => ({
 const answer = (id: string, over: Partial<AiMessage> = {}): AiMessage => ({ ...ai(`says ${id}`, id), ...over });
 const message = (said: AiMessage): RunEvent => ({ kind: 'message', node: 'model_request', step: 1, message: said });
 const hook = (...messages: (AiMessage | ToolMessage)[]): RunEvent => ({
-  ...{ kind: 'task.end', task_id: 't', node: 'x.after_model', step: 1, update: { messages }, error: null },
+  kind: 'task.end',
+  task_id: 't',
+  node: 'x.after_model',
+  step: 1,
+  update: { messages },
+  error: null,
 });
 const committed: RunEvent = {
-  ...{ kind: 'checkpoint', checkpoint_id: 'c', parent_id: null, next: [], created_at: '' },
+  kind: 'checkpoint',
+  checkpoint_id: 'c',
+  parent_id: null,
+  next: [],
+  created_at: '',
   metadata: { source: 'loop', step: 1, parents: {} },
 };
 
@@ -51,8 +60,14 @@ describe(TaskProgress, () => {
 
   test('results of tools are steps too, counted with the answers and without usage of their own', () => {
     const result = (id: string): ToolMessage => ({
-      ...{ type: 'tool', id, tool_call_id: `call-${id}`, name: 'bash', content: 'out', status: 'success' },
-      ...{ additional_kwargs: {}, response_metadata: {} },
+      type: 'tool',
+      id,
+      tool_call_id: `call-${id}`,
+      name: 'bash',
+      content: 'out',
+      status: 'success',
+      additional_kwargs: {},
+      response_metadata: {},
     });
     const steps = stepsOf(
       ...[message(answer('a', spent(10, 1))), committed],
@@ -72,7 +87,11 @@ describe(TaskProgress, () => {
     const events: RunEvent[] = [
       { kind: 'message.delta', node: 'model_request', step: 1, message_id: 'a', content: 'x' },
       {
-        ...{ kind: 'task.end', task_id: 't', node: 'tools', step: 1, error: null },
+        kind: 'task.end',
+        task_id: 't',
+        node: 'tools',
+        step: 1,
+        error: null,
         update: { messages: [human('hi'), { type: 'remove', id: 'a' }] },
       },
       { kind: 'task.end', task_id: 't', node: 'tools', step: 1, update: null, error: null },

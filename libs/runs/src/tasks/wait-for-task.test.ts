@@ -34,7 +34,12 @@ const away = () => Promise.reject(new UnavailableError('away'));
 function waiting(record: RunRecord, over: Partial<TaskWaitPorts> = {}) {
   const bus = silentBus();
   const ports: TaskWaitPorts = {
-    ...{ store: fixture.tasks, log: fixture.taskLog, bus, clock: systemClock, maxQueueMs: 60_000, checkMs: 5 },
+    store: fixture.tasks,
+    log: fixture.taskLog,
+    bus,
+    clock: systemClock,
+    maxQueueMs: 60_000,
+    checkMs: 5,
     ...over,
   };
   const heard: TaskEvent[] = [];
@@ -66,7 +71,9 @@ describe(waitForTask, () => {
     await fixture.finish(await fixture.answer(pool, ai('It is 4.'), counted));
 
     expect(await outcome).toEqual({
-      ...{ status: 'completed', text: 'It is 4.', modelName: 'm' },
+      status: 'completed',
+      text: 'It is 4.',
+      modelName: 'm',
       usage: { input_tokens: 20, output_tokens: 4, total_tokens: 24 },
     });
     expect(kinds()).toEqual(['task_started', 'task_running', 'task_running', 'task_completed']);
@@ -175,13 +182,16 @@ describe('a timeout', () => {
     const { outcome, heard, bus } = waiting(record, { clock: late, log: { read: away } });
 
     expect(await outcome).toEqual({
-      ...{ status: 'polling_timed_out', modelName: 'm' },
+      status: 'polling_timed_out',
+      modelName: 'm',
       text: 'Task polling timed out after 15 minutes. Its subagent-pool gave no sign that it had ended.',
       usage: { input_tokens: 10, output_tokens: 2, total_tokens: 12 },
     });
     expect(heard).toEqual([
       {
-        ...{ type: 'task_timed_out', task_id: 'call_1', model_name: 'm' },
+        type: 'task_timed_out',
+        task_id: 'call_1',
+        model_name: 'm',
         usage: { input_tokens: 10, output_tokens: 2, total_tokens: 12 },
       },
     ]);

@@ -48,7 +48,8 @@ describe('BwrapDriver', () => {
     await driver.create(sandbox, { fresh: true });
     const command = {
       command: 'stat -f -c %c /tmp /dev/shm; cd /dev/shm; seq 5000 | xargs touch 2>/dev/null; ls | wc -l',
-      ...{ timeoutMs: 30_000, maxOutputBytes: 1024 },
+      timeoutMs: 30_000,
+      maxOutputBytes: 1024,
     };
 
     const { stdout } = await driver.exec(sandbox, command, new AbortController().signal);

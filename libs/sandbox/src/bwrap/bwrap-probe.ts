@@ -33,7 +33,13 @@ function findPrograms(): Programs | string {
     return 'unshare, mount and mkdir are needed (apt install util-linux mount coreutils)';
   if (setsid === undefined) return 'setsid is not installed (apt install util-linux)';
   return {
-    ...{ bwrap, prlimit, unshare, mount, mkdir, setsid, shell: findProgram('bash') ?? '/bin/sh' },
+    bwrap,
+    prlimit,
+    unshare,
+    mount,
+    mkdir,
+    setsid,
+    shell: findProgram('bash') ?? '/bin/sh',
     ...(setpriv === undefined ? {} : { setpriv }),
   };
 }
@@ -71,9 +77,14 @@ export async function planLaunch(settings: SandboxSettings): Promise<Planned> {
   const dropsUser = process.getuid?.() === 0;
   const { contents, sources } = nodeAndSources(settings);
   const plan: LaunchPlan = {
-    ...{ programs, identity, dropsUser, limits: settings.limits },
-    ...{ rootEntries: hostRootEntries(), seccomp: seccompFilter(process.arch) },
-    ...{ ...contents, stage: stageDirectory(sources) },
+    programs,
+    identity,
+    dropsUser,
+    limits: settings.limits,
+    rootEntries: hostRootEntries(),
+    seccomp: seccompFilter(process.arch),
+    ...contents,
+    stage: stageDirectory(sources),
     bindsSources: dropsUser && !sources.every((path) => isReachableBy(identity, path)),
   };
   return { ok: true, plan, detail: describePlan(plan) };

@@ -65,7 +65,10 @@ export class BwrapRecords {
         .map((name) => this.read(name.slice(0, -'.json'.length)))
         .filter((record) => record !== null)
         .map(({ sandboxId, managerId, userId, threadId, pid, startTicks }) => ({
-          ...{ sandboxId, managerId, userId, threadId },
+          sandboxId,
+          managerId,
+          userId,
+          threadId,
           running: groupMembers({ pid, startTicks }).length > 0,
           instance: instanceOf({ pid, startTicks }),
         }));

@@ -37,7 +37,12 @@ if (reason === null) {
 
     test('a signal that aborted earlier: nothing begins', async () => {
       expect(await run('touch began', AbortSignal.abort())).toEqual({
-        ...{ exitCode: 137, stdout: '', stderr: '', truncatedBytes: 0, endedBy: 'cancel', durationMs: 0 },
+        exitCode: 137,
+        stdout: '',
+        stderr: '',
+        truncatedBytes: 0,
+        endedBy: 'cancel',
+        durationMs: 0,
       });
       expect(existsSync(hostFile('began'))).toBe(false);
     });

@@ -93,8 +93,12 @@ async function hasStarted(exec: Exec): Promise<boolean> {
 
 /** The result of a command that was cancelled before it began. */
 const notBegun = (): CommandResult => ({
-  ...{ exitCode: KILLED, stdout: '', stderr: '', truncatedBytes: 0 },
-  ...{ endedBy: 'cancel', durationMs: 0 },
+  exitCode: KILLED,
+  stdout: '',
+  stderr: '',
+  truncatedBytes: 0,
+  endedBy: 'cancel',
+  durationMs: 0,
 });
 
 /** Runs a command in a container to its end; see SandboxDriver.exec. */

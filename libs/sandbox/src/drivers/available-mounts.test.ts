@@ -19,11 +19,15 @@ test('what cannot be mounted is an UnavailableError that says why', async () => 
   const missing = new NotFoundError('workspace: no such file');
 
   await expect(dataMounts(settingsThat(missing), sandbox, 'bwrap')).rejects.toMatchObject({
-    ...{ name: 'UnavailableError', message: 'the directories of the thread are not there' },
-    ...{ details: { dependency: 'bwrap' }, cause: missing },
+    name: 'UnavailableError',
+    message: 'the directories of the thread are not there',
+    details: { dependency: 'bwrap' },
+    cause: missing,
   });
   await expect(skillsMount(settingsThat(missing), sandbox)).rejects.toMatchObject({
-    ...{ name: 'UnavailableError', message: missing.message, cause: missing },
+    name: 'UnavailableError',
+    message: missing.message,
+    cause: missing,
   });
 });
 

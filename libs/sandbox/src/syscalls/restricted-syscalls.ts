@@ -31,12 +31,16 @@ const SET_ID = 0o6000;
 const CREATES = 0o20000100;
 
 const setIdMode = (name: string, numbers: RestrictedSyscall['numbers'], argument: number): RestrictedSyscall => ({
-  ...{ name, numbers, errno: EPERM },
+  name,
+  numbers,
+  errno: EPERM,
   conditions: [{ argument, anyBitOf: SET_ID }],
 });
 
 const setIdOpen = (name: string, numbers: RestrictedSyscall['numbers'], flags: number): RestrictedSyscall => ({
-  ...{ name, numbers, errno: EPERM },
+  name,
+  numbers,
+  errno: EPERM,
   conditions: [
     { argument: flags, anyBitOf: CREATES },
     { argument: flags + 1, anyBitOf: SET_ID },

@@ -87,7 +87,9 @@ describe(redisSandboxRegistry, () => {
     expect(later.lapse).not.toBe(seen.lapse);
 
     expect(await registry.bind(key, { ...again, lapse: later.lapse ?? '' })).toEqual({
-      ...{ managerId: 'm2', sandboxId: 'box-of-m2', driver: 'docker' },
+      managerId: 'm2',
+      sandboxId: 'box-of-m2',
+      driver: 'docker',
     });
   });
 

@@ -93,7 +93,9 @@ describe('createRedis over TLS', () => {
       const refused = new Promise<string>((resolve) => (refuse = resolve));
       const warn = (fields: object): void => refuse(JSON.stringify(fields));
       const redis = createRedis({
-        ...{ url, commandTimeoutMs: 20_000, logger: { ...silentLogger, warn } },
+        url,
+        commandTimeoutMs: 20_000,
+        logger: { ...silentLogger, warn },
         ...(tls === undefined ? {} : { tls }),
       });
       const reply = redis.ping().then(

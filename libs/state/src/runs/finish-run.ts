@@ -13,8 +13,13 @@ const script = loadScript('runs/finish');
 
 /** For a run whose own kwargs cannot be read. */
 const NOTHING_ASKED: RunKwargs = {
-  ...{ input: null, context: {}, recursion_limit: 1, stream_mode: ['values'], stream_subgraphs: false },
-  ...{ on_disconnect: 'continue', temporary: false },
+  input: null,
+  context: {},
+  recursion_limit: 1,
+  stream_mode: ['values'],
+  stream_subgraphs: false,
+  on_disconnect: 'continue',
+  temporary: false,
 };
 
 const end = (status: RunStatus): RunEvent => ({ kind: 'end', status });

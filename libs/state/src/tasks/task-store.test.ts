@@ -46,11 +46,18 @@ describe('delegating a task', () => {
 
     const { runId, threadId } = taskIds(asked.spec.parent.run_id, 'call_1');
     expect(run).toMatchObject({
-      ...{ run_id: runId, thread_id: threadId, user_id: 'alice', assistant_id: 'bash', status: 'pending' },
-      ...{ metadata: { task: asked.spec }, started_at: null },
+      run_id: runId,
+      thread_id: threadId,
+      user_id: 'alice',
+      assistant_id: 'bash',
+      status: 'pending',
+      metadata: { task: asked.spec },
+      started_at: null,
       kwargs: {
         input: { messages: [{ type: 'human', id: 'prompt-1', content: 'Do it.' }] },
-        ...{ recursion_limit: 30, timeout_ms: 900_000, temporary: true },
+        recursion_limit: 30,
+        timeout_ms: 900_000,
+        temporary: true,
         context: { model_name: 'm', thinking_enabled: false, non_interactive: true },
       },
     });

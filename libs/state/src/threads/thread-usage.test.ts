@@ -18,7 +18,10 @@ const call = (
   outputTokens: number,
   caller: CallUsage['caller'] = 'lead_agent',
 ) => ({
-  ...{ caller, model, inputTokens, outputTokens },
+  caller,
+  model,
+  inputTokens,
+  outputTokens,
 });
 
 /** Makes a run with one commit per list of calls; returns its id. */
@@ -34,7 +37,10 @@ async function runWith(key: ThreadKey, ...commits: readonly (readonly CallUsage[
 }
 
 const nothing = {
-  ...{ inputTokens: 0, outputTokens: 0, runs: 0, models: {} },
+  inputTokens: 0,
+  outputTokens: 0,
+  runs: 0,
+  models: {},
   callers: { lead_agent: 0, subagent: 0, middleware: 0 },
 };
 
@@ -52,8 +58,13 @@ describe('tokens of a thread', () => {
       callers: { lead_agent: 36, subagent: 7, middleware: 7 },
     });
     expect(await store.threads.getRun(key, runId)).toMatchObject({
-      ...{ total_input_tokens: 35, total_output_tokens: 6, total_tokens: 41, llm_call_count: 2 },
-      ...{ lead_agent_tokens: 34, subagent_tokens: 0, middleware_tokens: 7 },
+      total_input_tokens: 35,
+      total_output_tokens: 6,
+      total_tokens: 41,
+      llm_call_count: 2,
+      lead_agent_tokens: 34,
+      subagent_tokens: 0,
+      middleware_tokens: 7,
     });
   });
 
@@ -85,7 +96,9 @@ describe('tokens of a thread', () => {
 
     await expect(store.threads.getRun(key, run.run_id)).rejects.toThrow(NotFoundError);
     expect(await store.threads.threadUsage(key)).toMatchObject({
-      ...{ inputTokens: 111, runs: 2, models: { a: { tokens: 112, runs: 2 } } },
+      inputTokens: 111,
+      runs: 2,
+      models: { a: { tokens: 112, runs: 2 } },
     });
   });
 
@@ -133,7 +146,10 @@ describe('tokens of a thread', () => {
     await store.redis.use((client) => client.hdel(record, 'lead_agent_tokens', 'subagent_tokens', 'middleware_tokens'));
 
     expect(await store.threads.getRun(key, runId)).toMatchObject({
-      ...{ total_tokens: 2, lead_agent_tokens: 0, subagent_tokens: 0, middleware_tokens: 0 },
+      total_tokens: 2,
+      lead_agent_tokens: 0,
+      subagent_tokens: 0,
+      middleware_tokens: 0,
     });
   });
 

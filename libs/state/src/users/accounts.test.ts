@@ -18,7 +18,10 @@ const bob: StoredAccount = { userId: 'b-1', email: 'bob@a.example', admin: false
 const create = (account: StoredAccount, first = false, maxAccounts = 10) =>
   accounts.create(account, { first, maxAccounts });
 const session = (over: Partial<NewSession> = {}): NewSession => ({
-  ...{ userId: ann.userId, digest: newId(), ttlMs: 60_000, remembered: false },
+  userId: ann.userId,
+  digest: newId(),
+  ttlMs: 60_000,
+  remembered: false,
   ...over,
 });
 async function opened(over: Partial<NewSession> = {}): Promise<NewSession> {

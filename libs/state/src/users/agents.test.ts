@@ -14,14 +14,12 @@ useStore((opened) => {
 });
 
 const poet = (changes: Partial<CustomAgent> = {}): CustomAgent => ({
-  ...{
-    name: 'poet',
-    description: 'Says "it" in rhyme: ü',
-    model: 'm1',
-    tool_groups: [],
-    skills: null,
-    ...NO_MODEL_SETTINGS,
-  },
+  name: 'poet',
+  description: 'Says "it" in rhyme: ü',
+  model: 'm1',
+  tool_groups: [],
+  skills: null,
+  ...NO_MODEL_SETTINGS,
   soul: 'You rhyme.\n</soul>\u2028',
   ...changes,
 });

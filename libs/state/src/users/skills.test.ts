@@ -18,8 +18,13 @@ useStore((opened) => {
 });
 
 const skill = (name: string, bytes = 100): InstalledSkill => ({
-  ...{ id: newId(), name, description: `Does "${name}": ünïcode.`, license: null, allowed_tools: ['bash'] },
-  ...{ bytes, installed_at: '2026-03-14T10:00:00.000Z' },
+  id: newId(),
+  name,
+  description: `Does "${name}": ünïcode.`,
+  license: null,
+  allowed_tools: ['bash'],
+  bytes,
+  installed_at: '2026-03-14T10:00:00.000Z',
 });
 const add = (name: string, bytes?: number) => skills.add(user, skill(name, bytes), LIMITS);
 const names = async (): Promise<readonly string[]> =>

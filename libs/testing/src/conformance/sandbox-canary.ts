@@ -74,8 +74,10 @@ export async function openCanary(underTest: SandboxDriverUnderTest): Promise<Can
   const driver = await underTest.make(home);
   const files = underTest.files(home);
   const specOf = (name: string): SandboxSpec => ({
-    ...{ sandboxId: `caribou-abuse-${process.pid}-${name}`, managerId: 'm1' },
-    ...{ userId: 'default', threadId: name },
+    sandboxId: `caribou-abuse-${process.pid}-${name}`,
+    managerId: 'm1',
+    userId: 'default',
+    threadId: name,
   });
   const [sandbox, neighbour] = [specOf('abused'), specOf('neighbour')];
   await Promise.all([driver.create(sandbox, { fresh: true }), driver.create(neighbour, { fresh: true })]);
@@ -101,7 +103,12 @@ export async function openCanary(underTest: SandboxDriverUnderTest): Promise<Can
     return result;
   };
   return {
-    ...{ home, sandbox, files, driver, outside, run },
+    home,
+    sandbox,
+    files,
+    driver,
+    outside,
+    run,
     addresses: external.map(({ address }) => [address, port]),
     hostFile: (path) => join(files.hostPath(sandbox, 'workspace'), '..', path),
     expectUntouched: async () => {

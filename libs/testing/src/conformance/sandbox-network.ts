@@ -60,7 +60,10 @@ export function describeSandboxNetwork(name: string, underTest: NetworkUnderTest
     let reached = 0;
     const entries: (EgressEntry & { readonly threadId: string })[] = [];
     const specOf = (threadId: string): SandboxSpec => ({
-      ...{ sandboxId: `caribou-net-${process.pid}-${threadId}`, managerId: 'm1', userId: 'default', threadId },
+      sandboxId: `caribou-net-${process.pid}-${threadId}`,
+      managerId: 'm1',
+      userId: 'default',
+      threadId,
     });
     const [sandbox, other] = [specOf('t1'), specOf('t2')];
     const network: SandboxNetwork = {

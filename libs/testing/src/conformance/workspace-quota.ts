@@ -32,8 +32,10 @@ export function describeWorkspaceQuota(name: string, underTest: SandboxDriverUnd
     let driver: SandboxDriver;
     let files: ThreadFiles;
     const sandbox: SandboxSpec = {
-      ...{ sandboxId: `caribou-quota-${process.pid}`, managerId: 'm1' },
-      ...{ userId: 'default', threadId: 'full' },
+      sandboxId: `caribou-quota-${process.pid}`,
+      managerId: 'm1',
+      userId: 'default',
+      threadId: 'full',
     };
     const run = (command: string): Promise<CommandResult> =>
       driver.exec(sandbox, { command, timeoutMs: 60_000, maxOutputBytes: 8192 }, new AbortController().signal);

@@ -24,7 +24,9 @@ const common = fc.record({ content, additional_kwargs: fc.constant({}), response
 const human = common.map((fields): HumanMessage => ({ type: 'human', id: '', ...fields }));
 const reminder = common.map(
   (fields): HumanMessage => ({
-    ...{ type: 'human', id: '', name: 'loop_warning' },
+    type: 'human',
+    id: '',
+    name: 'loop_warning',
     ...fields,
     additional_kwargs: { hide_from_ui: true },
   }),
@@ -49,13 +51,20 @@ const turn = (cancelled: boolean): fc.Arbitrary<readonly Message[]> =>
     .map(({ said, calls, missing, results, counted }) => {
       const ids = Array.from({ length: calls }, (_, index) => `call-${index}`);
       const asking: AiMessage = {
-        ...{ type: 'ai', id: '', ...said, invalid_tool_calls: [] },
+        type: 'ai',
+        id: '',
+        ...said,
+        invalid_tool_calls: [],
         tool_calls: ids.map((id) => ({ type: 'tool_call', id, name: 'bash', args: { command: id } })),
         ...(counted === undefined ? {} : { usage_metadata: counted }),
       };
       const answered = results.slice(0, Math.max(0, calls - missing)).map(
         (fields, index): ToolMessage => ({
-          ...{ type: 'tool', id: '', ...fields, name: 'bash', status: 'success' },
+          type: 'tool',
+          id: '',
+          ...fields,
+          name: 'bash',
+          status: 'success',
           tool_call_id: ids[index] ?? '',
         }),
       );

@@ -40,8 +40,10 @@ async function commandLines(engine: Docker, id: string): Promise<string[]> {
   const container = engine.getContainer(id);
   try {
     const exec = await container.exec({
-      ...{ Cmd: ['/bin/sh', '-c', EVERY_COMMAND_LINE], User: '10002:10002' },
-      ...{ AttachStdout: true, AttachStderr: true },
+      Cmd: ['/bin/sh', '-c', EVERY_COMMAND_LINE],
+      User: '10002:10002',
+      AttachStdout: true,
+      AttachStderr: true,
     });
     const stream = await exec.start({ hijack: true, stdin: false });
     const [out, err] = [new PassThrough(), new PassThrough()];

@@ -213,7 +213,8 @@ function fakeFiles(
       Promise.resolve({
         outcome: 'ok',
         paths: [...files.keys()].filter((file) => file.startsWith(`${path}/`)).sort(),
-        ...{ truncated: false, incomplete: false },
+        truncated: false,
+        incomplete: false,
       }),
     glob: noSearch,
     grep: noSearch,

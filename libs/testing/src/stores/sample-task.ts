@@ -26,7 +26,11 @@ export function sampleTask({
     userId: parent.userId,
     spec: {
       parent: { thread_id: parent.threadId, run_id: runId, tool_call_id: toolCallId },
-      ...{ subagent_type: 'bash', description: 'some work', tools: ['bash'], model: 'm', args_hash: 'h' },
+      subagent_type: 'bash',
+      description: 'some work',
+      tools: ['bash'],
+      model: 'm',
+      args_hash: 'h',
       ...spec,
     },
     prompt: human('Do it.', 'prompt-1'),
@@ -37,18 +41,29 @@ export function sampleTask({
 
 /** The key by which a task is found. */
 export const callOfTask = ({ userId, spec }: NewTask) => ({
-  ...{ userId, parentRunId: spec.parent.run_id, toolCallId: spec.parent.tool_call_id },
+  userId,
+  parentRunId: spec.parent.run_id,
+  toolCallId: spec.parent.tool_call_id,
 });
 
 /** The record of a task that no pool has taken, with the changes of `over`. */
 export function taskRecord(task: NewTask = sampleTask(), over: Partial<RunRecord> = {}): RunRecord {
   const { runId, threadId } = taskIds(task.spec.parent.run_id, task.spec.parent.tool_call_id);
   return sampleRun({
-    ...{ run_id: runId, thread_id: threadId, assistant_id: task.spec.subagent_type, user_id: task.userId },
+    run_id: runId,
+    thread_id: threadId,
+    assistant_id: task.spec.subagent_type,
+    user_id: task.userId,
     metadata: { [TASK_METADATA]: task.spec },
     kwargs: {
-      ...{ input: { messages: [task.prompt] }, context: {}, stream_mode: [], stream_subgraphs: false },
-      ...{ on_disconnect: 'continue', temporary: true, recursion_limit: task.maxTurns, timeout_ms: task.timeoutMs },
+      input: { messages: [task.prompt] },
+      context: {},
+      stream_mode: [],
+      stream_subgraphs: false,
+      on_disconnect: 'continue',
+      temporary: true,
+      recursion_limit: task.maxTurns,
+      timeout_ms: task.timeoutMs,
     },
     created_at: '2026-01-05T00:00:00.000Z',
     updated_at: '2026-01-05T00:00:00.000Z',

@@ -33,7 +33,11 @@ export function openTasks(url: string, { maxPending = 100, leaseMs = 60_000 }: T
   const runs = redisRunStore(part, { leaseMs });
 
   return {
-    ...{ main, part, tasks, runs, taskLog: redisEventLog(part) },
+    main,
+    part,
+    tasks,
+    runs,
+    taskLog: redisEventLog(part),
     take: async (task) => {
       const claimed = await runs.claim(tasks.threadOf(callOfTask(task)), newId());
       if (claimed.kind !== 'run') throw new Error(`the claim answered ${claimed.kind}`);
@@ -42,8 +46,11 @@ export function openTasks(url: string, { maxPending = 100, leaseMs = 60_000 }: T
     },
     answer: async (claimed, message, usage) => {
       const { head } = await runs.commit(claimed.lease, {
-        ...{ head: claimed.head, state: applyUpdate(claimed.head.state, { messages: [message] }) },
-        ...{ next: [], source: 'loop', step: 1 },
+        head: claimed.head,
+        state: applyUpdate(claimed.head.state, { messages: [message] }),
+        next: [],
+        source: 'loop',
+        step: 1,
         events: [{ kind: 'message', node: 'model_request', step: 1, message }],
         ...(usage === undefined ? {} : { usage }),
       });
@@ -73,6 +80,10 @@ export function silentBus(): SilentBus {
 }
 
 const startOf = ({ run }: ClaimedRun): RunEvent => ({
-  ...{ kind: 'run.start', run_id: run.run_id, thread_id: run.thread_id, attempt: run.attempt },
-  ...{ dropped_message_ids: [], checkpoint_id: null },
+  kind: 'run.start',
+  run_id: run.run_id,
+  thread_id: run.thread_id,
+  attempt: run.attempt,
+  dropped_message_ids: [],
+  checkpoint_id: null,
 });

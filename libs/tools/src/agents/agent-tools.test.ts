@@ -17,7 +17,9 @@ const invoke = (tool: AnyTool, args: object, { thread = 't1', key = 'r1:c1', nam
     { ...args },
     {
       run: fakeRun({ threadId: thread, context: { is_bootstrap: true, ...(name === '' ? {} : { agent_name: name }) } }),
-      ...{ toolCallId: 'c1', key, state: { messages: [] } },
+      toolCallId: 'c1',
+      key,
+      state: { messages: [] },
     },
   );
 const setup = (args: object, more = {}) => invoke(setupAgentTool(agents), args, more);

@@ -39,7 +39,9 @@ describe(taskOutcome, () => {
       content: `Task failed (capped: ${cap}). Error: nothing said`,
       isError: true,
       additionalKwargs: {
-        ...{ subagent_status: 'failed', subagent_error: 'nothing said', subagent_stop_reason: stopReason },
+        subagent_status: 'failed',
+        subagent_error: 'nothing said',
+        subagent_stop_reason: stopReason,
       },
     });
   });

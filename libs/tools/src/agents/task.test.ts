@@ -25,7 +25,10 @@ function port(outcome: TaskOutcome = DONE, events: readonly TaskEvent[] = []) {
 }
 
 const context = (run: RunContext = fakeRun()): ToolContext => ({
-  ...{ run, toolCallId: 'call_1', key: `${run.runId}:call_1`, state: { messages: [] } },
+  run,
+  toolCallId: 'call_1',
+  key: `${run.runId}:call_1`,
+  state: { messages: [] },
 });
 const args = { description: 'count files', prompt: 'Count the files.', subagent_type: 'general-purpose' };
 
@@ -37,8 +40,11 @@ describe(taskTool, () => {
 
     expect(asked).toEqual([
       {
-        ...{ toolCallId: 'call_1', description: 'count files', prompt: 'Count the files.' },
-        ...{ type: 'general-purpose', tools: ['ls', 'bash'] },
+        toolCallId: 'call_1',
+        description: 'count files',
+        prompt: 'Count the files.',
+        type: 'general-purpose',
+        tools: ['ls', 'bash'],
       },
     ]);
     expect(outcome).toMatchObject({ content: 'Task Succeeded. Result: done' });

@@ -11,7 +11,10 @@ const context = { run: fakeRun(), toolCallId: 'c1', key: 'r1:c1', state: { messa
 const invoke = (tool: AnyTool, args: object): Promise<ToolOutcome> =>
   tool.invoke({ description: 'why', ...args }, context);
 const found = (paths: readonly string[], more: Partial<Extract<SandboxReply<'list'>, { outcome: 'ok' }>> = {}) => ({
-  ...{ outcome: 'ok' as const, paths, truncated: false, incomplete: false },
+  outcome: 'ok' as const,
+  paths,
+  truncated: false,
+  incomplete: false,
   ...more,
 });
 const error = (content: string): ToolOutcome => ({ content: `Error: ${content}`, isError: true });
@@ -39,7 +42,9 @@ describe(lsTool, () => {
       glob: () => Promise.resolve(found([path])),
       grep: () =>
         Promise.resolve({
-          ...{ outcome: 'ok', truncated: false, incomplete: false },
+          outcome: 'ok',
+          truncated: false,
+          incomplete: false,
           matches: [{ path, line: 1, text: '<div>' }],
         }),
     };
@@ -144,7 +149,9 @@ describe(grepTool, () => {
 describe(strReplaceTool, () => {
   const replace = (outcome: SandboxReply<'edit'>, args: object = {}) =>
     invoke(strReplaceTool({ ...fakeSandbox(), edit: () => Promise.resolve(outcome) }), {
-      ...{ path: '/f', old_str: 'a', new_str: 'b' },
+      path: '/f',
+      old_str: 'a',
+      new_str: 'b',
       ...args,
     });
 
@@ -153,7 +160,8 @@ describe(strReplaceTool, () => {
     [{ outcome: 'ok', replaced: 1, changed: [{ first: 3, last: 5 }] }, 'OK (changed lines 3-5)'],
     [
       {
-        ...{ outcome: 'ok', replaced: 3 },
+        outcome: 'ok',
+        replaced: 3,
         changed: [
           { first: 1, last: 1 },
           { first: 3, last: 5 },

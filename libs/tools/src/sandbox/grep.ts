@@ -27,7 +27,12 @@ export function grepTool(sandbox: SandboxPort): AnyTool {
     input: Input,
     async run({ pattern, path, glob, literal, case_sensitive, max_results }, context) {
       const request = {
-        ...{ key: context.key, path, pattern, literal, case_sensitive, glob },
+        key: context.key,
+        path,
+        pattern,
+        literal,
+        case_sensitive,
+        glob,
         max_results: Math.min(max_results, MAX_RESULTS),
       };
       const found = await sandbox.grep(scopeOf(context), request, context.run.signal);

@@ -27,8 +27,14 @@ describe('files that are changed as they are known', () => {
     return tool.invoke(args, expectedFile === undefined ? context : { ...context, expectedFile });
   };
   const messageOf = ({ content, additionalKwargs }: ToolOutcome): ToolMessage => ({
-    ...{ type: 'tool', id: 'm1', name: 'read_file', tool_call_id: 'm1', status: 'success' },
-    ...{ content, additional_kwargs: { ...additionalKwargs }, response_metadata: {} },
+    type: 'tool',
+    id: 'm1',
+    name: 'read_file',
+    tool_call_id: 'm1',
+    status: 'success',
+    content,
+    additional_kwargs: { ...additionalKwargs },
+    response_metadata: {},
   });
 
   test('read_file marks its answer with the hash of the whole file', async () => {

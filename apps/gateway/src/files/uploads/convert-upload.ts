@@ -50,7 +50,9 @@ async function markdownOf({ files, converter }: ConversionPorts, job: Conversion
       throw new ConflictError('the file was changed before it was converted');
     }
     return await converter.toMarkdown(handle.createReadStream({ autoClose: false }), {
-      ...{ kind, signal, owner: file.userId },
+      kind,
+      signal,
+      owner: file.userId,
     });
   } finally {
     await handle.close();

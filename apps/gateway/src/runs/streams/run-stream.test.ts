@@ -91,7 +91,10 @@ interface Scene {
 async function watch({ events, modes = ['values', 'messages-tuple'], from, record = run, stored = record }: Scene) {
   const response = new FakeResponse();
   const writer = new SseWriter(response as unknown as ServerResponse, {
-    ...{ headers: {}, beat: ': heartbeat\n\n', beatMs: 60_000, stallMs: 60_000 },
+    headers: {},
+    beat: ': heartbeat\n\n',
+    beatMs: 60_000,
+    stallMs: 60_000,
   });
   const firstKept = events[0]?.seq ?? 0;
   const lastSeq = events.at(-1)?.seq ?? 0;

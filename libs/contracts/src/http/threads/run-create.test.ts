@@ -110,8 +110,13 @@ describe('RunCreate', () => {
     ['option_id', { response_kind: 'option' }],
   ])('an answer with a bad %s is refused by its path', (key, wrong) => {
     const human_input_response = {
-      ...{ version: 1, kind: 'human_input_response', source: 'ask_clarification', request_id: 'clarification:c' },
-      ...{ response_kind: 'text', value: 'x', ...wrong },
+      version: 1,
+      kind: 'human_input_response',
+      source: 'ask_clarification',
+      request_id: 'clarification:c',
+      response_kind: 'text',
+      value: 'x',
+      ...wrong,
     };
     const message = { type: 'human', content: 'x', additional_kwargs: { human_input_response } };
     const refused = RunCreate.safeParse({ assistant_id: 'lead_agent', input: { messages: [message] } }).error?.issues;
