@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
 const repository = join(__dirname, '..', '..');
-const skipped = new Set(['node_modules', 'dist', '.git', '.nx', '.caribou', 'recordings']);
+const skipped = new Set(['node_modules', 'dist', '.git', '.nx', '.caribou']);
 
 /** Every file and folder of the repository by its path, without installed, built or generated ones. */
 function entriesOf(folder = ''): string[] {

@@ -19,6 +19,7 @@ export { makeCertificates, type TestCertificates } from './servers/certificates.
 export { processesInContainers, processesWith } from './sandboxes/sandbox-processes.js';
 export { missingForGvisor } from './sandboxes/gvisor.js';
 export { testSandboxSettings } from './conformance/sandbox-settings.js';
+export { expectGenerated } from './util/generated-file.js';
 export { deltaTexts } from './models/delta-texts.js';
 export { importImage, missingForDocker } from './sandboxes/docker-image.js';
 export { dyingStore } from './stores/dying-store.js';

@@ -1,13 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { expectGenerated } from '@caribou/testing';
 import { exampleFile } from './example-file.js';
 import { loadConfig } from '../index.js';
 
 const root = join(__dirname, '../../../..');
 
 describe('config.example.yaml', () => {
-  test('is the text the schema gives; when it is not, replace it by the expected text', () => {
-    expect(readFileSync(join(root, 'config.example.yaml'), 'utf8')).toBe(exampleFile());
+  test('is the text that the schema gives', () => {
+    expectGenerated(join(root, 'config.example.yaml'), exampleFile());
   });
 
   test('loads as it is, changes nothing and warns of nothing', () => {

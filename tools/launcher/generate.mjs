@@ -1,0 +1,16 @@
+import { inRepository, repository } from './repository.mjs';
+import { runCommand } from './run-command.mjs';
+import { say } from './terminal.mjs';
+
+/** Writes the files that code makes: config.example.yaml from the schema, docs/api.md from the routes. */
+
+const tests = ['libs/config/src/load/example-file.test.ts', 'apps/gateway/src/system/api-page.test.ts'];
+const jest = inRepository('node_modules', 'jest', 'bin', 'jest.js');
+
+const { code, output } = await runCommand(process.execPath, [jest, ...tests, '--selectProjects', 'unit'], {
+  cwd: repository,
+  env: { ...process.env, WRITE_GENERATED: '1' },
+  timeoutMs: 120_000,
+});
+say(code === 0 ? 'config.example.yaml and docs/api.md are up to date' : output);
+process.exitCode = code;
