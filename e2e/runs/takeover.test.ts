@@ -245,9 +245,12 @@ describe('a runner that was paused past its lease', () => {
       what: 'the paused runner to notice',
       timeoutMs: 20_000,
     });
+    // It answers this after what it did with the wake. Once the run has ended, whoever gets the wake again acknowledges it.
+    await victim.ready();
+    const spokeDuringRun = spoke;
     stack.model.release('later');
 
     await expectWhole(threadId, stream, { texts: [script, 'One two three four.'] });
-    expect(spoke).toBe('');
+    expect(spokeDuringRun).toBe('');
   });
 });
