@@ -13,6 +13,7 @@ import {
 } from '../support/client.js';
 import { nonce, type Stack, startStack } from '../support/stack.js';
 import { linesOf, openGate } from '../support/threads-on-disk.js';
+import { watchAnswers, watchDeliveries } from '../support/wake-answers.js';
 
 jest.setTimeout(90_000);
 
@@ -223,12 +224,15 @@ describe('two runners whose one slot is in use', () => {
 });
 
 describe('a runner that was paused past its lease', () => {
-  test('changes nothing when it comes back', async () => {
+  test('changes nothing and acknowledges nothing when it comes back', async () => {
     const threadId = await client.newThread();
     const script = `${nonce()}\n#hold gate after 2 times=1\n#hold later after 3 times=2\n#say One two three four.`;
+    const deliveries = watchDeliveries(natsProxy, threadId);
+    const answers = watchAnswers(natsProxy, deliveries);
     const stream = await client.run(threadId, script);
     await heldAt('gate');
     rescuer = await stack.start('agent-runner');
+    await waitFor(() => answers.size > 0, { what: 'the runner to say that it works on the wake', timeoutMs: 20_000 });
 
     victim.pause();
     await heldAt('later');
@@ -238,8 +242,12 @@ describe('a runner that was paused past its lease', () => {
       what: 'the paused runner to notice',
       timeoutMs: 20_000,
     });
+    // Its reply to this follows what it has sent about the wake.
+    await victim.ready();
+    const acknowledged = [...answers].filter((answer) => !answer.startsWith('+WPI'));
     stack.model.release('later');
 
     await expectWhole(threadId, stream, { texts: [script, 'One two three four.'] });
+    expect(acknowledged).toEqual([]);
   });
 });
