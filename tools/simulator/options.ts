@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { FAULT_KINDS, type FaultKind } from './faults.js';
-import { type Sabotage, SABOTAGES } from './sabotage.js';
+import { FAULT_KINDS, type FaultKind } from './virtual/faults.js';
+import { type Sabotage, SABOTAGES } from './virtual/sabotage.js';
 
 const USAGE = [
   `npm run simulate -- [--seeds N] [--seed S] [--workers W] [--trace] [--faults ${FAULT_KINDS.join(',')}]`,

@@ -1,7 +1,7 @@
 import type { Options } from './options.js';
 import { simulate } from './simulate.js';
-import { installVirtualGlobals } from './virtual-globals.js';
-import { VirtualRedis } from './virtual-redis.js';
+import { installVirtualGlobals } from './virtual/virtual-globals.js';
+import { VirtualRedis } from './virtual/virtual-redis.js';
 
 /** Simulates the seeds that the parent process sends, one after the other, and answers each with its report. */
 export async function serveSeeds(options: Options): Promise<void> {

@@ -1,8 +1,8 @@
-import type { FaultKind } from './faults.js';
-import { violationsOf } from './invariants.js';
-import type { VirtualRedis } from './virtual-redis.js';
-import { Workload } from './workload.js';
-import { World, type WorldOptions } from './world.js';
+import type { FaultKind } from './virtual/faults.js';
+import { violationsOf } from './checks/invariants.js';
+import type { VirtualRedis } from './virtual/virtual-redis.js';
+import { Workload } from './world/workload.js';
+import { World, type WorldOptions } from './world/world.js';
 
 /** The time for remaining work after the last run: the longest wait is the one for an ack. */
 const REST_MS = 12_000;

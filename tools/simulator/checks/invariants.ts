@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { type AiMessage, isTerminal, type Message, NotFoundError, type RunRecord } from '@caribou/contracts';
 import type { RunEventLog, ThreadKey, ThreadStore } from '@caribou/core';
 import { type RedisConnection, redisEventLog, redisThreadStore, taskPart } from '@caribou/state';
-import { type Accepted, canonical } from './history.js';
+import { type Accepted, canonical } from '../world/history.js';
 import { findLeftovers, takeoverTime, announcedTwice } from './at-rest.js';
-import type { VirtualRedis } from './virtual-redis.js';
-import type { Workload } from './workload.js';
-import type { World } from './world.js';
+import type { VirtualRedis } from '../virtual/virtual-redis.js';
+import type { Workload } from '../world/workload.js';
+import type { World } from '../world/world.js';
 
 const MAX_EVENTS = 10_000;
 

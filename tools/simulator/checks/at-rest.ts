@@ -1,9 +1,9 @@
 import type { NumberedEvent } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
 import { type RedisConnection, redisTaskSlots, taskPart } from '@caribou/state';
-import { LEASE_MS } from './clocks.js';
-import type { Workload } from './workload.js';
-import type { World } from './world.js';
+import { LEASE_MS } from '../world/clocks.js';
+import type { Workload } from '../world/workload.js';
+import type { World } from '../world/world.js';
 
 /** Lease, a sweep, the time that its owner may take to come back, and the sweep that takes it over. */
 const TAKEOVER_MS = 10_000 + 15_000 + 2 * 3_500 + 2_000;

@@ -10,15 +10,15 @@ import {
 import { createMetrics } from '@caribou/observability';
 import { RedisConnection, redisExecutionJournal, redisSandboxRegistry } from '@caribou/state';
 import { z } from 'zod';
-import type { SimBus } from './bus.js';
+import type { SimBus } from '../virtual/bus.js';
 import type { History } from './history.js';
-import type { Ledger, Machine } from './machine.js';
-import type { ModelParts } from './model.js';
-import { named, type Network } from './network.js';
-import type { Sabotage } from './sabotage.js';
-import type { SimProcess } from './scheduler.js';
-import { KEY_PREFIX } from './virtual-redis.js';
-import type { WakeQueue } from './wake-queue.js';
+import type { Ledger, Machine } from '../virtual/machine.js';
+import type { ModelParts } from '../virtual/model.js';
+import { named, type Network } from '../virtual/network.js';
+import type { Sabotage } from '../virtual/sabotage.js';
+import type { SimProcess } from '../virtual/scheduler.js';
+import { KEY_PREFIX } from '../virtual/virtual-redis.js';
+import type { WakeQueue } from '../virtual/wake-queue.js';
 
 /** How much the processes of one history do at once. */
 export interface Sizes {

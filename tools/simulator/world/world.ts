@@ -1,17 +1,17 @@
 import type { Logger } from '@caribou/core';
-import { SimBus } from './bus.js';
-import { type FaultKind, Faults } from './faults.js';
+import { SimBus } from '../virtual/bus.js';
+import { type FaultKind, Faults } from '../virtual/faults.js';
 import { History } from './history.js';
-import { Ledger, Machine } from './machine.js';
-import { Network } from './network.js';
+import { Ledger, Machine } from '../virtual/machine.js';
+import { Network } from '../virtual/network.js';
 import { startManager, startRunner, tracingLogger } from './processes.js';
-import { Random } from './random.js';
-import type { Sabotage } from './sabotage.js';
-import { Scheduler, SimProcess } from './scheduler.js';
+import { Random } from '../virtual/random.js';
+import type { Sabotage } from '../virtual/sabotage.js';
+import { Scheduler, SimProcess } from '../virtual/scheduler.js';
 import type { Sizes } from './environment.js';
 import { startPool } from './task-processes.js';
-import type { VirtualRedis } from './virtual-redis.js';
-import { WakeQueue } from './wake-queue.js';
+import type { VirtualRedis } from '../virtual/virtual-redis.js';
+import { WakeQueue } from '../virtual/wake-queue.js';
 
 export type Role = 'runner' | 'manager' | 'gateway' | 'pool';
 

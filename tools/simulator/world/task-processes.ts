@@ -14,14 +14,14 @@ import {
   taskPart,
 } from '@caribou/state';
 import { leadTools } from '@caribou/tools';
-import { borrowedSandbox } from '../../apps/subagent-pool/src/borrowed-sandbox.js';
-import { HeldTasks } from '../../apps/subagent-pool/src/held-tasks.js';
-import { slottedStore } from '../../apps/subagent-pool/src/slotted-store.js';
-import { TaskWorker } from '../../apps/subagent-pool/src/task-worker.js';
+import { borrowedSandbox } from '../../../apps/subagent-pool/src/borrowed-sandbox.js';
+import { HeldTasks } from '../../../apps/subagent-pool/src/held-tasks.js';
+import { slottedStore } from '../../../apps/subagent-pool/src/slotted-store.js';
+import { TaskWorker } from '../../../apps/subagent-pool/src/task-worker.js';
 import { EVENTS_TTL_MS, LEASE_MS, RENEW_MS, SWEEP_MS } from './clocks.js';
-import { planModel, SUBAGENT } from './model.js';
-import { named } from './network.js';
-import type { SimProcess } from './scheduler.js';
+import { planModel, SUBAGENT } from '../virtual/model.js';
+import { named } from '../virtual/network.js';
+import type { SimProcess } from '../virtual/scheduler.js';
 import { effectTool, metrics, sandboxOf, storeOf, type SimEnvironment } from './environment.js';
 
 const MAX_TURNS = 25;

@@ -1,8 +1,8 @@
 import { type NumberedEvent, type RunEvent, taskIds } from '@caribou/contracts';
 import type { NewTask, RunLease, SlotLimits, ThreadKey } from '@caribou/core';
-import type { Executed } from './network.js';
-import { OWNED } from './sabotage.js';
-import type { SimProcess } from './scheduler.js';
+import type { Executed } from '../virtual/network.js';
+import { OWNED } from '../virtual/sabotage.js';
+import type { SimProcess } from '../virtual/scheduler.js';
 import { SlotWatch } from './slot-watch.js';
 
 /** The records for the checker while a history ran, in the order in which the store executed it. */

@@ -1,5 +1,5 @@
 import type { SlotLimits, TaskSlot, ThreadKey } from '@caribou/core';
-import type { Executed } from './network.js';
+import type { Executed } from '../virtual/network.js';
 import { LEASE_MS } from './clocks.js';
 
 /** Tracks the holders of slots, from the replies and the clock of the store alone. */

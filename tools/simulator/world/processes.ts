@@ -20,15 +20,15 @@ import {
   redisToolJournal,
 } from '@caribou/state';
 import { leadTools, taskTool } from '@caribou/tools';
-import { Executor } from '../../apps/sandbox-manager/src/executions/executor.js';
-import { FinishedExecutions } from '../../apps/sandbox-manager/src/executions/finished-executions.js';
-import { ManagerLease } from '../../apps/sandbox-manager/src/machine/manager-lease.js';
-import { SandboxHandlers } from '../../apps/sandbox-manager/src/rpc/sandbox.handlers.js';
-import { SandboxPool } from '../../apps/sandbox-manager/src/executions/sandbox-pool.js';
+import { Executor } from '../../../apps/sandbox-manager/src/executions/executor.js';
+import { FinishedExecutions } from '../../../apps/sandbox-manager/src/executions/finished-executions.js';
+import { ManagerLease } from '../../../apps/sandbox-manager/src/machine/manager-lease.js';
+import { SandboxHandlers } from '../../../apps/sandbox-manager/src/rpc/sandbox.handlers.js';
+import { SandboxPool } from '../../../apps/sandbox-manager/src/executions/sandbox-pool.js';
 import { EVENTS_TTL_MS, LEASE_MS, RENEW_MS, SWEEP_MS } from './clocks.js';
-import { planModel } from './model.js';
-import { named } from './network.js';
-import type { SimProcess } from './scheduler.js';
+import { planModel } from '../virtual/model.js';
+import { named } from '../virtual/network.js';
+import type { SimProcess } from '../virtual/scheduler.js';
 import { effectTool, metrics, sandboxOf, storeOf, type SimEnvironment } from './environment.js';
 import { subagentsOf } from './task-processes.js';
 

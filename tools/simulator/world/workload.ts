@@ -1,9 +1,9 @@
 import { AppError, type CancelAction, type RunKwargs } from '@caribou/contracts';
 import type { AdmitRequest, ThreadKey } from '@caribou/core';
-import type { Plan, PlannedCall } from './model.js';
+import type { Plan, PlannedCall } from '../virtual/model.js';
 import { gatewayPorts } from './processes.js';
-import type { Random } from './random.js';
-import type { SimProcess } from './scheduler.js';
+import type { Random } from '../virtual/random.js';
+import type { SimProcess } from '../virtual/scheduler.js';
 import type { World } from './world.js';
 
 const USERS = ['default', 'other'];
