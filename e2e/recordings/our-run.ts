@@ -1,3 +1,4 @@
+import { omitUndefined } from '@caribou/contracts';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { waitFor } from '@caribou/testing';
@@ -24,7 +25,7 @@ export async function runAsRecorded(stack: Stack, script: ScriptName, mode: Mode
   const frames = (await stream.end()).map(({ event, data, id }) => ({
     event,
     data,
-    ...(id === undefined ? {} : { id }),
+    ...omitUndefined({ id }),
   }));
   return { threadId, runId, frames: inCallOrder(frames) };
 }

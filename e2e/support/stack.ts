@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { SandboxDriverKind, ServiceName } from '@caribou/contracts';
+import { type SandboxDriverKind, type ServiceName, omitUndefined } from '@caribou/contracts';
 import { startNats, startRedis, startService, type TestServer, type TestService, waitFor } from '@caribou/testing';
 import { natsConfig } from '../../tools/access/nats-config.js';
 import { addressOf, ADMIN, HEALTH, newPasswords, type UserName } from '../../tools/access/passwords.js';
@@ -113,9 +113,7 @@ const modelOf = ({ baseUrl }: DemoModel) => ({
 /** Starts the system and waits until a turn can run, or, for an incomplete system, until its parts are ready. */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const homeDir = await mkdtemp(join(tmpdir(), 'caribou-home-'));
-  const model = await startDemoModel(
-    options.constantCallId === undefined ? {} : { constantCallId: options.constantCallId },
-  );
+  const model = await startDemoModel(omitUndefined({ constantCallId: options.constantCallId }));
   const { redis, nats, urlOf } = await startServers();
   const login = (app: AppName) => ({ NATS_URL: urlOf(app, 'nats'), REDIS_URL: urlOf(app, 'redis') });
   const configPath = join(homeDir, 'config.yaml');

@@ -1,7 +1,7 @@
 import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type ServiceName, serviceNames } from '@caribou/contracts';
+import { type ServiceName, serviceNames, omitUndefined } from '@caribou/contracts';
 import { natsConfig } from './nats-config.js';
 import { addressOf, ADMIN, HEALTH, newPasswords, type Passwords } from './passwords.js';
 import { redisConfig } from './redis-config.js';
@@ -80,7 +80,7 @@ function putServers(passwords: Passwords): void {
   const nats = {
     listen: required('nats-listen'),
     storeDir: required('nats-store'),
-    ...(monitoring === undefined ? {} : { monitoring }),
+    ...omitUndefined({ monitoring }),
   };
   const listen = required('redis-listen');
   const border = listen.lastIndexOf(':');

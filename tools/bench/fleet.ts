@@ -1,7 +1,7 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { SandboxDriverKind } from '@caribou/contracts';
+import { type SandboxDriverKind, omitUndefined } from '@caribou/contracts';
 import type { Pids } from './cpu-time.js';
 import { freePort, listensOn, type ProcessPlan, readyMessage, type RunningProcess, startProcess } from './processes.js';
 
@@ -109,7 +109,7 @@ async function startAll(around: Surroundings, options: FleetOptions): Promise<Om
     OPENAI_MODEL: 'caribou-demo',
     HOST: '127.0.0.1',
     PORT: '0',
-    ...(process.env.DOCKER_HOST === undefined ? {} : { DOCKER_HOST: process.env.DOCKER_HOST }),
+    ...omitUndefined({ DOCKER_HOST: process.env.DOCKER_HOST }),
     ...options.env,
   };
   const plans = SERVICES.map((name) => servicePlan(name, env, options.profileDir));

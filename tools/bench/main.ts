@@ -1,3 +1,4 @@
+import { omitUndefined } from '@caribou/contracts';
 import { parseArgs } from 'node:util';
 import { chainCost } from './chain-cost.js';
 import { chainTurns, turnsWith } from './chain-turns.js';
@@ -217,7 +218,7 @@ async function againstPeer({ caribou, times }: Bench, url: string): Promise<read
 
 async function main(): Promise<void> {
   const fleet = await startFleet({
-    ...(options.profile === undefined ? {} : { profileDir: options.profile }),
+    ...omitUndefined({ profileDir: options.profile }),
     ...(options.slots === undefined ? {} : { runnerSlots: Number(options.slots) }),
   });
   const figures = serverFigures(fleet);

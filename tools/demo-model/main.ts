@@ -1,3 +1,4 @@
+import { omitUndefined } from '@caribou/contracts';
 import { parseArgs } from 'node:util';
 import { startDemoModel } from './server.js';
 
@@ -14,8 +15,7 @@ async function main(): Promise<void> {
   const model = await startDemoModel({
     port: Number(values.port),
     host: values.host,
-    ...(values['call-id'] === undefined ? {} : { constantCallId: values['call-id'] }),
-    ...(values['api-key'] === undefined ? {} : { apiKey: values['api-key'] }),
+    ...omitUndefined({ constantCallId: values['call-id'], apiKey: values['api-key'] }),
   });
   process.stdout.write(`demo model (scripted, not an AI) listening on ${model.baseUrl}\n`);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void model.close());

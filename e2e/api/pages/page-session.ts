@@ -1,3 +1,4 @@
+import { omitUndefined } from '@caribou/contracts';
 import { z } from 'zod';
 import { type Frame, OpenStream, runIdOf } from '../../support/client.js';
 import { frames, History, Search } from './must-fields.js';
@@ -83,10 +84,10 @@ export class PageSession {
   /** Sends a user message, from the head that this tab saw last. */
   say(threadId: string, { text, files, context = {} }: Sent): Promise<PageRun> {
     const checkpoint = this.heads.get(threadId);
-    const additional_kwargs = files === undefined ? {} : { files };
+    const additional_kwargs = omitUndefined({ files });
     return this.run(threadId, {
       input: { messages: [{ type: 'human', content: [{ type: 'text', text }], additional_kwargs }] },
-      ...(checkpoint === undefined ? {} : { checkpoint }),
+      ...omitUndefined({ checkpoint }),
       context,
     });
   }

@@ -8,6 +8,7 @@ import {
   type ToolCall,
   type ToolCallChunk,
   type UsageMetadata,
+  omitUndefined,
 } from '@caribou/contracts';
 import type { ModelDelta } from '@caribou/core';
 
@@ -71,7 +72,7 @@ export class AnswerAssembly {
     return {
       ...this.emptyDelta(),
       response_metadata: this.responseMetadata(),
-      ...(this.usage === undefined ? {} : { usage: this.usage }),
+      ...omitUndefined({ usage: this.usage }),
     };
   }
 
@@ -86,7 +87,7 @@ export class AnswerAssembly {
       response_metadata: this.responseMetadata(),
       tool_calls: valid,
       invalid_tool_calls: invalid,
-      ...(this.usage === undefined ? {} : { usage_metadata: this.usage }),
+      ...omitUndefined({ usage_metadata: this.usage }),
     };
   }
 

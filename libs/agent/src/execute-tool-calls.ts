@@ -5,6 +5,7 @@ import {
   type ThreadState,
   type ToolCall,
   type ToolMessage,
+  omitUndefined,
 } from '@caribou/contracts';
 import {
   type AgentMiddleware,
@@ -92,8 +93,7 @@ function callThroughLayers({ chain, tools, run }: ToolRound): ToolCallNext {
       toolCallId: call.id,
       key: `${run.runId}:${call.id}`,
       state,
-      ...(audit === undefined ? {} : { audit }),
-      ...(expectedFile === undefined ? {} : { expectedFile }),
+      ...omitUndefined({ audit, expectedFile }),
     });
   });
 }
@@ -130,6 +130,6 @@ function toolMessage(call: AnyCall, outcome: ToolOutcome): ToolMessage {
     status: outcome.isError === true ? 'error' : 'success',
     additional_kwargs: { ...outcome.additionalKwargs },
     response_metadata: {},
-    ...(outcome.artifact === undefined ? {} : { artifact: outcome.artifact }),
+    ...omitUndefined({ artifact: outcome.artifact }),
   };
 }

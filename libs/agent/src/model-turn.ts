@@ -1,4 +1,12 @@
-import { type AiMessage, ModelError, newId, type RunEventOf, textOf, type ThreadState } from '@caribou/contracts';
+import {
+  type AiMessage,
+  ModelError,
+  newId,
+  type RunEventOf,
+  textOf,
+  type ThreadState,
+  omitUndefined,
+} from '@caribou/contracts';
 import {
   type AgentMiddleware,
   type AnyTool,
@@ -115,8 +123,7 @@ function callOf(request: ModelRequest, model: ModelPort, run: RunContext): Model
     messages: request.messages,
     tools: request.tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
     thinkingEnabled: thinking && model.supportsThinking,
-    ...(request.toolChoice === undefined ? {} : { toolChoice: request.toolChoice }),
-    ...(effort === undefined ? {} : { reasoningEffort: effort }),
+    ...omitUndefined({ toolChoice: request.toolChoice, reasoningEffort: effort }),
   };
 }
 
@@ -145,6 +152,6 @@ function wholeDelta(message: AiMessage, step: number): RunEventOf<'message.delta
     content: textOf(message.content),
     response_metadata: message.response_metadata,
     ...(chunks.length === 0 ? {} : { tool_call_chunks: chunks }),
-    ...(message.usage_metadata === undefined ? {} : { usage: message.usage_metadata }),
+    ...omitUndefined({ usage: message.usage_metadata }),
   };
 }

@@ -1,4 +1,12 @@
-import { type AiMessage, FencedError, type Message, newId, type NextNode, textOf } from '@caribou/contracts';
+import {
+  type AiMessage,
+  FencedError,
+  type Message,
+  newId,
+  type NextNode,
+  textOf,
+  omitUndefined,
+} from '@caribou/contracts';
 import { type LoopOutcome, type RunContext, RunDraining, RunLost } from '@caribou/core';
 import { type HookName, type HookPass, runHooks } from '@caribou/middleware';
 import type { AgentRun, LoopOptions } from './agent-run.js';
@@ -45,7 +53,7 @@ export async function runAgent(agent: AgentRun): Promise<LoopOutcome> {
   await runChain(agent, draft, 'afterAgent');
   const stopReason = end.stopReason ?? draft.stopReason;
   const last = draft.toCommit(end.next);
-  const why = stopReason === undefined ? {} : { stopReason };
+  const why = omitUndefined({ stopReason });
   if (end.error !== undefined) return { kind: 'failed', last, error: end.error, ...why };
   return { kind: 'finished', last, ...why };
 }

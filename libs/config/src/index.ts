@@ -1,5 +1,4 @@
 export { camelKeys } from './common/camel-keys.js';
-export { present } from './common/present.js';
 export type { ChainConfig, ContextSize } from './schema/chain-schema.js';
 export type {
   ApiKey,

@@ -220,6 +220,7 @@ export {
 export { httpRoutes } from './registry.js';
 export { type McpConfigReply, mcpRoutes } from './http/resources/mcp.js';
 export { isRecord } from './common/is-record.js';
+export { omitUndefined } from './common/omit-undefined.js';
 export { oneLine } from './common/one-line.js';
 export { FREE_JSON_LIMITS, countKeys, type RouteContract, type RouteInput } from './http/route.js';
 export {

@@ -1,3 +1,4 @@
+import { omitUndefined } from '@caribou/contracts';
 import type { Socket } from 'node:net';
 import type { Target } from './host-name.js';
 import type { ProxyLimits } from './proxy-limits.js';
@@ -75,7 +76,7 @@ export class ProxiedConnection {
     this.client.onEnd({
       ...this.request,
       verdict,
-      ...(reason === undefined ? {} : { reason }),
+      ...omitUndefined({ reason }),
       bytesUp: this.upstream?.bytesWritten ?? 0,
       bytesDown: this.upstream?.bytesRead ?? 0,
       durationMs: Math.round(performance.now() - this.beganMs),

@@ -1,4 +1,4 @@
-import { ForbiddenError } from '@caribou/contracts';
+import { ForbiddenError, omitUndefined } from '@caribou/contracts';
 import { parseUrl } from './checked-url.js';
 
 /** One request on the way to an answer. */
@@ -39,5 +39,5 @@ export function nextHop(hop: Hop, { status, headers }: Answered): Hop | undefine
   const isKept = (name: string): boolean =>
     (sameOrigin || HARMLESS.includes(name)) && (body !== undefined || !name.startsWith('content-'));
   const kept = new Headers([...hop.headers].filter(([name]) => isKept(name)));
-  return { url, method, headers: kept, ...(body === undefined ? {} : { body }) };
+  return { url, method, headers: kept, ...omitUndefined({ body }) };
 }

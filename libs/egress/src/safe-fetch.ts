@@ -1,4 +1,4 @@
-import { AppError, BugError, DeadlineError, TooLargeError, UnavailableError } from '@caribou/contracts';
+import { AppError, BugError, DeadlineError, TooLargeError, UnavailableError, omitUndefined } from '@caribou/contracts';
 import type { SafeFetch } from '@caribou/core';
 import { type Dispatcher, fetch, type Response as RawResponse } from 'undici';
 import { parseUrl, type ReachSettings, targetOf } from './checked-url.js';
@@ -75,7 +75,7 @@ async function answerTo({ url, method, headers, body }: Hop, call: Call): Promis
       redirect: 'manual',
       signal: call.signal,
       dispatcher: call.dispatcher,
-      ...(body === undefined ? {} : { body }),
+      ...omitUndefined({ body }),
     });
   } catch (error) {
     throw failureOf(error, url, call);

@@ -1,4 +1,4 @@
-import { type AiMessage, ExtensionError } from '@caribou/contracts';
+import { type AiMessage, ExtensionError, omitUndefined } from '@caribou/contracts';
 import {
   type AgentMiddleware,
   joinUpdates,
@@ -133,9 +133,7 @@ const innerParts = (inner: ToolOutcome | undefined): Partial<ToolOutcome> => {
 
 const shownAnswer = ({ content, isError, artifact, end }: ToolOutcome): ToolAnswer => ({
   content,
-  ...(isError === undefined ? {} : { isError }),
-  ...(artifact === undefined ? {} : { artifact }),
-  ...(end === undefined ? {} : { end }),
+  ...omitUndefined({ isError, artifact, end }),
 });
 
 const shownCall = ({ call: { id, name, args }, tool, state }: ToolCallRequest) => ({

@@ -1,4 +1,4 @@
-import { Content, DeadlineError, ExtensionError, type StateUpdate } from '@caribou/contracts';
+import { Content, DeadlineError, ExtensionError, type StateUpdate, omitUndefined } from '@caribou/contracts';
 import { defineTool, RESERVED_TOOL_NAMES, type ToolContext, type ToolOutcome } from '@caribou/core';
 import { z } from 'zod';
 import { customContext, shownState } from './custom-context.js';
@@ -40,9 +40,7 @@ export function defineCustomTool<Input extends ToolInput, Own>(
   const { name, description, remote, readOnly, deferred } = definition;
   const { schema, parameters } = inputOf(name, definition.input);
   const traits = {
-    ...(remote === undefined ? {} : { remote }),
-    ...(readOnly === undefined ? {} : { readOnly }),
-    ...(deferred === undefined ? {} : { deferred }),
+    ...omitUndefined({ remote, readOnly, deferred }),
   };
   return new CustomTool<Own>(name, (owner, own) => ({
     ...defineTool({
@@ -94,10 +92,7 @@ export function toAnswer(given: unknown, speaker: Speaker): OwnToolAnswer<unknow
   const { content, isError, artifact, end, own } = parsed.data;
   return {
     content,
-    ...(isError === undefined ? {} : { isError }),
-    ...(artifact === undefined ? {} : { artifact }),
-    ...(end === undefined ? {} : { end }),
-    ...(own === undefined ? {} : { own }),
+    ...omitUndefined({ isError, artifact, end, own }),
   };
 }
 

@@ -4,6 +4,7 @@ import {
   Message,
   type LogFields,
   newId,
+  omitUndefined,
   RemoveMessage,
   type StateUpdate,
 } from '@caribou/contracts';
@@ -91,13 +92,8 @@ export function toStep(given: unknown, own: OwnState<unknown>, speaker: Speaker)
   const { update, own: value, usage, ...rest } = parsed.data;
   const change: StateUpdate = { ...update, ...own.write(value) };
   return {
-    ...present(rest),
+    ...omitUndefined(rest),
     update: change,
     ...(usage === undefined ? {} : { usage: { caller: 'middleware', ...usage } }),
   };
 }
-
-type Present<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
-
-const present = <T extends object>(fields: T): Present<T> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;

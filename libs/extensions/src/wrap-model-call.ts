@@ -1,4 +1,4 @@
-import { type AiMessage, ExtensionError, type Message } from '@caribou/contracts';
+import { type AiMessage, ExtensionError, type Message, omitUndefined } from '@caribou/contracts';
 import type { AnyTool, ModelCallNext, ModelRequest } from '@caribou/core';
 import { z } from 'zod';
 import { shownState } from './custom-context.js';
@@ -27,7 +27,7 @@ export const shownRequest = ({
   messages: [...messages],
   tools: tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
   state: shownState(state),
-  ...(toolChoice === undefined ? {} : { toolChoice }),
+  ...omitUndefined({ toolChoice }),
 });
 
 /** The rest of the chain for custom code, with a check that it has settled. */
@@ -80,7 +80,7 @@ function merged(request: ModelRequest, changed: CustomModelRequest, speaker: Spe
     system,
     tools: tools.map(({ name }) => toolNamed(name, request.tools, speaker)),
     messages: messages.map((message) => known.get(message) ?? toMessage(message, speaker)),
-    ...(toolChoice === undefined ? {} : { toolChoice }),
+    ...omitUndefined({ toolChoice }),
   };
 }
 

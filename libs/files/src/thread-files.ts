@@ -1,3 +1,4 @@
+import { omitUndefined } from '@caribou/contracts';
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, rename, unlink } from 'node:fs/promises';
@@ -142,7 +143,7 @@ const openFileAt = async (roots: ReadRoots, thread: ThreadKey, path: string): Pr
  * Access to the files of all threads below `homeDir` (CARIBOU_HOME), and with `skills` to those of their users' skills.
  */
 export function threadFiles(homeDir: string, owner: CommandIdentity, skills?: ReadRoots['skills']): ThreadFiles {
-  const roots: ReadRoots = { homeDir, ...(skills === undefined ? {} : { skills }) };
+  const roots: ReadRoots = { homeDir, ...omitUndefined({ skills }) };
   const hostPath = (thread: ThreadKey, directory: DataDirectory): string => hostPathOf(homeDir, thread, directory);
   const within = <T>(
     thread: ThreadKey,

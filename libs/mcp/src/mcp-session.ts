@@ -1,4 +1,4 @@
-import { DeadlineError } from '@caribou/contracts';
+import { DeadlineError, omitUndefined } from '@caribou/contracts';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SseError } from '@modelcontextprotocol/sdk/client/sse.js';
 import {
@@ -97,7 +97,7 @@ export class McpSession {
     const tools: unknown[] = [];
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES && tools.length < max; page += 1) {
-      const params = cursor === undefined ? {} : { cursor };
+      const params = omitUndefined({ cursor });
       const timeout = Math.max(1, deadline - performance.now());
       const answer = await this.client.request({ method: 'tools/list', params }, Page, { timeout });
       tools.push(...answer.tools);

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { isRecord } from '@caribou/contracts';
+import { isRecord, omitUndefined } from '@caribou/contracts';
 import type { ModelDelta } from '@caribou/core';
 import type { EventSourceMessage } from 'eventsource-parser';
 import { DeltaQueue } from './delta-queue.js';
@@ -181,7 +181,7 @@ export class AnswerStream {
   #end(cause?: Error): void {
     if (this.#isClosed) return;
     if (!this.#reader.finished) {
-      this.#fail(failure('stream_cut', { model: this.#options.model, ...(cause === undefined ? {} : { cause }) }));
+      this.#fail(failure('stream_cut', { model: this.#options.model, ...omitUndefined({ cause }) }));
       return;
     }
     this.#queue.push(this.#reader.last());
@@ -193,7 +193,7 @@ export class AnswerStream {
   }
 
   #failAs(reason: FailureReason, note?: string): void {
-    this.#fail(failure(reason, { model: this.#options.model, ...(note === undefined ? {} : { note }) }));
+    this.#fail(failure(reason, { model: this.#options.model, ...omitUndefined({ note }) }));
   }
 
   #fail(error: unknown): void {

@@ -1,5 +1,5 @@
 import type { ModelConfig } from '@caribou/config';
-import { InvalidRequestError, isRecord } from '@caribou/contracts';
+import { InvalidRequestError, isRecord, omitUndefined } from '@caribou/contracts';
 import type { ModelCall } from '@caribou/core';
 import { type ProviderMessage, toProvider } from './to-provider.js';
 
@@ -50,7 +50,7 @@ function callFields(model: ModelConfig, { temperature, maxTokens }: ModelCall): 
   const configured = [model.maxTokens, model.body[field]].filter((value) => typeof value === 'number');
   return {
     ...(maxTokens === undefined ? {} : { [field]: Math.min(maxTokens, ...configured) }),
-    ...(temperature === undefined ? {} : { temperature }),
+    ...omitUndefined({ temperature }),
   };
 }
 
@@ -58,7 +58,7 @@ function configuredFields(model: ModelConfig): Fields {
   const { maxTokens, temperature } = model;
   return {
     ...(maxTokens === undefined ? {} : { [maxFieldOf(model)]: maxTokens }),
-    ...(temperature === undefined ? {} : { temperature }),
+    ...omitUndefined({ temperature }),
   };
 }
 
@@ -69,7 +69,7 @@ function tools({ tools: offered, toolChoice }: ModelCall): Fields {
       type: 'function',
       function: { name, description, parameters },
     })),
-    ...(toolChoice === undefined ? {} : { tool_choice: toolChoice }),
+    ...omitUndefined({ tool_choice: toolChoice }),
   };
 }
 

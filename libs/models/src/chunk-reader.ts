@@ -1,4 +1,4 @@
-import { isRecord } from '@caribou/contracts';
+import { isRecord, omitUndefined } from '@caribou/contracts';
 import type { ModelDelta } from '@caribou/core';
 import { textIn } from './narrow.js';
 import { ToolCallSlots } from './tool-call-slots.js';
@@ -44,8 +44,7 @@ export class ChunkReader {
   /** Returns the last delta of a finished answer: finish reason, usage, model name and fingerprint. */
   last(): ModelDelta {
     return {
-      ...(this.#finishReason === undefined ? {} : { finishReason: this.#finishReason }),
-      ...(this.#usage === undefined ? {} : { usage: this.#usage }),
+      ...omitUndefined({ finishReason: this.#finishReason, usage: this.#usage }),
       responseMetadata: this.#metadata,
     };
   }
@@ -98,8 +97,7 @@ function usageOf(usage: Json): Usage | undefined {
 function metadataOf(chunk: Json): Json {
   const [model, fingerprint] = [textIn(chunk['model']), textIn(chunk['system_fingerprint'])];
   return {
-    ...(model === undefined ? {} : { model_name: model }),
-    ...(fingerprint === undefined ? {} : { system_fingerprint: fingerprint }),
+    ...omitUndefined({ model_name: model, system_fingerprint: fingerprint }),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { ClocksConfig, ModelConfig } from '@caribou/config';
-import type { ModelError } from '@caribou/contracts';
+import { type ModelError, omitUndefined } from '@caribou/contracts';
 import type { Logger, ModelPort } from '@caribou/core';
 import OpenAI, { APIConnectionError, APIConnectionTimeoutError } from 'openai';
 import { AnswerStream } from './answer-stream.js';
@@ -32,7 +32,7 @@ export function createOpenAiModel(config: ModelConfig, { clocks, logger }: Model
     endpoint: { provider: providerOf(config.baseUrl), model: config.model },
     supportsVision: config.supportsVision,
     supportsThinking: config.supportsThinking,
-    ...(config.maxInputTokens === undefined ? {} : { maxInputTokens: config.maxInputTokens }),
+    ...omitUndefined({ maxInputTokens: config.maxInputTokens }),
     stream: (call, { signal }) => ({
       [Symbol.asyncIterator]() {
         if (config.problem !== undefined) throw failure('not_configured', { model: config.name, note: config.problem });

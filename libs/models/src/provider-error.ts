@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { isRecord, ModelError } from '@caribou/contracts';
+import { isRecord, ModelError, omitUndefined } from '@caribou/contracts';
 import { parseJson, type ProviderText } from './provider-text.js';
 
 /** Why a model call failed; `details.reason` of every ModelError of this adapter. */
@@ -81,12 +81,9 @@ export function failure(reason: FailureReason, facts: FailureFacts): ModelError 
     details: {
       reason,
       model,
-      ...(status === undefined ? {} : { providerStatus: status }),
-      ...(code === undefined ? {} : { providerCode: code }),
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-      ...(text === undefined ? {} : { providerText: text }),
+      ...omitUndefined({ providerStatus: status, providerCode: code, retryAfterMs, providerText: text }),
     },
-    ...(cause === undefined ? {} : { cause }),
+    ...omitUndefined({ cause }),
   });
 }
 
@@ -107,9 +104,7 @@ export function refusalFailure({ model, status, headers, body, textOf }: Refused
   return failure(reasonOf(status, body), {
     model,
     ...(status === 0 ? {} : { status }),
-    ...(code === undefined ? {} : { code }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    ...(text === undefined ? {} : { text }),
+    ...omitUndefined({ code, retryAfterMs, text }),
   });
 }
 

@@ -6,6 +6,7 @@ import {
   type Message,
   textOf,
   type ToolMessage,
+  omitUndefined,
 } from '@caribou/contracts';
 import { textIn } from './narrow.js';
 
@@ -87,7 +88,7 @@ function fromAi(message: AiMessage, sendReasoning: boolean): ProviderMessage {
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,
     ...(calls.length > 0 ? { tool_calls: calls } : {}),
-    ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
+    ...omitUndefined({ reasoning_content: reasoning }),
   };
 }
 
@@ -113,5 +114,5 @@ function imageBlock(image: unknown): ProviderBlock[] {
   if (typeof image === 'string') return [{ type: 'image_url', image_url: { url: image } }];
   if (!isRecord(image) || typeof image['url'] !== 'string') return [];
   const detail = textIn(image['detail']);
-  return [{ type: 'image_url', image_url: { url: image['url'], ...(detail === undefined ? {} : { detail }) } }];
+  return [{ type: 'image_url', image_url: { url: image['url'], ...omitUndefined({ detail }) } }];
 }

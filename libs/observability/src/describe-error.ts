@@ -1,5 +1,5 @@
 import { isNativeError } from 'node:util/types';
-import { AppError } from '@caribou/contracts';
+import { AppError, omitUndefined } from '@caribou/contracts';
 import { redact, redactText } from './redact.js';
 
 const MAX_CAUSES = 3;
@@ -16,7 +16,7 @@ export function describeError(error: unknown, depth = 0): unknown {
   return {
     name: error.name,
     message: redactText(error.message),
-    ...(code === undefined ? {} : { code }),
+    ...omitUndefined({ code }),
     ...(known && Object.keys(error.details).length > 0 ? { details: redact(error.details) } : {}),
     ...(known && error.expected ? {} : { stack: redactText(error.stack ?? '') }),
     ...(hasCause ? { cause: describeError(error.cause, depth + 1) } : {}),

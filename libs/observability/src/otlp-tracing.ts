@@ -1,3 +1,4 @@
+import { omitUndefined } from '@caribou/contracts';
 import {
   type Context,
   diag,
@@ -72,7 +73,7 @@ function spanOf(tracer: Tracer, parent: Context, span: Span): TraceSpan {
     traceparent: toTraceparent({ traceId, spanId, sampled: (traceFlags & TraceFlags.SAMPLED) !== 0 }),
     child: (name, fields = {}, startMs) => {
       const attributes = { ...fields };
-      const start = startMs === undefined ? {} : { startTime: startMs };
+      const start = omitUndefined({ startTime: startMs });
       return spanOf(tracer, context, tracer.startSpan(name, { attributes, ...start }, context));
     },
     event: (name, fields = {}, atMs) => void span.addEvent(name, { ...fields }, atMs),

@@ -1,4 +1,4 @@
-import type { RunEvent, StateUpdate } from '@caribou/contracts';
+import { type RunEvent, type StateUpdate, omitUndefined } from '@caribou/contracts';
 import {
   applyUpdate,
   clientUpdate,
@@ -64,7 +64,7 @@ export async function commitInput(active: ActiveRun): Promise<LoopPosition> {
     store.commit(lease, {
       head,
       after,
-      ...(forkedFrom === undefined ? {} : { forkedFrom }),
+      ...omitUndefined({ forkedFrom }),
       ...first,
       events: [...queued, start],
       inputCommitted: true,
@@ -102,7 +102,7 @@ export function commitRequest({ head }: ActiveRun, turn: TurnCommit, queued: rea
     source: 'loop',
     step: turn.step,
     events: [...queued, ...turn.events],
-    ...(turn.usage === undefined ? {} : { usage: turn.usage }),
+    ...omitUndefined({ usage: turn.usage }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { omitUndefined } from '@caribou/contracts';
 import type { RunContext } from '@caribou/core';
 import type { ActiveRun } from './active-run.js';
 import { countEvent } from './run-metrics.js';
@@ -20,7 +21,7 @@ export function contextOf(active: ActiveRun): RunContext {
     clock,
     logger,
     recorder,
-    ...(span === undefined ? {} : { span }),
+    ...omitUndefined({ span }),
     decided: (middleware, decision, fields) => {
       recorder.decided(middleware, decision);
       logger.debug({ event: 'chain.decided', middleware, decision, ...fields }, `${middleware}: ${decision}`);

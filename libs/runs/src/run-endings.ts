@@ -1,4 +1,4 @@
-import { AppError, type CancelAction, customAgentOf, LEAD_AGENT } from '@caribou/contracts';
+import { AppError, type CancelAction, customAgentOf, LEAD_AGENT, omitUndefined } from '@caribou/contracts';
 import { applyUpdate, type FinishRequest, type LoopOutcome, type RunTimedOut, type TurnCommit } from '@caribou/core';
 import type { ActiveRun } from './active-run.js';
 import { endOpenCalls } from './open-calls.js';
@@ -19,7 +19,7 @@ export async function finishOutcome(
       ports.store.finish(claimed.lease, {
         status: error === undefined ? 'success' : 'error',
         commit: commitRequest(run, outcome.last, queued),
-        ...(stopReason === undefined ? {} : { stopReason }),
+        ...omitUndefined({ stopReason }),
         ...memory,
         ...(error === undefined ? { events: [] } : { error, events: [{ kind: 'error', ...error }] }),
       }),

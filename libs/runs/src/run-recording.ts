@@ -1,4 +1,4 @@
-import type { RunRecord } from '@caribou/contracts';
+import { type RunRecord, omitUndefined } from '@caribou/contracts';
 import { ChainRecorder, type Clock, type Logger } from '@caribou/core';
 import type { TraceSpan, Tracing } from '@caribou/observability';
 
@@ -22,11 +22,11 @@ export function recordRun({ clock, tracing }: RecordingPorts, run: RunRecord, lo
   const recorder = new ChainRecorder(clock);
   return {
     recorder,
-    ...(span === undefined ? {} : { span }),
+    ...omitUndefined({ span }),
     end: (outcome, error) => {
       const { durationMs, chain } = recorder.summary();
       logger.info({ event: 'chain.end', outcome, durationMs, chain }, `chain: ${durationMs} ms`);
-      span?.end({ fields: { 'caribou.outcome': outcome }, ...(error === undefined ? {} : { error }) });
+      span?.end({ fields: { 'caribou.outcome': outcome }, ...omitUndefined({ error }) });
     },
   };
 }

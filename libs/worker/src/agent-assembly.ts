@@ -1,3 +1,4 @@
+import { omitUndefined } from '@caribou/contracts';
 import { type AgentRun, runAgent } from '@caribou/agent';
 import type { Config } from '@caribou/config';
 import { type AnyTool, collectTools, type LoopOutcome, offeredTools, type RunContext } from '@caribou/core';
@@ -26,7 +27,7 @@ export function toolFacts(
 ): { readonly toolNames: readonly string[]; readonly deferredTools?: string } {
   const hidden = chain.tool_search.enabled ? tools.filter(({ deferred }) => deferred !== undefined) : [];
   const deferredTools = deferredToolsSection(hidden.map(({ name }) => name));
-  return { toolNames: tools.map(({ name }) => name), ...(deferredTools === undefined ? {} : { deferredTools }) };
+  return { toolNames: tools.map(({ name }) => name), ...omitUndefined({ deferredTools }) };
 }
 
 /** An agent that was put together for one run. */

@@ -1,5 +1,5 @@
 import type { PromptFacts } from '@caribou/agent';
-import { customAgentOf, NotFoundError } from '@caribou/contracts';
+import { customAgentOf, NotFoundError, omitUndefined } from '@caribou/contracts';
 import {
   type AgentStore,
   type AnyTool,
@@ -59,7 +59,7 @@ export function withSettings(model: ModelPort, { custom }: AgentOfRun): ModelPor
     endpoint: model.endpoint,
     supportsVision: model.supportsVision,
     supportsThinking: model.supportsThinking,
-    ...(model.maxInputTokens === undefined ? {} : { maxInputTokens: model.maxInputTokens }),
+    ...omitUndefined({ maxInputTokens: model.maxInputTokens }),
     stream: (call, options) => model.stream({ ...call, ...settings }, options),
   };
 }
@@ -101,6 +101,6 @@ export function agentFacts(
   return {
     profile,
     ...(custom === null ? {} : { agentName: custom.name, soul: custom.soul }),
-    ...(makesAgent ? { bootstrap: name === undefined ? {} : { name } } : {}),
+    ...(makesAgent ? { bootstrap: omitUndefined({ name }) } : {}),
   };
 }

@@ -1,3 +1,4 @@
+import { omitUndefined } from '@caribou/contracts';
 import { buildSystemPrompt, chainOptions, type PromptFacts, type RunSwitches, switchesOf } from '@caribou/agent';
 import type { Config } from '@caribou/config';
 import {
@@ -83,8 +84,7 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
       }),
       options: {
         maxTurns: Math.min(kwargs.recursion_limit, config.runner.maxTurnsCap),
-        ...(kwargs.interrupt_before === undefined ? {} : { interruptBefore: kwargs.interrupt_before }),
-        ...(kwargs.interrupt_after === undefined ? {} : { interruptAfter: kwargs.interrupt_after }),
+        ...omitUndefined({ interruptBefore: kwargs.interrupt_before, interruptAfter: kwargs.interrupt_after }),
       },
       run,
     });

@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode } from '@caribou/contracts';
+import { AppError, type ErrorCode, omitUndefined } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -62,7 +62,7 @@ function appAnswer(error: AppError): Answer {
   const detail = error.message;
   const reason = error instanceof SignInRefusal ? { reason: error.reason } : {};
   const shown = isRecord(error.details['shown']) ? { shown: error.details['shown'] } : {};
-  return { status: error.status, detail, ...reason, ...shown, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  return { status: error.status, detail, ...reason, ...shown, ...omitUndefined({ retryAfterMs }) };
 }
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>

@@ -1,4 +1,4 @@
-import { type Message, NotFoundError, type ThreadState } from '@caribou/contracts';
+import { type Message, NotFoundError, type ThreadState, omitUndefined } from '@caribou/contracts';
 import type { ThreadKey, ThreadStore } from '@caribou/core';
 
 /** Newest checkpoints that a client may have its values from. */
@@ -51,7 +51,7 @@ export class KnownThread {
       const messages: Message[] = [];
       let before: number | null | undefined;
       for (let page = 0; page < MAX_PAGES && before !== null; page += 1) {
-        const options = { limit: PAGE_ROWS, ...(before === undefined ? {} : { before }) };
+        const options = { limit: PAGE_ROWS, ...omitUndefined({ before }) };
         const { rows, nextBefore } = await this.store.feed(this.key, options);
         messages.push(...rows.map(({ message }) => message));
         before = nextBefore;

@@ -7,6 +7,7 @@ import {
   type RunContextValues,
   type RunKwargs,
   startCheckpointOf,
+  omitUndefined,
 } from '@caribou/contracts';
 import type { AdmitRequest } from '@caribou/core';
 import { namedAssistant } from '../assistants/assistant-catalog.js';
@@ -45,7 +46,7 @@ export function admitRequest(body: ResolvedRun, place: RunPlace, limits: Limits)
     multitaskStrategy: body.multitask_strategy ?? 'reject',
     ifNotExists: body.if_not_exists ?? place.ifNotExists,
     threadMetadata: { graph_id: LEAD_AGENT, assistant_id: assistant.assistantId },
-    ...(checkpointId === undefined ? {} : { checkpointId }),
+    ...omitUndefined({ checkpointId }),
   };
 }
 
@@ -73,7 +74,7 @@ function kwargsOf(body: ResolvedRun, { temporary }: RunPlace, limits: KwargsFrom
 }
 
 function contextOf(body: ResolvedRun, { models, agentName }: KwargsFrom): RunContextValues {
-  const named = agentName === undefined ? {} : { agent_name: agentName };
+  const named = omitUndefined({ agent_name: agentName });
   const context = { ...named, ...parse(RunContextInput, { ...body.config?.configurable, ...body.context }, 'context') };
   const { model_name: name } = context;
   if (name !== undefined && !models.some((model) => model.name === name)) {

@@ -12,6 +12,7 @@ import {
   type RunSummary,
   type runRoutes,
   UnavailableError,
+  omitUndefined,
 } from '@caribou/contracts';
 import type { AdmitRequest, AdmitResult, EndedRun, Logger, ThreadKey, ThreadStore } from '@caribou/core';
 import type { Tracing } from '@caribou/observability';
@@ -98,7 +99,7 @@ export class RunsService {
 
   async list(key: ThreadKey, query: RouteInput<typeof runRoutes.list>['query']): Promise<readonly RunSummary[]> {
     const { limit, offset, status } = query;
-    return await this.store.listRuns(key, { limit, offset, ...(status === undefined ? {} : { status }) });
+    return await this.store.listRuns(key, { limit, offset, ...omitUndefined({ status }) });
   }
 
   remove(key: ThreadKey, runId: string): Promise<void> {
@@ -139,7 +140,7 @@ export class RunsService {
     const span = this.tracing.start('run.admit', { kind: 'server', parent: headers.traceparent });
     try {
       const { traceparent } = span;
-      const traced = { ...request, traceparent, ...(idempotency === undefined ? {} : { idempotency }) };
+      const traced = { ...request, traceparent, ...omitUndefined({ idempotency }) };
       const { run, repeated, cancelled, ended, stateBytes } = await storeRun(this.store, traced, deadline);
       const { run_id, thread_id } = run;
       this.publishEnds(ended);

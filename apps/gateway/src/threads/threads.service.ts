@@ -8,6 +8,7 @@ import {
   type StateUpdateReply,
   type threadRoutes,
   type ThreadReply,
+  omitUndefined,
 } from '@caribou/contracts';
 import type { ThreadKey, ThreadSearch, ThreadStore } from '@caribou/core';
 import type { Erasures } from '../erasure/erasures.js';
@@ -112,7 +113,7 @@ export class ThreadsService {
   ): Promise<{ readonly reply: StateUpdateReply; readonly bytes: number }> {
     const checkpointId = body.checkpoint_id ?? body.checkpoint?.checkpoint_id ?? undefined;
     const view = await this.store.updateState(key, body.values, {
-      ...(checkpointId === undefined ? {} : { checkpointId }),
+      ...omitUndefined({ checkpointId }),
       ...(body.as_node === null || body.as_node === undefined ? {} : { asNode: body.as_node }),
     });
     const reply = { checkpoint: checkpointJson(key.threadId, view.checkpointId), checkpoint_id: view.checkpointId };

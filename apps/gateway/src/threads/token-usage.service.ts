@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type AiMessage, type Message, ownUsageOf, type TokenUsageReply } from '@caribou/contracts';
+import { type AiMessage, type Message, ownUsageOf, type TokenUsageReply, omitUndefined } from '@caribou/contracts';
 import type { ThreadKey, ThreadStore } from '@caribou/core';
 import { Dependency } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
@@ -24,7 +24,7 @@ export class TokenUsageService {
       total_runs: usage.runs,
       by_model: { ...usage.models },
       by_caller: { ...usage.callers },
-      ...(context === undefined ? {} : { context_usage: context }),
+      ...omitUndefined({ context_usage: context }),
     };
   }
 }

@@ -1,4 +1,4 @@
-import { newId } from '@caribou/contracts';
+import { newId, omitUndefined } from '@caribou/contracts';
 import type { Clock, Logger } from '@caribou/core';
 import { type EgressEntry, formatTarget } from '@caribou/egress';
 import type { SandboxSpec } from '@caribou/sandbox';
@@ -75,8 +75,7 @@ export class EgressTrail {
         host,
         bytes,
         durationMs,
-        ...(port === undefined ? {} : { port }),
-        ...(reason === undefined ? {} : { reason }),
+        ...omitUndefined({ port, reason }),
         ...(unrecorded === 0 ? {} : { count: unrecorded }),
       },
       `a connection of a sandbox: ${verdict}${unrecorded === 0 ? '' : `; ${unrecorded} before it were not written down`}`,

@@ -1,4 +1,4 @@
-import { AppError, CommandAudit, newId } from '@caribou/contracts';
+import { AppError, CommandAudit, newId, omitUndefined } from '@caribou/contracts';
 import type { Clock } from '@caribou/core';
 import type { AuditLine } from '@caribou/state';
 import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
@@ -65,7 +65,7 @@ export class AuditInterceptor implements NestInterceptor {
       ...judgementOf(request),
       ...effectOf(request, reply),
       duration_ms: Math.round(clock.monotonicMs() - beganMs),
-      ...(driver === undefined ? {} : { driver }),
+      ...omitUndefined({ driver }),
     };
   }
 }
@@ -82,8 +82,7 @@ function subjectOf(request: Fields): Pick<AuditLine, 'user_id' | 'thread_id' | '
   return {
     user_id: text(request['user_id']) ?? '',
     thread_id: text(request['thread_id']) ?? '',
-    ...(runId === undefined ? {} : { run_id: runId }),
-    ...(callId === undefined ? {} : { tool_call_id: callId }),
+    ...omitUndefined({ run_id: runId, tool_call_id: callId }),
     ...(what === undefined || what === '' ? {} : { what }),
   };
 }
@@ -97,7 +96,7 @@ function judgementOf(request: Fields): Pick<AuditLine, 'command_verdict' | 'rule
 function effectOf(request: Fields, reply: Fields): Pick<AuditLine, 'bytes' | 'exit_code'> {
   const bytes = bytesOf(reply) ?? bytesPutIn(request, reply);
   const exitCode = number(reply['exit_code']);
-  return { ...(bytes === undefined ? {} : { bytes }), ...(exitCode === undefined ? {} : { exit_code: exitCode }) };
+  return { ...omitUndefined({ bytes, exit_code: exitCode }) };
 }
 
 /** Bytes of the texts that an edit has put in. */

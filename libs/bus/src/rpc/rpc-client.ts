@@ -8,6 +8,7 @@ import {
   TooLargeError,
   UnavailableError,
   WireError,
+  omitUndefined,
 } from '@caribou/contracts';
 import { headers, type Msg } from 'nats';
 import { z } from 'zod';
@@ -50,8 +51,7 @@ export function createRpcClient(send: SendRequest): RpcClient {
       const packet = { pattern: subject, data: request.data, id: newId() };
       const data = await send(subject, encoder.encode(JSON.stringify(packet)), {
         timeoutMs,
-        ...(options.headers === undefined ? {} : { headers: options.headers }),
-        ...(options.signal === undefined ? {} : { signal: options.signal }),
+        ...omitUndefined({ headers: options.headers, signal: options.signal }),
       });
       return readReply(contract, data);
     },

@@ -1,10 +1,9 @@
-import { isRecord } from '@caribou/contracts';
+import { isRecord, omitUndefined } from '@caribou/contracts';
 import type { z } from 'zod';
 import type { ModelConfig } from '../settings/config.js';
 import type { ModelFile } from '../schema/file-schema.js';
 import type { Findings } from '../common/findings.js';
 import { classOf, type ModelClass } from './model-classes.js';
-import { present } from '../common/present.js';
 import { type Environment, variable } from '../common/references.js';
 import { Secret } from '../common/secret.js';
 
@@ -41,7 +40,7 @@ export function toModel(entry: Entry, { key: path, extras, context }: EntryDetai
       Object.entries(entry.default_headers ?? {}).map(([name, value]) => [name, new Secret(value)]),
     ),
     body: { ...extras, ...entry.extra_body },
-    ...present({
+    ...omitUndefined({
       apiKey: key === undefined ? undefined : new Secret(key),
       maxTokens: entry.max_tokens,
       maxInputTokens: entry.max_input_tokens,

@@ -1,3 +1,4 @@
+import { omitUndefined } from '@caribou/contracts';
 import { FETCH_PROVIDERS, IMAGE_PROVIDERS, SEARCH_PROVIDERS } from '../schema/web-schema.js';
 
 const sandboxTools = ['ls', 'glob', 'grep', 'read_file', 'write_file', 'str_replace', 'bash'] as const;
@@ -80,7 +81,7 @@ export function webOptions(
   return {
     taken: {
       provider,
-      ...(server === undefined ? {} : { base_url: server }),
+      ...omitUndefined({ base_url: server }),
       ...Object.fromEntries(
         entries.filter(([name]) => isTaken(name)).map(([name, value]) => [optionNames[name] ?? name, value]),
       ),

@@ -1,10 +1,9 @@
 import { resolve } from 'node:path';
-import { isRecord } from '@caribou/contracts';
+import { isRecord, omitUndefined } from '@caribou/contracts';
 import { z } from 'zod';
 import type { CustomToolConfig, ToolsConfig } from '../settings/config.js';
 import { isPythonPath } from './deerflow-keys.js';
 import { addIssues, type Findings } from '../common/findings.js';
-import { present } from '../common/present.js';
 import { type Environment, resolveReferences } from '../common/references.js';
 import { Secret } from '../common/secret.js';
 import { allGroups, declaredGroups, GroupName } from './tool-groups.js';
@@ -124,7 +123,7 @@ function entryOf({ name, group, use, ...given }: ToolEntry, key: string, context
   if (use !== undefined && MODULE_EXPORT.test(use)) {
     const options = resolvedOptions(given, key, context);
     const tool = { key, name, use: resolve(context.folder, use), options: new Secret(options) };
-    return { kind: 'custom', tool: { ...tool, ...present({ group: group ?? undefined }) } };
+    return { kind: 'custom', tool: { ...tool, ...omitUndefined({ group: group ?? undefined }) } };
   }
   if (use === undefined) {
     if (LISTABLE.includes(name)) {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { isRecord } from '@caribou/contracts';
+import { isRecord, omitUndefined } from '@caribou/contracts';
 import { z } from 'zod';
 import { AgentsApiFile } from '../schema/agents-schema.js';
 import { AuthFile } from '../schema/auth-schema.js';
@@ -28,7 +28,6 @@ import { addIssues, type Findings, emptyFindings } from '../common/findings.js';
 import { warnAboutUnknownKey } from '../deerflow/unknown-keys.js';
 import { modelProblems, type LoadedModels, readModels } from '../deerflow/model-entries.js';
 import { McpFile } from '../schema/mcp-schema.js';
-import { present } from '../common/present.js';
 import { type Environment, resolveReferences } from '../common/references.js';
 import { Secret } from '../common/secret.js';
 import { readNatsSecurity, readRedisSecurity } from './server-security.js';
@@ -177,7 +176,7 @@ function checkClocks(clocks: z.output<typeof ClocksFile>, { faults }: Findings):
 }
 
 function skillsOf({ path, ...limits }: z.output<typeof SkillsFile>, folder: string): SkillsConfig {
-  return { ...camelKeys(limits), ...present({ path: path === null ? undefined : resolve(folder, path) }) };
+  return { ...camelKeys(limits), ...omitUndefined({ path: path === null ? undefined : resolve(folder, path) }) };
 }
 
 const authOf = ({ local, ...settings }: z.output<typeof AuthFile>): AuthConfig => ({

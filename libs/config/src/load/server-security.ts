@@ -1,7 +1,12 @@
-import type { NatsLogin, NatsSecurity, RedisSecurity, TlsMaterial } from '@caribou/contracts';
+import {
+  type NatsLogin,
+  type NatsSecurity,
+  type RedisSecurity,
+  type TlsMaterial,
+  omitUndefined,
+} from '@caribou/contracts';
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import type { Findings } from '../common/findings.js';
-import { present } from '../common/present.js';
 import { type Environment, variable } from '../common/references.js';
 import { Secret } from '../common/secret.js';
 
@@ -24,7 +29,7 @@ const CREDENTIALS = /-----BEGIN NATS USER JWT-----\r?\n[\s\S]+-----BEGIN USER NK
 
 /** Reads TLS and login of the NATS connection: `NATS_CA`, `NATS_CERT`, `NATS_KEY`, `NATS_CREDS` and `NATS_NKEY_SEED`, or files. */
 export function readNatsSecurity(context: ReadContext): Secret<NatsSecurity> {
-  return new Secret(present({ tls: tlsOf(context, 'NATS'), login: loginOf(context) }));
+  return new Secret(omitUndefined({ tls: tlsOf(context, 'NATS'), login: loginOf(context) }));
 }
 
 /** Reads TLS of the Redis connection: `REDIS_CA`, `REDIS_CERT` and `REDIS_KEY`, or files. */
@@ -32,7 +37,7 @@ export function readRedisSecurity(context: ReadContext, url: string): Secret<Red
   const tls = tlsOf(context, 'REDIS');
   if (tls !== undefined && !url.startsWith('rediss:'))
     context.findings.faults.push('REDIS_URL: must start with rediss:// when REDIS_CA or REDIS_CERT is set');
-  return new Secret(present({ tls }));
+  return new Secret(omitUndefined({ tls }));
 }
 
 function tlsOf(context: ReadContext, server: 'NATS' | 'REDIS'): TlsMaterial | undefined {
@@ -40,7 +45,7 @@ function tlsOf(context: ReadContext, server: 'NATS' | 'REDIS'): TlsMaterial | un
   if (ca !== undefined) certificatesOf(context, ca);
   checkIdentity(context, { server, cert, key });
   if (ca === undefined && cert === undefined) return undefined;
-  return present({ ca: ca?.text, cert: cert?.text, key: key?.text });
+  return omitUndefined({ ca: ca?.text, cert: cert?.text, key: key?.text });
 }
 
 function pemOf({ env }: ReadContext, name: string): Pem | undefined {

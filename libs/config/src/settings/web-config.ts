@@ -1,6 +1,6 @@
 import { camelKeys, type CamelKeys } from '../common/camel-keys.js';
 import type { Findings } from '../common/findings.js';
-import { present } from '../common/present.js';
+import { omitUndefined } from '@caribou/contracts';
 import { type Environment, variable } from '../common/references.js';
 import { Secret } from '../common/secret.js';
 import type { WebFile } from '../schema/web-schema.js';
@@ -67,7 +67,7 @@ function toToolConfig<T extends Entry>(name: string, section: T, { env, findings
     : undefined;
   if (enabled && problem !== undefined) findings.warnings.push(`${at}: ${problem}`);
   const { apiKey: _, ...rest } = camelKeys<Entry & T>(section) as CamelKeys<T> & { readonly apiKey?: string };
-  return { ...rest, ...present({ apiKey: key === undefined ? undefined : new Secret(key), problem }) };
+  return { ...rest, ...omitUndefined({ apiKey: key === undefined ? undefined : new Secret(key), problem }) };
 }
 
 /** Adds a fault for a missing server, and a warning for a server that is not used. */

@@ -1,3 +1,4 @@
+import { omitUndefined } from '@caribou/contracts';
 import type { Clock } from '../util/clock.js';
 
 /** Numbers and short constants, never text of a user or a model. */
@@ -196,5 +197,5 @@ function writeHookSpan(parent: Span, { middleware, hook, startMs, endMs, ownMs, 
   const fields = { 'caribou.middleware': middleware, 'caribou.hook': hook, 'caribou.own_ms': toTenths(ownMs) };
   const span = parent.child(`${middleware}.${hook}`, fields, startMs);
   for (const { decision, fields: decided, atMs } of decisions) span.event(decision, decided, atMs);
-  span.end({ endMs, ...(error === undefined ? {} : { error }) });
+  span.end({ endMs, ...omitUndefined({ error }) });
 }

@@ -1,4 +1,11 @@
-import type { CommandAudit, Content, FileExpectation, StateUpdate, ThreadState } from '@caribou/contracts';
+import {
+  type CommandAudit,
+  type Content,
+  type FileExpectation,
+  type StateUpdate,
+  type ThreadState,
+  omitUndefined,
+} from '@caribou/contracts';
 import { z } from 'zod';
 import type { RunContext } from './run-context.js';
 
@@ -71,10 +78,7 @@ export function defineTool<Input extends z.ZodType>(tool: Tool<Input>): AnyTool 
   return {
     name: tool.name,
     description: tool.description,
-    ...(tool.remote === undefined ? {} : { remote: tool.remote }),
-    ...(tool.deferred === undefined ? {} : { deferred: tool.deferred }),
-    ...(tool.readOnly === undefined ? {} : { readOnly: tool.readOnly }),
-    ...(tool.group === undefined ? {} : { group: tool.group }),
+    ...omitUndefined({ remote: tool.remote, deferred: tool.deferred, readOnly: tool.readOnly, group: tool.group }),
     parameters: z.toJSONSchema(tool.input, { io: 'input' }),
     async invoke(args, context) {
       const parsed = tool.input.safeParse(args);

@@ -1,3 +1,4 @@
+import { omitUndefined } from '@caribou/contracts';
 import { join } from 'node:path';
 import { type ConversionJob } from './conversion-job.js';
 import { FairGate } from './fair-gate.js';
@@ -49,7 +50,7 @@ export function documentConverter(settings: ConverterSettings = {}): DocumentCon
   return {
     toMarkdown: async (file, { kind, owner, url, limits, signal }) => {
       const all = { ...DEFAULT_DOCUMENT_LIMITS, ...limits };
-      const job: ConversionJob = { kind, limits: all, ...(url === undefined ? {} : { url }) };
+      const job: ConversionJob = { kind, limits: all, ...omitUndefined({ url }) };
       const release = await gate.acquire({ owner, signal });
       try {
         return await runConversion(file, { job, program, signal });

@@ -1,3 +1,4 @@
+import { omitUndefined } from '@caribou/contracts';
 import type { FileHandle } from 'node:fs/promises';
 import { commandIdentity, type DataDirectory, type ThreadKey } from '@caribou/core';
 import { type FileList, listFiles, removeFile } from './directory-files.js';
@@ -32,10 +33,9 @@ export function userFiles(homeDir: string, limits?: QuotaLimits): UserFiles {
   const files = threadFiles(homeDir, owner);
   const quota = limits === undefined ? undefined : new WorkspaceQuota(files, limits);
   return {
-    openIntake: (thread, options) =>
-      openUploadIntake({ files, owner, ...(quota === undefined ? {} : { quota }) }, thread, options),
+    openIntake: (thread, options) => openUploadIntake({ files, owner, ...omitUndefined({ quota }) }, thread, options),
     list: (thread, directory, maxFiles) => listFiles(files, { thread, directory }, maxFiles),
-    copyAll: (thread, to) => copyFiles({ files, owner, ...(quota === undefined ? {} : { quota }) }, thread, to),
+    copyAll: (thread, to) => copyFiles({ files, owner, ...omitUndefined({ quota }) }, thread, to),
     open: (thread, path) => files.openFile(thread, path),
     replaceText: (thread, path, replacement) =>
       replaceText(quota?.guard(files) ?? files, { thread, path }, replacement),

@@ -1,3 +1,4 @@
+import { omitUndefined } from '@caribou/contracts';
 import { camelKeys } from '@caribou/config';
 import type { ChainEntry, ChainOptions, ChainPorts } from './chain-types.js';
 import { clarification } from '../conversation/clarification.js';
@@ -38,7 +39,7 @@ const modelForOwnCalls = ({ model, gate }: ChainPorts) => (gate === undefined ? 
 /** The model that a section names, or `{}`. @throws {InvalidRequestError} for an unknown model */
 function namedModel({ models }: ChainOptions, name: string | null | undefined) {
   const model = name === null || name === undefined ? undefined : models?.get(name);
-  return model === undefined ? {} : { model };
+  return omitUndefined({ model });
 }
 
 /** The one order of the chain, outermost first, one line and one reason each. */

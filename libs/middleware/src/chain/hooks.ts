@@ -1,4 +1,4 @@
-import type { StateUpdate, ThreadState } from '@caribou/contracts';
+import { type StateUpdate, type ThreadState, omitUndefined } from '@caribou/contracts';
 import {
   type AgentMiddleware,
   applyUpdate,
@@ -88,6 +88,6 @@ function decisionsOf(steps: readonly Step[]): Pick<HookPass, 'again' | 'durable'
     again: steps.some((step) => step.again === true),
     durable: steps.some((step) => step.durable === true),
     usage: steps.flatMap((step) => (step.usage === undefined ? [] : [step.usage])),
-    ...(stopReason === undefined ? {} : { stopReason }),
+    ...omitUndefined({ stopReason }),
   };
 }

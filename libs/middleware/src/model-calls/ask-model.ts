@@ -1,4 +1,4 @@
-import { ModelError } from '@caribou/contracts';
+import { ModelError, omitUndefined } from '@caribou/contracts';
 import { type CallUsage, type ModelCall, type ModelPort, type RunContext, stripReasoning } from '@caribou/core';
 
 export interface Answer {
@@ -27,7 +27,7 @@ export async function askModel(model: ModelPort, call: ModelCall, options: AskOp
   let text = '';
   let finish: string | undefined;
   let usage: CallUsage | undefined;
-  const answerOf = (answer: string): Answer => ({ text: answer, ...(usage === undefined ? {} : { usage }) });
+  const answerOf = (answer: string): Answer => ({ text: answer, ...omitUndefined({ usage }) });
   try {
     for await (const delta of model.stream(call, { signal: AbortSignal.any([run.signal, late]) })) {
       text += (delta.content ?? '').slice(0, maxChars - text.length);

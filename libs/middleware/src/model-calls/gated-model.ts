@@ -1,4 +1,4 @@
-import { ModelError } from '@caribou/contracts';
+import { ModelError, omitUndefined } from '@caribou/contracts';
 import type {
   CallOutcome,
   AcquireResult,
@@ -22,7 +22,7 @@ export function gatedModel(model: ModelPort, gate: ModelGate): ModelPort {
     endpoint: model.endpoint,
     supportsVision: model.supportsVision,
     supportsThinking: model.supportsThinking,
-    ...(model.maxInputTokens === undefined ? {} : { maxInputTokens: model.maxInputTokens }),
+    ...omitUndefined({ maxInputTokens: model.maxInputTokens }),
     stream: (call, options) => streamThrough(gate, model, { call, signal: options.signal }),
   };
 }
@@ -55,5 +55,5 @@ async function* streamThrough(
 /** Converts a refusal of the gate into a model error. */
 export const refusalError = ({ reason, retryInMs }: Extract<AcquireResult, { kind: 'refused' }>): ModelError =>
   new ModelError(`the model is not called: ${reason}`, {
-    details: { reason, ...(retryInMs === undefined ? {} : { retryAfterMs: retryInMs }) },
+    details: { reason, ...omitUndefined({ retryAfterMs: retryInMs }) },
   });

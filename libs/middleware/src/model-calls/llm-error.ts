@@ -1,5 +1,5 @@
-import { type ChainConfig, present } from '@caribou/config';
-import { type AiMessage, ModelError, newId } from '@caribou/contracts';
+import type { ChainConfig } from '@caribou/config';
+import { type AiMessage, ModelError, newId, omitUndefined } from '@caribou/contracts';
 import type {
   AgentMiddleware,
   CallOutcome,
@@ -48,7 +48,7 @@ const DEFAULTS: Backoff = {
 
 /** Retry settings of model calls, from section `llm_call` of config.yaml. */
 export const retryOptions = (section: Partial<ChainConfig['llm_call']> = {}): LlmErrorOptions =>
-  present({
+  omitUndefined({
     maxAttempts: section.retry_max_attempts,
     baseDelayMs: section.retry_base_delay_ms,
     maxDelayMs: section.retry_cap_delay_ms,

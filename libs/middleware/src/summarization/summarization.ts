@@ -1,5 +1,11 @@
 import type { ChainConfig, ContextSize } from '@caribou/config';
-import type { Message, RemoveMessage, StateUpdate, ThreadState } from '@caribou/contracts';
+import {
+  type Message,
+  type RemoveMessage,
+  type StateUpdate,
+  type ThreadState,
+  omitUndefined,
+} from '@caribou/contracts';
 import {
   type AgentMiddleware,
   type CallUsage,
@@ -138,7 +144,7 @@ async function firstAnswer(models: readonly ModelPort[], ask: (model: ModelPort)
   return answer;
 }
 
-const usageOf = (usage: CallUsage | undefined): Pick<Step, 'usage'> => (usage === undefined ? {} : { usage });
+const usageOf = (usage: CallUsage | undefined): Pick<Step, 'usage'> => omitUndefined({ usage });
 
 function skipped(state: ThreadState, run: RunContext, usage: CallUsage | undefined): Step {
   const messages = state.messages.length;

@@ -8,6 +8,7 @@ import {
   TaskSpec,
   textOf,
   type TokenCounts,
+  omitUndefined,
 } from '@caribou/contracts';
 import type { TaskOutcome } from '@caribou/core';
 
@@ -26,12 +27,12 @@ export function outcomeOf(run: RunRecord, head: CheckpointView | null): TaskOutc
   const cap = capOf(run);
   if (run.status === 'success') {
     const text = lastAssistantText(head) ?? NO_ANSWER;
-    return { status: 'completed', text, ...(cap === undefined ? {} : { stopReason: cap }), ...spent };
+    return { status: 'completed', text, ...omitUndefined({ stopReason: cap }), ...spent };
   }
   // The loop's own notice that the turns are used up is not a result.
   const partial = lastAssistantText(head, run.error?.message);
   const failure = failureOf(run, cap);
-  const partialResult = partial === undefined ? {} : { partial };
+  const partialResult = omitUndefined({ partial });
   if (cap !== undefined && partial !== undefined)
     return { status: 'completed', text: partial, stopReason: cap, ...spent };
   if (run.status === 'interrupted')
@@ -48,7 +49,7 @@ function failureOf({ error, status, kwargs }: RunRecord, cap: TaskCap | undefine
 
 /** The event that publishes the end of a task. */
 export function endEventOf(taskId: string, { status, text, usage, modelName }: TaskOutcome): TaskEvent {
-  const about = { task_id: taskId, usage, ...(modelName === undefined ? {} : { model_name: modelName }) };
+  const about = { task_id: taskId, usage, ...omitUndefined({ model_name: modelName }) };
   switch (status) {
     case 'completed':
       return { type: 'task_completed', result: text, ...about };

@@ -1,5 +1,5 @@
 import type { Cancels, RunEvents } from '@caribou/bus';
-import { isTerminal, NotFoundError, type RunEvent, type RunRecord } from '@caribou/contracts';
+import { isTerminal, NotFoundError, type RunEvent, type RunRecord, omitUndefined } from '@caribou/contracts';
 import type { Clock, RunEventLog, TaskOutcome, TaskStore } from '@caribou/core';
 import { retryWhileUnavailable } from '../follow/retry-while-unavailable.js';
 import { RunFollower } from '../follow/run-follower.js';
@@ -129,7 +129,7 @@ async function endOverdueTask(ports: TaskWaitPorts, record: RunRecord, timeout: 
   if (isTerminal(run.status) && run.status !== 'interrupted') return outcomeOf(run, await readHead(ports, run));
   const usage = usageOf(run);
   const modelName = taskSpecOf(run)?.model;
-  const spent = { usage, ...(modelName === undefined ? {} : { modelName }) };
+  const spent = { usage, ...omitUndefined({ modelName }) };
   if (!timeout.hasStarted) {
     const seconds = Math.round(ports.maxQueueMs / 1_000);
     return { status: 'failed', text: `no subagent-pool had room for the task within ${seconds} seconds`, ...spent };

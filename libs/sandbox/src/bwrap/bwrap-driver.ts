@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { AppError, BugError, InvalidRequestError, newId, UnavailableError } from '@caribou/contracts';
+import { AppError, BugError, InvalidRequestError, newId, UnavailableError, omitUndefined } from '@caribou/contracts';
 import { commandIdentity } from '@caribou/core';
 import { launch, type LaunchPlan, type LaunchSources } from './bwrap-launch.js';
 import { beforeStart, dataMounts, skillsMount } from '../drivers/available-mounts.js';
@@ -123,7 +123,7 @@ export class BwrapDriver implements SandboxDriver {
     return {
       data,
       ...(skills === undefined ? {} : { skills: skills.directory }),
-      ...(egress === undefined ? {} : { egress }),
+      ...omitUndefined({ egress }),
     };
   }
 

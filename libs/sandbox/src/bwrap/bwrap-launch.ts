@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { Duplex, type Readable } from 'node:stream';
-import { BugError } from '@caribou/contracts';
+import { BugError, omitUndefined } from '@caribou/contracts';
 import { type CommandIdentity, DATA_DIRECTORIES, type DataDirectory } from '@caribou/core';
 import { bwrapArguments, type BwrapSources, processLimits, type RootEntry } from './bwrap-arguments.js';
 import { inheritableDescriptors, identifyProcess, type ProcessIdentity } from './bwrap-host.js';
@@ -96,8 +96,7 @@ function mountedSources(plan: LaunchPlan, sources: LaunchSources): Omit<BwrapSou
   return {
     data: { workspace, uploads, outputs },
     memory: memoryDirectories(stage),
-    ...(skills === undefined ? {} : { skills }),
-    ...(egress === undefined ? {} : { egress }),
+    ...omitUndefined({ skills, egress }),
     ...(nodeDirectory === undefined || node === undefined ? {} : { node: join(nodeDirectory, basename(node)) }),
   };
 }

@@ -1,3 +1,4 @@
+import { omitUndefined } from '@caribou/contracts';
 import { execFile } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -40,7 +41,7 @@ function findPrograms(): Programs | string {
     mkdir,
     setsid,
     shell: findProgram('bash') ?? '/bin/sh',
-    ...(setpriv === undefined ? {} : { setpriv }),
+    ...omitUndefined({ setpriv }),
   };
 }
 

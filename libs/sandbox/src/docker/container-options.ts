@@ -1,3 +1,4 @@
+import { omitUndefined } from '@caribou/contracts';
 import { createHash } from 'node:crypto';
 import { join, relative } from 'node:path';
 import {
@@ -134,7 +135,7 @@ export function containerOptions(settings: ContainerSettings, sandbox: SandboxSp
       RestartPolicy: { Name: 'no' },
       AutoRemove: tied,
       Mounts: [...bindMounts(settings), ...egress],
-      ...(settings.runtime === undefined ? {} : { Runtime: settings.runtime }),
+      ...omitUndefined({ Runtime: settings.runtime }),
     },
   };
   return {

@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { InvalidRequestError, newId, UnavailableError } from '@caribou/contracts';
+import { InvalidRequestError, newId, UnavailableError, omitUndefined } from '@caribou/contracts';
 import type Docker from 'dockerode';
 import type { Container, ContainerCreateOptions } from 'dockerode';
 import { commandIdentity } from '@caribou/core';
@@ -118,9 +118,9 @@ export class DockerDriver implements SandboxDriver {
     { fresh }: { readonly fresh: boolean },
   ): Promise<ContainerCreateOptions> {
     const egressDirectory = await this.egress?.open(sandbox, { fresh });
-    const egress = egressDirectory === undefined ? {} : { egressDirectory };
+    const egress = omitUndefined({ egressDirectory });
     const mountedSkills = await skillsMount(this.settings, sandbox);
-    const skills = mountedSkills === undefined ? {} : { mountedSkills };
+    const skills = omitUndefined({ mountedSkills });
     this.skillsMounted.set(sandbox.sandboxId, mountedSkills?.instance);
     const data = await dataMounts(this.settings, sandbox, this.kind);
     return containerOptions({ ...this.settings, home: this.home, data, ...egress, ...skills }, sandbox);

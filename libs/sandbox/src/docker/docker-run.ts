@@ -1,3 +1,4 @@
+import { omitUndefined } from '@caribou/contracts';
 import { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type Docker from 'dockerode';
@@ -155,7 +156,7 @@ function endEarly(
 /** Comes true once the sandbox does not run, or is not there; fails when the engine does. */
 async function containerEnd(container: Container, until?: AbortSignal): Promise<void> {
   try {
-    await container.wait({ condition: 'not-running', ...(until === undefined ? {} : { abortSignal: until }) });
+    await container.wait({ condition: 'not-running', ...omitUndefined({ abortSignal: until }) });
   } catch (error) {
     if (engineStatus(error) !== 404) throw error;
   }

@@ -6,6 +6,7 @@ import {
   type RunEvent,
   type RunEventOf,
   type ThreadState,
+  omitUndefined,
 } from '@caribou/contracts';
 import type { CommitRequest, ThreadHead } from '@caribou/core';
 import { HeadLog, logOf, type LogPlan, planLog } from './head-log.js';
@@ -44,7 +45,7 @@ export function checkpointCall(draft: CheckpointDraft, sweep: Sweep | null): Che
     channels: plan.channels,
     metadata: draft.metadata,
     next: draft.next,
-    ...(draft.error === undefined ? {} : { error: draft.error }),
+    ...omitUndefined({ error: draft.error }),
   };
   return {
     plan,
@@ -115,7 +116,7 @@ export const draftOf = (request: CommitRequest, runId: string): CheckpointDraft 
   state: request.state,
   next: request.next,
   metadata: { source: request.source, step: request.step, run_id: runId },
-  ...(request.error === undefined ? {} : { error: request.error }),
+  ...omitUndefined({ error: request.error }),
 });
 
 /** Parameters of `includes/run-commit.lua` beside `commit`. */

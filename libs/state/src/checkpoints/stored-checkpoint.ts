@@ -7,6 +7,7 @@ import {
   type Message,
   type NextNode,
   type ThreadState,
+  omitUndefined,
 } from '@caribou/contracts';
 import type { ThreadHead } from '@caribou/core';
 import { entriesOf, type EntryRange, HeadLog, type LogCounters } from './head-log.js';
@@ -117,7 +118,7 @@ export function viewOf(loaded: LoadedCheckpoints, checkpoint: StoredCheckpoint):
     createdAt: checkpoint.created_at,
     metadata: checkpoint.metadata,
     next: checkpoint.next,
-    ...(checkpoint.error === undefined ? {} : { error: checkpoint.error }),
+    ...omitUndefined({ error: checkpoint.error }),
     state: stateOf(loaded, checkpoint),
   };
 }

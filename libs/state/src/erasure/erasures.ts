@@ -1,4 +1,4 @@
-import { BugError, ConflictError, ForbiddenError } from '@caribou/contracts';
+import { BugError, ConflictError, ForbiddenError, omitUndefined } from '@caribou/contracts';
 import type { Erasure, ErasureStore, ThreadKey } from '@caribou/core';
 import type { RedisConnection } from '../redis/connection.js';
 import { pendingMember } from '../redis/keys.js';
@@ -13,7 +13,7 @@ const scripts = {
 
 function erasureOf(member: string, token: string): Erasure {
   const [userId = '', threadId] = member.split('/');
-  return { userId, token, ...(threadId === undefined ? {} : { threadId }) };
+  return { userId, token, ...omitUndefined({ threadId }) };
 }
 
 const memberOf = ({ userId, threadId }: Erasure): string =>

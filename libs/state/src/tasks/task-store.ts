@@ -1,4 +1,12 @@
-import { ConflictError, NotFoundError, type RunRecord, TASK_METADATA, taskIds, TaskSpec } from '@caribou/contracts';
+import {
+  ConflictError,
+  NotFoundError,
+  type RunRecord,
+  TASK_METADATA,
+  taskIds,
+  TaskSpec,
+  omitUndefined,
+} from '@caribou/contracts';
 import type { AdmitRequest, FeedRow, NewTask, TaskStore, ThreadKey } from '@caribou/core';
 import { admissions } from '../runs/admission.js';
 import { checkpointReads } from '../checkpoints/checkpoint-reads.js';
@@ -140,7 +148,7 @@ function admissionOf({ userId, spec, prompt, maxTurns, timeoutMs, traceparent }:
     multitaskStrategy: 'reject',
     ifNotExists: 'create',
     threadMetadata: {},
-    ...(traceparent === undefined ? {} : { traceparent }),
+    ...omitUndefined({ traceparent }),
   };
 }
 

@@ -1,4 +1,11 @@
-import type { AiMessage, Content, HumanMessage, Message, ToolMessage } from '@caribou/contracts';
+import {
+  type AiMessage,
+  type Content,
+  type HumanMessage,
+  type Message,
+  type ToolMessage,
+  omitUndefined,
+} from '@caribou/contracts';
 import fc from 'fast-check';
 
 const words = fc.string({ maxLength: 60 });
@@ -56,7 +63,7 @@ const turn = (cancelled: boolean): fc.Arbitrary<readonly Message[]> =>
         ...said,
         invalid_tool_calls: [],
         tool_calls: ids.map((id) => ({ type: 'tool_call', id, name: 'bash', args: { command: id } })),
-        ...(counted === undefined ? {} : { usage_metadata: counted }),
+        ...omitUndefined({ usage_metadata: counted }),
       };
       const answered = results.slice(0, Math.max(0, calls - missing)).map(
         (fields, index): ToolMessage => ({

@@ -1,4 +1,4 @@
-import type { AiMessage, NumberedEvent, RunEvent } from '@caribou/contracts';
+import { type AiMessage, type NumberedEvent, type RunEvent, omitUndefined } from '@caribou/contracts';
 import type { FinishRequest, NewTask, RunEventLog, RunStore, TaskStore, TurnUsage } from '@caribou/core';
 import { applyUpdate } from '@caribou/core';
 import { newId } from '@caribou/contracts';
@@ -52,7 +52,7 @@ export function openTasks(url: string, { maxPending = 100, leaseMs = 60_000 }: T
         source: 'loop',
         step: 1,
         events: [{ kind: 'message', node: 'model_request', step: 1, message }],
-        ...(usage === undefined ? {} : { usage }),
+        ...omitUndefined({ usage }),
       });
       return { ...claimed, head };
     },

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { SUBAGENT_USAGE, type TaskCap } from '@caribou/contracts';
+import { SUBAGENT_USAGE, type TaskCap, omitUndefined } from '@caribou/contracts';
 import type { TaskOutcome, ToolOutcome } from '@caribou/core';
 
 /** Maximum characters of a result or an error that are stored in the message's marks. */
@@ -48,8 +48,7 @@ function marksOf({ status, text, stopReason, usage, modelName }: TaskOutcome): R
   return {
     subagent_status: status,
     ...(status === 'completed' ? completed : { subagent_error: text.slice(0, MAX_BRIEF) }),
-    ...(stopReason === undefined ? {} : { subagent_stop_reason: stopReason }),
-    ...(modelName === undefined ? {} : { subagent_model_name: modelName }),
+    ...omitUndefined({ subagent_stop_reason: stopReason, subagent_model_name: modelName }),
     ...(usage === null ? {} : { [SUBAGENT_USAGE]: usage }),
   };
 }

@@ -1,4 +1,10 @@
-import { type FeedMessage, type FeedPageReply, messageRoutes, type RouteInput } from '@caribou/contracts';
+import {
+  type FeedMessage,
+  type FeedPageReply,
+  messageRoutes,
+  type RouteInput,
+  omitUndefined,
+} from '@caribou/contracts';
 import type { FeedRow, ThreadKey, ThreadStore } from '@caribou/core';
 import { Controller } from '@nestjs/common';
 import type { Principal } from '../../auth/principal.js';
@@ -38,7 +44,7 @@ export class MessagesController {
 
   private async read(thread: ThreadKey, query: Of<'page'>['query'], of: { readonly runId?: string } = {}) {
     const { limit, before_seq: before } = query;
-    const page = await this.store.feed(thread, { limit, ...of, ...(before === undefined ? {} : { before }) });
+    const page = await this.store.feed(thread, { limit, ...of, ...omitUndefined({ before }) });
     const durations = await this.durations.of(thread, await this.withRest(thread, page.rows, before));
     return feedPageJson({
       ...page,

@@ -8,6 +8,7 @@ import {
   type RunInputMessage,
   type RunRecord,
   type SystemMessage,
+  omitUndefined,
 } from '@caribou/contracts';
 import type { FeedRow, ThreadKey, ThreadStore } from '@caribou/core';
 import { Injectable } from '@nestjs/common';
@@ -114,7 +115,7 @@ function replay(
   { messages, title }: { readonly messages: Input; readonly title: string | undefined },
 ): ReplayReply {
   return {
-    input: { messages: [...messages], ...(title === undefined ? {} : { title }) },
+    input: { messages: [...messages], ...omitUndefined({ title }) },
     checkpoint: { checkpoint_ns: '', checkpoint_id: base, checkpoint_map: null },
     metadata: {
       regenerate_from_message_id: message.id,

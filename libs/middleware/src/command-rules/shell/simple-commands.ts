@@ -1,3 +1,4 @@
+import { omitUndefined } from '@caribou/contracts';
 import type { Redirect, Token, Word } from './words.js';
 
 /** One command of a script with its context. */
@@ -148,8 +149,8 @@ class Walk {
 
   private push(kind: Frame['kind'], endlessBy?: readonly string[]): void {
     const piped = kind === 'group' && (this.piped || this.inPipedGroup());
-    const named = this.functionName === undefined ? {} : { functionName: this.functionName };
-    this.frames.push({ kind, piped, endless: false, ...named, ...(endlessBy === undefined ? {} : { endlessBy }) });
+    const named = omitUndefined({ functionName: this.functionName });
+    this.frames.push({ kind, piped, endless: false, ...named, ...omitUndefined({ endlessBy }) });
     this.functionName = undefined;
     this.piped = false;
   }

@@ -1,4 +1,4 @@
-import type { RunEventOf } from '@caribou/contracts';
+import { type RunEventOf, omitUndefined } from '@caribou/contracts';
 
 /**
  * A delta as the AI message chunk clients concatenate by `id`. LangGraph's JS flavour: `type` is "ai", and
@@ -9,12 +9,12 @@ export function messageChunk(delta: RunEventOf<'message.delta'>): Readonly<Recor
   return {
     content: delta.content,
     tool_call_chunks: delta.tool_call_chunks ?? [],
-    additional_kwargs: delta.reasoning === undefined ? {} : { reasoning_content: delta.reasoning },
+    additional_kwargs: omitUndefined({ reasoning_content: delta.reasoning }),
     id: delta.message_id,
     response_metadata: delta.response_metadata ?? {},
     tool_calls: [],
     invalid_tool_calls: [],
-    ...(delta.usage === undefined ? {} : { usage_metadata: delta.usage }),
+    ...omitUndefined({ usage_metadata: delta.usage }),
     type: 'ai',
   };
 }

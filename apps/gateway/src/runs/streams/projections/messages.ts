@@ -1,4 +1,4 @@
-import { isRecord, type RunEventOf, type ToolCallChunk } from '@caribou/contracts';
+import { isRecord, type RunEventOf, type ToolCallChunk, omitUndefined } from '@caribou/contracts';
 import { jsonFrame, NO_FRAMES, type PartialMessage, type Projection } from './frame.js';
 import { modelMetadata } from './message-metadata.js';
 
@@ -73,7 +73,7 @@ function partialMessage(sum: PartialMessage, delta: RunEventOf<'message.delta'>)
       return parsed === undefined ? [] : [{ name, args: parsed, id, type: 'tool_call' }];
     }),
     invalid_tool_calls: [],
-    ...(delta.usage === undefined ? {} : { usage_metadata: delta.usage }),
+    ...omitUndefined({ usage_metadata: delta.usage }),
     type: 'ai',
   };
 }
