@@ -1,7 +1,7 @@
 const { floors, apps, vendorDoors, openTo } = require('./tools/checks/floors.cjs');
 
 /** The floors by resolved path. Tests may reach up (a middleware is tested through the loop), but enter by the index. */
-const testCode = '(\\.test\\.tsx?$|^e2e/|^libs/testing/|^apps/[^/]+/src/testing/)';
+const testCode = '(\\.test\\.tsx?$|^e2e/|^libs/testing/|^(apps|libs)/[^/]+/src/testing/)';
 
 const floorRules = floors.flat().map((lib) => ({
   name: `floor-${lib}`,

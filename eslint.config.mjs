@@ -40,7 +40,7 @@ const tests = [
   'e2e/**/*.ts',
   'e2e/**/*.tsx',
   'libs/testing/**/*.ts',
-  'apps/*/src/testing/**/*.ts',
+  '{apps,libs}/*/src/testing/**/*.ts',
 ];
 const scripts = ['tools/launcher/**/*.mjs', 'tools/build/**/*.mjs'];
 
