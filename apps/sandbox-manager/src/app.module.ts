@@ -25,32 +25,32 @@ import { EgressTrail } from './audit/egress-trail.js';
 import { Executor } from './executions/executor.js';
 import { FinishedExecutions } from './executions/finished-executions.js';
 import { ManagerLease } from './machine/manager-lease.js';
-import { mountedSkills } from './machine/mounted-skills.js';
+import { createSkillsMounter } from './machine/mounted-skills.js';
 import { sandboxEgress } from './audit/sandbox-egress.js';
 import { SANDBOX_PARTS, SandboxHandlers, type SandboxParts } from './rpc/sandbox.handlers.js';
 import { SandboxPool } from './executions/sandbox-pool.js';
 
-/** A lapsed manager is followed after this many times the time between two renewals: one, and what it takes. */
-const RENEWALS_AWAITED = 1.25;
+/** Grace for a manager whose lease has expired, in renewal intervals: one for its next renewal, and a reserve. */
+const LAPSE_GRACE_RENEWALS = 1.25;
 const MAX_WAITING_PER_SANDBOX = 32;
 const MAX_RUNNING = 512;
-/** About 20 MB of lines at most. */
+/** Audit lines that may wait for Redis: at most about 20 MB. */
 const MAX_AUDIT_WAITING = 10_000;
 
 /** The dependencies of the sandbox-manager; only app.module.ts builds adapters. */
 export interface ManagerParts extends SandboxParts {
   readonly managerId: string;
   readonly redis: RedisConnection;
-  /** Beside Nest's own connection, which only answers. */
+  /** A connection for publishing live output; Nest's own connection only answers requests. */
   readonly outputs: Bus;
   readonly lease: ManagerLease;
   readonly reaper: SandboxReaper;
   readonly audit: AuditTrail;
   readonly volume: SharedVolume;
-  /** Ends the connections of sandboxes, where they have a network. */
+  /** Ends the network connections of sandboxes, if sandboxes have a network. */
   readonly closeEgress: () => void;
   readonly metrics: Metrics;
-  /** What must be there for a command to run. */
+  /** Checks of everything that this service needs to execute a command. */
   readonly checks: readonly HealthCheck[];
 }
 
@@ -68,14 +68,14 @@ export class AppModule {
   }
 }
 
-/** Connects to Redis in the background, for ever, and puts the manager together. */
+/** Builds the manager. Its connection to Redis is made in the background and retried without end. */
 export function connectParts(config: Config, logger: Logger): ManagerParts {
   const managerId = newId();
   const { idleMs, reapMs, leftoverGraceMs } = config.sandbox;
   const clock = systemClock;
   const redis = createRedis({ url: config.redis.url.reveal(), ...config.redis.security.reveal(), logger });
   const audit = new AuditTrail({ log: redisAuditLog(redis), clock, logger, maxWaiting: MAX_AUDIT_WAITING });
-  const { settings, drivers, files, closeEgress } = openDrivers(config, { managerId, redis, audit, logger });
+  const { settings, drivers, files, closeEgress } = createDrivers(config, { managerId, redis, audit, logger });
   const registry = redisSandboxRegistry(redis);
   const journal = redisExecutionJournal(redis);
   const metrics = createMetrics({ service: 'sandbox-manager' });
@@ -87,10 +87,10 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     logger,
     sandboxIdOf: (thread) => sandboxIdOf(settings, thread),
     onReady: (durationMs) => metrics.sandboxReady(durationMs),
-    maxBoxes: config.sandbox.maxBoxes,
+    maxSandboxes: config.sandbox.maxBoxes,
     idleMs,
     maxWaiting: MAX_WAITING_PER_SANDBOX,
-    graceMs: RENEWALS_AWAITED * config.clocks.managerRenewMs,
+    graceMs: LAPSE_GRACE_RENEWALS * config.clocks.managerRenewMs,
   });
   const volume = new SharedVolume(redisVolumeRegistry(redis), settings.homeDir);
   const lease = new ManagerLease({
@@ -102,7 +102,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     leaseMs: config.clocks.managerLeaseMs,
     renewMs: config.clocks.managerRenewMs,
     onRenewed: async (lapsed) => {
-      if (lapsed) executor.endThreads(await pool.forgetForeign());
+      if (lapsed) executor.endThreads(await pool.dropForeign());
     },
     onLapsed: () => executor.endAll(),
   });
@@ -148,8 +148,8 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   };
 }
 
-/** The drivers of this machine, with what they mount into sandboxes, what limits those, and their way to the network. */
-function openDrivers(
+/** The sandbox drivers of this machine with their mounts, quotas and egress proxy. */
+function createDrivers(
   config: Config,
   {
     managerId,
@@ -162,7 +162,7 @@ function openDrivers(
   const egressTrail = new EgressTrail({ managerId, trail: audit, clock, logger });
   const egress = sandboxEgress(config.sandbox.network, egressTrail);
   const catalog = openSkillCatalog(config, { store: redisSkills(redis), clock, logger });
-  const skills = mountedSkills(catalog, new SkillViews(config.homeDir));
+  const skills = createSkillsMounter(catalog, new SkillViews(config.homeDir));
   const settings = sandboxSettings(config.sandbox, {
     homeDir: config.homeDir,
     mounts: sandboxMounts(config.homeDir, skills),

@@ -8,10 +8,10 @@ import { createLogger } from '@caribou/observability';
 import { NestFactory } from '@nestjs/core';
 import { AppModule, connectParts } from './app.module.js';
 
-/** What it reads of config.yaml; none of it holds the key of a model. */
+/** The sections of config.yaml that this service reads; none of them contains a model's API key. */
 const SECTIONS = ['clocks', 'nats', 'sandbox', 'skills', 'log_level'] as const;
 
-/** Time for the last audit lines when this process stops. */
+/** Time to write the last audit lines when this process stops. */
 const AUDIT_CLOSE_MS = 3000;
 
 runMain(async () => {

@@ -120,7 +120,7 @@ export function startManager(world: SimEnvironment, process: SimProcess): void {
     logger,
     drivers: { forNewThread: only, ofKind: only, usable: () => Promise.resolve([driver]) },
     sandboxIdOf: ({ threadId }) => `sandbox-${threadId}`,
-    maxBoxes: 10,
+    maxSandboxes: 10,
     idleMs: 3_600_000,
     maxWaiting: 32,
     graceMs: 1.25 * RENEW_MS,
@@ -134,7 +134,7 @@ export function startManager(world: SimEnvironment, process: SimProcess): void {
     renewMs: RENEW_MS,
     mayHold: () => Promise.resolve(),
     onRenewed: async (lapsed) => {
-      if (lapsed) executor.endThreads(await pool.forgetForeign());
+      if (lapsed) executor.endThreads(await pool.dropForeign());
     },
     onLapsed: () => executor.endAll(),
   });

@@ -5,7 +5,7 @@ export interface AuditTrailOptions {
   readonly log: AuditLog;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Lines that may wait while the log is away; more are lost, and the service's log says how many. */
+  /** Lines that may wait while the audit log is unreachable; further lines are written to the service's log instead. */
   readonly maxWaiting: number;
 }
 
@@ -13,11 +13,11 @@ const MAX_BATCH = 100;
 const RETRY_MS = 1000;
 
 /**
- * The way of audit lines to the log.
+ * Queues audit lines and writes them to the audit log.
  *
- *  A1  `record` never waits and never throws: an operation does not become slower or fail by being audited
- *  A2  a line stays queued until the log has it; it is lost only over `maxWaiting`, or at the end of `close`, and never
- *      in silence
+ *  A1  `record` never waits and never throws, so an audit can neither delay an operation nor make it fail.
+ *  A2  A line is queued until it has been written. It is lost only when `maxWaiting` lines are queued, or at the end of
+ *      `close`; the service's log then says so.
  */
 export class AuditTrail {
   private readonly waiting: AuditLine[] = [];
@@ -38,7 +38,7 @@ export class AuditTrail {
     this.writing ??= this.write().finally(() => (this.writing = undefined));
   }
 
-  /** Resolves when all lines are written, or after `graceMs`; says in the log what is lost then. */
+  /** Resolves when all lines are written, or after `graceMs`; the lines that are lost then are logged. */
   async close(graceMs: number): Promise<void> {
     await settledWithin(this.writing ?? Promise.resolve(), graceMs, this.options.clock);
     this.closing = true;
@@ -49,7 +49,7 @@ export class AuditTrail {
     );
   }
 
-  /** Writes until none waits. Never rejects. */
+  /** Writes lines until the queue is empty. Never rejects. */
   private async write(): Promise<void> {
     const { log, logger, clock } = this.options;
     while (this.waiting.length > 0 && !this.closing) {
@@ -58,7 +58,7 @@ export class AuditTrail {
         await log.append(batch);
         this.waiting.splice(0, batch.length);
       } catch (error) {
-        // The wall of auditing: whatever the log says, the lines are tried again.
+        // Every error ends here; the lines are written again after a pause.
         logger.error({ event: 'audit.write', outcome: 'error', error }, 'audit lines were not written');
         await clock.sleep(RETRY_MS);
       }

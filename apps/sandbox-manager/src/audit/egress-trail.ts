@@ -11,23 +11,23 @@ export interface EgressTrailOptions {
   readonly logger: Logger;
 }
 
-/** Lines a sandbox may have at once, and how many a second it may have again. */
+/** Allowance of a sandbox: lines it may write at once, and how many are added per second. */
 const BURST = 100;
 const PER_SECOND = 1;
-/** Sandboxes whose allowance is remembered; of more, the one that was silent the longest starts afresh. */
-const MAX_BOXES = 1000;
+/** Sandboxes whose allowance is remembered; beyond that, the one with the oldest connection is forgotten. */
+const MAX_SANDBOXES = 1000;
 
 interface Allowance {
   readonly lines: number;
   readonly atMs: number;
-  /** Connections since the last line that have none. */
+  /** Connections without a line since the last line. */
   readonly unrecorded: number;
 }
 
 /**
- * Writes down what sandboxes' connections came to, in the log and in the audit stream. A sandbox that connects without
- * end must not push other lines out of the stream: over its allowance, connections are counted, and the next line says
- * how many.
+ * Records the connections of sandboxes in the log and in the audit stream. A sandbox with very many connections must not
+ * push other lines out of the stream: beyond its allowance, connections are only counted, and the next line contains the
+ * number.
  */
 export class EgressTrail {
   private readonly allowances = new Map<string, Allowance>();
@@ -56,7 +56,7 @@ export class EgressTrail {
     this.allowances.delete(sandboxId);
     this.allowances.set(sandboxId, allowance);
     const oldest = this.allowances.keys().next();
-    if (this.allowances.size > MAX_BOXES && oldest.done !== true) this.allowances.delete(oldest.value);
+    if (this.allowances.size > MAX_SANDBOXES && oldest.done !== true) this.allowances.delete(oldest.value);
   }
 
   private write({ userId, threadId, sandboxId }: SandboxSpec, entry: EgressEntry, unrecorded: number): void {

@@ -10,9 +10,9 @@ export interface SandboxEgress {
 }
 
 /**
- * The way out of sandboxes that the configuration allows, or undefined when it allows none.
+ * The egress proxy for sandboxes, or undefined when the configuration allows no connections.
  *
- * @throws {InvalidRequestError} for a rule or range that is none
+ * @throws {InvalidRequestError} when a rule or an address range is malformed
  */
 export function sandboxEgress(
   { allow, allowPrivate }: Config['sandbox']['network'],

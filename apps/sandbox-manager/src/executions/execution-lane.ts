@@ -1,6 +1,6 @@
 import { RateLimitedError } from '@caribou/contracts';
 
-/** Runs work one at a time in the order it came; a bounded number waits. */
+/** A queue that runs one piece of work at a time, in the order of arrival, and bounds how many may wait. */
 export class ExecutionLane {
   private last: Promise<unknown> = Promise.resolve();
   private count = 0;
@@ -11,7 +11,11 @@ export class ExecutionLane {
     return this.count > 0;
   }
 
-  /** The result of `work`, begun when all earlier work has settled. @throws {RateLimitedError} when too many wait */
+  /**
+   * Begins `work` when all earlier work has settled, and returns its result.
+   *
+   * @throws {RateLimitedError} when too many wait
+   */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.count > this.maxWaiting) {
       throw new RateLimitedError(`more than ${this.maxWaiting} commands wait for this sandbox`, {

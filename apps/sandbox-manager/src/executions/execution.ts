@@ -1,7 +1,7 @@
 import type { ExecutionEntry, ThreadKey } from '@caribou/core';
 import type { ManagedSandbox } from './managed-sandbox.js';
 
-/** One kind of execution and its replies. */
+/** One request to execute something in a sandbox, with its identity in the journal. */
 export interface Execution<Reply> {
   readonly thread: ThreadKey;
   readonly sandboxId: string;
@@ -10,13 +10,13 @@ export interface Execution<Reply> {
   readonly argsHash: string;
   readonly kind: ExecutionEntry['kind'];
   run(sandbox: ManagedSandbox, signal: AbortSignal): Promise<Reply>;
-  /** The reply when nobody can tell what came of it. */
+  /** The reply when the outcome of the execution is unknown. */
   unknown(reason: string): Reply;
-  /** A reply as the journal kept it. */
-  parse(kept: unknown): Reply;
+  /** Parses a reply that was stored in the journal. */
+  parse(stored: unknown): Reply;
 }
 
-/** Why an execution is ended from here: only a cancel is an answer in its own right. */
+/** Reason with which this manager aborts an execution. Only after a cancel is the command's result a valid reply. */
 export class ExecutionEnded extends Error {
   constructor(readonly by: 'cancel' | 'shutdown' | 'loss') {
     super(`execution ended by ${by}`);
@@ -24,6 +24,6 @@ export class ExecutionEnded extends Error {
   }
 }
 
-/** Who ended an execution whose signal has aborted. */
-export const endedBy = (signal: AbortSignal): ExecutionEnded['by'] =>
+/** The reason with which an execution was aborted; its signal must have aborted. */
+export const endReasonOf = (signal: AbortSignal): ExecutionEnded['by'] =>
   signal.reason instanceof ExecutionEnded ? signal.reason.by : 'loss';

@@ -215,7 +215,7 @@ describe('Executor', () => {
     registry.alive.delete('m1');
     await testManager('m2', registry, driver.ofAnotherManager(), impatient).pool.acquire(thread, 1);
 
-    manager.executor.endThreads(await manager.pool.forgetForeign());
+    manager.executor.endThreads(await manager.pool.dropForeign());
 
     expect(await running).toMatchObject({ outcome: 'unknown' });
     expect(driver.removed).toEqual([]);

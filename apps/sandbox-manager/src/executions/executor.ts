@@ -1,44 +1,33 @@
 import { AppError, FencedError, RateLimitedError, UnavailableError } from '@caribou/contracts';
-import {
-  type Clock,
-  type ExecutionEntry,
-  type ExecutionJournal,
-  type ExecutionState,
-  type Logger,
-  type SandboxRegistry,
-  settledWithin,
-  type ThreadKey,
-} from '@caribou/core';
+import { type Logger, type SandboxRegistry, settledWithin, type ThreadKey } from '@caribou/core';
 import { SandboxGoneError } from '@caribou/sandbox';
 import type { ManagedSandbox } from './managed-sandbox.js';
-import { endedBy, type Execution, ExecutionEnded } from './execution.js';
-import { type FinishedExecutions, otherArguments } from './finished-executions.js';
+import { endReasonOf, type Execution, ExecutionEnded } from './execution.js';
+import { ExecutionReplies, type ExecutionRepliesOptions } from './execution-replies.js';
+import { otherArguments } from './finished-executions.js';
 import type { SandboxPool } from './sandbox-pool.js';
 
 /**
  * Executes each key once.
  *
- *  E1  one key, one execution: an execution is in `running` from before the journal hears of it until the journal has
- *      its result, so "started by this manager and not in `running`" means that it never began
- *  E2  nothing begins unless the journal has just answered `new` for this manager's binding and the caller's epoch,
- *      and this manager's own lease holds by its own clock
- *  E3  the result is journalled before anybody is told; while the journal is away this waits, and nothing new begins
- *  E4  whoever asks with the same key and arguments gets the one result; with other arguments, an error
- *  E5  an execution ends by itself, by its time-out, by a cancel with the thread's current epoch, or with this manager;
- *      a caller that stops waiting ends nothing
- *  E6  what a manager that is gone had started is *unknown*, after what still ran of it has been ended
- *  E7  commands of one thread run one at a time, in the order they came
- *  E8  what this manager has executed it does not execute again, whatever the journal has lost
+ *  E1  One key, one execution: an execution is in `running` from before it is entered in the journal until the journal
+ *      has its result. An entry of this manager that is not in `running` therefore means that nothing was executed.
+ *  E2  An execution begins only after the journal has answered `new` for this manager's binding and the caller's epoch,
+ *      and while this manager's lease is valid by its own clock.
+ *  E3  The result is in the journal before any caller receives it. While the journal is unreachable, callers wait and
+ *      no new execution begins.
+ *  E4  Callers with the same key and arguments get the same result; with other arguments, they get an error.
+ *  E5  An execution ends by itself, by its time-out, by a cancel with the thread's current epoch, or with this manager.
+ *      A caller that stops waiting ends nothing.
+ *  E6  The outcome of what a dead manager had started is *unknown*; its remaining processes are ended first.
+ *  E7  Commands of one thread run one at a time, in the order of their requests.
+ *  E8  What this manager has executed is not executed again, even when the journal has lost its entry.
  */
 
-export interface ExecutorOptions {
-  readonly journal: ExecutionJournal;
+export interface ExecutorOptions extends ExecutionRepliesOptions {
   readonly registry: SandboxRegistry;
   readonly pool: SandboxPool;
-  /** What this process has executed (E8). */
-  readonly finished: Pick<FinishedExecutions, 'add' | 'find'>;
   readonly lease: { readonly managerId: string; isHeld(): boolean };
-  readonly clock: Clock;
   readonly logger: Logger;
   /** Executions of all threads that may run or wait at once. */
   readonly maxRunning: number;
@@ -51,11 +40,8 @@ interface Running {
   readonly reply: Promise<unknown>;
 }
 
-const FIRST_RETRY_MS = 100;
-const LONGEST_RETRY_MS = 2000;
-/** Time for ended executions to be journalled when this process stops. */
+/** Time to write the results of ended executions to the journal when this process stops. */
 const JOURNAL_FLUSH_MS = 5000;
-const LOST_WITH_MANAGER = 'the sandbox-manager that ran this stopped before it could report; it may have had effects';
 const ENDED_BY_MANAGER =
   'this was ended because its sandbox-manager stopped or lost the sandbox; it may have had effects';
 
@@ -64,8 +50,11 @@ const runningKey = ({ userId, threadId }: ThreadKey, key: string): string => `${
 export class Executor {
   private readonly running = new Map<string, Running>();
   private draining = false;
+  private readonly replies: ExecutionReplies;
 
-  constructor(private readonly options: ExecutorOptions) {}
+  constructor(private readonly options: ExecutorOptions) {
+    this.replies = new ExecutionReplies(options);
+  }
 
   /**
    * The reply of the one execution under the key (E1, E4).
@@ -73,20 +62,20 @@ export class Executor {
    * @throws {ConflictError} when the key was used with other arguments
    * @throws {FencedError} when the epoch is not the thread's current one, or the binding names another manager
    * @throws {NotFoundError} when this manager does not hold the sandbox
-   * @throws {UnavailableError} when it did not begin; asking again is safe
+   * @throws {UnavailableError} when the execution did not begin; the caller may repeat the request
    */
   async execute<Reply>(job: Execution<Reply>): Promise<Reply> {
     const key = runningKey(job.thread, job.key);
     const present = this.running.get(key);
     if (present !== undefined) return this.attach(job, present);
-    const sandbox = this.options.pool.held(job.thread, job.sandboxId);
+    const sandbox = this.options.pool.requireHeld(job.thread, job.sandboxId);
     this.assertAccepting();
     if (this.running.size >= this.options.maxRunning) {
       throw new RateLimitedError('too many executions at once', { details: { retryAfterMs: 1000 } });
     }
     const controller = new AbortController();
     const reply = this.options.pool
-      .using(sandbox, () => this.perform(job, sandbox, controller.signal))
+      .use(sandbox, () => this.perform(job, sandbox, controller.signal))
       .finally(() => this.running.delete(key));
     this.running.set(key, { thread: job.thread, argsHash: job.argsHash, controller, reply });
     return reply;
@@ -98,22 +87,23 @@ export class Executor {
     return job.parse(await present.reply);
   }
 
-  /** @throws {UnavailableError} when this manager is about to stop */
+  /** @throws {UnavailableError} when this manager is stopping */
   assertAccepting(): void {
-    // Callers wait for a manager they cannot reach and ask again, so this says no more than that.
+    // Callers repeat their request when a manager is unreachable, which is the right reaction to a stop, too.
     if (this.draining)
       throw new UnavailableError('this sandbox-manager is stopping', { details: { dependency: 'sandbox-manager' } });
   }
 
-  /** @throws {FencedError} unless `epoch` is that of the thread's live lease */
+  /** @throws {FencedError} unless `epoch` is the one of the thread's current lease */
   async requireEpoch(thread: ThreadKey, epoch: number): Promise<void> {
     if ((await this.options.registry.currentEpoch(thread)) === epoch) return;
     throw new FencedError('the epoch is not the current one of the thread', { details: { threadId: thread.threadId } });
   }
 
   /**
-   * Ends an execution (E5); false when none of that key runs here. @throws {FencedError} for another epoch than the
-   * current
+   * Ends an execution (E5). Returns false when this manager runs none with that key.
+   *
+   * @throws {FencedError} unless `epoch` is the thread's current one
    */
   async cancel(thread: ThreadKey, epoch: number, key: string): Promise<boolean> {
     await this.requireEpoch(thread, epoch);
@@ -122,7 +112,7 @@ export class Executor {
     return present !== undefined;
   }
 
-  /** Ends everything of threads that another manager has taken over. */
+  /** Ends all executions of threads that another manager has taken over. */
   endThreads(threads: readonly ThreadKey[]): void {
     const lost = new Set(threads.map((thread) => runningKey(thread, '')));
     for (const { thread, controller } of this.running.values()) {
@@ -130,14 +120,14 @@ export class Executor {
     }
   }
 
-  /** Ends everything, as this manager's lease has run out: another may take the sandboxes over. */
+  /** Ends all executions because this manager's lease has expired: another manager may take the sandboxes over. */
   endAll(): void {
     for (const { controller } of this.running.values()) controller.abort(new ExecutionEnded('loss'));
   }
 
   /**
-   * Takes nothing more, lets what runs go on for `graceMs`, then ends it; resolves when all results are journalled, or
-   * 5 s after that.
+   * Accepts no more executions, and ends those that still run after `graceMs`. Resolves when all results are in the
+   * journal, at the latest 5 s after that.
    */
   async drain(graceMs: number): Promise<void> {
     this.draining = true;
@@ -148,51 +138,39 @@ export class Executor {
   }
 
   private async perform<Reply>(job: Execution<Reply>, sandbox: ManagedSandbox, signal: AbortSignal): Promise<Reply> {
-    const { pool, journal } = this.options;
-    if (job.kind === 'write') return this.begin(job, sandbox, signal).then((done) => this.keep(job, done));
-    await pool.ready(sandbox);
+    const { pool } = this.options;
+    if (job.kind === 'write') return this.storeReply(job, await this.begin(job, sandbox, signal));
+    await pool.ensureReady(sandbox);
     if (sandbox.lane.busy) {
-      const known = await this.knownReply(job, await journal.peek(job.thread, this.entry(job)));
+      const known = await this.replies.peek(job);
       if (known !== undefined) return known.reply;
     }
-    return this.keep(job, await sandbox.lane.run(() => this.begin(job, sandbox, signal)));
+    return this.storeReply(job, await sandbox.lane.run(() => this.begin(job, sandbox, signal)));
   }
 
-  /** (E2) What the journal already knows of the key, or the outcome of running it now. */
+  private async storeReply<Reply>(job: Execution<Reply>, { reply, stored }: Outcome<Reply>): Promise<Reply> {
+    return stored ? reply : this.replies.store(job, reply);
+  }
+
+  /** (E2) The reply that the journal already has for the key, or the outcome of executing it now. */
   private async begin<Reply>(
     job: Execution<Reply>,
     sandbox: ManagedSandbox,
     signal: AbortSignal,
   ): Promise<Outcome<Reply>> {
-    const { journal, lease } = this.options;
     this.assertAccepting();
-    if (signal.aborted && endedBy(signal) !== 'cancel') throw leaseLost();
-    const known = await this.knownReply(job, await journal.start(job.thread, this.entry(job)));
-    if (known !== undefined) return { reply: known.reply, kept: true };
+    if (signal.aborted && endReasonOf(signal) !== 'cancel') throw leaseLost();
+    const known = await this.replies.start(job);
+    if (known !== undefined) return { reply: known.reply, stored: true };
     const executed = this.options.finished.find(job);
-    if (executed !== undefined) return { ...executed, kept: false };
-    if (!lease.isHeld()) throw leaseLost();
+    if (executed !== undefined) return { ...executed, stored: false };
+    if (!this.options.lease.isHeld()) throw leaseLost();
     const reply = await this.run(job, sandbox, signal);
     this.options.finished.add(job, reply);
-    return { reply, kept: false };
+    return { reply, stored: false };
   }
 
-  /** (E1, E6, E8) The reply that is known already; undefined when the execution may begin. */
-  private async knownReply<Reply>(
-    job: Execution<Reply>,
-    state: ExecutionState,
-  ): Promise<{ readonly reply: Reply } | undefined> {
-    const by = this.options.lease.managerId;
-    if (state.state === 'new' || (state.state === 'running' && state.managerId === by)) return undefined;
-    if (state.state === 'mismatch') throw otherArguments(job.key);
-    if (state.state === 'done') return { reply: job.parse(state.result) };
-    const executed = this.options.finished.find(job)?.reply ?? job.unknown(LOST_WITH_MANAGER);
-    const lost = { startedBy: state.managerId, by, result: executed };
-    const { result } = await this.options.journal.markUnknown(job.thread, job.key, lost);
-    return { reply: job.parse(result) };
-  }
-
-  /** Runs the job; whatever goes wrong once it may have begun is an unknown outcome, not an error to be tried again. */
+  /** Runs the job. An error after it may have begun makes its outcome unknown, so that no caller repeats it. */
   private async run<Reply>(job: Execution<Reply>, sandbox: ManagedSandbox, signal: AbortSignal): Promise<Reply> {
     const { clock, logger } = this.options;
     const { userId, threadId } = job.thread;
@@ -202,7 +180,7 @@ export class Executor {
       const reply = await this.runWhenReady(job, sandbox, signal);
       const outcome = signal.aborted ? 'cancelled' : 'ok';
       logger.info({ ...fields, outcome, durationMs: clock.monotonicMs() - beganMs }, 'execution ended');
-      return signal.aborted && endedBy(signal) !== 'cancel' ? job.unknown(ENDED_BY_MANAGER) : reply;
+      return signal.aborted && endReasonOf(signal) !== 'cancel' ? job.unknown(ENDED_BY_MANAGER) : reply;
     } catch (error) {
       if (error instanceof SandboxGoneError) throw error;
       logger.error({ ...fields, outcome: 'error', error }, 'an execution failed');
@@ -212,66 +190,38 @@ export class Executor {
     }
   }
 
-  /** A sandbox that went away is made again once: nothing had begun in it. */
+  /** Runs the job. If its sandbox had disappeared, nothing has begun: the sandbox is created again, once. */
   private async runWhenReady<Reply>(
     job: Execution<Reply>,
     sandbox: ManagedSandbox,
     signal: AbortSignal,
   ): Promise<Reply> {
-    const seen = sandbox.ready;
+    const before = sandbox.readiness;
     try {
       return await job.run(sandbox, signal);
     } catch (error) {
       if (!(error instanceof SandboxGoneError)) throw error;
     }
-    await this.replace(sandbox, seen);
+    await this.replace(sandbox, before);
     return job.run(sandbox, signal);
   }
 
-  /** @throws {SandboxGoneError} when the sandbox cannot be made again */
-  private async replace(sandbox: ManagedSandbox, seen: ManagedSandbox['ready']): Promise<void> {
+  /** @throws {SandboxGoneError} when the sandbox cannot be created again */
+  private async replace(sandbox: ManagedSandbox, before: ManagedSandbox['readiness']): Promise<void> {
     try {
-      await this.options.pool.replace(sandbox, seen);
+      await this.options.pool.replace(sandbox, before);
     } catch (error) {
       if (error instanceof UnavailableError)
         throw new SandboxGoneError(error.message, { cause: error, details: error.details });
       throw error;
     }
   }
-
-  /**
-   * (E3) Journals a new reply, for as long as that takes. @throws {FencedError} when the outcome has been declared
-   * unknown
-   */
-  private async keep<Reply>(job: Execution<Reply>, { reply, kept }: Outcome<Reply>): Promise<Reply> {
-    const { journal, lease, clock } = this.options;
-    for (let delayMs = FIRST_RETRY_MS; !kept; delayMs = Math.min(2 * delayMs, LONGEST_RETRY_MS)) {
-      try {
-        await journal.finish(job.thread, job.key, { managerId: lease.managerId, result: reply });
-        return reply;
-      } catch (error) {
-        if (error instanceof FencedError && (await this.isForgotten(job))) continue;
-        if (!(error instanceof UnavailableError)) throw error;
-        await clock.sleep(delayMs);
-      }
-    }
-    return reply;
-  }
-
-  /** (E8) Whether the journal had lost the execution; it is entered again. */
-  private async isForgotten(job: Execution<unknown>): Promise<boolean> {
-    return (await this.options.journal.start(job.thread, this.entry(job))).state === 'new';
-  }
-
-  private entry({ key, argsHash, kind, epoch, sandboxId }: Execution<unknown>): ExecutionEntry {
-    return { key, argsHash, kind, epoch, managerId: this.options.lease.managerId, sandboxId };
-  }
 }
 
 interface Outcome<Reply> {
   readonly reply: Reply;
-  /** True when the journal has it already. */
-  readonly kept: boolean;
+  /** True when the journal already has it. */
+  readonly stored: boolean;
 }
 
 const leaseLost = (): UnavailableError =>

@@ -12,8 +12,8 @@ interface Finished {
 }
 
 /**
- * What this process has executed and what came of it: a store that lost its newest writes asks for it again. The newest
- * 10,000 (`maxEntries`) of the last hour are kept, within 64 MiB.
+ * Executions of this process with their replies, for the case that the journal loses its newest writes and a caller
+ * repeats its request. Holds the newest 10,000 (`maxEntries`) of the last hour, within 64 MiB.
  */
 export class FinishedExecutions {
   private readonly finished: LRUCache<string, Finished>;

@@ -7,13 +7,13 @@ export interface ManagedSandbox {
   readonly spec: SandboxSpec;
   readonly driver: ManagedDriver;
   readonly lane: ExecutionLane;
-  /** Set while the sandbox is being made or is ready; absent when it has to be made first. */
-  ready?: Promise<void>;
-  /** False until this process has made it once: before that, what runs in it is a predecessor's. */
-  made: boolean;
-  /** Pieces of work that need the sandbox right now. */
+  /** The attempt to create the sandbox, under way or successful; absent when the sandbox has to be created first. */
+  readiness?: Promise<void>;
+  /** False until this process has created the sandbox once. Until then, its processes belong to an earlier manager. */
+  created: boolean;
+  /** Number of callers that are using the sandbox now. */
   users: number;
-  /** True from when the sandbox was replaced until a command's result has told so. */
+  /** True from when the sandbox was replaced until the result of a command has reported it. */
   replaced: boolean;
   lastUsedMs: number;
 }

@@ -1,11 +1,11 @@
 import type { SandboxDriver } from '@caribou/sandbox';
 
-export const REPLACED =
+export const REPLACEMENT_NOTICE =
   '[the sandbox had gone away and was made anew: what was in /tmp or still running in it is lost]\n';
 
 /**
- * The driver for one sandbox, whose first result after the sandbox was replaced says so on stderr. `wasReplaced`
- * answers true once per replacement.
+ * Wraps the driver for one sandbox: the first command result after the sandbox was replaced reports that on stderr.
+ * `wasReplaced` returns true once for each replacement.
  */
 export function withReplacementNotice(driver: SandboxDriver, wasReplaced: () => boolean): ManagedDriver {
   return {
@@ -15,10 +15,10 @@ export function withReplacementNotice(driver: SandboxDriver, wasReplaced: () => 
     isAlive: (sandbox) => driver.isAlive(sandbox),
     exec: async (sandbox, command, signal) => {
       const result = await driver.exec(sandbox, command, signal);
-      return wasReplaced() ? { ...result, stderr: REPLACED + result.stderr } : result;
+      return wasReplaced() ? { ...result, stderr: REPLACEMENT_NOTICE + result.stderr } : result;
     },
   };
 }
 
-/** What is asked of a driver for a sandbox that is held. */
+/** The methods of a driver that the pool uses for a sandbox that it holds. */
 export type ManagedDriver = Pick<SandboxDriver, 'kind' | 'create' | 'exec' | 'remove' | 'isAlive'>;

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '@caribou/core';
-import { REPLACED } from './replacement-notice.js';
+import { REPLACEMENT_NOTICE } from './replacement-notice.js';
 import { FakeDriver } from '../testing/fake-driver.js';
 import { InMemoryRegistry } from '../testing/in-memory-registry.js';
 import { commandOf, testManager, thread, until } from '../testing/test-manager.js';
@@ -96,7 +96,7 @@ describe('SandboxPool', () => {
     await pool.acquire(thread, 1);
     await pool.acquire({ userId: 'default', threadId: 't2' }, 1);
     registry.bindings.delete('default/t1');
-    await pool.removeForgotten();
+    await pool.removeUnbound();
 
     expect(driver.removed).toEqual(['sandbox-t1']);
     expect(pool.holds('sandbox-t2')).toBe(true);
@@ -123,9 +123,9 @@ describe('SandboxPool', () => {
     const { pool } = testManager('m1', registry, driver);
     await pool.acquire(thread, 1);
 
-    expect(pool.held(thread, 'sandbox-t1').spec.managerId).toBe('m1');
-    expect(() => pool.held(thread, 'sandbox-t2')).toThrow(/does not hold/);
-    expect(() => pool.held({ userId: 'other', threadId: 't1' }, 'sandbox-t1')).toThrow(/does not hold/);
+    expect(pool.requireHeld(thread, 'sandbox-t1').spec.managerId).toBe('m1');
+    expect(() => pool.requireHeld(thread, 'sandbox-t2')).toThrow(/does not hold/);
+    expect(() => pool.requireHeld({ userId: 'other', threadId: 't1' }, 'sandbox-t1')).toThrow(/does not hold/);
     expect([pool.release(thread, 'sandbox-t1'), pool.release(thread, 'x')]).toEqual([true, false]);
   });
 
@@ -135,8 +135,8 @@ describe('SandboxPool', () => {
     const { pool } = testManager('m1', registry, driver, clock);
     await pool.acquire(thread, 1);
     let release = (): void => undefined;
-    const working = pool.using(
-      pool.held(thread, 'sandbox-t1'),
+    const working = pool.use(
+      pool.requireHeld(thread, 'sandbox-t1'),
       () => new Promise<void>((resolve) => (release = resolve)),
     );
     for (const [index, threadId] of ['t2', 't3', 't4'].entries()) {
@@ -174,15 +174,18 @@ describe('SandboxPool', () => {
 
     await pool.acquire(thread, 1);
     expect(driver.created.map(({ fresh }) => fresh)).toEqual([true, false]);
-    expect(await executor.execute(commandOf('echo a', { key: 'a' }))).toMatchObject({ stdout: 'a', stderr: REPLACED });
+    expect(await executor.execute(commandOf('echo a', { key: 'a' }))).toMatchObject({
+      stdout: 'a',
+      stderr: REPLACEMENT_NOTICE,
+    });
     expect(await executor.execute(commandOf('echo b', { key: 'b' }))).toMatchObject({ stdout: 'b', stderr: '' });
   });
 
   test('two that find a sandbox gone make it again once (P1, P6)', async () => {
     const { pool } = testManager('m1', registry, driver);
     await pool.acquire(thread, 1);
-    const sandbox = pool.held(thread, 'sandbox-t1');
-    const seen = sandbox.ready;
+    const sandbox = pool.requireHeld(thread, 'sandbox-t1');
+    const seen = sandbox.readiness;
 
     await Promise.all([pool.replace(sandbox, seen), pool.replace(sandbox, seen)]);
 
@@ -192,11 +195,11 @@ describe('SandboxPool', () => {
   test('a sandbox that has passed to another manager is not made again here (P1)', async () => {
     const { pool } = testManager('m1', registry, driver);
     await pool.acquire(thread, 1);
-    const sandbox = pool.held(thread, 'sandbox-t1');
+    const sandbox = pool.requireHeld(thread, 'sandbox-t1');
     registry.bindings.set('default/t1', { managerId: 'm2', sandboxId: 'sandbox-t1', driver: 'docker' });
-    await pool.forgetForeign();
+    await pool.dropForeign();
 
-    await expect(pool.replace(sandbox, sandbox.ready)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(pool.replace(sandbox, sandbox.readiness)).rejects.toMatchObject({ code: 'unavailable' });
     expect(driver.created).toHaveLength(1);
   });
 

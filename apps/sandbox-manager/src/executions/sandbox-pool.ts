@@ -1,96 +1,70 @@
 import { NotFoundError, type SandboxDriverKind, UnavailableError } from '@caribou/contracts';
-import type { Clock, Logger, SandboxProposal, SandboxRecord, SandboxRegistry, ThreadKey } from '@caribou/core';
-import type { SandboxDriver, SandboxDrivers } from '@caribou/sandbox';
-import type { ManagedSandbox } from './managed-sandbox.js';
+import type { SandboxRecord, ThreadKey } from '@caribou/core';
+import type { SandboxDriver } from '@caribou/sandbox';
 import { ExecutionLane } from './execution-lane.js';
+import type { ManagedSandbox } from './managed-sandbox.js';
 import { withReplacementNotice } from './replacement-notice.js';
+import { SandboxLifecycle, type SandboxLifecycleOptions } from './sandbox-lifecycle.js';
+import { ThreadBindings, type ThreadBindingsOptions } from './thread-bindings.js';
 
-export interface SandboxPoolOptions {
-  readonly managerId: string;
-  readonly registry: SandboxRegistry;
-  readonly drivers: SandboxDrivers;
-  readonly sandboxIdOf: (thread: ThreadKey) => string;
-  readonly onReady?: (durationMs: number) => void;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** Beyond this many, the longest unused sandbox goes; more of them in use at once are let be. */
-  readonly maxBoxes: number;
-  /** A sandbox unused for this long goes, in milliseconds. */
+export interface SandboxPoolOptions extends ThreadBindingsOptions, SandboxLifecycleOptions {
+  /** Above this number, the least recently used idle sandboxes are removed; sandboxes in use may exceed it. */
+  readonly maxSandboxes: number;
+  /** A sandbox that was unused for longer than this is removed; milliseconds. */
   readonly idleMs: number;
-  /** Longer than the time between two renewals of a manager's lease; milliseconds. */
-  readonly graceMs: number;
-  /** Commands of one thread that may wait for the one that runs. */
+  /** Commands of one thread that may wait for the running one. */
   readonly maxWaiting: number;
 }
 
 const keyOf = ({ userId, threadId }: ThreadKey): string => `${userId}/${threadId}`;
 
 /**
- * The sandboxes this manager holds.
+ * The sandboxes that this manager holds, one for each thread that is bound to it.
  *
- *  P1  a thread has one sandbox: its binding in the registry names one manager, and that manager has one sandbox for it
- *  P2  the first thing done to a sandbox is to end what an earlier manager left in it
- *  P3  the driver of a thread never changes
- *  P4  a sandbox that goes, goes with its processes; its files stay, and the next use makes it again
- *  P5  a sandbox in use is never removed, but when this process stops or its thread was deleted
- *  P6  a sandbox that went away by itself is made again before its next use, and the next command's result says so
- *  P7  a sandbox whose thread has lost its binding is of a deleted thread: it goes, and a new thread of that id gets
- *      another one
- *  P8  a manager is followed by another when it gave its lease up, or has let it run out and did not renew it for
- *      `graceMs` after that was seen: when the store's clock jumps, leases of managers that live run out
+ *  P1  A thread has one sandbox: its binding in the registry names one manager, and that manager has one sandbox for it.
+ *  P2  Before a sandbox is used, everything that an earlier manager left running in it is ended.
+ *  P3  The driver of a thread never changes.
+ *  P4  Removing a sandbox ends its processes; its files remain, and the next use creates it again.
+ *  P5  A sandbox in use is removed only when this process stops or when its thread was deleted.
+ *  P6  A sandbox that has disappeared is created again before its next use, and the result of the next command says so.
+ *  P7  A sandbox whose thread has no binding belongs to a deleted thread and is removed; a new thread with the same id
+ *      gets another sandbox.
+ *  P8  Another manager takes a thread over when the bound one gave its lease up, or let it expire and did not renew it
+ *      within `graceMs` after that was noticed: a jump of the store's clock makes the leases of live managers expire.
  */
 export class SandboxPool {
   private readonly sandboxes = new Map<string, ManagedSandbox>();
-  /** Removals under way, by sandbox id: a sandbox is made again only after its removal. */
-  private readonly removals = new Map<string, Promise<void>>();
+  private readonly bindings: ThreadBindings;
+  private readonly lifecycle: SandboxLifecycle;
   private closed = false;
 
-  constructor(private readonly options: SandboxPoolOptions) {}
+  constructor(private readonly options: SandboxPoolOptions) {
+    this.bindings = new ThreadBindings(options);
+    this.lifecycle = new SandboxLifecycle(options);
+  }
 
   /**
-   * The thread's binding: an existing one whose manager lives, whoever that is, or a new one to this manager with its
-   * sandbox made ready.
+   * The thread's binding: the existing one if its manager is alive, otherwise a new one to this manager, whose sandbox
+   * is then ready.
    *
    * @throws {FencedError} when `epoch` is not the thread's current one
-   * @throws {UnavailableError} when no driver can be used, or the sandbox cannot be made
+   * @throws {UnavailableError} when no driver can be used, or the sandbox cannot be created
    */
   async acquire(thread: ThreadKey, epoch: number): Promise<SandboxRecord> {
-    const { managerId, sandboxIdOf, drivers } = this.options;
-    await this.dropForgotten(thread);
-    const driver = this.sandboxes.get(keyOf(thread))?.driver.kind ?? (await this.proposedKind(thread));
-    const record = await this.bind(thread, { managerId, sandboxId: sandboxIdOf(thread), driver, epoch });
+    const { managerId, drivers, maxSandboxes } = this.options;
+    await this.dropUnbound(thread);
+    const record = await this.bindings.bind(thread, epoch, this.sandboxes.get(keyOf(thread))?.driver.kind);
     if (record.managerId === managerId) {
-      const sandbox = this.sandboxFor(thread, record, await drivers.ofKind(record.driver));
-      await this.using(sandbox, () => this.readyAndAlive(sandbox));
-      // Nobody waits for what has to go for this one: removals never reject, and `close` awaits them.
-      if (this.sandboxes.size > this.options.maxBoxes) void this.removeIdle();
+      const sandbox = this.getOrAdd(thread, record, await drivers.ofKind(record.driver));
+      await this.use(sandbox, () => this.lifecycle.ensureAlive(sandbox));
+      // The caller does not wait until older sandboxes are removed: removals never reject, and `close` awaits them.
+      if (this.sandboxes.size > maxSandboxes) void this.removeIdle();
     }
     return record;
   }
 
-  /** (P8) The binding after the proposal. */
-  private async bind(thread: ThreadKey, proposal: SandboxProposal): Promise<SandboxRecord> {
-    const { registry, clock, graceMs } = this.options;
-    const { lapse, ...record } = await registry.bind(thread, proposal);
-    if (lapse === undefined) return record;
-    await clock.sleep(graceMs);
-    const { lapse: _again, ...since } = await registry.bind(thread, { ...proposal, lapse });
-    return since;
-  }
-
-  /**
-   * (P3) The driver to propose for a thread: one this manager can use, unless another manager holds the thread alive.
-   */
-  private async proposedKind(thread: ThreadKey): Promise<SandboxDriverKind> {
-    const { registry, drivers, managerId } = this.options;
-    const existing = await registry.binding(thread);
-    if (existing === null) return (await drivers.forNewThread()).kind;
-    if (existing.managerId !== managerId && (await registry.isManagerAlive(existing.managerId))) return existing.driver;
-    return (await drivers.ofKind(existing.driver)).kind;
-  }
-
-  /** (P1) Synchronous between look and store. */
-  private sandboxFor({ userId, threadId }: ThreadKey, record: SandboxRecord, driver: SandboxDriver): ManagedSandbox {
+  /** (P1) The thread's sandbox. This is synchronous, so that concurrent calls never add two. */
+  private getOrAdd({ userId, threadId }: ThreadKey, record: SandboxRecord, driver: SandboxDriver): ManagedSandbox {
     const key = keyOf({ userId, threadId });
     const known = this.sandboxes.get(key);
     if (known !== undefined) return known;
@@ -106,7 +80,7 @@ export class SandboxPool {
         return replaced;
       }),
       lane: new ExecutionLane(maxWaiting),
-      made: false,
+      created: false,
       users: 0,
       replaced: false,
       lastUsedMs: clock.monotonicMs(),
@@ -116,10 +90,11 @@ export class SandboxPool {
   }
 
   /**
-   * The sandbox this manager holds for the thread. @throws {NotFoundError} when it holds none, or another than the
-   * caller means
+   * The sandbox that this manager holds for the thread.
+   *
+   * @throws {NotFoundError} when it holds none, or one with another id
    */
-  held(thread: ThreadKey, sandboxId: string): ManagedSandbox {
+  requireHeld(thread: ThreadKey, sandboxId: string): ManagedSandbox {
     const sandbox = this.sandboxes.get(keyOf(thread));
     if (sandbox === undefined || sandbox.spec.sandboxId !== sandboxId) {
       throw new NotFoundError('this sandbox-manager does not hold that sandbox', {
@@ -130,8 +105,8 @@ export class SandboxPool {
     return sandbox;
   }
 
-  /** (P5) The result of `work`, which needs the sandbox. */
-  async using<T>(sandbox: ManagedSandbox, work: () => Promise<T>): Promise<T> {
+  /** (P5) Does `work` and returns its result; the sandbox counts as in use meanwhile. */
+  async use<T>(sandbox: ManagedSandbox, work: () => Promise<T>): Promise<T> {
     sandbox.users += 1;
     try {
       return await work();
@@ -141,66 +116,21 @@ export class SandboxPool {
     }
   }
 
-  /** (P6) A sandbox that others are working in needs no look: they find out themselves. */
-  private async readyAndAlive(sandbox: ManagedSandbox): Promise<void> {
-    const seen = sandbox.ready;
-    await this.ready(sandbox);
-    if (seen === undefined || sandbox.users > 1 || (await sandbox.driver.isAlive(sandbox.spec))) return;
-    await this.replace(sandbox, seen);
+  /** Resolves when the sandbox can execute commands. @throws {UnavailableError} when it cannot be created */
+  ensureReady(sandbox: ManagedSandbox): Promise<void> {
+    return this.lifecycle.ensureReady(sandbox);
   }
 
   /**
-   * Resolves when the sandbox is ready for commands. One attempt at a time; a failed one is repeated by the next
-   * caller.
-   */
-  async ready(sandbox: ManagedSandbox): Promise<void> {
-    sandbox.ready ??= this.make(sandbox);
-    const attempt = sandbox.ready;
-    try {
-      await attempt;
-    } catch (error) {
-      if (sandbox.ready === attempt) {
-        delete sandbox.ready;
-        const { sandboxId } = sandbox.spec;
-        this.options.logger.warn({ event: 'sandbox.ready', outcome: 'error', sandboxId, error }, 'sandbox not ready');
-      }
-      throw error;
-    }
-  }
-
-  private async make(sandbox: ManagedSandbox): Promise<void> {
-    await this.removals.get(sandbox.spec.sandboxId);
-    const beganMs = this.options.clock.monotonicMs();
-    await sandbox.driver.create(sandbox.spec, { fresh: !sandbox.made });
-    sandbox.made = true;
-    const { sandboxId, userId, threadId } = sandbox.spec;
-    const durationMs = this.options.clock.monotonicMs() - beganMs;
-    this.options.onReady?.(durationMs);
-    this.options.logger.info(
-      { event: 'sandbox.ready', outcome: 'ok', driver: sandbox.driver.kind, sandboxId, userId, threadId, durationMs },
-      'sandbox ready',
-    );
-  }
-
-  /**
-   * (P6) Makes a sandbox again that went away, `seen` being its readiness before that: whoever comes second waits for
-   * the first one's.
+   * (P6) Creates a sandbox again that has disappeared. `before` is its `readiness` from before the disappearance was
+   * noticed: when several callers notice it, only the first one starts an attempt.
    *
-   * @throws {UnavailableError} when it cannot be made, or is not this manager's any more
+   * @throws {UnavailableError} when the sandbox cannot be created, or no longer belongs to this manager
    */
-  async replace(sandbox: ManagedSandbox, seen: ManagedSandbox['ready']): Promise<void> {
-    const { sandboxId, userId, threadId } = sandbox.spec;
+  async replace(sandbox: ManagedSandbox, before: ManagedSandbox['readiness']): Promise<void> {
     if (this.sandboxes.get(keyOf(sandbox.spec)) !== sandbox)
       throw new UnavailableError('the sandbox has passed to another', { details: { dependency: 'sandbox' } });
-    if (sandbox.ready === seen) {
-      delete sandbox.ready;
-      sandbox.replaced = true;
-      this.options.logger.warn(
-        { event: 'sandbox.replace', sandboxId, userId, threadId },
-        'a sandbox had gone away and is made again',
-      );
-    }
-    await this.ready(sandbox);
+    await this.lifecycle.replace(sandbox, before);
   }
 
   /** The driver of a sandbox that this manager holds. */
@@ -211,22 +141,23 @@ export class SandboxPool {
   /** Whether this manager holds the sandbox, or is removing it. */
   holds(sandboxId: string): boolean {
     return (
-      this.removals.has(sandboxId) || [...this.sandboxes.values()].some(({ spec }) => spec.sandboxId === sandboxId)
+      this.lifecycle.isRemoving(sandboxId) ||
+      [...this.sandboxes.values()].some(({ spec }) => spec.sandboxId === sandboxId)
     );
   }
 
-  /** The run is over; whether this manager held the sandbox. What is idle for long is removed later. */
+  /** Answers at the end of a run whether this manager held its sandbox, which is removed only after it was idle. */
   release(thread: ThreadKey, sandboxId: string): boolean {
     return this.sandboxes.get(keyOf(thread))?.spec.sandboxId === sandboxId;
   }
 
-  /** (P4) Removes what is unused for long, or unused and too many. */
+  /** (P4) Removes unused sandboxes: those that were idle for long, and as many others as exceed the maximum. */
   async removeIdle(): Promise<void> {
-    const { clock, idleMs, maxBoxes } = this.options;
+    const { clock, idleMs, maxSandboxes } = this.options;
     const oldestFirst = [...this.sandboxes.values()]
       .filter((sandbox) => sandbox.users === 0)
       .sort((left, right) => left.lastUsedMs - right.lastUsedMs);
-    const excess = this.sandboxes.size - maxBoxes;
+    const excess = this.sandboxes.size - maxSandboxes;
     const nowMs = clock.monotonicMs();
     await Promise.all(
       oldestFirst
@@ -236,10 +167,10 @@ export class SandboxPool {
   }
 
   /**
-   * (P7) Also of a thread whose id was used again under another manager since, which may have a sandbox of that name by
-   * now.
+   * (P7) Drops the thread's sandbox when the thread is no longer bound to this manager. If its id is bound to another
+   * manager by now, that one may have a sandbox with the same name, so nothing is removed.
    */
-  private async dropForgotten(thread: ThreadKey): Promise<void> {
+  private async dropUnbound(thread: ThreadKey): Promise<void> {
     const sandbox = this.sandboxes.get(keyOf(thread));
     if (sandbox === undefined) return;
     const record = await this.options.registry.binding(thread);
@@ -248,18 +179,16 @@ export class SandboxPool {
     else this.sandboxes.delete(keyOf(thread));
   }
 
-  /**
-   * (P5, P7) Removes the sandboxes of threads that were deleted. @throws {UnavailableError} when the registry is away
-   */
-  async removeForgotten(): Promise<void> {
+  /** (P5, P7) Removes the sandboxes of deleted threads. @throws {UnavailableError} when the registry is unreachable */
+  async removeUnbound(): Promise<void> {
     for (const sandbox of [...this.sandboxes.values()]) {
       if (sandbox.users > 0 || (await this.options.registry.binding(sandbox.spec)) !== null) continue;
       if (sandbox.users === 0 && this.sandboxes.get(keyOf(sandbox.spec)) === sandbox) await this.remove(sandbox);
     }
   }
 
-  /** Forgets the sandboxes whose threads are bound to another manager, without touching what that one made of them. */
-  async forgetForeign(): Promise<readonly ThreadKey[]> {
+  /** Drops the sandboxes of threads that are bound to another manager, without removing what that one created. */
+  async dropForeign(): Promise<readonly ThreadKey[]> {
     const { registry, managerId } = this.options;
     const foreign: ThreadKey[] = [];
     for (const [key, sandbox] of this.sandboxes) {
@@ -271,34 +200,17 @@ export class SandboxPool {
     return foreign;
   }
 
-  /** Removes all sandboxes, those that are just being made included, and makes no more; files stay. */
+  /** Removes all sandboxes, also those that are being created, and creates no more; files remain. */
   async close(): Promise<void> {
     this.closed = true;
     const sandboxes = [...this.sandboxes.values()];
-    await Promise.allSettled(sandboxes.map(({ ready }) => ready ?? Promise.resolve()));
+    await Promise.allSettled(sandboxes.map(({ readiness }) => readiness ?? Promise.resolve()));
     await Promise.all(sandboxes.map((sandbox) => this.remove(sandbox)));
-    await Promise.all([...this.removals.values()]);
+    await this.lifecycle.waitForRemovals();
   }
 
   private remove(sandbox: ManagedSandbox): Promise<void> {
-    const { sandboxId } = sandbox.spec;
     this.sandboxes.delete(keyOf(sandbox.spec));
-    const removal = this.end(sandbox).finally(() => this.removals.delete(sandboxId));
-    this.removals.set(sandboxId, removal);
-    return removal;
-  }
-
-  /** Never rejects. */
-  private async end(sandbox: ManagedSandbox): Promise<void> {
-    const { sandboxId } = sandbox.spec;
-    try {
-      await sandbox.driver.remove(sandbox.spec);
-    } catch (error) {
-      // What stays behind is removed by the reaper, or by whoever uses the thread next (P2).
-      this.options.logger.warn(
-        { event: 'sandbox.remove', outcome: 'error', sandboxId, error },
-        'a sandbox was not removed',
-      );
-    }
+    return this.lifecycle.remove(sandbox);
   }
 }

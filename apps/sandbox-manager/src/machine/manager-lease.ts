@@ -8,20 +8,21 @@ export interface ManagerLeaseOptions {
   readonly renewMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Rejects while this manager must not own sandboxes. */
+  /** Called before each renewal; rejects while this manager must not own sandboxes. */
   readonly mayHold: () => Promise<void>;
-  /** Runs after each good renewal; `lapsed` says that others may have taken sandboxes over meanwhile. */
+  /** Called after each successful renewal; `lapsed` means that other managers may have taken sandboxes over. */
   readonly onRenewed: (lapsed: boolean) => Promise<void>;
-  /** Runs when the lease was not renewed in time: shortly afterwards others may take sandboxes over. */
+  /** Called when the lease was not renewed in time: shortly afterwards, other managers may take sandboxes over. */
   readonly onLapsed: () => void;
 }
 
-/** The part of its time that a lease counts as over for its holder, who needs it to end what it executes. */
+/** Fraction at the end of the lease in which its holder no longer relies on it, but ends its executions. */
 const FENCE_PART = 0.1;
 
 /**
- * This manager's sign of life. `isHeld` is decided by the own monotonic clock, counted from before the renewal was
- * sent, and a tenth of the lease's time is left for what has to be ended then.
+ * The lease that shows other services that this manager is alive. `isHeld` depends only on this process's monotonic
+ * clock: the lease is counted from before its renewal was sent, and ends a tenth early, so that executions can be ended
+ * before another manager takes their sandboxes over.
  */
 export class ManagerLease {
   readonly managerId: string;
@@ -37,12 +38,16 @@ export class ManagerLease {
     return this.options.clock.monotonicMs() < this.heldUntilMs;
   }
 
-  /** Takes the lease and keeps it until `stop`; goes on trying while the registry is away. */
+  /** Takes the lease and renews it until `stop`; while the registry is unreachable, it retries. */
   start(): void {
-    this.loop = Promise.all([this.keep(), this.watch()]).then(() => undefined);
+    this.loop = Promise.all([this.renewUntilStopped(), this.watchForLapse()]).then(() => undefined);
   }
 
-  /** Ends the renewals and gives the lease up. @throws {UnavailableError} when the registry is away: it then runs out by itself */
+  /**
+   * Ends the renewals and releases the lease.
+   *
+   * @throws {UnavailableError} when the registry is unreachable; the lease then expires by itself
+   */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.loop;
@@ -50,7 +55,7 @@ export class ManagerLease {
     await this.options.registry.releaseManager(this.managerId);
   }
 
-  private async keep(): Promise<void> {
+  private async renewUntilStopped(): Promise<void> {
     const { clock, renewMs } = this.options;
     const { signal } = this.stopping;
     while (!signal.aborted) {
@@ -61,8 +66,8 @@ export class ManagerLease {
     }
   }
 
-  /** Notices the lease's end by the own clock alone: a renewal that hangs must not hide it. */
-  private async watch(): Promise<void> {
+  /** Detects the end of the lease by the local clock only, so that a renewal that hangs cannot hide it. */
+  private async watchForLapse(): Promise<void> {
     const { clock, renewMs, onLapsed, logger } = this.options;
     const { signal } = this.stopping;
     for (let wasHeld = false; !signal.aborted; ) {

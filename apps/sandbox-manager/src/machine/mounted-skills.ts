@@ -2,8 +2,8 @@ import type { SkillsMount } from '@caribou/core';
 import type { SkillViews } from '@caribou/files';
 import type { UserSkillCatalog } from '@caribou/skills';
 
-/** What the sandboxes of a user have at /mnt/skills: the skills that are switched on when it is asked for. */
-export const mountedSkills =
+/** Creates the function that makes the mount at /mnt/skills for a user's sandboxes: the skills that are enabled then. */
+export const createSkillsMounter =
   (
     catalog: Pick<UserSkillCatalog, 'located'>,
     views: Pick<SkillViews, 'mount'>,

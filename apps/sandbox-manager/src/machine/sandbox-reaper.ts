@@ -7,47 +7,46 @@ export interface SandboxReaperOptions {
   readonly managerId: string;
   readonly registry: Pick<SandboxRegistry, 'isManagerAlive'>;
   readonly drivers: Pick<SandboxDrivers, 'usable'>;
-  readonly pool: Pick<SandboxPool, 'removeForgotten' | 'removeIdle' | 'holds'>;
+  readonly pool: Pick<SandboxPool, 'removeUnbound' | 'removeIdle' | 'holds'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Time between two looks, in milliseconds. */
+  /** Interval between two sweeps, in milliseconds. */
   readonly reapMs: number;
-  /** A leftover goes after this long, in milliseconds. */
+  /** A leftover sandbox is removed after this time, in milliseconds. */
   readonly graceMs: number;
 }
 
 /**
- * Removes sandboxes that nobody needs: idle ones of this manager, those of deleted threads, and what dead managers
- * left.
+ * Removes sandboxes that nobody needs: idle sandboxes of this manager, sandboxes of deleted threads, and leftovers,
+ * which are sandboxes of dead managers or unknown to this manager's pool.
  *
- *  R1  a sandbox of another manager whose lease lives is never touched; a sandbox of this manager only when its pool
- *      does not hold it
- *  R2  a leftover stays for `graceMs`, counted from when this manager first saw it as one without a break: whoever
- *      takes its thread over makes a sandbox of its own. A manager that stops removes leftovers at once: it may be the
- *      last one
- *  R3  what goes is the very sandbox that was seen; one made under its sandbox id since stays
- *  R4  while registry or engine does not answer, nothing is decided and no time counts as seen
+ *  R1  A sandbox of another manager is not touched while that manager's lease is valid, and a sandbox of this manager
+ *      not while its pool holds it.
+ *  R2  A leftover is removed when the sweeps have found it for `graceMs` without a break: a manager that takes its
+ *      thread over creates a sandbox of its own. A stopping manager removes leftovers at once, as it may be the last manager.
+ *  R3  Exactly the instance that was seen is removed, not another one created under the same sandbox id since then.
+ *  R4  While the registry or the container engine is unreachable, nothing is removed and the grace starts again.
  */
 export class SandboxReaper {
-  /** When each leftover was first seen; holds no more than the last look found. */
+  /** When each leftover was first seen, by instance; contains only what the last sweep found. */
   private firstSeen = new Map<string, number>();
   private readonly stopping = new AbortController();
   private loop: Promise<void> = Promise.resolve();
 
   constructor(private readonly options: SandboxReaperOptions) {}
 
-  /** Looks now and then again and again, until `stop`. */
+  /** Begins the first sweep now, and repeats it every `reapMs` until `stop`. */
   start(): void {
-    this.loop = this.lookUntilStopped();
+    this.loop = this.reapUntilStopped();
   }
 
-  /** Resolves when a look that is under way is over. */
+  /** Ends the sweeps; resolves when the current one has finished. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.loop;
   }
 
-  /** (R2) Removes what dead managers left, without a grace. Never rejects for a registry or engine that is away. */
+  /** (R2) Removes leftovers of dead managers without a grace. Does not reject when the registry or engine is unreachable. */
   async removeLeftovers(): Promise<void> {
     const { managerId, registry, drivers, logger } = this.options;
     try {
@@ -59,22 +58,22 @@ export class SandboxReaper {
       if (!(error instanceof UnavailableError)) throw error;
       logger.warn(
         { event: 'sandbox.reap', outcome: 'error', error },
-        'what dead sandbox-managers left was not removed',
+        'leftover sandboxes of dead sandbox-managers were not removed',
       );
     }
   }
 
-  private async lookUntilStopped(): Promise<void> {
+  private async reapUntilStopped(): Promise<void> {
     const { clock, reapMs, logger } = this.options;
     const { signal } = this.stopping;
     while (!signal.aborted) {
       try {
         await this.reap();
       } catch (error) {
-        // The wall of this loop: one bad look must not be the last one.
+        // Every error ends here, because a failed sweep must not end the loop.
         logger[error instanceof UnavailableError ? 'warn' : 'error'](
           { event: 'sandbox.reap', outcome: 'error', error },
-          'the look for unused sandboxes failed',
+          'the sweep for unused sandboxes failed',
         );
       }
       await clock.sleep(reapMs, signal).catch((reason: unknown) => {
@@ -83,18 +82,18 @@ export class SandboxReaper {
     }
   }
 
-  /** One look. @throws {UnavailableError} when registry or engine is away */
+  /** Does one sweep. @throws {UnavailableError} when the registry or the container engine is unreachable */
   async reap(): Promise<void> {
-    await this.options.pool.removeForgotten();
+    await this.options.pool.removeUnbound();
     await this.options.pool.removeIdle();
     const before = this.firstSeen;
     this.firstSeen = new Map();
     for (const driver of await this.options.drivers.usable()) {
-      for (const sandbox of await driver.list()) await this.consider(sandbox, driver, before);
+      for (const sandbox of await driver.list()) await this.removeIfLeftover(sandbox, driver, before);
     }
   }
 
-  private async consider(
+  private async removeIfLeftover(
     sandbox: SandboxInfo,
     driver: SandboxDriver,
     before: ReadonlyMap<string, number>,
@@ -115,11 +114,11 @@ export class SandboxReaper {
     const { sandboxId, managerId, userId, threadId } = sandbox;
     this.options.logger.info(
       { event: 'sandbox.reap', outcome: 'ok', driver: driver.kind, sandboxId, userId, threadId, managerId },
-      'removed a sandbox that a manager had left',
+      'removed a leftover sandbox',
     );
   }
 
-  /** (R1) */
+  /** (R1) Whether no pool holds the sandbox: neither this manager's, nor that of another live manager. */
   private async isLeftover(sandbox: SandboxInfo): Promise<boolean> {
     const { managerId, pool, registry } = this.options;
     if (sandbox.managerId === managerId) return !pool.holds(sandbox.sandboxId);

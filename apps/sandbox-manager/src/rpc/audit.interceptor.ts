@@ -17,12 +17,12 @@ const MAX_TEXT_BYTES = 2048;
 
 type Fields = Readonly<Record<string, unknown>>;
 const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
-/** A text, cut at 2 KiB: requests are looked at before they are checked. */
+/** The value when it is a string, cut at 2 KiB because requests are audited before they are validated. */
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' ? Buffer.from(value).subarray(0, MAX_TEXT_BYTES).toString('utf8') : undefined;
 const number = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
 
-/** Audits each request that this manager answers, also one that joins a running execution or finds a kept result. */
+/** Audits each request that this manager answers, also one that joins a running execution or gets a stored result. */
 export class AuditInterceptor implements NestInterceptor {
   constructor(private readonly options: AuditInterceptorOptions) {}
 
@@ -31,7 +31,7 @@ export class AuditInterceptor implements NestInterceptor {
     const subject = rpc.getContext<NatsContext>().getSubject();
     const name = subject.slice(subject.lastIndexOf('.') + 1);
     if (name === 'probe') return next.handle();
-    // A blocked command is one that was to be executed; its verdict tells.
+    // A blocked command is audited as `exec`, because its verdict says that it was blocked.
     const operation = name === 'blocked' ? 'exec' : name;
     const request = fieldsOf(rpc.getData<unknown>());
     const beganMs = this.options.clock.monotonicMs();
@@ -70,11 +70,11 @@ export class AuditInterceptor implements NestInterceptor {
   }
 }
 
-/** The strings of a list. */
+/** The strings in the value when it is an array. */
 const listOf = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) ? value.filter((part) => typeof part === 'string') : undefined;
 
-/** Who asked, on behalf of which tool call, and for what. */
+/** The user, thread and tool call that the request was made for, and the command or paths in it. */
 function subjectOf(request: Fields): Pick<AuditLine, 'user_id' | 'thread_id' | 'run_id' | 'tool_call_id' | 'what'> {
   const [runId, callId] = text(request['key'])?.split(':') ?? [];
   const places = [...(listOf(request['paths']) ?? []), text(request['path']), text(request['pattern'])];
@@ -87,26 +87,27 @@ function subjectOf(request: Fields): Pick<AuditLine, 'user_id' | 'thread_id' | '
   };
 }
 
-/** What the rules said of a command. */
+/** The verdict of the command rules, which the caller has checked before. */
 function judgementOf(request: Fields): Pick<AuditLine, 'command_verdict' | 'rules'> {
   const audit = CommandAudit.safeParse(request['audit']);
   return audit.success ? { command_verdict: audit.data.verdict, rules: audit.data.rules } : {};
 }
 
+/** Size and exit code of the result. */
 function effectOf(request: Fields, reply: Fields): Pick<AuditLine, 'bytes' | 'exit_code'> {
   const bytes = bytesOf(reply) ?? bytesPutIn(request, reply);
   const exitCode = number(reply['exit_code']);
   return { ...omitUndefined({ bytes, exit_code: exitCode }) };
 }
 
-/** Bytes of the texts that an edit has put in. */
+/** Total bytes of the text that an edit has inserted. */
 function bytesPutIn(request: Fields, reply: Fields): number | undefined {
   const replaced = number(reply['replaced']);
   const put = request['new_text'];
   return replaced === undefined || typeof put !== 'string' ? undefined : replaced * Buffer.byteLength(put);
 }
 
-/** Bytes written, of text read or paths and lines found, or of output that the result holds or leaves out. */
+/** Bytes that the operation wrote, read or found, or that the command printed, including truncated output. */
 function bytesOf(reply: Fields): number | undefined {
   const matches = Array.isArray(reply['matches']) ? reply['matches'].map((match) => text(fieldsOf(match)['text'])) : [];
   const texts = [reply['stdout'], reply['stderr'], reply['text'], ...(listOf(reply['paths']) ?? []), ...matches];

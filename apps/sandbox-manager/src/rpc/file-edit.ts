@@ -10,11 +10,11 @@ import { identityOf, refusalMessage, threadOf } from './sandbox-commands.js';
 type EditRequest = z.output<(typeof SandboxEdit)['request']>;
 type EditReply = z.output<(typeof SandboxEdit)['reply']>;
 
-/** Largest file before and after an edit, in bytes: it is held in memory. */
+/** Maximum size of a file before and after an edit, in bytes, because the file is read into memory. */
 const MAX_EDITED_BYTES = 16 * 1024 * 1024;
 const MAX_RANGES = 1000;
 
-/** An edit as an execution: that nothing was changed is a result like any other. */
+/** Creates the execution of an edit. A refusal to change the file is a result like any other, not an error. */
 export function fileEdit(request: EditRequest, files: ThreadFiles, locks: PathLocks): Execution<EditReply> {
   const thread = threadOf(request);
   return {
@@ -22,7 +22,7 @@ export function fileEdit(request: EditRequest, files: ThreadFiles, locks: PathLo
     kind: 'write',
     run: () => locks.hold(thread, request.path, () => edit(request, thread, files)),
     unknown: (reason) => ({ outcome: 'unknown', reason }),
-    parse: (kept) => SandboxEdit.reply.parse(kept),
+    parse: (stored) => SandboxEdit.reply.parse(stored),
   };
 }
 

@@ -3,11 +3,11 @@ import type { ThreadKey } from '@caribou/core';
 import { fileHash, FileRefusedError, MAX_TEXT_FILE_BYTES, sha256Of, type ThreadFiles } from '@caribou/files';
 
 /**
- * Whether a file is what it is taken to be; one that is not there always is, as nothing of it can be lost. Holds until
- * the path's lock is given back, but for what commands do in the sandbox meanwhile. A file too large to be read was not
- * read.
+ * Whether a file still has the content that the agent read. True for a file that does not exist, because a write then
+ * loses nothing; false for a file that is too large to have been read. While the caller holds the path's lock, only
+ * commands in the sandbox can change the file afterwards.
  *
- * @throws {FileRefusedError} for what is no file that can be had
+ * @throws {FileRefusedError} when the path exists but cannot be opened as a file
  */
 export async function isAsExpected(
   files: ThreadFiles,
@@ -27,6 +27,6 @@ export async function isAsExpected(
   }
 }
 
-/** Whether content that has been read is what the file is taken to be. */
+/** Whether the content is what the agent expects; true when it stated no expectation. */
 export const isExpectedContent = (content: Uint8Array, expected: FileExpectation | undefined): boolean =>
   expected === undefined || sha256Of(content) === expected.sha256;

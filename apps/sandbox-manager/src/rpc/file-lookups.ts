@@ -20,7 +20,7 @@ type FoundReply = z.output<(typeof SandboxList)['reply']>;
 type GrepReply = z.output<(typeof SandboxGrep)['reply']>;
 type StatReply = z.output<(typeof SandboxStat)['reply']>;
 
-/** Lookups change nothing and are not journalled. */
+// Lookups change nothing, so they are not recorded in the journal.
 
 const parsePath = (request: ListRequest | GlobRequest | GrepRequest): LookupTarget => ({
   thread: threadOf(request),
@@ -29,28 +29,28 @@ const parsePath = (request: ListRequest | GlobRequest | GrepRequest): LookupTarg
 
 type LookupRefused = Extract<FoundReply, { outcome: 'refused' }>;
 
-/** Whatever else is in the place of a directory is not one. */
-function refused(error: unknown): LookupRefused {
+/** The refusal for an error of a lookup; reasons that a lookup's reply does not have become `not_directory`. */
+function toRefusal(error: unknown): LookupRefused {
   if (!(error instanceof FileRefusedError)) throw error;
   const { reason } = error;
   const isSame = reason === 'not_found' || reason === 'permission' || reason === 'outside';
   return { outcome: 'refused', reason: isSame ? reason : 'not_directory' };
 }
 
-async function foundPaths(looking: Promise<Found<string>>): Promise<FoundReply> {
+async function replyWithPaths(search: Promise<Found<string>>): Promise<FoundReply> {
   try {
-    const { found, truncated, incomplete } = await looking;
+    const { found, truncated, incomplete } = await search;
     return { outcome: 'ok', paths: [...found], truncated, incomplete };
   } catch (error) {
-    return refused(error);
+    return toRefusal(error);
   }
 }
 
 export const fileList = (request: ListRequest, files: ThreadFiles): Promise<FoundReply> =>
-  foundPaths(listDirectory(files, parsePath(request), { depth: request.depth, maxResults: request.max_results }));
+  replyWithPaths(listDirectory(files, parsePath(request), { depth: request.depth, maxResults: request.max_results }));
 
 export const fileGlob = (request: GlobRequest, files: ThreadFiles): Promise<FoundReply> =>
-  foundPaths(
+  replyWithPaths(
     findFiles(files, parsePath(request), {
       pattern: request.pattern,
       includeDirectories: request.include_dirs,
@@ -59,19 +59,19 @@ export const fileGlob = (request: GlobRequest, files: ThreadFiles): Promise<Foun
   );
 
 export async function fileGrep(request: GrepRequest, files: ThreadFiles): Promise<GrepReply> {
-  const pattern = compiled(request);
+  const pattern = compilePattern(request);
   if (typeof pattern === 'string') return { outcome: 'invalid_pattern', message: pattern };
   try {
     const query = { pattern, glob: request.glob, maxResults: request.max_results };
     const { found, truncated, incomplete } = await searchLines(files, parsePath(request), query);
     return { outcome: 'ok', matches: [...found], truncated, incomplete };
   } catch (error) {
-    return refused(error);
+    return toRefusal(error);
   }
 }
 
-/** The expression, or what is wrong with it. */
-function compiled({ pattern, literal, case_sensitive }: GrepRequest): RegExp | string {
+/** The regular expression of the request, or the error message when it is invalid. */
+function compilePattern({ pattern, literal, case_sensitive }: GrepRequest): RegExp | string {
   try {
     const source = literal ? pattern.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&') : pattern;
     return new RegExp(source, case_sensitive ? '' : 'i');
@@ -82,7 +82,7 @@ function compiled({ pattern, literal, case_sensitive }: GrepRequest): RegExp | s
 }
 
 type StatRefusal = Extract<StatReply['files'][number], { outcome: 'refused' }>['reason'];
-/** The other reasons belong to the content, which a look does not touch. */
+/** The reason of a refused `stat`; reasons about the content, which `stat` does not read, become `not_regular`. */
 const statRefusal = (reason: FileRefusal): StatRefusal =>
   reason === 'binary' || reason === 'too_large' || reason === 'no_space' ? 'not_regular' : reason;
 

@@ -6,29 +6,31 @@ import type { OutputListener } from '@caribou/sandbox';
 export interface LiveOutputOptions {
   readonly publish: (piece: OutputPiece) => void;
   readonly clock: Clock;
-  /** Nothing is told of a command that ends sooner than this after its first output. */
+  /** Time after the first output before the first piece is published; shorter commands publish nothing. */
   readonly quietMs?: number;
-  /** Between two pieces. */
+  /** Minimum time between two pieces. */
   readonly intervalMs?: number;
-  /** Most characters of each stream in one piece: the newest. */
+  /** Maximum characters of each stream in one piece; the newest ones are published. */
   readonly maxPieceChars?: number;
-  /** Most characters of one command that are told. */
+  /** Maximum characters that are published of one command. */
   readonly maxChars?: number;
 }
 
-/** What one stream wrote and nobody was told of yet. */
+/** Output of one stream that has not been published yet. */
 interface Pending {
   text: string;
   readonly decoder: StringDecoder;
 }
 
 /**
- * Tells what a command writes while it runs.
+ * Publishes the output of a command while it runs.
  *
- *  O1  nothing in the first `quietMs` of its output, then at most one piece per `intervalMs`, none of a command that is silent
- *  O2  a piece holds the newest of what came since the one before, in whole characters, and counts what it leaves out
- *  O3  after `maxChars` one last piece says so
- *  O4  nothing after `end`
+ *  O1  Nothing is published in the first `quietMs` after the first output, then at most one piece per `intervalMs`, and
+ *      none while the command is silent.
+ *  O2  A piece contains the newest output since the previous piece, in whole characters, and the number of characters
+ *      that it omits.
+ *  O3  When `maxChars` are reached, one last piece says that the output is truncated.
+ *  O4  Nothing is published after `end`.
  */
 export class LiveOutput {
   private readonly out: Pending = { text: '', decoder: new StringDecoder('utf8') };
@@ -49,24 +51,24 @@ export class LiveOutput {
   readonly push: OutputListener = (stream, chunk) => {
     if (this.charsLeft === 0 || this.ending.signal.aborted) return;
     const pending = this[stream];
-    this.keep(pending, pending.text + pending.decoder.write(chunk), this.limits.maxPieceChars);
+    this.retainEnd(pending, pending.text + pending.decoder.write(chunk), this.limits.maxPieceChars);
     if (this.waiting) return;
     this.waiting = true;
-    void this.tellWhenDue();
+    void this.publishWhenDue();
   };
 
   end(): void {
     this.ending.abort();
   }
 
-  /** Keeps the end of a text; never the second half of a character. */
-  private keep(pending: Pending, text: string, maxChars: number): void {
-    const kept = text.length <= maxChars ? text : text.slice(text.length - maxChars).replace(/^[\udc00-\udfff]/, '');
-    this.omittedChars += text.length - kept.length;
-    pending.text = kept;
+  /** Stores the end of a text as pending output, without a leading half of a surrogate pair. */
+  private retainEnd(pending: Pending, text: string, maxChars: number): void {
+    const end = text.length <= maxChars ? text : text.slice(text.length - maxChars).replace(/^[\udc00-\udfff]/, '');
+    this.omittedChars += text.length - end.length;
+    pending.text = end;
   }
 
-  private async tellWhenDue(): Promise<void> {
+  private async publishWhenDue(): Promise<void> {
     const { clock } = this.options;
     const { signal } = this.ending;
     const nowMs = clock.monotonicMs();
@@ -79,16 +81,16 @@ export class LiveOutput {
     }
     this.waiting = false;
     this.dueMs = clock.monotonicMs() + this.limits.intervalMs;
-    this.tell();
+    this.publishPiece();
   }
 
-  private tell(): void {
+  private publishPiece(): void {
     const { out, err } = this;
-    this.keep(err, err.text, this.charsLeft);
-    this.keep(out, out.text, this.charsLeft - err.text.length);
-    const told = out.text.length + err.text.length;
-    if (told + this.omittedChars === 0) return;
-    this.charsLeft = told === this.charsLeft || told === 0 ? 0 : this.charsLeft - told;
+    this.retainEnd(err, err.text, this.charsLeft);
+    this.retainEnd(out, out.text, this.charsLeft - err.text.length);
+    const chars = out.text.length + err.text.length;
+    if (chars + this.omittedChars === 0) return;
+    this.charsLeft = chars === this.charsLeft || chars === 0 ? 0 : this.charsLeft - chars;
     const texts = { stdout: out.text, stderr: err.text };
     this.options.publish({ ...texts, omitted_chars: this.omittedChars, truncated: this.charsLeft === 0 });
     this.omittedChars = 0;

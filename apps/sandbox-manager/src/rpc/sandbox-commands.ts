@@ -79,13 +79,13 @@ const NOT_STARTED: ExecReply = {
   duration_ms: 0,
 };
 
-/** Where it is told what running commands write. */
+/** Publishes the output of running commands. */
 export interface OutputPublisher {
   publishOutput(command: ThreadKey & { readonly key: string }, piece: OutputPiece): void;
 }
 
-/** A command as an execution. @throws {InvalidRequestError} for one that no kernel would take */
-export function execution(request: ExecRequest, outputs: OutputPublisher, clock: Clock): Execution<ExecReply> {
+/** Creates the execution of a command. @throws {InvalidRequestError} for a command that the kernel would reject */
+export function createExecution(request: ExecRequest, outputs: OutputPublisher, clock: Clock): Execution<ExecReply> {
   if (Buffer.byteLength(request.command) > MAX_COMMAND_BYTES || request.command.includes('\0')) {
     throw new InvalidRequestError(`command: at most ${MAX_COMMAND_BYTES} bytes, none of them zero`);
   }
@@ -96,8 +96,8 @@ export function execution(request: ExecRequest, outputs: OutputPublisher, clock:
     run: async (sandbox, signal) => {
       if (signal.aborted && signal.reason instanceof ExecutionEnded && signal.reason.by === 'cancel')
         return NOT_STARTED;
-      const named = { ...threadOf(request), key: request.key };
-      const live = new LiveOutput({ publish: (piece) => outputs.publishOutput(named, piece), clock });
+      const target = { ...threadOf(request), key: request.key };
+      const live = new LiveOutput({ publish: (piece) => outputs.publishOutput(target, piece), clock });
       try {
         return toExecReply(await sandbox.driver.exec(sandbox.spec, { ...command, onOutput: live.push }, signal));
       } finally {
@@ -105,36 +105,33 @@ export function execution(request: ExecRequest, outputs: OutputPublisher, clock:
       }
     },
     unknown: (reason) => ({ outcome: 'unknown', reason }),
-    parse: (kept) => SandboxExec.reply.parse(kept),
+    parse: (stored) => SandboxExec.reply.parse(stored),
   };
 }
 
-/** What a refusal says besides its reason. */
+/** The message of a refusal, which only an exceeded quota has. */
 export const refusalMessage = (error: FileRefusedError): { readonly message?: string } =>
   error instanceof QuotaExceededError ? { message: error.message } : {};
 
 type WriteRefusal = Extract<WriteReply, { outcome: 'refused' }>['reason'];
 
-/**
- * A file that vanished while it was written, or is binary, is none of the reasons a write has: it is no file to write
- * to.
- */
+/** The reason of a refused write; `not_found` and `binary`, which a write's reply does not have, become `not_regular`. */
 const writeRefusal = (reason: FileRefusal): WriteRefusal =>
   reason === 'not_found' || reason === 'binary' ? 'not_regular' : reason;
 
-/** A write as an execution: a refusal is a result like any other. */
+/** Creates the execution of a write. A refusal is a result like any other, not an error. */
 export function fileWrite(request: WriteRequest, files: ThreadFiles, locks: PathLocks): Execution<WriteReply> {
   const thread = threadOf(request);
   return {
     ...identityOf(request),
     kind: 'write',
-    run: () => locks.hold(thread, request.path, () => written(request, thread, files)),
+    run: () => locks.hold(thread, request.path, () => write(request, thread, files)),
     unknown: (reason) => ({ outcome: 'unknown', reason }),
-    parse: (kept) => SandboxWrite.reply.parse(kept),
+    parse: (stored) => SandboxWrite.reply.parse(stored),
   };
 }
 
-async function written(
+async function write(
   { path, content, encoding = 'utf8', append, expected }: WriteRequest,
   thread: ThreadKey,
   files: ThreadFiles,
@@ -155,7 +152,7 @@ async function written(
 type ReadRefusal = Extract<ReadReply, { outcome: 'refused' }>['reason'];
 const readRefusal = (reason: FileRefusal): ReadRefusal => (reason === 'no_space' ? 'permission' : reason);
 
-/** The lines of a file that the request asks for. Reads change nothing and are not journalled. */
+/** The requested lines of a file. Reads change nothing, so they are not recorded in the journal. */
 export async function fileRead(request: ReadRequest, files: ThreadFiles): Promise<ReadReply> {
   try {
     const handle = await files.openFile(threadOf(request), request.path);
@@ -173,11 +170,11 @@ export async function fileRead(request: ReadRequest, files: ThreadFiles): Promis
 }
 
 type BytesRefusal = Extract<BytesReply, { outcome: 'refused' }>['reason'];
-/** The other reasons belong to text. */
+/** The reason of a refused read of bytes; reasons that apply only to text become `not_regular`. */
 const bytesRefusal = (reason: FileRefusal): BytesRefusal =>
   reason === 'binary' || reason === 'too_large' || reason === 'no_space' ? 'not_regular' : reason;
 
-/** The bytes of a file that the request asks for, and its size when they were read. */
+/** The requested bytes of a file, and the size of the file when they were read. */
 export async function fileBytes(request: BytesRequest, files: ThreadFiles): Promise<BytesReply> {
   try {
     const handle = await files.openFile(threadOf(request), request.path);

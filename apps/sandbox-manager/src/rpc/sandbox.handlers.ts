@@ -27,10 +27,10 @@ import type { Executor } from '../executions/executor.js';
 import { fileEdit } from './file-edit.js';
 import { fileGlob, fileGrep, fileList, fileStat } from './file-lookups.js';
 import { PathLocks } from './path-locks.js';
-import { execution, fileBytes, fileRead, fileWrite, type OutputPublisher, threadOf } from './sandbox-commands.js';
+import { createExecution, fileBytes, fileRead, fileWrite, type OutputPublisher, threadOf } from './sandbox-commands.js';
 import type { SandboxPool } from '../executions/sandbox-pool.js';
 
-/** What the handlers hand their requests to. */
+/** The services that answer the requests. */
 export interface SandboxParts {
   readonly pool: SandboxPool;
   readonly executor: Executor;
@@ -41,19 +41,20 @@ export interface SandboxParts {
 
 export const SANDBOX_PARTS = Symbol('SandboxParts');
 
-/** Each search is a thread of its own for as long as it takes. */
+/** Limits of concurrent searches, because each one occupies a worker thread until it ends. */
 const SEARCHES = {
   maxRunning: 4,
   maxWaiting: 64,
   errorWhenFull: () => new RateLimitedError('too many searches at once', { details: { retryAfterMs: 1000 } }),
 };
 
-/** Stands in the patterns for the id that a manager has only once it runs. */
-const own = (contract: RpcContract): string => managerSubject('{manager_id}', contract);
+/** The subject of an operation on this manager; the id, which is created at start-up, replaces `{manager_id}`. */
+const ownSubject = (contract: RpcContract): string => managerSubject('{manager_id}', contract);
 
 /**
- * The RPC surface of a manager: `sandbox.acquire` is shared by all, the rest is on its own subjects. A reply that
- * nobody waits for any more changes nothing.
+ * The NATS request handlers of a manager. Every manager serves `sandbox.acquire`, `sandbox.probe` and `sandbox.blocked`
+ * through a queue group, so that any of them may answer; the other operations have subjects of this manager. A caller
+ * that stops waiting for its reply does not end the operation.
  */
 @Controller()
 export class SandboxHandlers {
@@ -76,79 +77,81 @@ export class SandboxHandlers {
     return { driver: (await this.parts.drivers.forNewThread()).kind };
   }
 
-  /** Answering is all there is to do: what is answered is audited. */
+  /** Answers a command that the rules have blocked. The answer has no effect except that the interceptor audits it. */
   @MessagePattern(SandboxBlocked.name)
-  blocked(@Payload() payload: unknown) {
+  acknowledgeBlocked(@Payload() payload: unknown) {
     parseRequest(SandboxBlocked, payload);
     return { outcome: 'blocked' };
   }
 
-  @MessagePattern(own(SandboxExec))
+  @MessagePattern(ownSubject(SandboxExec))
   exec(@Payload() payload: unknown) {
     const { executor, outputs } = this.parts;
-    return executor.execute(execution(parseRequest(SandboxExec, payload), outputs, systemClock));
+    return executor.execute(createExecution(parseRequest(SandboxExec, payload), outputs, systemClock));
   }
 
-  @MessagePattern(own(SandboxWrite))
+  @MessagePattern(ownSubject(SandboxWrite))
   write(@Payload() payload: unknown) {
     return this.parts.executor.execute(fileWrite(parseRequest(SandboxWrite, payload), this.parts.files, this.locks));
   }
 
-  @MessagePattern(own(SandboxRead))
+  @MessagePattern(ownSubject(SandboxRead))
   async read(@Payload() payload: unknown) {
-    const request = await this.admitted(parseRequest(SandboxRead, payload));
+    const request = await this.authorizeRead(parseRequest(SandboxRead, payload));
     return fileRead(request, this.parts.files);
   }
 
-  @MessagePattern(own(SandboxReadBytes))
+  @MessagePattern(ownSubject(SandboxReadBytes))
   async readBytes(@Payload() payload: unknown) {
-    return fileBytes(await this.admitted(parseRequest(SandboxReadBytes, payload)), this.parts.files);
+    return fileBytes(await this.authorizeRead(parseRequest(SandboxReadBytes, payload)), this.parts.files);
   }
 
-  @MessagePattern(own(SandboxEdit))
+  @MessagePattern(ownSubject(SandboxEdit))
   edit(@Payload() payload: unknown) {
     return this.parts.executor.execute(fileEdit(parseRequest(SandboxEdit, payload), this.parts.files, this.locks));
   }
 
-  @MessagePattern(own(SandboxList))
+  @MessagePattern(ownSubject(SandboxList))
   async list(@Payload() payload: unknown) {
-    return fileList(await this.admitted(parseRequest(SandboxList, payload)), this.parts.files);
+    return fileList(await this.authorizeRead(parseRequest(SandboxList, payload)), this.parts.files);
   }
 
-  @MessagePattern(own(SandboxGlob))
+  @MessagePattern(ownSubject(SandboxGlob))
   async glob(@Payload() payload: unknown) {
-    return fileGlob(await this.admitted(parseRequest(SandboxGlob, payload)), this.parts.files);
+    return fileGlob(await this.authorizeRead(parseRequest(SandboxGlob, payload)), this.parts.files);
   }
 
-  @MessagePattern(own(SandboxGrep))
+  @MessagePattern(ownSubject(SandboxGrep))
   async grep(@Payload() payload: unknown) {
-    const request = await this.admitted(parseRequest(SandboxGrep, payload));
+    const request = await this.authorizeRead(parseRequest(SandboxGrep, payload));
     return this.searches.run(() => fileGrep(request, this.parts.files));
   }
 
-  @MessagePattern(own(SandboxStat))
+  @MessagePattern(ownSubject(SandboxStat))
   async stat(@Payload() payload: unknown) {
-    return fileStat(await this.admitted(parseRequest(SandboxStat, payload)), this.parts.files);
+    return fileStat(await this.authorizeRead(parseRequest(SandboxStat, payload)), this.parts.files);
   }
 
-  @MessagePattern(own(SandboxCancel))
+  @MessagePattern(ownSubject(SandboxCancel))
   async cancel(@Payload() payload: unknown) {
     const request = parseRequest(SandboxCancel, payload);
     return { cancelled: await this.parts.executor.cancel(threadOf(request), request.epoch, request.key) };
   }
 
-  @MessagePattern(own(SandboxRelease))
+  @MessagePattern(ownSubject(SandboxRelease))
   release(@Payload() payload: unknown) {
     const request = parseRequest(SandboxRelease, payload);
     return { released: this.parts.pool.release(threadOf(request), request.sandbox_id) };
   }
 
   /**
-   * A read, by whoever owns the thread now. @throws {FencedError} for another epoch, {NotFoundError} for a sandbox held
-   * elsewhere
+   * Returns the request when the caller may read in the sandbox.
+   *
+   * @throws {FencedError} unless the request has the thread's current epoch
+   * @throws {NotFoundError} when this manager does not hold the sandbox
    */
-  private async admitted<Request extends HeldSandboxRequest>(request: Request): Promise<Request> {
-    this.parts.pool.held(threadOf(request), request.sandbox_id);
+  private async authorizeRead<Request extends HeldSandboxRequest>(request: Request): Promise<Request> {
+    this.parts.pool.requireHeld(threadOf(request), request.sandbox_id);
     await this.parts.executor.requireEpoch(threadOf(request), request.epoch);
     return request;
   }

@@ -3,7 +3,7 @@ import { chooseAmong } from '@caribou/sandbox';
 import type { Execution } from '../executions/execution.js';
 import { Executor } from '../executions/executor.js';
 import { FinishedExecutions } from '../executions/finished-executions.js';
-import { execution } from '../rpc/sandbox-commands.js';
+import { createExecution } from '../rpc/sandbox-commands.js';
 import { SandboxPool } from '../executions/sandbox-pool.js';
 import type { FakeDriver } from './fake-driver.js';
 import type { InMemoryRegistry } from './in-memory-registry.js';
@@ -33,7 +33,7 @@ export function testManager(
     logger: silentLogger,
     drivers: chooseAmong([driver], 'auto', clock),
     sandboxIdOf: ({ threadId }) => `sandbox-${threadId}`,
-    maxBoxes: 2,
+    maxSandboxes: 2,
     idleMs: 60_000,
     maxWaiting: 3,
     graceMs: 20,
@@ -67,7 +67,7 @@ export function commandOf(
     timeout_ms: 1000,
     max_output_bytes: 1024,
   };
-  return execution(request, { publishOutput: () => undefined }, systemClock);
+  return createExecution(request, { publishOutput: () => undefined }, systemClock);
 }
 
 /** Waits for a condition that the code under test brings about. */
