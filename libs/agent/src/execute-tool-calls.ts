@@ -11,6 +11,7 @@ import {
   type AgentMiddleware,
   type AnyTool,
   joinUpdates,
+  type PendingCalls,
   type RunContext,
   type ToolCallNext,
   type ToolCallRequest,
@@ -20,7 +21,6 @@ import {
 } from '@caribou/core';
 import { onion } from '@caribou/middleware';
 import { asTaskFailure } from './task-failure.js';
-import type { PendingCalls } from './pending-calls.js';
 import { mapBounded, untilAborted } from './waiting.js';
 
 type AnyCall = ToolCall | InvalidToolCall;

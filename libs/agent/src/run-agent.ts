@@ -7,12 +7,11 @@ import {
   textOf,
   omitUndefined,
 } from '@caribou/contracts';
-import { type LoopOutcome, type RunContext, RunDraining, RunLost } from '@caribou/core';
+import { hasPending, type LoopOutcome, pendingCalls, type RunContext, RunDraining, RunLost } from '@caribou/core';
 import { type HookName, type HookPass, runHooks } from '@caribou/middleware';
 import type { AgentRun, LoopOptions } from './agent-run.js';
 import { executeToolCalls } from './execute-tool-calls.js';
 import { takeModelTurn } from './model-turn.js';
-import { hasPending, pendingCalls } from './pending-calls.js';
 import { taskStart, TurnDraft } from './turn-draft.js';
 
 /** How the nodes of a run came to their end; an open `next` is a breakpoint. */

@@ -222,6 +222,7 @@ export { type McpConfigReply, mcpRoutes } from './http/resources/mcp.js';
 export { isRecord } from './common/is-record.js';
 export { omitUndefined } from './common/omit-undefined.js';
 export { oneLine } from './common/one-line.js';
+export { CONTROL_TOOLS, SANDBOX_TOOLS, WEB_TOOLS } from './common/tool-names.js';
 export { FREE_JSON_LIMITS, countKeys, type RouteContract, type RouteInput } from './http/route.js';
 export {
   clampRecursionLimit,

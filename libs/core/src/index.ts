@@ -9,7 +9,8 @@ export type {
 } from './stores/account-store.js';
 export { BeingErasedError, type Erasure, type ErasureStore } from './stores/erasure-store.js';
 export type { Locks } from './stores/locks.js';
-export { openCallsOf, dropLateAnswers } from './agent/client-answers.js';
+export { answerableCalls, dropLateAnswers } from './agent/client-answers.js';
+export { hasPending, type PendingCalls, pendingCalls } from './agent/pending-calls.js';
 export { activeSkill, allowedTools } from './agent/active-skill.js';
 export { findAgentFault, BOOTSTRAP_SKILL, type InstalledForAgents, skillsOfAgent } from './agent/agent-rules.js';
 export type { AgentStore, AgentWrite, AgentWriteOutcome, StoredAgent } from './stores/agent-store.js';

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { ConfigError } from '@caribou/config';
+import { SANDBOX_TOOLS } from '@caribou/contracts';
 import { RESERVED_TOOL_NAMES } from '@caribou/core';
 import { fakeSandbox } from '@caribou/testing';
 import { MIDDLEWARE_NAMES } from '@caribou/middleware';
@@ -147,5 +148,11 @@ describe('RESERVED_TOOL_NAMES', () => {
     const tools = leadTools({ sandbox: fakeSandbox() }, { vision: true }).map(({ name }) => name);
 
     expect(tools.filter((name) => !RESERVED_TOOL_NAMES.has(name))).toEqual([]);
+  });
+
+  test('has no name of a sandbox tool that does not exist', () => {
+    const tools = leadTools({ sandbox: fakeSandbox() }, { vision: true }).map(({ name }) => name);
+
+    expect(SANDBOX_TOOLS.filter((name) => !tools.includes(name))).toEqual([]);
   });
 });

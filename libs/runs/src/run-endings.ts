@@ -1,7 +1,7 @@
 import { AppError, type CancelAction, customAgentOf, LEAD_AGENT, omitUndefined } from '@caribou/contracts';
 import { applyUpdate, type FinishRequest, type LoopOutcome, type RunTimedOut, type TurnCommit } from '@caribou/core';
 import type { ActiveRun } from './active-run.js';
-import { endOpenCalls } from './open-calls.js';
+import { cancelPendingCalls } from './cancel-pending-calls.js';
 import { commitRequest, startOf, timeTurn } from './run-commits.js';
 
 /** Ends a run whose loop came to its end: the last turn, the status and the terminal event in one script. */
@@ -112,7 +112,7 @@ export async function finishFailed(run: ActiveRun, cause: unknown): Promise<stri
 
 /** Ends what the open calls of the run execute, while it still owns its thread. */
 async function endExecutions({ head, claimed: { lease }, ports: { sandbox }, logger }: ActiveRun): Promise<void> {
-  if (sandbox !== undefined) await endOpenCalls({ state: head.state, lease, sandbox, logger });
+  if (sandbox !== undefined) await cancelPendingCalls({ state: head.state, lease, sandbox, logger });
 }
 
 /** Ends the run at its last checkpoint; events still queued go before the ending's own. */

@@ -11,7 +11,7 @@ import {
   type SystemMessage,
   textOf,
 } from '@caribou/contracts';
-import { openCallsOf, type ThreadKey } from '@caribou/core';
+import { answerableCalls, type ThreadKey } from '@caribou/core';
 import { Dependency } from '../dependency.js';
 import { KnownThread, type KnownThreadStore } from './known-thread.js';
 import { clientAnswer, isReturned, isSameMessage, isUnchanged, type Returned, showsChannel } from './returned-input.js';
@@ -52,7 +52,7 @@ async function refuseChanged(returned: Readonly<Record<string, unknown>>, thread
 async function ownMessages(messages: readonly InputMessage[], thread: KnownThread): Promise<RunInputMessage[]> {
   if (!messages.some(isReturned)) return messages.filter((message) => !isReturned(message));
   const base = (await thread.baseState()).messages;
-  const open = new Map(openCallsOf(base));
+  const open = new Map(answerableCalls(base));
   const own: RunInputMessage[] = [];
   /** Messages of its own before the last one that the client sent back. */
   let transcript = 0;
@@ -70,7 +70,7 @@ async function ownMessages(messages: readonly InputMessage[], thread: KnownThrea
 /** @throws {InvalidRequestError} when the thread holds the message with another content */
 async function isHeld(message: Returned, base: readonly Message[], thread: KnownThread): Promise<boolean> {
   if (base.some((stored) => isSameMessage(stored, message) && isUnchanged(stored, message))) return true;
-  if (message.type === 'tool' && openCallsOf(base).has(message.tool_call_id)) return false;
+  if (message.type === 'tool' && answerableCalls(base).has(message.tool_call_id)) return false;
   const earlier = await thread.earlierMessages();
   return earlier.some((stored) => isSameMessage(stored, message) && isUnchanged(stored, message));
 }

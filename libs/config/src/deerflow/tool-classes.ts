@@ -1,16 +1,13 @@
-import { omitUndefined } from '@caribou/contracts';
+import { omitUndefined, SANDBOX_TOOLS, WEB_TOOLS } from '@caribou/contracts';
 import { FETCH_PROVIDERS, IMAGE_PROVIDERS, SEARCH_PROVIDERS } from '../schema/web-schema.js';
 
-const sandboxTools = ['ls', 'glob', 'grep', 'read_file', 'write_file', 'str_replace', 'bash'] as const;
-const webTools = ['web_search', 'web_fetch', 'image_search'] as const;
-
-export type WebTool = (typeof webTools)[number];
-type SandboxTool = (typeof sandboxTools)[number];
+export type WebTool = (typeof WEB_TOOLS)[number];
+type SandboxTool = (typeof SANDBOX_TOOLS)[number];
 
 /** Built-in tools that a list may leave out; tools that control the run are always offered. */
-export const LISTABLE: readonly string[] = [...sandboxTools, ...webTools];
+export const OPTIONAL_TOOLS: readonly string[] = [...SANDBOX_TOOLS, ...WEB_TOOLS];
 
-export const isWebTool = (name: string): WebTool | undefined => webTools.find((known) => known === name);
+export const asWebTool = (name: string): WebTool | undefined => WEB_TOOLS.find((known) => known === name);
 
 export type Counterpart =
   | { readonly name: SandboxTool; readonly provider?: undefined }
@@ -37,10 +34,10 @@ const PATH = /^(?:src|deerflow)\.(?:(sandbox)|community\.(\w+))\.tools:(\w+)_too
 export function counterpartOf(use: string): Counterpart | undefined {
   const [, sandbox, community, name = ''] = PATH.exec(use) ?? [];
   if (sandbox !== undefined) {
-    const found = sandboxTools.find((known) => known === name);
+    const found = SANDBOX_TOOLS.find((known) => known === name);
     return found === undefined ? undefined : { name: found };
   }
-  const tool = isWebTool(name);
+  const tool = asWebTool(name);
   if (community === undefined || tool === undefined) return undefined;
   const provider = Object.hasOwn(providers[tool], community) ? providers[tool][community] : undefined;
   return provider === undefined ? undefined : { name: tool, provider };

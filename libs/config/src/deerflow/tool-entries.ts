@@ -7,7 +7,7 @@ import { addIssues, type Findings } from '../common/findings.js';
 import { type Environment, resolveReferences } from '../common/references.js';
 import { Secret } from '../common/secret.js';
 import { allGroups, declaredGroups, GroupName } from './tool-groups.js';
-import { counterpartOf, isWebTool, LISTABLE, providersOf, type WebTool, webOptions } from './tool-classes.js';
+import { counterpartOf, asWebTool, OPTIONAL_TOOLS, providersOf, type WebTool, webOptions } from './tool-classes.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -74,7 +74,7 @@ function readList(file: Fields, context: ReadContext): LoadedList {
   const addsOnly = custom.length > 0 && custom.length === list.length;
   return {
     tools: {
-      hidden: addsOnly ? [] : LISTABLE.filter((name) => !builtIn.some(({ found }) => found.name === name)),
+      hidden: addsOnly ? [] : OPTIONAL_TOOLS.filter((name) => !builtIn.some(({ found }) => found.name === name)),
       groups: Object.fromEntries(
         builtIn.flatMap(({ found, group }) => (group === undefined ? [] : [[found.name, group]])),
       ),
@@ -126,7 +126,7 @@ function entryOf({ name, group, use, ...given }: ToolEntry, key: string, context
     return { kind: 'custom', tool: { ...tool, ...omitUndefined({ group: group ?? undefined }) } };
   }
   if (use === undefined) {
-    if (LISTABLE.includes(name)) {
+    if (OPTIONAL_TOOLS.includes(name)) {
       reportUnusedOptions(given, key, findings);
       return { kind: 'built in', name };
     }
@@ -148,7 +148,7 @@ function entryOf({ name, group, use, ...given }: ToolEntry, key: string, context
 }
 
 function suggestReplacement(use: string): string {
-  const web = isWebTool(use.slice(use.lastIndexOf(':') + 1).replace(/_tool$/, ''));
+  const web = asWebTool(use.slice(use.lastIndexOf(':') + 1).replace(/_tool$/, ''));
   if (web !== undefined) {
     return `${use} has no counterpart; take one of the providers ${providersOf(web).join(', ')} (docs/web-tools.md)`;
   }

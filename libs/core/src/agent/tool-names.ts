@@ -1,9 +1,4 @@
-/** Built-in tools. */
-const OFFERED = [
-  ...['ls', 'glob', 'grep', 'read_file', 'write_file', 'str_replace', 'bash', 'present_files', 'view_image'],
-  ...['ask_clarification', 'write_todos', 'task', 'tool_search', 'setup_agent', 'update_agent', 'list_uploaded_files'],
-  ...['web_search', 'web_fetch', 'image_search'],
-];
+import { CONTROL_TOOLS, SANDBOX_TOOLS, WEB_TOOLS } from '@caribou/contracts';
 
 /**
  * Built-in tools of DeerFlow that do not exist here: prompts and skills written for it refer to them by these names.
@@ -14,4 +9,9 @@ const NOT_OFFERED = [
 ];
 
 /** Names that no tool of an MCP server or of an operator may take. */
-export const RESERVED_TOOL_NAMES: ReadonlySet<string> = new Set([...OFFERED, ...NOT_OFFERED]);
+export const RESERVED_TOOL_NAMES: ReadonlySet<string> = new Set([
+  ...SANDBOX_TOOLS,
+  ...WEB_TOOLS,
+  ...CONTROL_TOOLS,
+  ...NOT_OFFERED,
+]);

@@ -1,7 +1,6 @@
 import { isTerminal, type RunRecord, type ThreadState, type ToolCall } from '@caribou/contracts';
-import type { CallUsage, Logger, RunEventLog, TaskOutcome } from '@caribou/core';
+import { type CallUsage, type Logger, pendingCalls, type RunEventLog, type TaskOutcome } from '@caribou/core';
 import type { CancellationResult } from '../active-run.js';
-import { openCalls } from '../open-calls.js';
 import { endEventOf, outcomeOf } from './task-outcome.js';
 import { NONE_PUBLISHED, readPublishedTaskEvents } from './published-task-events.js';
 import { readOutcome, type TaskWaitPorts, requestCancel, waitForTask } from './wait-for-task.js';
@@ -51,7 +50,8 @@ export async function endTasksOf(
   };
 }
 
-const taskCalls = (state: ThreadState): readonly ToolCall[] => openCalls(state).filter(({ name }) => name === 'task');
+const taskCalls = (state: ThreadState): readonly ToolCall[] =>
+  pendingCalls(state).valid.filter(({ name }) => name === 'task');
 
 async function endTask(ports: CancelledTaskPorts, record: RunRecord, logger: Logger): Promise<TaskOutcome> {
   if (isTerminal(record.status)) return readOutcome(ports, record);
