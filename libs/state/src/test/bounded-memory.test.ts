@@ -1,24 +1,13 @@
 import { FencedError, RateLimitedError, UnavailableError } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import {
-  admission,
-  ai,
-  human,
-  openStores,
-  type StoreFixture,
-  type TestServer,
-  thread,
-  useStore,
-} from '@caribou/testing';
+import { admission, ai, human, openStores, type StoreFixture, thread, useStore } from '@caribou/testing';
 import { redisToolJournal } from '../executions/tool-journal.js';
 
-let server: TestServer;
 let store: StoreFixture;
 
 useStore(
-  (opened, redis) => {
+  (opened) => {
     store = opened;
-    server = redis;
   },
   { leaseMs: 60_000 },
 );
@@ -67,7 +56,7 @@ describe('bytes of a user', () => {
   const bytesOf = (key: ThreadKey) => store.redis.use((client) => client.get(store.redis.keys.thread(key).stored));
 
   test('are bounded over all threads, with a refusal that names the limit', async () => {
-    const small = openStores(server.url, { maxStoredBytes: 2_500 });
+    const small = openStores(store.url, { maxStoredBytes: 2_500 });
     await small.admit(thread(), { metadata });
     const before = await small.dump();
 

@@ -1,13 +1,11 @@
 import { BugError, FencedError, newId } from '@caribou/contracts';
-import { ai, human, openStores, type StoreFixture, type TestServer, textsOf, thread, useStore } from '@caribou/testing';
+import { ai, human, openStores, type StoreFixture, textsOf, thread, useStore } from '@caribou/testing';
 
-let server: TestServer;
 let store: StoreFixture;
 
 useStore(
-  (opened, redis) => {
+  (opened) => {
     store = opened;
-    server = redis;
   },
   { leaseMs: 60_000, maxAttempts: 2 },
 );
@@ -93,7 +91,7 @@ describe('takeover', () => {
   });
 
   test('threads without an owner are listed from any rank on, including a damaged one', async () => {
-    const own = openStores(server.url, {});
+    const own = openStores(store.url, {});
     // Threads of the same millisecond are listed by their names.
     const named = (name: string) => ({ ...thread(), threadId: `${name}-${newId()}` });
     const keys = [named('a'), named('b'), named('c')] as const;
@@ -112,7 +110,7 @@ describe('takeover', () => {
   });
 
   test('a lease runs out by the clock of Redis', async () => {
-    const short = openStores(server.url, { leaseMs: 20 });
+    const short = openStores(store.url, { leaseMs: 20 });
     const key = thread();
     await short.admit(key);
     const first = await short.claim(key);

@@ -7,16 +7,14 @@ import {
   textOf,
 } from '@caribou/contracts';
 import type { AdmitRequest, FeedRow, ThreadKey } from '@caribou/core';
-import { ai, human, openStores, type StoreFixture, type TestServer, thread, useStore, waitFor } from '@caribou/testing';
+import { ai, human, openStores, type StoreFixture, thread, useStore, waitFor } from '@caribou/testing';
 import fc from 'fast-check';
 
-let server: TestServer;
 let store: StoreFixture;
 
 useStore(
-  (opened, redis) => {
+  (opened) => {
     store = opened;
-    server = redis;
   },
   { keptCheckpoints: 3 },
 );
@@ -97,7 +95,7 @@ describe('feed', () => {
 
   test('retains messages that were removed from the state, however often the log is swept, under the same numbers', async () => {
     await store.close();
-    store = openStores(server.url, { keptCheckpoints: 3, eventsTtlMs: 1 });
+    store = openStores(store.url, { keptCheckpoints: 3, eventsTtlMs: 1 });
     const key = thread();
     const [old, answer] = [human('old'), ai('draft')];
     const note = (name: string) => ({ ...human(name, name), name: 'note' });

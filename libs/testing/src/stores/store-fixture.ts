@@ -34,6 +34,8 @@ export type ClaimedRun = Extract<ClaimResult, { kind: 'run' }>;
 
 /** The stores on one Redis under a separate key prefix. */
 export interface StoreFixture {
+  /** Where their Redis is, for a test that opens stores with other options on it. */
+  readonly url: string;
   readonly redis: RedisConnection;
   readonly prefix: string;
   readonly runs: RunStore;
@@ -111,6 +113,7 @@ export function openStores(url: string, options: StoreOptions = {}): StoreFixtur
     runs.finish(lease, { status: 'success', events: [], ...request });
 
   return {
+    url,
     redis,
     prefix,
     runs,
