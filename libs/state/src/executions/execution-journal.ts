@@ -1,10 +1,11 @@
-import { BugError, FencedError, TooLargeError } from '@caribou/contracts';
+import { BugError, FencedError } from '@caribou/contracts';
 import type { ExecutionEntry, ExecutionJournal, ExecutionState, ThreadKey } from '@caribou/core';
 import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
 import { parseStored } from '../redis/stored-json.js';
+import { resultText } from './stored-result.js';
 
-const MAX_RESULT_BYTES = 2 * 1024 * 1024;
+const RESULT = 'the result of an execution';
 
 const scripts = {
   start: loadScript('executions/start-execution'),
@@ -44,7 +45,7 @@ export function redisExecutionJournal(redis: RedisConnection): ExecutionJournal 
     by: string,
     outcome: { startedBy: string; result: unknown },
   ): Promise<string> {
-    const text = resultText(outcome.result);
+    const text = resultText(outcome.result, RESULT);
     const reply = await redis.run(scripts.end, keysOf(thread, key), [by, outcome.startedBy, text]);
     const [kind, stored] = reply as [string, string];
     if (kind === 'fenced') throw refused('ended', stored, key);
@@ -72,7 +73,7 @@ export function redisExecutionJournal(redis: RedisConnection): ExecutionJournal 
     withdraw: async (thread, { key, argsHash, kind, epoch }, result) => {
       const { lease, owner, executions } = redis.keys.thread(thread);
       const entry = redis.keys.executionPrefix(thread) + key;
-      const args = [String(epoch), key, argsHash, kind, resultText(result), lease, owner];
+      const args = [String(epoch), key, argsHash, kind, resultText(result, RESULT), lease, owner];
       const [outcome, text = ''] = (await redis.run(scripts.withdraw, [entry, executions], args)) as string[];
       if (outcome === 'withdrawn') return { state: 'withdrawn' };
       if (outcome === 'fenced') throw refused('withdrawn', text, key);
@@ -88,15 +89,6 @@ const refused = (what: string, reason: string, key: string): FencedError =>
   new FencedError(`the execution may not be ${what}: ${reason}`, {
     details: { key, reason: reason.replaceAll(' ', '_') },
   });
-
-/** @throws {TooLargeError} above 2 MiB */
-function resultText(result: unknown): string {
-  const text = JSON.stringify(result ?? null);
-  if (Buffer.byteLength(text) > MAX_RESULT_BYTES) {
-    throw new TooLargeError('the result of an execution is too large', { details: { limitBytes: MAX_RESULT_BYTES } });
-  }
-  return text;
-}
 
 function stateOf(outcome: string, text: string): ExecutionState {
   switch (outcome) {

@@ -1,10 +1,9 @@
-import { BugError, FencedError, TooLargeError } from '@caribou/contracts';
+import { BugError, FencedError } from '@caribou/contracts';
 import type { CallState, JournaledCall, ToolJournal, ToolOutcome } from '@caribou/core';
 import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
 import { parseStored } from '../redis/stored-json.js';
-
-const MAX_OUTCOME_BYTES = 2 * 1024 * 1024;
+import { resultText } from './stored-result.js';
 
 const scripts = { start: loadScript('executions/start-call'), end: loadScript('executions/end-call') };
 
@@ -21,12 +20,7 @@ export function redisToolJournal(redis: RedisConnection): ToolJournal {
       return stateOf(state, text);
     },
     async finish(call, outcome) {
-      const text = JSON.stringify(outcome);
-      if (Buffer.byteLength(text) > MAX_OUTCOME_BYTES) {
-        throw new TooLargeError('the outcome of a tool call is too large', {
-          details: { limitBytes: MAX_OUTCOME_BYTES },
-        });
-      }
+      const text = resultText(outcome, 'the outcome of a tool call');
       const reply = await redis.run(scripts.end, [entryKey(call)], [String(call.epoch), text]);
       const [state, reason = ''] = reply as [string, string?];
       if (state === 'fenced') throw fenced('ended', reason, call);
