@@ -275,7 +275,7 @@ describe('services that are killed around a deletion', () => {
   const memoryOf = async (user: User): Promise<string> =>
     JSON.stringify((await steady(user).call('GET', '/memory')).body);
   const held = (gate: string): Promise<unknown> =>
-    waitFor(() => stack.model.holding().some(({ name }) => name === gate), { what: `the hold ${gate}` });
+    waitFor(() => stack.model.listHolds().some(({ name }) => name === gate), { what: `the hold ${gate}` });
 
   test('the memory-worker while it reads the thread: the next one finds nothing to read', async () => {
     const worker = await stack.start('memory-worker');

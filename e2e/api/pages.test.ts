@@ -69,7 +69,7 @@ test('the older page: a first message with a file, a reload, a stop, a new name,
     `#say ${'word '.repeat(40)}end.`,
   ].join('\n');
   const first = await page.say(threadId, { text, files });
-  await waitFor(() => Promise.resolve(stack.model.holding().length === 1), { what: 'the answer to be half said' });
+  await waitFor(() => Promise.resolve(stack.model.listHolds().length === 1), { what: 'the answer to be half said' });
   const joined = await page.join(threadId, first.runId);
   stack.model.release('reload');
   const streamed = await checkedEnd(first.stream);
@@ -101,7 +101,7 @@ test('the older page: a first message with a file, a reload, a stop, a new name,
 
   const plan = `${nonce()}\n#tool write_todos ${JSON.stringify({ todos: PLAN })}\n#hold stop after 1\n#say Never said.`;
   const second = await page.say(threadId, { text: plan, context: { mode: 'pro', is_plan_mode: true } });
-  await waitFor(() => Promise.resolve(stack.model.holding().length === 1), { what: 'the second answer to begin' });
+  await waitFor(() => Promise.resolve(stack.model.listHolds().length === 1), { what: 'the second answer to begin' });
   expect(await page.status('POST', `${lg(threadId)}/runs/${second.runId}/cancel?wait=0&action=interrupt`)).toBe(202);
   await second.stream.end();
   expect((await page.history(threadId))?.values.todos).toEqual(PLAN);

@@ -58,7 +58,9 @@ const readings = (words: string): number =>
   stack.model.requests(words).filter(({ body }) => JSON.stringify(body).split('<conversation>')[1]?.includes(words))
     .length;
 const holding = (gate: string): Promise<unknown> =>
-  waitFor(() => Promise.resolve(stack.model.holding().some(({ name }) => name === gate)), { what: `the hold ${gate}` });
+  waitFor(() => Promise.resolve(stack.model.listHolds().some(({ name }) => name === gate)), {
+    what: `the hold ${gate}`,
+  });
 const learnt = (words: string, timeoutMs = 30_000): Promise<unknown> =>
   waitFor(async () => (await facts()).some((fact) => fact.includes(words)), { what: `the fact ${words}`, timeoutMs });
 const allRead = (): Promise<unknown> =>

@@ -98,7 +98,7 @@ describe('the memory in the prompt', () => {
     await remember('judy', 'Plays the cello.');
     const threadId = await client.newThread();
     const stream = await client.run(threadId, `#hold ${gate} before\n#say Well.`);
-    await waitFor(() => stack.model.holding().some(({ name }) => name === gate), { what: 'the model to hold' });
+    await waitFor(() => stack.model.listHolds().some(({ name }) => name === gate), { what: 'the model to hold' });
     expect(memoryIn(promptOf(gate))).toBe('Facts:\n- [context | 1.00] Plays the cello.');
 
     await remember('judy', 'Plays the viola.');
@@ -249,7 +249,7 @@ describe('a conversation', () => {
   test('that is read while the user edits the memory: both changes are stored', async () => {
     const gate = `k${nonce().slice(6)}`;
     await turn('kim', `I live in Cork. memory-hold:${gate}\n#say Noted.`);
-    await waitFor(() => stack.model.holding().some(({ name }) => name === gate), {
+    await waitFor(() => stack.model.listHolds().some(({ name }) => name === gate), {
       what: 'the model to hold',
       timeoutMs: 30_000,
     });

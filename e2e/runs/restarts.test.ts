@@ -1,6 +1,13 @@
 import { transcriptFaults, waitFor } from '@caribou/testing';
 import type { Message } from '@caribou/contracts';
-import { type ApiClient, concatenated, type Frame, lastValues, type OpenStream, runIdOf } from '../support/client.js';
+import {
+  type ApiClient,
+  concatenateMessages,
+  type Frame,
+  lastValues,
+  type OpenStream,
+  runIdOf,
+} from '../support/client.js';
 import { nonce, type Stack, startStack } from '../support/stack.js';
 import { linesOf, openGate } from '../support/threads-on-disk.js';
 
@@ -52,7 +59,7 @@ async function expectWhole({ threadId, script, stream }: Awaited<ReturnType<type
   expect(frames.filter((frame) => frame.event === 'end')).toHaveLength(1);
   expect(lastValues(frames)).toEqual(messages);
   const answers = messages.slice(1).map((message) => [message.id, message.content]);
-  expect([...concatenated(frames)]).toEqual(answers);
+  expect([...concatenateMessages(frames)]).toEqual(answers);
 }
 
 describe('kill -9 and restart of a server in mid-run', () => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { serviceNames } from '@caribou/contracts';
 import { waitFor } from '@caribou/testing';
 import { startDemoModel } from '../../tools/demo-model/server.js';
-import { ApiClient, concatenated, lastValues, type WireMessage } from '../support/client.js';
+import { ApiClient, concatenateMessages, lastValues, type WireMessage } from '../support/client.js';
 
 /** `npm start` in a separate data folder; packages and build exist already. */
 
@@ -110,7 +110,7 @@ async function firstRequest(url: string): Promise<readonly WireMessage[]> {
 
   const messages = lastValues(frames);
   expect(messages.map(({ type }) => type)).toEqual(['human', 'ai', 'tool', 'ai', 'tool', 'ai']);
-  const texts = concatenated(frames);
+  const texts = concatenateMessages(frames);
   const answers = messages.filter(({ type, content }) => type === 'ai' && content !== '');
   for (const { id, content } of answers) expect(texts.get(id)).toBe(content);
   const command = messages.find(({ name }) => name === 'bash');

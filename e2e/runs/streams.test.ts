@@ -1,7 +1,7 @@
 import { startProxy, waitFor } from '@caribou/testing';
 import {
   type ApiClient,
-  concatenated,
+  concatenateMessages,
   type Frame,
   lastValues,
   runBody,
@@ -64,7 +64,7 @@ describe('two gateways and two runners', () => {
         const frames = await stream.end();
         expect(frames.filter((frame) => frame.event === 'end')).toHaveLength(1);
         const answer = nth(lastValues(frames), 1);
-        expect([...concatenated(frames)]).toEqual([[answer.id, answer.content]]);
+        expect([...concatenateMessages(frames)]).toEqual([[answer.id, answer.content]]);
         return answer.content;
       }),
     );
@@ -131,7 +131,7 @@ describe('kill -9 of a gateway', () => {
     const whole = await first.stream('GET', path, undefined, { 'last-event-id': '-1' });
     expect(all).toEqual(await whole.end());
     const answer = nth(lastValues(all), 1);
-    expect([...concatenated(all)]).toEqual([[answer.id, 'One two three four.']]);
+    expect([...concatenateMessages(all)]).toEqual([[answer.id, 'One two three four.']]);
   });
 
   test('between record and publish: the run starts nevertheless', async () => {

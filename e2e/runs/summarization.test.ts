@@ -48,7 +48,7 @@ const requestsWith = (word: string): readonly string[] =>
   stack.model.requests(word).map(({ body }) => JSON.stringify(body));
 
 const heldAt = (gate: string) =>
-  waitFor(() => stack.model.holding().some((hold) => hold.name === gate), {
+  waitFor(() => stack.model.listHolds().some((hold) => hold.name === gate), {
     what: `the model to hold at ${gate}`,
     timeoutMs: 30_000,
   });

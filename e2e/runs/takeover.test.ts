@@ -4,7 +4,7 @@ import type { Message } from '@caribou/contracts';
 import { startProxy, type TestProxy, type TestService, transcriptFaults, waitFor } from '@caribou/testing';
 import {
   type ApiClient,
-  concatenated,
+  concatenateMessages,
   type Frame,
   lastValues,
   type OpenStream,
@@ -107,14 +107,14 @@ async function expectWhole(
 
 function expectDeltasMatch(frames: readonly Frame[], messages: readonly WireMessage[]): void {
   const own = messages.slice(messages.findLastIndex((message) => message.type === 'human') + 1);
-  expect([...concatenated(frames)]).toEqual(own.map((message) => [message.id, message.content]));
+  expect([...concatenateMessages(frames)]).toEqual(own.map((message) => [message.id, message.content]));
 }
 
 const lastAttempt = (frames: readonly Frame[]): unknown =>
   (frames.findLast((frame) => frame.event === 'metadata')?.data as { attempt?: number } | undefined)?.attempt;
 
 const heldAt = (gate: string) =>
-  waitFor(() => stack.model.holding().some((hold) => hold.name === gate), {
+  waitFor(() => stack.model.listHolds().some((hold) => hold.name === gate), {
     what: `the model to hold at ${gate}`,
     timeoutMs: 20_000,
   });
@@ -217,7 +217,7 @@ describe('two runners whose one slot is in use', () => {
     const frames = await first.end(60_000);
     expect(lastAttempt(frames)).toBe(2);
     expect(lastValues(frames).at(-1)?.content).toBe('One.');
-    expect(stack.model.holding().map((hold) => hold.name)).toEqual(['second']);
+    expect(stack.model.listHolds().map((hold) => hold.name)).toEqual(['second']);
     stack.model.release('second');
     expect(lastAttempt(await second.end(60_000))).toBe(1);
   });

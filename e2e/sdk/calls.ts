@@ -55,7 +55,7 @@ export function read(stream: AsyncIterable<StreamPart>): Reading {
 
 /** Resolves when the model waits at `gate`. */
 export const heldAt = ({ stack }: Pick<Sdk, 'stack'>, gate: string): Promise<unknown> =>
-  waitFor(() => stack.model.holding().some(({ name }) => name === gate), {
+  waitFor(() => stack.model.listHolds().some(({ name }) => name === gate), {
     what: `the model to hold at ${gate}`,
     timeoutMs: 20_000,
   });

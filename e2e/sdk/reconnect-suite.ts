@@ -53,7 +53,7 @@ export function describeReconnect(use: () => Stack): void {
     try {
       const streams = await Promise.all(SDK_LINES.map((line) => openStream(line.connect(balancer.url), script)));
       await waitFor(() => streams.every(({ parts }) => chunksIn(parts).length > 0), { what: 'words in both streams' });
-      await waitFor(() => stack.model.holding().filter(({ name }) => name === gate).length === streams.length, {
+      await waitFor(() => stack.model.listHolds().filter(({ name }) => name === gate).length === streams.length, {
         what: 'both runs to hold',
       });
 

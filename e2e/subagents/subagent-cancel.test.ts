@@ -56,7 +56,7 @@ async function twoTasks(): Promise<UnderWay> {
   const works = [`#+tool bash ${command}\n#say Never.`, '#+tool ls {}\n#hold gate\n#say Never.'];
   const script = taskLines(...works.map((rest) => `${word}\n#usage 100 7\n#say Begun.\n${rest}`));
   const stream = await client.run(threadId, `#usage 1000 10\n${script}\n#say Never.`, WITH_SUBAGENTS);
-  await waitFor(() => processesWith(seconds).length >= 2 && stack.model.holding().length === 1, {
+  await waitFor(() => processesWith(seconds).length >= 2 && stack.model.listHolds().length === 1, {
     what: 'a command and a model call under way',
     timeoutMs: 30_000,
   });

@@ -47,7 +47,7 @@ test('time-out: the work of the task is ended, it is published as timed out, and
   const inModel = `${halfDone}\n#+tool ls {}\n#hold gate\n#say Never.`;
   const lines = [inCommand, inModel].map((work) => taskLine(work, { type: 'hasty' }));
   const stream = await client.run(threadId, `${atOnce(...lines)}\n#say Noted.`, WITH_SUBAGENTS);
-  await waitFor(() => processesWith(seconds).length >= 2 && stack.model.holding().length === 1, {
+  await waitFor(() => processesWith(seconds).length >= 2 && stack.model.listHolds().length === 1, {
     what: 'a command and a model call under way',
   });
 

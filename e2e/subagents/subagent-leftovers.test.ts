@@ -60,7 +60,7 @@ describe('leftovers of tasks', () => {
       const seconds = String(100_000 + Math.floor(Math.random() * 800_000));
       const command = JSON.stringify({ description: 'waits', command: `sleep ${seconds}` });
       const { threadId, runId } = await twoTasks(`#tool bash ${command}\n#say Never.`);
-      await waitFor(() => processesWith(seconds).length > 0 && stack.model.holding().length === 1, {
+      await waitFor(() => processesWith(seconds).length > 0 && stack.model.listHolds().length === 1, {
         what: 'a command and a model call under way',
         timeoutMs: 30_000,
       });
@@ -76,7 +76,7 @@ describe('leftovers of tasks', () => {
 
   test('none when a pool was paused while thread and run were removed: it ends their tasks', async () => {
     const { threadId, runId, word } = await twoTasks('#hold gate\n#say Never.');
-    await waitFor(() => stack.model.holding().length === 2, { what: 'two model calls under way', timeoutMs: 30_000 });
+    await waitFor(() => stack.model.listHolds().length === 2, { what: 'two model calls under way', timeoutMs: 30_000 });
     const pool = nth(stack.pools, 0);
     pool.pause();
     expect((await cancelled(threadId, runId, 'rollback')).status).toBe(204);

@@ -69,7 +69,7 @@ class Load {
 
   /** Names of the tasks that are in their model call, once there are this many. */
   async running(count: number): Promise<readonly string[]> {
-    const names = (): readonly string[] => this.stack.model.holding().map(({ name }) => name);
+    const names = (): readonly string[] => this.stack.model.listHolds().map(({ name }) => name);
     await waitFor(() => names().length === count, { what: `${count} tasks in a model call`, timeoutMs: 60_000 });
     return names();
   }

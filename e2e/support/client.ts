@@ -31,14 +31,14 @@ export class OpenStream {
         if (frame !== undefined && fits(frame)) return frame;
       }
       if (this.closed) throw new Error(`stream closed before ${what}: ${this.describe()}`, { cause: this.failure });
-      await this.changed(deadline - Date.now(), what);
+      await this.waitForChange(deadline - Date.now(), what);
     }
   }
 
   /** Resolves with all frames once the server has closed the stream. */
   async end(timeoutMs = 30_000): Promise<readonly Frame[]> {
     const deadline = Date.now() + timeoutMs;
-    while (!this.closed) await this.changed(deadline - Date.now(), 'the end of the stream');
+    while (!this.closed) await this.waitForChange(deadline - Date.now(), 'the end of the stream');
     return this.frames;
   }
 
@@ -76,7 +76,7 @@ export class OpenStream {
     }
   }
 
-  private changed(timeoutMs: number, what: string): Promise<void> {
+  private waitForChange(timeoutMs: number, what: string): Promise<void> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(
         () => reject(new Error(`no ${what} in time: ${this.describe()}`)),
@@ -200,7 +200,7 @@ export function lastValues(frames: readonly Frame[]): readonly WireMessage[] {
  * What a client that concatenates `messages` deltas by id displays: text per message id, minus the ids that
  * `metadata` frames declared dropped.
  */
-export function concatenated(frames: readonly Frame[]): ReadonlyMap<string, string> {
+export function concatenateMessages(frames: readonly Frame[]): ReadonlyMap<string, string> {
   const texts = new Map<string, string>();
   for (const frame of frames) {
     if (frame.event === 'metadata') {

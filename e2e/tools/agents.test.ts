@@ -187,7 +187,7 @@ test('an agent that is deleted while its run waits ends it with a clear error', 
   const threadId = await alice.newThread();
   const gate = `g${nonce().slice(6)}`;
   const first = await alice.run(threadId, `#hold ${gate} before\n#say Well.`);
-  await waitFor(() => stack.model.holding().some(({ name }) => name === gate), { what: 'the model to hold' });
+  await waitFor(() => stack.model.listHolds().some(({ name }) => name === gate), { what: 'the model to hold' });
   const second = await alice.run(threadId, '#say Never.', {
     context: { agent_name: 'brief' },
     multitask_strategy: 'enqueue',

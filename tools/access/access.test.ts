@@ -157,7 +157,7 @@ describe('users of Redis', () => {
     connections.set(user, made);
     return made;
   };
-  const refused = async (user: ServiceName, ...command: readonly [string, ...string[]]): Promise<void> => {
+  const expectRefused = async (user: ServiceName, ...command: readonly [string, ...string[]]): Promise<void> => {
     const [name, ...args] = command;
     const outcome = await as(user)
       .use((client) => client.call(name, ...args))
@@ -181,39 +181,39 @@ describe('users of Redis', () => {
   });
 
   test.each(serviceNames)('%s may not run commands on the server, on all keys or on foreign keys', async (service) => {
-    await refused(service, 'FLUSHALL');
-    await refused(service, 'FLUSHDB');
-    await refused(service, 'CONFIG', 'SET', 'appendonly', 'no');
-    await refused(service, 'CONFIG', 'GET', '*');
-    await refused(service, 'KEYS', '*');
-    await refused(service, 'SCAN', '0');
-    await refused(service, 'DEBUG', 'SLEEP', '0');
-    await refused(service, 'MONITOR');
-    await refused(service, 'ACL', 'LIST');
-    await refused(service, 'SCRIPT', 'FLUSH');
-    await refused(service, 'FUNCTION', 'FLUSH');
-    await refused(service, 'SHUTDOWN');
-    await refused(service, 'SET', 'foreign', '1');
+    await expectRefused(service, 'FLUSHALL');
+    await expectRefused(service, 'FLUSHDB');
+    await expectRefused(service, 'CONFIG', 'SET', 'appendonly', 'no');
+    await expectRefused(service, 'CONFIG', 'GET', '*');
+    await expectRefused(service, 'KEYS', '*');
+    await expectRefused(service, 'SCAN', '0');
+    await expectRefused(service, 'DEBUG', 'SLEEP', '0');
+    await expectRefused(service, 'MONITOR');
+    await expectRefused(service, 'ACL', 'LIST');
+    await expectRefused(service, 'SCRIPT', 'FLUSH');
+    await expectRefused(service, 'FUNCTION', 'FLUSH');
+    await expectRefused(service, 'SHUTDOWN');
+    await expectRefused(service, 'SET', 'foreign', '1');
     await expect(as(service).ping()).resolves.toBeUndefined();
   });
 
   test('with the passwords of sandbox-manager and memory-worker no event, run, lease, thread or account can be written', async () => {
     for (const service of ['sandbox-manager', 'memory-worker'] as const) {
-      await refused(service, 'XADD', 'caribou:events:alice:r1', '*', 'event', '{}');
-      await refused(service, 'HSET', 'caribou:run:alice:r1', 'status', 'success');
-      await refused(service, 'SET', 'caribou:thread:alice:t1:lease', 'me:9');
-      await refused(service, 'HSET', 'caribou:thread:alice:t1', 'head', 'x');
-      await refused(service, 'HSET', 'caribou:thread:alice:t1:log', '1', '{}');
-      await refused(service, 'HGETALL', 'caribou:account:u1');
-      await refused(service, 'EVAL', "return redis.call('DEL', 'caribou:thread:alice:t1:lease')", '0');
+      await expectRefused(service, 'XADD', 'caribou:events:alice:r1', '*', 'event', '{}');
+      await expectRefused(service, 'HSET', 'caribou:run:alice:r1', 'status', 'success');
+      await expectRefused(service, 'SET', 'caribou:thread:alice:t1:lease', 'me:9');
+      await expectRefused(service, 'HSET', 'caribou:thread:alice:t1', 'head', 'x');
+      await expectRefused(service, 'HSET', 'caribou:thread:alice:t1:log', '1', '{}');
+      await expectRefused(service, 'HGETALL', 'caribou:account:u1');
+      await expectRefused(service, 'EVAL', "return redis.call('DEL', 'caribou:thread:alice:t1:lease')", '0');
     }
-    await refused('sandbox-manager', 'HGETALL', 'caribou:thread:alice:t1:log');
-    await refused('sandbox-manager', 'HGETALL', 'caribou:memory:alice:lead_agent');
-    await refused('sandbox-manager', 'XRANGE', 'caribou:events:alice:r1', '-', '+');
-    await refused('memory-worker', 'XRANGE', 'caribou:events:alice:r1', '-', '+');
-    await refused('subagent-pool', 'HGETALL', 'caribou:thread:alice:t1:log');
-    await refused('agent-runner', 'HGETALL', 'caribou:account:u1');
-    await refused('gateway', 'HGETALL', 'caribou:token:x');
+    await expectRefused('sandbox-manager', 'HGETALL', 'caribou:thread:alice:t1:log');
+    await expectRefused('sandbox-manager', 'HGETALL', 'caribou:memory:alice:lead_agent');
+    await expectRefused('sandbox-manager', 'XRANGE', 'caribou:events:alice:r1', '-', '+');
+    await expectRefused('memory-worker', 'XRANGE', 'caribou:events:alice:r1', '-', '+');
+    await expectRefused('subagent-pool', 'HGETALL', 'caribou:thread:alice:t1:log');
+    await expectRefused('agent-runner', 'HGETALL', 'caribou:account:u1');
+    await expectRefused('gateway', 'HGETALL', 'caribou:token:x');
   });
 
   test('scripts of services with read access to a key run, and are fenced by it', async () => {

@@ -34,7 +34,7 @@ const { values } = parseArgs({
 
 type Option = Exclude<keyof typeof values, 'owner'>;
 
-function required(name: Option): string {
+function requireOption(name: Option): string {
   const value = values[name];
   if (value === undefined) throw new Error(`--${name} is missing`);
   return value;
@@ -49,7 +49,7 @@ const owners = new Map(
 
 /** Writes a file that only the owner of its folder may read. */
 function put(folder: string, name: string, text: string): void {
-  const path = join(required('out'), folder, name);
+  const path = join(requireOption('out'), folder, name);
   writeFileSync(path, text, { mode: 0o600 });
   const uid = owners.get(folder);
   if (uid !== undefined) chownSync(path, uid, uid);
@@ -57,7 +57,7 @@ function put(folder: string, name: string, text: string): void {
 
 function makeFolders(): void {
   for (const folder of ['nats', 'redis', ADMIN, ...serviceNames]) {
-    const path = join(required('out'), folder);
+    const path = join(requireOption('out'), folder);
     mkdirSync(path, { recursive: true, mode: 0o700 });
     const uid = owners.get(folder);
     if (uid !== undefined) chownSync(path, uid, uid);
@@ -78,16 +78,16 @@ function passwordsOf(file: string): Passwords {
 function putServers(passwords: Passwords): void {
   const monitoring = values['nats-monitoring'];
   const nats = {
-    listen: required('nats-listen'),
-    storeDir: required('nats-store'),
+    listen: requireOption('nats-listen'),
+    storeDir: requireOption('nats-store'),
     ...omitUndefined({ monitoring }),
   };
-  const listen = required('redis-listen');
+  const listen = requireOption('redis-listen');
   const border = listen.lastIndexOf(':');
   const redis = {
     bind: listen.slice(0, border),
     port: Number(listen.slice(border + 1)),
-    dataDir: required('redis-store'),
+    dataDir: requireOption('redis-store'),
     maxMemory: values['redis-max-memory'],
     fsync: values['redis-fsync'] === 'always' ? 'always' : 'everysec',
   } as const;
@@ -98,12 +98,12 @@ function putServers(passwords: Passwords): void {
 
 function putAddresses(user: ServiceName | typeof ADMIN, password: string): void {
   const login = { user, password };
-  put(user, 'nats.url', `${addressOf('nats', values['nats-at'] ?? required('nats-listen'), login)}\n`);
-  put(user, 'redis.url', `${addressOf('redis', values['redis-at'] ?? required('redis-listen'), login)}\n`);
+  put(user, 'nats.url', `${addressOf('nats', values['nats-at'] ?? requireOption('nats-listen'), login)}\n`);
+  put(user, 'redis.url', `${addressOf('redis', values['redis-at'] ?? requireOption('redis-listen'), login)}\n`);
 }
 
 makeFolders();
-const passwords = passwordsOf(join(required('out'), ADMIN, 'passwords.json'));
+const passwords = passwordsOf(join(requireOption('out'), ADMIN, 'passwords.json'));
 put(ADMIN, 'passwords.json', `${JSON.stringify(passwords)}\n`);
 putServers(passwords);
 for (const user of [ADMIN, ...serviceNames] as const) putAddresses(user, passwords[user]);

@@ -19,14 +19,14 @@ const LOGIN_SECONDS = 10;
 /** Builds the configuration of a nats-server with a user per service, with the rights of `busAccess`, and an administrator. */
 export function natsConfig(settings: NatsServerSettings, passwords: Passwords): string {
   const lines = [
-    `listen: ${quoted(settings.listen)}`,
-    ...(settings.monitoring === undefined ? [] : [`http: ${quoted(settings.monitoring)}`]),
+    `listen: ${quote(settings.listen)}`,
+    ...(settings.monitoring === undefined ? [] : [`http: ${quote(settings.monitoring)}`]),
     `max_payload: ${settings.maxPayloadBytes ?? MAX_PAYLOAD_BYTES}`,
-    `jetstream { store_dir: ${quoted(settings.storeDir)} }`,
+    `jetstream { store_dir: ${quote(settings.storeDir)} }`,
     'authorization {',
     `  timeout: ${LOGIN_SECONDS}`,
     '  users = [',
-    `    { user: ${quoted(ADMIN)}, password: ${quoted(passwords[ADMIN])} }`,
+    `    { user: ${quote(ADMIN)}, password: ${quote(passwords[ADMIN])} }`,
     ...serviceNames.map((service) => `    ${userOf(service, passwords[service])}`),
     '  ]',
     '}',
@@ -41,7 +41,7 @@ function userOf(service: ServiceName, password: string): string {
     `subscribe: ${JSON.stringify(subscribe)}`,
     ...(replies ? [`allow_responses: { max: 1, expires: "${REPLY_WITHIN_MS / 1000}s" }`] : []),
   ];
-  return `{ user: ${quoted(service)}, password: ${quoted(password)}, permissions: { ${permissions.join(', ')} } }`;
+  return `{ user: ${quote(service)}, password: ${quote(password)}, permissions: { ${permissions.join(', ')} } }`;
 }
 
-const quoted = (text: string): string => JSON.stringify(text);
+const quote = (text: string): string => JSON.stringify(text);

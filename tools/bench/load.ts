@@ -133,7 +133,7 @@ const START_EVERY_MS = 20;
 const SETTLE_MS = 500;
 
 /** Measures the delays of tokens from the model to the reader, in milliseconds, while all streams are open. */
-export async function tokenDelays(target: Target, load: PacedStreams): Promise<readonly number[]> {
+export async function measureTokenDelays(target: Target, load: PacedStreams): Promise<readonly number[]> {
   const { streams, tokens, everyMs } = load;
   const places = await target.prepare(streams);
   const times = await inParallel(streams, streams, async (index) => {

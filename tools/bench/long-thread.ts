@@ -17,7 +17,7 @@ export interface TurnCost {
 const AROUND = 3;
 
 /** Measures the cost of turn `early` and turn `late` of one thread, each the median of a few around it. */
-export async function growingThread(
+export async function measureGrowingThread(
   fleet: Fleet,
   figures: ServerFigures,
   { early, late }: { readonly early: number; readonly late: number },
@@ -81,7 +81,7 @@ export async function valuesOf(fleet: Fleet, messages: number): Promise<ValuesCo
   const join = (): Promise<StreamTimes> => readStream({ method: 'GET', url: runUrl });
   const cold = await join();
   const warm = await inTurn(REPEATS, join);
-  const state = await inTurn(REPEATS, () => timed(() => getText(`${threadUrl}/state`)));
+  const state = await inTurn(REPEATS, () => measureMs(() => getText(`${threadUrl}/state`)));
   const turns = await inTurn(REPEATS, () => streamRun(threadUrl, simpleTurn(), { modes: ['values'] }));
   return {
     messages,
@@ -101,7 +101,7 @@ async function getText(url: string): Promise<string> {
 }
 
 /** Measures the duration of some work, in milliseconds. */
-export async function timed(work: () => Promise<unknown>): Promise<number> {
+export async function measureMs(work: () => Promise<unknown>): Promise<number> {
   const startedMs = performance.now();
   await work();
   return performance.now() - startedMs;

@@ -5,13 +5,21 @@ import { chainTurns, turnsWith } from './chain-turns.js';
 import type { Bench, Part } from './bench.js';
 import { startFleet } from './fleet.js';
 import { idleThreads } from './idle-threads.js';
-import { alternate, type Load, type LoadResult, measureLoads, simpleTurn, type Subject, tokenDelays } from './load.js';
-import { growingThread, valuesOf } from './long-thread.js';
+import {
+  alternate,
+  type Load,
+  type LoadResult,
+  measureLoads,
+  simpleTurn,
+  type Subject,
+  measureTokenDelays,
+} from './load.js';
+import { measureGrowingThread, valuesOf } from './long-thread.js';
 import { memoryReadings } from './memory-readings.js';
 import { promptMemoryCost } from './prompt-memory.js';
 import {
   type Budget,
-  ownCpuMs,
+  ownCpuMsOf,
   say,
   sayBudgets,
   sayChain,
@@ -80,15 +88,15 @@ async function loads({ fleet, figures, floor, caribou, times }: Bench): Promise<
 function cpuBudget(what: string, [floor, caribou]: readonly LoadResult[]): Budget {
   if (floor === undefined || caribou === undefined) throw new Error('two results are compared');
   sayShares(`${what}, ms by process`, caribou.cpu);
-  return { what, value: ownCpuMs(caribou) / ownCpuMs(floor), unit: '× floor', atMost: 3 };
+  return { what, value: ownCpuMsOf(caribou) / ownCpuMsOf(floor), unit: '× floor', atMost: 3 };
 }
 
 async function firstToken({ floor, caribou, times }: Bench): Promise<readonly Budget[]> {
   const firstTokens = await alternate([floor, caribou], times(200), simpleTurn());
-  const [own, added] = [floor.name, caribou.name].map((name) => median(firstTokens.get(name) ?? []));
-  const value = (added ?? 0) - (own ?? 0);
+  const [own, withProduct] = [floor.name, caribou.name].map((name) => median(firstTokens.get(name) ?? []));
+  const value = (withProduct ?? 0) - (own ?? 0);
   say();
-  say(`First token, unloaded, p50: floor ${own?.toFixed(1)} ms, caribou ${added?.toFixed(1)} ms`);
+  say(`First token, unloaded, p50: floor ${own?.toFixed(1)} ms, caribou ${withProduct?.toFixed(1)} ms`);
   return [{ what: 'first token over the floor, unloaded, p50', value, unit: 'ms', atMost: 6 }];
 }
 
@@ -97,8 +105,8 @@ async function tokens({ floor, caribou, times }: Bench): Promise<readonly Budget
   const p99: number[] = [];
   say();
   for (const target of [floor, caribou]) {
-    await tokenDelays(target, { ...load, tokens: 60 });
-    const delays = await tokenDelays(target, load);
+    await measureTokenDelays(target, { ...load, tokens: 60 });
+    const delays = await measureTokenDelays(target, load);
     p99.push(quantile(delays, 0.99));
     const figures = `p50 ${median(delays).toFixed(2)} ms, p99 ${quantile(delays, 0.99).toFixed(2)} ms`;
     say(`Delay of a token, ${STAMPED_STREAMS} streams of 25 tokens a second, ${target.name}: ${figures}`);
@@ -109,13 +117,13 @@ async function tokens({ floor, caribou, times }: Bench): Promise<readonly Budget
 
 async function longThread({ fleet, figures, times }: Bench): Promise<readonly Budget[]> {
   const [early, late] = [5, times(200)];
-  const cost = await growingThread(fleet, figures, { early, late });
+  const cost = await measureGrowingThread(fleet, figures, { early, late });
   say();
   say('One thread that grows');
   sayTurn(early, cost.early);
   sayTurn(late, cost.late);
   const bytes = ({ redisBytes, natsBytes }: typeof cost.late): number => redisBytes + natsBytes;
-  const added = ({ totalMs, floorMs }: typeof cost.late): number => totalMs - floorMs;
+  const productMsOf = ({ totalMs, floorMs }: typeof cost.late): number => totalMs - floorMs;
   const against = (what: string, value: number): Budget => ({
     what: `turn ${late} against turn ${early}, ${what}`,
     value,
@@ -125,7 +133,7 @@ async function longThread({ fleet, figures, times }: Bench): Promise<readonly Bu
   return [
     against('bytes written', bytes(cost.late) / bytes(cost.early)),
     against('latency', cost.late.totalMs / cost.early.totalMs),
-    against('latency over the floor', added(cost.late) / added(cost.early)),
+    against('latency over the floor', productMsOf(cost.late) / productMsOf(cost.early)),
   ];
 }
 

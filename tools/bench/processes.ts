@@ -43,16 +43,18 @@ export async function startProcess(plan: ProcessPlan): Promise<RunningProcess> {
   });
   closeSync(log);
   children.add(child);
-  const port = await Promise.race([plan.untilReady(child), failed(child), late()]).catch((cause: unknown) => {
-    throw new Error(`${plan.name} did not start:\n${lastOutput(plan)}`, { cause });
-  });
-  const lost = (code: number | null, signal: NodeJS.Signals | null): void => {
+  const port = await Promise.race([plan.untilReady(child), rejectOnExit(child), rejectWhenLate()]).catch(
+    (cause: unknown) => {
+      throw new Error(`${plan.name} did not start:\n${lastOutput(plan)}`, { cause });
+    },
+  );
+  const onUnexpectedExit = (code: number | null, signal: NodeJS.Signals | null): void => {
     process.stderr.write(`${plan.name} ended by itself (${code ?? signal}):\n${lastOutput(plan)}\n`);
   };
-  child.once('exit', lost);
+  child.once('exit', onUnexpectedExit);
   const stop = (): Promise<void> => {
-    child.off('exit', lost);
-    return stopped(child);
+    child.off('exit', onUnexpectedExit);
+    return stopChild(child);
   };
   const retainedBytes = async (): Promise<number> => {
     child.send('retained');
@@ -63,17 +65,17 @@ export async function startProcess(plan: ProcessPlan): Promise<RunningProcess> {
 
 const lastOutput = ({ logFile }: ProcessPlan): string => readFileSync(logFile, 'utf8').slice(-4_000);
 
-async function failed(child: ChildProcess): Promise<never> {
+async function rejectOnExit(child: ChildProcess): Promise<never> {
   const [code] = (await once(child, 'exit')) as [number | null];
   throw new Error(`ended with ${code}`);
 }
 
-async function late(): Promise<never> {
+async function rejectWhenLate(): Promise<never> {
   await sleep(READY_TIMEOUT_MS, undefined, { ref: false });
   throw new Error(`is not ready after ${READY_TIMEOUT_MS} ms`);
 }
 
-async function stopped(child: ChildProcess): Promise<void> {
+async function stopChild(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) {
     const exit = once(child, 'exit');
     child.kill('SIGTERM');

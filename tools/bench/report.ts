@@ -24,7 +24,7 @@ const kibibytes = (bytes: number): string => fixed(bytes / 1024);
 const SERVERS = ['redis', 'nats'];
 
 /** CPU of the services alone, or of the floor: Redis and NATS are left out. */
-export const ownCpuMs = ({ cpu }: LoadResult): number =>
+export const ownCpuMsOf = ({ cpu }: LoadResult): number =>
   sum(Object.entries(cpu).flatMap(([name, ms]) => (SERVERS.includes(name) ? [] : [ms])));
 
 export function sayMachine(): void {
@@ -43,7 +43,7 @@ function loadRow(result: LoadResult): string {
   return [
     name.padEnd(18),
     String(concurrency).padStart(4),
-    fixed(ownCpuMs(result), 2).padStart(7),
+    fixed(ownCpuMsOf(result), 2).padStart(7),
     fixed(sum(Object.values(cpu)), 2).padStart(11),
     fixed(turnsPerSecond).padStart(13),
     `${fixed(firstTokenMs.p50)} / ${fixed(firstTokenMs.p99)}`.padStart(18),
@@ -80,8 +80,10 @@ export function saySandbox(cost: SandboxCost): void {
   row('exec of true, sandbox-manager', cost.managerExec);
   row('write of 1 MiB', cost.write);
   row('read of 1 MiB, in four replies', cost.read);
-  const { boxes, totalMs, failures } = cost.crowd;
-  say(`  ${boxes} new sandboxes at once: a command has run in each after ${fixed(totalMs, 0)} ms, ${failures} failed`);
+  const { sandboxes, totalMs, failures } = cost.crowd;
+  say(
+    `  ${sandboxes} new sandboxes at once: a command has run in each after ${fixed(totalMs, 0)} ms, ${failures} failed`,
+  );
 }
 
 export function sayChain(cost: ChainCost): void {

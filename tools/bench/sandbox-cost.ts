@@ -8,7 +8,7 @@ import { sandboxMounts } from '@caribou/files';
 import { createDriver, type SandboxDriver, sandboxSettings } from '@caribou/sandbox';
 import { createRedis, redisExecutionJournal, redisSandboxRegistry } from '@caribou/state';
 import type { Fleet } from './fleet.js';
-import { timed } from './long-thread.js';
+import { measureMs } from './long-thread.js';
 import { inTurn, median, quantile } from './sample.js';
 
 /** Milliseconds. */
@@ -30,7 +30,7 @@ export interface SandboxCost {
 }
 
 export interface Crowd {
-  readonly boxes: number;
+  readonly sandboxes: number;
   /** Until a command has run in each, sandboxes made included. */
   readonly totalMs: number;
   readonly failures: number;
@@ -65,21 +65,25 @@ export async function sandboxCost(fleet: Fleet, kind: SandboxDriverKind, repeats
   const sandbox = { sandboxId: `caribou-bench-${newId()}`, managerId: newId(), userId: 'bench', threadId: 'bench' };
   await driver.create(sandbox, { fresh: true });
   const command = { command: 'true', timeoutMs: TIMEOUT_MS, maxOutputBytes: 1_024 };
-  const own = async (): Promise<void> => void (await driver.exec(sandbox, command, new AbortController().signal));
+  const execDirectly = async (): Promise<void> =>
+    void (await driver.exec(sandbox, command, new AbortController().signal));
   try {
     return await withManager(fleet, async (calls) => {
       const exec = (): Promise<void> => calls.exec('warm');
-      const cold = await inTurn(Math.min(repeats, 20), (index) => timed(() => calls.acquire(`cold-${index}`)));
+      const cold = await inTurn(Math.min(repeats, 20), (index) => measureMs(() => calls.acquire(`cold-${index}`)));
       await calls.acquire('warm');
-      await inTurn(3, () => Promise.all([own(), exec()]));
-      const pairs = await inTurn(repeats, async () => ({ own: await timed(own), exec: await timed(exec) }));
+      await inTurn(3, () => Promise.all([execDirectly(), exec()]));
+      const pairs = await inTurn(repeats, async () => ({
+        own: await measureMs(execDirectly),
+        exec: await measureMs(exec),
+      }));
       const files = await inTurn(repeats, async () => ({
-        write: await timed(() => calls.write('warm')),
-        read: await timed(() => calls.read('warm')),
+        write: await measureMs(() => calls.write('warm')),
+        read: await measureMs(() => calls.read('warm')),
       }));
       return {
         coldAcquire: spread(cold),
-        warmAcquire: spread(await inTurn(repeats, () => timed(() => calls.acquire('warm')))),
+        warmAcquire: spread(await inTurn(repeats, () => measureMs(() => calls.acquire('warm')))),
         driverExec: spread(pairs.map((pair) => pair.own)),
         managerExec: spread(pairs.map((pair) => pair.exec)),
         write: spread(files.map((file) => file.write)),
@@ -99,7 +103,7 @@ async function crowd(calls: ManagerCalls): Promise<Crowd> {
   const beganMs = performance.now();
   const all = await Promise.allSettled(Array.from({ length: CROWD }, (_, index) => calls.exec(`crowd-${index}`)));
   return {
-    boxes: CROWD,
+    sandboxes: CROWD,
     totalMs: performance.now() - beganMs,
     failures: all.filter(({ status }) => status === 'rejected').length,
   };

@@ -32,6 +32,6 @@ async function sandboxOf(kind: SandboxDriverKind, fleet: Fleet, repeats: number)
   return [
     { what: `${kind}: exec over the driver's own, p50`, value, unit: 'ms', atMost: 5 },
     { what: `${kind}: warm acquire, p99`, value: cost.warmAcquire.p99, unit: 'ms', atMost: 20 },
-    { what: `${kind}: failures of ${cost.crowd.boxes} at once`, value: cost.crowd.failures, unit: '', atMost: 0 },
+    { what: `${kind}: failures of ${cost.crowd.sandboxes} at once`, value: cost.crowd.failures, unit: '', atMost: 0 },
   ];
 }

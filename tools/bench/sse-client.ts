@@ -44,7 +44,7 @@ export function readStream({ method, url, body }: StreamRequest): Promise<Stream
       response.on('error', reject);
       response.on('end', () => {
         try {
-          resolve(reading.done(response.headers['content-location'] ?? ''));
+          resolve(reading.toTimes(response.headers['content-location'] ?? ''));
         } catch (error) {
           reject(error);
         }
@@ -92,7 +92,7 @@ class Reading {
     this.tokens += stamps.length + (line.match(TOKEN)?.length ?? 0);
   }
 
-  done(location: string): StreamTimes {
+  toTimes(location: string): StreamTimes {
     if (this.failure !== '') throw new Error(`a stream failed: ${this.failure}`);
     const { firstTokenMs, tokens, bytes, ended, delaysMs: tokenDelaysMs, startedMs } = this;
     return { firstTokenMs, totalMs: nowMs() - startedMs, tokens, tokenDelaysMs, bytes, ended, location };

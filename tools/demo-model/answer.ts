@@ -105,7 +105,7 @@ function streamSink(res: ServerResponse, options: AnswerOptions): Sink {
     headers,
     async delta(delta) {
       headers();
-      if (!res.write(role() + chunk(delta, null))) await drained(res, signal);
+      if (!res.write(role() + chunk(delta, null))) await waitForDrain(res, signal);
     },
     fail(error) {
       if (!res.headersSent) return sendJson(res, error.status, error.body(), options.record);
@@ -119,16 +119,16 @@ function streamSink(res: ServerResponse, options: AnswerOptions): Sink {
   };
 }
 
-async function drained(res: ServerResponse, signal: AbortSignal): Promise<void> {
+async function waitForDrain(res: ServerResponse, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   await new Promise<void>((resolve) => {
-    const done = (): void => {
-      res.off('drain', done);
-      signal.removeEventListener('abort', done);
+    const onDone = (): void => {
+      res.off('drain', onDone);
+      signal.removeEventListener('abort', onDone);
       resolve();
     };
-    res.once('drain', done);
-    signal.addEventListener('abort', done, { once: true });
+    res.once('drain', onDone);
+    signal.addEventListener('abort', onDone, { once: true });
   });
 }
 

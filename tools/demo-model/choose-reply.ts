@@ -31,7 +31,7 @@ export function chooseReply(request: ChatRequest, context: ReplyContext): Reply 
   if (suggestions !== undefined) return suggestions;
   const summary = summaryScript(request.messages, request.tools !== undefined);
   if (summary !== undefined) return builtInScript(summary, context);
-  if (isTitlePrompt(turn.humanText, request.tools !== undefined)) return heldTitle(turn.humanText, context);
+  if (isTitlePrompt(turn.humanText, request.tools !== undefined)) return holdableTitle(turn.humanText, context);
   const script = readScript(turn.humanText);
   const callId = callIds(script, context);
   if (script !== undefined) return scriptReply(script, turn, { request, context, callId });
@@ -47,7 +47,7 @@ function builtInScript(text: string, context: ReplyContext): Reply {
 }
 
 /** A title; the text `title-hold:NAME` in the conversation makes it wait until NAME is released. */
-function heldTitle(prompt: string, context: ReplyContext): Reply {
+function holdableTitle(prompt: string, context: ReplyContext): Reply {
   const gate = /title-hold:(\w+)/.exec(prompt)?.[1];
   const reply = titleReply(prompt);
   return gate === undefined ? reply : builtInScript(`#hold ${gate} before\n#say Held title`, context);

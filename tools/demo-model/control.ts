@@ -97,7 +97,7 @@ export class Control {
   }
 
   /** The holds being waited on, oldest first. */
-  holding(): { name: string; request_id: number }[] {
+  listHolds(): { name: string; request_id: number }[] {
     return [...this.waiting].map(({ name, requestId }) => ({ name, request_id: requestId }));
   }
 
@@ -121,10 +121,10 @@ export class Control {
 }
 
 function publicRecord({ raw, ...rest }: LiveRecord): RequestRecord {
-  return { ...rest, body: parsedOrRaw(raw) };
+  return { ...rest, body: parseOrRaw(raw) };
 }
 
-function parsedOrRaw(raw: string): unknown {
+function parseOrRaw(raw: string): unknown {
   try {
     return JSON.parse(raw);
   } catch (cause) {

@@ -83,7 +83,7 @@ function learnt(memory: string, said: readonly Said[]): unknown {
     },
     history: {},
     newFacts: sentences.flatMap(({ line, text }) => factIn(line, text)),
-    factsToRemove: knownIds(memory, forgotten),
+    factsToRemove: findKnownIds(memory, forgotten),
   };
 }
 
@@ -106,7 +106,7 @@ function saidIn(conversation: string): readonly Said[] {
 }
 
 /** Ids of the facts in the memory, which is JSON with its markup escaped, that contain one of the words. */
-function knownIds(memory: string, words: readonly string[]): readonly string[] {
+function findKnownIds(memory: string, words: readonly string[]): readonly string[] {
   const { facts = [] } = JSON.parse(memory) as { facts?: { id: string; content: string }[] };
   return facts
     .filter(({ content }) => words.some((word) => content.toLowerCase().includes(word.toLowerCase())))

@@ -25,7 +25,7 @@ function reply(...messages: ChatMessage[]): Reply {
   return newcomerReply(currentTurn(messages), story);
 }
 
-function done(name: string, id: string, content: string): ChatMessage[] {
+function toolExchange(name: string, id: string, content: string): ChatMessage[] {
   return [
     { role: 'assistant', content: '', tool_calls: [{ id, type: 'function', function: { name, arguments: '{}' } }] },
     { role: 'tool', tool_call_id: id, content },
@@ -47,8 +47,12 @@ describe(newcomerReply, () => {
   test('it writes a program, runs the same file, and answers with the output', () => {
     const human: ChatMessage = { role: 'user', content: 'show me primes up to 20' };
     const first = reply(human);
-    const second = reply(human, ...done('write_file', 'c1', 'OK'));
-    const third = reply(human, ...done('write_file', 'c1', 'OK'), ...done('bash', 'c2', 'Primes up to 20: 2 3 5'));
+    const second = reply(human, ...toolExchange('write_file', 'c1', 'OK'));
+    const third = reply(
+      human,
+      ...toolExchange('write_file', 'c1', 'OK'),
+      ...toolExchange('bash', 'c2', 'Primes up to 20: 2 3 5'),
+    );
 
     expect(first.finish).toBe('tool_calls');
     expect(argsOf(second).command).toBe(`sh ${argsOf(first).path}`);

@@ -36,7 +36,7 @@ export function newcomerReply(turn: Turn, context: StoryContext): Reply {
   if (run === undefined) {
     return call('', 'bash', { description: 'Run the demo program', command: `sh ${path}` }, context);
   }
-  return { ops: paced(textDeltas(report(path, run.output))), finish: 'stop' };
+  return { ops: pace(textDeltas(report(path, run.output))), finish: 'stop' };
 }
 
 /** A short title from the conversation inside a title prompt. */
@@ -73,11 +73,11 @@ function resultsOf(turn: Turn): ToolResult[] {
 
 function call(text: string, name: string, args: Record<string, string>, context: StoryContext): Reply {
   const made = toolDeltas({ index: 0, id: context.callId(0), name, args: JSON.stringify(args) });
-  return { ops: paced([...textDeltas(text), ...made]), finish: 'tool_calls' };
+  return { ops: pace([...textDeltas(text), ...made]), finish: 'tool_calls' };
 }
 
 /** A pause before each delta, so that the answer appears gradually like that of a model. */
-const paced = (deltas: readonly Delta[]): Op[] =>
+const pace = (deltas: readonly Delta[]): Op[] =>
   deltas.flatMap((delta): Op[] => [
     { op: 'wait', ms: DELTA_MS },
     { op: 'delta', delta },

@@ -7,7 +7,7 @@ const asks = (...calls: object[]) => ({ role: 'assistant', content: null, tool_c
 const answers = (id: string) => ({ role: 'tool', tool_call_id: id, content: 'ok' });
 const check = (...messages: object[]) => checkChatRequest({ model: 'm', messages });
 
-function refused(run: () => unknown): ModelApiError {
+function errorOf(run: () => unknown): ModelApiError {
   try {
     run();
   } catch (error) {
@@ -72,7 +72,7 @@ describe(checkChatRequest, () => {
     ['an unknown role', [{ role: 'robot', content: 'x' }], /role/, 'messages.[0].role'],
     ['no message', [], /messages/, 'messages'],
   ])('%s is refused with 400', (_case, messages, words, param) => {
-    const error = refused(() => check(...messages));
+    const error = errorOf(() => check(...messages));
 
     expect(error.status).toBe(400);
     expect(error.message).toMatch(words);
@@ -82,10 +82,10 @@ describe(checkChatRequest, () => {
   test('options that need another option are refused', () => {
     const base = { model: 'm', messages: [user] };
 
-    expect(refused(() => checkChatRequest({ ...base, stream_options: { include_usage: true } })).detail.param).toBe(
+    expect(errorOf(() => checkChatRequest({ ...base, stream_options: { include_usage: true } })).detail.param).toBe(
       'stream_options',
     );
-    expect(refused(() => checkChatRequest({ ...base, tool_choice: 'auto' })).detail.param).toBe('tool_choice');
-    expect(refused(() => checkChatRequest({ ...base, tools: [] })).detail.param).toBe('tools');
+    expect(errorOf(() => checkChatRequest({ ...base, tool_choice: 'auto' })).detail.param).toBe('tool_choice');
+    expect(errorOf(() => checkChatRequest({ ...base, tools: [] })).detail.param).toBe('tools');
   });
 });

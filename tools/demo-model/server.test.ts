@@ -72,11 +72,11 @@ describe('summaries and titles', () => {
   test('text of the conversation makes it fail, or wait', async () => {
     await expect(collect(summary('summary-fails:500'))).rejects.toMatchObject({ status: 500 });
     const held = collect(summary('summary-hold:later'));
-    await until(() => model.holding().some(({ name }) => name === 'later'));
+    await until(() => model.listHolds().some(({ name }) => name === 'later'));
     model.release('later');
     expect(text(await held)).toBe('Summary of 1 messages.');
     const title = collect(script('Write a title of at most 6 words.\n\nPerson: title-hold:name'));
-    await until(() => model.holding().some(({ name }) => name === 'name'));
+    await until(() => model.listHolds().some(({ name }) => name === 'name'));
     model.release('name');
     expect(text(await title)).toBe('Held title');
   });
@@ -146,16 +146,16 @@ describe('answers', () => {
   test('the lines that mark a user’s text are not part of it', async () => {
     const words = ['#say one', '#say two'];
     const block = '<uploaded_files>\n- a.txt\n</uploaded_files>\n\n';
-    const marked = (text: string): string => `<user_input>\n${text}\n</user_input>`;
+    const markUserInput = (text: string): string => `<user_input>\n${text}\n</user_input>`;
     const parts = ['\n<user_input>\n', ...words, '\n</user_input>'].map((part) => ({
       type: 'text' as const,
       text: part,
     }));
 
-    expect(text(await collect(script(marked(words.join('\n')))))).toBe('one');
-    expect(text(await collect(script(`${block}${marked(words.join('\n'))}`)))).toBe('one');
+    expect(text(await collect(script(markUserInput(words.join('\n')))))).toBe('one');
+    expect(text(await collect(script(`${block}${markUserInput(words.join('\n'))}`)))).toBe('one');
     expect(text(await collect([{ role: 'user', content: parts }]))).toBe('one');
-    expect(text(await collect(script(marked('<b>#say</b>'))))).toContain('scripted');
+    expect(text(await collect(script(markUserInput('<b>#say</b>'))))).toContain('scripted');
   });
 
   test('a reminder in the middle of a turn does not begin a new one', async () => {
@@ -229,7 +229,7 @@ describe('failures', () => {
 describe('control', () => {
   test('a hold stops the stream at its position until it is released, and stays open then', async () => {
     const answer = collect(script('#say a b c d', '#+hold gate-1 after 2'));
-    await until(() => model.holding().some((hold) => hold.name === 'gate-1'));
+    await until(() => model.listHolds().some((hold) => hold.name === 'gate-1'));
 
     expect(model.requests('gate-1').at(-1)).toMatchObject({ deltas: 2, finished: false, status: 200 });
     expect(await (await fetch(`${model.url}/control/release/gate-1`, { method: 'POST' })).json()).toEqual({
@@ -241,7 +241,7 @@ describe('control', () => {
 
   test('a hold before the first byte sends no headers', async () => {
     const answer = collect(script('#hold gate-2 before', '#say late'));
-    await until(() => model.holding().some((hold) => hold.name === 'gate-2'));
+    await until(() => model.listHolds().some((hold) => hold.name === 'gate-2'));
 
     expect(model.requests('gate-2').at(-1)).toMatchObject({ status: null });
     model.release('gate-2');
@@ -251,12 +251,12 @@ describe('control', () => {
   test('a client that disconnects ends its stream, and the records show it', async () => {
     const left = new AbortController();
     const answer = collect(script('#tokens 2', '#+hold gate-3', '#+tokens 5'), left.signal).catch(() => undefined);
-    await until(() => model.holding().some((hold) => hold.name === 'gate-3'));
+    await until(() => model.listHolds().some((hold) => hold.name === 'gate-3'));
     left.abort();
     await answer;
     await until(() => model.requests('gate-3').some((record) => record.closedByClient));
 
-    expect(model.holding()).toEqual([]);
+    expect(model.listHolds()).toEqual([]);
     expect(model.requests('gate-3')).toMatchObject([{ closedByClient: true, finished: false, deltas: 2 }]);
   });
 

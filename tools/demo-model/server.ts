@@ -21,7 +21,7 @@ export interface DemoModel {
   baseUrl: string;
   port: number;
   requests(contains?: string): RequestRecord[];
-  holding(): { name: string; request_id: number }[];
+  listHolds(): { name: string; request_id: number }[];
   release(name: string): number;
   reset(): void;
   close(): Promise<void>;
@@ -50,7 +50,7 @@ export async function startDemoModel(options: DemoModelOptions = {}): Promise<De
     baseUrl: `${url}/v1`,
     port,
     requests: (contains) => control.requests(contains),
-    holding: () => control.holding(),
+    listHolds: () => control.listHolds(),
     release: (name) => control.release(name),
     reset: () => control.reset(),
     close: () => stop(server, control),
@@ -97,7 +97,7 @@ async function route(req: IncomingMessage, res: ServerResponse, context: Complet
   if (where === 'GET /health') return sendJson(res, 200, { status: 'ok', model: MODEL_ID, scripted: true });
   if (where === 'GET /control/requests')
     return sendJson(res, 200, control.requests(searchParams.get('contains') ?? ''));
-  if (where === 'GET /control/holding') return sendJson(res, 200, control.holding());
+  if (where === 'GET /control/holding') return sendJson(res, 200, control.listHolds());
   if (where === 'POST /control/reset') {
     control.reset();
     return sendJson(res, 200, { ok: true });

@@ -18,7 +18,7 @@ export async function checkSandbox(config: Config, { findProgram }: DoctorContex
     .filter((kind) => wanted === 'auto' || kind === wanted)
     .map((kind) => createDriver(kind, settings));
   try {
-    return await usable(drivers, { image, installs: findProgram('apt-get') !== undefined });
+    return await checkDrivers(drivers, { image, installs: findProgram('apt-get') !== undefined });
   } finally {
     if (trial !== undefined) rmSync(trial, { recursive: true, force: true });
   }
@@ -30,7 +30,7 @@ interface Advice {
   readonly installs: boolean;
 }
 
-async function usable(drivers: readonly SandboxDriver[], advice: Advice): Promise<readonly Finding[]> {
+async function checkDrivers(drivers: readonly SandboxDriver[], advice: Advice): Promise<readonly Finding[]> {
   const reasons: string[] = [];
   for (const driver of drivers) {
     const answer = await driver.probe();

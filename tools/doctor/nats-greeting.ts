@@ -20,7 +20,7 @@ export function natsGreeting(url: string, timeoutMs: number): Promise<Greeting |
     const end = (): void => {
       clearTimeout(timer);
       socket.destroy();
-      resolve(parsed(text) ?? 'no answer');
+      resolve(parseGreeting(text) ?? 'no answer');
     };
     const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 4222 : Number(port) });
     const timer = setTimeout(end, timeoutMs);
@@ -33,7 +33,7 @@ export function natsGreeting(url: string, timeoutMs: number): Promise<Greeting |
   });
 }
 
-function parsed(text: string): Greeting | undefined {
+function parseGreeting(text: string): Greeting | undefined {
   const json = /^INFO (\{.*\})\s/.exec(text)?.[1];
   if (json === undefined) return undefined;
   try {

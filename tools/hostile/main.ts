@@ -76,7 +76,7 @@ async function watchMemory(fleet: Fleet, signal: AbortSignal): Promise<Peaks> {
   try {
     while (!signal.aborted) {
       peaks.gateway = Math.max(peaks.gateway, await residentBytes(fleet.services['gateway']));
-      peaks.redis = Math.max(peaks.redis, await figures.redisMemoryBytes().catch(unanswered));
+      peaks.redis = Math.max(peaks.redis, await figures.redisMemoryBytes().catch(reportUnanswered));
       await sleep(250);
     }
   } finally {
@@ -86,7 +86,7 @@ async function watchMemory(fleet: Fleet, signal: AbortSignal): Promise<Peaks> {
 }
 
 /** Redis has 3 seconds to answer; one that does not is noticed by the turns. */
-function unanswered(error: unknown): number {
+function reportUnanswered(error: unknown): number {
   say(`Redis did not say how much memory it uses: ${error instanceof Error ? error.message : String(error)}`);
   return 0;
 }

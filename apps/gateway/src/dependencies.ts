@@ -29,7 +29,7 @@ import {
   requireDurableRedis,
   taskPart,
 } from '@caribou/state';
-import { erasedFiles, SharedVolume, skillFiles, userFiles } from '@caribou/files';
+import { createErasedFiles, SharedVolume, skillFiles, userFiles } from '@caribou/files';
 import { openSkillCatalog } from '@caribou/skills';
 import type { Provider } from '@nestjs/common';
 import { chainCatalog } from './agents/chain-catalog.js';
@@ -90,7 +90,7 @@ function listDependencies(config: Config, { tracing, redis, bus, volume, memory,
   const memories = redisMemoryStore(redis);
   const erasures = new Erasures({
     store: redisErasures(redis),
-    files: erasedFiles(config.homeDir),
+    files: createErasedFiles(config.homeDir),
     threads: store,
     tasks: taskStore,
     memories,

@@ -3,7 +3,7 @@ import { Limiter } from '@caribou/core';
 import { addressPolicy, type AddressPolicy, isReachableForOperator } from './address-policy.js';
 import { type EgressRule, isListed } from './egress-rules.js';
 import { canonicalHost, formatTarget, type Target } from './host-name.js';
-import { checkedAddresses, type Resolve, type SafeConnectOptions, systemResolve } from './safe-connect.js';
+import { resolveAllowedAddresses, type Resolve, type SafeConnectOptions, systemResolve } from './safe-connect.js';
 
 /** What our own processes may reach. */
 export interface ReachSettings {
@@ -84,5 +84,5 @@ export function parseUrl(text: string, base?: URL): URL {
  */
 export async function checkUrl(url: string, settings: ReachSettings = {}): Promise<void> {
   const target = targetOf(parseUrl(url), settings);
-  await checkedAddresses(target, connectOptions(target, settings));
+  await resolveAllowedAddresses(target, connectOptions(target, settings));
 }

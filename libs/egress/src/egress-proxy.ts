@@ -76,7 +76,7 @@ export class EgressProxy {
   }
 
   /** (E1) @throws {ForbiddenError} for a target that is not listed or has a forbidden address */
-  private async open(target: Target): Promise<Socket> {
+  private async openUpstream(target: Target): Promise<Socket> {
     if (!isListed(this.options.rules, target)) {
       throw new ForbiddenError(`${formatTarget(target)} is not on the allow-list`);
     }
@@ -86,31 +86,31 @@ export class EgressProxy {
   }
 
   private async onConnect(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const connection = this.begun(request, socket);
+    const connection = this.begin(request, socket);
     if (connection === null) return;
     try {
-      const parsed = parseAuthority(decoded(request.url ?? ''));
+      const parsed = parseAuthority(decodeTarget(request.url ?? ''));
       if (parsed?.port === undefined) throw new InvalidRequestError('CONNECT takes a valid host:port');
       const target = { host: parsed.host, port: parsed.port };
       connection.asksFor(target);
-      tunnel(connection, await this.open(target), head);
+      tunnel(connection, await this.openUpstream(target), head);
     } catch (error) {
       const { status, reason } = failureOf(error);
-      connection.tell(verdictOf(error), reason);
+      connection.report(verdictOf(error), reason);
       connection.refuse(status, reason);
     }
   }
 
   private async onRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const connection = this.begun(request, request.socket);
+    const connection = this.begin(request, request.socket);
     if (connection === null) return;
     try {
       const { target, host, path } = plainTarget(request);
       connection.asksFor(target);
-      await forwardRequest({ request, response, host, path }, connection, await this.open(target));
+      await forwardRequest({ request, response, host, path }, connection, await this.openUpstream(target));
     } catch (error) {
       const { status, reason } = failureOf(error);
-      connection.tell(verdictOf(error), reason);
+      connection.report(verdictOf(error), reason);
       if (response.headersSent) connection.socket.destroy();
       else connection.refuse(status, reason);
     }
@@ -122,12 +122,12 @@ export class EgressProxy {
       socket.destroy();
       return;
     }
-    connection.tell('refused', 'malformed request');
+    connection.report('refused', 'malformed request');
     connection.refuse(400, 'malformed request');
   }
 
   /** (E3) The connection, unless it has carried a request already, which ends it. */
-  private begun(request: IncomingMessage, socket: Duplex): ProxiedConnection | null {
+  private begin(request: IncomingMessage, socket: Duplex): ProxiedConnection | null {
     const connection = this.connections.get(socket);
     if (connection?.begin(request.method ?? '', request.url ?? '') === true) return connection;
     socket.destroy();
@@ -138,7 +138,7 @@ export class EgressProxy {
 const OVERLOADED = 'HTTP/1.1 503 too many connections\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
 
 /** Node gives the bytes of a request target as Latin-1; names that are not ASCII are sent as UTF-8. */
-const decoded = (target: string): string => Buffer.from(target, 'latin1').toString('utf8');
+const decodeTarget = (target: string): string => Buffer.from(target, 'latin1').toString('utf8');
 
 /** What a plain request asks for. @throws {InvalidRequestError} for anything but `http://host[:port]/…` */
 function plainTarget(request: IncomingMessage): {
@@ -147,7 +147,7 @@ function plainTarget(request: IncomingMessage): {
   readonly path: string;
 } {
   const [, authority = '', rest = ''] = /^http:\/\/([^/?#]*)([^#]*)/i.exec(request.url ?? '') ?? [];
-  const parsed = parseAuthority(decoded(authority));
+  const parsed = parseAuthority(decodeTarget(authority));
   if (parsed === null) throw new InvalidRequestError('this proxy takes CONNECT, and requests for http://host/');
   const target = { host: parsed.host, port: parsed.port ?? 80 };
   const host = target.port === 80 ? formatTarget(target).replace(/:80$/, '') : formatTarget(target);

@@ -41,7 +41,7 @@ export class ProxiedConnection {
   private headerTimer: NodeJS.Timeout | undefined;
   private request: Pick<EgressEntry, 'method' | 'host' | 'port'> | undefined;
   private upstream: Socket | undefined;
-  private told = false;
+  private reported = false;
   private spentBytes = 0;
 
   constructor(
@@ -70,9 +70,9 @@ export class ProxiedConnection {
   }
 
   /** Tells what became of it; only the first word counts. */
-  tell(verdict: EgressEntry['verdict'], reason?: string): void {
-    if (this.told || this.request === undefined) return;
-    this.told = true;
+  report(verdict: EgressEntry['verdict'], reason?: string): void {
+    if (this.reported || this.request === undefined) return;
+    this.reported = true;
     this.client.onEnd({
       ...this.request,
       verdict,
@@ -88,7 +88,7 @@ export class ProxiedConnection {
     this.upstream = upstream;
     const { socket, limits } = this;
     const onIdle = (): void => {
-      this.tell('failed', 'silent for too long');
+      this.report('failed', 'silent for too long');
       upstream.destroy();
       socket.destroy();
     };
@@ -96,8 +96,8 @@ export class ProxiedConnection {
     upstream.setTimeout(limits.idleMs, onIdle);
     upstream.once('end', onHalfClosed);
     socket.once('end', onHalfClosed);
-    upstream.on('error', () => this.tell('failed', BROKEN_OFF));
-    upstream.once('close', () => this.tell('allowed'));
+    upstream.on('error', () => this.report('failed', BROKEN_OFF));
+    upstream.once('close', () => this.report('allowed'));
     socket.once('close', (hadError) => (hadError ? upstream.destroy() : upstream.destroySoon()));
     if (socket.destroyed) upstream.destroy();
   }
@@ -130,7 +130,7 @@ export class ProxiedConnection {
   spend(bytes: number): void {
     this.spentBytes += bytes;
     if (this.spentBytes <= (this.limits.bytesPerConnection ?? Number.POSITIVE_INFINITY)) return;
-    this.tell('failed', 'over the byte limit');
+    this.report('failed', 'over the byte limit');
     this.upstream?.destroy();
     this.socket.destroy();
   }

@@ -33,11 +33,11 @@ const MAX_ADDRESSES = 4;
  * @throws {DeadlineError} when resolver or host take too long
  */
 export async function safeConnect(target: Target, options: SafeConnectOptions): Promise<Socket> {
-  const addresses = await checkedAddresses(target, options);
+  const addresses = await resolveAllowedAddresses(target, options);
   let failure: unknown;
   for (const address of addresses.slice(0, MAX_ADDRESSES)) {
     try {
-      return await connected(address, target, options.connectTimeoutMs);
+      return await openConnection(address, target, options.connectTimeoutMs);
     } catch (error) {
       // The next address may answer; the last one's failure is told.
       failure = error;
@@ -55,13 +55,13 @@ export async function safeConnect(target: Target, options: SafeConnectOptions): 
  *
  * @throws as `safeConnect`
  */
-export async function checkedAddresses(target: Target, options: SafeConnectOptions): Promise<readonly string[]> {
-  const addresses = await resolved(target, options);
+export async function resolveAllowedAddresses(target: Target, options: SafeConnectOptions): Promise<readonly string[]> {
+  const addresses = await resolveHost(target, options);
   if (addresses.every((address) => options.isAllowedAddress(address))) return addresses;
   throw new ForbiddenError(`${formatTarget(target)} leads to an address that may not be reached`);
 }
 
-async function resolved({ host }: Target, options: SafeConnectOptions): Promise<readonly string[]> {
+async function resolveHost({ host }: Target, options: SafeConnectOptions): Promise<readonly string[]> {
   if (isIP(host) !== 0) return [host];
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -83,7 +83,7 @@ async function resolved({ host }: Target, options: SafeConnectOptions): Promise<
 }
 
 /** Resolves with an open connection; it is the caller's, errors included, from then on. */
-async function connected(address: string, target: Target, timeoutMs: number): Promise<Socket> {
+async function openConnection(address: string, target: Target, timeoutMs: number): Promise<Socket> {
   const socket = connect({ host: address, port: target.port, allowHalfOpen: true, noDelay: true });
   const timer = setTimeout(() => {
     socket.destroy(new DeadlineError(`${formatTarget(target)} did not answer within ${timeoutMs} ms`));

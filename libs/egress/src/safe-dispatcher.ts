@@ -9,7 +9,7 @@ const TLS_TIMEOUT_MS = 10_000;
 const MAX_HEADER_BYTES = 32_768;
 
 /** How long a host may be silent, in milliseconds. */
-export interface Patience {
+export interface FetchTimeouts {
   /** Before the headers of an answer; default a minute. */
   readonly headersTimeoutMs?: number;
   /** Between two pieces of a body; default two minutes. */
@@ -17,16 +17,16 @@ export interface Patience {
 }
 
 /** Makes every connection through `safeConnect`, one for each request: there is no other way out of it. */
-export function safeDispatcher(settings: ReachSettings & Patience): Dispatcher {
+export function safeDispatcher(settings: ReachSettings & FetchTimeouts): Dispatcher {
   const secured = buildConnector({ timeout: TLS_TIMEOUT_MS });
   const connect: buildConnector.connector = (options, callback) => {
-    const opened = async (): Promise<void> => {
+    const openSocket = async (): Promise<void> => {
       const target = targetOf(new URL(`${options.protocol}//${options.host ?? options.hostname}`), settings);
       const socket = await safeConnect(target, connectOptions(target, settings));
       if (options.protocol === 'https:') secured({ ...options, httpSocket: socket }, callback);
       else callback(null, socket);
     };
-    opened().catch((error: unknown) => {
+    openSocket().catch((error: unknown) => {
       callback(error instanceof Error ? error : new BugError('a connection failed without an error'), null);
     });
   };

@@ -3,9 +3,9 @@ import type { SafeFetch } from '@caribou/core';
 import { type Dispatcher, fetch, type Response as RawResponse } from 'undici';
 import { parseUrl, type ReachSettings, targetOf } from './checked-url.js';
 import { nextHop, type Hop } from './redirect.js';
-import { type Patience, safeDispatcher } from './safe-dispatcher.js';
+import { type FetchTimeouts, safeDispatcher } from './safe-dispatcher.js';
 
-export interface SafeFetchSettings extends ReachSettings, Patience {
+export interface SafeFetchSettings extends ReachSettings, FetchTimeouts {
   /** Bytes of a body, decompressed. */
   readonly maxBytes: number;
   /** From the call to the body's last byte, in milliseconds. Absent: as long as the caller's signal lets it, for streams. */
@@ -40,7 +40,7 @@ export function safeFetch(settings: SafeFetchSettings): SafeFetch {
     for (let redirects = 0; redirects <= (settings.maxRedirects ?? MAX_REDIRECTS); redirects++) {
       const answer = await answerTo(hop, call);
       const next = nextHop(hop, answer);
-      if (next === undefined) return bounded(answer, hop, call);
+      if (next === undefined) return toBoundedResponse(answer, hop, call);
       await answer.body?.cancel();
       hop = next;
     }
@@ -83,11 +83,11 @@ async function answerTo({ url, method, headers, body }: Hop, call: Call): Promis
 }
 
 /** The answer with a body that ends at its bounds. */
-function bounded(answer: RawResponse, { url, method }: Hop, call: Call): Response {
+function toBoundedResponse(answer: RawResponse, { url, method }: Hop, call: Call): Response {
   const { status, statusText } = answer;
   const headers = new Headers([...answer.headers].filter(([name]) => !UNDONE.includes(name)));
   const isEmpty = method === 'HEAD' || BODILESS.includes(status);
-  const body = answer.body === null || isEmpty ? null : boundedBody(answer.body.getReader(), url, call);
+  const body = answer.body === null || isEmpty ? null : limitBody(answer.body.getReader(), url, call);
   const response = new Response(body, { status, statusText, headers });
   // An answer that was made rather than received has no URL of its own.
   Object.defineProperty(response, 'url', { value: url.href });
@@ -100,7 +100,7 @@ interface Reader {
   cancel(reason?: unknown): Promise<void>;
 }
 
-function boundedBody(reader: Reader, url: URL, call: Call): ReadableStream<Uint8Array> {
+function limitBody(reader: Reader, url: URL, call: Call): ReadableStream<Uint8Array> {
   const { maxBytes } = call.settings;
   let bytes = 0;
   const piece = async (): Promise<Uint8Array | undefined> => {

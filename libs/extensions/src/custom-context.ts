@@ -47,6 +47,6 @@ const cut = (text: string): string => String(text).slice(0, MAX_TEXT_CHARS);
  * The thread's state without hidden fields and with a copy of the message list, so that custom code cannot change the
  * original.
  */
-export function shownState(state: ThreadState): ShownState {
+export function toShownState(state: ThreadState): ShownState {
   return { ...toClientState(state), messages: [...state.messages] };
 }

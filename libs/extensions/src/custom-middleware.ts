@@ -10,7 +10,7 @@ import {
   type ToolOutcome,
 } from '@caribou/core';
 import { z } from 'zod';
-import { customContext, shownState } from './custom-context.js';
+import { customContext, toShownState } from './custom-context.js';
 import { outcomeOf, toAnswer } from './custom-tool.js';
 import { DEFAULT_TIMEOUT_MS, isFunction, isSchema, Name, TimeoutMs } from './definition-parts.js';
 import { describeSource, type Speaker, toStep } from './given-step.js';
@@ -18,7 +18,7 @@ import { type Guard, runGuarded } from './hook-guard.js';
 import { faultsOf, type OwnState, ownState } from './own-state.js';
 import type { MiddlewareDefinition, ToolAnswer } from './public-types.js';
 import { CustomMiddleware, CustomTool } from './custom-types.js';
-import { customNext, modelNext, shownRequest, toAiMessage } from './wrap-model-call.js';
+import { customNext, modelNext, toShownRequest, toAiMessage } from './wrap-model-call.js';
 
 const MAX_TOOLS = 50;
 
@@ -82,7 +82,7 @@ function stepHook<Own>(hook: StepHookName, { definition, own }: Parts<Own>): Any
   return (state, run) =>
     inHook({ speaker, run, timeoutMs: definition.timeoutMs }, async (guard) => {
       const context = customContext({ speaker, run, guard, own: own.read(state) });
-      return toStep((await definition[hook]?.(shownState(state), context)) ?? undefined, own, speaker);
+      return toStep((await definition[hook]?.(toShownState(state), context)) ?? undefined, own, speaker);
     });
 }
 
@@ -92,13 +92,13 @@ function modelLayer<Own>({ definition, own }: Parts<Own>): NonNullable<AgentMidd
     inHook({ speaker, run, timeoutMs: definition.timeoutMs }, async (guard) => {
       const context = customContext({ speaker, run, guard, own: own.read(request.state) });
       const inner: AiMessage[] = [];
-      const recorded: ModelCallNext = async (changed) => {
+      const recordCall: ModelCallNext = async (changed) => {
         const message = await next(changed);
         inner.push(message);
         return message;
       };
-      const rest = modelNext(request, recorded, { guard, speaker });
-      const given: unknown = await definition.wrapModelCall?.(shownRequest(request), rest.next, context);
+      const rest = modelNext(request, recordCall, { guard, speaker });
+      const given: unknown = await definition.wrapModelCall?.(toShownRequest(request), rest.next, context);
       rest.assertSettled();
       return toAiMessage(given, inner, speaker);
     });
@@ -113,10 +113,10 @@ function toolLayer<Own>({ definition, own }: Parts<Own>): NonNullable<AgentMiddl
       const once = async (): Promise<ToolAnswer> => {
         if (inner !== undefined) throw new ExtensionError(`${describeSource(speaker)} called a tool twice`);
         inner = await next(request);
-        return shownAnswer(inner);
+        return toToolAnswer(inner);
       };
       const rest = customNext<never, ToolAnswer>(once, { guard, speaker });
-      const given: unknown = await definition.wrapToolCall?.(shownCall(request), () => rest.next(), context);
+      const given: unknown = await definition.wrapToolCall?.(toShownCall(request), () => rest.next(), context);
       rest.assertSettled();
       const answer = toAnswer(given, speaker);
       const outcome = outcomeOf(answer, joinUpdates(inner?.update ?? {}, own.write(answer.own)));
@@ -131,16 +131,16 @@ const innerParts = (inner: ToolOutcome | undefined): Partial<ToolOutcome> => {
   return rest;
 };
 
-const shownAnswer = ({ content, isError, artifact, end }: ToolOutcome): ToolAnswer => ({
+const toToolAnswer = ({ content, isError, artifact, end }: ToolOutcome): ToolAnswer => ({
   content,
   ...omitUndefined({ isError, artifact, end }),
 });
 
-const shownCall = ({ call: { id, name, args }, tool, state }: ToolCallRequest) => ({
+const toShownCall = ({ call: { id, name, args }, tool, state }: ToolCallRequest) => ({
   call: { id, name, args },
   tool:
     tool === undefined ? undefined : { name: tool.name, description: tool.description, parameters: tool.parameters },
-  state: shownState(state),
+  state: toShownState(state),
 });
 
 interface Hooked {
@@ -152,11 +152,11 @@ interface Hooked {
 /** Runs a hook; an error of the hook fails the run with the middleware's name, and its details are only logged. */
 function inHook<T>({ speaker, run, timeoutMs = DEFAULT_TIMEOUT_MS }: Hooked, work: (guard: Guard) => Promise<T>) {
   const { place } = speaker;
-  const failed = (error: unknown) => {
+  const toFailure = (error: unknown) => {
     const kind = error instanceof Error ? error.name : 'no Error';
     return new ExtensionError(`${describeSource(speaker)} failed in ${place}: ${kind}`, { cause: error });
   };
-  const late = () =>
+  const createTimeoutError = () =>
     new ExtensionError(`${describeSource(speaker)} did not return from ${place} within ${timeoutMs} ms`);
-  return runGuarded({ speaker, run, timeoutMs, failed, late }, work);
+  return runGuarded({ speaker, run, timeoutMs, toFailure, createTimeoutError }, work);
 }

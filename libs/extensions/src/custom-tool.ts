@@ -1,7 +1,7 @@
 import { Content, DeadlineError, ExtensionError, type StateUpdate, omitUndefined } from '@caribou/contracts';
 import { defineTool, RESERVED_TOOL_NAMES, type ToolContext, type ToolOutcome } from '@caribou/core';
 import { z } from 'zod';
-import { customContext, shownState } from './custom-context.js';
+import { customContext, toShownState } from './custom-context.js';
 import { DEFAULT_TIMEOUT_MS, isFunction, isInput, Name, TimeoutMs } from './definition-parts.js';
 import { type Speaker, invalidAnswer } from './given-step.js';
 import { runGuarded } from './hook-guard.js';
@@ -68,10 +68,10 @@ function call<Input extends ToolInput, Own>(
 ): Promise<ToolOutcome> {
   const { name, timeoutMs = DEFAULT_TIMEOUT_MS } = definition;
   const speaker: Speaker = { ...owner, place: owner.kind === 'tool' ? 'run' : `the tool ${name}` };
-  const late = () => new DeadlineError(`the tool did not answer within ${timeoutMs} ms`);
-  return runGuarded({ speaker, run, timeoutMs, failed: (error) => error, late }, async (guard) => {
+  const createTimeoutError = () => new DeadlineError(`the tool did not answer within ${timeoutMs} ms`);
+  return runGuarded({ speaker, run, timeoutMs, toFailure: (error) => error, createTimeoutError }, async (guard) => {
     const context = customContext({ speaker, run, guard, own: own.read(state) });
-    const given = await definition.run(args, { ...context, state: shownState(state), toolCallId, key });
+    const given = await definition.run(args, { ...context, state: toShownState(state), toolCallId, key });
     const answer = toAnswer(typeof given === 'string' ? { content: given } : given, speaker);
     return outcomeOf(answer, own.write(answer.own));
   });

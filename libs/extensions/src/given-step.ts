@@ -23,13 +23,13 @@ const MAX_MESSAGES = 1_000;
 const Written = z.discriminatedUnion('type', [Message, RemoveMessage]);
 
 /** Fills in the fields that every message has. */
-const completed = (value: unknown): unknown => {
+const addMissingFields = (value: unknown): unknown => {
   if (typeof value !== 'object' || value === null || !('type' in value)) return value;
   const calls = value.type === 'ai' ? { tool_calls: [], invalid_tool_calls: [] } : {};
   return { id: newId(), additional_kwargs: {}, response_metadata: {}, ...calls, ...value };
 };
 
-export const CompletedMessage = z.preprocess(completed, Message);
+export const CompletedMessage = z.preprocess(addMissingFields, Message);
 
 const { title, todos, artifacts } = ChannelValues.shape;
 
@@ -38,7 +38,7 @@ const Update = z.strictObject({
   title,
   todos,
   artifacts,
-  messages: z.array(z.preprocess(completed, Written)).max(MAX_MESSAGES).optional(),
+  messages: z.array(z.preprocess(addMissingFields, Written)).max(MAX_MESSAGES).optional(),
 });
 
 const GivenStep = z.strictObject({

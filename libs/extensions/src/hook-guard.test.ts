@@ -12,8 +12,8 @@ const inGuard = <T>(work: (guard: Guard) => Promise<T>, run: FakeRun = fakeRun()
       speaker: { kind: 'middleware' as const, name: 'probe', place: 'beforeModel' },
       run,
       timeoutMs,
-      failed: (error) => new Error('failed', { cause: error }),
-      late: () => late,
+      toFailure: (error) => new Error('failed', { cause: error }),
+      createTimeoutError: () => late,
     },
     work,
   );

@@ -20,19 +20,19 @@ export interface GuardOptions {
   readonly run: RunContext;
   readonly timeoutMs: number;
   /** Converts an error of the custom code. */
-  readonly failed: (error: unknown) => unknown;
+  readonly toFailure: (error: unknown) => unknown;
   /** Creates the error for a missed deadline. */
-  readonly late: () => Error;
+  readonly createTimeoutError: () => Error;
 }
 
 /**
  * Runs custom code that may throw, never return, or ignore its signal: the call ends with the run's signal or at its
  * deadline at the latest. Code that blocks the process cannot be interrupted.
  *
- * @throws the run's reason when it was aborted; errors of `outside` unchanged; else the result of `failed` or `late`
+ * @throws the run's reason when it was aborted; errors of `outside` unchanged; else the result of `toFailure` or `createTimeoutError`
  */
 export async function runGuarded<T>(options: GuardOptions, work: (guard: Guard) => Promise<T>): Promise<T> {
-  const { run, failed, speaker } = options;
+  const { run, toFailure, speaker } = options;
   run.signal.throwIfAborted();
   const watch = new Watch(options);
   try {
@@ -41,7 +41,7 @@ export async function runGuarded<T>(options: GuardOptions, work: (guard: Guard) 
     run.signal.throwIfAborted();
     if (watch.isOurs(error) || error instanceof ExtensionError) throw error;
     run.logger.error({ ...logFieldsOf(speaker), reason: speaker.place, error }, 'custom code failed');
-    throw failed(error);
+    throw toFailure(error);
   } finally {
     watch.end();
   }
@@ -75,7 +75,7 @@ class Watch implements Guard {
     const { speaker } = this.options;
     const running = this.ended
       ? Promise.reject<T>(new ExtensionError(`${describeSource(speaker)} went on after its ${speaker.place} had ended`))
-      : this.stopped(work).finally(() => this.pending.delete(running));
+      : this.withStoppedClock(work).finally(() => this.pending.delete(running));
     if (!this.ended) this.pending.add(running);
     // Prevents an unhandled rejection, which would end the process, when nobody awaits the promise.
     running.catch(() => undefined);
@@ -103,7 +103,7 @@ class Watch implements Guard {
   }
 
   /** Runs work of the product with the clock stopped. */
-  private async stopped<T>(work: () => Promise<T>): Promise<T> {
+  private async withStoppedClock<T>(work: () => Promise<T>): Promise<T> {
     if (this.pending.size === 0) this.stop();
     try {
       return await work();
@@ -118,7 +118,7 @@ class Watch implements Guard {
   private start(): void {
     this.startedMs = this.options.run.clock.monotonicMs();
     this.timer = setTimeout(() => {
-      const late = this.options.late();
+      const late = this.options.createTimeoutError();
       this.ours.add(late);
       this.controller.abort(late);
     }, this.leftMs);

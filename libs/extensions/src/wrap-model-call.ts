@@ -1,7 +1,7 @@
 import { type AiMessage, ExtensionError, type Message, omitUndefined } from '@caribou/contracts';
 import type { AnyTool, ModelCallNext, ModelRequest } from '@caribou/core';
 import { z } from 'zod';
-import { shownState } from './custom-context.js';
+import { toShownState } from './custom-context.js';
 import { describeSource, CompletedMessage, type Speaker, invalidAnswer } from './given-step.js';
 import type { Guard } from './hook-guard.js';
 import { faultsOf } from './own-state.js';
@@ -14,7 +14,7 @@ const Changed = z.object({
   toolChoice: z.enum(['auto', 'none']).optional(),
 });
 
-export const shownRequest = ({
+export const toShownRequest = ({
   model,
   system,
   messages,
@@ -26,7 +26,7 @@ export const shownRequest = ({
   system,
   messages: [...messages],
   tools: tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
-  state: shownState(state),
+  state: toShownState(state),
   ...omitUndefined({ toolChoice }),
 });
 
@@ -65,11 +65,11 @@ export function customNext<Request, Result>(
 /** The rest of the model call. A changed request is checked first. */
 export const modelNext = (request: ModelRequest, next: ModelCallNext, parts: NextParts) =>
   customNext<CustomModelRequest, AiMessage>(
-    async (changed) => next(changed === undefined ? request : merged(request, changed, parts.speaker)),
+    async (changed) => next(changed === undefined ? request : mergeRequest(request, changed, parts.speaker)),
     parts,
   );
 
-function merged(request: ModelRequest, changed: CustomModelRequest, speaker: Speaker): ModelRequest {
+function mergeRequest(request: ModelRequest, changed: CustomModelRequest, speaker: Speaker): ModelRequest {
   const parsed = Changed.safeParse(changed);
   if (!parsed.success) throw invalidAnswer(speaker, `the request: ${faultsOf(parsed.error)}`);
   const { system, messages, tools, toolChoice } = parsed.data;

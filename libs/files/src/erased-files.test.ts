@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { erasedFiles } from './erased-files.js';
+import { createErasedFiles } from './erased-files.js';
 
 const going = new AbortController().signal;
 
@@ -30,7 +30,7 @@ describe('erasedFiles', () => {
 
   test('files of a thread are gone for whoever uses its id next, and then removed', async () => {
     fill('old');
-    const files = erasedFiles(home);
+    const files = createErasedFiles(home);
     const aside = await files.moveThread(thread, '1');
     expect(existsSync(dataOf())).toBe(false);
     fill('new');
@@ -47,7 +47,7 @@ describe('erasedFiles', () => {
     'a move that comes late never moves the files of a new thread: old one %s files',
     async (kind) => {
       if (kind === 'with') fill('old');
-      const files = erasedFiles(home);
+      const files = createErasedFiles(home);
       const aside = await files.moveThread(thread, '1');
       await files.empty(aside, going);
       fill('new');
@@ -58,7 +58,7 @@ describe('erasedFiles', () => {
 
   test('a move that died before its marker is finished by the next', async () => {
     fill('old');
-    const files = erasedFiles(home);
+    const files = createErasedFiles(home);
     const aside = await files.moveThread(thread, '1');
     rmSync(join(asideOf(aside), 'moved'));
     expect(await files.moveThread(thread, '1')).toBe(aside);
@@ -79,7 +79,7 @@ describe('erasedFiles', () => {
       `cd "$0"; for i in $(seq 120); do n=$(printf 'd%.0s' {1..100}); mkdir $n && cd -P $n; done`,
       dataOf(),
     ]);
-    const files = erasedFiles(home);
+    const files = createErasedFiles(home);
     const aside = await files.moveThread(thread, '1');
     expect(await files.empty(aside, going)).toBe(true);
     expect(readdirSync(asideOf(aside))).toEqual(['moved']);
@@ -88,7 +88,7 @@ describe('erasedFiles', () => {
 
   test('what was stopped in the middle is finished by the next', async () => {
     fill('old');
-    const files = erasedFiles(home);
+    const files = createErasedFiles(home);
     const aside = await files.moveUser('alice', '1');
     expect(await files.empty(aside, AbortSignal.abort())).toBe(false);
     expect(existsSync(join(home, 'users', 'alice'))).toBe(false);

@@ -43,7 +43,7 @@ const OWNER_BITS = 0o700;
 const gone = new Set(['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
 
 /** The erased files below `homeDir` (CARIBOU_HOME). */
-export function erasedFiles(homeDir: string): ErasedFiles {
+export function createErasedFiles(homeDir: string): ErasedFiles {
   const pathOf = (aside: string): string => join(homeDir, 'users', ASIDE, aside);
   const move = async (names: readonly string[], aside: string): Promise<string> => {
     prepareHome(homeDir);
@@ -56,7 +56,7 @@ export function erasedFiles(homeDir: string): ErasedFiles {
     moveThread: (thread, token) => move(threadNames(thread), `${thread.userId}.${thread.threadId}.${token}`),
     moveUser: (userId, token) => move(['users', UserId.parse(userId)], `${userId}.${token}`),
     threadsIn: (aside) => threadsIn(join(pathOf(aside), 'threads')),
-    empty: (aside, signal) => emptied(pathOf(aside), signal),
+    empty: (aside, signal) => emptyDirectory(pathOf(aside), signal),
     drop: async (aside, ageMs) => {
       const made = await unless('ENOENT', lstat(join(pathOf(aside), MARKER)));
       if (made !== undefined && Date.now() - made.mtimeMs < ageMs) return false;
@@ -96,7 +96,7 @@ async function* threadsIn(directory: string): AsyncGenerator<readonly string[]> 
 }
 
 /** (E2) */
-async function emptied(path: string, signal: AbortSignal): Promise<boolean> {
+async function emptyDirectory(path: string, signal: AbortSignal): Promise<boolean> {
   const top = await unless('ENOENT', open(path, DIRECTORY));
   if (top === undefined) return true;
   try {
@@ -120,13 +120,13 @@ async function emptied(path: string, signal: AbortSignal): Promise<boolean> {
 async function removeBelow(top: FileHandle, name: string, signal: AbortSignal): Promise<void> {
   const path = below(top, name);
   if (await wasUnlinked(path)) return;
-  const directory = await opened(path);
+  const directory = await openDirectoryToErase(path);
   if (directory === undefined) return;
   try {
     for await (const entry of await opendir(below(directory, '.'))) {
       if (signal.aborted) return;
       const inner = below(directory, entry.name);
-      if (!(await wasUnlinked(inner))) await unless('ENOENT', movedUp(inner, below(top, `up-${randomUUID()}`)));
+      if (!(await wasUnlinked(inner))) await unless('ENOENT', moveUp(inner, below(top, `up-${randomUUID()}`)));
     }
   } finally {
     await directory.close();
@@ -142,7 +142,7 @@ async function wasUnlinked(path: string): Promise<boolean> {
   return true;
 }
 
-async function movedUp(from: string, to: string): Promise<void> {
+async function moveUp(from: string, to: string): Promise<void> {
   try {
     await rename(from, to);
   } catch (error) {
@@ -152,7 +152,7 @@ async function movedUp(from: string, to: string): Promise<void> {
   }
 }
 
-async function opened(path: string): Promise<FileHandle | undefined> {
+async function openDirectoryToErase(path: string): Promise<FileHandle | undefined> {
   try {
     return await unless('ENOENT', open(path, DIRECTORY));
   } catch (error) {

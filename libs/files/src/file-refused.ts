@@ -22,7 +22,7 @@ const codes: Readonly<Record<FileRefusal, ErrorCode>> = {
   no_space: 'too_large',
 };
 
-const words: Readonly<Record<FileRefusal, string>> = {
+const refusalTexts: Readonly<Record<FileRefusal, string>> = {
   not_found: 'no such file',
   is_directory: 'is a directory',
   not_regular: 'is not a regular file with a single name',
@@ -40,7 +40,7 @@ export class FileRefusedError extends AppError {
     path: string,
     cause?: unknown,
   ) {
-    super(codes[reason], `${path}: ${words[reason]}`, { details: { reason }, cause });
+    super(codes[reason], `${path}: ${refusalTexts[reason]}`, { details: { reason }, cause });
   }
 }
 

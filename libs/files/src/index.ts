@@ -1,4 +1,4 @@
-export { type ErasedFiles, erasedFiles } from './erased-files.js';
+export { type ErasedFiles, createErasedFiles } from './erased-files.js';
 export { fileHash, sha256Of } from './file-hash.js';
 export { type FileRefusal, FileRefusedError, QuotaExceededError } from './file-refused.js';
 export { findFiles, type Found, listDirectory, type LookupTarget, searchLines } from './lookup/find-files.js';

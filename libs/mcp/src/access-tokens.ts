@@ -96,7 +96,7 @@ function nameOf(oauth: McpOAuth): string {
 }
 
 /** Sends each request with the token, and repeats it once with a new token when the server answers 401. */
-export const authorizedFetch =
+export const withAuthorization =
   (fetch: Fetch, tokens: AccessTokens): Fetch =>
   async (url, init) => {
     const send = (authorization: string): Promise<Response> => {

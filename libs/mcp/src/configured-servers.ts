@@ -18,7 +18,7 @@ export interface ConfiguredServer {
  * Lists all servers by name: those in `mcpServers` of the operator's file, which administrators may switch on and off, and
  * those that administrators added. The operator's take precedence. Invalid entries and those above the limit are skipped.
  */
-export function configuredServers(file: unknown, document: McpDocument): readonly ConfiguredServer[] {
+export function listConfiguredServers(file: unknown, document: McpDocument): readonly ConfiguredServer[] {
   const found = new Map<string, ConfiguredServer>();
   for (const [name, entry] of entriesOf(document.servers)) {
     found.set(name, { name, origin: 'api', entry, enabled: isEnabled(entry) });

@@ -1,4 +1,4 @@
 export type { Fetch } from './limited-fetch.js';
 export { type McpTools, createMcpTools } from './mcp-tools.js';
 export { parseServerSettings, transportOf } from './server-settings.js';
-export { type ConfiguredServer, configuredServers } from './configured-servers.js';
+export { type ConfiguredServer, listConfiguredServers } from './configured-servers.js';

@@ -1,7 +1,7 @@
-import { limitedFetch } from './limited-fetch.js';
+import { limitFetch } from './limited-fetch.js';
 
 const answer = (type: string, ...pieces: string[]) =>
-  limitedFetch(() => {
+  limitFetch(() => {
     const body = new ReadableStream({
       start(controller) {
         for (const piece of pieces) controller.enqueue(new TextEncoder().encode(piece));
@@ -13,7 +13,7 @@ const answer = (type: string, ...pieces: string[]) =>
     );
   }, 10)('http://x');
 
-describe(limitedFetch, () => {
+describe(limitFetch, () => {
   test('an answer within the limit is not changed', async () => {
     const response = await answer('application/json', '{"a":', '1}');
     expect([response.status, response.headers.get('mcp-session-id'), await response.json()]).toEqual([
@@ -35,7 +35,7 @@ describe(limitedFetch, () => {
   });
 
   test('an answer without a body has none', async () => {
-    const response = await limitedFetch(() => Promise.resolve(new Response(null, { status: 202 })))('http://x');
+    const response = await limitFetch(() => Promise.resolve(new Response(null, { status: 202 })))('http://x');
     expect(response.body).toBeNull();
   });
 });

@@ -5,19 +5,19 @@ export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /** Wraps `fetch` so that reading an answer above the limit fails. */
-export const limitedFetch =
+export const limitFetch =
   (fetch: Fetch, maxBytes = MAX_BYTES): Fetch =>
   async (url, init) => {
     const response = await fetch(url, init);
     if (response.body === null) return response;
     const isStream = response.headers.get('content-type')?.includes('text/event-stream') === true;
-    const body = response.body.pipeThrough(bounded(maxBytes, isStream));
+    const body = response.body.pipeThrough(limitBody(maxBytes, isStream));
     const { status, statusText, headers } = response;
     return new Response(body, { status, statusText, headers });
   };
 
 /** Limits the bytes of the body, or for event streams the bytes since the end of the last event. */
-function bounded(maxBytes: number, isStream: boolean): TransformStream<Uint8Array, Uint8Array> {
+function limitBody(maxBytes: number, isStream: boolean): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0;
   return new TransformStream({
     transform(chunk, controller) {

@@ -60,7 +60,7 @@ export class McpServer {
   }
 
   /** Returns its tools; none while it cannot be reached. Waits for the first answer for at most `loadWaitMs`. */
-  async offered(): Promise<readonly ListedTool[]> {
+  async listOffered(): Promise<readonly ListedTool[]> {
     const { clock, times } = this.parts;
     const waitMs = this.firstWaitUntilMs - clock.monotonicMs();
     if (this.tools === undefined && this.failures === 0 && this.loading !== undefined && waitMs > 0)
@@ -102,12 +102,12 @@ export class McpServer {
     await Promise.all([this.session?.terminate(), this.loading]);
   }
 
-  private get closed(): boolean {
+  private get isClosed(): boolean {
     return this.closing.signal.aborted;
   }
 
   private load(): void {
-    if (this.loading !== undefined || this.closed) return;
+    if (this.loading !== undefined || this.isClosed) return;
     clearTimeout(this.timer);
     this.loading = this.loadTools().finally(() => (this.loading = undefined));
   }
@@ -115,7 +115,7 @@ export class McpServer {
   /** Schedules one attempt; if another is in progress at that time, it is scheduled again. */
   private loadIn(ms: number): void {
     clearTimeout(this.timer);
-    if (this.closed) return;
+    if (this.isClosed) return;
     this.timer = setTimeout(() => {
       if (this.loading === undefined) this.load();
       else this.loadIn(CHANGE_PAUSE_MS);
@@ -127,7 +127,7 @@ export class McpServer {
     const { logger, clock, times } = this.parts;
     const server = this.settings.name;
     try {
-      const session = this.session?.closed === false ? this.session : await this.openWatchSession();
+      const session = this.session?.isClosed === false ? this.session : await this.openWatchSession();
       const { tools, skipped } = parseTools(await session.listTools(times.listTimeoutMs, MAX_TOOLS));
       if (skipped.length > 0)
         logger.warn(
@@ -145,7 +145,7 @@ export class McpServer {
   }
 
   private handleFailure(error: unknown): void {
-    if (this.closed) return;
+    if (this.isClosed) return;
     const { name: server } = this.settings;
     this.failures += 1;
     this.tools = undefined;
@@ -164,7 +164,7 @@ export class McpServer {
   /** Opens the session for notifications of changes; after its end the tools are offered until the next attempt ends. */
   private async openWatchSession(): Promise<McpSession> {
     const session = await this.openSession();
-    if (this.closed) {
+    if (this.isClosed) {
       await session.close();
       throw this.closing.signal.reason;
     }

@@ -42,7 +42,7 @@ const noValidator = {
 /** A connection to a server, from its first answer to its end. It does not reconnect; callers open a new one. */
 export class McpSession {
   private readonly ended: Promise<void>;
-  private isClosed = false;
+  private hasEnded = false;
   private probing = false;
   private onChange: () => void = () => undefined;
 
@@ -52,7 +52,7 @@ export class McpSession {
   ) {
     this.ended = new Promise((resolve) => {
       client.onclose = () => {
-        this.isClosed = true;
+        this.hasEnded = true;
         resolve();
       };
     });
@@ -76,8 +76,8 @@ export class McpSession {
     }
   }
 
-  get closed(): boolean {
-    return this.isClosed;
+  get isClosed(): boolean {
+    return this.hasEnded;
   }
 
   /** Resolves when either side has ended the connection. */
@@ -121,13 +121,13 @@ export class McpSession {
 
   /** Ends the session at the server and closes the connection. Bounded; never rejects. */
   async terminate(): Promise<void> {
-    if (!this.isClosed) await within(LEAVE_TIMEOUT_MS, this.endSession()).catch(() => undefined);
+    if (!this.hasEnded) await within(LEAVE_TIMEOUT_MS, this.endSession()).catch(() => undefined);
     await this.close();
   }
 
   /** Closes the connection; requests in progress fail. Bounded; never rejects. */
   async close(): Promise<void> {
-    this.isClosed = true;
+    this.hasEnded = true;
     await within(CLOSE_TIMEOUT_MS, this.client.close()).catch(() => undefined);
   }
 
@@ -137,7 +137,7 @@ export class McpSession {
    * session that does not know the requests.
    */
   private async closeIfBroken(error: Error): Promise<void> {
-    if (this.isClosed || this.probing) return;
+    if (this.hasEnded || this.probing) return;
     if (error instanceof SseError) return await this.close();
     this.probing = true;
     try {

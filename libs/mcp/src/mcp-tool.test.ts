@@ -129,7 +129,7 @@ describe('a call that may have an effect', () => {
     const outcome = await tool?.invoke({}, await mcp.context());
     server = await startScriptedMcp({ tools: {} });
 
-    expect(outcome?.content).toMatch(/^Error: The MCP server 's' cannot be reached, nothing was callTool: /);
+    expect(outcome?.content).toMatch(/^Error: The MCP server 's' cannot be reached, nothing was called: /);
   });
 });
 

@@ -69,7 +69,8 @@ interface Call extends ToolParts {
 async function callTool({ name, server: offered, tool }: Offer, call: Call): Promise<ToolOutcome> {
   const { context, files } = call;
   const server = call.currentServer(offered.settings.name);
-  if (server === undefined) return failed(`The MCP server '${offered.settings.name}' is not configured any more.`);
+  if (server === undefined)
+    return toFailedOutcome(`The MCP server '${offered.settings.name}' is not configured any more.`);
   const limits = { timeoutMs: server.callTimeoutMs, maxTotalMs: Math.max(MAX_CALL_MS, server.callTimeoutMs) };
   const cancel = cancelSignal(context.run.signal);
   const ask = (session: McpSession) => session.call(tool.name, call.args, { ...limits, cancel: cancel.signal });
@@ -123,14 +124,14 @@ function outcomeOf(error: unknown, server: McpServer): ToolOutcome {
   const { name } = server.settings;
   const reason = describeFailure(error, server.secretValues);
   if (error instanceof ServerUnreachable)
-    return failed(`The MCP server '${name}' cannot be reached, nothing was callTool: ${reason}`);
-  if (error instanceof AppError && !isOfTransport(error)) return failed(reason);
+    return toFailedOutcome(`The MCP server '${name}' cannot be reached, nothing was called: ${reason}`);
+  if (error instanceof AppError && !isOfTransport(error)) return toFailedOutcome(reason);
   switch (failureKind(error)) {
     case 'answered':
-      return failed(reason);
+      return toFailedOutcome(reason);
     case 'refused':
     case 'gone':
-      return failed(`The MCP server '${name}' did not take the call: ${reason}`);
+      return toFailedOutcome(`The MCP server '${name}' did not take the call: ${reason}`);
     case 'unknown':
       return unknownOutcome(
         isTimeout(error)
@@ -146,7 +147,7 @@ const isOfTransport = (error: AppError): boolean =>
   error instanceof TooLargeError ||
   (error instanceof UnavailableError && error.details['dependency'] === 'egress');
 
-const failed = (text: string): ToolOutcome => ({ content: `Error: ${text}`, isError: true });
+const toFailedOutcome = (text: string): ToolOutcome => ({ content: `Error: ${text}`, isError: true });
 
 /**
  * A signal that cancels the call at the server only when the run is cancelled. After a lost lease nothing is cancelled,

@@ -15,7 +15,7 @@ import { createTransportOpener, type TransportParts } from './open-transport.js'
 import { type ServerSettings, parseServerSettings } from './server-settings.js';
 import { SessionPool } from './session-pool.js';
 import { assignToolNames } from './tool-names.js';
-import { configuredServers } from './configured-servers.js';
+import { listConfiguredServers } from './configured-servers.js';
 
 export interface McpToolsParts extends TransportParts {
   readonly config: McpConfig;
@@ -72,7 +72,7 @@ class ProcessServers implements McpTools {
     if (!this.parts.config.enabled) return [];
     await this.refresh();
     const servers = [...this.servers.values()];
-    const offers = await Promise.all(servers.map(async (server) => offersOf(server, await server.offered())));
+    const offers = await Promise.all(servers.map(async (server) => offersOf(server, await server.listOffered())));
     return assignToolNames(offers.flat(), RESERVED_TOOL_NAMES).map(([name, { of, listed }]) =>
       mcpTool({ name, server: of, tool: listed }, { ...this.parts, ...this.connections }),
     );
@@ -109,7 +109,7 @@ class ProcessServers implements McpTools {
   private async readConfiguration(): Promise<void> {
     const { file, logger } = this.parts;
     const [{ content, problem }, isNew] = await Promise.all([file.read(), this.readDocument()]);
-    const written = configuredServers(content['mcpServers'], this.document).filter(({ enabled }) => enabled);
+    const written = listConfiguredServers(content['mcpServers'], this.document).filter(({ enabled }) => enabled);
     const problems = problem === undefined ? [] : [problem];
     const settings = new Map<string, ServerSettings>();
     for (const server of written) {

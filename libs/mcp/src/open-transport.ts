@@ -4,8 +4,8 @@ import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { AccessTokens, authorizedFetch } from './access-tokens.js';
-import { type Fetch, limitedFetch } from './limited-fetch.js';
+import { AccessTokens, withAuthorization } from './access-tokens.js';
+import { type Fetch, limitFetch } from './limited-fetch.js';
 import { resolveEndpoint, describeFailure, type Variable } from './resolve-endpoint.js';
 import type { Endpoint, ServerSettings } from './server-settings.js';
 
@@ -51,7 +51,7 @@ export function createTransportOpener(settings: ServerSettings, parts: Transport
           secrets,
         };
       const base = settings.origin === 'operator' ? parts.operatorFetch : parts.apiFetch;
-      return { ...createHttpTransport(endpoint, withAuthorization(endpoint, base, { tokens, parts })), secrets };
+      return { ...createHttpTransport(endpoint, authorize(endpoint, base, { tokens, parts })), secrets };
     },
   };
 }
@@ -63,7 +63,7 @@ function createHttpTransport(
   { kind, url, headers }: HttpEndpoint,
   fetch: Fetch,
 ): Pick<OpenedTransport, 'transport' | 'endSession'> {
-  const options = { fetch: limitedFetch(fetch), requestInit: { headers } };
+  const options = { fetch: limitFetch(fetch), requestInit: { headers } };
   if (kind === 'sse')
     return { transport: new SSEClientTransport(new URL(url), options), endSession: () => Promise.resolve() };
   const transport = new StreamableHTTPClientTransport(new URL(url), options);
@@ -76,14 +76,14 @@ interface Tokens {
 }
 
 /** Shares one token between all sessions until a variable in its settings changes. */
-function withAuthorization({ oauth }: HttpEndpoint, fetch: Fetch, { tokens, parts }: Tokens): Fetch {
+function authorize({ oauth }: HttpEndpoint, fetch: Fetch, { tokens, parts }: Tokens): Fetch {
   if (oauth === undefined) return fetch;
   const key = JSON.stringify(oauth);
   const { tokens: records, clock } = parts;
-  const known = tokens.get(key) ?? new AccessTokens(oauth, { records, fetch: limitedFetch(fetch, 65_536), clock });
+  const known = tokens.get(key) ?? new AccessTokens(oauth, { records, fetch: limitFetch(fetch, 65_536), clock });
   tokens.clear();
   tokens.set(key, known);
-  return authorizedFetch(fetch, known);
+  return withAuthorization(fetch, known);
 }
 
 interface ProgramFacts {

@@ -8,12 +8,12 @@ let nowMs = 0;
 const clock: Clock = { ...systemClock, monotonicMs: () => nowMs };
 
 class FakeSession {
-  closed = false;
+  isClosed = false;
   terminate(): Promise<void> {
     return this.close();
   }
   close(): Promise<void> {
-    this.closed = true;
+    this.isClosed = true;
     return Promise.resolve();
   }
 }
@@ -48,7 +48,7 @@ describe(SessionPool, () => {
     await used('a');
     await opened[0]?.close();
     await used('a');
-    expect(opened.map(({ closed }) => closed)).toEqual([true, false]);
+    expect(opened.map(({ isClosed }) => isClosed)).toEqual([true, false]);
   });
 
   test('a session that is unused for long is ended, one in use is not', async () => {
@@ -56,12 +56,12 @@ describe(SessionPool, () => {
     let release = (): void => undefined;
     const busy = pool.use('busy', open, () => new Promise<void>((resolve) => (release = resolve)));
     nowMs += 101;
-    await waitFor(() => opened[0]?.closed, { what: 'the idle session to end' });
+    await waitFor(() => opened[0]?.isClosed, { what: 'the idle session to end' });
 
-    expect(opened[1]?.closed).toBe(false);
+    expect(opened[1]?.isClosed).toBe(false);
     release();
     await busy;
     pool.retire('bu');
-    await waitFor(() => opened[1]?.closed, { what: 'the retired session to end' });
+    await waitFor(() => opened[1]?.isClosed, { what: 'the retired session to end' });
   });
 });

@@ -71,7 +71,7 @@ export class SessionPool {
     const known = this.entries.get(key);
     if (known !== undefined) {
       const isClosed = await known.session.then(
-        (session) => session.closed,
+        (session) => session.isClosed,
         () => true,
       );
       if (!isClosed && !known.retired) return known;

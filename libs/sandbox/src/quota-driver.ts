@@ -44,12 +44,12 @@ export function withinQuota(driver: SandboxDriver, quota: ThreadQuota, clock: Cl
     exec: async (sandbox, command, signal) => {
       const usage = await quota.usage(sandbox);
       const over = quota.excess(usage) === null ? null : usage;
-      return watchedExec(driver, command, { watched: { quota, sandbox, over, clock }, signal });
+      return execWithinQuota(driver, command, { watched: { quota, sandbox, over, clock }, signal });
     },
   };
 }
 
-async function watchedExec(
+async function execWithinQuota(
   driver: SandboxDriver,
   command: SandboxCommand,
   { watched, signal }: { readonly watched: Watched; readonly signal: AbortSignal },

@@ -32,11 +32,11 @@ export class UserSkillCatalog implements SkillCatalog {
   constructor(private readonly parts: CatalogParts) {}
 
   async skillsOf(userId: string): Promise<readonly Skill[]> {
-    return (await this.located(userId)).map(({ skill }) => skill);
+    return (await this.listLocated(userId)).map(({ skill }) => skill);
   }
 
   /** Lists skills sorted by name, including disabled ones. @throws {UnavailableError} when the store does not answer */
-  async located(userId: string): Promise<readonly LocatedSkill[]> {
+  async listLocated(userId: string): Promise<readonly LocatedSkill[]> {
     const { library, operator, store } = this.parts;
     const [found, defaults, user] = await Promise.all([library.skills(), operator.read(), store.read(userId)]);
     return mergeSkills(found, user, defaults);

@@ -20,7 +20,7 @@ const PAGES_SAFE: Readonly<Record<SafeSearch, string>> = { on: '1', moderate: '-
 /** Parameter p of image searches. */
 const IMAGES_SAFE: Readonly<Record<SafeSearch, string>> = { on: '1', moderate: '1', off: '-1' };
 
-const challenged = (): RateLimitedError =>
+const createChallengeError = (): RateLimitedError =>
   new RateLimitedError(
     'duckduckgo asks whether a person is there, as it does after many searches from one address: try later, or with other words once',
   );
@@ -36,7 +36,7 @@ export const duckduckgoSearch =
     const headers = { accept: 'text/html', referer: `${api.baseUrl}/` };
     const response = await callProvider(api, { path: '/html/', body, headers, signal });
     const { results, isChallenge } = readResultPage(await response.text());
-    if (results.length === 0 && (isChallenge || response.status === 202)) throw challenged();
+    if (results.length === 0 && (isChallenge || response.status === 202)) throw createChallengeError();
     return searchReport(query, results, maxResults);
   };
 
@@ -58,7 +58,7 @@ export const duckduckgoImages =
       headers: { accept: 'text/html' },
     });
     const token = TOKEN.exec(await page.text())?.[2];
-    if (token === undefined && page.status === 202) throw challenged();
+    if (token === undefined && page.status === 202) throw createChallengeError();
     if (token === undefined) throw new UnavailableError('duckduckgo gave no token for a search of pictures');
     const parameters = new URLSearchParams({
       o: 'json',

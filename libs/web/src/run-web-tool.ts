@@ -9,7 +9,7 @@ export interface WebToolCall {
   readonly work: (signal: AbortSignal) => Promise<string>;
 }
 
-const failed = (text: string): ToolOutcome => ({ content: `Error: ${text}`, isError: true });
+const toFailedOutcome = (text: string): ToolOutcome => ({ content: `Error: ${text}`, isError: true });
 
 /**
  * Runs a web tool. Failures of the web are error results, so that the agent can continue without it.
@@ -20,14 +20,14 @@ export async function runWebTool(
   { run }: ToolContext,
   { tool, timeoutMs, problem, work }: WebToolCall,
 ): Promise<ToolOutcome> {
-  if (problem !== undefined) return failed(`${tool} cannot be used: ${problem}`);
+  if (problem !== undefined) return toFailedOutcome(`${tool} cannot be used: ${problem}`);
   const deadline = AbortSignal.timeout(timeoutMs);
   try {
     return { content: await work(AbortSignal.any([run.signal, deadline])) };
   } catch (error) {
     run.signal.throwIfAborted();
-    if (deadline.aborted) return failed(`${tool} got no answer within ${timeoutMs / 1000} seconds`);
-    if (error instanceof AppError && error.expected) return failed(error.message);
+    if (deadline.aborted) return toFailedOutcome(`${tool} got no answer within ${timeoutMs / 1000} seconds`);
+    if (error instanceof AppError && error.expected) return toFailedOutcome(error.message);
     throw error;
   }
 }

@@ -20,7 +20,7 @@ interface Question {
   readonly safeSearch: SafeSearch;
 }
 
-async function asked(api: ProviderApi, { query, category, safeSearch }: Question, { signal }: WebCall) {
+async function requestResults(api: ProviderApi, { query, category, safeSearch }: Question, { signal }: WebCall) {
   const parameters = new URLSearchParams({
     q: query,
     format: 'json',
@@ -43,7 +43,7 @@ export const searxngSearch =
     { maxResults, safeSearch }: { readonly maxResults: number; readonly safeSearch: SafeSearch },
   ): SearchWeb =>
   async (query, call) => {
-    const results = await asked(api, { query, category: 'general', safeSearch }, call);
+    const results = await requestResults(api, { query, category: 'general', safeSearch }, call);
     return searchReport(
       query,
       results.map(({ title, url, content }) => ({ title, url, text: content })),
@@ -55,19 +55,19 @@ export const searxngSearch =
 export const searxngImages =
   (api: ProviderApi, safeSearch: SafeSearch): SearchImages =>
   async ({ query, maxResults }, call) => {
-    const results = await asked(api, { query, category: 'images', safeSearch }, call);
+    const results = await requestResults(api, { query, category: 'images', safeSearch }, call);
     return imageReport(
       query,
       results.map(({ title, url, img_src, thumbnail_src, thumbnail }) => ({
         title,
         page: url,
-        image: schemed(img_src),
-        thumbnail: schemed(thumbnail_src ?? thumbnail),
+        image: addScheme(img_src),
+        thumbnail: addScheme(thumbnail_src ?? thumbnail),
       })),
       maxResults,
     );
   };
 
 /** Adds the scheme, which some engines omit. */
-const schemed = (url: string | null | undefined): string | null | undefined =>
+const addScheme = (url: string | null | undefined): string | null | undefined =>
   url?.startsWith('//') === true ? `https:${url}` : url;

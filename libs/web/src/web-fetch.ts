@@ -45,16 +45,16 @@ function fetchBy(config: WebFetchConfig, ports: WebPorts): FetchPage {
     case 'direct':
       return directFetch(withUserAgent(pages.fetch), ports.pages, limits.maxChars);
     case 'jina':
-      return checkedFirst(pages.check, jinaFetch(apiOf(config, JINA_URL, ports), ports.pages, limits));
+      return withUrlCheck(pages.check, jinaFetch(apiOf(config, JINA_URL, ports), ports.pages, limits));
     case 'tavily':
-      return checkedFirst(pages.check, tavilyFetch(apiOf(config, TAVILY_URL, ports), limits.maxChars));
+      return withUrlCheck(pages.check, tavilyFetch(apiOf(config, TAVILY_URL, ports), limits.maxChars));
     case 'firecrawl':
-      return checkedFirst(pages.check, firecrawlFetch(apiOf(config, FIRECRAWL_URL, ports), limits));
+      return withUrlCheck(pages.check, firecrawlFetch(apiOf(config, FIRECRAWL_URL, ports), limits));
   }
 }
 
 /** Checks the URL before a provider fetches it, as the provider may be in the operator's network. */
-const checkedFirst =
+const withUrlCheck =
   (check: (url: string) => Promise<void>, fetchPage: FetchPage): FetchPage =>
   async (url, call) => {
     await check(url);

@@ -16,15 +16,15 @@ export async function findLeftovers(
 ): Promise<readonly string[]> {
   const tasks = [...history.accepted.values()].filter(({ parentRunId }) => parentRunId !== undefined);
   const found = [
-    ...(await heldIn(redis, threads)),
-    ...(await heldIn(taskPart(redis), tasks)).map((line) => `tasks: ${line}`),
+    ...(await findHeld(redis, threads)),
+    ...(await findHeld(taskPart(redis), tasks)).map((line) => `tasks: ${line}`),
     ...(await slotsHeld(redis, sizes.tasks)),
   ];
   const waiting = wakes.waiting + taskWakes.waiting;
   return waiting > 0 ? [...found, `${waiting} wakes are still waiting`] : found;
 }
 
-async function heldIn(redis: RedisConnection, threads: readonly ThreadKey[]): Promise<readonly string[]> {
+async function findHeld(redis: RedisConnection, threads: readonly ThreadKey[]): Promise<readonly string[]> {
   const { keys } = redis;
   const found: string[] = [];
   const pending = await redis.use((client) => client.zcard(keys.pending));
@@ -58,7 +58,7 @@ export function takeoverTime({ faults, history }: World): readonly string[] {
 }
 
 /** The start and the end of each task are published once in its parent's run. */
-export function announcedTwice(runId: string, events: readonly NumberedEvent[]): readonly string[] {
+export function findRepeatedTaskEvents(runId: string, events: readonly NumberedEvent[]): readonly string[] {
   const counts = new Map<string, number>();
   for (const { event } of events) {
     if (event.kind !== 'custom') continue;

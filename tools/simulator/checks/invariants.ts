@@ -3,7 +3,7 @@ import { type AiMessage, isTerminal, type Message, NotFoundError, type RunRecord
 import type { RunEventLog, ThreadKey, ThreadStore } from '@caribou/core';
 import { type RedisConnection, redisEventLog, redisThreadStore, taskPart } from '@caribou/state';
 import { type Accepted, canonical } from '../world/history.js';
-import { findLeftovers, takeoverTime, announcedTwice } from './at-rest.js';
+import { findLeftovers, takeoverTime, findRepeatedTaskEvents } from './at-rest.js';
 import type { VirtualRedis } from '../virtual/virtual-redis.js';
 import type { Workload } from '../world/workload.js';
 import type { World } from '../world/world.js';
@@ -69,7 +69,7 @@ class Check {
     const { events } = await this.stores.log.read(userId, runId, { after: 0, limit: MAX_EVENTS });
     events.forEach(({ seq, event }, index) => {
       if (seq !== index + 1) this.found.push(`run ${runId}: event ${seq} is number ${index + 1} in its log`);
-      const sent = this.world.history.publishedAs(runId, seq);
+      const sent = this.world.history.findPublished(runId, seq);
       if (sent !== undefined && !isDeepStrictEqual(sent, event) && canonical(sent) !== canonical(event))
         this.found.push(`run ${runId}: event ${seq} was sent as ${canonical(sent)}`);
     });
@@ -78,7 +78,7 @@ class Check {
       this.found.push(
         `run ${runId} (${status}): ${ends} terminal events, the last is ${events.at(-1)?.event.kind ?? 'none'}`,
       );
-    this.found.push(...announcedTwice(runId, events));
+    this.found.push(...findRepeatedTaskEvents(runId, events));
     const attempts = events.flatMap(({ event }) => (event.kind === 'run.start' ? [event.attempt] : []));
     if (attempts.some((attempt, index) => attempt < (attempts[index - 1] ?? 0)))
       this.found.push(`run ${runId}: attempts in its log: ${attempts.join(', ')}`);

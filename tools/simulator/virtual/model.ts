@@ -37,7 +37,7 @@ export function planModel(process: SimProcess, { scheduler, faults, kill }: Mode
     supportsVision: false,
     supportsThinking: false,
     async *stream({ messages }, { signal }): AsyncGenerator<ModelDelta> {
-      const calls = plannedCalls(messages);
+      const calls = readPlannedCalls(messages);
       await pause(signal, random.between(20, 2_000));
       yield { content: 'I ' };
       await pause(signal, random.between(1, 200));
@@ -59,7 +59,7 @@ function argsOf(call: PlannedCall, token: string): Readonly<Record<string, strin
   return { description: 'a task', prompt: JSON.stringify(call.plan), subagent_type: SUBAGENT };
 }
 
-function plannedCalls(messages: readonly Message[]): readonly PlannedCall[] {
+function readPlannedCalls(messages: readonly Message[]): readonly PlannedCall[] {
   const at = messages.findLastIndex(({ type, content }) => type === 'human' && textOf(content).includes('"turns"'));
   const asked = messages[at];
   if (asked === undefined) return [];

@@ -137,7 +137,7 @@ const storeAway = (): UnavailableError =>
   new UnavailableError('Redis did not answer in time', { details: { dependency: 'redis' } });
 
 /** Names each call of the port, for the records of the store and for the places where processes are killed. */
-export function named<Port extends object>(name: string, port: Port): Port {
+export function withCallNames<Port extends object>(name: string, port: Port): Port {
   return new Proxy(port, {
     get: (target, method) => {
       const value: unknown = Reflect.get(target, method);

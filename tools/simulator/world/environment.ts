@@ -14,7 +14,7 @@ import type { SimBus } from '../virtual/bus.js';
 import type { History } from './history.js';
 import type { Ledger, Machine } from '../virtual/machine.js';
 import type { ModelParts } from '../virtual/model.js';
-import { named, type Network } from '../virtual/network.js';
+import { withCallNames, type Network } from '../virtual/network.js';
 import type { Sabotage } from '../virtual/sabotage.js';
 import type { SimProcess } from '../virtual/scheduler.js';
 import { KEY_PREFIX } from '../virtual/virtual-redis.js';
@@ -60,7 +60,7 @@ export function sandboxOf(
   process: SimProcess,
   redis: RedisConnection,
 ): { readonly sandbox: SandboxPort; readonly managers: SandboxRegistry } {
-  const managers = named('managers', redisSandboxRegistry(redis));
+  const managers = withCallNames('managers', redisSandboxRegistry(redis));
   const sandbox = createRemoteSandbox({
     bus: {
       ...createRpcClient(bus.requestOf(process)),
@@ -70,7 +70,7 @@ export function sandboxOf(
       },
     },
     registry: managers,
-    journal: named('journal', redisExecutionJournal(redis)),
+    journal: withCallNames('journal', redisExecutionJournal(redis)),
     logger: loggerOf(process),
   });
   return { sandbox, managers };

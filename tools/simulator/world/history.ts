@@ -41,27 +41,27 @@ export class History {
     const { process, operation, args, reply } = done;
     if (!Array.isArray(reply)) return;
     const [outcome, ...rest] = reply as readonly unknown[];
-    if (operation === 'threads.admit' && outcome === 'ok') this.admitted(args[0] as AdmitArgs, rest);
+    if (operation === 'threads.admit' && outcome === 'ok') this.recordAdmitted(args[0] as AdmitArgs, rest);
     if (operation === 'threads.requestCancel' && outcome === 'ok') {
       if (args[2] === 'rollback') this.rolledBack.add(String(args[1]));
-      this.endedBefore(rest[2]);
+      this.recordEnded(rest[2]);
     }
-    this.taskChanged(done, reply);
+    this.recordTaskChange(done, reply);
     if (operation === 'runs.claim' && outcome === 'run')
-      this.claimed(process, String(field(args[0], 'threadId')), rest);
-    if (OWNED.has(operation) && outcome === 'ok') this.written(operation, args[0] as RunLease);
+      this.recordClaimed(process, String(field(args[0], 'threadId')), rest);
+    if (OWNED.has(operation) && outcome === 'ok') this.recordWritten(operation, args[0] as RunLease);
   };
 
-  private taskChanged(done: Executed, [outcome, , , ended]: readonly unknown[]): void {
+  private recordTaskChange(done: Executed, [outcome, , , ended]: readonly unknown[]): void {
     const { operation, args } = done;
-    if (operation.startsWith('slots.')) this.slots.executed(done);
+    if (operation.startsWith('slots.')) this.slots.recordExecuted(done);
     if (outcome !== 'ok') return;
-    if (operation === 'tasks.dispatch') this.dispatched(args[0] as NewTask);
-    if (operation === 'tasks.cancel') this.endedBefore(ended);
+    if (operation === 'tasks.dispatch') this.recordDispatched(args[0] as NewTask);
+    if (operation === 'tasks.cancel') this.recordEnded(ended);
   }
 
   /** Records events that were sent to clients. */
-  published(runId: string, events: readonly NumberedEvent[]): void {
+  recordPublished(runId: string, events: readonly NumberedEvent[]): void {
     for (const { seq, event } of events) {
       const key = `${runId}/${seq}`;
       const known = this.live.get(key);
@@ -72,7 +72,7 @@ export class History {
   }
 
   /** What was sent to clients as an event of the run; undefined for none. */
-  publishedAs(runId: string, seq: number): RunEvent | undefined {
+  findPublished(runId: string, seq: number): RunEvent | undefined {
     return this.live.get(`${runId}/${seq}`);
   }
 
@@ -81,30 +81,30 @@ export class History {
     return this.firstClaims.get(threadId) ?? [];
   }
 
-  private admitted(request: AdmitArgs, [, cancelled, ended]: readonly unknown[]): void {
+  private recordAdmitted(request: AdmitArgs, [, cancelled, ended]: readonly unknown[]): void {
     const { userId, threadId } = request;
     this.accepted.set(request.runId, { userId, threadId });
-    this.endedBefore(ended);
+    this.recordEnded(ended);
     if (request.multitaskStrategy !== 'rollback') return;
     for (const runId of cancelled as readonly string[]) this.rolledBack.add(runId);
     for (const pair of ended as readonly (readonly unknown[])[]) this.rolledBack.add(String(pair[0]));
   }
 
-  private dispatched({ userId, spec: { parent } }: NewTask): void {
+  private recordDispatched({ userId, spec: { parent } }: NewTask): void {
     const { runId, threadId } = taskIds(parent.run_id, parent.tool_call_id);
     this.accepted.set(runId, { userId, threadId, parentRunId: parent.run_id });
   }
 
   /** Queued runs that ended without an owner: pairs of id and the number of the last event. */
-  private endedBefore(pairs: unknown): void {
+  private recordEnded(pairs: unknown): void {
     for (const pair of pairs as readonly (readonly unknown[])[]) this.ended.add(String(pair[0]));
   }
 
-  private claimed(process: SimProcess, threadId: string, [epoch, flat]: readonly unknown[]): void {
+  private recordClaimed(process: SimProcess, threadId: string, [epoch, flat]: readonly unknown[]): void {
     const record = flat as readonly string[];
     const runId = record[record.indexOf('run_id') + 1] ?? '';
     const claims = this.firstClaims.get(threadId) ?? [];
-    if (claims.includes(runId)) this.takenOver(process, runId);
+    if (claims.includes(runId)) this.recordTakeover(process, runId);
     else claims.push(runId);
     this.owners.set(runId, process);
     this.firstClaims.set(threadId, claims);
@@ -113,14 +113,14 @@ export class History {
     this.epochs.set(threadId, Number(epoch));
   }
 
-  private takenOver(process: SimProcess, runId: string): void {
+  private recordTakeover(process: SimProcess, runId: string): void {
     this.takeovers += 1;
     const { diedMs } = this.owners.get(runId) ?? {};
     if (process.role !== 'runner' || diedMs === undefined) return;
     this.longestWaitMs = Math.max(this.longestWaitMs, this.nowMs() - Math.max(diedMs, this.runnersSinceMs));
   }
 
-  private written(operation: string, lease: RunLease): void {
+  private recordWritten(operation: string, lease: RunLease): void {
     const { threadId, epoch, runId } = lease;
     const newest = this.epochs.get(threadId);
     if (newest !== undefined && epoch !== newest)
@@ -128,7 +128,7 @@ export class History {
     if (operation === 'runs.finish') {
       if (this.ended.has(runId)) this.violations.push(`run ${runId} ended twice`);
       this.ended.add(runId);
-      this.slots.ended(lease);
+      this.slots.recordEnded(lease);
     }
   }
 }

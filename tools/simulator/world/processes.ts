@@ -27,7 +27,7 @@ import { SandboxHandlers } from '../../../apps/sandbox-manager/src/rpc/sandbox.h
 import { SandboxPool } from '../../../apps/sandbox-manager/src/executions/sandbox-pool.js';
 import { EVENTS_TTL_MS, LEASE_MS, RENEW_MS, SWEEP_MS } from './clocks.js';
 import { planModel } from '../virtual/model.js';
-import { named } from '../virtual/network.js';
+import { withCallNames } from '../virtual/network.js';
 import type { SimProcess } from '../virtual/scheduler.js';
 import { effectTool, metrics, sandboxOf, storeOf, type SimEnvironment } from './environment.js';
 import { subagentsOf } from './task-processes.js';
@@ -40,12 +40,12 @@ export function startRunner(world: SimEnvironment, process: SimProcess): void {
   const { bus, scheduler } = world;
   const logger = world.loggerOf(process);
   const redis = storeOf(world, process);
-  const store = named('runs', redisRunStore(redis, { leaseMs: LEASE_MS, eventsTtlMs: EVENTS_TTL_MS }));
+  const store = withCallNames('runs', redisRunStore(redis, { leaseMs: LEASE_MS, eventsTtlMs: EVENTS_TTL_MS }));
   const { sandbox } = sandboxOf(world, process, redis);
   const subagents = world.hasTasks ? subagentsOf(world, process, redis) : undefined;
   const model = planModel(process, world);
   const chain = leadChain({ sandbox, model });
-  const calls = named('calls', redisToolJournal(redis));
+  const calls = withCallNames('calls', redisToolJournal(redis));
   const own = [...leadTools({ sandbox }), ...withAtMostOnce([effectTool(world, process)], calls)];
   const names = own.map(({ name }) => name);
   const tools = [...own, ...(subagents === undefined ? [] : [taskTool(subagents.port, names)])];
@@ -108,8 +108,8 @@ export function startManager(world: SimEnvironment, process: SimProcess): void {
   const logger = world.loggerOf(process);
   const managerId = newId();
   const redis = storeOf(world, process);
-  const registry = named('managers', redisSandboxRegistry(redis));
-  const journal = named('journal', redisExecutionJournal(redis));
+  const registry = withCallNames('managers', redisSandboxRegistry(redis));
+  const journal = withCallNames('journal', redisExecutionJournal(redis));
   const clock = systemClock;
   const driver = machine.driverOf(process);
   const only = () => Promise.resolve(driver);
@@ -166,7 +166,7 @@ const noFiles = new Proxy({} as ConstructorParameters<typeof SandboxHandlers>[0]
 /** The gateway's access to the store and the bus. */
 export function gatewayPorts(world: SimEnvironment, process: SimProcess) {
   const redis = storeOf(world, process);
-  const threads = named('threads', redisThreadStore(redis, { leaseMs: LEASE_MS, eventsTtlMs: EVENTS_TTL_MS }));
+  const threads = withCallNames('threads', redisThreadStore(redis, { leaseMs: LEASE_MS, eventsTtlMs: EVENTS_TTL_MS }));
   return { threads, wakes: world.wakes.of(process) };
 }
 

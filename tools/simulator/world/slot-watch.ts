@@ -13,7 +13,7 @@ export class SlotWatch {
   constructor(private readonly limits: SlotLimits) {}
 
   /** A command on the slots was executed. */
-  executed({ operation, args, reply, wallMs }: Executed): void {
+  recordExecuted({ operation, args, reply, wallMs }: Executed): void {
     const [outcome, member] = reply as readonly unknown[];
     if (operation === 'slots.acquire') this.shorten(wallMs);
     if (operation === 'slots.acquire' && outcome === 'slot') this.take(String(member), wallMs);
@@ -25,7 +25,7 @@ export class SlotWatch {
   }
 
   /** The task has ended: it has no slot. */
-  ended(task: ThreadKey): void {
+  recordEnded(task: ThreadKey): void {
     this.over.add(nameOf(task));
     this.held.delete(nameOf(task));
   }

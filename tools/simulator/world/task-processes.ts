@@ -20,7 +20,7 @@ import { slottedStore } from '../../../apps/subagent-pool/src/slotted-store.js';
 import { TaskWorker } from '../../../apps/subagent-pool/src/task-worker.js';
 import { EVENTS_TTL_MS, LEASE_MS, RENEW_MS, SWEEP_MS } from './clocks.js';
 import { planModel, SUBAGENT } from '../virtual/model.js';
-import { named } from '../virtual/network.js';
+import { withCallNames } from '../virtual/network.js';
 import type { SimProcess } from '../virtual/scheduler.js';
 import { effectTool, metrics, sandboxOf, storeOf, type SimEnvironment } from './environment.js';
 
@@ -40,10 +40,10 @@ export function subagentsOf(
 ): { readonly port: SubagentPort; readonly endTasks: AfterCancel } {
   const { bus } = world;
   const tasks = taskPart(redis);
-  const taskLog = named('taskLog', redisEventLog(tasks));
+  const taskLog = withCallNames('taskLog', redisEventLog(tasks));
   const ports = {
-    store: named('tasks', redisTaskStore(tasks, TASK_LIMITS)),
-    parentLog: named('parentLog', redisEventLog(redis)),
+    store: withCallNames('tasks', redisTaskStore(tasks, TASK_LIMITS)),
+    parentLog: withCallNames('parentLog', redisEventLog(redis)),
     bus: {
       publishCancel: (runId: string, _action: CancelAction): void => bus.publishCancel(process, runId),
       subscribeEvents: bus.subscriberOf(process),
@@ -69,9 +69,9 @@ export function startPool(world: SimEnvironment, process: SimProcess): void {
   const redis = storeOf(world, process);
   const tasks = taskPart(redis);
   const held = new HeldTasks();
-  const slots = named('slots', redisTaskSlots({ tasks, parents: redis, leaseMs: LEASE_MS }));
-  const inner = named('runs', redisRunStore(tasks, { leaseMs: LEASE_MS, eventsTtlMs: EVENTS_TTL_MS }));
-  const taskStore = named('tasks', redisTaskStore(tasks, TASK_LIMITS));
+  const slots = withCallNames('slots', redisTaskSlots({ tasks, parents: redis, leaseMs: LEASE_MS }));
+  const inner = withCallNames('runs', redisRunStore(tasks, { leaseMs: LEASE_MS, eventsTtlMs: EVENTS_TTL_MS }));
+  const taskStore = withCallNames('tasks', redisTaskStore(tasks, TASK_LIMITS));
   const registry = new RunRegistry();
   const executor = executorOf(world, process, {
     redis,
@@ -86,7 +86,7 @@ export function startPool(world: SimEnvironment, process: SimProcess): void {
   const wakes = world.taskWakes.of(process);
   const worker = new TaskWorker({
     wakes,
-    slots: limitedSlots(world, slots),
+    slots: createSlots(world, slots),
     held,
     executor,
     registry,
@@ -136,7 +136,7 @@ function executorOf(
   });
   const model = planModel(process, world);
   const chain = subagentChain({ sandbox, model });
-  const calls = named('calls', redisToolJournal(taskPart(redis)));
+  const calls = withCallNames('calls', redisToolJournal(taskPart(redis)));
   const tools = [...leadTools({ sandbox }), ...withAtMostOnce([effectTool(world, process)], calls)];
   return new RunExecutor({
     store,
@@ -166,7 +166,7 @@ function executorOf(
 }
 
 /** The slots; with their sabotage a pool ignores the limits. */
-function limitedSlots({ options }: SimEnvironment, slots: TaskSlots): TaskSlots {
+function createSlots({ options }: SimEnvironment, slots: TaskSlots): TaskSlots {
   if (options.sabotage !== 'slots') return slots;
   const tooMany = ({ maxRunning, maxRunningPerUser }: SlotLimits): SlotLimits => ({
     maxRunning: maxRunning + 1,

@@ -46,19 +46,22 @@ export class Workload {
     const { scheduler } = this.world;
     this.open += 1;
     let answered = false;
-    const done = (): void => {
+    const onDone = (): void => {
       if (!answered) this.open -= 1;
       answered = true;
     };
     let givesUpAtMs = Infinity;
     const attempt = (): void => {
-      if (scheduler.nowMs > givesUpAtMs) done();
+      if (scheduler.nowMs > givesUpAtMs) onDone();
       if (answered) return;
       givesUpAtMs = Math.min(givesUpAtMs, scheduler.nowMs + GIVE_UP_MS);
       scheduler.after(ASK_AGAIN_MS + this.world.downForMs, undefined, `${what} again?`, attempt);
       const gateway = this.world.any('gateway');
       if (gateway === undefined) return;
-      scheduler.enter(gateway, () => void ask(gateway).then(done, (error: unknown) => this.refused(what, error, done)));
+      scheduler.enter(
+        gateway,
+        () => void ask(gateway).then(onDone, (error: unknown) => this.refused(what, error, onDone)),
+      );
     };
     scheduler.after(afterMs, undefined, what, attempt);
   }

@@ -76,7 +76,7 @@ export class World {
     const onExecuted = this.history.executed;
     this.network = new Network({ scheduler, faults, redis, sabotage, kill: this.kill, onExecuted });
     const { network } = this;
-    const onPublished = this.history.published.bind(this.history);
+    const onPublished = this.history.recordPublished.bind(this.history);
     this.bus = new SimBus({ scheduler, faults, network, onPublished });
     const onDefect = (where: string, error: unknown): void => this.defect(where, error);
     const queue = { scheduler, faults, network, bus: this.bus, onDefect };

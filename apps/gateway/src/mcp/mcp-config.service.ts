@@ -1,7 +1,7 @@
 import type { ExtensionsFile } from '@caribou/config';
 import { ConflictError, MCP_DOCUMENT, type McpConfigReply, McpDocument, NotFoundError } from '@caribou/contracts';
 import type { SharedDocuments } from '@caribou/core';
-import { type ConfiguredServer, configuredServers } from '@caribou/mcp';
+import { type ConfiguredServer, listConfiguredServers } from '@caribou/mcp';
 import {} from '@nestjs/common';
 import { Dependency, type GatewayBus } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
@@ -74,7 +74,7 @@ export class McpConfigService {
   private async standing(): Promise<Standing> {
     const [{ version, value }, { content }] = await Promise.all([this.documents.read(MCP_DOCUMENT), this.file.read()]);
     const document = McpDocument.parse(value ?? {});
-    return { version, document, servers: configuredServers(content['mcpServers'], document) };
+    return { version, document, servers: listConfiguredServers(content['mcpServers'], document) };
   }
 }
 

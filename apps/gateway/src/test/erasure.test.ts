@@ -4,7 +4,7 @@ import { type IncomingMessage, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { newId } from '@caribou/contracts';
-import { erasedFiles } from '@caribou/files';
+import { createErasedFiles } from '@caribou/files';
 import { type RedisConnection, redisErasures, redisRunStore, redisThreadStore } from '@caribou/state';
 import { admission, human, waitFor } from '@caribou/testing';
 import { scryptPasswords } from '../auth/passwords.js';
@@ -178,7 +178,7 @@ describe('DELETE of a thread', () => {
     await usedThread('moved');
     await redisThreadStore(redis).deleteThread({ userId: 'alice', threadId: 'moved' });
     const erasure = await redisErasures(redis).findPending({ userId: 'alice', threadId: 'moved' });
-    await erasedFiles(fixture.home).moveThread({ userId: 'alice', threadId: 'moved' }, erasure?.token ?? '');
+    await createErasedFiles(fixture.home).moveThread({ userId: 'alice', threadId: 'moved' }, erasure?.token ?? '');
     expect((await ask('POST', '/threads', { payload: { thread_id: 'moved' } })).status).toBe(200);
     expect((await upload('moved', 'new.txt', 'new')).status).toBe(200);
     await start();

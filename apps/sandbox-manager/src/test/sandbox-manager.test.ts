@@ -1,5 +1,5 @@
 import type { OutputPiece } from '@caribou/contracts';
-import { erasedFiles } from '@caribou/files';
+import { createErasedFiles } from '@caribou/files';
 import { limits, type ManagerFixture, notAborted, scope, useManagers } from '../testing/manager-fixture.js';
 
 const base64 = (bytes: readonly number[]): string => Buffer.from(bytes).toString('base64');
@@ -48,7 +48,7 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
     expect(await ran(1, 'echo secret > ../outputs/old; echo x > old')).toMatchObject({ outcome: 'done', exit_code: 0 });
 
     await managers.redis.use((client) => client.del(lease, owner, sandbox));
-    const files = erasedFiles(managers.home);
+    const files = createErasedFiles(managers.home);
     const aside = await files.moveThread(again, '1');
     await own(2);
     const listing = await ran(2, 'ls /mnt/user-data/outputs .; echo new > mine');

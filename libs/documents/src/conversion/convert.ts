@@ -21,7 +21,7 @@ const converters: Readonly<Record<ConversionKind, () => Promise<Converter>>> = {
 };
 
 /** Cuts text to `maxBytes` of UTF-8 between characters, with a note. */
-function capped(markdown: string, maxBytes: number): string {
+function cutToBytes(markdown: string, maxBytes: number): string {
   if (Buffer.byteLength(markdown) <= maxBytes) return markdown;
   const head = new TextDecoder().decode(Buffer.from(markdown).subarray(0, maxBytes)).replace(/\uFFFD$/, '');
   return `${head}\n\n*Left out: what follows the first ${maxBytes} bytes.*`;
@@ -36,5 +36,5 @@ export async function convert(file: Buffer, { kind, limits, url }: ConversionJob
     throw new TooLargeError(`the file is larger than ${limits.maxInputBytes} bytes`);
   const toMarkdown = await converters[kindOfContent(file, kind, limits)]();
   const markdown = await toMarkdown(file, limits, url);
-  return `${capped(markdown.trim(), limits.maxOutputBytes)}\n`;
+  return `${cutToBytes(markdown.trim(), limits.maxOutputBytes)}\n`;
 }

@@ -46,16 +46,16 @@ export class FairGate {
     if (!this.hasRoom(owner) && (queue.length >= maxWaiting || all >= FULL_OWNERS * maxWaiting))
       throw new RateLimitedError('too many documents wait for conversion');
     await new Promise<void>((enter, reject) => {
-      const admitted = (): void => {
-        signal?.removeEventListener('abort', abandoned);
+      const onAdmitted = (): void => {
+        signal?.removeEventListener('abort', onAbort);
         enter();
       };
-      const abandoned = (): void => {
-        this.withdraw(owner, admitted);
+      const onAbort = (): void => {
+        this.withdraw(owner, onAdmitted);
         reject(signal?.reason as Error);
       };
-      signal?.addEventListener('abort', abandoned, { once: true });
-      this.waiting.set(owner, [...queue, admitted]);
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.waiting.set(owner, [...queue, onAdmitted]);
       this.admit();
     });
     return () => this.release(owner);

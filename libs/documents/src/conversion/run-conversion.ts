@@ -19,7 +19,7 @@ export interface Conversion {
 /** Signals with which V8 and malloc terminate a process that is out of memory. */
 const outOfMemory: readonly string[] = ['SIGABRT', 'SIGTRAP', 'SIGILL', 'SIGSEGV'];
 
-async function* capped(file: DocumentSource, maxBytes: number): AsyncGenerator<Uint8Array> {
+async function* limitInput(file: DocumentSource, maxBytes: number): AsyncGenerator<Uint8Array> {
   let size = 0;
   for await (const chunk of file instanceof Uint8Array ? [file] : file) {
     size += chunk.byteLength;
@@ -28,7 +28,7 @@ async function* capped(file: DocumentSource, maxBytes: number): AsyncGenerator<U
   }
 }
 
-async function collected(stream: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
+async function collectReply(stream: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of stream) {
@@ -46,10 +46,10 @@ const isClosedInput = (error: unknown) =>
   'code' in error &&
   ['EPIPE', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE'].includes(String(error.code));
 
-async function feed(child: ChildProcess, file: DocumentSource, maxBytes: number): Promise<void> {
+async function sendDocument(child: ChildProcess, file: DocumentSource, maxBytes: number): Promise<void> {
   if (child.stdin === null) throw new UnavailableError('the conversion process has no input');
   try {
-    await pipeline(Readable.from(capped(file, maxBytes)), child.stdin);
+    await pipeline(Readable.from(limitInput(file, maxBytes)), child.stdin);
   } catch (error) {
     if (!isClosedInput(error)) throw error;
   }
@@ -85,9 +85,9 @@ export async function runConversion(file: DocumentSource, { job, program, signal
       }),
     );
   }, limits.deadlineMs);
-  const abandoned = () => ended.abort(signal?.reason);
-  signal?.addEventListener('abort', abandoned, { once: true });
-  if (signal?.aborted === true) abandoned();
+  const onAbort = () => ended.abort(signal?.reason);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  if (signal?.aborted === true) onAbort();
   const stopped = new Promise<never>((_resolve, reject) => {
     const stop = () => reject(ended.signal.reason);
     if (ended.signal.aborted) stop();
@@ -96,15 +96,15 @@ export async function runConversion(file: DocumentSource, { job, program, signal
   try {
     const output = child.stdio[REPLY_DESCRIPTOR] as Readable;
     const done = Promise.all([
-      collected(output, maxReplyBytes(limits)),
-      feed(child, file, limits.maxInputBytes),
+      collectReply(output, maxReplyBytes(limits)),
+      sendDocument(child, file, limits.maxInputBytes),
       exited,
     ]);
     const [reply] = await Promise.race([done, stopped]);
     return markdownOf(reply, child, limits);
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', abandoned);
+    signal?.removeEventListener('abort', onAbort);
     if (child.exitCode === null && child.signalCode === null) {
       child.kill('SIGKILL');
       await exited;

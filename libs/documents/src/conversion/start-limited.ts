@@ -17,7 +17,7 @@ const installation = (program: string) => join(dirname(program), '../../../../..
 const PACKAGES = 'node_modules/';
 
 /** The target of `node_modules` if it is a link; that path must be readable too. */
-function linkedPackages(): string {
+function resolvePackagesFolder(): string {
   const known = require.resolve('zod');
   return known.slice(0, known.lastIndexOf(PACKAGES) + PACKAGES.length);
 }
@@ -26,7 +26,7 @@ function linkedPackages(): string {
 function permissions(program: string): readonly string[] {
   const named = ['dist/', PACKAGES, 'package.json'].map((path) => join(installation(program), path));
   // Node 20 aborts when a path is named twice.
-  const readable = [...new Set([...named, linkedPackages()])];
+  const readable = [...new Set([...named, resolvePackagesFolder()])];
   return [
     process.allowedNodeEnvironmentFlags.has('--permission') ? '--permission' : '--experimental-permission',
     ...readable.map((path) => `--allow-fs-read=${path}`),
@@ -34,7 +34,7 @@ function permissions(program: string): readonly string[] {
   ];
 }
 
-const started = async (command: string, args: readonly string[], stdio: StdioOptions): Promise<ChildProcess> => {
+const startProcess = async (command: string, args: readonly string[], stdio: StdioOptions): Promise<ChildProcess> => {
   const child = spawn(command, args, { cwd: '/', env: {}, stdio });
   await once(child, 'spawn');
   if (child.pid !== undefined) yieldToServices(child.pid);
@@ -69,9 +69,9 @@ export async function startLimited(program: string, job: ConversionJob): Promise
     '--core=0',
   ];
   try {
-    return await started(PRLIMIT, [...limits, process.execPath, ...node], stdio).catch((error: unknown) => {
+    return await startProcess(PRLIMIT, [...limits, process.execPath, ...node], stdio).catch((error: unknown) => {
       if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
-        return started(process.execPath, node, stdio);
+        return startProcess(process.execPath, node, stdio);
       }
       throw error;
     });

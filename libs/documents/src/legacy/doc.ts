@@ -82,7 +82,7 @@ function* blocksOf(paragraphs: Iterable<WordParagraph>, limits: DocumentLimits):
   yield { text: table.take(), isItem: false };
 }
 
-function joined(blocks: Iterable<Block>): string {
+function joinBlocks(blocks: Iterable<Block>): string {
   const texts: string[] = [];
   let afterItem = false;
   for (const { text, isItem } of blocks) {
@@ -104,7 +104,7 @@ export function docToMarkdown(bytes: Buffer, limits: DocumentLimits): string {
   const formats = wordFormats(text);
   // The Markdown is cut to this size anyway.
   const maxChars = limits.maxOutputBytes;
-  const main = joined(blocksOf(wordParagraphs(text, formats, { part: 'main', maxChars }), limits));
+  const main = joinBlocks(blocksOf(wordParagraphs(text, formats, { part: 'main', maxChars }), limits));
   const cut = text.length('main') > maxChars ? `*Left out: text after ${maxChars} characters.*` : '';
   const others = appendices.map(([part, heading]) => {
     const paragraphs = [...wordParagraphs(text, formats, { part, maxChars })].filter((one) => one.text !== '');

@@ -85,7 +85,7 @@ export class RecordReader {
 export interface Presentation {
   readonly root: PptRecord;
   /** The record with that number after the last edit, if any. */
-  persisted(number: number): PptRecord | undefined;
+  findPersisted(number: number): PptRecord | undefined;
 }
 
 /** Records the position of each numbered record, unless a later edit defined it. */
@@ -120,11 +120,11 @@ export function presentation(file: CompoundFile, reader: RecordReader): Presenta
     before = at;
     at = body.readUInt32LE(8);
   }
-  const persisted = (number: number) => {
+  const findPersisted = (number: number) => {
     const at = positions.get(number);
     return at === undefined ? undefined : reader.at(document, at);
   };
-  const found = persisted(root);
+  const found = findPersisted(root);
   if (found === undefined) throw new Error('it has no document');
-  return { root: found, persisted };
+  return { root: found, findPersisted };
 }

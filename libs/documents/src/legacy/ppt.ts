@@ -59,7 +59,7 @@ class PptReader {
   }
 
   /** The slides of a list in order, at most one more than are shown. */
-  listed(which: number): readonly ListedSlide[] {
+  listSlides(which: number): readonly ListedSlide[] {
     const open: { head: Buffer; records: PptRecord[] }[] = [];
     const { body } = this.#presentation.root;
     const list = [...this.#reader.each(body)].find(({ type, instance }) => type === SLIDE_LIST && instance === which);
@@ -79,8 +79,8 @@ class PptReader {
   /** The lines of the notes pages by slide id. */
   notes(): ReadonlyMap<number, readonly string[]> {
     const notes = new Map<number, readonly string[]>();
-    for (const listed of this.listed(NOTES)) {
-      const page = this.#presentation.persisted(listed.persistNumber);
+    for (const listed of this.listSlides(NOTES)) {
+      const page = this.#presentation.findPersisted(listed.persistNumber);
       const atom = page === undefined ? undefined : this.#reader.child(page.body, NOTES_ATOM);
       if (page === undefined || atom === undefined || atom.body.length < 4) continue;
       const shapes = this.#shapesOf(page, listed).filter(({ placeholder }) => placeholder === NOTES_PLACEHOLDER);
@@ -91,7 +91,7 @@ class PptReader {
   }
 
   slide(listed: ListedSlide, number: number, notes: readonly string[]): string {
-    const page = this.#presentation.persisted(listed.persistNumber);
+    const page = this.#presentation.findPersisted(listed.persistNumber);
     const titles: string[] = [];
     const body: string[] = [];
     for (const drawn of page === undefined ? [] : this.#drawnOn(page)) {
@@ -138,9 +138,9 @@ class PptReader {
   /** Arranges cells by their corners: equal heights form a row, and each horizontal position is a column. */
   #table(group: PptRecord, listed: ListedSlide): string {
     const cells = this.#shapesOf(group, listed);
-    const ordered = (values: readonly number[]) => [...new Set(values)].sort((a, b) => a - b);
-    const columns = new Map(ordered(cells.map(({ x }) => x)).map((x, column) => [x, column]));
-    const rows = new Map(ordered(cells.map(({ y }) => y)).map((y): [number, string[]] => [y, []]));
+    const sortDistinct = (values: readonly number[]) => [...new Set(values)].sort((a, b) => a - b);
+    const columns = new Map(sortDistinct(cells.map(({ x }) => x)).map((x, column) => [x, column]));
+    const rows = new Map(sortDistinct(cells.map(({ y }) => y)).map((y): [number, string[]] => [y, []]));
     for (const { x, y, text } of cells) {
       const column = columns.get(x) ?? 0;
       const row = rows.get(y);
@@ -190,7 +190,7 @@ class PptReader {
  */
 export function pptToMarkdown(bytes: Buffer, limits: DocumentLimits): string {
   const reader = new PptReader(bytes, limits);
-  const slides = reader.listed(SLIDES);
+  const slides = reader.listSlides(SLIDES);
   const notes = reader.notes();
   const texts = slides
     .slice(0, limits.maxPages)

@@ -114,7 +114,7 @@ function paragraphFormat({ page, index, count }: PageEntry, data: Buffer): Parag
 }
 
 /** Whether the characters are hidden; null for visible ones, which need no entry. */
-function hiddenFormat({ page, index, count }: PageEntry): true | null {
+function readHiddenFormat({ page, index, count }: PageEntry): true | null {
   const offset = page.readUInt8((count + 1) * 4 + index) * 2;
   if (offset === 0) return null;
   const properties = propertiesOf(page.subarray(offset + 1, offset + 1 + page.readUInt8(offset)));
@@ -161,7 +161,7 @@ const plain: ParagraphFormat = { heading: null, listLevel: null, inTable: false,
 /** Reads all formats. @throws Error when a page is broken */
 export function wordFormats({ document, data, table }: Pick<WordText, 'document' | 'data' | 'table'>): WordFormats {
   const paragraphs = stretchesOf(document, table(PARAGRAPHS_PAIR), (entry) => paragraphFormat(entry, data));
-  const hidden = stretchesOf(document, table(CHARACTERS_PAIR), hiddenFormat);
+  const hidden = stretchesOf(document, table(CHARACTERS_PAIR), readHiddenFormat);
   return {
     paragraph: (fc) => formatAt(paragraphs, fc) ?? plain,
     isHidden: (fc) => hidden.length > 0 && formatAt(hidden, fc) === true,

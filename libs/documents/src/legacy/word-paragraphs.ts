@@ -33,7 +33,7 @@ class Fields {
   #codes = 0;
 
   /** The output for that character. */
-  shown(char: string): string {
+  render(char: string): string {
     if (char === FIELD_BEGIN) return this.#begin();
     if (char === FIELD_RESULT) return this.#result();
     if (char === FIELD_END) return this.#end();
@@ -81,7 +81,7 @@ export function* wordParagraphs(
       if (PARAGRAPH_ENDS.includes(char)) {
         yield { text: line.trim(), endsCell: char === CELL_END, format: formats.paragraph(end) };
         line = '';
-      } else if (!formats.isHidden(end)) line += fields.shown(char);
+      } else if (!formats.isHidden(end)) line += fields.render(char);
     }
   }
   if (line !== '') yield { text: line.trim(), endsCell: false, format: formats.paragraph(end) };

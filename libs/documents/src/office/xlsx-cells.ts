@@ -8,7 +8,7 @@ const EPOCH_1904_MS = Date.UTC(1904, 0, 1);
 const MAX_SERIAL = 2_958_466;
 
 /** Whether a built-in number format shows a date or a time (ECMA-376, 18.8.30). */
-const builtInDate = (id: number) => (id >= 14 && id <= 22) || (id >= 45 && id <= 47);
+const isBuiltInDate = (id: number) => (id >= 14 && id <= 22) || (id >= 45 && id <= 47);
 
 /** Whether a format code shows a date or time: it has such a letter outside quotes, escapes and brackets. */
 export const showsDate = (code: string) => /[dmyhs]/i.test(code.replace(/"[^"]*"|\\.|_.|\[[^\]]*\]/g, ''));
@@ -24,7 +24,7 @@ export function dateStyles(styles: XmlElement): ReadonlySet<number> {
   const [cellFormats] = descendants(styles, 'cellXfs');
   const dates = (cellFormats?.children ?? []).flatMap(({ attributes }, style) => {
     const id = Number(attributes.numFmtId ?? 0);
-    return (codes.get(id) ?? builtInDate(id)) ? [style] : [];
+    return (codes.get(id) ?? isBuiltInDate(id)) ? [style] : [];
   });
   return new Set(dates);
 }

@@ -13,7 +13,7 @@ interface Book {
 }
 
 /** The texts that cells reference by index, without the phonetic guides of East Asian text. */
-function sharedStrings(part: Uint8Array | undefined, limits: DocumentLimits): readonly string[] {
+function readSharedStrings(part: Uint8Array | undefined, limits: DocumentLimits): readonly string[] {
   const strings: string[] = [];
   if (part === undefined) return strings;
   let text = '';
@@ -84,7 +84,7 @@ function bookOf(file: OfficeFile, limits: DocumentLimits): Book {
   const styles = target('styles');
   const since1904 = descendant(file.tree(WORKBOOK), 'workbookPr')?.attributes.date1904;
   return {
-    strings: sharedStrings(file.bytes(target('sharedStrings')), limits),
+    strings: readSharedStrings(file.bytes(target('sharedStrings')), limits),
     dates: file.bytes(styles) === undefined ? new Set() : dateStyles(file.tree(styles)),
     since1904: since1904 === '1' || since1904 === 'true',
   };

@@ -9,7 +9,7 @@ function separatorOf(text: string): string {
 }
 
 /** Reads the field between the quote at `at` and the closing one (two quotes are one), as in RFC 4180. */
-function quotedField(text: string, at: number): { field: string; next: number } {
+function readQuotedField(text: string, at: number): { field: string; next: number } {
   let field = '';
   let from = at + 1;
   for (;;) {
@@ -27,7 +27,7 @@ function* fieldsOf(text: string, separator: string): Generator<{ field: string; 
   const ends: readonly (string | undefined)[] = [separator, '\n', '\r', undefined];
   let at = 0;
   while (at < text.length) {
-    const quoted = text[at] === '"' ? quotedField(text, at) : { field: '', next: at };
+    const quoted = text[at] === '"' ? readQuotedField(text, at) : { field: '', next: at };
     at = quoted.next;
     while (!ends.includes(text[at])) at++;
     const field = quoted.field + text.slice(quoted.next, at);

@@ -101,10 +101,10 @@ async function namesIn(
 const gone = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'EPERM', 'ENXIO', 'ENODEV']);
 
 async function openIfStill(parent: FileHandle, name: string): Promise<FileHandle | undefined> {
-  return open(below(parent, name), DIRECTORY).catch(undefinedIfGone);
+  return open(below(parent, name), DIRECTORY).catch(ignoreGone);
 }
 
-function undefinedIfGone(error: unknown): undefined {
+function ignoreGone(error: unknown): undefined {
   if (gone.has(errnoOf(error) ?? '')) return undefined;
   throw error;
 }
@@ -118,7 +118,7 @@ export async function smallText(
   { maxBytes, mayBeLinked }: { readonly maxBytes: number; readonly mayBeLinked: boolean },
 ): Promise<Buffer | undefined> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-  const handle = await open(below(parent, names.at(-1) ?? ''), flags).catch(undefinedIfGone);
+  const handle = await open(below(parent, names.at(-1) ?? ''), flags).catch(ignoreGone);
   if (handle === undefined) return undefined;
   try {
     const stat = await handle.stat();

@@ -41,7 +41,7 @@ interface FoundEntry extends Entry {
 const isVirtualRoot = (path: string): boolean => parseVirtualPath(`${path}/workspace`)?.segments.length === 0;
 
 /** A name with a line break could pass for lines of the listing. */
-const shownPath = (path: string): string => path.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '?');
+const toPrintablePath = (path: string): string => path.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '?');
 
 /** @throws {FileRefusedError} when the path is no directory that can be walked */
 async function* walk(
@@ -87,7 +87,7 @@ export async function listDirectory(
   const budget = walkBudget(LIMITS);
   const lines: string[] = [];
   for await (const { path, kind } of walk(files, target, { budget, depth })) {
-    lines.push(shownPath(path) + (kind === 'directory' ? '/' : ''));
+    lines.push(toPrintablePath(path) + (kind === 'directory' ? '/' : ''));
   }
   const found = lines.sort().slice(0, maxResults);
   return { found, truncated: lines.length > found.length, incomplete: budget.exhausted };
@@ -113,7 +113,7 @@ export async function findFiles(
     const isWanted = kind === 'file' || (kind === 'directory' && includeDirectories);
     if (!isWanted || !fits(names.join('/'))) continue;
     if (found.length === maxResults) return { found, truncated: true, incomplete: budget.exhausted };
-    found.push(shownPath(path) + (kind === 'directory' ? '/' : ''));
+    found.push(toPrintablePath(path) + (kind === 'directory' ? '/' : ''));
   }
   return { found, truncated: false, incomplete: budget.exhausted };
 }
@@ -129,7 +129,7 @@ export interface GrepQuery {
  * What a search looks at: the file itself that the path names, or what lies below a directory. @throws
  * {FileRefusedError}
  */
-async function* searched(files: ThreadFiles, target: LookupTarget, budget: WalkBudget): AsyncGenerator<FoundEntry> {
+async function* walkTarget(files: ThreadFiles, target: LookupTarget, budget: WalkBudget): AsyncGenerator<FoundEntry> {
   const at = isVirtualRoot(target.path) ? null : files.resolvePath(target.thread, target.path);
   const name = at?.segments.at(-1);
   if (at === null || name === undefined) {
@@ -167,7 +167,7 @@ export async function searchLines(
   let bytesLeft = MAX_SEARCHED_BYTES;
   const search = new LineSearch(query.pattern, LIMITS.maxMs);
   try {
-    for await (const entry of searched(files, target, budget)) {
+    for await (const entry of walkTarget(files, target, budget)) {
       if (entry.kind !== 'file' || !fits(entry.names.join('/'))) continue;
       const maxBytes = Math.min(MAX_SEARCHED_FILE_BYTES, bytesLeft);
       const content = await smallText(entry, { maxBytes, mayBeLinked: entry.mayBeLinked });
@@ -176,7 +176,7 @@ export async function searchLines(
       if (bytesLeft < MAX_SEARCHED_FILE_BYTES) budget.exhausted = true;
       const maxMatches = query.maxResults - found.length + 1;
       const matches = await search.search({ content, maxMatches });
-      found.push(...matches.map((match) => ({ ...match, path: shownPath(entry.path) })));
+      found.push(...matches.map((match) => ({ ...match, path: toPrintablePath(entry.path) })));
       if (found.length > query.maxResults || bytesLeft < MAX_SEARCHED_FILE_BYTES) break;
     }
   } catch (error) {

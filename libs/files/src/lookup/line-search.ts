@@ -84,7 +84,7 @@ function answerSearches({ parentPort, workerData }: OtherThread): void {
   const maxShownChars = 200;
   const { source, flags } = workerData as { readonly source: string; readonly flags: string };
   const pattern = new RegExp(source, flags);
-  const shown = (line: string): string => {
+  const shorten = (line: string): string => {
     const chars = Array.from(line);
     return chars.length <= maxShownChars ? line : `${chars.slice(0, maxShownChars - 3).join('')}...`;
   };
@@ -95,7 +95,7 @@ function answerSearches({ parentPort, workerData }: OtherThread): void {
       const line = (lines[index] ?? '').replace(/\r$/, '');
       const isEndOfFile = line === '' && index === lines.length - 1;
       if (isEndOfFile || line.length > maxLineChars || !pattern.test(line)) continue;
-      matches.push({ line: index + 1, text: shown(line) });
+      matches.push({ line: index + 1, text: shorten(line) });
     }
     parentPort.postMessage(matches);
   });

@@ -84,7 +84,7 @@ export class WorkspaceQuota implements ThreadQuota {
   }
 
   /** Counts a file that the platform has written. */
-  added(thread: ThreadKey, bytes: number): void {
+  onFileAdded(thread: ThreadKey, bytes: number): void {
     const known = this.known.get(keyOf(thread));
     if (known !== undefined)
       this.remember(keyOf(thread), { ...known, bytes: known.bytes + bytes, files: known.files + 1 });
@@ -97,7 +97,7 @@ export class WorkspaceQuota implements ThreadQuota {
       async (thread, path, content) => {
         await this.requireRoom(thread, path, content.byteLength);
         const written = await write(thread, path, content);
-        this.added(thread, written);
+        this.onFileAdded(thread, written);
         return written;
       };
     return {

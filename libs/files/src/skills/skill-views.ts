@@ -47,7 +47,7 @@ export class SkillViews {
     const directory = join(skillDirectory(this.homeDir, userId, 'views'), versionOf(packages));
     try {
       const found = await instanceOf(directory);
-      if (found === null) await this.made(userId, directory, packages);
+      if (found === null) await this.makeOnce(userId, directory, packages);
       const instance = found ?? (await instanceOf(directory)) ?? '';
       await this.touch(directory);
       return { directory, instance };
@@ -58,7 +58,7 @@ export class SkillViews {
   }
 
   /** One at a time here; of several processes the first one's counts. */
-  private async made(userId: string, directory: string, packages: readonly SkillPackage[]): Promise<void> {
+  private async makeOnce(userId: string, directory: string, packages: readonly SkillPackage[]): Promise<void> {
     const making = this.making.get(directory) ?? this.make(userId, directory, packages);
     this.making.set(directory, making);
     await making.finally(() => this.making.delete(directory));

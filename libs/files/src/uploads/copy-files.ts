@@ -80,7 +80,7 @@ async function copyEntry(parts: IntakeParts, entry: Entry, { thread, directory }
       const { size, mode } = await source.stat();
       await quota?.requireRoom(thread, [directory, ...entry.names].join('/'), size);
       await copyContent(source, { path: below(parent, name), size, mode: mode & 0o777, owner });
-      quota?.added(thread, size);
+      quota?.onFileAdded(thread, size);
       return true;
     } finally {
       await source.close();

@@ -174,7 +174,7 @@ export async function openUploadIntake(
         parts.add(part);
         await giveTo(part.handle, owner);
         const sizeBytes = await writeAll(part.handle, source, { maxBytes, requireRoom });
-        quota?.added(thread, sizeBytes);
+        quota?.onFileAdded(thread, sizeBytes);
         const { mtimeMs } = await part.handle.stat();
         return {
           sizeBytes,

@@ -86,7 +86,7 @@ function directoriesOf({ node }: LaunchPlan, { data, skills, egress }: LaunchSou
 }
 
 /** Where bwrap finds what it mounts: where it is, or, staged, where the staging script binds it, counting down to 1. */
-function mountedSources(plan: LaunchPlan, sources: LaunchSources): Omit<BwrapSources, 'rootEntries'> {
+function resolveMountSources(plan: LaunchPlan, sources: LaunchSources): Omit<BwrapSources, 'rootEntries'> {
   const { stage, bindsSources, node } = plan;
   const directories = directoriesOf(plan, sources);
   const at = Object.fromEntries(
@@ -159,7 +159,7 @@ function pipeAt(child: ChildProcess, fd: number): Duplex {
   return stream;
 }
 
-function feed(child: ChildProcess, fd: number, content: string | Buffer): void {
+function writeToDescriptor(child: ChildProcess, fd: number, content: string | Buffer): void {
   const stream = pipeAt(child, fd);
   // A launch that fails early closes the reading end; its exit says why.
   stream.on('error', () => undefined);
@@ -176,7 +176,7 @@ export function launch(
   command: Pick<SandboxCommand, 'command' | 'timeoutMs' | 'maxFileBytes'>,
 ): Launched {
   const options = bwrapArguments(
-    { ...mountedSources(plan, sources), rootEntries: plan.rootEntries },
+    { ...resolveMountSources(plan, sources), rootEntries: plan.rootEntries },
     {
       passwd: FD.passwd,
       group: FD.group,
@@ -199,10 +199,10 @@ export function launch(
   try {
     const child = spawn(file, words, { env: {}, cwd: '/', stdio: slots(plan, devNull), detached: true });
     const leader = child.pid === undefined ? null : identifyProcess(child.pid);
-    feed(child, FD.args, `${options.join('\0')}\0`);
-    feed(child, FD.passwd, passwdOf(plan.identity));
-    feed(child, FD.group, groupOf(plan.identity));
-    if (plan.seccomp !== null) feed(child, FD.seccomp, plan.seccomp);
+    writeToDescriptor(child, FD.args, `${options.join('\0')}\0`);
+    writeToDescriptor(child, FD.passwd, passwdOf(plan.identity));
+    writeToDescriptor(child, FD.group, groupOf(plan.identity));
+    if (plan.seccomp !== null) writeToDescriptor(child, FD.seccomp, plan.seccomp);
     return { child, leader, stdout: pipeAt(child, 1), stderr: pipeAt(child, 2), status: pipeAt(child, FD.status) };
   } finally {
     closeSync(devNull);

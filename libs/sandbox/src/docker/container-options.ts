@@ -52,20 +52,20 @@ function waiting(settings: ContainerSettings): string[] {
 }
 
 /** Where the engine finds a path below the home. */
-const seenByEngine = ({ homeDir, hostHomeDir }: SandboxSettings, path: string): string =>
+const toEnginePath = ({ homeDir, hostHomeDir }: SandboxSettings, path: string): string =>
   join(hostHomeDir ?? homeDir, relative(homeDir, path));
 
 function bindMounts(settings: ContainerSettings): MountSettings[] {
   const data = DATA_DIRECTORIES.map(
     (directory): MountSettings => ({
       Type: 'bind',
-      Source: seenByEngine(settings, settings.data[directory]),
+      Source: toEnginePath(settings, settings.data[directory]),
       Target: `${VIRTUAL_ROOT}/${directory}`,
     }),
   );
   const { mountedSkills } = settings;
   if (mountedSkills === undefined) return data;
-  const source = seenByEngine(settings, mountedSkills.directory);
+  const source = toEnginePath(settings, mountedSkills.directory);
   return [...data, { Type: 'bind', Source: source, Target: SKILLS_ROOT, ReadOnly: true }];
 }
 
@@ -100,7 +100,7 @@ export function containerOptions(settings: ContainerSettings, sandbox: SandboxSp
   const egress: MountSettings[] =
     egressDirectory === undefined
       ? []
-      : [{ Type: 'bind', Source: seenByEngine(settings, egressDirectory), Target: EGRESS_DIRECTORY, ReadOnly: true }];
+      : [{ Type: 'bind', Source: toEnginePath(settings, egressDirectory), Target: EGRESS_DIRECTORY, ReadOnly: true }];
   const options: ContainerCreateOptions = {
     name: sandbox.sandboxId,
     Image: settings.image,

@@ -56,7 +56,7 @@ const sink = (output: CommandOutput, stream: 'out' | 'err'): Writable =>
 
 type Stream = NodeJS.ReadWriteStream & { destroy(): unknown };
 
-const goneError = (cause?: unknown): SandboxGoneError =>
+const createGoneError = (cause?: unknown): SandboxGoneError =>
   new SandboxGoneError('the container is not there', { cause, details: { dependency: 'docker' } });
 
 /** The command's exec and its output; undefined when the signal aborted before it began. */
@@ -78,7 +78,8 @@ async function begin(
   } catch (error) {
     const status = engineStatus(error);
     // 500: the container has ended since the exec was made.
-    if (status === 404 || status === 409 || (status === 500 && !(await isRunning(container)))) throw goneError(error);
+    if (status === 404 || status === 409 || (status === 500 && !(await isRunning(container))))
+      throw createGoneError(error);
     throw engineAway(error);
   }
 }
@@ -189,7 +190,7 @@ async function afterExit(
   if (exitCode === undefined) {
     // The runtime knows the container's end before the engine, which would count it as ready until then.
     await withinTime(containerEnd(container), LOST_CONTAINER_MS).catch(() => engine.remove());
-    throw goneError();
+    throw createGoneError();
   }
   if (exitCode < 128) return { exitCode, sandbox: 'killed' };
   // While a sandbox dies the engine is best left alone: what is begun in it then may keep the engine from seeing its end.

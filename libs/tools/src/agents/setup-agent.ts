@@ -1,7 +1,7 @@
 import { AgentDescription, AgentSoul, type CustomAgent, MAX_AGENTS, NO_MODEL_SETTINGS } from '@caribou/contracts';
 import { type AgentStore, type AnyTool, defineTool, type ToolOutcome } from '@caribou/core';
 import { z } from 'zod';
-import { failed } from '../sandbox/sandbox-request.js';
+import { toFailedOutcome } from '../sandbox/sandbox-request.js';
 
 const Input = z.object({
   soul: AgentSoul.trim()
@@ -30,16 +30,17 @@ export function setupAgentTool(agents: Pick<AgentStore, 'read' | 'write'>): AnyT
     input: Input,
     async run({ soul, description }, { run, key }) {
       const { agent_name: name } = run.context;
-      if (name === undefined) return failed(NO_NAME);
+      if (name === undefined) return toFailedOutcome(NO_NAME);
       const before = await agents.read(run.userId, name);
-      if (before !== null && before.made_in !== run.threadId) return failed(taken(name));
+      if (before !== null && before.made_in !== run.threadId) return toFailedOutcome(nameTakenText(name));
       const agent: CustomAgent = { ...(before ?? settingsOf(name)), soul, description };
       const write = { agent, madeIn: run.threadId, expected: before?.version ?? 0, call: key };
       const { outcome } = await agents.write(run.userId, write);
-      if (outcome === 'full') return failed(`The person has ${MAX_AGENTS} agents already. One must be deleted first.`);
+      if (outcome === 'full')
+        return toFailedOutcome(`The person has ${MAX_AGENTS} agents already. One must be deleted first.`);
       if (outcome === 'removed')
-        return failed(`Agent '${name}' was made by this call, and deleted since. It stays deleted.`);
-      return outcome === 'changed' ? failed(taken(name)) : made(name);
+        return toFailedOutcome(`Agent '${name}' was made by this call, and deleted since. It stays deleted.`);
+      return outcome === 'changed' ? toFailedOutcome(nameTakenText(name)) : createdOutcome(name);
     },
   });
 }
@@ -52,11 +53,11 @@ const settingsOf = (name: string): Omit<CustomAgent, 'soul' | 'description'> => 
   ...NO_MODEL_SETTINGS,
 });
 
-const taken = (name: string): string =>
+const nameTakenText = (name: string): string =>
   `There is an agent named '${name}' already, which this conversation did not make or somebody changed just now; it stays ` +
   'as it is. Tell the person: they may choose another name, or change that agent in a conversation with it.';
 
-const made = (name: string): ToolOutcome => ({
+const createdOutcome = (name: string): ToolOutcome => ({
   content: `Agent '${name}' created successfully!`,
   update: { created_agent_name: name },
 });

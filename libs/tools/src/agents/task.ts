@@ -39,7 +39,7 @@ export function taskTool(
     parameters: z.toJSONSchema(Input, { io: 'input' }),
     async invoke(args, { run, state, toolCallId }) {
       const parsed = Input.safeParse(args);
-      if (!parsed.success) return refused(parsed.error);
+      if (!parsed.success) return toRefusedOutcome(parsed.error);
       const { description, prompt, subagent_type: type } = parsed.data;
       // A skill that restricts the agent's tools restricts its subagents too.
       const tools = allowedTools(toolNames, state, run);
@@ -50,7 +50,7 @@ export function taskTool(
   };
 }
 
-function refused(error: z.ZodError): ToolOutcome {
+function toRefusedOutcome(error: z.ZodError): ToolOutcome {
   const issues = error.issues.slice(0, 3).map((issue) => `${issue.path.join('.') || 'arguments'}: ${issue.message}`);
   return taskOutcome({ status: 'failed', text: `Invalid arguments: ${issues.join('; ')}`, usage: null });
 }

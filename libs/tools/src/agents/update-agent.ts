@@ -8,7 +8,7 @@ import {
   type StoredAgent,
 } from '@caribou/core';
 import { z } from 'zod';
-import { failed } from '../sandbox/sandbox-request.js';
+import { toFailedOutcome } from '../sandbox/sandbox-request.js';
 
 const Changes = z.object({
   soul: AgentSoul.trim()
@@ -45,16 +45,16 @@ export function updateAgentTool({ agents, known, shown }: UpdateAgentParts): Any
       'or model. Name only what changes. It holds from the next message on, in every conversation with you.',
     input: Changes,
     async run(changes, { run, key }) {
-      const named = given(changes);
+      const named = dropUndefined(changes);
       const fault =
         Object.keys(named).length === 0 ? 'name at least one thing to change' : findAgentFault(named, known);
-      if (fault !== undefined) return failed(fault);
+      if (fault !== undefined) return toFailedOutcome(fault);
       for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
         const before = await agents.read(run.userId, shown.name);
-        if (before === null) return failed('You were deleted meanwhile: there is nothing to change any more.');
+        if (before === null) return toFailedOutcome('You were deleted meanwhile: there is nothing to change any more.');
         if (before.version !== seen) {
           seen = before.version;
-          return failed(changedMeanwhile(before));
+          return toFailedOutcome(formatConflict(before));
         }
         const write = { agent: { ...before, ...named }, madeIn: before.made_in, expected: seen, call: key };
         const written = await agents.write(run.userId, write);
@@ -62,14 +62,14 @@ export function updateAgentTool({ agents, known, shown }: UpdateAgentParts): Any
         if (written.outcome === 'written' || written.outcome === 'repeated')
           return { content: `Agent '${shown.name}' updated: ${Object.keys(named).join(', ')}.` };
       }
-      return failed('You are being changed by others at this moment. Try again later.');
+      return toFailedOutcome('You are being changed by others at this moment. Try again later.');
     },
   });
 }
 
-const given = (changes: Changes): Partial<StoredAgent> =>
+const dropUndefined = (changes: Changes): Partial<StoredAgent> =>
   Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 
-const changedMeanwhile = ({ soul, description, skills, tool_groups, model }: StoredAgent): string =>
+const formatConflict = ({ soul, description, skills, tool_groups, model }: StoredAgent): string =>
   'Somebody changed you since this run began, so nothing was written. This is what you are now; call again if your change ' +
   `is still right:\n${JSON.stringify({ soul, description, skills, tool_groups, model })}`;

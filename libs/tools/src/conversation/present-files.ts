@@ -1,6 +1,6 @@
 import { type AnyTool, defineTool, formatVirtualPath, parseVirtualPath, type SandboxPort } from '@caribou/core';
 import { z } from 'zod';
-import { failed, refusalText, scopeOf } from '../sandbox/sandbox-request.js';
+import { toFailedOutcome, refusalText, scopeOf } from '../sandbox/sandbox-request.js';
 
 const Input = z.object({
   filepaths: z
@@ -22,12 +22,13 @@ export function presentFilesTool(sandbox: SandboxPort): AnyTool {
       const paths: string[] = [];
       for (const path of filepaths) {
         const output = outputPath(path);
-        if (output === undefined) return failed(`Only files in /mnt/user-data/outputs can be presented: ${path}`);
+        if (output === undefined)
+          return toFailedOutcome(`Only files in /mnt/user-data/outputs can be presented: ${path}`);
         if (!paths.includes(output)) paths.push(output);
       }
       const { files } = await sandbox.stat(scopeOf(context), { key: context.key, paths }, context.run.signal);
       for (const [index, file] of files.entries()) {
-        if (file.outcome === 'refused') return failed(refused(file.reason, paths[index] ?? ''));
+        if (file.outcome === 'refused') return toFailedOutcome(formatRefusal(file.reason, paths[index] ?? ''));
       }
       return { content: 'Successfully presented files', update: { artifacts: paths } };
     },
@@ -40,6 +41,6 @@ function outputPath(path: string): string | undefined {
   return parsed?.directory === 'outputs' && parsed.segments.length > 0 ? formatVirtualPath(parsed) : undefined;
 }
 
-const refused = (reason: string, path: string): string =>
+const formatRefusal = (reason: string, path: string): string =>
   refusalText(reason, path) ??
   (reason === 'permission' ? `Permission denied reading file: ${path}` : `${reason}: ${path}`);

@@ -2,7 +2,7 @@ import type { OutputPiece, SandboxReply } from '@caribou/contracts';
 import { type AnyTool, defineTool, type SandboxPort, type ToolContext, type ToolOutcome } from '@caribou/core';
 import { z } from 'zod';
 import { cutMiddle } from './cut-text.js';
-import { DESCRIPTION_HINT, failed, scopeOf } from './sandbox-request.js';
+import { DESCRIPTION_HINT, toFailedOutcome, scopeOf } from './sandbox-request.js';
 
 const DEFAULT_TIMEOUT_MS = 600_000;
 /** Maximum bytes of output from the executor, so that it fits into one reply. */
@@ -56,14 +56,14 @@ async function publishOutput(piece: OutputPiece, { run, toolCallId }: ToolContex
 
 function outcomeOf(done: SandboxReply<'exec'>, limit: string): ToolOutcome {
   if (done.outcome === 'unknown') {
-    return failed(
+    return toFailedOutcome(
       `The outcome of the command is not known (${done.reason}). It may have run completely, partly or not at all. ` +
         'Check its effects before running it again.',
     );
   }
   const output = cutMiddle(outputText(done), MAX_OUTPUT_CHARS);
-  if (done.timed_out) return failed(withOutput(`Command timed out after ${limit} and was stopped.`, output));
-  if (done.cancelled) return failed(withOutput('Command was cancelled.', output));
+  if (done.timed_out) return toFailedOutcome(withOutput(`Command timed out after ${limit} and was stopped.`, output));
+  if (done.cancelled) return toFailedOutcome(withOutput('Command was cancelled.', output));
   return { content: output === '' ? '(no output)' : output };
 }
 

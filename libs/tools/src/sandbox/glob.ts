@@ -1,7 +1,7 @@
 import { type AnyTool, defineTool, defuseFrameworkTags, type SandboxPort } from '@caribou/core';
 import { z } from 'zod';
 import { directoryPath, lookupAnswer, lookupRefusal } from './lookup-answer.js';
-import { DESCRIPTION_HINT, failed, scopeOf } from './sandbox-request.js';
+import { DESCRIPTION_HINT, toFailedOutcome, scopeOf } from './sandbox-request.js';
 
 const MAX_RESULTS = 1000;
 
@@ -29,11 +29,11 @@ export function globTool(sandbox: SandboxPort): AnyTool {
       'version control, installed packages, caches, build output, logs.',
     input: Input,
     async run({ pattern, path, include_dirs, max_results }, context) {
-      if (pattern.startsWith('/')) return failed(`Pattern must be relative to the path: ${pattern}`);
+      if (pattern.startsWith('/')) return toFailedOutcome(`Pattern must be relative to the path: ${pattern}`);
       const most = Math.min(max_results, MAX_RESULTS);
       const request = { key: context.key, path, pattern, include_dirs, max_results: most };
       const found = await sandbox.glob(scopeOf(context), request, context.run.signal);
-      if (found.outcome === 'refused') return failed(lookupRefusal(found.reason, path));
+      if (found.outcome === 'refused') return toFailedOutcome(lookupRefusal(found.reason, path));
       const lines = found.paths.map((entry, index) => `${index + 1}. ${defuseFrameworkTags(entry)}`);
       const { truncated, incomplete } = found;
       return { content: lookupAnswer({ what: 'paths', root: path, lines, truncated, incomplete }) };

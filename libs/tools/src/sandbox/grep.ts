@@ -1,7 +1,7 @@
 import { type AnyTool, defineTool, defuseFrameworkTags, type SandboxPort } from '@caribou/core';
 import { z } from 'zod';
 import { directoryPath, lookupAnswer, lookupRefusal } from './lookup-answer.js';
-import { DESCRIPTION_HINT, failed, scopeOf } from './sandbox-request.js';
+import { DESCRIPTION_HINT, toFailedOutcome, scopeOf } from './sandbox-request.js';
 
 const MAX_RESULTS = 500;
 
@@ -36,8 +36,8 @@ export function grepTool(sandbox: SandboxPort): AnyTool {
         max_results: Math.min(max_results, MAX_RESULTS),
       };
       const found = await sandbox.grep(scopeOf(context), request, context.run.signal);
-      if (found.outcome === 'refused') return failed(lookupRefusal(found.reason, path));
-      if (found.outcome === 'invalid_pattern') return failed(`Invalid regex pattern: ${found.message}`);
+      if (found.outcome === 'refused') return toFailedOutcome(lookupRefusal(found.reason, path));
+      if (found.outcome === 'invalid_pattern') return toFailedOutcome(`Invalid regex pattern: ${found.message}`);
       const lines = found.matches.map((match) => `${defuseFrameworkTags(match.path)}:${match.line}: ${match.text}`);
       const { truncated, incomplete } = found;
       return { content: lookupAnswer({ what: 'matches', root: path, lines, truncated, incomplete }) };

@@ -2,7 +2,7 @@ import { type AnyTool, defineTool, defuseFrameworkTags, type SandboxPort } from 
 import { z } from 'zod';
 import { cutEnd } from './cut-text.js';
 import { directoryPath, lookupRefusal } from './lookup-answer.js';
-import { DESCRIPTION_HINT, failed, scopeOf } from './sandbox-request.js';
+import { DESCRIPTION_HINT, toFailedOutcome, scopeOf } from './sandbox-request.js';
 
 const DEPTH = 2;
 const MAX_ENTRIES = 1000;
@@ -23,13 +23,13 @@ export function lsTool(sandbox: SandboxPort): AnyTool {
     async run({ path }, context) {
       const request = { key: context.key, path, depth: DEPTH, max_results: MAX_ENTRIES };
       const listed = await sandbox.list(scopeOf(context), request, context.run.signal);
-      if (listed.outcome === 'refused') return failed(lookupRefusal(listed.reason, path));
-      return { content: shown(listed.paths, listed.truncated || listed.incomplete) };
+      if (listed.outcome === 'refused') return toFailedOutcome(lookupRefusal(listed.reason, path));
+      return { content: formatListing(listed.paths, listed.truncated || listed.incomplete) };
     },
   });
 }
 
-function shown(paths: readonly string[], isPart: boolean): string {
+function formatListing(paths: readonly string[], isPart: boolean): string {
   if (paths.length === 0) return '(empty)';
   const text = defuseFrameworkTags(paths.join('\n'));
   if (!isPart && text.length <= MAX_CHARS) return text;

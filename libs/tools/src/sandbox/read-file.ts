@@ -2,7 +2,7 @@ import type { SandboxReply } from '@caribou/contracts';
 import { type AnyTool, defineTool, contentHashMark, type SandboxPort, type ToolOutcome } from '@caribou/core';
 import { z } from 'zod';
 import { cutEnd } from './cut-text.js';
-import { DESCRIPTION_HINT, failed, refusalText, scopeOf } from './sandbox-request.js';
+import { DESCRIPTION_HINT, toFailedOutcome, refusalText, scopeOf } from './sandbox-request.js';
 
 const MAX_CHARS = 50_000;
 /** Maximum bytes of `MAX_CHARS` characters: four each. */
@@ -35,14 +35,14 @@ export function readFileTool(sandbox: SandboxPort): AnyTool {
       }
       const request = { key: context.key, path, start_line, end_line, max_bytes: MAX_BYTES };
       const read = await sandbox.read(scopeOf(context), request, context.run.signal);
-      if (read.outcome === 'refused') return failed(refused(read.reason, path));
-      const outcome = shown(read, { start_line, end_line });
+      if (read.outcome === 'refused') return toFailedOutcome(formatRefusal(read.reason, path));
+      const outcome = toReadOutcome(read, { start_line, end_line });
       return read.sha256 === undefined ? outcome : { ...outcome, additionalKwargs: contentHashMark(path, read.sha256) };
     },
   });
 }
 
-function shown(read: Extract<SandboxReply<'read'>, { outcome: 'ok' }>, range: Range): ToolOutcome {
+function toReadOutcome(read: Extract<SandboxReply<'read'>, { outcome: 'ok' }>, range: Range): ToolOutcome {
   if (range.start_line !== undefined && range.start_line > 1 && range.start_line > read.total_lines) {
     return { content: `(start_line exceeds file length of ${read.total_lines} lines)` };
   }
@@ -53,7 +53,7 @@ function shown(read: Extract<SandboxReply<'read'>, { outcome: 'ok' }>, range: Ra
   return { content: `${text}\n... [shortened after ${text.length} characters: ${hint}]` };
 }
 
-function refused(reason: string, path: string): string {
+function formatRefusal(reason: string, path: string): string {
   if (reason === 'permission') return `Permission denied reading file: ${path}`;
   if (reason === 'binary') return `File is not text: ${path}. Use bash to inspect or convert it.`;
   if (reason === 'too_large')

@@ -10,7 +10,7 @@ export const scopeOf = ({ run }: ToolContext): SandboxScope => ({
 });
 
 /** An expected failure as a result for the model. */
-export const failed = (text: string): ToolOutcome => ({ content: `Error: ${text}`, isError: true });
+export const toFailedOutcome = (text: string): ToolOutcome => ({ content: `Error: ${text}`, isError: true });
 
 /** Text for the model why the sandbox refused a path; undefined for reasons without a special text. */
 export function refusalText(reason: string, path: string): string | undefined {
@@ -24,7 +24,7 @@ export function refusalText(reason: string, path: string): string | undefined {
 }
 
 /** Text for the model why a file with unexpected content was not changed, and what to do. */
-export function changedText(path: string, { expectedFile }: ToolContext): string {
+export function formatChangedFile(path: string, { expectedFile }: ToolContext): string {
   const why =
     expectedFile === undefined || expectedFile.sha256 === null
       ? `File exists and you have not read it in this conversation: ${path}.`

@@ -1,7 +1,7 @@
 import type { SandboxReply } from '@caribou/contracts';
 import { type AnyTool, defineTool, type SandboxPort, type ToolOutcome } from '@caribou/core';
 import { z } from 'zod';
-import { changedText, DESCRIPTION_HINT, failed, refusalText, scopeOf } from './sandbox-request.js';
+import { formatChangedFile, DESCRIPTION_HINT, toFailedOutcome, refusalText, scopeOf } from './sandbox-request.js';
 
 /** Maximum bytes of UTF-8 in one argument, as for write_file. */
 const MAX_TEXT_BYTES = 80 * 1024;
@@ -29,12 +29,15 @@ export function strReplaceTool(sandbox: SandboxPort): AnyTool {
       const { path, old_str, new_str, replace_all } = input;
       const bytes = Math.max(Buffer.byteLength(old_str, 'utf8'), Buffer.byteLength(new_str, 'utf8'));
       if (bytes > MAX_TEXT_BYTES) {
-        return failed(`Text is ${bytes} bytes; at most ${MAX_TEXT_BYTES} bytes can be replaced at once: ${path}`);
+        return toFailedOutcome(
+          `Text is ${bytes} bytes; at most ${MAX_TEXT_BYTES} bytes can be replaced at once: ${path}`,
+        );
       }
       const texts = { old_text: old_str, new_text: new_str, replace_all };
       const request = { key: context.key, path, ...texts, expected: context.expectedFile };
       const edited = await sandbox.edit(scopeOf(context), request, context.run.signal);
-      if (edited.outcome === 'refused' && edited.reason === 'changed') return failed(changedText(path, context));
+      if (edited.outcome === 'refused' && edited.reason === 'changed')
+        return toFailedOutcome(formatChangedFile(path, context));
       return answer(edited, input);
     },
   });
@@ -45,16 +48,16 @@ function answer(edited: SandboxReply<'edit'>, { path }: Edit): ToolOutcome {
     case 'ok':
       return { content: `OK${changes(edited)}` };
     case 'not_unique':
-      return failed(
+      return toFailedOutcome(
         edited.count === 0
           ? `String to replace not found in file: ${path}`
           : `String to replace occurs ${edited.count} times in file: ${path}. ` +
               'Add surrounding lines so that it occurs once, or set replace_all=true.',
       );
     case 'refused':
-      return failed(edited.message ?? refused(edited.reason, path));
+      return toFailedOutcome(edited.message ?? formatRefusal(edited.reason, path));
     case 'unknown':
-      return failed(
+      return toFailedOutcome(
         `The outcome of changing '${path}' is not known (${edited.reason}). ` +
           'Read the file before you change it again.',
       );
@@ -71,7 +74,7 @@ function changes({ replaced, changed }: Extract<SandboxReply<'edit'>, { outcome:
   return ` (${times}changed ${only ? 'line' : 'lines'} ${ranges.join(', ')}${more})`;
 }
 
-function refused(reason: string, path: string): string {
+function formatRefusal(reason: string, path: string): string {
   if (reason === 'permission') return `Permission denied writing to file: ${path}`;
   if (reason === 'no_space') return `No space left to write file: ${path}`;
   if (reason === 'too_large') return `File is too large to change: ${path}. Use bash (sed) instead.`;

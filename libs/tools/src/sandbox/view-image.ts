@@ -9,7 +9,7 @@ import {
 } from '@caribou/core';
 import { z } from 'zod';
 import { IMAGE_EXTENSIONS, IMAGE_HEAD_BYTES, kindByContent, kindByName } from './image-kind.js';
-import { failed, refusalText, scopeOf } from './sandbox-request.js';
+import { toFailedOutcome, refusalText, scopeOf } from './sandbox-request.js';
 
 /** Maximum size of an image for a model. */
 const MAX_IMAGE_BYTES = 20 * 1024 * 1024;
@@ -31,14 +31,14 @@ export function viewImageTool(sandbox: SandboxPort): AnyTool {
       'Not for files that are no images, and not for several images at once.',
     input: Input,
     async run({ image_path: path }, context) {
-      if (!path.startsWith('/')) return failed(`Path must be absolute: ${path}`);
+      if (!path.startsWith('/')) return toFailedOutcome(`Path must be absolute: ${path}`);
       const parsed = parseVirtualPath(path);
-      if (parsed === null) return failed(refusalText('outside', path) ?? path);
+      if (parsed === null) return toFailedOutcome(refusalText('outside', path) ?? path);
       const promised = kindByName(path);
-      if (promised === undefined) return failed(`Unsupported image format: ${path}. ${supported}`);
+      if (promised === undefined) return toFailedOutcome(`Unsupported image format: ${path}. ${supported}`);
       const head = { path, offset: 0, max_bytes: IMAGE_HEAD_BYTES, key: context.key };
       const read = await sandbox.readBytes(scopeOf(context), head, context.run.signal);
-      return seen(read, { path, promised, key: formatVirtualPath(parsed) });
+      return toImageOutcome(read, { path, promised, key: formatVirtualPath(parsed) });
     },
   });
 }
@@ -53,19 +53,21 @@ interface Wanted {
   readonly key: string;
 }
 
-function seen(read: SandboxReply<'readBytes'>, { path, promised, key }: Wanted): ToolOutcome {
-  if (read.outcome === 'refused') return failed(refused(read.reason, path));
+function toImageOutcome(read: SandboxReply<'readBytes'>, { path, promised, key }: Wanted): ToolOutcome {
+  if (read.outcome === 'refused') return toFailedOutcome(formatRefusal(read.reason, path));
   if (read.total_bytes > MAX_IMAGE_BYTES) {
-    return failed(`Image is ${read.total_bytes} bytes; at most ${MAX_IMAGE_BYTES} bytes can be viewed: ${path}`);
+    return toFailedOutcome(
+      `Image is ${read.total_bytes} bytes; at most ${MAX_IMAGE_BYTES} bytes can be viewed: ${path}`,
+    );
   }
   const kind = kindByContent(Buffer.from(read.base64, 'base64'));
-  if (kind === undefined) return failed(`File is not an image: ${path}. ${supported}`);
-  if (kind !== promised) return failed(`File name does not fit its content, which is ${kind}: ${path}`);
+  if (kind === undefined) return toFailedOutcome(`File is not an image: ${path}. ${supported}`);
+  if (kind !== promised) return toFailedOutcome(`File name does not fit its content, which is ${kind}: ${path}`);
   const image = { mime_type: kind, size: read.total_bytes };
   return { content: 'Successfully read image', update: { viewed_images: { [key]: image } } };
 }
 
-function refused(reason: string, path: string): string {
+function formatRefusal(reason: string, path: string): string {
   if (reason === 'not_found') return `Image file not found: ${path}`;
   if (reason === 'is_directory' || reason === 'not_regular') return `Path is not a file: ${path}`;
   if (reason === 'permission') return `Permission denied reading file: ${path}`;

@@ -1,6 +1,6 @@
 import { type AnyTool, defineTool, type SandboxPort } from '@caribou/core';
 import { z } from 'zod';
-import { changedText, DESCRIPTION_HINT, failed, refusalText, scopeOf } from './sandbox-request.js';
+import { formatChangedFile, DESCRIPTION_HINT, toFailedOutcome, refusalText, scopeOf } from './sandbox-request.js';
 
 /** Maximum bytes of UTF-8 that one call writes, as models truncate longer arguments, which is invalid JSON. */
 const MAX_CONTENT_BYTES = 80 * 1024;
@@ -24,7 +24,7 @@ export function writeFileTool(sandbox: SandboxPort): AnyTool {
     async run({ path, content, append }, context) {
       const bytes = Buffer.byteLength(content, 'utf8');
       if (bytes > MAX_CONTENT_BYTES) {
-        return failed(
+        return toFailedOutcome(
           `Content is ${bytes} bytes; at most ${MAX_CONTENT_BYTES} bytes can be written at once: ${path}. ` +
             'Write the first part, then add the others with append=true.',
         );
@@ -35,9 +35,10 @@ export function writeFileTool(sandbox: SandboxPort): AnyTool {
         context.run.signal,
       );
       if (written.outcome === 'ok') return { content: 'OK' };
-      if (written.outcome === 'refused' && written.reason === 'changed') return failed(changedText(path, context));
-      if (written.outcome === 'refused') return failed(written.message ?? refused(written.reason, path));
-      return failed(
+      if (written.outcome === 'refused' && written.reason === 'changed')
+        return toFailedOutcome(formatChangedFile(path, context));
+      if (written.outcome === 'refused') return toFailedOutcome(written.message ?? formatRefusal(written.reason, path));
+      return toFailedOutcome(
         `The outcome of writing '${path}' is not known (${written.reason}). ` +
           'Read the file before you write it again.',
       );
@@ -45,7 +46,7 @@ export function writeFileTool(sandbox: SandboxPort): AnyTool {
   });
 }
 
-function refused(reason: string, path: string): string {
+function formatRefusal(reason: string, path: string): string {
   if (reason === 'permission') return `Permission denied writing to file: ${path}`;
   if (reason === 'no_space') return `No space left to write file: ${path}`;
   if (reason === 'too_large') return `File would become too large: ${path}`;
