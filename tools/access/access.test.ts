@@ -48,7 +48,7 @@ describe('users of NATS', () => {
       logger: silentLogger,
       streams: ['turns', 'subagents', 'memory', 'deadLetters'] as const,
     });
-    await runner.whenConnected(AbortSignal.timeout(10_000));
+    await runner.waitUntilConnected(AbortSignal.timeout(10_000));
     await runner.checkStreams();
     await runner.close();
   });
@@ -107,7 +107,7 @@ describe('users of NATS', () => {
     });
     const events: unknown[] = [];
     let gaps = 0;
-    await gateway.whenConnected(AbortSignal.timeout(10_000));
+    await gateway.waitUntilConnected(AbortSignal.timeout(10_000));
     await gateway.subscribeEvents('r2', { onEvents: (batch) => void events.push(...batch), onGap: () => (gaps += 1) });
     const reply = runEventsSubject('r2');
     connection.publish(`$JS.API.STREAM.INFO.${streams.memory.name}`, '', { reply });
@@ -138,7 +138,7 @@ describe('users of NATS', () => {
     const own = { 'subagent-pool': ['subagents', 'deadLetters'], 'memory-worker': ['memory', 'deadLetters'] } as const;
     const wanted = { ...roles, ...own, 'sandbox-manager': [] }[service];
     const bus = connectBus({ url: urlOf(service), name: service, access: busAccess(service), logger, streams: wanted });
-    await bus.whenConnected(AbortSignal.timeout(10_000));
+    await bus.waitUntilConnected(AbortSignal.timeout(10_000));
     await bus.checkStreams();
     await bus.ping(2_000);
     await bus.close();

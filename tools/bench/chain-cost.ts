@@ -131,6 +131,6 @@ const runContext = (): RunContext => ({
   clock: systemClock,
   logger: silentLogger,
   emit: () => Promise.resolve(),
-  decided: () => undefined,
+  recordDecision: () => undefined,
   queueForMemory: () => undefined,
 });

@@ -130,7 +130,7 @@ async function withManager<Result>(fleet: Fleet, measure: (calls: ManagerCalls) 
     return scope;
   };
   try {
-    await bus.whenConnected();
+    await bus.waitUntilConnected();
     const journal = redisExecutionJournal(redis);
     const sandbox = createRemoteSandbox({ bus, registry, journal, logger: silentLogger });
     return await measure({

@@ -29,7 +29,7 @@ export async function checkNats(config: Config, context: DoctorContext): Promise
     streams: [],
   });
   try {
-    await bus.whenConnected(AbortSignal.timeout(CONNECT_MS));
+    await bus.waitUntilConnected(AbortSignal.timeout(CONNECT_MS));
     return greeting === 'not asked' ? [ok('nats', 'connected')] : judgeGreeting(greeting);
   } catch (error) {
     return [fail('nats', `the nats-server in NATS_URL refuses the connection (${reasonOf(error)})`, fix)];

@@ -4,7 +4,7 @@ import { type Config, extensionsFile } from '@caribou/config';
 import { busAccess } from '@caribou/contracts';
 import { type Logger, type ModelCatalog, systemClock, type ThreadStore } from '@caribou/core';
 import { documentConverter } from '@caribou/documents';
-import { gatedCatalog } from '@caribou/middleware';
+import { gateCatalog } from '@caribou/middleware';
 import { createModelCatalog } from '@caribou/models';
 import type { StopStep } from '@caribou/service';
 import { createMetrics, createTracing, type Tracing } from '@caribou/observability';
@@ -172,5 +172,5 @@ function gated(
   { redis, logger }: { readonly redis: RedisConnection; readonly logger: Logger },
 ): ModelCatalog {
   const gate = redisModelGate(redis, { ...modelGateLimits(chain), logger });
-  return gatedCatalog(models, gate);
+  return gateCatalog(models, gate);
 }

@@ -2,7 +2,7 @@ import { modelGateLimits } from '@caribou/agent';
 import type { Bus, Wake } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { type Logger, type ModelCatalog, systemClock } from '@caribou/core';
-import { gatedCatalog } from '@caribou/middleware';
+import { gateCatalog } from '@caribou/middleware';
 import { createModelCatalog } from '@caribou/models';
 import type { HealthCheck } from '@caribou/service';
 import type { Metrics } from '@caribou/observability';
@@ -101,7 +101,7 @@ function buildWorker(config: Config, { bus, redis, metrics, logger }: Base): Mem
 function catalogOf(config: Config, redis: RedisConnection, logger: Logger): ModelCatalog {
   const gate = redisModelGate(redis, { ...modelGateLimits(config.chain), logger });
   const models = createModelCatalog(config.models, { clocks: config.clocks, logger });
-  return gatedCatalog(models, gate);
+  return gateCatalog(models, gate);
 }
 
 /** Hears the nudges of runners; a nudge carries nothing, and what is due is looked up in Redis. */

@@ -18,7 +18,7 @@ import {
   skillsOfAgent,
   toolsOfGroups,
 } from '@caribou/core';
-import { type ChainOptions, gatedCatalog, subagentChain } from '@caribou/middleware';
+import { type ChainOptions, gateCatalog, subagentChain } from '@caribou/middleware';
 import { type AgentLoop, taskSpecOf } from '@caribou/runs';
 import { leadTools } from '@caribou/tools';
 import { type AgentTools, runFromHead, toolFacts, toolOffer } from '@caribou/worker';
@@ -40,7 +40,7 @@ export type SubagentConfig = Pick<Config, 'title' | 'commandRules' | 'chain' | '
 export function subagentLoop(ports: SubagentPorts, config: SubagentConfig): AgentLoop {
   const { models, gate, sandbox, skills, custom } = ports;
   const definitions = subagentDefinitions(config.chain.subagents);
-  const gatedModels = gatedCatalog(models, gate);
+  const gatedModels = gateCatalog(models, gate);
   const offerTools = toolOffer(ports, config);
   // Schemas are made once: a task must not pay for them.
   const { commandTimeoutMs } = config.sandbox.limits;

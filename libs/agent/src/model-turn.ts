@@ -111,7 +111,7 @@ async function assembleAnswer({ model, run, step }: ModelTurn, request: ModelReq
     return message;
   } catch (error) {
     run.signal.throwIfAborted();
-    if (told && error instanceof ModelError) await run.emit(dropped(messageId, run));
+    if (told && error instanceof ModelError) await run.emit(toDropEvent(messageId, run));
     throw error;
   }
 }
@@ -127,7 +127,7 @@ function callOf(request: ModelRequest, model: ModelPort, run: RunContext): Model
   };
 }
 
-const dropped = (messageId: string, run: RunContext): RunEventOf<'run.start'> => ({
+const toDropEvent = (messageId: string, run: RunContext): RunEventOf<'run.start'> => ({
   kind: 'run.start',
   run_id: run.runId,
   thread_id: run.threadId,

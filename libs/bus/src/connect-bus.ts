@@ -41,7 +41,7 @@ export function connectBus(options: BusOptions): Bus {
     get connected() {
       return link.connected;
     },
-    whenConnected: (signal) => link.whenConnected(signal),
+    waitUntilConnected: (signal) => link.waitUntilConnected(signal),
     ping: (timeoutMs) => link.flush(timeoutMs),
     checkStreams: () => provisioner.ensure(),
     ...createRpcClient(natsRequests(link)),

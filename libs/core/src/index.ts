@@ -11,7 +11,7 @@ export { BeingErasedError, type Erasure, type ErasureStore } from './stores/eras
 export type { Locks } from './stores/locks.js';
 export { answerableCalls, dropLateAnswers } from './agent/client-answers.js';
 export { hasPending, type PendingCalls, pendingCalls } from './agent/pending-calls.js';
-export { activeSkill, allowedTools } from './agent/active-skill.js';
+export { activeSkill, filterAllowedTools } from './agent/active-skill.js';
 export { findAgentFault, BOOTSTRAP_SKILL, type InstalledForAgents, skillsOfAgent } from './agent/agent-rules.js';
 export type { AgentStore, AgentWrite, AgentWriteOutcome, StoredAgent } from './stores/agent-store.js';
 export { applyUpdate, clientUpdate, isEmptyUpdate, joinUpdates } from './agent/agent-state.js';
@@ -21,7 +21,7 @@ export { executeAtMostOnce, unknownOutcome } from './tool-calls/execute-at-most-
 export { type Clock, systemClock } from './util/clock.js';
 export { KeyedMutex } from './util/keyed-mutex.js';
 export { Limiter } from './util/limiter.js';
-export { settledWithin } from './util/settled-within.js';
+export { settlesWithin } from './util/settles-within.js';
 export type {
   Companion,
   ConversionLease,
@@ -65,7 +65,7 @@ export type {
   ToolCallNext,
   ToolCallRequest,
 } from './agent/middleware.js';
-export { type CommandIdentity, closedDirectory, commandIdentity } from './util/command-identity.js';
+export { type CommandIdentity, closedDirectoryOf, commandIdentity } from './util/command-identity.js';
 export { errnoOf } from './util/errno.js';
 export type { ThreadKey } from './util/thread-key.js';
 export type { CallOutcome, CallPermit, AcquireResult, ModelEndpoint, ModelGate } from './ports/model-gate.js';
@@ -123,7 +123,7 @@ export type {
   ThreadUsage,
 } from './stores/thread-store.js';
 export { withAtMostOnce } from './tool-calls/with-at-most-once.js';
-export { offeredTools, toolsOfGroups } from './agent/offered-tools.js';
+export { selectOfferedTools, toolsOfGroups } from './agent/offered-tools.js';
 export type { TokenRecord, TokenRecords } from './stores/token-records.js';
 export type { CallState, JournaledCall, ToolJournal } from './tool-calls/tool-journal.js';
 export { RESERVED_TOOL_NAMES } from './agent/tool-names.js';

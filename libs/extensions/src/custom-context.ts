@@ -37,7 +37,7 @@ export function customContext<Own>({ speaker, run, guard, own }: ContextParts<Ow
         throw new ExtensionError(`an event of ${describeSource(speaker)} has ${bytes} bytes, over ${MAX_EVENT_BYTES}`);
       await guard.outside(() => run.emit({ kind: 'custom', data: JSON.parse(text) as unknown }));
     },
-    decided: (decision, fields) => run.decided(speaker.name, cut(decision), fields),
+    decided: (decision, fields) => run.recordDecision(speaker.name, cut(decision), fields),
   };
 }
 

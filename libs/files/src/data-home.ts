@@ -1,6 +1,6 @@
 import { chmodSync, chownSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { closedDirectory, type CommandIdentity, commandIdentity, errnoOf } from '@caribou/core';
+import { closedDirectoryOf, type CommandIdentity, commandIdentity, errnoOf } from '@caribou/core';
 
 /**
  * CARIBOU_HOME is closed to the machine's other users: whoever can come to a file that a command has made can also read
@@ -19,7 +19,7 @@ const OTHERS_BITS = 0o007;
 const isRoot = (): boolean => process.getuid?.() === 0;
 
 function close(path: string): void {
-  const { owner, mode } = closedDirectory(commandIdentity());
+  const { owner, mode } = closedDirectoryOf(commandIdentity());
   if (isRoot()) chownSync(path, owner.uid, owner.gid);
   chmodSync(path, mode);
 }
@@ -29,7 +29,7 @@ export function prepareHome(homeDir: string): void {
   mkdirSync(homeDir, { recursive: true, mode: OWNER_BITS });
   const commands = commandIdentity();
   closeHome(homeDir, commands);
-  const { mode } = closedDirectory(commands);
+  const { mode } = closedDirectoryOf(commands);
   for (const path of CLOSED_DIRECTORIES.map((name) => join(homeDir, name))) {
     if (((modeOf(path) ?? mode) & ~mode) !== 0) close(path);
   }

@@ -3,7 +3,7 @@ import { chmod, lstat, mkdir, open, opendir, rename, rmdir, unlink, type FileHan
 import { constants } from 'node:fs';
 import { join } from 'node:path';
 import { ThreadId, UserId } from '@caribou/contracts';
-import { closedDirectory, commandIdentity, errnoOf, type ThreadKey } from '@caribou/core';
+import { closedDirectoryOf, commandIdentity, errnoOf, type ThreadKey } from '@caribou/core';
 import { prepareHome } from './data-home.js';
 import { below, openDirectory } from './descriptor-walk.js';
 import { threadNames } from './thread-path.js';
@@ -47,7 +47,7 @@ export function createErasedFiles(homeDir: string): ErasedFiles {
   const pathOf = (aside: string): string => join(homeDir, 'users', ASIDE, aside);
   const move = async (names: readonly string[], aside: string): Promise<string> => {
     prepareHome(homeDir);
-    const made = await openDirectory(homeDir, ['users', ASIDE], closedDirectory(commandIdentity()));
+    const made = await openDirectory(homeDir, ['users', ASIDE], closedDirectoryOf(commandIdentity()));
     await made.close();
     await moveAside(join(homeDir, ...names), pathOf(aside));
     return aside;

@@ -4,7 +4,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
-  closedDirectory,
+  closedDirectoryOf,
   type CommandIdentity,
   DATA_DIRECTORIES,
   type DataDirectory,
@@ -123,7 +123,7 @@ async function appendTo(handle: FileHandle, content: Uint8Array, path: string): 
 /** Makes the platform's directories above a thread's data, closed to others, and the data's own. */
 async function prepareThread(homeDir: string, names: readonly string[], owner: CommandIdentity): Promise<void> {
   prepareHome(homeDir);
-  const above = await openDirectory(homeDir, names, closedDirectory(owner));
+  const above = await openDirectory(homeDir, names, closedDirectoryOf(owner));
   await above.close();
   const data = await openDirectory(join(homeDir, ...names), ['user-data'], { owner, mode: PRIVATE_MODE });
   await data.close();

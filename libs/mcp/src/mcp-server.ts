@@ -1,4 +1,4 @@
-import { type Clock, type Logger, settledWithin } from '@caribou/core';
+import { type Clock, type Logger, settlesWithin } from '@caribou/core';
 import { parseTools, type ListedTool } from './listed-tool.js';
 import { McpSession } from './mcp-session.js';
 import type { OpenedTransport, TransportOpener } from './open-transport.js';
@@ -64,7 +64,7 @@ export class McpServer {
     const { clock, times } = this.parts;
     const waitMs = this.firstWaitUntilMs - clock.monotonicMs();
     if (this.tools === undefined && this.failures === 0 && this.loading !== undefined && waitMs > 0)
-      await settledWithin(this.loading, waitMs, clock);
+      await settlesWithin(this.loading, waitMs, clock);
     if (this.tools !== undefined && clock.monotonicMs() - this.loadedAtMs > times.refreshMs) this.load();
     return this.tools ?? [];
   }

@@ -44,11 +44,8 @@ export function parseExtraction(text: string): Extraction {
   }
   const { user, history, newFacts, factsToRemove } = answer.data;
   return {
-    sections: Object.fromEntries([
-      ...changedSections(user, USER_SECTIONS),
-      ...changedSections(history, HISTORY_SECTIONS),
-    ]),
-    newFacts: newFacts.slice(0, MAX_STATED_FACTS).flatMap(statedFact),
+    sections: Object.fromEntries([...parseSections(user, USER_SECTIONS), ...parseSections(history, HISTORY_SECTIONS)]),
+    newFacts: newFacts.slice(0, MAX_STATED_FACTS).flatMap(parseFact),
     factsToRemove: factsToRemove.slice(0, MAX_REMOVALS).filter((id) => typeof id === 'string'),
   };
 }
@@ -71,7 +68,7 @@ const Stated = z.object({
   from: z.array(z.coerce.number().int()).catch([]),
 });
 
-function changedSections(
+function parseSections(
   given: Readonly<Record<string, unknown>>,
   names: readonly SectionName[],
 ): [SectionName, string][] {
@@ -81,7 +78,7 @@ function changedSections(
   });
 }
 
-function statedFact(given: unknown): StatedFact[] {
+function parseFact(given: unknown): StatedFact[] {
   const fact = Stated.safeParse(given);
   if (!fact.success || fact.data.content.trim() === '') return [];
   const { content, category, confidence, from = [] } = fact.data;

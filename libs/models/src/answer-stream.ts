@@ -180,7 +180,7 @@ export class AnswerStream {
   /** Handles the end of the body: the answer is complete with a finish reason, otherwise it was cut. */
   #end(cause?: Error): void {
     if (this.#isClosed) return;
-    if (!this.#reader.finished) {
+    if (!this.#reader.isFinished) {
       this.#fail(failure('stream_cut', { model: this.#options.model, ...omitUndefined({ cause }) }));
       return;
     }

@@ -21,7 +21,7 @@ type Fields = Readonly<Record<string, unknown>>;
  */
 export function buildRequest(model: ModelConfig, call: ModelCall): ProviderRequest {
   const merged: Fields = {
-    ...configuredFields(model),
+    ...toConfiguredFields(model),
     ...model.body,
     ...callFields(model, call),
     ...thinkingFields(model, call.thinkingEnabled ?? false),
@@ -54,7 +54,7 @@ function callFields(model: ModelConfig, { temperature, maxTokens }: ModelCall): 
   };
 }
 
-function configuredFields(model: ModelConfig): Fields {
+function toConfiguredFields(model: ModelConfig): Fields {
   const { maxTokens, temperature } = model;
   return {
     ...(maxTokens === undefined ? {} : { [maxFieldOf(model)]: maxTokens }),

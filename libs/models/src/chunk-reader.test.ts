@@ -26,7 +26,7 @@ describe('ChunkReader', () => {
     for (const empty of [{}, { choices: [] }, { choices: [{}] }, chunk({ content: '', tool_calls: [] }), chunk(null)]) {
       expect(reader.read(empty)).toEqual({ kind: 'nothing' });
     }
-    expect(reader.finished).toBe(false);
+    expect(reader.isFinished).toBe(false);
   });
 
   test('anything but an object is malformed', () => {

@@ -23,7 +23,7 @@ export class ChunkReader {
   #metadata: Json = {};
 
   /** Only an answer with a finish reason is complete. */
-  get finished(): boolean {
+  get isFinished(): boolean {
     return this.#finishReason !== undefined;
   }
 

@@ -39,7 +39,7 @@ export function createTransport({ connectMs }: { readonly connectMs: number }): 
   };
   const bodies = new WeakMap<Response, IncomingMessage>();
 
-  const open = (url: URL, init: RequestInit): ClientRequest => {
+  const sendRequest = (url: URL, init: RequestInit): ClientRequest => {
     const body = typeof init.body === 'string' ? init.body : '';
     const options = {
       method: init.method ?? 'POST',
@@ -61,7 +61,7 @@ export function createTransport({ connectMs }: { readonly connectMs: number }): 
     fetch: async (input, init = {}) => {
       init.signal?.throwIfAborted();
       const url = new URL(input instanceof Request ? input.url : input);
-      const message = await exchange(() => open(url, init), connectMs);
+      const message = await exchange(() => sendRequest(url, init), connectMs);
       const status = message.statusCode ?? 0;
       if (status < 200 || status > 299) throw new Refusal(status, message.headers, await readErrorBody(message));
       const response = new Response(null, { status: 200 });
@@ -90,16 +90,16 @@ function headersOf(request: ClientRequest, connectMs: number): Promise<IncomingM
       () => request.destroy(new ConnectTimeout(`no connection within ${connectMs} ms`)),
       connectMs,
     );
-    const connected = (): void => {
+    const onConnected = (): void => {
       clearTimeout(timer);
     };
     request.once('socket', (socket) => {
-      if (request.reusedSocket) connected();
-      else socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', connected);
+      if (request.reusedSocket) onConnected();
+      else socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', onConnected);
     });
     request.once('response', resolve);
     request.on('error', (error) => {
-      connected();
+      onConnected();
       reject(error);
     });
   });

@@ -73,7 +73,7 @@ describe('rpc between the bus client and a Nest microservice', () => {
     await app.listen();
     bus = connectBus({ url: nats.url, name: 'caller', logger: silentLogger, streams: [] });
     client = bus;
-    await bus.whenConnected();
+    await bus.waitUntilConnected();
   });
 
   afterAll(async () => {
@@ -184,7 +184,7 @@ describe('rpc over TLS', () => {
     });
     await app.listen();
     const bus = connectBus({ url: nats.url, tls, name: 'caller', logger: silentLogger, streams: [] });
-    await bus.whenConnected(AbortSignal.timeout(30_000));
+    await bus.waitUntilConnected(AbortSignal.timeout(30_000));
 
     expect(await bus.call({ contract: Act }, { do: 'echo' })).toEqual({ text: 'echo 1' });
 

@@ -16,7 +16,7 @@ export interface LineSink {
  * Buffers lines to stdout for up to 50 ms, because a write per line costs more CPU than all other work on it. A slow
  * reader does not block the process; buffered lines are written before its exit.
  */
-export function bufferedStdout(): LineSink {
+export function bufferStdout(): LineSink {
   const out = pino.destination({ dest: 1, sync: false, maxLength: MAX_UNREAD_BYTES });
   const lines = bufferLines((text) => void out.write(text));
   process.once('exit', () => {

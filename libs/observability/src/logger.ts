@@ -1,7 +1,7 @@
 import { type ExactLogFields, type LogFields, logFields } from '@caribou/contracts';
 import { pino } from 'pino';
 import { describeError } from './describe-error.js';
-import { bufferedStdout } from './buffered-lines.js';
+import { bufferStdout } from './buffered-lines.js';
 import { redact } from './redact.js';
 
 /** The same interface as core's Logger, repeated because this library may not import core; a test compares the two. */
@@ -31,7 +31,7 @@ export function createLogger(options: LoggerOptions): ServiceLogger {
     formatters: { level: (label) => ({ level: label }), log: pickAllowedFields, bindings: (fields) => fields },
   };
   if (options.destination !== undefined) return wrap(pino(settings, options.destination), () => undefined);
-  const stdout = bufferedStdout();
+  const stdout = bufferStdout();
   return wrap(pino(settings, stdout), stdout.flush);
 }
 

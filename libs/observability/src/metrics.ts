@@ -49,28 +49,33 @@ export function createMetrics({ service }: { readonly service: string }): Metric
   registry.setDefaultLabels({ service });
   const registers = [registry];
   addProcessMetrics(registry);
-  const counter = (name: string, help: string) => new Counter({ name: `caribou_${name}`, help, registers });
-  const labelled = <L extends string>(name: string, help: string, labelNames: L[]) =>
+  const createCounter = (name: string, help: string) => new Counter({ name: `caribou_${name}`, help, registers });
+  const createLabelledCounter = <L extends string>(name: string, help: string, labelNames: L[]) =>
     new Counter({ name: `caribou_${name}`, help, labelNames, registers });
-  const histogram = (name: string, help: string, buckets: number[]) =>
+  const createHistogram = (name: string, help: string, buckets: number[]) =>
     new Histogram({ name: `caribou_${name}_duration_seconds`, help, buckets, registers });
-  const gauge = (name: string, help: string) => new Gauge({ name: `caribou_${name}`, help, registers });
+  const createGauge = (name: string, help: string) => new Gauge({ name: `caribou_${name}`, help, registers });
 
-  const runs = labelled('runs_total', 'Runs that ended', ['outcome']);
-  const turns = histogram('model_turn', 'Model turns, from the load of the state to its commit', SLOW);
-  const tokens = labelled('model_tokens_total', 'Tokens that model providers counted', ['kind']);
-  const retries = labelled('model_retries_total', 'Model calls that were made again', ['reason']);
-  const tools = labelled('tool_calls_total', 'Tool calls that ended', ['tool', 'outcome']);
-  const sandboxes = histogram('sandbox_start', 'From the request for a sandbox until it takes commands', SLOW);
-  const gaps = counter('stream_gaps_total', 'Streams whose client asked for events that have expired');
-  const commits = histogram('commit', 'Commits of a run to Redis', FAST);
-  const fenced = counter('fenced_writes_total', 'Writes that were refused because the lease was lost');
-  const redelivered = counter('redelivered_notifications_total', 'Notifications of runs that NATS delivered again');
-  const takenOver = counter('run_takeovers_total', 'Runs taken over from another runner');
-  const extractions = labelled('memory_extractions_total', 'Threads that memory extraction read', ['outcome']);
-  const extractionTimes = histogram('memory_extraction', 'Memory extraction of one thread', SLOW);
-  const memoryQueue = gauge('memory_queue_length', 'Threads that wait for memory extraction');
-  const [toolLabel, reasonLabel] = [boundedLabel(), boundedLabel()];
+  const runs = createLabelledCounter('runs_total', 'Runs that ended', ['outcome']);
+  const turns = createHistogram('model_turn', 'Model turns, from the load of the state to its commit', SLOW);
+  const tokens = createLabelledCounter('model_tokens_total', 'Tokens that model providers counted', ['kind']);
+  const retries = createLabelledCounter('model_retries_total', 'Model calls that were made again', ['reason']);
+  const tools = createLabelledCounter('tool_calls_total', 'Tool calls that ended', ['tool', 'outcome']);
+  const sandboxes = createHistogram('sandbox_start', 'From the request for a sandbox until it takes commands', SLOW);
+  const gaps = createCounter('stream_gaps_total', 'Streams whose client asked for events that have expired');
+  const commits = createHistogram('commit', 'Commits of a run to Redis', FAST);
+  const fenced = createCounter('fenced_writes_total', 'Writes that were refused because the lease was lost');
+  const redelivered = createCounter(
+    'redelivered_notifications_total',
+    'Notifications of runs that NATS delivered again',
+  );
+  const takenOver = createCounter('run_takeovers_total', 'Runs taken over from another runner');
+  const extractions = createLabelledCounter('memory_extractions_total', 'Threads that memory extraction read', [
+    'outcome',
+  ]);
+  const extractionTimes = createHistogram('memory_extraction', 'Memory extraction of one thread', SLOW);
+  const memoryQueue = createGauge('memory_queue_length', 'Threads that wait for memory extraction');
+  const [toolLabel, reasonLabel] = [createLabelLimit(), createLabelLimit()];
 
   return {
     runEnded: (outcome) => {
@@ -118,7 +123,7 @@ export function createMetrics({ service }: { readonly service: string }): Metric
   };
 }
 
-function boundedLabel(): (value: string) => string {
+function createLabelLimit(): (value: string) => string {
   const seen = new Set<string>();
   return (value) => {
     if (seen.size < MAX_LABEL_VALUES) seen.add(value);

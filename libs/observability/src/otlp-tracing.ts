@@ -100,13 +100,13 @@ function contextOf(parent: SpanStart['parent']): Context {
 function resourceOf(attributes: Readonly<Record<string, string | number>>): Resource {
   const resource: Resource = {
     attributes,
-    merge: (other) => (other === null ? resource : resourceOf({ ...attributes, ...known(other.attributes) })),
+    merge: (other) => (other === null ? resource : resourceOf({ ...attributes, ...pickPrimitives(other.attributes) })),
     getRawAttributes: () => Object.entries(attributes),
   };
   return resource;
 }
 
-const known = (attributes: Resource['attributes']): Record<string, string | number> =>
+const pickPrimitives = (attributes: Resource['attributes']): Record<string, string | number> =>
   Object.fromEntries(
     Object.entries(attributes).filter((entry): entry is [string, string | number] =>
       ['string', 'number'].includes(typeof entry[1]),

@@ -22,8 +22,8 @@ export function contextOf(active: ActiveRun): RunContext {
     logger,
     recorder,
     ...omitUndefined({ span }),
-    decided: (middleware, decision, fields) => {
-      recorder.decided(middleware, decision);
+    recordDecision: (middleware, decision, fields) => {
+      recorder.recordDecision(middleware, decision);
       logger.debug({ event: 'chain.decided', middleware, decision, ...fields }, `${middleware}: ${decision}`);
     },
     queueForMemory: () => {

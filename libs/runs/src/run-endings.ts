@@ -54,7 +54,7 @@ export async function finishCancelled(run: ActiveRun, action: CancelAction): Pro
   const { state, next, metadata } = run.head;
   const { run: record, lease } = run.claimed;
   const { store, afterCancel } = run.ports;
-  await run.writer.settled();
+  await run.writer.waitForAppends();
   const [result] = await Promise.all([afterCancel?.({ state, record, logger: run.logger }), endExecutions(run)]);
   const { update, calls = [], events = [] } = result ?? {};
   await run.writer.end((queued) => {

@@ -30,7 +30,7 @@ describe(recordRun, () => {
   test('the end of a run is one line that says what its chain did', async () => {
     const { logger, lines } = recording();
     const { recorder, end } = recordRun({ clock: clock(), tracing: noopTracing }, run, logger);
-    recorder.decided('loop-detection', 'warned');
+    recorder.recordDecision('loop-detection', 'warned');
     await traceHook(fakeRun({ recorder }), { middleware: 'title', hook: 'afterModel' }, () => Promise.resolve());
     end('success');
 

@@ -57,7 +57,7 @@ describe(Sweeper, () => {
       streams: ['turns', 'deadLetters'],
       checkMs: 200,
     });
-    await bus.whenConnected();
+    await bus.waitUntilConnected();
     await bus.checkStreams();
   });
 

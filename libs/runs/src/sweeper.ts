@@ -164,7 +164,7 @@ export class Sweeper {
     while (!signal.aborted) {
       try {
         await clock.sleep(this.pauseMs(), signal);
-        this.setPolling(this.troubledMs() >= pollAfterMs);
+        this.setPolling(this.getTroubleMs() >= pollAfterMs);
         await this.sweep();
       } catch (error) {
         if (signal.aborted) return;
@@ -177,13 +177,13 @@ export class Sweeper {
 
   private pauseMs(): number {
     const { sweepMs, graceMs, random = Math.random } = this.options;
-    const meanMs = this.troubledMs() > 0 ? Math.min(POLL_MS, sweepMs) : sweepMs;
+    const meanMs = this.getTroubleMs() > 0 ? Math.min(POLL_MS, sweepMs) : sweepMs;
     const pauseMs = meanMs * (0.5 + random());
     return this.mayTakeOver ? Math.min(pauseMs, graceMs) : pauseMs;
   }
 
   /** How long wakes are not published or not received. */
-  private troubledMs(): number {
+  private getTroubleMs(): number {
     const { worker, clock } = this.options;
     const refusedMs = this.refusedSinceMs === undefined ? 0 : clock.monotonicMs() - this.refusedSinceMs;
     return Math.max(worker.failingMs, refusedMs);

@@ -75,14 +75,18 @@ export interface Readiness {
 /** Runs all checks; one that does not answer in time fails. */
 export async function readinessOf(checks: readonly HealthCheck[]): Promise<Readiness> {
   const results = await Promise.all(checks.map(async (one) => ({ ...one, reason: await reasonOf(one) })));
-  const failed = (optional: boolean): Record<string, string> =>
+  const collectFailures = (optional: boolean): Record<string, string> =>
     Object.fromEntries(
       results.flatMap(({ name, reason, optional: isOptional = false }) =>
         reason === undefined || isOptional !== optional ? [] : [[name, reason]],
       ),
     );
-  const missing = failed(false);
-  return { status: Object.keys(missing).length === 0 ? 'ready' : 'not ready', missing, degraded: failed(true) };
+  const missing = collectFailures(false);
+  return {
+    status: Object.keys(missing).length === 0 ? 'ready' : 'not ready',
+    missing,
+    degraded: collectFailures(true),
+  };
 }
 
 async function reasonOf({ check }: HealthCheck): Promise<string | undefined> {

@@ -1,8 +1,8 @@
 import { omitUndefined } from '@caribou/contracts';
 import { type AgentRun, runAgent } from '@caribou/agent';
 import type { Config } from '@caribou/config';
-import { type AnyTool, collectTools, type LoopOutcome, offeredTools, type RunContext } from '@caribou/core';
-import { deferredToolsSection } from '@caribou/middleware';
+import { type AnyTool, collectTools, type LoopOutcome, selectOfferedTools, type RunContext } from '@caribou/core';
+import { formatDeferredTools } from '@caribou/middleware';
 import type { AgentLoop } from '@caribou/runs';
 import type { AgentTools } from './agent-tools.js';
 
@@ -16,7 +16,7 @@ export function toolOffer(
   const customTools = custom.flatMap((middleware) => middleware.tools ?? []);
   return async (run, builtIn) => {
     const others = await collectTools(sources, run, [...builtIn, ...customTools]);
-    return offeredTools([...builtIn, ...others], config.tools);
+    return selectOfferedTools([...builtIn, ...others], config.tools);
   };
 }
 
@@ -26,7 +26,7 @@ export function toolFacts(
   { chain }: Pick<Config, 'chain'>,
 ): { readonly toolNames: readonly string[]; readonly deferredTools?: string } {
   const hidden = chain.tool_search.enabled ? tools.filter(({ deferred }) => deferred !== undefined) : [];
-  const deferredTools = deferredToolsSection(hidden.map(({ name }) => name));
+  const deferredTools = formatDeferredTools(hidden.map(({ name }) => name));
   return { toolNames: tools.map(({ name }) => name), ...omitUndefined({ deferredTools }) };
 }
 

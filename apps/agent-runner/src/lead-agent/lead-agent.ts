@@ -16,7 +16,7 @@ import {
   type SubagentPort,
   toolsOfGroups,
 } from '@caribou/core';
-import { gatedCatalog, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
+import { gateCatalog, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
 import type { AfterCancel, AgentLoop } from '@caribou/runs';
 import { leadTools, taskTool } from '@caribou/tools';
 import { type AgentTools, runFromHead, toolFacts, toolOffer } from '@caribou/worker';
@@ -49,7 +49,7 @@ export type LeadAgentConfig = Pick<
 export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): AgentLoop {
   const { models, gate, sandbox, conversions, subagents, memories, agents, custom } = ports;
   // The loop's own calls pass the gate in the chain; those that middlewares make on their own pass it here.
-  const gatedModels = gatedCatalog(models, gate);
+  const gatedModels = gateCatalog(models, gate);
   const toolsFor = toolSets(sandbox, config.sandbox.limits.commandTimeoutMs);
   const memoryOf = memoryForPrompt(memories, config.chain.memory);
   const known = { models: models.names, toolGroups: config.tools.groupNames };

@@ -45,7 +45,7 @@ export function memoryForPrompt(memories: Pick<MemoryStore, 'read'>, section: Ch
       const known = texts.get(`${userId}/${agent}`);
       const text = known?.revision === revision ? known.text : await renderMemory(document, maxTokens);
       texts.set(`${userId}/${agent}`, { revision, text });
-      if (text !== '') run.decided('memory', 'shown', { revision, bytes: Buffer.byteLength(text) });
+      if (text !== '') run.recordDecision('memory', 'shown', { revision, bytes: Buffer.byteLength(text) });
       return text;
     } catch (error) {
       signal.throwIfAborted();

@@ -9,7 +9,7 @@ const PAGE_ROWS = 200;
 
 const EMPTY: ThreadState = { messages: [] };
 
-export type KnownThreadStore = Pick<ThreadStore, 'head' | 'checkpoint' | 'history' | 'feed'>;
+export type KnownThreadStore = Pick<ThreadStore, 'head' | 'checkpoint' | 'history' | 'readFeed'>;
 
 /** What a thread holds and held lately. Each part is read when it is first asked for; an unknown thread holds nothing. */
 export class KnownThread {
@@ -52,7 +52,7 @@ export class KnownThread {
       let before: number | null | undefined;
       for (let page = 0; page < MAX_PAGES && before !== null; page += 1) {
         const options = { limit: PAGE_ROWS, ...omitUndefined({ before }) };
-        const { rows, nextBefore } = await this.store.feed(this.key, options);
+        const { rows, nextBefore } = await this.store.readFeed(this.key, options);
         messages.push(...rows.map(({ message }) => message));
         before = nextBefore;
       }

@@ -21,7 +21,7 @@ describe('GET /ready', () => {
   /** The streams, as a runner makes them. */
   async function makeStreams(): Promise<void> {
     const bus = connectBus({ url: fixture.nats.url, name: 'agent-runner', logger: silentLogger, streams: ['turns'] });
-    await bus.whenConnected();
+    await bus.waitUntilConnected();
     await bus.checkStreams();
     await bus.close(200);
   }

@@ -56,7 +56,7 @@ describe('run streams', () => {
     redis = fixture.connectRedis();
     const bus = connectBus({ url: fixture.nats.url, name: 'runner', logger: silentLogger, streams: [] });
     fixture.closeAtEnd(() => bus.close());
-    await bus.whenConnected();
+    await bus.waitUntilConnected();
     runs = redisRunStore(redis);
     publish = (runId, events) => bus.publishEvents(runId, events);
   }, 30_000);

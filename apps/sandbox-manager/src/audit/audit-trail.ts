@@ -1,4 +1,4 @@
-import { type Clock, type Logger, settledWithin } from '@caribou/core';
+import { type Clock, type Logger, settlesWithin } from '@caribou/core';
 import type { AuditLine, AuditLog } from '@caribou/state';
 
 export interface AuditTrailOptions {
@@ -40,7 +40,7 @@ export class AuditTrail {
 
   /** Resolves when all lines are written, or after `graceMs`; the lines that are lost then are logged. */
   async close(graceMs: number): Promise<void> {
-    await settledWithin(this.writing ?? Promise.resolve(), graceMs, this.options.clock);
+    await settlesWithin(this.writing ?? Promise.resolve(), graceMs, this.options.clock);
     this.closing = true;
     if (this.waiting.length === 0) return;
     this.options.logger.error(

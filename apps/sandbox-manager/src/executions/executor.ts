@@ -1,5 +1,5 @@
 import { AppError, FencedError, RateLimitedError, UnavailableError } from '@caribou/contracts';
-import { type Logger, type SandboxRegistry, settledWithin, type ThreadKey } from '@caribou/core';
+import { type Logger, type SandboxRegistry, settlesWithin, type ThreadKey } from '@caribou/core';
 import { SandboxGoneError } from '@caribou/sandbox';
 import type { ManagedSandbox } from './managed-sandbox.js';
 import { endReasonOf, type Execution, ExecutionEnded } from './execution.js';
@@ -132,9 +132,9 @@ export class Executor {
   async drain(graceMs: number): Promise<void> {
     this.draining = true;
     const settled = Promise.allSettled([...this.running.values()].map(({ reply }) => reply));
-    if (await settledWithin(settled, graceMs, this.options.clock)) return;
+    if (await settlesWithin(settled, graceMs, this.options.clock)) return;
     for (const { controller } of this.running.values()) controller.abort(new ExecutionEnded('shutdown'));
-    await settledWithin(settled, JOURNAL_FLUSH_MS, this.options.clock);
+    await settlesWithin(settled, JOURNAL_FLUSH_MS, this.options.clock);
   }
 
   private async perform<Reply>(job: Execution<Reply>, sandbox: ManagedSandbox, signal: AbortSignal): Promise<Reply> {

@@ -88,7 +88,7 @@ describe('commands of a sandbox-manager when something fails', () => {
 
     expect(await running).toMatchObject({ outcome: 'done', stdout: 'once\n' });
     await managers.nats.restart();
-    await managers.bus.whenConnected();
+    await managers.bus.waitUntilConnected();
     const after = { key: managers.newKey(), command: 'cat cut', ...limits };
     expect(await managers.remote.exec(scope, after, notAborted)).toMatchObject({ stdout: 'once\n' });
   }, 60_000);

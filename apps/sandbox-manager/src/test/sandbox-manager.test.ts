@@ -91,7 +91,7 @@ describe('sandbox-manager over NATS, Redis and bubblewrap', () => {
   });
 
   test('publishes what a command writes while it runs, once it has written for a second', async () => {
-    await Promise.all(managers.running.map(({ parts }) => parts.outputs.whenConnected()));
+    await Promise.all(managers.running.map(({ parts }) => parts.outputs.waitUntilConnected()));
     let published = '';
     const command =
       'printf "\\342\\202"; echo e >&2; sleep 1.2; printf "\\254 "; until [ -e go ]; do sleep 0.05; done; rm go';

@@ -51,7 +51,7 @@ export class ManagerFixture {
   static async open(): Promise<ManagerFixture> {
     const [nats, redisServer] = await Promise.all([startNats(), startRedis()]);
     const fixture = new ManagerFixture(nats, redisServer);
-    await fixture.bus.whenConnected();
+    await fixture.bus.waitUntilConnected();
     await fixture.setLease(scope);
     await fixture.startManager();
     return fixture;

@@ -194,7 +194,7 @@ export interface Bus extends RpcClient, RunEvents, Cancels, CommandOutputs, Conf
   /** Whoever publishes or pulls for a role names its stream in `BusOptions.streams`. */
   wakes(role: WakeRole): Wakes;
   /** Resolves at the first moment with a connection (now, if there is one); rejects with the signal's reason. */
-  whenConnected(signal?: AbortSignal): Promise<void>;
+  waitUntilConnected(signal?: AbortSignal): Promise<void>;
   /** One round trip to the server. @throws {UnavailableError} when it takes longer than `timeoutMs`. */
   ping(timeoutMs: number): Promise<void>;
   /** Resolves when the streams of this process stand, making what is missing. @throws {UnavailableError} saying what is wrong */

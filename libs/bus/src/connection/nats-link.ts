@@ -70,7 +70,7 @@ export class NatsLink {
   }
 
   /** Resolves at the first moment with a connection. @throws the signal's reason, or UnavailableError once closed */
-  async whenConnected(signal?: AbortSignal): Promise<void> {
+  async waitUntilConnected(signal?: AbortSignal): Promise<void> {
     if (this.up) return;
     const stop = signal === undefined ? this.closed : AbortSignal.any([signal, this.closed]);
     stop.throwIfAborted();

@@ -47,7 +47,7 @@ async function outcome(url: string, security: NatsSecurity = {}): Promise<string
   const logger = { ...silentLogger, warn: tell, error: tell };
   const bus = connectBus({ url, ...security, name: 'test', logger, streams: [] });
   try {
-    const connected = bus.whenConnected(AbortSignal.timeout(TIMEOUT_MS)).then(() => bus.ping(TIMEOUT_MS));
+    const connected = bus.waitUntilConnected(AbortSignal.timeout(TIMEOUT_MS)).then(() => bus.ping(TIMEOUT_MS));
     return await Promise.race([refused, connected.then(() => 'connected')]);
   } finally {
     await bus.close();

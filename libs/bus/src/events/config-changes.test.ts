@@ -9,7 +9,7 @@ let hearer: Bus;
 
 const connected = async (): Promise<Bus> => {
   const bus = connectBus({ url: server.url, name: 'test', logger: silentLogger, streams: [] });
-  await bus.whenConnected();
+  await bus.waitUntilConnected();
   return bus;
 };
 

@@ -52,7 +52,7 @@ describe('run events', () => {
   const start = async (): Promise<Bus> => {
     const bus = connectBus({ url: nats.url, name: 'test', logger: silentLogger, streams: [] });
     open.push(bus);
-    await bus.whenConnected();
+    await bus.waitUntilConnected();
     return bus;
   };
 
@@ -135,7 +135,7 @@ describe('run events', () => {
     const gateway = await start();
     const runner = connectBus({ url: proxy.url('nats'), name: 'runner', logger: silentLogger, streams: [] });
     open.push(runner);
-    await runner.whenConnected();
+    await runner.waitUntilConnected();
     const { seen } = await watch(gateway, 'run-1');
     proxy.refuse();
     proxy.cut();

@@ -25,7 +25,7 @@ interface Wire {
 /** The live tail of runs: best effort in time, complete together with the log. */
 export function createRunEvents(link: NatsLink, logger: Logger): RunEvents {
   const watched = new Map<string, WatchedRun>();
-  const confirm = sharedConfirm(link);
+  const confirm = createSharedConfirm(link);
   const wire: Wire = { link, confirm };
   link.onUp(() => {
     for (const run of watched.values()) void confirmThenTell(wire, run);
@@ -72,7 +72,7 @@ async function confirmThenTell({ link, confirm }: Wire, run: WatchedRun): Promis
  * Whether the server was seen to know of what was sent before the call: by a round trip, which the calls of one turn of
  * the event loop share.
  */
-function sharedConfirm(link: NatsLink): () => Promise<boolean> {
+function createSharedConfirm(link: NatsLink): () => Promise<boolean> {
   let shared: Promise<boolean> | undefined;
   const roundTrip = async (): Promise<boolean> => {
     await new Promise<void>((resolve) => setImmediate(resolve));

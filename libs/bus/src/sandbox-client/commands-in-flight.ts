@@ -24,7 +24,7 @@ export class CommandsInFlight {
 
   /** Waits for `work`; when its run is cancelled, the command is told so before this rejects. */
   async follow<T>(job: KeyedJob, work: Promise<T>): Promise<T> {
-    const over = this.cancelled(job, work);
+    const over = this.cancelWithRun(job, work);
     const command: Command = { scope: job.scope, signal: job.signal, over };
     this.commands.add(command);
     try {
@@ -35,12 +35,12 @@ export class CommandsInFlight {
   }
 
   /** Resolves when the scope's commands that are ending have ended or been told to. */
-  async settled(scope: SandboxScope): Promise<void> {
+  async waitForEndingCommands(scope: SandboxScope): Promise<void> {
     const ending = [...this.commands].filter((command) => command.signal.aborted && isSame(command.scope, scope));
     await Promise.allSettled(ending.map(({ over }) => over));
   }
 
-  private async cancelled<T>(job: KeyedJob, work: Promise<T>): Promise<T> {
+  private async cancelWithRun<T>(job: KeyedJob, work: Promise<T>): Promise<T> {
     try {
       return await work;
     } catch (cause) {

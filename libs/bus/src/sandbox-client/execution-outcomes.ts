@@ -36,7 +36,7 @@ export class ExecutionOutcomes {
   constructor(private readonly options: ExecutionOutcomesOptions) {}
 
   /** The reply that the journal has, or undefined while it has none or does not answer. */
-  async recorded<Reply extends z.ZodType>(
+  async findRecordedReply<Reply extends z.ZodType>(
     request: UnansweredRequest<Reply>,
   ): Promise<{ readonly reply: z.output<Reply> } | undefined> {
     const { execution, contract, scope } = request;

@@ -64,7 +64,7 @@ export class ManagerCalls {
   constructor(private readonly options: ManagerCallOptions) {}
 
   /** The sandbox this process knows for the scope. */
-  known(scope: SandboxScope): HeldSandbox | undefined {
+  findHeldSandbox(scope: SandboxScope): HeldSandbox | undefined {
     return this.held.get(bindingKey(scope));
   }
 
@@ -84,7 +84,7 @@ export class ManagerCalls {
     for (;;) {
       request.signal.throwIfAborted();
       const began = clock.monotonicMs();
-      const cached = this.known(request.scope);
+      const cached = this.findHeldSandbox(request.scope);
       try {
         const sandbox = cached ?? (await this.acquire(request.scope, request.signal));
         return await this.askOnce(request, sandbox, Math.min(ATTACH_MS, deadline - began));
@@ -97,7 +97,9 @@ export class ManagerCalls {
         if (next === 'rebind' || next === 'ask-again') continue;
         const isOver = next === 'give-up' || away.lastsMs(attempt) > awayMs;
         if (!isOver) await this.invalidateBinding(request.scope, cause);
-        const known = await (isOver ? outcomes.conclude(request, cause, attempt.isLate) : outcomes.recorded(request));
+        const known = await (isOver
+          ? outcomes.conclude(request, cause, attempt.isLate)
+          : outcomes.findRecordedReply(request));
         if (known !== undefined) return known.reply;
         await clock.sleep(RETRY_MS, request.signal);
       }
@@ -106,14 +108,14 @@ export class ManagerCalls {
 
   /** Forgets the binding if its manager is gone. While the manager is alive, others would only name it again. */
   private async invalidateBinding(scope: SandboxScope, cause: unknown): Promise<void> {
-    const sandbox = this.known(scope);
+    const sandbox = this.findHeldSandbox(scope);
     const isGone =
       cause instanceof ManagerGone || (sandbox !== undefined && !(await this.isManagerAlive(sandbox.managerId)));
     if (isGone) this.forget(scope);
   }
 
   private async acquire(scope: SandboxScope, signal: AbortSignal): Promise<HeldSandbox> {
-    const reply = await this.acquired(scope, signal);
+    const reply = await this.acquireWithRetries(scope, signal);
     const sandbox = { sandboxId: reply.sandbox_id, managerId: reply.manager_id, driver: reply.driver };
     this.held.set(bindingKey(scope), sandbox);
     const oldest = this.held.keys().next();
@@ -122,7 +124,10 @@ export class ManagerCalls {
   }
 
   /** @throws {DeadlineError} after the contract's time */
-  private async acquired(scope: SandboxScope, signal: AbortSignal): Promise<z.output<typeof SandboxAcquire.reply>> {
+  private async acquireWithRetries(
+    scope: SandboxScope,
+    signal: AbortSignal,
+  ): Promise<z.output<typeof SandboxAcquire.reply>> {
     const { bus, clock, acquireMs } = this.options;
     const deadline = clock.monotonicMs() + SandboxAcquire.timeoutMs;
     for (;;) {

@@ -59,16 +59,16 @@ export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort 
       return commands.follow({ scope, key, signal }, operations.exec(scope, request, signal).finally(stop));
     },
     cancel: async (scope, key, signal) => {
-      const bound = calls.known(scope) ?? (await registry.binding(scope));
+      const bound = calls.findHeldSandbox(scope) ?? (await registry.binding(scope));
       if (bound !== null) await cancelAt(bus, bound, { scope, key, signal });
     },
     blocked: (scope, request, signal) => recordBlocked({ bus, logger, calls }, { scope, ...request, signal }),
     binding: (scope) => {
-      const sandbox = calls.known(scope);
+      const sandbox = calls.findHeldSandbox(scope);
       return sandbox === undefined ? undefined : { sandbox_id: sandbox.sandboxId, driver: sandbox.driver };
     },
     release: async (scope) => {
-      await commands.settled(scope);
+      await commands.waitForEndingCommands(scope);
       await release({ bus, logger, calls }, scope);
     },
   };
@@ -82,7 +82,7 @@ interface Parts {
 
 /** Ends the command of a cancelled run; a manager that cannot be told ends it by its own time limit. */
 async function cancelCommand({ bus, logger, calls }: Parts, { scope, key }: KeyedJob): Promise<void> {
-  const sandbox = calls.known(scope);
+  const sandbox = calls.findHeldSandbox(scope);
   if (sandbox === undefined) return;
   try {
     await cancelAt(bus, sandbox, { scope, key, signal: new AbortController().signal });
@@ -125,7 +125,7 @@ async function recordBlocked(
 }
 
 async function release({ bus, logger, calls }: Parts, scope: SandboxScope): Promise<void> {
-  const sandbox = calls.known(scope);
+  const sandbox = calls.findHeldSandbox(scope);
   if (sandbox === undefined) return;
   calls.forget(scope);
   const subject = managerSubject(sandbox.managerId, SandboxRelease);

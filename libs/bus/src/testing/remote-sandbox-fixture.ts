@@ -55,7 +55,7 @@ export class RemoteSandboxFixture {
   static async open(): Promise<RemoteSandboxFixture> {
     const nats = await startNats();
     const bus = connectBus({ url: nats.url, name: 'runner', logger: silentLogger, streams: [] });
-    await bus.whenConnected();
+    await bus.waitUntilConnected();
     return new RemoteSandboxFixture(nats, bus);
   }
 

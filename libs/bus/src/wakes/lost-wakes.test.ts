@@ -40,7 +40,7 @@ describe('a lost wake', () => {
   const start = async (checkMs: number): Promise<Bus> => {
     const bus = connectBus({ url: nats.url, name: 'test', logger: silentLogger, streams: roles, checkMs });
     open.push(bus);
-    await bus.whenConnected();
+    await bus.waitUntilConnected();
     await bus.checkStreams();
     return bus;
   };

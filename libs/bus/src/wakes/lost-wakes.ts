@@ -24,7 +24,7 @@ export async function removeLostWake(
   try {
     return await link.whileUp(async (connection) => {
       const manager = await connection.jetstreamManager({ timeout: API_TIMEOUT_MS, checkAPI: false });
-      const sequence = await storedSequence(manager, name, subject);
+      const sequence = await findStoredSequence(manager, name, subject);
       if (sequence === undefined) return false;
       const { delivered } = await manager.consumers.info(name, consumer);
       if (sequence > delivered.stream_seq) return false;
@@ -36,7 +36,11 @@ export async function removeLostWake(
   }
 }
 
-async function storedSequence(manager: JetStreamManager, stream: string, subject: string): Promise<number | undefined> {
+async function findStoredSequence(
+  manager: JetStreamManager,
+  stream: string,
+  subject: string,
+): Promise<number | undefined> {
   try {
     return (await manager.streams.getMessage(stream, { last_by_subj: subject })).seq;
   } catch (cause) {

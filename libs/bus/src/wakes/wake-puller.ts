@@ -47,15 +47,15 @@ export class WakePuller implements WakePull {
     this.next = new NextMessage(parts.link, role, {
       onMessage: (message) => {
         this.failures = 0;
-        this.recovered();
+        this.clearFailure();
         this.take(message);
         this.ask();
       },
       onTimeout: () => {
-        this.recovered();
+        this.clearFailure();
         this.ask();
       },
-      onHeartbeat: () => this.recovered(),
+      onHeartbeat: () => this.clearFailure(),
       onError: (reason) => void this.recover(reason),
     });
     parts.link.closed.addEventListener('abort', () => this.next.close(), { once: true });
@@ -93,7 +93,7 @@ export class WakePuller implements WakePull {
     this.failingSinceMs ??= performance.now();
   }
 
-  private recovered(): void {
+  private clearFailure(): void {
     this.failingSinceMs = undefined;
   }
 
@@ -123,7 +123,7 @@ export class WakePuller implements WakePull {
       try {
         await provisioner.ensure();
         // With a free slot the next answer to a request says more.
-        if (this.running.size >= this.options.slots) this.recovered();
+        if (this.running.size >= this.options.slots) this.clearFailure();
         break;
       } catch (cause) {
         this.fails();
@@ -171,7 +171,7 @@ export class WakePuller implements WakePull {
       ...thread,
       redelivered: message.redelivered,
       working: () => message.working(),
-      ack: () => this.acked(message),
+      ack: () => this.tryAck(message),
       nak: (delayMs) => message.nak(delayMs),
     };
     try {
@@ -182,7 +182,7 @@ export class WakePuller implements WakePull {
     }
   }
 
-  private async acked(message: Delivery): Promise<boolean> {
+  private async tryAck(message: Delivery): Promise<boolean> {
     try {
       return await message.ack(ACK_TIMEOUT_MS);
     } catch (cause) {

@@ -21,7 +21,7 @@ describe.each(roles)('wakes of $role', ({ role, other }) => {
     raw = await connect({ servers: nats.url });
     manager = await raw.jetstreamManager();
     bus = connectBus({ url: nats.url, name: 'test', logger: silentLogger, streams: [role, other], checkMs: 200 });
-    await bus.whenConnected();
+    await bus.waitUntilConnected();
     await bus.checkStreams();
   });
 

@@ -24,7 +24,7 @@ describe('wakes', () => {
       ...options,
     });
     open.push(bus);
-    await bus.whenConnected();
+    await bus.waitUntilConnected();
     await bus.checkStreams();
     return bus;
   };
@@ -178,7 +178,7 @@ describe('wakes', () => {
     await manager.streams.add({ name: 'TURNS', subjects: ['turns.*.*'] });
     const bus = connectBus({ url: nats.url, name: 'test', logger: silentLogger, streams: ['turns'] });
     open.push(bus);
-    await bus.whenConnected();
+    await bus.waitUntilConnected();
     await expect(bus.checkStreams()).rejects.toThrow(/TURNS exists with another retention/);
     expect((await manager.streams.info('TURNS')).config.retention).toBe('limits');
   });

@@ -6,7 +6,7 @@ import { isPythonPath } from './deerflow-keys.js';
 import { addIssues, type Findings } from '../common/findings.js';
 import { type Environment, resolveReferences } from '../common/references.js';
 import { Secret } from '../common/secret.js';
-import { allGroups, declaredGroups, GroupName } from './tool-groups.js';
+import { allGroups, readDeclaredGroups, GroupName } from './tool-groups.js';
 import { counterpartOf, asWebTool, OPTIONAL_TOOLS, providersOf, type WebTool, webOptions } from './tool-classes.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -49,7 +49,7 @@ export interface LoadedTools {
  */
 export function readTools(file: Fields, context: ReadContext): LoadedTools {
   const read = readList(file, context);
-  const declared = declaredGroups(file['tool_groups'], context.findings);
+  const declared = readDeclaredGroups(file['tool_groups'], context.findings);
   return { ...read, tools: { ...read.tools, groupNames: allGroups(declared, read.tools) } };
 }
 
@@ -121,7 +121,7 @@ function readEntry(item: unknown, key: string, context: EntryContext): ReadEntry
 function entryOf({ name, group, use, ...given }: ToolEntry, key: string, context: EntryContext): Found {
   const { findings } = context;
   if (use !== undefined && MODULE_EXPORT.test(use)) {
-    const options = resolvedOptions(given, key, context);
+    const options = resolveOptions(given, key, context);
     const tool = { key, name, use: resolve(context.folder, use), options: new Secret(options) };
     return { kind: 'custom', tool: { ...tool, ...omitUndefined({ group: group ?? undefined }) } };
   }
@@ -144,7 +144,7 @@ function entryOf({ name, group, use, ...given }: ToolEntry, key: string, context
   }
   const { taken, left } = webOptions(known, given);
   reportUnusedOptions(left, key, findings);
-  return { kind: 'web', name: known.name, options: resolvedOptions(taken, key, context) };
+  return { kind: 'web', name: known.name, options: resolveOptions(taken, key, context) };
 }
 
 function suggestReplacement(use: string): string {
@@ -158,7 +158,7 @@ function suggestReplacement(use: string): string {
     : `use must be a file and the name of its export, such as ./my-tool.mjs#myTool; ${instead}`;
 }
 
-function resolvedOptions(given: Fields, key: string, context: EntryContext): Fields {
+function resolveOptions(given: Fields, key: string, context: EntryContext): Fields {
   const resolved = resolveReferences(given, key, context);
   return isRecord(resolved) ? resolved : {};
 }

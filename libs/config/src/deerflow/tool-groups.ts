@@ -13,7 +13,7 @@ const ToolGroups = z
   .nullish();
 
 /** Returns the names that `tool_groups` declares; none when it is invalid. */
-export function declaredGroups(value: unknown, findings: Findings): readonly string[] {
+export function readDeclaredGroups(value: unknown, findings: Findings): readonly string[] {
   const parsed = ToolGroups.safeParse(value);
   if (parsed.success) return (parsed.data ?? []).map(({ name }) => name);
   addIssues(findings, 'tool_groups', parsed.error);

@@ -19,10 +19,10 @@ export function toCommandRules(file: Section, { faults }: Findings): CommandRule
     const taken = BUILT_IN_IDS.has(id) || file.rules.findIndex((rule) => rule.id === id) < index;
     if (taken) faults.push(`${key}.rules[${index}].id: another rule has this id`);
   }
-  return { maxChars: file.max_chars, rules: [...(file.defaults ? builtInRules(file) : []), ...file.rules] };
+  return { maxChars: file.max_chars, rules: [...(file.defaults ? selectBuiltInRules(file) : []), ...file.rules] };
 }
 
-const builtInRules = ({ disabled, verdicts }: Section): readonly CommandRule[] =>
+const selectBuiltInRules = ({ disabled, verdicts }: Section): readonly CommandRule[] =>
   DEFAULT_COMMAND_RULES.filter(({ id }) => !disabled.includes(id)).map((rule) => ({
     ...rule,
     verdict: verdicts[rule.id] ?? rule.verdict,

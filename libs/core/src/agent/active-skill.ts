@@ -9,7 +9,7 @@ export const activeSkill = runSlot('skill-activation', z.object({ name: z.string
 const ALWAYS_ALLOWED: readonly string[] = ['tool_search'];
 
 /** The tool names that the active skill allows; all of them when no skill is active or the skill lists no tools. */
-export function allowedTools(
+export function filterAllowedTools(
   names: readonly string[],
   state: ThreadState,
   run: { readonly runId: string },

@@ -58,13 +58,13 @@ describe(ChainRecorder, () => {
 
   test('a middleware that took no time and decided nothing is left out, one that decided is not', async () => {
     const recorder = new ChainRecorder(steppedClock());
-    const run = fakeRun({ recorder, decided: (by, what) => recorder.decided(by, what) });
+    const run = fakeRun({ recorder, recordDecision: (by, what) => recorder.recordDecision(by, what) });
 
     for (const middleware of ['quiet', 'strict'])
       await traceHook(run, { middleware, hook: 'afterModel' }, () => Promise.resolve(undefined));
-    run.decided('strict', 'stripped');
-    run.decided('strict', 'stripped');
-    run.decided('strict', 'warned');
+    run.recordDecision('strict', 'stripped');
+    run.recordDecision('strict', 'stripped');
+    run.recordDecision('strict', 'warned');
 
     expect(recorder.summary().chain).toEqual([
       { middleware: 'strict', ms: 0, calls: 1, decisions: ['stripped ×2', 'warned'] },
@@ -81,7 +81,7 @@ describe(ChainRecorder, () => {
     await traceCall(run, call, async (inCall) => {
       await traceHook(inCall, { middleware: 'audit', hook: 'wrapToolCall' }, (context) => {
         clock.pass(0.5);
-        context.decided('audit', 'blocked', { rules: 1 });
+        context.recordDecision('audit', 'blocked', { rules: 1 });
         return Promise.resolve();
       });
       await traceHook(inCall, { middleware: 'quick', hook: 'wrapToolCall' }, () => Promise.resolve(clock.pass(0.9)));
@@ -143,8 +143,8 @@ describe(ChainRecorder, () => {
   test('it stays bounded', () => {
     const recorder = new ChainRecorder(steppedClock());
     for (let index = 0; index < 500; index += 1) {
-      recorder.decided('m', `decision ${index}`);
-      recorder.decided(`m${index}`, 'same');
+      recorder.recordDecision('m', `decision ${index}`);
+      recorder.recordDecision(`m${index}`, 'same');
     }
 
     const { chain } = recorder.summary();

@@ -21,7 +21,7 @@ export interface Instrumented {
    * Records what a middleware decided ("summarized", "stripped"), for the run's log line and spans. `fields` are
    * numbers and short constants, never text of a user or a model.
    */
-  decided(middleware: string, decision: string, fields?: TraceFields): void;
+  recordDecision(middleware: string, decision: string, fields?: TraceFields): void;
 }
 
 /** What a middleware cost a run. */
@@ -61,7 +61,7 @@ export class ChainRecorder {
     return this.epochMs + this.clock.monotonicMs();
   }
 
-  decided(middleware: string, decision: string): void {
+  recordDecision(middleware: string, decision: string): void {
     const decisions = this.part(middleware)?.decisions;
     const times = decisions?.get(decision);
     if (decisions === undefined || (times === undefined && decisions.size >= MAX_DECISIONS)) return;
@@ -69,7 +69,7 @@ export class ChainRecorder {
   }
 
   /** Counts a call of a hook that took `ms`. */
-  called(middleware: string, ms: number): void {
+  countCall(middleware: string, ms: number): void {
     const part = this.part(middleware);
     if (part === undefined) return;
     part.ms += ms;
@@ -160,7 +160,7 @@ export async function traceHook<Run extends Instrumented, Result>(
   const end = (error?: unknown): void => {
     const endMs = recorder.nowMs();
     const ownMs = Math.max(0, endMs - startMs - innerMs);
-    recorder.called(hook.middleware, ownMs);
+    recorder.countCall(hook.middleware, ownMs);
     if (run.span === undefined || (ownMs < SHOWN_FROM_MS && decisions.length === 0)) return;
     writeHookSpan(run.span, { ...hook, startMs, endMs, ownMs, decisions, error });
   };
@@ -177,8 +177,8 @@ export async function traceHook<Run extends Instrumented, Result>(
 /** The run as a hook sees it whose decisions belong into its span too. */
 const withDecisions = <Run extends Instrumented>(run: Run, recorder: ChainRecorder, decisions: Decision[]): Run => ({
   ...run,
-  decided: (middleware: string, decision: string, fields?: TraceFields) => {
-    run.decided(middleware, decision, fields);
+  recordDecision: (middleware: string, decision: string, fields?: TraceFields) => {
+    run.recordDecision(middleware, decision, fields);
     if (decisions.length < MAX_DECISIONS) decisions.push({ decision, fields, atMs: recorder.nowMs() });
   },
 });

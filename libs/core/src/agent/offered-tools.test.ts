@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { offeredTools, toolsOfGroups } from './offered-tools.js';
+import { selectOfferedTools, toolsOfGroups } from './offered-tools.js';
 import { type AnyTool, defineTool } from './tool.js';
 
 const tool = (name: string, group?: string): AnyTool =>
@@ -12,9 +12,9 @@ const tool = (name: string, group?: string): AnyTool =>
   });
 const tools = [tool('ls', 'file:read'), tool('bash', 'bash'), tool('present_files')];
 
-describe(offeredTools, () => {
+describe(selectOfferedTools, () => {
   test('omits hidden tools and gives the others their configured groups', () => {
-    const offered = offeredTools(tools, { hidden: ['bash', 'nothing'], groups: { ls: 'mine', bash: 'mine' } });
+    const offered = selectOfferedTools(tools, { hidden: ['bash', 'nothing'], groups: { ls: 'mine', bash: 'mine' } });
 
     expect(offered.map(({ name, group }) => [name, group])).toEqual([
       ['ls', 'mine'],
@@ -24,8 +24,8 @@ describe(offeredTools, () => {
   });
 
   test('a tool whose group stays is the same one', () => {
-    expect(offeredTools(tools, { hidden: [], groups: { ls: 'file:read' } })).toEqual(tools);
-    expect(offeredTools(tools, { hidden: [], groups: {} })[0]).toBe(tools[0]);
+    expect(selectOfferedTools(tools, { hidden: [], groups: { ls: 'file:read' } })).toEqual(tools);
+    expect(selectOfferedTools(tools, { hidden: [], groups: {} })[0]).toBe(tools[0]);
   });
 });
 

@@ -9,7 +9,7 @@ export interface ToolRules {
 }
 
 /** The tools that are not hidden, each with its configured group. */
-export function offeredTools(tools: readonly AnyTool[], { hidden, groups }: ToolRules): readonly AnyTool[] {
+export function selectOfferedTools(tools: readonly AnyTool[], { hidden, groups }: ToolRules): readonly AnyTool[] {
   return tools
     .filter(({ name }) => !hidden.includes(name))
     .map((tool) => {

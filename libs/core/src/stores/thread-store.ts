@@ -133,9 +133,9 @@ export interface ThreadStore {
    * The newest rows of what users see of the thread, each message once. Summarized messages are included; those of a
    * run that was rolled back or whose turn was regenerated are not. @throws {NotFoundError}
    */
-  feed(thread: ThreadKey, query: FeedQuery): Promise<FeedPage>;
+  readFeed(thread: ThreadKey, query: FeedQuery): Promise<FeedPage>;
   /** The row of a message; null when it is not shown to users. @throws {NotFoundError} for an unknown thread */
-  feedRow(thread: ThreadKey, messageId: string): Promise<FeedRow | null>;
+  findFeedRow(thread: ThreadKey, messageId: string): Promise<FeedRow | null>;
   /** The run that wrote each message first, by message id; without messages that are hidden or written by clients. */
   runsOfMessages(thread: ThreadKey, messageIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Newest first. */

@@ -17,7 +17,7 @@ export interface AtMostOnceCall {
  * @throws FencedError, UnavailableError as the journal's `start`, before anything was called
  */
 export async function executeAtMostOnce(parts: AtMostOnceCall, make: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
-  const call = journaled(parts);
+  const call = toJournaledCall(parts);
   const known = await parts.journal.start(call);
   switch (known.state) {
     case 'new':
@@ -60,7 +60,7 @@ async function store(
   return outcome;
 }
 
-function journaled({ context, what }: AtMostOnceCall): JournaledCall {
+function toJournaledCall({ context, what }: AtMostOnceCall): JournaledCall {
   const { userId, threadId, epoch } = context.run;
   const argsHash = createHash('sha256').update(JSON.stringify(what, inOrder)).digest('hex');
   return { userId, threadId, epoch, key: context.key, argsHash };

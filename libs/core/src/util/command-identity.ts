@@ -23,7 +23,10 @@ export function commandIdentity(): CommandIdentity {
  * Owner and mode of the platform's own directories, which are closed to the machine's other users. As root, the user of
  * commands may pass through them by its group.
  */
-export function closedDirectory(commands: CommandIdentity): { readonly owner: CommandIdentity; readonly mode: number } {
+export function closedDirectoryOf(commands: CommandIdentity): {
+  readonly owner: CommandIdentity;
+  readonly mode: number;
+} {
   return process.getuid?.() === 0
     ? { owner: { uid: 0, gid: commands.gid }, mode: OWNER_BITS | GROUP_SEARCH }
     : { owner: commands, mode: OWNER_BITS };

@@ -1,7 +1,7 @@
 import { chmod, chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { UserId } from '@caribou/contracts';
-import { closedDirectory, type CommandIdentity, commandIdentity, errnoOf } from '@caribou/core';
+import { closedDirectoryOf, type CommandIdentity, commandIdentity, errnoOf } from '@caribou/core';
 
 /**
  * Where the skills of users lie on the data volume, below `users/<user>/skills`:
@@ -25,7 +25,7 @@ export const skillDirectory = (homeDir: string, userId: string, kind: SkillDirec
 /** Makes the directory and those above it, closed to the machine's other users. */
 export async function prepareSkillDirectory(homeDir: string, userId: string, kind: SkillDirectory): Promise<string> {
   const path = skillDirectory(homeDir, userId, kind);
-  const { owner, mode } = closedDirectory(commandIdentity());
+  const { owner, mode } = closedDirectoryOf(commandIdentity());
   let above = homeDir;
   for (const name of ['users', UserId.parse(userId), 'skills', kind]) {
     above = join(above, name);

@@ -4,7 +4,7 @@ import type { ChainEntry, ChainOptions, ChainPorts } from './chain-types.js';
 import { clarification } from '../conversation/clarification.js';
 import { danglingToolCall } from '../model-calls/dangling-tool-call.js';
 import { deferredToolFilter } from '../tool-search/deferred-tool-filter.js';
-import { gatedModel } from '../model-calls/gated-model.js';
+import { gateModel } from '../model-calls/gated-model.js';
 import { inputSanitization } from '../conversation/input-sanitization.js';
 import { lengthFinish } from '../model-calls/length-finish.js';
 import { llmError, retryOptions } from '../model-calls/llm-error.js';
@@ -34,10 +34,10 @@ import { viewImage } from '../conversation/view-image.js';
 const ifOff = (on: boolean | undefined, reason: string): string | undefined => (on === false ? reason : undefined);
 
 /** The run's model for a middleware's own calls, which bypass the chain and are therefore gated here. */
-const modelForOwnCalls = ({ model, gate }: ChainPorts) => (gate === undefined ? model : gatedModel(model, gate));
+const modelForOwnCalls = ({ model, gate }: ChainPorts) => (gate === undefined ? model : gateModel(model, gate));
 
 /** The model that a section names, or `{}`. @throws {InvalidRequestError} for an unknown model */
-function namedModel({ models }: ChainOptions, name: string | null | undefined) {
+function findNamedModel({ models }: ChainOptions, name: string | null | undefined) {
   const model = name === null || name === undefined ? undefined : models?.get(name);
   return omitUndefined({ model });
 }
@@ -125,7 +125,7 @@ export const CHAIN: readonly ChainEntry[] = [
     reason: 'before what reads the context in beforeModel: it is as short as it gets from here on',
     create: (ports, options) => {
       const { summarization: section = {} } = options.config;
-      const { model: summaryModel } = namedModel(options, section.model_name);
+      const { model: summaryModel } = findNamedModel(options, section.model_name);
       return [summarization(section, { model: () => modelForOwnCalls(ports), ...(summaryModel && { summaryModel }) })];
     },
   },
@@ -149,7 +149,7 @@ export const CHAIN: readonly ChainEntry[] = [
     leadOnly: true,
     disabledReason: ({ config }) => ifOff(config.title?.enabled, 'title.enabled is false'),
     create: (_, options) => [
-      title({ ...options.config.title, ...namedModel(options, options.config.title?.modelName) }),
+      title({ ...options.config.title, ...findNamedModel(options, options.config.title?.modelName) }),
     ],
   },
   {

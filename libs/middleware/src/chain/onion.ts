@@ -21,10 +21,13 @@ export function onion<Request, Result>(
   layers: readonly Layer<Request, Result>[],
   core: Call<Request, Result>,
 ): Call<Request, Result> {
-  return layers.reduceRight<Call<Request, Result>>((next, layer) => guarded(layer, next), core);
+  return layers.reduceRight<Call<Request, Result>>((next, layer) => guardLayer(layer, next), core);
 }
 
-function guarded<Request, Result>(layer: Layer<Request, Result>, next: Call<Request, Result>): Call<Request, Result> {
+function guardLayer<Request, Result>(
+  layer: Layer<Request, Result>,
+  next: Call<Request, Result>,
+): Call<Request, Result> {
   return async (request) => {
     const running = new Set<Promise<Result>>();
     const result = await layer.call(request, (inner) => {

@@ -18,26 +18,30 @@ export interface AuditedCommand extends CommandAudit {
 
 const SEVERITY: Readonly<Record<CommandVerdict, number>> = { pass: 0, warn: 1, block: 2 };
 
-const refused = (id: string, reason: string): AuditedCommand => ({ verdict: 'block', rules: [id], reasons: [reason] });
+const blockCommand = (id: string, reason: string): AuditedCommand => ({
+  verdict: 'block',
+  rules: [id],
+  reasons: [reason],
+});
 
 /**
  * Checks a shell command against the rules. Rules apply to commands wherever they would be executed, also after
  * prefixes, in substitutions and in text passed to a shell; not to quoted arguments, comments or here-documents.
  */
 export function auditCommand(command: string, { maxChars, rules }: CommandPolicy): AuditedCommand {
-  if (command.trim() === '') return refused('input-empty', 'empty command');
-  if (command.length > maxChars) return refused('input-too-long', 'command too long');
-  if (command.includes('\0')) return refused('input-null-byte', 'null byte detected');
+  if (command.trim() === '') return blockCommand('input-empty', 'empty command');
+  if (command.length > maxChars) return blockCommand('input-too-long', 'command too long');
+  if (command.includes('\0')) return blockCommand('input-null-byte', 'null byte detected');
   try {
     const { commands } = commandsIn(command);
-    return decided(rules.filter(({ match }) => commands.some((run) => fits(match, run))));
+    return combineMatches(rules.filter(({ match }) => commands.some((run) => fits(match, run))));
   } catch (error) {
-    if (error instanceof NestingError) return refused('input-nesting', 'command nested too deeply');
+    if (error instanceof NestingError) return blockCommand('input-nesting', 'command nested too deeply');
     throw error;
   }
 }
 
-function decided(matched: readonly CommandRule[]): AuditedCommand {
+function combineMatches(matched: readonly CommandRule[]): AuditedCommand {
   const verdict = matched.reduce<CommandVerdict>(
     (worst, rule) => (SEVERITY[rule.verdict] > SEVERITY[worst] ? rule.verdict : worst),
     'pass',
@@ -74,7 +78,7 @@ const conditions: readonly Condition[] = [
     ifGiven(writes, (wanted) =>
       redirects.some(({ operator, target }) => OUTPUT.has(operator) && wordFits(wanted, target)),
     ),
-  ({ assigns }, command) => ifGiven(assigns, (wanted) => assignedBy(command).some((name) => anyFits(wanted, name))),
+  ({ assigns }, command) => ifGiven(assigns, (wanted) => assignmentsOf(command).some((name) => anyFits(wanted, name))),
   ({ command_from }, { words }) => ifGiven(command_from, (wanted) => isOutputOf(wanted, words[0])),
   ({ argument_from }, { words }) =>
     ifGiven(argument_from, (wanted) => words.slice(1).some((word) => comesFrom(wanted, word.substitutions))),
@@ -97,7 +101,7 @@ function inputsOf({ words, redirects }: SimpleCommand): readonly Substitution[] 
 const fileOf = ({ operator, target }: SimpleCommand['redirects'][number]): readonly Word[] =>
   operator.startsWith('<<') ? [] : [target];
 
-const assignedBy = (command: SimpleCommand): readonly string[] =>
+const assignmentsOf = (command: SimpleCommand): readonly string[] =>
   [...command.assignments, ...(DECLARES.has(nameOf(command) ?? '') ? command.words : [])].flatMap(
     ({ assigns }) => assigns ?? [],
   );

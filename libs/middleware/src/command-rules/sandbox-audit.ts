@@ -25,20 +25,20 @@ export function sandboxAudit(sandbox: SandboxPort, policy: CommandPolicy = DEFAU
         { event: 'command.audit', verdict, rules, command: command.slice(0, MAX_LOGGED_CHARS) },
         `a shell command matched the rules: ${verdict}`,
       );
-      if (verdict === 'warn') return warned(await next({ ...request, audit: { verdict, rules } }), audited);
+      if (verdict === 'warn') return withWarning(await next({ ...request, audit: { verdict, rules } }), audited);
       const scope = { userId: run.userId, threadId: run.threadId, epoch: run.epoch };
       await sandbox.blocked(scope, { key: `${run.runId}:${id}`, command, rules }, run.signal);
-      return blocked(audited);
+      return toBlockedOutcome(audited);
     },
   };
 }
 
-const blocked = ({ reasons }: AuditedCommand): ToolOutcome => ({
+const toBlockedOutcome = ({ reasons }: AuditedCommand): ToolOutcome => ({
   content: `Command blocked: ${reasons[0] ?? 'refused by a rule'}. Please use a safer alternative approach.`,
   isError: true,
 });
 
-function warned(outcome: ToolOutcome, { reasons }: AuditedCommand): ToolOutcome {
+function withWarning(outcome: ToolOutcome, { reasons }: AuditedCommand): ToolOutcome {
   const note = `\n\nWarning: this was a medium-risk command (${reasons.join('; ')}).`;
   const { content } = outcome;
   return {

@@ -89,9 +89,9 @@ function partsOf(entry: unknown): Parts | undefined {
   if (typeof given !== 'object' || given === null) return undefined;
   const parts: Readonly<Record<string, unknown>> = { ...given };
   const [name, label, placeholder] = [
-    trimmedText(parts['name']),
-    trimmedText(parts['label']),
-    trimmedText(parts['placeholder']),
+    toTrimmedText(parts['name']),
+    toTrimmedText(parts['label']),
+    toTrimmedText(parts['placeholder']),
   ];
   if (name === '' && label === '') return undefined;
   const options = readLabels(parts['options']);
@@ -119,7 +119,7 @@ function fieldOf({ name, label, type, required, placeholder, options }: Parts): 
   };
 }
 
-const trimmedText = (value: unknown): string => (typeof value === 'string' ? value.trim() : '');
+const toTrimmedText = (value: unknown): string => (typeof value === 'string' ? value.trim() : '');
 const isShort = (text: string): boolean => Array.from(text).length <= MAX_LABEL_CHARS;
 const isChoice = (options: readonly string[]): boolean => options.length > 0 && options.length <= MAX_OPTIONS;
 

@@ -36,7 +36,7 @@ export function clarification({ enabled = true }: ClarificationOptions = {}): Ag
     wrapToolCall(request, next, run) {
       if (request.call.name !== TOOL_NAME || request.tool === undefined) return next(request);
       const asks = enabled && run.context.disable_clarification !== true;
-      run.decided('clarification', asks ? 'asked' : 'assumptions');
+      run.recordDecision('clarification', asks ? 'asked' : 'assumptions');
       return Promise.resolve(asks ? clarificationOutcome(request.call.id, request.call.args) : NOBODY_ANSWERS);
     },
   };

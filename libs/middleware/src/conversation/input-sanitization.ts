@@ -29,14 +29,15 @@ export function inputSanitization({ trustSystem = false }: InputSanitizationOpti
     name: 'input-sanitization',
     wrapModelCall(request, next, run) {
       const messages = request.messages.map((written) => {
-        const message = written.type === 'system' && !trustSystem ? demoted(written) : written;
+        const message = written.type === 'system' && !trustSystem ? demoteSystemMessage(written) : written;
         if (!isFromClient(message)) return message;
         const known = sent.get(written);
         if (known !== undefined) return known;
         const { text, block } = partsOf(message);
         const defused = defuseFrameworkTags(text);
-        if (defused !== text) run.decided('input-sanitization', 'defused');
-        const made = textOf(text).trim() === '' ? message : { ...message, content: joined(block, marked(defused)) };
+        if (defused !== text) run.recordDecision('input-sanitization', 'defused');
+        const made =
+          textOf(text).trim() === '' ? message : { ...message, content: joinContent(block, wrapInMarkers(defused)) };
         sent.set(written, made);
         return made;
       });
@@ -45,7 +46,7 @@ export function inputSanitization({ trustSystem = false }: InputSanitizationOpti
   };
 }
 
-const demoted = ({ id, content }: SystemMessage): HumanMessage => ({
+const demoteSystemMessage = ({ id, content }: SystemMessage): HumanMessage => ({
   type: 'human',
   id,
   content,
@@ -76,12 +77,12 @@ function startOf(content: Content, original: string): number {
 }
 
 /** In a list the lines are separate parts; the parts of a list without images are joined before they reach a model. */
-const marked = (text: Content): Content =>
+const wrapInMarkers = (text: Content): Content =>
   typeof text === 'string'
     ? `${BEGIN}\n${text}\n${END}`
     : [{ type: 'text', text: `\n${BEGIN}\n` }, ...text, { type: 'text', text: `\n${END}` }];
 
-function joined(block: Content, text: Content): Content {
+function joinContent(block: Content, text: Content): Content {
   if (typeof block === 'string' && typeof text === 'string') return block + text;
   const parts = (content: Content): Exclude<Content, string> =>
     typeof content === 'string' ? [{ type: 'text', text: content }] : content;

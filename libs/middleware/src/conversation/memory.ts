@@ -14,7 +14,7 @@ export function memory({ enabled = true }: MemoryOptions = {}): AgentMiddleware 
     name: 'memory',
     afterAgent: (state, run) => {
       if (!enabled || !isMemorable(state)) return Promise.resolve(undefined);
-      run.decided('memory', 'handed over');
+      run.recordDecision('memory', 'handed over');
       run.queueForMemory();
       return Promise.resolve(undefined);
     },

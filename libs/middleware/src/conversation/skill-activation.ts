@@ -10,8 +10,8 @@ import {
   splitSkillFile,
   userText,
 } from '@caribou/core';
-import { hiddenMessage } from '../messages/hidden-message.js';
-import { requestedSkill } from './skill-command.js';
+import { createHiddenMessage } from '../messages/hidden-message.js';
+import { parseSkillCommand } from './skill-command.js';
 
 const NAME = 'skill-activation';
 /** Same limit as `read_file`, which can read the rest. */
@@ -34,10 +34,10 @@ export function skillActivation({ skills }: SkillActivationOptions, sandbox: Rea
   return {
     name: NAME,
     async beforeAgent(state, run) {
-      const skill = askedFor(state, skills);
+      const skill = findRequestedSkill(state, skills);
       if (skill === undefined) return undefined;
       const text = skill.enabled ? await readText(skill, { sandbox, run }) : undefined;
-      run.decided(NAME, text === undefined ? 'unavailable' : 'activated');
+      run.recordDecision(NAME, text === undefined ? 'unavailable' : 'activated');
       if (text === undefined) return { update: { messages: [note(run, unavailable(skill))] } };
       const active = { name: skill.name, allowed_tools: skill.allowedTools === null ? null : [...skill.allowedTools] };
       return { update: { messages: [note(run, instructions(skill, text))], ...activeSkill.write(active, run) } };
@@ -46,15 +46,15 @@ export function skillActivation({ skills }: SkillActivationOptions, sandbox: Rea
 }
 
 /** The skill that the last message begins with. */
-function askedFor({ messages }: ThreadState, skills: readonly Skill[]): Skill | undefined {
+function findRequestedSkill({ messages }: ThreadState, skills: readonly Skill[]): Skill | undefined {
   const last = messages.at(-1);
-  const name = last === undefined || !isUserMessage(last) ? undefined : requestedSkill(userText(last));
+  const name = last === undefined || !isUserMessage(last) ? undefined : parseSkillCommand(userText(last));
   return skills.find((skill) => skill.name === name);
 }
 
 /** The id is unique per run, so that a restarted run adds no second message. */
 const note = (run: RunContext, text: string): HumanMessage => ({
-  ...hiddenMessage(NAME, text),
+  ...createHiddenMessage(NAME, text),
   id: `${NAME}:${run.runId}`,
 });
 

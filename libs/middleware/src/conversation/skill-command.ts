@@ -10,7 +10,7 @@ const COMMAND = /^\/(\S{1,64})(?:\s|$)/;
  * The skill that a message requests by name; undefined for other messages. Only valid skill names count: a path or a
  * slash in the middle is ordinary text.
  */
-export function requestedSkill(words: string): string | undefined {
+export function parseSkillCommand(words: string): string | undefined {
   const name = COMMAND.exec(words)?.[1];
   return name === undefined || RESERVED.has(name) || !SkillName.safeParse(name).success ? undefined : name;
 }

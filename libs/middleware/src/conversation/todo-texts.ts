@@ -28,7 +28,7 @@ const MAX_SHOWN = 100;
 const MAX_CONTENT_CHARS = 500;
 
 /** Reminder for a model whose to-do list is no longer in its context. */
-export const lostListText = (todos: readonly Todo[]): string =>
+export const formatLostList = (todos: readonly Todo[]): string =>
   reminder(
     'The messages in which you wrote your to-do list have left your view. The list still stands:',
     todos,
@@ -36,7 +36,7 @@ export const lostListText = (todos: readonly Todo[]): string =>
   );
 
 /** Reminder for a model that answered although steps are open. */
-export const openStepsText = (open: readonly Todo[]): string =>
+export const formatOpenSteps = (open: readonly Todo[]): string =>
   reminder(
     'You answered, but these steps of your to-do list are open:',
     open,

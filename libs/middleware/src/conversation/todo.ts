@@ -2,9 +2,9 @@ import { type AiMessage, type Message, type ThreadState, type Todo } from '@cari
 import { type AgentMiddleware, type AnyTool, defineTool, runSlot, type ToolCallRequest } from '@caribou/core';
 import { z } from 'zod';
 import { finishReasonOf, isVisible, lastAnswer } from '../messages/answer.js';
-import { hiddenMessage } from '../messages/hidden-message.js';
+import { createHiddenMessage } from '../messages/hidden-message.js';
 import { isStopped, meansToCall } from '../messages/strip-tool-calls.js';
-import { lostListText, openStepsText, SEVERAL_CALLS, TOOL_DESCRIPTION } from './todo-texts.js';
+import { formatLostList, formatOpenSteps, SEVERAL_CALLS, TOOL_DESCRIPTION } from './todo-texts.js';
 
 const NAME = 'todo';
 const TOOL_NAME = 'write_todos';
@@ -27,20 +27,20 @@ export function todo(): AgentMiddleware {
       Promise.resolve(
         todos.length === 0 || messages.some(showsList)
           ? undefined
-          : { update: { messages: [hiddenMessage(REMINDER, lostListText(todos))] } },
+          : { update: { messages: [createHiddenMessage(REMINDER, formatLostList(todos))] } },
       ),
     wrapModelCall(request, next, run) {
-      const open = openSteps(request.state);
+      const open = findOpenSteps(request.state);
       if (slot.read(request.state, run)?.due !== true || open.length === 0) return next(request);
-      const reminder = hiddenMessage('todo_completion_reminder', openStepsText(open));
+      const reminder = createHiddenMessage('todo_completion_reminder', formatOpenSteps(open));
       return next({ ...request, messages: [...request.messages, reminder] });
     },
     afterModel(state, run) {
       const { reminders, due } = slot.read(state, run) ?? { reminders: 0, due: false };
       const message = lastAnswer(state);
-      const open = openSteps(state).length;
+      const open = findOpenSteps(state).length;
       if (message !== undefined && isFinalAnswer(message) && open > 0 && reminders < MAX_COMPLETION_REMINDERS) {
-        run.decided(NAME, 'reminded', { open, reminders: reminders + 1 });
+        run.recordDecision(NAME, 'reminded', { open, reminders: reminders + 1 });
         return Promise.resolve({ again: true, update: slot.write({ reminders: reminders + 1, due: true }, run) });
       }
       return Promise.resolve(due ? { update: slot.write({ reminders, due: false }, run) } : undefined);
@@ -69,7 +69,7 @@ const writeTodos: AnyTool = defineTool({
   run: ({ todos }) => Promise.resolve({ content: `Updated todo list to ${JSON.stringify(todos)}`, update: { todos } }),
 });
 
-const openSteps = ({ todos = [] }: ThreadState): readonly Todo[] =>
+const findOpenSteps = ({ todos = [] }: ThreadState): readonly Todo[] =>
   todos.filter(({ status }) => status !== 'completed');
 
 /** Whether the message shows the list to the model. */

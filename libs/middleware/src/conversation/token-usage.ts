@@ -32,15 +32,15 @@ export function tokenUsage({ enabled = true }: TokenUsageOptions = {}): AgentMid
     name: 'token-usage',
     async wrapModelCall(request, next) {
       const answer = await next(request);
-      return attributed(answer, request.state.todos ?? []);
+      return withAttribution(answer, request.state.todos ?? []);
     },
     afterModel({ messages, todos = [] }, run) {
       const last = messages.at(-1);
       const changed: Message[] = [...withSubagents(messages)];
-      if (changed.length > 0) run.decided('token-usage', 'subagent_tokens_added', { count: changed.length });
+      if (changed.length > 0) run.recordDecision('token-usage', 'subagent_tokens_added', { count: changed.length });
       if (last?.type === 'ai' && last.additional_kwargs['deerflow_error_fallback'] !== true) {
         logUsage(last, run);
-        const right = attributed(last, todos);
+        const right = withAttribution(last, todos);
         if (right !== last) changed.push(right);
       }
       return Promise.resolve(changed.length === 0 ? undefined : { update: { messages: changed } });
@@ -49,7 +49,7 @@ export function tokenUsage({ enabled = true }: TokenUsageOptions = {}): AgentMid
 }
 
 /** Adds the attribution to the message; returns the same object when it is up to date. */
-function attributed(message: AiMessage, todos: readonly Todo[]): AiMessage {
+function withAttribution(message: AiMessage, todos: readonly Todo[]): AiMessage {
   const attribution = attributionOf(message, todos);
   const { [ATTRIBUTION]: known, ...others } = message.additional_kwargs;
   if (JSON.stringify(known) === JSON.stringify(attribution)) return message;
@@ -76,14 +76,14 @@ function withSubagents(messages: readonly Message[]): readonly Message[] {
     const own = results.filter((result) => message.tool_calls.some(({ id }) => id === result.tool_call_id));
     if (own.length === 0) return [];
     const spent = own.map(subagentUsageOf).reduce<TokenCounts>((sum, next) => plus(sum, next ?? NOTHING), NOTHING);
-    return [withSpent(message, spent), ...own.map(marked)];
+    return [withSpent(message, spent), ...own.map(markAttributed)];
   });
 }
 
 const isUncounted = (message: Message): message is ToolMessage =>
   message.type === 'tool' && message.additional_kwargs[ATTRIBUTED] !== true && subagentUsageOf(message) !== undefined;
 
-const marked = (result: ToolMessage): ToolMessage => ({
+const markAttributed = (result: ToolMessage): ToolMessage => ({
   ...result,
   additional_kwargs: { ...result.additional_kwargs, [ATTRIBUTED]: true },
 });

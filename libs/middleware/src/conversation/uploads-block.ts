@@ -24,7 +24,7 @@ const isPlainName = (name: unknown): name is string =>
   Buffer.byteLength(name) <= MAX_NAME_BYTES;
 
 /** The plain file names that a message lists as its files; its other claims about them are ignored. */
-export function namedFiles({ additional_kwargs }: HumanMessage): readonly string[] {
+export function fileNamesOf({ additional_kwargs }: HumanMessage): readonly string[] {
   const files: unknown = additional_kwargs['files'];
   if (!Array.isArray(files)) return [];
   const names = files.slice(0, MAX_NAMES).map((file: unknown) => {

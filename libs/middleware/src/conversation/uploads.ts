@@ -22,7 +22,7 @@ import {
   uploadsPath,
 } from '@caribou/core';
 import { z } from 'zod';
-import { namedFiles, type ShownFile, uploadsBlock, stripBlock } from './uploads-block.js';
+import { fileNamesOf, type ShownFile, uploadsBlock, stripBlock } from './uploads-block.js';
 
 export interface UploadsPorts {
   readonly sandbox: Pick<SandboxPort, 'list' | 'stat'>;
@@ -52,8 +52,8 @@ export function uploads(ports: UploadsPorts): AgentMiddleware {
       const last = state.messages.at(-1);
       const hadFiles = (state.uploaded_files ?? []).length > 0;
       if (last?.type !== 'human' || hasBlock(last)) return undefined;
-      const number = announcedIn(state, run);
-      const found = await orNull(run, () => findNewFiles(ports, run, { named: namedFiles(last), number }));
+      const number = readAnnouncedNumber(state, run);
+      const found = await orNull(run, () => findNewFiles(ports, run, { named: fileNamesOf(last), number }));
       const update: StateUpdate = {
         ...(found === null || found.newest === number
           ? {}
@@ -71,7 +71,7 @@ function updateFor(last: HumanMessage, found: Found | null, hadFiles: boolean): 
   return { messages: [withBlock(last, uploadsBlock(found))], uploaded_files: shown.map(stateOf) };
 }
 
-function announcedIn(state: ThreadState, run: RunContext): number {
+function readAnnouncedNumber(state: ThreadState, run: RunContext): number {
   const known = announced.read(state);
   return known?.thread_id === run.threadId ? known.number : 0;
 }

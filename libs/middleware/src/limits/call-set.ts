@@ -38,10 +38,10 @@ export function stableKey({ name, args }: ToolCall | InvalidToolCall): string {
   if (typeof args === 'string') return args;
   if (name === 'read_file' && typeof args['path'] === 'string') {
     const { path, start_line: first = 1, end_line: last } = args;
-    return sortedJson([path, bucketOf(first), bucketOf(last)]);
+    return toSortedJson([path, bucketOf(first), bucketOf(last)]);
   }
   const salient = WHOLE_ARGUMENTS.has(name) ? [] : SALIENT.filter((field) => isGiven(args[field]));
-  return sortedJson(salient.length === 0 ? args : Object.fromEntries(salient.map((field) => [field, args[field]])));
+  return toSortedJson(salient.length === 0 ? args : Object.fromEntries(salient.map((field) => [field, args[field]])));
 }
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null && value !== '';
@@ -50,7 +50,7 @@ const bucketOf = (line: unknown): unknown =>
   typeof line === 'number' ? Math.floor((line - 1) / BUCKET_LINES) : (line ?? 'end');
 
 /** JSON with the keys of every object in order. */
-const sortedJson = (value: unknown): string =>
+const toSortedJson = (value: unknown): string =>
   JSON.stringify(value, (_key, part: unknown) => (isRecord(part) ? inKeyOrder(part) : part));
 
 const inKeyOrder = (fields: Record<string, unknown>): Record<string, unknown> =>

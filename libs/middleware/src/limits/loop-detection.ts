@@ -1,9 +1,9 @@
 import { type AgentMiddleware, stateSlot } from '@caribou/core';
 import { lastAnswer } from '../messages/answer.js';
 import { callSetOf } from './call-set.js';
-import { hiddenMessage } from '../messages/hidden-message.js';
+import { createHiddenMessage } from '../messages/hidden-message.js';
 import { clearWarnings, type Finding, type LoopLimits, LoopMemory, memoryOf, recordCalls } from './loop-memory.js';
-import { hasCalls, stoppedAnswer } from '../messages/strip-tool-calls.js';
+import { hasCalls, toStoppedAnswer } from '../messages/strip-tool-calls.js';
 
 const NAME = 'loop-detection';
 const slot = stateSlot('guards', NAME, LoopMemory);
@@ -35,7 +35,7 @@ export function loopDetection(options: LoopDetectionOptions = {}): AgentMiddlewa
       const { queue } = memoryOf(slot.read(request.state), run.runId).run;
       if (queue.length === 0) return next(request);
       const text = queue.map((finding) => warningText(finding, limits)).join('\n');
-      return next({ ...request, messages: [...request.messages, hiddenMessage('loop_warning', text)] });
+      return next({ ...request, messages: [...request.messages, createHiddenMessage('loop_warning', text)] });
     },
     afterModel(state, run) {
       const before = memoryOf(slot.read(state), run.runId);
@@ -47,11 +47,11 @@ export function loopDetection(options: LoopDetectionOptions = {}): AgentMiddlewa
       const update = slot.write(memory);
       if (stop === undefined) {
         const queued = memory.run.queue.length;
-        if (queued > 0) run.decided(NAME, 'warned', { count: queued });
+        if (queued > 0) run.recordDecision(NAME, 'warned', { count: queued });
         return Promise.resolve({ update });
       }
-      run.decided(NAME, 'stopped', { kind: stop.kind, count: stop.count });
-      const messages = [stoppedAnswer(message, stopText(stop), 'loop_capped')];
+      run.recordDecision(NAME, 'stopped', { kind: stop.kind, count: stop.count });
+      const messages = [toStoppedAnswer(message, stopText(stop), 'loop_capped')];
       return Promise.resolve({ update: { ...update, messages }, stopReason: 'loop_capped' });
     },
   };

@@ -62,7 +62,7 @@ export interface Verdict {
  * the stop is removed: the user may request it again.
  */
 export function recordCalls(before: LoopMemory, set: CallSet, limits: LoopLimits): Verdict {
-  const { sets, calls } = seenWith(before, set, limits);
+  const { sets, calls } = addCallSet(before, set, limits);
   const repeats = sets.filter((hash) => hash === set.hash).length;
   const repeated: Finding = { kind: 'repeated', tool: nameOf(set.tools[0]), count: repeats };
   if (repeats >= limits.hard_limit) return { memory: withoutKey(before, set.hash), stop: repeated };
@@ -89,7 +89,7 @@ const withoutKey = (memory: LoopMemory, gone: string): LoopMemory => ({
 /**
  * Adds a set to the windows, which are long enough to reach every limit; consecutive calls of one tool are one streak.
  */
-function seenWith(memory: LoopMemory, set: CallSet, limits: LoopLimits): Pick<LoopMemory, 'sets' | 'calls'> {
+function addCallSet(memory: LoopMemory, set: CallSet, limits: LoopLimits): Pick<LoopMemory, 'sets' | 'calls'> {
   const { window_size, hard_limit, tool_freq_hard_limit, tool_freq_overrides } = limits;
   const overrides = Object.values(tool_freq_overrides).map((override) => override.hard_limit);
   const calls = set.tools.reduce(withUse, memory.calls);

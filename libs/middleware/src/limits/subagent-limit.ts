@@ -2,7 +2,7 @@ import type { RunContextValues } from '@caribou/contracts';
 import { type AgentMiddleware, runSlot } from '@caribou/core';
 import { z } from 'zod';
 import { lastAnswer, withNote } from '../messages/answer.js';
-import { callIds, stoppedAnswer, withoutCalls } from '../messages/strip-tool-calls.js';
+import { callIds, toStoppedAnswer, withoutCalls } from '../messages/strip-tool-calls.js';
 
 const NAME = 'subagent-limit';
 const TASK = 'task';
@@ -39,7 +39,7 @@ export function subagentLimit(options: SubagentLimitOptions = {}): AgentMiddlewa
       const used = slot.read(state, run) ?? 0;
       const left = Math.max(0, total - used);
       const dropped = new Set(tasks.slice(Math.min(concurrent, left)).map(({ id }) => id));
-      if (dropped.size > 0) run.decided(NAME, 'dropped', { count: dropped.size, used });
+      if (dropped.size > 0) run.recordDecision(NAME, 'dropped', { count: dropped.size, used });
       if (left > 0) {
         const counted = slot.write(used + tasks.length - dropped.size, run);
         const messages = dropped.size === 0 ? [] : [withoutCalls(message, dropped)];
@@ -47,7 +47,7 @@ export function subagentLimit(options: SubagentLimitOptions = {}): AgentMiddlewa
       }
       if (callIds(message).size === dropped.size)
         return Promise.resolve({
-          update: { messages: [stoppedAnswer(message, noteOf(total), STOP_REASON)] },
+          update: { messages: [toStoppedAnswer(message, noteOf(total), STOP_REASON)] },
           stopReason: STOP_REASON,
         });
       const stripped = withoutCalls(message, dropped);
@@ -63,12 +63,12 @@ export function subagentLimits(
   context: RunContextValues,
 ): { readonly concurrent: number; readonly total: number } {
   return {
-    concurrent: clamped(context.max_concurrent_subagents ?? max_concurrent, 4),
-    total: clamped(context.max_total_subagents ?? max_total_per_run, 50),
+    concurrent: clamp(context.max_concurrent_subagents ?? max_concurrent, 4),
+    total: clamp(context.max_total_subagents ?? max_total_per_run, 50),
   };
 }
 
-const clamped = (value: number, max: number): number => Math.min(max, Math.max(1, Math.trunc(value)));
+const clamp = (value: number, max: number): number => Math.min(max, Math.max(1, Math.trunc(value)));
 
 const noteOf = (total: number): string =>
   `[SUBAGENT LIMIT REACHED] This run has handed over ${total} tasks, as many as it may. No further task was started; ` +

@@ -2,8 +2,8 @@ import { type AiMessage, type Message, type ThreadState, UsageMetadata } from '@
 import { type AgentMiddleware, isUserMessage, type RunContext, runSlot, type Step } from '@caribou/core';
 import { z } from 'zod';
 import { lastAnswer } from '../messages/answer.js';
-import { hiddenMessage } from '../messages/hidden-message.js';
-import { hasCalls, markStopped, stoppedAnswer } from '../messages/strip-tool-calls.js';
+import { createHiddenMessage } from '../messages/hidden-message.js';
+import { hasCalls, markStopped, toStoppedAnswer } from '../messages/strip-tool-calls.js';
 
 const NAME = 'token-budget';
 const STOP_REASON = 'token_capped';
@@ -58,11 +58,11 @@ export function tokenBudget(options: TokenBudgetOptions = {}): AgentMiddleware {
     wrapModelCall(request, next, run) {
       const spent = slot.read(request.state, run);
       if (spent?.answering === true) {
-        const messages = [...request.messages, hiddenMessage('budget_warning', ANSWER_TEXT)];
+        const messages = [...request.messages, createHiddenMessage('budget_warning', ANSWER_TEXT)];
         return next({ ...request, messages, toolChoice: 'none' });
       }
       if (spent?.hint !== 'due') return next(request);
-      const hint = hiddenMessage('budget_warning', hintText(fullest(spent, budget)));
+      const hint = createHiddenMessage('budget_warning', hintText(fullest(spent, budget)));
       return next({ ...request, messages: [...request.messages, hint] });
     },
     afterModel(state, run) {
@@ -73,7 +73,7 @@ export function tokenBudget(options: TokenBudgetOptions = {}): AgentMiddleware {
       const { share } = fullest(spent, budget);
       if (share >= budget.hard_stop_threshold) return Promise.resolve(atLimit(message, spent, run));
       const due = spent.hint === 'none' && share >= budget.warn_threshold;
-      if (due) run.decided(NAME, 'warned', { input: spent.input, output: spent.output });
+      if (due) run.recordDecision(NAME, 'warned', { input: spent.input, output: spent.output });
       return Promise.resolve({ update: slot.write(due ? { ...spent, hint: 'due' } : spent, run) });
     },
   };
@@ -89,9 +89,9 @@ function atLimit(message: AiMessage, spent: Spent, run: RunContext): Step {
     const update = { ...counted, messages: [markStopped(message, STOP_REASON)] };
     return spent.answering ? { update, stopReason } : { update };
   }
-  run.decided(NAME, 'stopped', { input: spent.input, output: spent.output });
+  run.recordDecision(NAME, 'stopped', { input: spent.input, output: spent.output });
   const note = spent.answering ? LAST_NOTE : ANSWER_FOLLOWS_NOTE;
-  const update = { ...counted, messages: [stoppedAnswer(message, note, STOP_REASON)] };
+  const update = { ...counted, messages: [toStoppedAnswer(message, note, STOP_REASON)] };
   return { update, stopReason, ...(spent.answering ? {} : { again: true }) };
 }
 

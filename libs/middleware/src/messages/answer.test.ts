@@ -1,7 +1,7 @@
 import type { AiMessage, Content, ToolMessage } from '@caribou/contracts';
 import { humanMessage } from '@caribou/testing';
 import { isVisible, lastAnswer, withNote } from './answer.js';
-import { hiddenMessage } from './hidden-message.js';
+import { createHiddenMessage } from './hidden-message.js';
 
 describe(isVisible, () => {
   test.each<[string, Content]>([
@@ -64,7 +64,7 @@ describe(lastAnswer, () => {
   const result: ToolMessage = { type: 'tool', id: 't', name: 'x', tool_call_id: 'c', status: 'success', ...common };
 
   test('it is found before a message of a middleware', () => {
-    expect(lastAnswer({ messages: [answer, hiddenMessage('reminder', 'x')] })).toBe(answer);
+    expect(lastAnswer({ messages: [answer, createHiddenMessage('reminder', 'x')] })).toBe(answer);
   });
 
   test('an earlier answer, followed by results or a user message, is not taken for one that was removed', () => {

@@ -1,5 +1,5 @@
 import type { AiMessage } from '@caribou/contracts';
-import { callIds, isStopped, markStopped, meansToCall, stoppedAnswer, withoutCalls } from './strip-tool-calls.js';
+import { callIds, isStopped, markStopped, meansToCall, toStoppedAnswer, withoutCalls } from './strip-tool-calls.js';
 
 const call = (id: string) => ({ name: 'bash', args: {}, id, type: 'tool_call' as const });
 const broken = (id: string) => ({
@@ -60,11 +60,11 @@ describe(withoutCalls, () => {
   });
 });
 
-describe(stoppedAnswer, () => {
+describe(toStoppedAnswer, () => {
   test('no call, valid or not, is left; a note and the mark are put on it', () => {
     const message = answer({ tool_calls: [call('1')], invalid_tool_calls: [broken('2')] });
 
-    const stopped = stoppedAnswer(message, '[STOP] enough', 'loop_capped');
+    const stopped = toStoppedAnswer(message, '[STOP] enough', 'loop_capped');
 
     expect(stopped).toMatchObject({ id: 'a1', content: 'Looking.\n\n[STOP] enough', tool_calls: [] });
     expect(callIds(stopped)).toEqual(new Set());
@@ -77,7 +77,7 @@ test('null content of another middleware counts as empty', () => {
   const message: AiMessage = JSON.parse(JSON.stringify({ ...answer({ tool_calls: [call('1')] }), content: null }));
 
   expect(meansToCall(message)).toBe(true);
-  expect(stoppedAnswer(message, 'note', 'loop_capped').content).toBe('note');
+  expect(toStoppedAnswer(message, 'note', 'loop_capped').content).toBe('note');
 });
 
 describe(meansToCall, () => {

@@ -40,7 +40,7 @@ export const callIds = (message: AiMessage): ReadonlySet<string> =>
   new Set([...message.tool_calls, ...message.invalid_tool_calls].map(({ id }) => id));
 
 /** Makes the answer the last of its run: without calls, with a note for the user and the mark with the reason. */
-export function stoppedAnswer(message: AiMessage, note: string, stopReason: string): AiMessage {
+export function toStoppedAnswer(message: AiMessage, note: string, stopReason: string): AiMessage {
   const stripped = withoutCalls(message, callIds(message));
   return markStopped({ ...stripped, content: withNote(stripped.content, note) }, stopReason);
 }

@@ -77,7 +77,7 @@ function slotsOf(message: AiMessage, at: number, usedIds: Set<string>): readonly
   const valid = message.tool_calls.map((call) => ({ askedId: call.id, call }));
   return [...valid, ...invalid].map((slot, index): Slot => {
     const id = freeId(slot.askedId, `call_repaired_${at}_${index}`, usedIds);
-    return { ...slot, call: normalized(slot.call, id) };
+    return { ...slot, call: normalizeCall(slot.call, id) };
   });
 }
 
@@ -90,7 +90,7 @@ function freeId(id: string, fallback: string, usedIds: Set<string>): string {
   return free;
 }
 
-function normalized(call: ToolCall, id: string): ToolCall {
+function normalizeCall(call: ToolCall, id: string): ToolCall {
   const name = /^[a-zA-Z0-9_-]{1,64}$/.test(call.name) ? call.name : UNKNOWN_TOOL;
   const args = isRecord(call.args) ? call.args : {};
   return id === call.id && name === call.name && args === call.args ? call : { ...call, id, name, args };

@@ -16,7 +16,7 @@ import { judgeFailure } from './model-failure.js';
  *
  * The stream also throws ModelError with `details.reason` `circuit_open` or `no_slot`, not retryable.
  */
-export function gatedModel(model: ModelPort, gate: ModelGate): ModelPort {
+export function gateModel(model: ModelPort, gate: ModelGate): ModelPort {
   return {
     name: model.name,
     endpoint: model.endpoint,
@@ -28,9 +28,9 @@ export function gatedModel(model: ModelPort, gate: ModelGate): ModelPort {
 }
 
 /** The models of a catalogue, each behind the gate. */
-export const gatedCatalog = (models: ModelCatalog, gate: ModelGate): ModelCatalog => ({
+export const gateCatalog = (models: ModelCatalog, gate: ModelGate): ModelCatalog => ({
   names: models.names,
-  get: (name) => gatedModel(models.get(name), gate),
+  get: (name) => gateModel(models.get(name), gate),
 });
 
 async function* streamThrough(

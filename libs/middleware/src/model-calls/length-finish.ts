@@ -25,14 +25,14 @@ export function lengthFinish(): AgentMiddleware {
       const answer = lastAnswer(state);
       const reason = answer && finishReasonOf(answer);
       if (answer === undefined || reason === undefined || !LENGTH_REASONS.has(reason)) return undefined;
-      const message = recorded(answer, reason);
-      run.decided('length-finish', 'capped', { reason, cut: message.invalid_tool_calls.length });
+      const message = recordTermination(answer, reason);
+      run.recordDecision('length-finish', 'capped', { reason, cut: message.invalid_tool_calls.length });
       return { update: { messages: [message] }, stopReason: 'model_length_capped' };
     },
   };
 }
 
-function recorded(answer: AiMessage, reason: string): AiMessage {
+function recordTermination(answer: AiMessage, reason: string): AiMessage {
   const { whole, cut } = splitCalls(answer);
   const limit = answer.response_metadata['answer_limit_chars'];
   const termination = {

@@ -2,7 +2,7 @@ import type { AiMessage } from '@caribou/contracts';
 import { type CallOutcome, type AcquireResult, type ModelGate, type ModelRequest, RunCancelled } from '@caribou/core';
 import { type FakeRun, fakeRun, modelFailure, scriptedModel } from '@caribou/testing';
 import fc from 'fast-check';
-import { gatedModel } from './gated-model.js';
+import { gateModel } from './gated-model.js';
 import { llmError } from './llm-error.js';
 
 const endpoint = { provider: 'api.example.org/v1', model: 'm-1' };
@@ -190,11 +190,11 @@ describe('llmError under a gate', () => {
   });
 });
 
-describe(gatedModel, () => {
+describe(gateModel, () => {
   const call = { system: '', messages: [], tools: [] };
   const read = async (gate: ModelGate, script: Parameters<typeof scriptedModel>[0]): Promise<string> => {
     let text = '';
-    const model = gatedModel({ ...scriptedModel(script), endpoint }, gate);
+    const model = gateModel({ ...scriptedModel(script), endpoint }, gate);
     for await (const delta of model.stream(call, { signal: new AbortController().signal })) text += delta.content ?? '';
     return text;
   };
@@ -218,7 +218,7 @@ describe(gatedModel, () => {
 
   test('a refused call is a failure of the model with the reason, and reaches no model', async () => {
     const model = scriptedModel([{ content: 'no' }]);
-    const stream = gatedModel({ ...model, endpoint }, fakeGate(open)).stream(call, {
+    const stream = gateModel({ ...model, endpoint }, fakeGate(open)).stream(call, {
       signal: new AbortController().signal,
     });
 
@@ -231,7 +231,7 @@ describe(gatedModel, () => {
 
   test('a reader who leaves early frees what the call holds', async () => {
     const gate = fakeGate();
-    const model = gatedModel({ ...scriptedModel([{ content: ['a', 'b'] }]), endpoint }, gate);
+    const model = gateModel({ ...scriptedModel([{ content: ['a', 'b'] }]), endpoint }, gate);
 
     for await (const _delta of model.stream(call, { signal: new AbortController().signal })) break;
 

@@ -76,7 +76,7 @@ export function llmError({ gated, showProviderText = false, ...options }: LlmErr
         const { error, failure, maxAttempts } = tried;
         const { reason } = failure;
         run.logger.warn({ attempt, maxAttempts, reason, error }, 'model call failed');
-        run.decided('llm-error', attempt < maxAttempts ? 'retry' : 'fallback', { attempt, reason });
+        run.recordDecision('llm-error', attempt < maxAttempts ? 'retry' : 'fallback', { attempt, reason });
         if (attempt >= maxAttempts) return fallbackMessage(error, { run, reason, showProviderText });
         delayMs = nextDelayMs(delayMs, failure.slow === true ? slower(backoff) : backoff);
         await waitForRetry(run, { failure, attempt, maxAttempts, waitMs: waitOf(failure, delayMs, backoff) });
@@ -106,7 +106,7 @@ interface FailedAttempt {
 /** Makes one attempt under the gate. @throws other errors than ModelError, and any error once the run was aborted. */
 async function tryOnce({ request, next, run, gated, attempt, backoff }: Attempt): Promise<Tried> {
   const entry = gated === undefined ? UNGATED : await gated.gate.acquire(gated.endpoint, run.signal);
-  if (entry.kind === 'refused') return failedAttempt(refusalError(entry), backoff);
+  if (entry.kind === 'refused') return toFailedAttempt(refusalError(entry), backoff);
   let outcome: CallOutcome = 'unknown';
   try {
     const message = await next(request);
@@ -114,7 +114,7 @@ async function tryOnce({ request, next, run, gated, attempt, backoff }: Attempt)
     return { message };
   } catch (error) {
     if (run.signal.aborted || !(error instanceof ModelError)) throw error;
-    const failed = failedAttempt(error, backoff);
+    const failed = toFailedAttempt(error, backoff);
     if (!failed.failure.counts) return failed;
     const isLast = entry.permit.probe || attempt >= failed.maxAttempts;
     if (isLast) outcome = 'failed';
@@ -126,7 +126,7 @@ async function tryOnce({ request, next, run, gated, attempt, backoff }: Attempt)
 
 const UNGATED: AcquireResult = { kind: 'admitted', permit: { probe: false, release: () => Promise.resolve() } };
 
-function failedAttempt(error: ModelError, { maxAttempts }: Backoff): FailedAttempt {
+function toFailedAttempt(error: ModelError, { maxAttempts }: Backoff): FailedAttempt {
   const failure = judgeFailure(error);
   return {
     error,

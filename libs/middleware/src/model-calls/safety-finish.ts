@@ -41,14 +41,14 @@ export function safetyFinish({ enabled = true }: SafetyFinishOptions = {}): Agen
       if (answer === undefined || reason === undefined || !SAFETY_REASONS.has(reason)) return undefined;
       const dropped = callNamesOf(answer);
       const termination = terminationOf(reason, dropped);
-      run.decided('safety-finish', 'stopped', { reason, dropped: dropped.length });
+      run.recordDecision('safety-finish', 'stopped', { reason, dropped: dropped.length });
       await run.emit({ kind: 'custom', data: { type: 'safety_termination', ...termination } });
-      return { update: { messages: [stopped(answer, termination)] }, stopReason: 'safety' };
+      return { update: { messages: [stopForSafety(answer, termination)] }, stopReason: 'safety' };
     },
   };
 }
 
-function stopped(answer: AiMessage, termination: ReturnType<typeof terminationOf>): AiMessage {
+function stopForSafety(answer: AiMessage, termination: ReturnType<typeof terminationOf>): AiMessage {
   const message = {
     ...answer,
     additional_kwargs: { ...answer.additional_kwargs, safety_termination: termination },

@@ -32,10 +32,10 @@ export function terminalResponse(): AgentMiddleware {
       const answer = lastAnswer(state);
       if (answer === undefined || !isEmpty(answer)) return undefined;
       if (retry.read(state, run) !== undefined) {
-        run.decided('terminal-response', 'gave_up');
-        return { update: { messages: [failed(answer, run)] } };
+        run.recordDecision('terminal-response', 'gave_up');
+        return { update: { messages: [toFailedAnswer(answer, run)] } };
       }
-      run.decided('terminal-response', 'retry');
+      run.recordDecision('terminal-response', 'retry');
       const behind = state.messages[state.messages.lastIndexOf(answer) - 1]?.id ?? '';
       return {
         update: { messages: [{ type: 'remove', id: answer.id }], ...retry.write({ behind }, run) },
@@ -62,7 +62,7 @@ const hint = (): HumanMessage => ({
   response_metadata: {},
 });
 
-const failed = (answer: AiMessage, { runId }: { readonly runId: string }): AiMessage => ({
+const toFailedAnswer = (answer: AiMessage, { runId }: { readonly runId: string }): AiMessage => ({
   ...answer,
   content: EMPTY,
   additional_kwargs: {

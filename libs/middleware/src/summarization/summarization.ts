@@ -94,7 +94,9 @@ export function summarization(options: SummarizationOptions, ports: Summarizatio
       const answer = await firstAnswer(modelsOf(ports, model), (candidate) =>
         askModel(candidate, call, { run, timeoutMs: ports.timeoutMs ?? TIMEOUT_MS, maxChars: MAX_ANSWER_CHARS }),
       );
-      return answer.text === '' ? skipped(state, run, answer.usage) : summarized({ state, run, fill }, cut, answer);
+      return answer.text === ''
+        ? skipSummary(state, run, answer.usage)
+        : applySummary({ state, run, fill }, cut, answer);
     },
     wrapModelCall: (request, next) =>
       next({ ...request, messages: withSummary(request.messages, request.state.summary_text) }),
@@ -146,10 +148,10 @@ async function firstAnswer(models: readonly ModelPort[], ask: (model: ModelPort)
 
 const usageOf = (usage: CallUsage | undefined): Pick<Step, 'usage'> => omitUndefined({ usage });
 
-function skipped(state: ThreadState, run: RunContext, usage: CallUsage | undefined): Step {
+function skipSummary(state: ThreadState, run: RunContext, usage: CallUsage | undefined): Step {
   const messages = state.messages.length;
   run.logger.warn({ count: messages }, 'the conversation could not be summarized and is unchanged');
-  run.decided('summarization', 'skipped', { messages });
+  run.recordDecision('summarization', 'skipped', { messages });
   return { update: slot.write({ ...slot.read(state), failed: { run_id: run.runId, messages } }), ...usageOf(usage) };
 }
 
@@ -159,19 +161,23 @@ interface Moment {
   readonly fill: ContextFill;
 }
 
-function summarized({ state, run, fill }: Moment, { removed, kept }: Cut, { text, usage }: Answer): Step {
-  run.decided('summarization', 'summarized', { removed: removed.length, kept: kept.length, tokens: fill.tokens });
+function applySummary({ state, run, fill }: Moment, { removed, kept }: Cut, { text, usage }: Answer): Step {
+  run.recordDecision('summarization', 'summarized', {
+    removed: removed.length,
+    kept: kept.length,
+    tokens: fill.tokens,
+  });
   const update: StateUpdate = {
     messages: removed.map(removalOf),
     summary_text: text.slice(0, MAX_SUMMARY_CHARS).replace(/[\ud800-\udbff]$/, ''),
-    ...slot.write(countedAfter(state.messages)),
+    ...slot.write(toCountedAfter(state.messages)),
   };
   return { update, durable: true, ...usageOf(usage) };
 }
 
 const removalOf = ({ id }: Message): RemoveMessage => ({ type: 'remove', id });
 
-const countedAfter = (messages: readonly Message[]): { readonly counted_after?: string } => {
+const toCountedAfter = (messages: readonly Message[]): { readonly counted_after?: string } => {
   const newest = messages.at(-1);
   return newest === undefined ? {} : { counted_after: newest.id };
 };

@@ -61,7 +61,7 @@ function newMessages(messages: readonly Message[], maxBytes: number): string {
   const entries = messages.map(entryOf);
   const frames = entries.reduce((sum, entry) => sum + Buffer.byteLength(textOfEntry({ ...entry, body: '' })) + 1, 0);
   const sizes = entries.map(({ body }) => Buffer.byteLength(body));
-  const most = Math.max(MIN_BYTES, evenShare(sizes, maxBytes - frames));
+  const most = Math.max(MIN_BYTES, computeEvenShare(sizes, maxBytes - frames));
   const lines: string[] = [];
   let left = maxBytes - OMISSION_BYTES;
   for (const { tag, body } of entries) {
@@ -78,7 +78,7 @@ const omission = (count: number): string => `[${count} more messages are not sho
 const OMISSION_BYTES = 64;
 
 /** The maximum size of each so that all fit: what short ones do not need is available to long ones. */
-function evenShare(sizes: readonly number[], total: number): number {
+function computeEvenShare(sizes: readonly number[], total: number): number {
   const sorted = [...sizes].sort((first, second) => first - second);
   let left = total - OMISSION_BYTES;
   for (const [index, size] of sorted.entries()) {

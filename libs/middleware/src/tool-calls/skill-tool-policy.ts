@@ -1,4 +1,10 @@
-import { activeSkill, type AgentMiddleware, allowedTools, type ToolCallRequest, type ToolOutcome } from '@caribou/core';
+import {
+  activeSkill,
+  type AgentMiddleware,
+  filterAllowedTools,
+  type ToolCallRequest,
+  type ToolOutcome,
+} from '@caribou/core';
 
 const NAME = 'skill-tool-policy';
 
@@ -11,20 +17,20 @@ export function skillToolPolicy(): AgentMiddleware {
     name: NAME,
     wrapModelCall(request, next, run) {
       const names = request.tools.map(({ name }) => name);
-      const allowed = allowedTools(names, request.state, run);
+      const allowed = filterAllowedTools(names, request.state, run);
       if (allowed.length === names.length) return next(request);
       return next({ ...request, tools: request.tools.filter(({ name }) => allowed.includes(name)) });
     },
     wrapToolCall(request, next, run) {
       const { name } = request.call;
-      if (allowedTools([name], request.state, run).length === 1) return next(request);
-      run.decided(NAME, 'refused', { tool: name.slice(0, 64) });
-      return Promise.resolve(refused(request, activeSkill.read(request.state, run)?.name));
+      if (filterAllowedTools([name], request.state, run).length === 1) return next(request);
+      run.recordDecision(NAME, 'refused', { tool: name.slice(0, 64) });
+      return Promise.resolve(refuseCall(request, activeSkill.read(request.state, run)?.name));
     },
   };
 }
 
-const refused = ({ call }: ToolCallRequest, skill = ''): ToolOutcome => ({
+const refuseCall = ({ call }: ToolCallRequest, skill = ''): ToolOutcome => ({
   content: `Error: Tool '${call.name}' was not called: the skill '${skill}', which you were asked to follow, does not allow it.`,
   isError: true,
 });

@@ -34,7 +34,7 @@ export function toolOutputBudget(
       const cut = 'path' in filed ? withPath(name, text, { filed, limits }) : withoutPath(text, { why: filed, limits });
       const bound = addBinding(outcome, request, sandbox.binding(run));
       if (cut === undefined) return bound;
-      run.decided('tool-output-budget', 'path' in filed ? 'filed' : 'cut', { chars: text.length });
+      run.recordDecision('tool-output-budget', 'path' in filed ? 'filed' : 'cut', { chars: text.length });
       const mark = { [CUT_MARK]: { chars: text.length, ...('path' in filed ? { path: filed.path } : {}) } };
       return {
         ...bound,
@@ -68,7 +68,7 @@ function withPath(
       facts.chars / facts.lines > LONG_LINE_CHARS
         ? 'Its lines are long: take parts out with bash (head -c, cut).'
         : 'Read what you need of it with read_file, giving start_line and end_line, or search it with grep.';
-    return `${omittedText(facts)} ${what} is in '${filed.path}'. ${how}`;
+    return `${formatOmission(facts)} ${what} is in '${filed.path}'. ${how}`;
   });
 }
 
@@ -82,10 +82,10 @@ function withoutPath(
     text,
     kept,
     (facts) =>
-      `${omittedText(facts)} They could not be kept in a file (${why.reason}) and are lost: ` +
+      `${formatOmission(facts)} They could not be kept in a file (${why.reason}) and are lost: ` +
       'if you need them, make the call again for a smaller part.',
   );
 }
 
-const omittedText = ({ chars, lines, omitted }: CutFacts): string =>
+const formatOmission = ({ chars, lines, omitted }: CutFacts): string =>
   `${omitted} of ${chars} characters (${lines} lines) are left out here.`;

@@ -12,7 +12,7 @@ export function toolResultSanitization(): AgentMiddleware {
       if (request.tool?.remote !== true) return outcome;
       const content = defuseFrameworkTags(outcome.content);
       if (content === outcome.content) return outcome;
-      run.decided('tool-result-sanitization', 'defused', { tool: request.tool.name });
+      run.recordDecision('tool-result-sanitization', 'defused', { tool: request.tool.name });
       return { ...outcome, content };
     },
   };

@@ -1,6 +1,6 @@
 import { BugError } from '@caribou/contracts';
 import type { AgentMiddleware, AnyTool, ToolOutcome } from '@caribou/core';
-import { deferredCatalog, hiddenNames } from './deferred-catalog.js';
+import { buildDeferredCatalog, findHiddenNames } from './deferred-catalog.js';
 import { latestUserText, matchToolsByKeywords } from './routed-tools.js';
 import { toolSearchTool } from './tool-search.js';
 
@@ -21,36 +21,36 @@ export interface DeferredToolOptions {
  * @throws {BugError} when a deferred tool has the name of another tool
  */
 export function deferredToolFilter({ tools, autoPromoteTopK = 3 }: DeferredToolOptions): AgentMiddleware {
-  const catalog = deferredCatalog(tools);
+  const catalog = buildDeferredCatalog(tools);
   const known = new Set(catalog.tools.map(({ name }) => name));
   return {
     name: 'deferred-tool-filter',
     tools: known.size === 0 ? [] : [toolSearchTool(catalog)],
     beforeModel(state, run) {
-      const hidden = hiddenNames(catalog, state);
+      const hidden = findHiddenNames(catalog, state);
       const routed = matchToolsByKeywords(latestUserText(state.messages), catalog.tools, autoPromoteTopK);
       const names = routed.flatMap(({ name }) => (hidden.has(name) ? [name] : []));
       if (names.length === 0) return Promise.resolve(undefined);
-      run.decided('deferred-tool-filter', 'promoted', { count: names.length });
+      run.recordDecision('deferred-tool-filter', 'promoted', { count: names.length });
       return Promise.resolve({ update: { promoted: { catalog_hash: catalog.hash, names } } });
     },
     async wrapModelCall(request, next) {
       const unknown = request.tools.find(({ name, deferred }) => deferred !== undefined && !known.has(name));
       if (unknown !== undefined) throw new BugError(`the deferred tool '${unknown.name}' is not in the catalogue`);
-      const hidden = hiddenNames(catalog, request.state);
+      const hidden = findHiddenNames(catalog, request.state);
       return next({ ...request, tools: request.tools.filter(({ name }) => !hidden.has(name)) });
     },
     async wrapToolCall(request, next, run) {
       const { name } = request.call;
       const isUnknown = request.tool?.deferred !== undefined && !known.has(name);
-      if (!isUnknown && !hiddenNames(catalog, request.state).has(name)) return next(request);
-      run.decided('deferred-tool-filter', 'refused');
-      return refused(name);
+      if (!isUnknown && !findHiddenNames(catalog, request.state).has(name)) return next(request);
+      run.recordDecision('deferred-tool-filter', 'refused');
+      return refuseDeferredCall(name);
     },
   };
 }
 
-const refused = (name: string): ToolOutcome => ({
+const refuseDeferredCall = (name: string): ToolOutcome => ({
   content:
     `Error: Tool '${name}' is deferred and was not called, as you have not seen its schema. Call tool_search first, ` +
     `with the query "select:${name}", then call it again.`,

@@ -15,12 +15,12 @@ const MAX_SEARCHED_CHARS = 1_000;
  */
 export function findTools(query: string, tools: readonly AnyTool[]): readonly AnyTool[] {
   const asked = query.trim();
-  if (asked.startsWith('select:')) return selected(asked.slice('select:'.length), tools);
+  if (asked.startsWith('select:')) return selectByName(asked.slice('select:'.length), tools);
   if (asked === '' || asked === '+') return [];
   return asked.startsWith('+') ? withWord(asked.slice(1), tools) : matching(asked, tools);
 }
 
-function selected(list: string, tools: readonly AnyTool[]): readonly AnyTool[] {
+function selectByName(list: string, tools: readonly AnyTool[]): readonly AnyTool[] {
   const names = new Set(list.split(',').map((name) => name.trim()));
   return tools.filter(({ name }) => names.has(name));
 }

@@ -12,9 +12,9 @@ export function latestUserText(messages: readonly Message[]): string {
 
 /** The tools whose keywords are in the text, at most `limit`: by priority, then by the number of matching keywords. */
 export function matchToolsByKeywords(text: string, tools: readonly AnyTool[], limit: number): readonly AnyTool[] {
-  const searched = folded(text);
+  const searched = foldCase(text);
   const met = (tool: AnyTool): number =>
-    (tool.deferred?.keywords ?? []).filter((keyword) => containsWord(searched, folded(keyword).trim())).length;
+    (tool.deferred?.keywords ?? []).filter((keyword) => containsWord(searched, foldCase(keyword).trim())).length;
   return tools
     .map((tool) => ({ tool, priority: tool.deferred?.priority ?? 0, hits: met(tool) }))
     .filter(({ hits }) => hits > 0)
@@ -23,7 +23,7 @@ export function matchToolsByKeywords(text: string, tools: readonly AnyTool[], li
     .map(({ tool }) => tool);
 }
 
-const folded = (text: string): string => text.normalize('NFKC').toLowerCase();
+const foldCase = (text: string): string => text.normalize('NFKC').toLowerCase();
 
 /** Whether the text contains the keyword as a separate word; scripts without spaces have no word borders. */
 function containsWord(text: string, keyword: string): boolean {

@@ -68,14 +68,14 @@ describe(EventWriter, () => {
     const log = new HeldLog();
     const { writer } = writerOn(log);
     for (const event of [custom(1), custom(2)]) await writer.emit(event);
-    const logged = writer.settled().then(() => log.appended.length);
+    const logged = writer.waitForAppends().then(() => log.appended.length);
     await settled();
     log.release();
     expect(await logged).toBe(2);
 
     log.failure = new FencedError('another owner');
     await writer.emit(custom(3));
-    await writer.settled();
+    await writer.waitForAppends();
     expect(log.appended).toHaveLength(2);
   });
 

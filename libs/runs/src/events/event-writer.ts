@@ -84,7 +84,7 @@ export class EventWriter {
   }
 
   /** Resolves when all that was emitted before is appended, or an append has failed: then the log is complete. */
-  async settled(): Promise<void> {
+  async waitForAppends(): Promise<void> {
     while (this.failure === undefined && (this.held || this.inFlight !== undefined || this.queue.length > 0)) {
       this.pump();
       await new Promise<void>((resolve) => this.roomWaiters.push(resolve));

@@ -248,16 +248,16 @@ export class RunFollower {
       const timer = setTimeout(() => {
         this.mustRead = true;
         this.mustCheckRun = true;
-        done();
+        finish();
       }, checkMs);
-      const done = (): void => {
+      const finish = (): void => {
         clearTimeout(timer);
-        signal.removeEventListener('abort', done);
+        signal.removeEventListener('abort', finish);
         this.wake = () => undefined;
         resolve();
       };
-      this.wake = done;
-      signal.addEventListener('abort', done, { once: true });
+      this.wake = finish;
+      signal.addEventListener('abort', finish, { once: true });
     });
   }
 }

@@ -1,9 +1,9 @@
 import { chmodSync, chownSync, mkdirSync } from 'node:fs';
-import { closedDirectory, commandIdentity } from '@caribou/core';
+import { closedDirectoryOf, commandIdentity } from '@caribou/core';
 
 /** Makes a directory of the platform and those above it, closed to others even if it was there already. */
 export function makeClosedDirectory(path: string): void {
-  const { owner, mode } = closedDirectory(commandIdentity());
+  const { owner, mode } = closedDirectoryOf(commandIdentity());
   mkdirSync(path, { recursive: true, mode: 0o700 });
   if (process.getuid?.() === 0) chownSync(path, owner.uid, owner.gid);
   chmodSync(path, mode);

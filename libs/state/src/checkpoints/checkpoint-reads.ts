@@ -3,7 +3,7 @@ import type { HistoryQuery, ThreadKey, ThreadStore } from '@caribou/core';
 import type { RedisConnection } from '../redis/connection.js';
 import { containsAll } from '../threads/containment.js';
 import { loadScript } from '../redis/scripts.js';
-import { loadedInSlices, type LoadedCheckpoints, type StoredCheckpoint, viewOf } from './stored-checkpoint.js';
+import { parseLoadReplyInSlices, type LoadedCheckpoints, type StoredCheckpoint, viewOf } from './stored-checkpoint.js';
 import { parseStored } from '../redis/stored-json.js';
 import { callThread } from '../redis/thread-call.js';
 
@@ -36,7 +36,7 @@ export async function readCheckpoints(
   if (reply[0] === 'no_thread') {
     throw new NotFoundError(`Thread ${thread.threadId} does not exist`, { details: { threadId: thread.threadId } });
   }
-  return loadedInSlices(reply[1]);
+  return parseLoadReplyInSlices(reply[1]);
 }
 
 /** @throws {NotFoundError} for an unknown checkpoint */
@@ -67,7 +67,7 @@ export function checkpointReads(redis: RedisConnection): Pick<ThreadStore, 'head
     let below = before === undefined ? '+' : `(${before}`;
     for (let scanned = 0; scanned < MAX_SCANNED && ids.length < limit; scanned += PAGE) {
       const page = await redis.use((client) => client.zrevrangebylex(keys.order, below, '-', 'LIMIT', 0, PAGE));
-      ids.push(...(metadata === undefined ? page : await filtered(keys.checkpoints, page, metadata)));
+      ids.push(...(metadata === undefined ? page : await filterByMetadata(keys.checkpoints, page, metadata)));
       const last = page.at(-1);
       if (last === undefined || page.length < PAGE) break;
       below = `(${last}`;
@@ -75,7 +75,7 @@ export function checkpointReads(redis: RedisConnection): Pick<ThreadStore, 'head
     return ids.slice(0, limit);
   }
 
-  async function filtered(
+  async function filterByMetadata(
     key: string,
     ids: readonly string[],
     metadata: Readonly<Record<string, unknown>>,

@@ -57,7 +57,7 @@ export function checkpointCall(draft: CheckpointDraft, sweep: Sweep | null): Che
       messages: plan.messages.length,
       shown: plan.messages.flatMap((message, index) => (isShownToUsers(message) ? [[index, asUtf8(message.id)]] : [])),
       values: plan.values,
-      cleared: clearedChannels(draft.head.state, draft.state),
+      cleared: findClearedChannels(draft.head.state, draft.state),
       ...(forks ? { channels: plan.channels } : {}),
       ...(sweep === null ? {} : { free: sweep.free, swept: sweep.left }),
     },
@@ -73,7 +73,7 @@ export function checkpointCall(draft: CheckpointDraft, sweep: Sweep | null): Che
 /** The text as Redis stores it: a lone surrogate, which its JSON parser refuses, is replaced as it would be in a key. */
 const asUtf8 = (text: string): string => Buffer.from(text).toString();
 
-const clearedChannels = (before: ThreadState, after: ThreadState): ChannelName[] =>
+const findClearedChannels = (before: ThreadState, after: ThreadState): ChannelName[] =>
   CHANNEL_NAMES.filter((name) => before[name] !== undefined && after[name] === undefined);
 
 /** What the script generated for a draft. */
@@ -85,7 +85,7 @@ export interface Minted {
 }
 
 /** The head after the write. */
-export function writtenHead(draft: CheckpointDraft, call: CheckpointCall, minted: Minted): ThreadHead {
+export function toWrittenHead(draft: CheckpointDraft, call: CheckpointCall, minted: Minted): ThreadHead {
   const { counters } = logOf(draft.head);
   const log = new HeadLog(call.plan.entries, call.plan.channels, {
     nextEntry: counters.nextEntry + call.plan.messages.length,

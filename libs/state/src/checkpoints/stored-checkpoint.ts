@@ -34,18 +34,18 @@ export interface LoadedCheckpoints {
   readonly entries: ReadonlyMap<string, unknown>;
 }
 
-export function loadedOf(reply: unknown): LoadedCheckpoints {
+export function parseLoadReply(reply: unknown): LoadedCheckpoints {
   const [head, counters, texts, flat] = reply as LoadReply;
   const entries = new Map<string, unknown>();
   for (let index = 0; index + 1 < flat.length; index += 2) addEntry(entries, flat, index);
-  return loaded(head, counters, texts, entries);
+  return toLoadedCheckpoints(head, counters, texts, entries);
 }
 
 /** Characters of stored text parsed in one turn of the event loop. */
 const SLICE_CHARS = 256 * 1024;
 
-/** Like `loadedOf`, but yields to the event loop, for processes that serve other requests meanwhile. */
-export async function loadedInSlices(reply: unknown): Promise<LoadedCheckpoints> {
+/** Like `parseLoadReply`, but yields to the event loop, for processes that serve other requests meanwhile. */
+export async function parseLoadReplyInSlices(reply: unknown): Promise<LoadedCheckpoints> {
   const [head, counters, texts, flat] = reply as LoadReply;
   const entries = new Map<string, unknown>();
   let sinceTurn = 0;
@@ -55,7 +55,7 @@ export async function loadedInSlices(reply: unknown): Promise<LoadedCheckpoints>
     sinceTurn = 0;
     await setImmediate();
   }
-  return loaded(head, counters, texts, entries);
+  return toLoadedCheckpoints(head, counters, texts, entries);
 }
 
 type LoadReply = [string, (string | number)[], (string | null)[], string[]];
@@ -68,7 +68,7 @@ function addEntry(entries: Map<string, unknown>, flat: readonly string[], index:
   return text.length;
 }
 
-function loaded(
+function toLoadedCheckpoints(
   head: string,
   counters: readonly (string | number)[],
   texts: readonly (string | null)[],

@@ -35,7 +35,7 @@ export function redisExecutionJournal(redis: RedisConnection): ExecutionJournal 
       owner,
     ]);
     const [outcome, text] = reply as [string, string];
-    if (outcome === 'fenced') throw refused('entered', text, key);
+    if (outcome === 'fenced') throw toRefusalError('entered', text, key);
     return stateOf(outcome, text);
   }
 
@@ -48,7 +48,7 @@ export function redisExecutionJournal(redis: RedisConnection): ExecutionJournal 
     const text = resultText(outcome.result, RESULT);
     const reply = await redis.run(scripts.end, keysOf(thread, key), [by, outcome.startedBy, text]);
     const [kind, stored] = reply as [string, string];
-    if (kind === 'fenced') throw refused('ended', stored, key);
+    if (kind === 'fenced') throw toRefusalError('ended', stored, key);
     return stored;
   }
 
@@ -76,7 +76,7 @@ export function redisExecutionJournal(redis: RedisConnection): ExecutionJournal 
       const args = [String(epoch), key, argsHash, kind, resultText(result, RESULT), lease, owner];
       const [outcome, text = ''] = (await redis.run(scripts.withdraw, [entry, executions], args)) as string[];
       if (outcome === 'withdrawn') return { state: 'withdrawn' };
-      if (outcome === 'fenced') throw refused('withdrawn', text, key);
+      if (outcome === 'fenced') throw toRefusalError('withdrawn', text, key);
       const known = stateOf(outcome ?? '', text);
       if (known.state === 'new') throw new BugError('a new execution could not be withdrawn');
       return known;
@@ -85,7 +85,7 @@ export function redisExecutionJournal(redis: RedisConnection): ExecutionJournal 
 }
 
 /** The error for a refusal of a script, with the reason that callers compare. */
-const refused = (what: string, reason: string, key: string): FencedError =>
+const toRefusalError = (what: string, reason: string, key: string): FencedError =>
   new FencedError(`the execution may not be ${what}: ${reason}`, {
     details: { key, reason: reason.replaceAll(' ', '_') },
   });

@@ -16,19 +16,19 @@ export function redisToolJournal(redis: RedisConnection): ToolJournal {
       const args = [String(call.epoch), call.key, call.argsHash];
       const reply = await redis.run(scripts.start, [entryKey(call), lease, executions, owner], args);
       const [state, text = ''] = reply as [string, string?];
-      if (state === 'fenced') throw fenced('begun', text, call);
+      if (state === 'fenced') throw toFencedError('begun', text, call);
       return stateOf(state, text);
     },
     async finish(call, outcome) {
       const text = resultText(outcome, 'the outcome of a tool call');
       const reply = await redis.run(scripts.end, [entryKey(call)], [String(call.epoch), text]);
       const [state, reason = ''] = reply as [string, string?];
-      if (state === 'fenced') throw fenced('ended', reason, call);
+      if (state === 'fenced') throw toFencedError('ended', reason, call);
     },
   };
 }
 
-const fenced = (what: string, reason: string, { key }: JournaledCall): FencedError =>
+const toFencedError = (what: string, reason: string, { key }: JournaledCall): FencedError =>
   new FencedError(`the tool call may not be ${what}: ${reason}`, { details: { key } });
 
 function stateOf(state: string, text: string): CallState {

@@ -13,13 +13,13 @@ export function differenceOf(before: MemoryDocument, after: MemoryDocument): Mem
       return was === undefined || JSON.stringify(was) === JSON.stringify(fact) ? [] : [was];
     }),
     sections: Object.fromEntries([
-      ...USER_SECTIONS.flatMap((name) => changedSummary(name, before.user[name], after.user[name])),
-      ...HISTORY_SECTIONS.flatMap((name) => changedSummary(name, before.history[name], after.history[name])),
+      ...USER_SECTIONS.flatMap((name) => diffSummary(name, before.user[name], after.user[name])),
+      ...HISTORY_SECTIONS.flatMap((name) => diffSummary(name, before.history[name], after.history[name])),
     ]),
   };
 }
 
-const changedSummary = (
+const diffSummary = (
   name: string,
   before: { readonly summary: string },
   after: { readonly summary: string },

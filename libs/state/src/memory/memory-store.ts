@@ -43,7 +43,7 @@ async function writeMemory(
 ): Promise<StoredMemory> {
   const text = encodeMemory(document);
   const before = await readMemory(redis, scope);
-  if (before.revision !== expectedRevision) throw changedMeanwhile(scope);
+  if (before.revision !== expectedRevision) throw toConflictError(scope);
   const parameters = {
     agent: scope.agent,
     expected: expectedRevision,
@@ -57,11 +57,11 @@ async function writeMemory(
     JSON.stringify(change),
   ])) as Reply;
   assertSound(reply);
-  if (reply[0] === 'conflict') throw changedMeanwhile(scope);
+  if (reply[0] === 'conflict') throw toConflictError(scope);
   return { document, revision: Number(reply[1]), era: Number(reply[2]) };
 }
 
-const changedMeanwhile = ({ agent }: MemoryScope): ConflictError =>
+const toConflictError = ({ agent }: MemoryScope): ConflictError =>
   new ConflictError('the memory was changed by another request: read it again', { details: { agent } });
 
 const agentsOf = async (redis: RedisConnection, userId: string): Promise<readonly string[]> =>

@@ -81,7 +81,7 @@ function overStorage(outcome: string, settings: StoreSettings): Error {
 }
 
 /** Queued runs that a script ended: their logs contain only `end`. */
-const endedOf = (pairs: unknown): EndedRun[] =>
+const toEndedRuns = (pairs: unknown): EndedRun[] =>
   (pairs as readonly [string, number][]).map(([runId, seq]) => ({
     runId,
     appended: [{ seq: Number(seq), event: { kind: 'end', status: 'interrupted' } }],
@@ -91,7 +91,7 @@ const endedOf = (pairs: unknown): EndedRun[] =>
 const keyDigest = (key: string): string => createHash('sha256').update(key).digest('hex');
 
 /** The run whose turn a request regenerates, from the page's metadata; '' for none. */
-function regeneratedRun({ metadata }: AdmitRequest): string {
+function readRegeneratedRunId({ metadata }: AdmitRequest): string {
   const named = UserId.safeParse(metadata['regenerate_from_run_id']);
   return named.success ? named.data : '';
 }
@@ -120,7 +120,7 @@ export function admissions(
         temporary: request.kwargs.temporary,
         checkpoint: request.checkpointId ?? '',
         before_first: BEFORE_FIRST_CHECKPOINT,
-        regenerates: regeneratedRun(request),
+        regenerates: readRegeneratedRunId(request),
         traceparent: request.traceparent ?? '',
         body_hash: idempotency?.bodyHash ?? '',
         max_queued: settings.maxQueuedRuns,
@@ -143,7 +143,7 @@ export function admissions(
       run: { ...summaryOf(run), kwargs: request.kwargs },
       repeated: false,
       cancelled: cancelled as string[],
-      ended: endedOf(ended),
+      ended: toEndedRuns(ended),
       stateBytes: Number(stateBytes),
     };
   }
@@ -159,7 +159,7 @@ export function admissions(
   async function requestCancel(thread: ThreadKey, runId: string, action: CancelAction): Promise<CancelResult> {
     const reply = await callThread(redis, thread, scripts.cancel, { params: { ...logParams, run: runId, action } });
     if (reply[0] === 'no_run') throw new NotFoundError(`Run ${runId} does not exist`, { details: { runId } });
-    return { run: summaryOf(reply[1]), broadcast: reply[2] === 1, ended: endedOf(reply[3]) };
+    return { run: summaryOf(reply[1]), broadcast: reply[2] === 1, ended: toEndedRuns(reply[3]) };
   }
 
   return { admit, findIdempotent, requestCancel };

@@ -5,7 +5,7 @@ import type { RedisConnection } from '../redis/connection.js';
 import { hashOf } from '../redis/hash.js';
 import { runOf } from './run-codec.js';
 import { loadScript } from '../redis/scripts.js';
-import { headOf, loadedOf } from '../checkpoints/stored-checkpoint.js';
+import { headOf, parseLoadReply } from '../checkpoints/stored-checkpoint.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import { callThread } from '../redis/thread-call.js';
 
@@ -27,7 +27,7 @@ export async function claimThread(
   const runId = hashOf(flat).get('run_id') ?? '';
   const lease = { userId: thread.userId, threadId: thread.threadId, runId, ownerId, epoch: Number(epoch) };
   try {
-    const loaded = loadedOf(head);
+    const loaded = parseLoadReply(head);
     return {
       kind: 'run',
       lease,

@@ -2,9 +2,9 @@ import type { RunEvent, RunKwargs, RunStatus } from '@caribou/contracts';
 import type { DeadLetter, FinishRequest, FinishResult, RunLease } from '@caribou/core';
 import { checkpointCall, checkpointEvent, draftOf, progressParams, texts } from '../checkpoints/commit-call.js';
 import type { RedisConnection } from '../redis/connection.js';
-import { MAX_DEAD_LETTERS, storedLetter } from '../memory/jobs/dead-letter-list.js';
+import { MAX_DEAD_LETTERS, serializeLetter } from '../memory/jobs/dead-letter-list.js';
 import { memoryMember } from '../redis/keys.js';
-import { numbered } from './run-codec.js';
+import { numberEvents } from './run-codec.js';
 import { loadScript } from '../redis/scripts.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import { callOwned } from '../redis/thread-call.js';
@@ -49,7 +49,7 @@ function memoryQueueEntry(redis: RedisConnection, lease: RunLease, { agent }: { 
 /** The list for dead letters and the letter as JSON. */
 const deadLetters = (redis: RedisConnection, letter: DeadLetter) => ({
   key: redis.keys.deadLetters,
-  letter: storedLetter(letter),
+  letter: serializeLetter(letter),
   max: MAX_DEAD_LETTERS,
 });
 
@@ -92,5 +92,5 @@ export async function finishRun(
     rolledBack === 1
       ? [end('interrupted')]
       : [...last.eventsOf(String(checkpointId), String(createdAt)), ...request.events, end(request.status)];
-  return { appended: numbered(first, events), more: more === 1 };
+  return { appended: numberEvents(first, events), more: more === 1 };
 }

@@ -44,5 +44,5 @@ function decode(schema: z.ZodType, text: string, as?: 'items' | 'milliseconds'):
 export const cancelOf = (text: unknown): CancelAction | null => (text === '' ? null : CancelAction.parse(text));
 
 /** Events with the numbers a script gave them: consecutive from `first`. */
-export const numbered = (first: unknown, events: readonly RunEvent[]): NumberedEvent[] =>
+export const numberEvents = (first: unknown, events: readonly RunEvent[]): NumberedEvent[] =>
   events.map((event, index) => ({ seq: Number(first) + index, event }));

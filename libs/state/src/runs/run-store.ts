@@ -8,7 +8,7 @@ import {
   draftOf,
   progressParams,
   texts,
-  writtenHead,
+  toWrittenHead,
 } from '../checkpoints/commit-call.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { listDeadLetters, removeDeadLetter } from '../memory/jobs/dead-letter-list.js';
@@ -16,7 +16,7 @@ import { finishRun } from './finish-run.js';
 import { logOf } from '../checkpoints/head-log.js';
 import { pendingMember } from '../redis/keys.js';
 import { isSweepDue, type Sweep, sweepLog } from '../checkpoints/log-sweep.js';
-import { cancelOf, numbered } from './run-codec.js';
+import { cancelOf, numberEvents } from './run-codec.js';
 import { loadScript } from '../redis/scripts.js';
 import { type StoreOptions, storeSettings } from '../redis/store-settings.js';
 import { callOwned } from '../redis/thread-call.js';
@@ -59,7 +59,7 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
         details: { limitBytes: 2 * settings.maxLogBytes },
       });
     }
-    return numbered(reply[1], events);
+    return numberEvents(reply[1], events);
   }
 
   /** Finds what the commit may free, when enough of the log is outside its head. */
@@ -77,8 +77,8 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
     });
     const minted = { checkpointId: String(reply[1]), createdAt: String(reply[2]), fields: Number(reply[4]) };
     return {
-      head: writtenHead(draft, call, minted),
-      appended: numbered(reply[3], [...request.events, checkpointEvent(draft, minted)]),
+      head: toWrittenHead(draft, call, minted),
+      appended: numberEvents(reply[3], [...request.events, checkpointEvent(draft, minted)]),
       cancel: cancelOf(reply[5]),
     };
   }

@@ -11,13 +11,13 @@ export async function listUnowned(redis: RedisConnection, limit: number, from = 
   const unowned: UnownedThread[] = [];
   for (let rank = from; rank < from + MAX_SCANNED && unowned.length < limit; rank += PAGE) {
     const members = await redis.use((client) => client.zrange(redis.keys.pending, rank, rank + PAGE - 1));
-    if (members.length > 0) unowned.push(...(await unownedOf(redis, members.map(parsePendingMember), rank)));
+    if (members.length > 0) unowned.push(...(await filterUnowned(redis, members.map(parsePendingMember), rank)));
     if (members.length < PAGE) break;
   }
   return unowned.slice(0, limit);
 }
 
-async function unownedOf(
+async function filterUnowned(
   redis: RedisConnection,
   threads: readonly ThreadKey[],
   firstRank: number,

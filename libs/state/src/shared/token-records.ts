@@ -10,13 +10,14 @@ const scripts = { claim: loadScript('shared/claim-token'), store: loadScript('sh
 
 /** Access tokens that all processes share: a hash each. */
 export function redisTokenRecords(redis: RedisConnection): TokenRecords {
-  const parsed = (text: string): TokenRecord | null => (text === '' ? null : parseStored<TokenRecord>(text));
+  const parseRecord = (text: string): TokenRecord | null => (text === '' ? null : parseStored<TokenRecord>(text));
   return {
-    read: async (name) => parsed((await redis.use((client) => client.hget(redis.keys.token(name), 'record'))) ?? ''),
+    read: async (name) =>
+      parseRecord((await redis.use((client) => client.hget(redis.keys.token(name), 'record'))) ?? ''),
     async claim(name, owner, lockMs) {
       const reply = await redis.run(scripts.claim, [redis.keys.token(name)], [owner, lockMs]);
       const [state, record = ''] = reply as [string, string?];
-      return state === 'held' ? { state, record: parsed(record) } : { state: 'busy' };
+      return state === 'held' ? { state, record: parseRecord(record) } : { state: 'busy' };
     },
     async complete(name, owner, record) {
       const text = record === null ? '' : JSON.stringify(record);

@@ -46,7 +46,7 @@ export function redisTaskStore(redis: RedisConnection, options: TaskStoreOptions
   const { getRun } = runRecords(redis);
   const { head } = checkpointReads(redis);
   const { deleteThread } = threadRecords(redis, settings);
-  const { feed } = threadFeed(redis, '1');
+  const { readFeed } = threadFeed(redis, '1');
 
   /** Enters the task in its parent's list before it is created, so that none is missing; the entry outlives the task. */
   async function enter(parent: ThreadKey, threadId: string): Promise<void> {
@@ -86,7 +86,7 @@ export function redisTaskStore(redis: RedisConnection, options: TaskStoreOptions
   async function newestRows(thread: ThreadKey): Promise<readonly FeedRow[]> {
     let rows: readonly FeedRow[] = [];
     for (let page = 0, before = 0; page < MAX_PAGES; page += 1) {
-      const { rows: more, nextBefore } = await feed(thread, { limit: PAGE_ROWS, before });
+      const { rows: more, nextBefore } = await readFeed(thread, { limit: PAGE_ROWS, before });
       rows = [...more, ...rows];
       if (nextBefore === null) break;
       before = nextBefore;

@@ -17,7 +17,7 @@ async function visible(key: ThreadKey): Promise<unknown> {
     record,
     history: await store.threads.history(key, { limit: 1000 }),
     runs: await store.threads.listRuns(key, { limit: 100, offset: 0 }),
-    feed: await store.threads.feed(key, { limit: 100 }),
+    feed: await store.threads.readFeed(key, { limit: 100 }),
     stored: [log, checkpoints, order, bases, runs].map((name) => dump[name]),
   };
 }

@@ -23,13 +23,13 @@ afterEach(() => store.close());
 
 const wordsOf = (rows: readonly FeedRow[]): string[] => rows.map(({ message }) => textOf(message.content));
 const wordsIn = async (key: ThreadKey): Promise<string[]> =>
-  wordsOf((await store.threads.feed(key, { limit: 100 })).rows);
+  wordsOf((await store.threads.readFeed(key, { limit: 100 })).rows);
 
 /** Every row, read in pages without a gap or an overlap. */
 async function paged(key: ThreadKey, limit: number): Promise<FeedRow[]> {
   const all: FeedRow[] = [];
   for (let before: number | undefined; ; ) {
-    const page = await store.threads.feed(key, { limit, ...(before === undefined ? {} : { before }) });
+    const page = await store.threads.readFeed(key, { limit, ...(before === undefined ? {} : { before }) });
     expect(page.rows.length).toBeLessThanOrEqual(limit);
     all.unshift(...page.rows);
     if (page.nextBefore === null) return all;
@@ -74,13 +74,13 @@ describe('feed', () => {
     const first = await ended(key, ['a', 'b']);
     await ended(key, ['c', 'd']);
 
-    const { rows, nextBefore } = await store.threads.feed(key, { limit: 10 });
+    const { rows, nextBefore } = await store.threads.readFeed(key, { limit: 10 });
 
     expect(rows.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
     expect(wordsOf(rows)).toEqual(['a', 'b', 'c', 'd']);
     expect(nextBefore).toBeNull();
     expect(rows[0]).toMatchObject({ runId: first.run_id, createdAt: expect.stringMatching(/^\d{4}-.*Z$/) as string });
-    expect(wordsOf((await store.threads.feed(key, { limit: 10, runId: first.run_id })).rows)).toEqual(['a', 'b']);
+    expect(wordsOf((await store.threads.readFeed(key, { limit: 10, runId: first.run_id })).rows)).toEqual(['a', 'b']);
   });
 
   test('leaves out messages that users do not see', async () => {
@@ -124,7 +124,7 @@ describe('feed', () => {
     }
 
     expect(await store.redis.use((client) => client.hlen(store.redis.keys.thread(key).log))).toBeLessThan(700);
-    const { rows } = await store.threads.feed(key, { limit: 10 });
+    const { rows } = await store.threads.readFeed(key, { limit: 10 });
     expect(rows.map(({ seq, message }) => [seq, message.content])).toEqual([
       [1, 'old'],
       [2, 'final'],
@@ -178,13 +178,13 @@ describe('feed', () => {
     const key = thread();
     await ended(key, ['a', 'b']);
     const second = await ended(key, ['c', 'd']);
-    const before = await store.threads.feed(key, { limit: 10 });
+    const before = await store.threads.readFeed(key, { limit: 10 });
     const running = await turn(key, ['c', 'other'], second);
     expect(await wordsIn(key)).toEqual(['a', 'b', 'c', 'other']);
 
     await running.end(true);
 
-    expect(await store.threads.feed(key, { limit: 10 })).toEqual(before);
+    expect(await store.threads.readFeed(key, { limit: 10 })).toEqual(before);
     await ended(key, ['c', 'last d'], second);
     expect((await paged(key, 1)).map(({ message }) => message.content)).toEqual(['a', 'b', 'c', 'last d']);
   });
@@ -211,32 +211,32 @@ describe('feed', () => {
     await store.finish(claimed);
 
     expect(await wordsIn(key)).toEqual(['odd']);
-    expect(await store.threads.feedRow(key, odd.id)).toMatchObject({ seq: 1, message: { content: 'odd' } });
+    expect(await store.threads.findFeedRow(key, odd.id)).toMatchObject({ seq: 1, message: { content: 'odd' } });
   });
 
   test('the row of a message is found by its id as long as users see it', async () => {
     const key = thread();
     const first = await ended(key, ['a', 'b']);
-    const [, answer] = (await store.threads.feed(key, { limit: 2 })).rows;
+    const [, answer] = (await store.threads.readFeed(key, { limit: 2 })).rows;
     const id = answer?.message.id ?? '';
 
-    expect(await store.threads.feedRow(key, id)).toEqual(answer);
+    expect(await store.threads.findFeedRow(key, id)).toEqual(answer);
     await ended(key, ['a', 'new b'], first);
 
-    expect(await store.threads.feedRow(key, id)).toBeNull();
-    expect(await store.threads.feedRow(key, 'none')).toBeNull();
+    expect(await store.threads.findFeedRow(key, id)).toBeNull();
+    expect(await store.threads.findFeedRow(key, 'none')).toBeNull();
   });
 
   test('a missing or deleted thread, or one of another user, has none', async () => {
     const key = thread();
     await ended(key, ['a', 'b']);
     const others = { ...key, userId: 'bob' };
-    await expect(store.threads.feed(others, { limit: 1 })).rejects.toThrow(NotFoundError);
-    await expect(store.threads.feedRow(others, 'x')).rejects.toThrow(NotFoundError);
+    await expect(store.threads.readFeed(others, { limit: 1 })).rejects.toThrow(NotFoundError);
+    await expect(store.threads.findFeedRow(others, 'x')).rejects.toThrow(NotFoundError);
 
     await store.threads.deleteThread(key);
 
-    await expect(store.threads.feed(key, { limit: 1 })).rejects.toThrow(NotFoundError);
+    await expect(store.threads.readFeed(key, { limit: 1 })).rejects.toThrow(NotFoundError);
     expect((await store.keys()).filter((name) => name.includes(key.threadId))).toEqual([]);
   });
 

@@ -28,8 +28,8 @@ const noThread = ({ threadId }: ThreadKey): NotFoundError =>
 export function threadFeed(
   redis: RedisConnection,
   ended: '' | '1' = '',
-): Pick<ThreadStore, 'feed' | 'feedRow' | 'runsOfMessages'> {
-  async function feed(thread: ThreadKey, { before = 0, limit, runId = '' }: FeedQuery): Promise<FeedPage> {
+): Pick<ThreadStore, 'readFeed' | 'findFeedRow' | 'runsOfMessages'> {
+  async function readFeed(thread: ThreadKey, { before = 0, limit, runId = '' }: FeedQuery): Promise<FeedPage> {
     const { record, feed: rows, log } = redis.keys.thread(thread);
     const reply = await redis.run(
       script,
@@ -41,7 +41,7 @@ export function threadFeed(
     return { rows: rowsOf(flat).reverse(), nextBefore: more === 1 ? lowest : null };
   }
 
-  async function feedRow(thread: ThreadKey, messageId: string): Promise<FeedRow | null> {
+  async function findFeedRow(thread: ThreadKey, messageId: string): Promise<FeedRow | null> {
     const { record, feed: rows, log } = redis.keys.thread(thread);
     const [known, seq] = await redis.use((client) =>
       Promise.all([client.hmget(record, 'created_at', 'ended'), client.hget(rows, `i:${messageId}`)]),
@@ -53,7 +53,7 @@ export function threadFeed(
     const row = parseStored<StoredRow>(text);
     if (row.hidden !== undefined) return null;
     const message = await redis.use((client) => client.hget(log, String(row.entry)));
-    return message === null ? null : shownRow(Number(seq), row, message);
+    return message === null ? null : toFeedRow(Number(seq), row, message);
   }
 
   async function runsOfMessages(thread: ThreadKey, messageIds: readonly string[]): Promise<Map<string, string>> {
@@ -65,19 +65,19 @@ export function threadFeed(
     return new Map(found.flatMap(({ id, run }) => (run === undefined ? [] : [[id, run] as const])));
   }
 
-  return { feed, feedRow, runsOfMessages };
+  return { readFeed, findFeedRow, runsOfMessages };
 }
 
 function rowsOf(flat: readonly (string | number)[]): FeedRow[] {
   const rows: FeedRow[] = [];
   for (let index = 0; index + 2 < flat.length; index += 3) {
     const row = parseStored<StoredRow>(String(flat[index + 1]));
-    rows.push(shownRow(Number(flat[index]), row, String(flat[index + 2])));
+    rows.push(toFeedRow(Number(flat[index]), row, String(flat[index + 2])));
   }
   return rows;
 }
 
-const shownRow = (seq: number, row: StoredRow, message: string): FeedRow => ({
+const toFeedRow = (seq: number, row: StoredRow, message: string): FeedRow => ({
   seq,
   runId: row.run ?? null,
   createdAt: row.at,

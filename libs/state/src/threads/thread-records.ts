@@ -33,7 +33,7 @@ export const tooManyThreads = ({ maxThreads }: StoreSettings): RateLimitedError 
   );
 
 /** @throws {TooLargeError} when the merged metadata would exceed the limits of free JSON */
-function mergedText(before: Readonly<Record<string, unknown>>, added: Readonly<Record<string, unknown>>): string {
+function mergeMetadata(before: Readonly<Record<string, unknown>>, added: Readonly<Record<string, unknown>>): string {
   const merged = { ...before, ...added };
   const text = JSON.stringify(merged);
   const { maxBytes, maxKeys } = FREE_JSON_LIMITS;
@@ -83,7 +83,7 @@ export function threadRecords(redis: RedisConnection, settings: StoreSettings): 
         const before = await getThread(thread);
         const reply = await callThread(redis, thread, scripts.patch, {
           params: { touch },
-          texts: [JSON.stringify(before.metadata), mergedText(before.metadata, metadata)],
+          texts: [JSON.stringify(before.metadata), mergeMetadata(before.metadata, metadata)],
         });
         assertAllowed(reply, thread.threadId);
         if (reply[0] === 'ok') return threadOf(thread.threadId, reply[1]);

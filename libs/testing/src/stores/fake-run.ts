@@ -55,7 +55,7 @@ export function fakeRun(overrides: Partial<RunContext> = {}): FakeRun {
       return Promise.resolve();
     },
     queueForMemory: () => void (isMemorable = true),
-    decided: (middleware, decision) => void decisions.push(`${middleware}: ${decision}`),
+    recordDecision: (middleware, decision) => void decisions.push(`${middleware}: ${decision}`),
     ...overrides,
     events,
     sleepsMs,

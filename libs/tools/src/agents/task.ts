@@ -1,4 +1,4 @@
-import { allowedTools, type AnyTool, type SubagentPort, type ToolOutcome } from '@caribou/core';
+import { filterAllowedTools, type AnyTool, type SubagentPort, type ToolOutcome } from '@caribou/core';
 import { z } from 'zod';
 import { taskOutcome } from './task-texts.js';
 
@@ -42,7 +42,7 @@ export function taskTool(
       if (!parsed.success) return toRefusedOutcome(parsed.error);
       const { description, prompt, subagent_type: type } = parsed.data;
       // A skill that restricts the agent's tools restricts its subagents too.
-      const tools = allowedTools(toolNames, state, run);
+      const tools = filterAllowedTools(toolNames, state, run);
       const skills = skillNames === null ? {} : { skills: skillNames };
       const asked = { toolCallId, description, prompt, type, tools, ...skills };
       return taskOutcome(await subagents.delegate(asked, run, (data) => run.emit({ kind: 'custom', data })));

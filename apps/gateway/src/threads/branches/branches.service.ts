@@ -21,7 +21,7 @@ export class BranchesService {
     @Dependency('threadStore')
     private readonly store: Pick<
       ThreadStore,
-      'getThread' | 'feed' | 'feedRow' | 'history' | 'copyThread' | 'updateState'
+      'getThread' | 'readFeed' | 'findFeedRow' | 'history' | 'copyThread' | 'updateState'
     >,
     @Dependency('userFiles') private readonly files: Pick<UserFiles, 'copyAll'>,
     @Dependency('logger') private readonly logger: Logger,
@@ -38,7 +38,7 @@ export class BranchesService {
     messageId: string,
     { title, onCopied }: { readonly title: string | undefined; readonly onCopied: (bytes: number) => void },
   ): Promise<BranchReply> {
-    const row = await this.store.feedRow(thread, messageId);
+    const row = await this.store.findFeedRow(thread, messageId);
     if (row?.message.type !== 'ai') throw new NotFoundError('there is no answer with this id');
     const cut = await this.cutAfter(thread, row);
     const branch = { userId: thread.userId, threadId: newId() };
@@ -62,8 +62,8 @@ export class BranchesService {
   private async cutAfter(thread: ThreadKey, row: FeedRow): Promise<Cut> {
     const { runId } = row;
     const [newest, ofTurn, record] = await Promise.all([
-      this.store.feed(thread, { limit: 1 }),
-      runId === null ? undefined : this.store.feed(thread, { limit: 1, runId }),
+      this.store.readFeed(thread, { limit: 1 }),
+      runId === null ? undefined : this.store.readFeed(thread, { limit: 1, runId }),
       this.store.getThread(thread),
     ]);
     const last = ofTurn?.rows[0] ?? row;

@@ -21,7 +21,7 @@ const MAX_REST = 20;
 @Controller(API_ROOTS)
 export class MessagesController {
   constructor(
-    @Dependency('threadStore') private readonly store: Pick<ThreadStore, 'feed' | 'getRun'>,
+    @Dependency('threadStore') private readonly store: Pick<ThreadStore, 'readFeed' | 'getRun'>,
     private readonly durations: TurnDurations,
   ) {}
 
@@ -44,7 +44,7 @@ export class MessagesController {
 
   private async read(thread: ThreadKey, query: Of<'page'>['query'], of: { readonly runId?: string } = {}) {
     const { limit, before_seq: before } = query;
-    const page = await this.store.feed(thread, { limit, ...of, ...omitUndefined({ before }) });
+    const page = await this.store.readFeed(thread, { limit, ...of, ...omitUndefined({ before }) });
     const durations = await this.durations.of(thread, await this.withRest(thread, page.rows, before));
     return feedPageJson({
       ...page,
@@ -56,7 +56,7 @@ export class MessagesController {
   private async withRest(thread: ThreadKey, rows: readonly FeedRow[], before: number | undefined) {
     const last = rows.at(-1);
     if (before === undefined || last === undefined || last.runId === null) return rows;
-    const { rows: ofRun } = await this.store.feed(thread, { limit: MAX_REST, runId: last.runId });
+    const { rows: ofRun } = await this.store.readFeed(thread, { limit: MAX_REST, runId: last.runId });
     return [...rows, ...ofRun.filter(({ seq }) => seq > last.seq)];
   }
 }

@@ -33,7 +33,7 @@ interface Turn {
 export class RegenerationService {
   constructor(
     @Dependency('threadStore')
-    private readonly store: Pick<ThreadStore, 'feed' | 'feedRow' | 'getRun' | 'getThread' | 'checkpoint'>,
+    private readonly store: Pick<ThreadStore, 'readFeed' | 'findFeedRow' | 'getRun' | 'getThread' | 'checkpoint'>,
   ) {}
 
   /**
@@ -54,7 +54,7 @@ export class RegenerationService {
     if (said === undefined) throw noReplay('it is not what the run was started with');
     const edited = editedMessage(said, text);
     const messages = turn.input.map((message) => (message === said ? edited : message));
-    const { rows } = await this.store.feed(thread, { limit: MAX_NAMED, runId: turn.run.run_id });
+    const { rows } = await this.store.readFeed(thread, { limit: MAX_NAMED, runId: turn.run.run_id });
     const title = (await this.hadTitle(thread, turn)) ? await this.titleOf(thread) : undefined;
     const { metadata, ...made } = replay(turn, row, { messages, title });
     return {
@@ -66,7 +66,7 @@ export class RegenerationService {
   }
 
   private async rowOf(thread: ThreadKey, messageId: string, type: 'ai' | 'human'): Promise<FeedRow> {
-    const row = await this.store.feedRow(thread, messageId);
+    const row = await this.store.findFeedRow(thread, messageId);
     if (row?.message.type === type) return row;
     throw new NotFoundError(`there is no ${type === 'ai' ? 'answer' : 'message of a person'} with this id`);
   }

@@ -49,7 +49,7 @@ const keysOf = (value: unknown): string[] => (typeof value === 'object' && value
 const anyObject = z.record(z.string(), z.unknown());
 
 /** The values of channels that only the server writes, by channel. */
-const ownedOf = (value: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+const pickServerChannels = (value: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(value).filter(([key]) => owned.has(key)));
 
 /**
@@ -57,7 +57,7 @@ const ownedOf = (value: Readonly<Record<string, unknown>>): Record<string, unkno
  * state back, `returned` has the server's channels, which are compared with the thread and never stored.
  */
 export const RunInput = anyObject
-  .transform((value) => ({ ...value, returned: ownedOf(value) }))
+  .transform((value) => ({ ...value, returned: pickServerChannels(value) }))
   .pipe(z.object({ ...channels, messages: InputMessages.optional(), returned: anyObject }));
 export type RunInput = z.output<typeof RunInput>;
 

@@ -32,7 +32,7 @@ function readScript(cursor: Cursor, { inBrackets }: { readonly inBrackets: boole
   const script: Script = { cursor, tokens: [], awaited: [], open: [] };
   for (;;) {
     cursor.match(/(?:[ \t\r]|\\\n)+/y);
-    if (cursor.ended) {
+    if (cursor.isAtEnd) {
       if (inBrackets) cursor.reading.incomplete = true;
       return script.tokens;
     }
@@ -110,7 +110,7 @@ function beginsCommand(tokens: readonly Token[], also?: string): boolean {
 function readBodies({ cursor, tokens, awaited }: Script): void {
   for (const { index, redirect } of awaited.splice(0)) {
     const lines: string[] = [];
-    while (!cursor.ended) {
+    while (!cursor.isAtEnd) {
       const line = cursor.match(/[^\n]*\n?/y) ?? '';
       const bare = line.replace(/\r?\n$/, '');
       if ((redirect.operator === '<<-' ? bare.replace(/^\t+/, '') : bare) === redirect.target.text) break;

@@ -15,7 +15,7 @@ const VARIABLE = /^[A-Za-z_]\w*(?:\[[^\]]*\])?\+?$/;
 /** Reads the word that starts at the cursor. */
 export function readWord(cursor: Cursor): Word {
   const draft: Draft = { text: '', quoted: false, substitutions: [] };
-  while (!cursor.ended && readPiece(cursor, draft));
+  while (!cursor.isAtEnd && readPiece(cursor, draft));
   return draft;
 }
 
@@ -86,7 +86,7 @@ function readDoubleQuoted(cursor: Cursor, draft: Draft): void {
 
 /** Reads text in which only expansions and backslashes are special, up to `end` or the end of the text. */
 function readExpanding(cursor: Cursor, draft: Draft, end: '"' | '}' | ''): void {
-  while (!cursor.ended) {
+  while (!cursor.isAtEnd) {
     const { char } = cursor;
     if (char === end) {
       cursor.at += 1;
@@ -185,12 +185,12 @@ function readBackticks(cursor: Cursor, draft: Draft): void {
   const { at } = cursor;
   let content = '';
   cursor.at += 1;
-  while (!cursor.ended && cursor.char !== '`') {
+  while (!cursor.isAtEnd && cursor.char !== '`') {
     const escaped = cursor.char === '\\' && '$`\\'.includes(cursor.next) && cursor.next !== '';
     content += escaped ? cursor.next : cursor.char;
     cursor.at += escaped ? 2 : 1;
   }
-  if (cursor.ended) cursor.reading.incomplete = true;
+  if (cursor.isAtEnd) cursor.reading.incomplete = true;
   cursor.at += 1;
   const script = new Cursor(content, cursor.reading, cursor.depth + 1);
   draft.substitutions.push({ kind: 'output', tokens: cursor.reading.readScript(script, { inBrackets: false }) });

@@ -79,7 +79,7 @@ export class Cursor {
     return this.text[this.at + 1] ?? '';
   }
 
-  get ended(): boolean {
+  get isAtEnd(): boolean {
     return this.at >= this.text.length;
   }
 

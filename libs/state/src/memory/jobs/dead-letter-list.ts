@@ -7,7 +7,7 @@ export const MAX_DEAD_LETTERS = 1_000;
 
 const Stored = z.object({ id: z.string(), entry: z.record(z.string(), z.unknown()) });
 
-export const storedLetter = ({ id, entry }: DeadLetter): string => JSON.stringify({ id, entry });
+export const serializeLetter = ({ id, entry }: DeadLetter): string => JSON.stringify({ id, entry });
 
 /** Lists dead letters that are not on the bus yet, oldest first. */
 export async function listDeadLetters(redis: RedisConnection, limit: number): Promise<readonly DeadLetter[]> {
@@ -17,5 +17,5 @@ export async function listDeadLetters(redis: RedisConnection, limit: number): Pr
 
 /** Removes a letter that is on the bus now. */
 export async function removeDeadLetter(redis: RedisConnection, letter: DeadLetter): Promise<void> {
-  await redis.use((client) => client.lrem(redis.keys.deadLetters, 1, storedLetter(letter)));
+  await redis.use((client) => client.lrem(redis.keys.deadLetters, 1, serializeLetter(letter)));
 }

@@ -75,7 +75,7 @@ export function redisMemoryJobs(redis: RedisConnection, { debounceMs, leaseMs }:
     take: async (job, ownerId) => {
       const params = { owner: ownerId, lease_ms: leaseMs, record: redis.keys.thread(job).record };
       const reply = await call(job, scripts.take, { params });
-      return reply[0] === 'taken' ? takenJob(job, ownerId, reply) : null;
+      return reply[0] === 'taken' ? toMemoryJob(job, ownerId, reply) : null;
     },
     renew: async (lease) => void (await underLease(lease, scripts.renew, { params: { lease_ms: leaseMs } })),
     messages: (thread, range) => readMessages(redis, thread, range),
@@ -102,7 +102,7 @@ export function redisMemoryJobs(redis: RedisConnection, { debounceMs, leaseMs }:
   };
 }
 
-function takenJob(job: MemoryJobKey, ownerId: string, reply: Reply): MemoryJob {
+function toMemoryJob(job: MemoryJobKey, ownerId: string, reply: Reply): MemoryJob {
   const [epoch, said, watermark, lastEntry, attempts, failingMs] = reply.slice(1, 7).map(Number);
   const { userId, threadId, agent } = job;
   return {

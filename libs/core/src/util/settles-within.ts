@@ -1,7 +1,7 @@
 import type { Clock } from './clock.js';
 
 /** Whether the promise settles within `timeoutMs`; resolves at the earlier of the two. */
-export async function settledWithin(promise: Promise<unknown>, timeoutMs: number, clock: Clock): Promise<boolean> {
+export async function settlesWithin(promise: Promise<unknown>, timeoutMs: number, clock: Clock): Promise<boolean> {
   const stop = new AbortController();
   const inTime = promise.then(
     () => true,
