@@ -13,10 +13,10 @@ import type { AgentRole, OpenRole, WorkerBase } from '@caribou/worker';
 import { afterCancel, leadAgent } from './lead-agent/lead-agent.js';
 import { prepareMemories } from './lead-agent/memory-for-prompt.js';
 import { connectSubagents } from './lead-agent/subagents.js';
-import { memoryNudge } from './memory-nudge.js';
+import { createMemoryNotifier } from './memory-notifier.js';
 
 /** The shortest debounce time of memory that a configuration can set. */
-const NUDGE_MS = 1_000;
+const NOTIFY_INTERVAL_MS = 1_000;
 
 /** Runs the lead agent on the threads of users. */
 export const agentRunner: AgentRole = {
@@ -40,7 +40,12 @@ function openRunner(base: WorkerBase): OpenRole {
       store,
       sandbox,
       afterCancel: afterCancel(config, subagents.endTasks),
-      onMemoryQueued: memoryNudge({ wakes: bus.wakes('memory'), clock: systemClock, logger, everyMs: NUDGE_MS }),
+      onMemoryQueued: createMemoryNotifier({
+        wakes: bus.wakes('memory'),
+        clock: systemClock,
+        logger,
+        everyMs: NOTIFY_INTERVAL_MS,
+      }),
     },
     journal: redisToolJournal(redis),
     loop: (tools) =>

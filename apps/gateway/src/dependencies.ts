@@ -34,7 +34,7 @@ import { openSkillCatalog } from '@caribou/skills';
 import type { Provider } from '@nestjs/common';
 import { chainCatalog } from './agents/chain-catalog.js';
 import { scryptPasswords } from './auth/passwords.js';
-import { erasing } from './erasure/erasing.js';
+import { withErasures } from './erasure/with-erasures.js';
 import { Erasures } from './erasure/erasures.js';
 import { filesOnVolume } from './files/uploads/files-on-volume.js';
 import { toSettings } from './settings.js';
@@ -85,7 +85,7 @@ interface Connections {
 
 function listDependencies(config: Config, { tracing, redis, bus, volume, memory, logger }: Connections) {
   const models = createModelCatalog(config.models, { clocks: config.clocks, logger });
-  const store = withRoom(openThreadStore(redis, config), memory);
+  const store = withRoom(createThreadStore(redis, config), memory);
   const taskStore = redisTaskStore(taskPart(redis), taskLimits(config.chain.subagents));
   const memories = redisMemoryStore(redis);
   const erasures = new Erasures({
@@ -99,7 +99,7 @@ function listDependencies(config: Config, { tracing, redis, bus, volume, memory,
     logger,
   });
   const files = filesOnVolume(userFiles(config.homeDir, config.sandbox.limits), () => volume.ensure());
-  const erasable = erasing(erasures, { store, files });
+  const erasable = withErasures(erasures, { store, files });
   const skillStore = redisSkills(redis);
   return {
     threadStore: erasable.store,
@@ -114,7 +114,7 @@ function listDependencies(config: Config, { tracing, redis, bus, volume, memory,
     memories,
     agents: redisAgents(redis),
     converter: documentConverter({ maxAtOnce: config.uploads.convertAtOnce }),
-    models: gated(models, config, { redis, logger }),
+    models: withModelGate(models, config, { redis, logger }),
     chains: chainCatalog(config, models),
     skillStore,
     skillCatalog: openSkillCatalog(config, { store: skillStore, clock: systemClock, logger }),
@@ -143,7 +143,7 @@ const connectGatewayBus = ({ nats, clocks }: Config, logger: Logger) =>
     ackWaitMs: clocks.ackWaitMs,
   });
 
-const openThreadStore = (redis: RedisConnection, { clocks, quotas, runner }: Config): ThreadStore =>
+const createThreadStore = (redis: RedisConnection, { clocks, quotas, runner }: Config): ThreadStore =>
   redisThreadStore(redis, {
     leaseMs: clocks.leaseMs,
     maxAttempts: runner.maxAttempts,
@@ -166,7 +166,7 @@ const withRoom = (store: ThreadStore, memory: MemoryWatch): ThreadStore => ({
 });
 
 /** The gateway's own model calls share the limits and the circuit breaker with those of the runners. */
-function gated(
+function withModelGate(
   models: ModelCatalog,
   { chain }: Config,
   { redis, logger }: { readonly redis: RedisConnection; readonly logger: Logger },

@@ -14,8 +14,8 @@ import {
   type FastifyServerOptions,
 } from 'fastify';
 import { originRule } from './auth/origins.js';
-import type { People } from './auth/person-guard.js';
-import { knownPrincipal } from './auth/principal.js';
+import type { SessionDependencies } from './auth/session-guard.js';
+import { findPrincipal } from './auth/principal.js';
 import { addRequestGuard } from './auth/request-guard.js';
 import { registerSignInParsers } from './auth/sign-in-bodies.js';
 import { addAccessLog } from './http/access-log.js';
@@ -24,7 +24,7 @@ import { registerJsonParser } from './http/json-body.js';
 import { LargeAnswers } from './http/large-answers.js';
 import { addRequestBudget, RequestBudget } from './http/request-budget.js';
 import { addSafeHeaders } from './http/safe-headers.js';
-import { isLarge, slicedJson } from './http/sliced-json.js';
+import { isLarge, stringifyInSlices } from './http/sliced-json.js';
 import { replaceNonFiniteNumbers } from './memory/python-json.js';
 import { registerMultipart } from './files/uploads/multipart.js';
 
@@ -37,14 +37,14 @@ export interface GatewayAppOptions {
   readonly http: HttpConfig;
   readonly quotas: Pick<QuotasConfig, 'requestsPerSecond' | 'requestBurst'>;
   readonly trustedProxies: AuthConfig['trustedProxies'];
-  /** Absent: people do not sign in. */
-  readonly people?: People;
+  /** Absent when users do not sign in. */
+  readonly sessions?: SessionDependencies;
   readonly logger: Logger;
 }
 
 /** The HTTP server around the module: parsing, limits, CORS, the guard and the one error wall; not yet listening. */
 export async function createGatewayApp(given: GatewayAppOptions): Promise<NestFastifyApplication> {
-  const { module, http, people, trustedProxies, logger } = given;
+  const { module, http, sessions, trustedProxies, logger } = given;
   const options: FastifyServerOptions = {
     bodyLimit: http.bodyLimitBytes,
     forceCloseConnections: true,
@@ -66,7 +66,7 @@ export async function createGatewayApp(given: GatewayAppOptions): Promise<NestFa
     limitBytes: http.bodyLimitBytes,
     prepare: (request, text) => (maybePython(request) ? replaceNonFiniteNumbers(text) : text),
     charge: (request, bytes) => {
-      const principal = knownPrincipal(request);
+      const principal = findPrincipal(request);
       if (principal !== undefined) budget.chargeBody(principal.userId, bytes);
     },
   });
@@ -74,7 +74,7 @@ export async function createGatewayApp(given: GatewayAppOptions): Promise<NestFa
   addAccessLog(server, logger);
   addSafeHeaders(server);
   await server.register(cors, corsOptions(http));
-  addRequestGuard(server, http, people);
+  addRequestGuard(server, http, sessions);
   addRequestBudget(server, budget);
   new LargeAnswers().addTo(server);
   writeLargeJsonInSlices(server);
@@ -89,7 +89,7 @@ export async function createGatewayApp(given: GatewayAppOptions): Promise<NestFa
 function writeLargeJsonInSlices(server: FastifyInstance): void {
   server.addHook('preSerialization', async (_request, reply, payload: unknown) => {
     if (!isLarge(payload)) return payload;
-    const text = await slicedJson(payload);
+    const text = await stringifyInSlices(payload);
     void reply.serializer(() => text);
     return payload;
   });

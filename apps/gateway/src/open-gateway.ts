@@ -31,7 +31,7 @@ export async function openGateway(
     http: config.http,
     quotas: config.quotas,
     trustedProxies: config.auth.trustedProxies,
-    ...(watch === undefined ? {} : { people: { accounts, watch } }),
+    ...(watch === undefined ? {} : { sessions: { accounts, watch } }),
     logger,
   });
   const stopWatch = { name: 'sessions', run: async () => watch?.stop() };

@@ -46,12 +46,12 @@ export function decideRetry(
   if (failingMs >= limits.giveUpMs || (ownFault && attempts + 1 >= limits.maxAttempts))
     return { kind: 'dead-letter', reason: reasonOf(error) };
   const doubledMs = ownFault ? limits.baseDelayMs * 2 ** Math.min(attempts, 20) : failingMs;
-  const waitMs = Math.min(Math.max(doubledMs, limits.baseDelayMs, requestedWaitMs(error)), limits.capDelayMs);
+  const waitMs = Math.min(Math.max(doubledMs, limits.baseDelayMs, readRetryAfterMs(error)), limits.capDelayMs);
   return { kind: 'retry', delayMs: Math.round(waitMs * (0.9 + 0.2 * random())), failed: ownFault ? 'counts' : 'away' };
 }
 
 /** The delay that the provider or the model gate asks for, in milliseconds; 0 without one. */
-const requestedWaitMs = (error: unknown): number => {
+const readRetryAfterMs = (error: unknown): number => {
   const delayMs = error instanceof ModelError ? error.details['retryAfterMs'] : undefined;
   return typeof delayMs === 'number' ? delayMs : 0;
 };

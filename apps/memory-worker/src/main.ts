@@ -1,7 +1,7 @@
 import { loadConfig } from '@caribou/config';
 import { runUntilStopped, runMain, startHealthServer } from '@caribou/service';
 import { createLogger } from '@caribou/observability';
-import { hearNudges, openMemoryWorker } from './open-memory-worker.js';
+import { subscribeToNotifications, openMemoryWorker } from './open-memory-worker.js';
 
 runMain(async () => {
   const config = loadConfig();
@@ -10,7 +10,7 @@ runMain(async () => {
   const { bus, redis, worker, checks, metrics } = parts;
   const health = await startHealthServer({ port: config.healthPort, checks, metrics });
   worker?.start();
-  const nudges = worker === undefined ? undefined : hearNudges(bus, worker);
+  const nudges = worker === undefined ? undefined : subscribeToNotifications(bus, worker);
   runUntilStopped({
     logger,
     config,

@@ -23,7 +23,7 @@ const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
 /** Longest time between two polls while jobs are queued. */
 const POLL_MS = 1_000;
-const NUDGES_AT_ONCE = 8;
+const NOTIFICATIONS_AT_ONCE = 8;
 
 /** Connects to Redis and NATS in the background and builds the worker. */
 export function openMemoryWorker(config: Config, logger: Logger): MemoryParts {
@@ -105,9 +105,9 @@ function catalogOf(config: Config, redis: RedisConnection, logger: Logger): Mode
 }
 
 /** Hears the nudges of runners; a nudge carries nothing, and what is due is looked up in Redis. */
-export function hearNudges(bus: Bus, worker: MemoryWorker): { stop(): void } {
+export function subscribeToNotifications(bus: Bus, worker: MemoryWorker): { stop(): void } {
   return bus.wakes('memory').pull({
-    slots: NUDGES_AT_ONCE,
+    slots: NOTIFICATIONS_AT_ONCE,
     handle: async (wake: Wake) => {
       worker.notify();
       await wake.ack();

@@ -1,7 +1,7 @@
 import { FencedError, UnavailableError } from '@caribou/contracts';
 import { type Clock, RunCancelled, RunLost, type SandboxPort, type SandboxScope } from '@caribou/core';
 import { fakeSandbox } from '@caribou/testing';
-import { borrowedSandbox } from './borrowed-sandbox.js';
+import { createBorrowedSandbox } from './borrowed-sandbox.js';
 
 const TASK: SandboxScope = { userId: 'alice', threadId: 'task', epoch: 77 };
 const LENDER = { userId: 'alice', threadId: 'lender' };
@@ -51,7 +51,7 @@ function lent(epochs: { current: number | Error } = { current: 5 }, { deaf = fal
       if (!deaf) signal.addEventListener('abort', () => reject(signal.reason as Error));
     });
   const asked: unknown[] = [];
-  const sandbox = borrowedSandbox({
+  const sandbox = createBorrowedSandbox({
     sandbox: { ...fakeSandbox(), exec },
     lenderOf: () => LENDER,
     currentEpoch: (key) => {
@@ -69,7 +69,7 @@ function lent(epochs: { current: number | Error } = { current: 5 }, { deaf = fal
   return { sandbox, calls, clock, stop, epochs, asked, running };
 }
 
-describe(borrowedSandbox, () => {
+describe(createBorrowedSandbox, () => {
   test('a call is the lender’s, with the epoch it has now', async () => {
     const { calls, running, asked } = lent();
     const result = running();
@@ -186,7 +186,7 @@ describe(borrowedSandbox, () => {
       stop.abort(reason);
       return Promise.reject(new UnavailableError('gone meanwhile'));
     };
-    const borrowed = borrowedSandbox({
+    const borrowed = createBorrowedSandbox({
       sandbox: { ...fakeSandbox(), exec },
       lenderOf: () => LENDER,
       currentEpoch: () => Promise.resolve(5),
@@ -223,7 +223,7 @@ describe(borrowedSandbox, () => {
   test('the sandbox stays the lender’s: a task has no binding and gives nothing back', async () => {
     const sandbox = fakeSandbox();
     await sandbox.exec(TASK, request, new AbortController().signal);
-    const borrowed = borrowedSandbox({
+    const borrowed = createBorrowedSandbox({
       sandbox,
       lenderOf: () => LENDER,
       currentEpoch: () => Promise.resolve(5),
@@ -263,7 +263,7 @@ describe(borrowedSandbox, () => {
       return Promise.resolve('answer');
     };
     const sandbox = { ...fakeSandbox(), [name]: listens } as SandboxPort;
-    const borrowed = borrowedSandbox({
+    const borrowed = createBorrowedSandbox({
       sandbox,
       lenderOf: () => LENDER,
       currentEpoch: () => Promise.resolve(5),

@@ -31,13 +31,13 @@ const RETRY_MS = 250;
  * B3 The sandbox stays the lender's: a task that ends gives nothing back. It only waits until its commands have been told
  *    to end, since a manager listens to that no longer than the lender's run lasts, which may end once the task has.
  */
-export function borrowedSandbox(parts: BorrowedSandboxParts): SandboxPort {
+export function createBorrowedSandbox(parts: BorrowedSandboxParts): SandboxPort {
   const { sandbox } = parts;
   const underWay = new Set<LentCall & { readonly over: Promise<unknown> }>();
-  const lent =
+  const lend =
     <Request, Result>(call: (scope: SandboxScope, request: Request, signal: AbortSignal) => Promise<Result>) =>
     async (scope: SandboxScope, request: Request, signal: AbortSignal): Promise<Result> => {
-      const over = asLender(parts, { scope, signal }, (lender, inner) => call(lender, request, inner));
+      const over = callAsLender(parts, { scope, signal }, (lender, inner) => call(lender, request, inner));
       const lentCall = { scope, signal, over };
       underWay.add(lentCall);
       try {
@@ -48,9 +48,9 @@ export function borrowedSandbox(parts: BorrowedSandboxParts): SandboxPort {
     };
   const operations: SandboxCalls = sandbox;
   return {
-    ...mapOperations((name) => lent((...call) => operations[name](...call))),
-    blocked: lent((...call) => sandbox.blocked(...call)),
-    cancel: lent((...call) => sandbox.cancel(...call)),
+    ...mapOperations((name) => lend((...call) => operations[name](...call))),
+    blocked: lend((...call) => sandbox.blocked(...call)),
+    cancel: lend((...call) => sandbox.cancel(...call)),
     binding: () => undefined,
     release: async ({ userId, threadId }) => {
       const ending = [...underWay].filter(
@@ -66,7 +66,7 @@ interface LentCall {
   readonly signal: AbortSignal;
 }
 
-async function asLender<Result>(
+async function callAsLender<Result>(
   parts: BorrowedSandboxParts,
   { scope, signal }: LentCall,
   call: (scope: SandboxScope, signal: AbortSignal) => Promise<Result>,

@@ -11,7 +11,7 @@ import {
   thread,
 } from '@caribou/testing';
 import { HeldTasks } from './held-tasks.js';
-import { slottedStore } from './slotted-store.js';
+import { createSlottedStore } from './slotted-store.js';
 
 const LIMITS = { maxRunning: 10, maxRunningPerUser: 10 };
 
@@ -31,7 +31,7 @@ beforeEach(async () => {
   const { main, part, runs } = fixture;
   slots = redisTaskSlots({ tasks: part, parents: main.redis, leaseMs: 60_000 });
   held = new HeldTasks();
-  store = slottedStore({ store: runs, slots, forget: (key) => fixture.tasks.forget(key), held });
+  store = createSlottedStore({ store: runs, slots, forget: (key) => fixture.tasks.forget(key), held });
   const key = thread();
   await main.admit(key);
   parent = await main.claim(key);

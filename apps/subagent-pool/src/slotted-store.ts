@@ -18,8 +18,8 @@ export interface SlottedStoreParts {
  * parent, so that nobody works on for a run that is over: its end is a cancel of the task. When nothing is left of it by the time
  * the task ends, nothing stays of the task either; whoever deletes it later finds the task among those that are over.
  */
-export function slottedStore({ store, slots, forget, held }: SlottedStoreParts): RunStore {
-  async function endedByParent({ slot, spec }: HeldTask): Promise<CancelAction | null> {
+export function createSlottedStore({ store, slots, forget, held }: SlottedStoreParts): RunStore {
+  async function renewSlot({ slot, spec }: HeldTask): Promise<CancelAction | null> {
     if (spec === undefined) return null;
     return actions[await slots.renew(slot, parentOf(slot, spec))];
   }
@@ -32,11 +32,11 @@ export function slottedStore({ store, slots, forget, held }: SlottedStoreParts):
       const task = taskOf(held, thread);
       const spec = taskSpecOf(claimed.run);
       if (spec !== undefined) task.spec = spec;
-      const cancel = claimed.run.cancel ?? (await endedByParent(task));
+      const cancel = claimed.run.cancel ?? (await renewSlot(task));
       return { ...claimed, run: { ...claimed.run, cancel } };
     },
     renew: async (lease) => {
-      const byParent = await endedByParent(taskOf(held, lease));
+      const byParent = await renewSlot(taskOf(held, lease));
       const { cancel } = await store.renew(lease);
       return { cancel: cancel ?? byParent };
     },

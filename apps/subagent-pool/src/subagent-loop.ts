@@ -56,7 +56,7 @@ export function subagentLoop(ports: SubagentPorts, config: SubagentConfig): Agen
     const model = models.get(spec.model);
     const builtIn = allTools[model.supportsVision ? 1 : 0] ?? [];
     const tools = toolsOf(definition, spec, await offerTools(run, builtIn));
-    const told = toldSkills(definition, spec, await skills.skillsOf(run.userId));
+    const told = selectSkills(definition, spec, await skills.skillsOf(run.userId));
     const options = optionsOf(config, { definition, model, tools, gatedModels, custom });
     const chain = subagentChain({ sandbox, model, gate }, options);
     const offered = [...tools, ...chain.flatMap((middleware) => middleware.tools ?? [])];
@@ -104,7 +104,7 @@ function optionsOf(config: SubagentConfig, { definition, model, tools, gatedMode
   return { ...options, custom, config: { ...options.config, token_budget: limits } };
 }
 
-const toldSkills = ({ skills: names }: SubagentDefinition, spec: TaskSpec, all: readonly Skill[]): readonly Skill[] =>
+const selectSkills = ({ skills: names }: SubagentDefinition, spec: TaskSpec, all: readonly Skill[]): readonly Skill[] =>
   skillsOfAgent(all, spec.skills ?? null).filter(
     ({ name, enabled }) => enabled && (names === null || names.includes(name)),
   );

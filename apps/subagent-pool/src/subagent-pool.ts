@@ -3,9 +3,9 @@ import { BugError, taskIds } from '@caribou/contracts';
 import { type SandboxPort, systemClock } from '@caribou/core';
 import { redisRunStore, redisTaskSlots, redisTaskStore, redisToolJournal, taskPart } from '@caribou/state';
 import type { AgentRole, OpenRole, WorkerBase } from '@caribou/worker';
-import { borrowedSandbox } from './borrowed-sandbox.js';
+import { createBorrowedSandbox } from './borrowed-sandbox.js';
 import { HeldTasks } from './held-tasks.js';
-import { slottedStore } from './slotted-store.js';
+import { createSlottedStore } from './slotted-store.js';
 import { subagentLoop } from './subagent-loop.js';
 import { TaskWorker } from './task-worker.js';
 
@@ -33,7 +33,7 @@ function openPool(base: WorkerBase): OpenRole {
   });
   const sandbox = sandboxOfParents(base, held);
   return {
-    runs: { store: slottedStore({ store: runs, slots, forget: (task) => tasks.forget(task), held }), sandbox },
+    runs: { store: createSlottedStore({ store: runs, slots, forget: (task) => tasks.forget(task), held }), sandbox },
     journal: redisToolJournal(threads),
     loop: (tools) => subagentLoop({ ...tools, models, gate, sandbox }, config),
     worker: (parts) =>
@@ -53,7 +53,7 @@ function openPool(base: WorkerBase): OpenRole {
 
 /** The sandboxes of the threads that delegated the tasks of this process. */
 const sandboxOfParents = ({ sandboxes, sandboxRegistry }: WorkerBase, held: HeldTasks): SandboxPort =>
-  borrowedSandbox({
+  createBorrowedSandbox({
     sandbox: sandboxes,
     lenderOf: (task) => {
       const threadId = held.of(task)?.spec?.parent.thread_id;

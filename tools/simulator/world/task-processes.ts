@@ -14,9 +14,9 @@ import {
   taskPart,
 } from '@caribou/state';
 import { leadTools } from '@caribou/tools';
-import { borrowedSandbox } from '../../../apps/subagent-pool/src/borrowed-sandbox.js';
+import { createBorrowedSandbox } from '../../../apps/subagent-pool/src/borrowed-sandbox.js';
 import { HeldTasks } from '../../../apps/subagent-pool/src/held-tasks.js';
-import { slottedStore } from '../../../apps/subagent-pool/src/slotted-store.js';
+import { createSlottedStore } from '../../../apps/subagent-pool/src/slotted-store.js';
 import { TaskWorker } from '../../../apps/subagent-pool/src/task-worker.js';
 import { EVENTS_TTL_MS, LEASE_MS, RENEW_MS, SWEEP_MS } from './clocks.js';
 import { planModel, SUBAGENT } from '../virtual/model.js';
@@ -77,7 +77,7 @@ export function startPool(world: SimEnvironment, process: SimProcess): void {
     redis,
     held,
     registry,
-    store: slottedStore({ store: inner, slots, forget: (task) => taskStore.forget(task), held }),
+    store: createSlottedStore({ store: inner, slots, forget: (task) => taskStore.forget(task), held }),
   });
   bus.onCancel(process, (runId) => {
     registry.nudge(runId);
@@ -114,7 +114,7 @@ interface PoolParts {
   readonly redis: RedisConnection;
   readonly held: HeldTasks;
   readonly registry: RunRegistry;
-  readonly store: ReturnType<typeof slottedStore>;
+  readonly store: ReturnType<typeof createSlottedStore>;
 }
 
 function executorOf(
@@ -124,7 +124,7 @@ function executorOf(
 ): RunExecutor {
   const logger = world.loggerOf(process);
   const { sandbox: remote, managers } = sandboxOf(world, process, redis);
-  const sandbox = borrowedSandbox({
+  const sandbox = createBorrowedSandbox({
     sandbox: remote,
     lenderOf: (task) => {
       const threadId = held.of(task)?.spec?.parent.thread_id;

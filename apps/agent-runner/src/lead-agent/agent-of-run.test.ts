@@ -2,7 +2,7 @@ import { NO_MODEL_SETTINGS, type RunContextValues } from '@caribou/contracts';
 import type { AgentStore, Logger, ModelCatalog, ModelPort } from '@caribou/core';
 import { fakeRun, memoryAgents, scriptedModel } from '@caribou/testing';
 import { silentLogger } from '@caribou/core';
-import { agentFacts, agentOfRun, agentTools, inTermsOf, modelOf, withSettings } from './agent-of-run.js';
+import { agentFacts, agentOfRun, agentTools, applyAgentSettings, modelOf, withSettings } from './agent-of-run.js';
 
 const POET = {
   name: 'poet',
@@ -110,7 +110,8 @@ describe('the settings of an agent for its model', () => {
     const agent = { ...POET, name: 'quick', thinking_enabled: false, reasoning_effort: 'low' as const };
     await agents.write('default', { agent, madeIn: null, expected: 0 });
     const sent = { thinking_enabled: true, reasoning_effort: 'high' as const };
-    const contextOf = async (context: RunContextValues) => inTermsOf(runOf(context), await of(context), MODEL).context;
+    const contextOf = async (context: RunContextValues) =>
+      applyAgentSettings(runOf(context), await of(context), MODEL).context;
 
     expect(await contextOf({ agent_name: 'quick', ...sent })).toMatchObject({
       thinking_enabled: false,

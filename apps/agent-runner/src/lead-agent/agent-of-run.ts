@@ -68,7 +68,7 @@ export function withSettings(model: ModelPort, { custom }: AgentOfRun): ModelPor
  * The run in the terms of its agent: subagents get the same model, and whether and how long it thinks is the agent's where
  * that was chosen. Pages send these two with every run, by their mode: what was chosen for one agent comes first.
  */
-export function inTermsOf(run: RunContext, { custom }: AgentOfRun, { name }: ModelPort): RunContext {
+export function applyAgentSettings(run: RunContext, { custom }: AgentOfRun, { name }: ModelPort): RunContext {
   if (custom === null) return run;
   const { thinking_enabled: thinking, reasoning_effort: effort } = custom;
   return {

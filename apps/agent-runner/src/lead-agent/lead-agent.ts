@@ -20,7 +20,7 @@ import { gateCatalog, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribo
 import type { AfterCancel, AgentLoop } from '@caribou/runs';
 import { leadTools, taskTool } from '@caribou/tools';
 import { type AgentTools, runFromHead, toolFacts, toolOffer } from '@caribou/worker';
-import { agentFacts, agentOfRun, agentTools, inTermsOf, modelOf, withSettings } from './agent-of-run.js';
+import { agentFacts, agentOfRun, agentTools, applyAgentSettings, modelOf, withSettings } from './agent-of-run.js';
 import { memoryForPrompt } from './memory-for-prompt.js';
 
 export interface LeadAgentPorts extends Pick<AgentTools, 'skills' | 'sources' | 'custom'> {
@@ -59,9 +59,9 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
     const { kwargs } = claimed.run;
     const [agent, allSkills] = await Promise.all([agentOfRun(agents, given), ports.skills.skillsOf(given.userId)]);
     const model = withSettings(modelOf(given, agent, models), agent);
-    const run = inTermsOf(given, agent, model);
+    const run = applyAgentSettings(given, agent, model);
     const switches = switchesOf(run.context, config.chain, model);
-    tellIgnored(run, model);
+    warnIgnoredSwitch(run, model);
     const skills = skillsOfAgent(allSkills, agent.skillNames);
     const own = toolsOfGroups(await offerTools(run, toolsFor(switches)), agent.custom?.tool_groups ?? null);
     const tools = [
@@ -133,7 +133,7 @@ export const afterCancel =
   };
 
 /** A switch that the model does not have is not an error: the run goes on without it. */
-function tellIgnored({ context, logger }: RunContext, model: ModelPort): void {
+function warnIgnoredSwitch({ context, logger }: RunContext, model: ModelPort): void {
   if (context.thinking_enabled !== true || model.supportsThinking) return;
   logger.warn({ event: 'switch.ignored', model: model.name }, 'thinking_enabled: the model does not think');
 }

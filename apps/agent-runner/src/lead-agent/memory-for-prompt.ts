@@ -9,8 +9,8 @@ const READ_MS = 2_000;
 /** Why the wait for it ends when it was read. */
 const IN_TIME = new Error('read in time');
 /** Texts kept for the next run of a person, and UTF-16 units of them. */
-const KEPT_TEXTS = 5_000;
-const KEPT_CHARS = 4_000_000;
+const MAX_CACHED_TEXTS = 5_000;
+const MAX_CACHED_CHARS = 4_000_000;
 
 export type MemoryForPrompt = (run: RunContext) => Promise<string>;
 
@@ -32,8 +32,8 @@ export function memoryForPrompt(memories: Pick<MemoryStore, 'read'>, section: Ch
   if (!isShown(section)) return () => Promise.resolve('');
   const { max_injection_tokens: maxTokens } = section;
   const texts = new LRUCache<string, { readonly revision: number; readonly text: string }>({
-    max: KEPT_TEXTS,
-    maxSize: KEPT_CHARS,
+    max: MAX_CACHED_TEXTS,
+    maxSize: MAX_CACHED_CHARS,
     sizeCalculation: ({ text }) => text.length + 1,
   });
   return async (run) => {
@@ -41,7 +41,7 @@ export function memoryForPrompt(memories: Pick<MemoryStore, 'read'>, section: Ch
     signal.throwIfAborted();
     try {
       const agent = customAgentOf(context) ?? LEAD_AGENT;
-      const { document, revision } = await inTime(memories.read({ userId, agent }), run);
+      const { document, revision } = await withReadTimeout(memories.read({ userId, agent }), run);
       const known = texts.get(`${userId}/${agent}`);
       const text = known?.revision === revision ? known.text : await renderMemory(document, maxTokens);
       texts.set(`${userId}/${agent}`, { revision, text });
@@ -59,7 +59,7 @@ export function memoryForPrompt(memories: Pick<MemoryStore, 'read'>, section: Ch
 }
 
 /** @throws {DeadlineError} when it takes longer than `READ_MS`; the signal's reason when the run is aborted first */
-async function inTime<T>(work: Promise<T>, { clock, signal }: RunContext): Promise<T> {
+async function withReadTimeout<T>(work: Promise<T>, { clock, signal }: RunContext): Promise<T> {
   const over = new AbortController();
   // Every run pays for this: a listener costs a tenth of what `AbortSignal.any` does.
   const stop = (): void => over.abort(signal.reason);

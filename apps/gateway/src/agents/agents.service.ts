@@ -49,7 +49,7 @@ export class AgentsService {
   async create(userId: string, { name, ...given }: NewAgent): Promise<AgentReply> {
     this.refuseWhenOff();
     this.refuseUnknown(given);
-    const agent = { ...NO_SETTINGS, ...named(given), name };
+    const agent = { ...NO_SETTINGS, ...toAgentFields(given), name };
     const written = await this.write(userId, { agent, madeIn: null, expected: 0 });
     if (written === 'changed') throw new ConflictError(`name: there is an agent "${name}" already`);
     return replyOf(written);
@@ -66,7 +66,7 @@ export class AgentsService {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const before = await this.find(userId, name);
       if (typeof version === 'number' && version !== before.version) break;
-      const agent = { ...before, ...named(changes) };
+      const agent = { ...before, ...toAgentFields(changes) };
       const written = await this.write(userId, { agent, madeIn: before.made_in, expected: before.version });
       if (written !== 'changed') return replyOf(written);
     }
@@ -130,7 +130,7 @@ const NO_SETTINGS = {
 type Given = Omit<AgentChanges, 'version'>;
 
 /** What was given; a text that is null was not. */
-const named = ({ description, soul, ...others }: Given): Partial<CustomAgent> => ({
+const toAgentFields = ({ description, soul, ...others }: Given): Partial<CustomAgent> => ({
   ...Object.fromEntries(Object.entries(others).filter(([, value]) => value !== undefined)),
   ...(typeof description === 'string' ? { description } : {}),
   ...(typeof soul === 'string' ? { soul } : {}),

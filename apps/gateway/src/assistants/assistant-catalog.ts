@@ -44,15 +44,15 @@ export interface NamedAssistant {
  *
  * @throws {NotFoundError} for what can be no name
  */
-export function namedAssistant(idOrName: string): NamedAssistant {
+export function parseAssistantId(idOrName: string): NamedAssistant {
   const { assistant_id: assistantId, graph_id: graphId } = leadAgent;
   if (idOrName === assistantId || idOrName === graphId) return { assistantId };
   const agentName = agentOfAssistant(idOrName);
-  if (agentName === undefined) throw noAssistant(idOrName);
+  if (agentName === undefined) throw assistantNotFound(idOrName);
   return { assistantId: agentName, agentName };
 }
 
-export const noAssistant = (idOrName: string): NotFoundError =>
+export const assistantNotFound = (idOrName: string): NotFoundError =>
   new NotFoundError(`there is no assistant "${idOrName.slice(0, 100)}"`);
 
 /** The lead agent and the caller's custom agents, as LangGraph's assistants. */
@@ -66,10 +66,10 @@ export class AssistantCatalog {
 
   /** @throws {NotFoundError} */
   async find(userId: string, idOrName: string): Promise<AssistantReply> {
-    const { agentName } = namedAssistant(idOrName);
+    const { agentName } = parseAssistantId(idOrName);
     if (agentName === undefined) return leadAgent;
     const agent = await this.agents.read(userId, agentName);
-    if (agent === null) throw noAssistant(idOrName);
+    if (agent === null) throw assistantNotFound(idOrName);
     return assistantOf(agent);
   }
 }

@@ -24,4 +24,4 @@ export function principalOf(request: FastifyRequest): Principal {
   return principal;
 }
 
-export const knownPrincipal = (request: FastifyRequest): Principal | undefined => principals.get(request.raw);
+export const findPrincipal = (request: FastifyRequest): Principal | undefined => principals.get(request.raw);

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Authenticate } from './authenticate.js';
 import { keyOf, keyRing } from './api-keys.js';
 import { isLoopbackHost, isPlainHost, originRule } from './origins.js';
-import { byPerson, type People } from './person-guard.js';
+import { authenticateBySession, type SessionDependencies } from './session-guard.js';
 import { setPrincipal } from './principal.js';
 
 /** Routes that answer without a key, by the pattern they are registered under. */
@@ -30,22 +30,27 @@ type GuardConfig = Pick<HttpConfig, 'apiKeys' | 'allowUnauthenticated' | 'corsOr
  * Without keys and sign-in everybody is the local user and an admin, so the browser is the danger: a page of another
  * origin, or one whose name was pointed at this machine, is refused.
  *
- * @param people absent: people do not sign in
+ * @param sessions absent when users do not sign in
  */
-export function addRequestGuard(server: FastifyInstance, config: GuardConfig, people?: People): void {
-  const authenticate = authenticatorOf(config, people);
+export function addRequestGuard(server: FastifyInstance, config: GuardConfig, sessions?: SessionDependencies): void {
+  const authenticate = chooseAuthenticator(config, sessions);
   server.addHook('onRequest', async (request, reply) => {
     const open = request.routeOptions.url !== undefined && publicRoutes.has(request.routeOptions.url);
     await authenticate({ request, reply, open });
   });
 }
 
-function authenticatorOf(config: GuardConfig, people: People | undefined): Authenticate {
-  if (people !== undefined) return byPerson({ people, mayCall: originRule(config.corsOrigins), byKey: byKey(config) });
-  return config.apiKeys.length > 0 ? byKey(config) : asLocalUser(config);
+function chooseAuthenticator(config: GuardConfig, sessions: SessionDependencies | undefined): Authenticate {
+  if (sessions !== undefined)
+    return authenticateBySession({
+      sessions,
+      mayCall: originRule(config.corsOrigins),
+      authenticateByKey: authenticateByKey(config),
+    });
+  return config.apiKeys.length > 0 ? authenticateByKey(config) : authenticateLocalUser(config);
 }
 
-function byKey({ apiKeys }: GuardConfig): Authenticate {
+function authenticateByKey({ apiKeys }: GuardConfig): Authenticate {
   const find = keyRing(apiKeys);
   return ({ request, open }) => {
     const key = keyOf(request.headers);
@@ -56,7 +61,7 @@ function byKey({ apiKeys }: GuardConfig): Authenticate {
   };
 }
 
-function asLocalUser({ allowUnauthenticated, corsOrigins }: GuardConfig): Authenticate {
+function authenticateLocalUser({ allowUnauthenticated, corsOrigins }: GuardConfig): Authenticate {
   const mayCall = originRule(corsOrigins);
   const listedHosts = new Set(corsOrigins.map((origin) => new URL(origin).host));
   const isKnownHost = (host: string): boolean =>

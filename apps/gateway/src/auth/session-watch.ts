@@ -41,7 +41,7 @@ export class SessionWatch {
 
   private async check(): Promise<void> {
     try {
-      await this.cutEnded();
+      await this.closeEnded();
     } catch (error) {
       const level = error instanceof AppError && error.expected ? 'warn' : 'error';
       this.logger[level]({ event: 'sessions.check', error }, 'sessions of open responses could not be looked up');
@@ -50,7 +50,7 @@ export class SessionWatch {
     }
   }
 
-  private async cutEnded(): Promise<void> {
+  private async closeEnded(): Promise<void> {
     const sessions = new Map([...this.open.values()].map((session) => [nameOf(session), session]));
     const waiting = [...sessions.values()];
     const ended = new Set<string>();

@@ -14,7 +14,7 @@ type Of<Name extends keyof typeof signInRoutes> = RouteInput<(typeof signInRoute
 @Controller(API_ROOTS)
 export class SignInController {
   constructor(
-    private readonly people: SignInService,
+    private readonly signIn: SignInService,
     @Dependency('settings') private readonly settings: GatewaySettings,
   ) {}
 
@@ -26,7 +26,7 @@ export class SignInController {
 
   @Route(signInRoutes.setupStatus)
   setupStatus() {
-    return this.people.status();
+    return this.signIn.status();
   }
 
   @Route(signInRoutes.providers)
@@ -40,7 +40,7 @@ export class SignInController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<UserReply> {
-    const { principal, session } = await this.people.initialize({ body, address: request.ip });
+    const { principal, session } = await this.signIn.initialize({ body, address: request.ip });
     setSessionCookies(this.cookiesOf(request, reply), session);
     return userReply(principal);
   }
@@ -51,7 +51,7 @@ export class SignInController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<UserReply> {
-    const { principal, session } = await this.people.register({ body, address: request.ip });
+    const { principal, session } = await this.signIn.register({ body, address: request.ip });
     setSessionCookies(this.cookiesOf(request, reply), session);
     return userReply(principal);
   }
@@ -62,14 +62,14 @@ export class SignInController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    const { session } = await this.people.login({ body, address: request.ip });
+    const { session } = await this.signIn.login({ body, address: request.ip });
     setSessionCookies(this.cookiesOf(request, reply), session);
     return { expires_in: Math.floor(session.ttlMs / 1_000), needs_setup: false };
   }
 
   @Route(signInRoutes.logout)
   async logout(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply) {
-    await this.people.logout(accessToken(request));
+    await this.signIn.logout(accessToken(request));
     clearSessionCookies(this.cookiesOf(request, reply));
     return { message: 'signed out' };
   }
@@ -81,7 +81,7 @@ export class SignInController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    const { session } = await this.people.changePassword(caller, { body, address: request.ip });
+    const { session } = await this.signIn.changePassword(caller, { body, address: request.ip });
     setSessionCookies(this.cookiesOf(request, reply), session);
     return { message: 'the password was changed; all other sessions are over' };
   }

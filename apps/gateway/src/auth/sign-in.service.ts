@@ -28,7 +28,7 @@ interface From<Input> {
   readonly address: string;
 }
 
-interface Opened {
+interface OpenedSignIn {
   readonly principal: Principal;
   readonly session: OpenedSession;
 }
@@ -56,29 +56,29 @@ export class SignInService {
   }
 
   /** The first account. It has what was made before anybody signed in, as that belongs to the same user id. */
-  async initialize({ body, address }: From<NewAccountInput>): Promise<Opened> {
-    this.requireOn();
+  async initialize({ body, address }: From<NewAccountInput>): Promise<OpenedSignIn> {
+    this.requireEnabled();
     if (await this.accounts.isInitialized()) throw refusalOf('initialized');
-    await this.count([this.fromAddress(address)]);
+    await this.countAttempt([this.addressLimit(address)]);
     return await this.create({ userId: DEFAULT_USER_ID, admin: true }, body);
   }
 
-  async register({ body, address }: From<NewAccountInput>): Promise<Opened> {
-    this.requireOn();
+  async register({ body, address }: From<NewAccountInput>): Promise<OpenedSignIn> {
+    this.requireEnabled();
     if (!this.settings.allowRegistration)
       throw new SignInRefusal(403, 'registration_disabled', 'the operator of this installation makes no accounts here');
-    await this.count([this.fromAddress(address)]);
+    await this.countAttempt([this.addressLimit(address)]);
     return await this.create({ userId: newId(), admin: false }, body);
   }
 
   /** What a stranger learns is the same, and takes the same time, whether there is such an account or not. */
-  async login({ body, address }: From<Body<'login'>>): Promise<Opened> {
-    this.requireOn();
-    const limits = [this.ofAccount(body.username), this.fromAddress(address)];
-    return await this.counted(limits, async () => {
+  async login({ body, address }: From<Body<'login'>>): Promise<OpenedSignIn> {
+    this.requireEnabled();
+    const limits = [this.accountLimit(body.username), this.addressLimit(address)];
+    return await this.withAttemptLimit(limits, async () => {
       const account = await this.accounts.byEmail(body.username);
       const right = await this.passwords.matches(body.password, account?.password);
-      const opened = right && account !== null ? await this.open(account, body.remember_me) : null;
+      const opened = right && account !== null ? await this.openSession(account, body.remember_me) : null;
       if (opened === null) throw new SignInRefusal(401, 'invalid_credentials', 'e-mail or password is wrong');
       return opened;
     });
@@ -94,11 +94,11 @@ export class SignInService {
   async changePassword(
     { userId, session }: Principal,
     { body, address }: From<Body<'changePassword'>>,
-  ): Promise<Opened> {
-    this.requireOn();
+  ): Promise<OpenedSignIn> {
+    this.requireEnabled();
     if (session === undefined) throw new SignInRefusal(400, 'invalid_credentials', 'a key has no password to change');
     const wrong = new SignInRefusal(400, 'invalid_credentials', 'the current password is wrong');
-    return await this.counted([this.ofAccount(session.email), this.fromAddress(address)], async () => {
+    return await this.withAttemptLimit([this.accountLimit(session.email), this.addressLimit(address)], async () => {
       const account = await this.accounts.byId(userId);
       const right = await this.passwords.matches(body.current_password, account?.password);
       if (!right || account === null) throw wrong;
@@ -111,7 +111,7 @@ export class SignInService {
     body: Body<'changePassword'>,
     wasRemembered: boolean,
     wrong: Error,
-  ): Promise<Opened> {
+  ): Promise<OpenedSignIn> {
     const { userId, password: from } = account;
     const email = body.new_email ?? account.email;
     const to = await this.passwords.hash(body.new_password);
@@ -122,18 +122,18 @@ export class SignInService {
     return { principal: principalOfAccount({ ...account, email }, session), session };
   }
 
-  private async create(who: Pick<StoredAccount, 'userId' | 'admin'>, body: NewAccountInput): Promise<Opened> {
+  private async create(who: Pick<StoredAccount, 'userId' | 'admin'>, body: NewAccountInput): Promise<OpenedSignIn> {
     const account = { ...who, email: body.email, password: await this.passwords.hash(body.password) };
     const { maxAccounts } = this.settings;
     const outcome = await this.accounts.create(account, { first: who.admin, maxAccounts });
     if (outcome !== 'created') throw refusalOf(outcome);
-    const opened = await this.open(account, body.remember_me);
+    const opened = await this.openSession(account, body.remember_me);
     if (opened === null) throw new BugError('the account changed during its registration');
     return opened;
   }
 
   /** Null when the password was changed meanwhile. */
-  private async open(account: StoredAccount, remembered: boolean): Promise<Opened | null> {
+  private async openSession(account: StoredAccount, remembered: boolean): Promise<OpenedSignIn | null> {
     const { session, stored } = this.newSession(account.userId, remembered);
     if (!(await this.accounts.openSession(stored, account.password))) return null;
     return { principal: principalOfAccount(account, session), session };
@@ -147,14 +147,14 @@ export class SignInService {
     return { session: { token, ttlMs, remembered }, stored: { ...key, ttlMs, remembered } };
   }
 
-  private requireOn(): void {
+  private requireEnabled(): void {
     if (!this.settings.enabled)
       throw new SignInRefusal(403, 'sign_in_disabled', 'sign-in is off: auth.enabled of config.yaml turns it on');
   }
 
   /** An attempt that may be a guess: counted before it is made, as many may come at once, and given back unless it was wrong. */
-  private async counted<T>(limits: readonly AttemptLimit[], attempt: () => Promise<T>): Promise<T> {
-    await this.count(limits);
+  private async withAttemptLimit<T>(limits: readonly AttemptLimit[], attempt: () => Promise<T>): Promise<T> {
+    await this.countAttempt(limits);
     let outcome: { readonly value: T };
     try {
       outcome = { value: await attempt() };
@@ -167,17 +167,17 @@ export class SignInService {
   }
 
   /** @throws {RateLimitedError} */
-  private async count(limits: readonly AttemptLimit[]): Promise<void> {
+  private async countAttempt(limits: readonly AttemptLimit[]): Promise<void> {
     const retryAfterMs = await this.attempts.count(limits, this.settings.failureWindowMs);
     if (retryAfterMs > 0)
       throw new RateLimitedError('too many attempts; try again later', { details: { retryAfterMs } });
   }
 
-  private ofAccount(email: string): AttemptLimit {
+  private accountLimit(email: string): AttemptLimit {
     return { kind: 'account', name: email, limit: this.settings.maxFailuresPerAccount };
   }
 
-  private fromAddress(address: string): AttemptLimit {
+  private addressLimit(address: string): AttemptLimit {
     return { kind: 'address', name: clientNetwork(address), limit: this.settings.maxFailuresPerAddress };
   }
 }

@@ -85,10 +85,10 @@ export class Erasures {
   async sweep(): Promise<void> {
     const { store, files } = this.ports;
     await this.ports.ensureVolume();
-    for (const erasure of await store.listPending(LIMIT)) await this.guarded(() => this.finish(erasure));
+    for (const erasure of await store.listPending(LIMIT)) await this.logErrors(() => this.finish(erasure));
     for (const aside of await store.listDue(LIMIT)) {
       if (this.stopping.signal.aborted) return;
-      await this.guarded(async () => {
+      await this.logErrors(async () => {
         if (!(await files.empty(aside, this.stopping.signal))) return;
         if (await files.drop(aside, MARKER_MS)) await store.remove(aside);
         else await store.markEmptied(aside, MARKER_MS);
@@ -115,7 +115,7 @@ export class Erasures {
     await store.closeAccount(userId);
     for (const threadId of await store.threadsOf(userId)) {
       const thread = { userId, threadId };
-      await unlessGone(threads.deleteThread(thread, { withIdempotency: true }));
+      await ignoreNotFound(threads.deleteThread(thread, { withIdempotency: true }));
       await tasks.forgetTasksOf(thread);
     }
     await memories.eraseUser(userId);
@@ -128,7 +128,7 @@ export class Erasures {
   private async sweepUntilStopped(): Promise<void> {
     const { signal } = this.stopping;
     while (!signal.aborted) {
-      await this.guarded(() => this.sweep());
+      await this.logErrors(() => this.sweep());
       await delay(this.ports.sweepMs, undefined, { signal, ref: false }).catch((reason: unknown) => {
         if (!signal.aborted) throw reason;
       });
@@ -136,7 +136,7 @@ export class Erasures {
   }
 
   /** The wall of the loop: one that fails is tried again by the next look, and keeps none of the others back. */
-  private async guarded(work: () => Promise<void>): Promise<void> {
+  private async logErrors(work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
@@ -146,7 +146,7 @@ export class Erasures {
   }
 }
 
-async function unlessGone(work: Promise<void>): Promise<void> {
+async function ignoreNotFound(work: Promise<void>): Promise<void> {
   try {
     await work;
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { Logger } from '@caribou/core';
 import type { FastifyInstance } from 'fastify';
-import { knownPrincipal } from '../auth/principal.js';
+import { findPrincipal } from '../auth/principal.js';
 
 /** One line per finished request, streams included: they finish when the connection does. */
 export function addAccessLog(server: FastifyInstance, logger: Logger): void {
@@ -16,7 +16,7 @@ export function addAccessLog(server: FastifyInstance, logger: Logger): void {
           route: request.routeOptions.url ?? 'unknown',
           status,
           clientAddress: request.ip,
-          userId: knownPrincipal(request)?.userId,
+          userId: findPrincipal(request)?.userId,
           requestId: request.id,
           durationMs: Math.round(performance.now() - startedAt),
         },

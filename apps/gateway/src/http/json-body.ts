@@ -21,7 +21,7 @@ export function registerJsonParser(server: FastifyInstance, bodies: JsonBodies):
       try {
         const limitBytes = request.routeOptions.bodyLimit ?? bodies.limitBytes;
         if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes);
-        const body = await readJudged(payload, limitBytes, (bytes) => bodies.charge(request, bytes));
+        const body = await readMeasured(payload, limitBytes, (bytes) => bodies.charge(request, bytes));
         return parseJsonBody(bodies.prepare(request, body.toString('utf8')));
       } catch (error) {
         drainRequest(request, bodies.limitBytes);
@@ -32,17 +32,17 @@ export function registerJsonParser(server: FastifyInstance, bodies: JsonBodies):
 }
 
 /** The whole body; what is refused leaves the stream open, so that the answer reaches its sender. */
-function readJudged(payload: Readable, limitBytes: number, charge: (bytes: number) => void): Promise<Buffer> {
+function readMeasured(payload: Readable, limitBytes: number, charge: (bytes: number) => void): Promise<Buffer> {
   const gauge = new JsonGauge();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   return new Promise((resolve, reject) => {
     const settle = (act: () => void): void => {
-      payload.off('data', take).off('end', end).off('error', fail).off('close', left);
+      payload.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose);
       charge(bytes);
       act();
     };
-    const take = (chunk: Uint8Array): void => {
+    const onData = (chunk: Uint8Array): void => {
       bytes += chunk.byteLength;
       try {
         if (bytes > limitBytes) throw tooLarge(limitBytes);
@@ -52,11 +52,11 @@ function readJudged(payload: Readable, limitBytes: number, charge: (bytes: numbe
         settle(() => reject(error instanceof Error ? error : new Error('unreadable body', { cause: error })));
       }
     };
-    const end = (): void => settle(() => resolve(Buffer.concat(chunks)));
-    const fail = (error: Error): void =>
+    const onEnd = (): void => settle(() => resolve(Buffer.concat(chunks)));
+    const onError = (error: Error): void =>
       settle(() => reject(new BadRequestError('the body is not whole', { cause: error })));
-    const left = (): void => settle(() => reject(new BadRequestError('the body is not whole')));
-    payload.on('data', take).on('end', end).on('error', fail).on('close', left);
+    const onClose = (): void => settle(() => reject(new BadRequestError('the body is not whole')));
+    payload.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose);
   });
 }
 

@@ -1,6 +1,6 @@
 import { RateLimitedError, threadRoutes, runRoutes, messageRoutes } from '@caribou/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { knownPrincipal } from '../auth/principal.js';
+import { findPrincipal } from '../auth/principal.js';
 import { API_ROOTS } from './route.decorators.js';
 import { LARGE_BYTES } from './sliced-json.js';
 
@@ -33,7 +33,7 @@ export class LargeAnswers {
   addTo(server: FastifyInstance): void {
     server.addHook('preHandler', async (request, reply) => {
       const method = request.method === 'HEAD' ? 'GET' : request.method;
-      const principal = knownPrincipal(request);
+      const principal = findPrincipal(request);
       if (principal === undefined || !limited.has(`${method} ${request.routeOptions.url ?? ''}`)) return;
       await this.enter(principal.userId, request, reply);
     });

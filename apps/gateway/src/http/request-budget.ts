@@ -1,6 +1,6 @@
 import { RateLimitedError } from '@caribou/contracts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { knownPrincipal } from '../auth/principal.js';
+import { findPrincipal } from '../auth/principal.js';
 import { RefusalDelay } from './refusal-delay.js';
 import { SlowDiscard } from './slow-discard.js';
 
@@ -36,14 +36,14 @@ export class RequestBudget {
 
   /** Takes one request. The result is 0, or the milliseconds until the bucket has one where it was not taken. */
   take(userId: string): number {
-    const bucket = this.refilled(userId);
+    const bucket = this.refill(userId);
     if (bucket.level < 1) return Math.ceil(((1 - bucket.level) / this.rate.requestsPerSecond) * 1_000);
     bucket.level -= 1;
     return 0;
   }
 
   /** The error of a request that was not taken. */
-  refusal(retryAfterMs: number): RateLimitedError {
+  createRefusal(retryAfterMs: number): RateLimitedError {
     const { requestsPerSecond } = this.rate;
     return new RateLimitedError(
       `more than ${requestsPerSecond} requests per second, large bodies and answers counting as several`,
@@ -60,12 +60,12 @@ export class RequestBudget {
   }
 
   private charge(userId: string, tokens: number): void {
-    const bucket = this.refilled(userId);
+    const bucket = this.refill(userId);
     const lowest = -this.rate.requestsPerSecond * MAX_DEBT_SECONDS;
     bucket.level = Math.max(bucket.level - Math.floor(tokens), lowest);
   }
 
-  private refilled(userId: string): Bucket {
+  private refill(userId: string): Bucket {
     const { requestsPerSecond, requestBurst } = this.rate;
     const nowMs = this.nowMs();
     const known = this.buckets.get(userId) ?? { level: requestBurst, atMs: nowMs };
@@ -96,17 +96,17 @@ export function addRequestBudget(server: FastifyInstance, budget: RequestBudget)
   const delay = new RefusalDelay();
   const bodies = new SlowDiscard();
   server.addHook('onRequest', async (request, reply) => {
-    const principal = knownPrincipal(request);
+    const principal = findPrincipal(request);
     if (principal === undefined) return;
     charges.set(request.raw, (bytes) => budget.chargeAnswer(principal.userId, bytes));
     const retryAfterMs = budget.take(principal.userId);
     if (retryAfterMs === 0) return;
     bodies.read(request, reply, principal.userId);
     await delay.pass(principal.userId, retryAfterMs);
-    throw budget.refusal(retryAfterMs);
+    throw budget.createRefusal(retryAfterMs);
   });
   server.addHook('onSend', async (request, _reply, payload) => {
-    const principal = knownPrincipal(request);
+    const principal = findPrincipal(request);
     if (principal !== undefined && typeof payload === 'string') budget.chargeAnswer(principal.userId, payload.length);
     return payload;
   });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { isLarge, slicedJson } from './sliced-json.js';
+import { isLarge, stringifyInSlices } from './sliced-json.js';
 
-describe(slicedJson, () => {
+describe(stringifyInSlices, () => {
   test('writes what JSON.stringify writes, small and large', async () => {
     const value = fc.oneof(
       fc.jsonValue(),
@@ -19,8 +19,8 @@ describe(slicedJson, () => {
           list: [small, 'x'.repeat(300_000), undefined],
           small,
         };
-        expect(await slicedJson(small)).toBe(JSON.stringify(small));
-        expect((await slicedJson(large)) === JSON.stringify(large)).toBe(true);
+        expect(await stringifyInSlices(small)).toBe(JSON.stringify(small));
+        expect((await stringifyInSlices(large)) === JSON.stringify(large)).toBe(true);
       }),
       { numRuns: 30 },
     );
@@ -29,7 +29,7 @@ describe(slicedJson, () => {
   test('lets others have a turn while it writes', async () => {
     let turns = 0;
     const timer = setInterval(() => (turns += 1), 0);
-    await slicedJson(Array.from({ length: 40 }, () => 'x'.repeat(300_000)));
+    await stringifyInSlices(Array.from({ length: 40 }, () => 'x'.repeat(300_000)));
     clearInterval(timer);
     expect(turns).toBeGreaterThan(1);
   });

@@ -10,7 +10,7 @@ const VALUE_CHARS = 8;
  * The JSON of `value`, as JSON.stringify writes it, without holding the event loop for longer than one slice. A worker
  * thread would not do: copying the objects into it costs as much, on the same loop.
  */
-export async function slicedJson(value: unknown): Promise<string> {
+export async function stringifyInSlices(value: unknown): Promise<string> {
   const pieces: string[] = [];
   let sinceTurn = 0;
   const put = async (piece: string): Promise<void> => {

@@ -5,21 +5,21 @@ import { type ConfiguredServer, listConfiguredServers } from '@caribou/mcp';
 import {} from '@nestjs/common';
 import { Dependency, type GatewayBus } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
-import { shownServer } from './redact-secrets.js';
+import { toShownServer } from './redact-secrets.js';
 import { mergeServers } from './merge-servers.js';
 
-/** Writers that are in each other's way try again. */
+/** Attempts to write the document while others change it. */
 const MAX_ATTEMPTS = 10;
 
-interface Standing {
+interface ConfiguredServers {
   readonly version: number;
   readonly document: McpDocument;
   readonly servers: readonly ConfiguredServer[];
 }
 
 /**
- * The MCP servers as administrators see and write them. What they write is one document with a version for all processes;
- * the operator's file is only read. Nothing is started or connected to here: runners and pools do.
+ * The MCP servers as administrators see and change them. Their changes are one versioned document for all processes; the
+ * operator's file is only read. Runners and pools connect to the servers, the gateway does not.
  */
 export class McpConfigService {
   constructor(
@@ -30,10 +30,13 @@ export class McpConfigService {
   ) {}
 
   async read(): Promise<McpConfigReply> {
-    return shown((await this.standing()).servers);
+    return toReply((await this.readConfigured()).servers);
   }
 
-  /** @throws {InvalidRequestError} naming server and field; {ConflictError} for what is the operator's */
+  /**
+   * @throws {InvalidRequestError} naming server and field
+   * @throws {ConflictError} when a server of the operator would change
+   */
   replace(written: Readonly<Record<string, Readonly<Record<string, unknown>>>>): Promise<McpConfigReply> {
     return this.change(({ document, servers }) => ({
       ...document,
@@ -55,13 +58,13 @@ export class McpConfigService {
     await this.change(({ document }) => ({ ...document, resets: document.resets + 1 }));
   }
 
-  /** Writes what comes of what stands, and tells everybody; once more when another was quicker. */
-  private async change(next: (standing: Standing) => McpDocument): Promise<McpConfigReply> {
+  /** Writes the changed document and notifies all processes. Repeats the change when another writer came first. */
+  private async change(next: (configured: ConfiguredServers) => McpDocument): Promise<McpConfigReply> {
     for (let attempt = 1; ; attempt += 1) {
-      const standing = await this.standing();
-      const wanted = next(standing);
+      const configured = await this.readConfigured();
+      const wanted = next(configured);
       try {
-        await this.documents.write(MCP_DOCUMENT, wanted, standing.version);
+        await this.documents.write(MCP_DOCUMENT, wanted, configured.version);
         break;
       } catch (error) {
         if (!(error instanceof ConflictError) || attempt >= MAX_ATTEMPTS) throw error;
@@ -71,17 +74,17 @@ export class McpConfigService {
     return await this.read();
   }
 
-  private async standing(): Promise<Standing> {
+  private async readConfigured(): Promise<ConfiguredServers> {
     const [{ version, value }, { content }] = await Promise.all([this.documents.read(MCP_DOCUMENT), this.file.read()]);
     const document = McpDocument.parse(value ?? {});
     return { version, document, servers: listConfiguredServers(content['mcpServers'], document) };
   }
 }
 
-const shown = (servers: readonly ConfiguredServer[]): McpConfigReply => ({
+const toReply = (servers: readonly ConfiguredServer[]): McpConfigReply => ({
   mcp_servers: Object.fromEntries(
     servers.flatMap(({ name, entry, enabled }) => {
-      const server = shownServer(entry, enabled);
+      const server = toShownServer(entry, enabled);
       return server === undefined ? [] : [[name, server]];
     }),
   ) as McpConfigReply['mcp_servers'],

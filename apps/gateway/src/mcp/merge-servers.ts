@@ -7,7 +7,7 @@ import {
   McpServerName,
 } from '@caribou/contracts';
 import { parseServerSettings, type ConfiguredServer } from '@caribou/mcp';
-import { redactSecrets, shownServer } from './redact-secrets.js';
+import { redactSecrets, toShownServer } from './redact-secrets.js';
 import { sameJson, restoreSecrets } from './restore-secrets.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -21,26 +21,26 @@ type Fields = Readonly<Record<string, unknown>>;
  */
 export function mergeServers(
   written: Readonly<Record<string, Fields>>,
-  standing: readonly ConfiguredServer[],
+  configured: readonly ConfiguredServer[],
   rules: McpConfig,
 ): Pick<McpDocument, 'servers' | 'switched'> {
   if (Object.keys(written).length > MAX_MCP_SERVERS)
     throw new InvalidRequestError(`mcp_servers: at most ${MAX_MCP_SERVERS} servers`);
   const switched: [string, boolean][] = [];
-  for (const server of standing.filter(isShownOperators)) {
+  for (const server of configured.filter(isVisibleOperatorServer)) {
     const wanted = switchOf(server, Object.hasOwn(written, server.name) ? written[server.name] : undefined);
     if (wanted !== (server.entry['enabled'] !== false)) switched.push([server.name, wanted]);
   }
-  const own = new Set(standing.flatMap(({ name, origin }) => (origin === 'operator' ? [name] : [])));
+  const own = new Set(configured.flatMap(({ name, origin }) => (origin === 'operator' ? [name] : [])));
   const servers = Object.entries(written).flatMap(([name, entry]): [string, Fields][] =>
-    own.has(name) ? [] : [[name, keptServer(name, entry, { standing, rules })]],
+    own.has(name) ? [] : [[name, toStoredServer(name, entry, { configured, rules })]],
   );
   return { servers: Object.fromEntries(servers), switched: Object.fromEntries(switched) };
 }
 
 /** What is no server is not shown, so nobody can send it back. */
-const isShownOperators = ({ origin, entry, enabled }: ConfiguredServer): boolean =>
-  origin === 'operator' && shownServer(entry, enabled) !== undefined;
+const isVisibleOperatorServer = ({ origin, entry, enabled }: ConfiguredServer): boolean =>
+  origin === 'operator' && toShownServer(entry, enabled) !== undefined;
 
 function switchOf(server: ConfiguredServer, written: Fields | undefined): boolean {
   const where = 'stands in extensions_config.json';
@@ -55,21 +55,21 @@ function switchOf(server: ConfiguredServer, written: Fields | undefined): boolea
 
 /** Whether these are the fields of a server as it was shown, or as it was written. */
 function isSame(written: Fields, { entry, enabled }: ConfiguredServer): boolean {
-  return [shownServer(entry, enabled), redactSecrets(entry)].some((known) => {
+  return [toShownServer(entry, enabled), redactSecrets(entry)].some((known) => {
     const { enabled: _switch, ...rest } = known ?? {};
     return sameJson(written, rest);
   });
 }
 
 interface Known {
-  readonly standing: readonly ConfiguredServer[];
+  readonly configured: readonly ConfiguredServer[];
   readonly rules: McpConfig;
 }
 
-function keptServer(name: string, written: Fields, { standing, rules }: Known): Fields {
+function toStoredServer(name: string, written: Fields, { configured, rules }: Known): Fields {
   const named = McpServerName.safeParse(name);
   if (!named.success) throw new InvalidRequestError(`mcp_servers: ${named.error.issues[0]?.message ?? 'wrong name'}`);
-  const before = standing.find((server) => server.name === name);
+  const before = configured.find((server) => server.name === name);
   const entry = restoreSecrets(name, written, before === undefined ? undefined : asShown(before));
   const parsed = parseServerSettings({ name, origin: 'api', entry, enabled: true }, rules);
   if ('problem' in parsed) throw new InvalidRequestError(`${name}.${parsed.problem}`);
@@ -79,7 +79,7 @@ function keptServer(name: string, written: Fields, { standing, rules }: Known): 
 /** The server with the fields that a reply adds, so that a mask in one of them is known. */
 function asShown({ entry, enabled }: ConfiguredServer): Fields {
   const { env, headers, oauth, args, url } = entry;
-  const shown = shownServer(entry, enabled) ?? {};
+  const shown = toShownServer(entry, enabled) ?? {};
   const secret = { env, headers, oauth, args, url };
   return { ...shown, ...Object.fromEntries(Object.entries(secret).filter(([, value]) => value !== undefined)) };
 }

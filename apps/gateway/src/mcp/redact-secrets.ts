@@ -13,7 +13,7 @@ const OAUTH_SECRETS = ['client_secret', 'refresh_token'];
 /** A text that only names a variable is no secret. */
 const isReference = (text: string): boolean => /^\$[A-Za-z_][A-Za-z0-9_]*$/.test(text);
 
-const maskedText = (value: unknown): unknown =>
+const maskText = (value: unknown): unknown =>
   typeof value === 'string' && (value === '' || isReference(value)) ? value : MASK;
 
 /** Masks every value of a server that may be a secret: of `env`, `headers`, OAuth, the query of its URL, flags. */
@@ -21,16 +21,16 @@ export function redactSecrets(entry: Fields): Fields {
   const { env, headers, oauth, args, url } = entry;
   return {
     ...entry,
-    ...(isRecord(env) ? { env: mapped(env, maskedText) } : {}),
-    ...(isRecord(headers) ? { headers: mapped(headers, maskedText) } : {}),
-    ...(isRecord(oauth) ? { oauth: maskedOAuth(oauth) } : {}),
-    ...(Array.isArray(args) ? { args: maskedArgs(args) } : {}),
-    ...(typeof url === 'string' ? { url: maskedUrl(url) } : {}),
+    ...(isRecord(env) ? { env: mapFields(env, maskText) } : {}),
+    ...(isRecord(headers) ? { headers: mapFields(headers, maskText) } : {}),
+    ...(isRecord(oauth) ? { oauth: maskOAuth(oauth) } : {}),
+    ...(Array.isArray(args) ? { args: maskArgs(args) } : {}),
+    ...(typeof url === 'string' ? { url: maskUrl(url) } : {}),
   };
 }
 
 /** As a reply shows it: with the fields that clients read, whatever was written; undefined for what is no server. */
-export function shownServer(entry: Fields, enabled: boolean): Fields | undefined {
+export function toShownServer(entry: Fields, enabled: boolean): Fields | undefined {
   const parsed = McpServer.safeParse(entry);
   if (!parsed.success) return undefined;
   const { command, url, args, env, headers, oauth, description } = parsed.data;
@@ -48,28 +48,28 @@ export function shownServer(entry: Fields, enabled: boolean): Fields | undefined
   return redactSecrets({ ...entry, ...filled });
 }
 
-function maskedOAuth(oauth: Fields): Fields {
+function maskOAuth(oauth: Fields): Fields {
   const extra = oauth['extra_token_params'];
   return {
-    ...mapped(oauth, (value, key) =>
-      OAUTH_SECRETS.includes(key) && typeof value === 'string' ? maskedText(value) : value,
+    ...mapFields(oauth, (value, key) =>
+      OAUTH_SECRETS.includes(key) && typeof value === 'string' ? maskText(value) : value,
     ),
-    ...(isRecord(extra) ? { extra_token_params: mapped(extra, maskedText) } : {}),
+    ...(isRecord(extra) ? { extra_token_params: mapFields(extra, maskText) } : {}),
   };
 }
 
-function maskedArgs(args: readonly unknown[]): readonly unknown[] {
+function maskArgs(args: readonly unknown[]): readonly unknown[] {
   return args.map((arg, at) => {
     if (typeof arg !== 'string') return arg;
     const before: unknown = args[at - 1];
-    if (typeof before === 'string' && SECRET_FLAG.test(before) && !arg.startsWith('-')) return maskedText(arg);
+    if (typeof before === 'string' && SECRET_FLAG.test(before) && !arg.startsWith('-')) return maskText(arg);
     const [, flag] = SECRET_PAIR.exec(arg) ?? [];
     return flag === undefined ? arg : `${flag}${MASK}`;
   });
 }
 
 /** Names of query fields stay, their values do not. What is no URL may be anything. */
-function maskedUrl(text: string): string {
+function maskUrl(text: string): string {
   if (isReference(text) || text === '') return text;
   const at = text.indexOf('?');
   if (at < 0) return text;
@@ -77,5 +77,5 @@ function maskedUrl(text: string): string {
   return `${text.slice(0, at)}?${query}`;
 }
 
-const mapped = (fields: Fields, change: (value: unknown, key: string) => unknown): Fields =>
+const mapFields = (fields: Fields, change: (value: unknown, key: string) => unknown): Fields =>
   Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, change(value, key)]));

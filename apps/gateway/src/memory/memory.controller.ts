@@ -78,12 +78,12 @@ export class MemoryController {
 
   @Route(memoryRoutes.exported)
   @Header('content-disposition', 'attachment; filename="memory.json"')
-  exported(@Caller() caller: Principal, @Input() input: Of<'exported'>) {
+  exportMemory(@Caller() caller: Principal, @Input() input: Of<'exported'>) {
     return this.memories.get(scopeOf(caller, input));
   }
 
   @Route(memoryRoutes.imported)
-  imported(@Caller() caller: Principal, @Input() input: Of<'imported'>) {
+  importMemory(@Caller() caller: Principal, @Input() input: Of<'imported'>) {
     return this.edits.replace(scopeOf(caller, input), input.body);
   }
 }

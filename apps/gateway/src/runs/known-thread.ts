@@ -25,7 +25,7 @@ export class KnownThread {
 
   /** The state that the run will go on from, as far as that is known by now. */
   baseState(): Promise<ThreadState> {
-    return (this.base ??= orWhenUnknown(EMPTY, async () => {
+    return (this.base ??= readOrDefault(EMPTY, async () => {
       const { store, key, checkpointId } = this;
       const view = checkpointId === undefined ? await store.head(key) : await store.checkpoint(key, checkpointId);
       return view?.state ?? EMPTY;
@@ -34,7 +34,7 @@ export class KnownThread {
 
   /** States of the newest checkpoints. */
   earlierStates(): Promise<readonly ThreadState[]> {
-    return (this.earlier ??= orWhenUnknown([], async () => {
+    return (this.earlier ??= readOrDefault([], async () => {
       const views = await this.store.history(this.key, { limit: MAX_CHECKPOINTS });
       return views.map(({ state }) => state);
     }));
@@ -42,12 +42,12 @@ export class KnownThread {
 
   /** Messages that the base does not hold, but earlier states or the thread's page do. */
   async earlierMessages(): Promise<readonly Message[]> {
-    const [states, shown] = await Promise.all([this.earlierStates(), this.shownMessages()]);
+    const [states, shown] = await Promise.all([this.earlierStates(), this.readFeedMessages()]);
     return [...new Set(states.flatMap(({ messages }) => messages)), ...shown];
   }
 
-  private shownMessages(): Promise<readonly Message[]> {
-    return (this.shown ??= orWhenUnknown([], async () => {
+  private readFeedMessages(): Promise<readonly Message[]> {
+    return (this.shown ??= readOrDefault([], async () => {
       const messages: Message[] = [];
       let before: number | null | undefined;
       for (let page = 0; page < MAX_PAGES && before !== null; page += 1) {
@@ -61,7 +61,7 @@ export class KnownThread {
   }
 }
 
-async function orWhenUnknown<Value>(fallback: Value, read: () => Promise<Value>): Promise<Value> {
+async function readOrDefault<Value>(fallback: Value, read: () => Promise<Value>): Promise<Value> {
   try {
     return await read();
   } catch (error) {

@@ -7,7 +7,7 @@ import {
   type RunCreate,
 } from '@caribou/contracts';
 import type { AdmitRequest, AgentStore } from '@caribou/core';
-import { namedAssistant, noAssistant } from '../assistants/assistant-catalog.js';
+import { parseAssistantId, assistantNotFound } from '../assistants/assistant-catalog.js';
 import { Dependency } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 
@@ -28,7 +28,7 @@ export class RunAgents {
     if (context.is_bootstrap === true) this.checkNew(context.agent_name);
     const name = customAgentOf(context);
     if (name === undefined || (await this.agents.read(userId, name)) !== null) return;
-    if (namedAssistant(asked).agentName === name) throw noAssistant(asked);
+    if (parseAssistantId(asked).agentName === name) throw assistantNotFound(asked);
     throw new InvalidRequestError(`context.agent_name: there is no agent "${name}"`);
   }
 

@@ -34,7 +34,7 @@ export class RunInputs {
     const thread = new KnownThread(this.store, key, startCheckpointOf(body));
     await refuseChanged(returned, thread);
     if (messages === undefined) return { ...body, input: channels };
-    return { ...body, input: { ...channels, messages: await ownMessages(messages, thread) } };
+    return { ...body, input: { ...channels, messages: await selectOwnMessages(messages, thread) } };
   }
 }
 
@@ -49,7 +49,7 @@ async function refuseChanged(returned: Readonly<Record<string, unknown>>, thread
 }
 
 /** The messages that the client itself writes: its own, and its answers to calls that have none. */
-async function ownMessages(messages: readonly InputMessage[], thread: KnownThread): Promise<RunInputMessage[]> {
+async function selectOwnMessages(messages: readonly InputMessage[], thread: KnownThread): Promise<RunInputMessage[]> {
   if (!messages.some(isReturned)) return messages.filter((message) => !isReturned(message));
   const base = (await thread.baseState()).messages;
   const open = new Map(answerableCalls(base));
@@ -62,7 +62,7 @@ async function ownMessages(messages: readonly InputMessage[], thread: KnownThrea
     else if (message.type === 'tool' && (await isFree(message, base, thread)) && open.has(message.tool_call_id)) {
       own.push(clientAnswer(message, open.get(message.tool_call_id) ?? ''));
       open.delete(message.tool_call_id);
-    } else throw refusal(message, index);
+    } else throw createRefusal(message, index);
   }
   return await withoutTranscript(own, transcript, thread);
 }
@@ -81,7 +81,7 @@ async function isFree({ id }: Returned, base: readonly Message[], thread: KnownT
   return ![...base, ...(await thread.earlierMessages())].some((stored) => stored.id === id);
 }
 
-function refusal({ type }: Returned, index: number): InvalidRequestError {
+function createRefusal({ type }: Returned, index: number): InvalidRequestError {
   const rule =
     type === 'ai'
       ? 'answers of the model are written by the server only; send one back as it was, or leave it out'

@@ -10,12 +10,12 @@ import {
   omitUndefined,
 } from '@caribou/contracts';
 import type { AdmitRequest } from '@caribou/core';
-import { namedAssistant } from '../assistants/assistant-catalog.js';
+import { parseAssistantId } from '../assistants/assistant-catalog.js';
 import { parse } from '../http/parse-input.js';
 import type { GatewaySettings } from '../settings.js';
 import type { ResolvedRun } from './run-inputs.js';
 
-export interface RunPlace {
+export interface RunTarget {
   readonly userId: string;
   readonly threadId: string;
   /** The thread is made for this run and goes away with it. */
@@ -33,8 +33,8 @@ type Limits = Pick<GatewaySettings, 'models' | 'maxTurns' | 'maxTurnsCap'>;
  * @throws {NotFoundError} for what can be no assistant
  * @throws {InvalidRequestError} for an unknown model, or settings of the wrong type
  */
-export function admitRequest(body: ResolvedRun, place: RunPlace, limits: Limits): AdmitRequest {
-  const assistant = namedAssistant(body.assistant_id);
+export function admitRequest(body: ResolvedRun, place: RunTarget, limits: Limits): AdmitRequest {
+  const assistant = parseAssistantId(body.assistant_id);
   const checkpointId = startCheckpointOf(body);
   return {
     userId: place.userId,
@@ -55,7 +55,7 @@ interface KwargsFrom extends Limits {
   readonly agentName: string | undefined;
 }
 
-function kwargsOf(body: ResolvedRun, { temporary }: RunPlace, limits: KwargsFrom): RunKwargs {
+function kwargsOf(body: ResolvedRun, { temporary }: RunTarget, limits: KwargsFrom): RunKwargs {
   const modes = body.stream_mode ?? [];
   return {
     input: body.input,

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
 import { linksOf, RunStreams } from './streams/run-streams.js';
-import { selected } from '../threads/thread-json.js';
+import { selectFields } from '../threads/thread-json.js';
 import { runJson, summaryJson } from './run-json.js';
 import { RunsService } from './runs.service.js';
 import { lastEventId, startHeaders } from './start-headers.js';
@@ -64,7 +64,7 @@ export class RunsController {
   async list(@Caller() caller: Principal, @Input() input: Of<'list'>, @Res({ passthrough: true }) reply: FastifyReply) {
     const runs = await this.runs.list(keyOf(caller, input), input.query);
     if (runs.length > 0) void reply.header('x-pagination-next', input.query.offset + runs.length);
-    return runs.map((run) => selected(summaryJson(run), input.query.select));
+    return runs.map((run) => selectFields(summaryJson(run), input.query.select));
   }
 
   @Route(runRoutes.get)

@@ -22,7 +22,7 @@ import type { GatewaySettings } from '../settings.js';
 import { idempotencyOf } from './idempotency.js';
 import { RunAgents } from './run-agents.js';
 import { RunInputs } from './run-inputs.js';
-import { admitRequest, type RunPlace } from './run-request.js';
+import { admitRequest, type RunTarget } from './run-request.js';
 import { StoreDeadline } from './store-deadline.js';
 
 /** All store calls of a request that starts a run, so that it is answered within 5 s while Redis is away. */
@@ -60,7 +60,7 @@ export class RunsService {
    */
   async start(key: ThreadKey, body: RunCreate, headers: StartHeaders): Promise<RunRecord> {
     refuseToDelete(body);
-    const place: RunPlace = { ...key, temporary: false, ifNotExists: 'reject' };
+    const place: RunTarget = { ...key, temporary: false, ifNotExists: 'reject' };
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: key.threadId, body: headers.rawBody });
     const deadline = new StoreDeadline(STORE_MS);
     return this.admit(await this.prepare(body, place, deadline), { idempotency, headers, deadline });
@@ -70,7 +70,7 @@ export class RunsService {
   async startAlone(userId: string, body: RunCreate, headers: StartHeaders): Promise<RunRecord> {
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: null, body: headers.rawBody });
     const deadline = new StoreDeadline(STORE_MS);
-    const request = await this.prepare(body, placeAlone(userId, body), deadline);
+    const request = await this.prepare(body, targetOfStateless(userId, body), deadline);
     return this.admit(request, { idempotency, headers, deadline });
   }
 
@@ -78,7 +78,7 @@ export class RunsService {
   async startBatch(userId: string, bodies: readonly RunCreate[], headers: StartHeaders): Promise<readonly RunRecord[]> {
     const requests: AdmitRequest[] = [];
     for (const body of bodies)
-      requests.push(await this.prepare(body, placeAlone(userId, body), new StoreDeadline(STORE_MS)));
+      requests.push(await this.prepare(body, targetOfStateless(userId, body), new StoreDeadline(STORE_MS)));
     const runs: RunRecord[] = [];
     try {
       for (const [part, request] of requests.entries()) {
@@ -125,7 +125,7 @@ export class RunsService {
   }
 
   /** Checks a request and makes its admission; nothing is stored. */
-  private async prepare(body: RunCreate, place: RunPlace, deadline: StoreDeadline): Promise<AdmitRequest> {
+  private async prepare(body: RunCreate, place: RunTarget, deadline: StoreDeadline): Promise<AdmitRequest> {
     const resolved = await deadline.within(() => this.inputs.resolve(place, body));
     const request = admitRequest(resolved, place, this.settings);
     await deadline.within(() => this.agents.check(body, request));
@@ -216,7 +216,7 @@ function refuseToDelete(body: Pick<RunCreate, 'on_completion'>): void {
 }
 
 /** Where a stateless run goes: its own thread, unless its configurable names one of the caller's. */
-function placeAlone(userId: string, body: RunCreate): RunPlace {
+function targetOfStateless(userId: string, body: RunCreate): RunTarget {
   const named = parse(
     ConfigurableThread,
     { thread_id: body.config?.configurable?.['thread_id'] ?? undefined },

@@ -64,11 +64,11 @@ export class SkillInstaller {
 
   private async installFrom(thread: ThreadKey, given: string): Promise<string> {
     const path = pathOf(given);
-    const archive = await this.opened(thread, path);
+    const archive = await this.openArchive(thread, path);
     try {
       if (!path.toLowerCase().endsWith('.skill')) throw new BadRequestError('File must have .skill extension');
       const { userId } = thread;
-      await this.removeLeft(userId);
+      await this.removeLeftovers(userId);
       const staging = await this.files.openStaging(userId);
       try {
         return await this.publish(userId, archive, staging);
@@ -80,7 +80,7 @@ export class SkillInstaller {
     }
   }
 
-  private async opened(thread: ThreadKey, path: string): Promise<Archive> {
+  private async openArchive(thread: ThreadKey, path: string): Promise<Archive> {
     try {
       return await answeringRefusals(path, () => this.userFiles.open(thread, path));
     } catch (error) {
@@ -90,8 +90,8 @@ export class SkillInstaller {
   }
 
   private async publish(userId: string, archive: Archive, staging: SkillStaging): Promise<string> {
-    const { name, description, license, allowedTools, bytes } = await unpacked(archive, staging);
-    if ((await this.catalog.skillsOf(userId)).some((skill) => skill.name === name)) throw taken(name);
+    const { name, description, license, allowedTools, bytes } = await unpack(archive, staging);
+    if ((await this.catalog.skillsOf(userId)).some((skill) => skill.name === name)) throw createNameTakenError(name);
     const id = newId();
     await staging.publish(id);
     const record = {
@@ -107,10 +107,10 @@ export class SkillInstaller {
     const outcome = await this.store.add(userId, record, limits);
     if (outcome === 'added') return name;
     await this.files.remove(userId, id);
-    throw outcome === 'taken' ? taken(name) : full(limits);
+    throw outcome === 'taken' ? createNameTakenError(name) : createQuotaError(limits);
   }
 
-  private async removeLeft(userId: string): Promise<void> {
+  private async removeLeftovers(userId: string): Promise<void> {
     const { installed } = await this.store.read(userId);
     await this.files.removeLeft(userId, new Set(installed.map(({ id }) => id)));
   }
@@ -126,7 +126,7 @@ function pathOf(given: string): string {
   }
 }
 
-async function unpacked(archive: Archive, staging: SkillStaging) {
+async function unpack(archive: Archive, staging: SkillStaging) {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   try {
     return await answeringRefusals('the skill', () => unpackSkill(archive.fd, staging, signal));
@@ -141,7 +141,7 @@ async function unpacked(archive: Archive, staging: SkillStaging) {
   }
 }
 
-const taken = (name: string): ConflictError => new ConflictError(`Skill '${name}' already exists`);
+const createNameTakenError = (name: string): ConflictError => new ConflictError(`Skill '${name}' already exists`);
 
-const full = ({ maxInstalled, maxBytes }: SkillLimits): TooLargeError =>
+const createQuotaError = ({ maxInstalled, maxBytes }: SkillLimits): TooLargeError =>
   new TooLargeError(`a user may have ${maxInstalled} skills with ${maxBytes} bytes in all`);

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { httpRoutes } from '@caribou/contracts';
 import { expectGenerated } from '@caribou/testing';
 import { apiPage } from './api-page.js';
-import { openApiDocument } from './openapi.js';
+import { createOpenApiDocument } from './openapi.js';
 
 const file = join(__dirname, '../../../../docs/api.md');
-const page = apiPage(openApiDocument('0.0.0'));
+const page = apiPage(createOpenApiDocument('0.0.0'));
 
 describe('docs/api.md', () => {
   test('is the text that the contracts give', () => {

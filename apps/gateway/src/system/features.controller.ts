@@ -52,21 +52,25 @@ export class FeaturesController {
 
   @Route(featureRoutes.scheduledTasksOfThread)
   scheduledTasksOfThread(@Caller() caller: Principal, @Input() input: OfThread) {
-    return this.ofThread(caller, input, []);
+    return this.replyIfThreadExists(caller, input, []);
   }
 
   @Route(featureRoutes.mcpTasks)
   mcpTasks(@Caller() caller: Principal, @Input() input: OfThread) {
-    return this.ofThread(caller, input, []);
+    return this.replyIfThreadExists(caller, input, []);
   }
 
   @Route(featureRoutes.goal)
   goal(@Caller() caller: Principal, @Input() input: OfThread) {
-    return this.ofThread(caller, input, { goal: null });
+    return this.replyIfThreadExists(caller, input, { goal: null });
   }
 
   /** @throws {NotFoundError} for an unknown thread */
-  private async ofThread<Nothing>({ userId }: Principal, { params }: OfThread, nothing: Nothing): Promise<Nothing> {
+  private async replyIfThreadExists<Nothing>(
+    { userId }: Principal,
+    { params }: OfThread,
+    nothing: Nothing,
+  ): Promise<Nothing> {
     await this.threads.getThread({ userId, threadId: params.thread_id });
     return nothing;
   }

@@ -20,7 +20,7 @@ const descriptions: Readonly<Record<number, string>> = {
 };
 
 /** The API as an OpenAPI 3.1 document, written from the routes' own schemas. */
-export function openApiDocument(version: string): Json {
+export function createOpenApiDocument(version: string): Json {
   const paths: Record<string, Record<string, Json>> = {};
   for (const route of httpRoutes) {
     const path = pathOf(route);

@@ -4,12 +4,12 @@ import { ForbiddenError, NotFoundError, type RouteInput, systemRoutes } from '@c
 import type { Readiness } from '@caribou/service';
 import type { Metrics } from '@caribou/observability';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { knownPrincipal, type Principal } from '../auth/principal.js';
+import { findPrincipal, type Principal } from '../auth/principal.js';
 import { UNKNOWN_PATH } from '../http/error.filter.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
 import { Dependency } from '../dependency.js';
 import { DOCS_POLICY, docsPage, docsScript, HOME_POLICY, homePage } from './docs-page.js';
-import { openApiDocument } from './openapi.js';
+import { createOpenApiDocument } from './openapi.js';
 import { ReadinessCheck } from './readiness.js';
 
 const VERSION = '0.1.0';
@@ -32,7 +32,7 @@ export class InfoController {
 @Controller()
 export class SystemController {
   /** Made when it is first asked for: that takes longer than many a start. */
-  private document: ReturnType<typeof openApiDocument> | undefined;
+  private document: ReturnType<typeof createOpenApiDocument> | undefined;
   private readonly viewer = new ViewerFiles();
 
   constructor(
@@ -41,8 +41,8 @@ export class SystemController {
   ) {}
 
   @Route(systemRoutes.openapi)
-  openApi() {
-    return this.described();
+  getOpenApi() {
+    return this.getDocument();
   }
 
   @Route(systemRoutes.docs)
@@ -76,7 +76,7 @@ export class SystemController {
   @Route(systemRoutes.ready)
   async ready(@Req() request: FastifyRequest, @Res() reply: FastifyReply) {
     const readiness = await this.readiness.now();
-    const shown = knownPrincipal(request)?.admin === true ? readiness : withoutReasons(readiness);
+    const shown = findPrincipal(request)?.admin === true ? readiness : withoutReasons(readiness);
     await reply.status(readiness.status === 'ready' ? 200 : 503).send(shown);
   }
 
@@ -86,8 +86,8 @@ export class SystemController {
     await reply.type(this.metrics.contentType).send(await this.metrics.text());
   }
 
-  private described() {
-    return (this.document ??= openApiDocument(VERSION));
+  private getDocument() {
+    return (this.document ??= createOpenApiDocument(VERSION));
   }
 }
 

@@ -8,7 +8,7 @@ import {
   type ThreadRecord,
   type ThreadReply,
 } from '@caribou/contracts';
-import { announcedTaskId } from '../runs/streams/projections/task-id.js';
+import { deriveTaskId } from '../runs/streams/projections/task-id.js';
 
 /** A thread as clients see it; `values` are every channel of its record, and the messages where the caller has them. */
 export function threadJson(record: ThreadRecord, values: ChannelValues = record.values): ThreadReply {
@@ -26,7 +26,7 @@ export function threadJson(record: ThreadRecord, values: ChannelValues = record.
 }
 
 /** The fields asked for; all of them when none are named. */
-export function selected<T extends object>(object: T, fields: readonly (keyof T)[] | null | undefined): Partial<T> {
+export function selectFields<T extends object>(object: T, fields: readonly (keyof T)[] | null | undefined): Partial<T> {
   if (fields === null || fields === undefined || fields.length === 0) return object;
   return Object.fromEntries(fields.map((field) => [field, object[field]])) as Partial<T>;
 }
@@ -71,7 +71,7 @@ export function stateJson(threadId: string, view: CheckpointView): StateReply {
 /** `error` is JSON in a string: the SDK's hook parses it and shows the message. */
 function taskJson({ checkpointId, error }: CheckpointView, name: string): TaskReply {
   return {
-    id: announcedTaskId(checkpointId, name),
+    id: deriveTaskId(checkpointId, name),
     name,
     path: ['__pregel_pull', name],
     error: error === undefined ? null : JSON.stringify({ message: error.message, name: error.name }),

@@ -15,7 +15,7 @@ import type { Erasures } from '../erasure/erasures.js';
 import { jsonChars } from '../http/sliced-json.js';
 import { Dependency } from '../dependency.js';
 import { TurnDurations, withDuration } from './messages/turn-durations.js';
-import { checkpointJson, FRESH_STATE, onlyHeadJson, selected, stateJson, threadJson } from './thread-json.js';
+import { checkpointJson, FRESH_STATE, onlyHeadJson, selectFields, stateJson, threadJson } from './thread-json.js';
 
 type Routes = typeof threadRoutes;
 type Body<Name extends keyof Routes> = RouteInput<Routes[Name]>['body'];
@@ -53,7 +53,7 @@ export class ThreadsService {
       sortBy: sort_by ?? 'updated_at',
       sortOrder: sort_order ?? 'desc',
     });
-    return { threads: threads.map((record) => selected(threadJson(record), select)), total };
+    return { threads: threads.map((record) => selectFields(threadJson(record), select)), total };
   }
 
   async count(userId: string, body: Body<'count'>): Promise<number> {

@@ -27,7 +27,7 @@ const isLink = ({ externalFileAttributes }: Entry): boolean =>
   ((externalFileAttributes >>> 16) & FILE_TYPE_MASK) === LINK_TYPE;
 
 /** Refuses what must not be opened. Its sizes are what the entry claims: reading stops when they are not true. */
-function requireHarmless(entry: Entry): Entry {
+function assertSafe(entry: Entry): Entry {
   const { compressedSize, uncompressedSize } = entry;
   if (entry.isEncrypted()) throw new BadRequestError('the entry is encrypted');
   if (isLink(entry)) throw new ForbiddenError('the entry is a link');
@@ -41,7 +41,7 @@ function requireHarmless(entry: Entry): Entry {
 }
 
 /** The entry of that name, else the first whose path ends in it, as archives may have a folder around all. */
-async function entryNamed(zip: ZipFile, inner: string): Promise<Entry> {
+async function findEntry(zip: ZipFile, inner: string): Promise<Entry> {
   let exact: Entry | undefined;
   let ending: Entry | undefined;
   let count = 0;
@@ -57,11 +57,11 @@ async function entryNamed(zip: ZipFile, inner: string): Promise<Entry> {
   }
   const found = exact ?? ending;
   if (found === undefined) throw new NotFoundError(`${inner} is not in the archive`);
-  return requireHarmless(found);
+  return assertSafe(found);
 }
 
 /** What the reader of zip files throws is about the archive; refusals and failures of the disk pass. */
-async function readable<T>(act: () => Promise<T>): Promise<T> {
+async function mapArchiveErrors<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
@@ -91,8 +91,8 @@ export interface ArchiveEntry {
  * @throws {TooLargeError} when a limit is passed
  */
 export async function openEntry(archive: OpenFile, inner: string): Promise<ArchiveEntry> {
-  const zip = await readable(() => fromFdPromise(archive.fd, { autoClose: false, lazyEntries: true }));
-  const entry = await readable(() => entryNamed(zip, inner));
+  const zip = await mapArchiveErrors(() => fromFdPromise(archive.fd, { autoClose: false, lazyEntries: true }));
+  const entry = await mapArchiveErrors(() => findEntry(zip, inner));
   async function* bytes(start: number, end: number): AsyncGenerator<Uint8Array> {
     const inflating = (await zip.openReadStreamPromise(entry)) as AsyncIterable<Uint8Array>;
     let at = 0;
@@ -108,7 +108,7 @@ export async function openEntry(archive: OpenFile, inner: string): Promise<Archi
     size: entry.uncompressedSize,
     crc32: entry.crc32,
     head: (maxBytes) =>
-      readable(async () => {
+      mapArchiveErrors(async () => {
         const chunks: Uint8Array[] = [];
         for await (const chunk of bytes(0, maxBytes - 1)) chunks.push(chunk);
         return Buffer.concat(chunks);

@@ -51,12 +51,12 @@ export class ArtifactEdits {
     if (content.byteLength > MAX_EDITED_BYTES)
       throw new TooLargeError(`content: must be at most ${MAX_EDITED_BYTES} bytes of UTF-8`);
     const replacement = { content, expectedSha256: edit.expected_sha256, maxBytes: MAX_EDITED_BYTES };
-    const replaced = await this.alone(thread, path, () => this.replace(thread, path, replacement));
+    const replaced = await this.withLock(thread, path, () => this.replace(thread, path, replacement));
     if (!replaced) throw new PreconditionFailedError(`${path} has changed since it was read`);
     return { path, sha256: sha256Of(content), size: content.byteLength };
   }
 
-  private async alone<T>({ userId, threadId }: ThreadKey, path: string, act: () => Promise<T>): Promise<T> {
+  private async withLock<T>({ userId, threadId }: ThreadKey, path: string, act: () => Promise<T>): Promise<T> {
     const name = `artifact/${userId}/${threadId}${path}`;
     const owner = randomUUID();
     if (!(await this.locks.acquire(name, owner, LOCK_MS)))

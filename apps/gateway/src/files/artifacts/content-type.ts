@@ -6,7 +6,7 @@ export interface Presentation {
 
 const TEXT = 'text/plain; charset=utf-8';
 
-const shown: Readonly<Record<string, string>> = {
+const inlineTypes: Readonly<Record<string, string>> = {
   png: 'image/png',
   jpg: 'image/jpeg',
   jpeg: 'image/jpeg',
@@ -28,7 +28,7 @@ const shown: Readonly<Record<string, string>> = {
 };
 
 /** Markup that a browser would run as a page of this origin. */
-const active: Readonly<Record<string, string>> = {
+const activeTypes: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   htm: 'text/html; charset=utf-8',
   xhtml: 'application/xhtml+xml',
@@ -42,7 +42,7 @@ const active: Readonly<Record<string, string>> = {
   mhtml: 'application/octet-stream',
 };
 
-const kept: Readonly<Record<string, string>> = {
+const downloadTypes: Readonly<Record<string, string>> = {
   zip: 'application/zip',
   gz: 'application/gzip',
   doc: 'application/msword',
@@ -62,9 +62,9 @@ const lookUp = (table: Readonly<Record<string, string>>, extension: string): str
  */
 export function presentationOf(name: string, head: Uint8Array): Presentation {
   const extension = name.includes('.') ? name.slice(name.lastIndexOf('.') + 1).toLowerCase() : '';
-  const inlineType = lookUp(shown, extension);
+  const inlineType = lookUp(inlineTypes, extension);
   if (inlineType !== undefined) return { contentType: inlineType, inline: true };
-  const attachedType = lookUp(active, extension) ?? lookUp(kept, extension);
+  const attachedType = lookUp(activeTypes, extension) ?? lookUp(downloadTypes, extension);
   if (attachedType !== undefined) return { contentType: attachedType, inline: false };
   return head.includes(0)
     ? { contentType: 'application/octet-stream', inline: false }

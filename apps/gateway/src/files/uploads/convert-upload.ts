@@ -27,12 +27,15 @@ const MAX_MARKDOWN_BYTES = 16 * 1024 * 1024;
 
 /** Carries one conversion out. A lost lease ends it without a trace. @throws AppError with the reason of a failure */
 export async function convertUpload(ports: ConversionPorts, job: ConversionJob): Promise<void> {
-  if (await adopted(ports, job)) return;
+  if (await adoptPublished(ports, job)) return;
   await publish(ports, job, await markdownOf(ports, job));
 }
 
 /** Whether who had the lease before us was through but for saying so. */
-async function adopted({ files, store }: ConversionPorts, { file, lease, record }: ConversionJob): Promise<boolean> {
+async function adoptPublished(
+  { files, store }: ConversionPorts,
+  { file, lease, record }: ConversionJob,
+): Promise<boolean> {
   const { companion, source } = record;
   if (companion === undefined) return false;
   const there = (await uploadsByName(files, file)).get(companion.name);
@@ -59,7 +62,7 @@ async function markdownOf({ files, converter }: ConversionPorts, job: Conversion
   }
 }
 
-async function* whole(text: string): AsyncGenerator<Uint8Array> {
+async function* toChunks(text: string): AsyncGenerator<Uint8Array> {
   yield await Promise.resolve(Buffer.from(text));
 }
 
@@ -67,7 +70,7 @@ async function publish({ files, store }: ConversionPorts, job: ConversionJob, ma
   const { file, lease, record } = job;
   const intake = await files.openIntake(file, { makes: false });
   try {
-    const staged = await intake.receive(whole(markdown), MAX_MARKDOWN_BYTES);
+    const staged = await intake.receive(toChunks(markdown), MAX_MARKDOWN_BYTES);
     let held = true;
     const announce = async (companion: { name: string; sizeBytes: number; modifiedMs: number }) => {
       held = await store.renew(file, lease, { ...record, companion });

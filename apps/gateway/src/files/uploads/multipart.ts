@@ -42,8 +42,8 @@ export async function* fileParts(request: FastifyRequest): AsyncGenerator<FilePa
   const silence = setTimeout(() => {
     request.raw.destroy(new DeadlineError('the upload fell silent', { details: { afterMs: IDLE_MS } }));
   }, IDLE_MS);
-  const alive = (): unknown => silence.refresh();
-  request.raw.on('data', alive);
+  const onData = (): unknown => silence.refresh();
+  request.raw.on('data', onData);
   try {
     const parts = request.parts({
       preservePath: true,
@@ -56,26 +56,26 @@ export async function* fileParts(request: FastifyRequest): AsyncGenerator<FilePa
       },
     });
     for await (const part of parts) {
-      if (part.type === 'file') yield { field: part.fieldname, name: part.filename, content: unbroken(part.file) };
+      if (part.type === 'file') yield { field: part.fieldname, name: part.filename, content: mapReadErrors(part.file) };
     }
   } catch (error) {
-    throw brokenBody(error);
+    throw toBodyError(error);
   } finally {
     clearTimeout(silence);
-    request.raw.off('data', alive);
+    request.raw.off('data', onData);
   }
 }
 
-async function* unbroken(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* mapReadErrors(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* content;
   } catch (error) {
-    throw brokenBody(error);
+    throw toBodyError(error);
   }
 }
 
 /** The parser's own refusals have a status; what else it throws is about the bytes or the connection. */
-function brokenBody(error: unknown): unknown {
+function toBodyError(error: unknown): unknown {
   if (error instanceof AppError) return error;
   if (typeof error === 'object' && error !== null && 'statusCode' in error) return error;
   return new BadRequestError('the body is not a whole multipart form', { cause: error });

@@ -26,7 +26,7 @@ export interface WaitOptions {
 /** Waits for a run's end. @throws the signal's reason */
 export async function runOutcome(ports: FollowPorts, options: WaitOptions): Promise<RunOutcome> {
   const follower = await RunFollower.open(ports, { ...options, after: 0, mayBeOver: true });
-  const seen = new OutcomeSeen(options.run);
+  const seen = new OutcomeCollector(options.run);
   try {
     for (;;) {
       const item = await follower.next();
@@ -40,7 +40,7 @@ export async function runOutcome(ports: FollowPorts, options: WaitOptions): Prom
   }
 }
 
-class OutcomeSeen {
+class OutcomeCollector {
   private status: RunStatus;
   private error: RunOutcome['error'] = null;
   private checkpointId: string | null = null;

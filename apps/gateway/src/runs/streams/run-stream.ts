@@ -3,7 +3,7 @@ import type { ThreadStore } from '@caribou/core';
 import { stableId } from './projections/stable-id.js';
 import type { Frame, FrameKind, ProjectionContext } from './projections/frame.js';
 import { frameId, isAfter, type Position, START, WHOLE } from './projections/position.js';
-import { kindsFor, type PlacedFrame, project } from './projections/project.js';
+import { kindsFor, type PositionedFrame, project } from './projections/project.js';
 import { initialState, reduce } from './projections/projection-state.js';
 import { type Followed, type FollowPorts, retryWhileUnavailable, RunFollower } from '@caribou/runs';
 import type { SseWriter } from './sse-writer.js';
@@ -44,7 +44,7 @@ export async function streamRun(ports: RunStreamPorts, request: RunStreamRequest
   const kinds = kindsFor(request.modes);
   const { from } = request;
   const needsState = statefulKinds.some((kind) => kinds.has(kind));
-  const after = needsState ? 0 : from.place === WHOLE ? from.seq : from.seq - 1;
+  const after = needsState ? 0 : from.index === WHOLE ? from.seq : from.seq - 1;
   const follower = await RunFollower.open(ports, {
     run: request.run,
     after,
@@ -144,11 +144,11 @@ class RunStream {
   /** `metadata` for a stream whose log begins without a start: a run that ended in the queue, or long ago. */
   private async writeMetadata(id: string): Promise<void> {
     const { run_id, thread_id, attempt } = this.request.run;
-    this.sent = { seq: 0, place: 0 };
+    this.sent = { seq: 0, index: 0 };
     await this.writer.write('metadata', JSON.stringify({ run_id, thread_id, attempt }), id);
   }
 
-  private async send({ position, frame }: PlacedFrame): Promise<void> {
+  private async send({ position, frame }: PositionedFrame): Promise<void> {
     if (!isAfter(position, this.request.from)) return;
     const data = await this.dataOf(frame);
     if (data === null) return;
@@ -166,13 +166,13 @@ class RunStream {
   }
 
   /** Number of the first event of which the client may not have everything. */
-  private get needed(): number {
-    return this.sent.place === WHOLE ? this.sent.seq + 1 : this.sent.seq;
+  private get firstNeededSeq(): number {
+    return this.sent.index === WHOLE ? this.sent.seq + 1 : this.sent.seq;
   }
 
   /** Continues after a part of the log that is gone; true when that took a gap, which ends the stream. */
   private async handleTruncatedLog(trim: Trim): Promise<boolean> {
-    if (this.needed >= trim.firstKept) this.stream.follower.skipTo(trim.firstKept);
+    if (this.firstNeededSeq >= trim.firstKept) this.stream.follower.skipTo(trim.firstKept);
     else if (this.sent.seq === 0) await this.catchUp(trim.firstKept);
     else {
       await this.writeGap(trim);
@@ -201,7 +201,7 @@ class RunStream {
       if (text !== null) await this.writer.write('values', text, String(firstKept - 1));
     }
     await this.writer.flush();
-    this.sent = { seq: firstKept - 1, place: WHOLE };
+    this.sent = { seq: firstKept - 1, index: WHOLE };
     this.stream.follower.skipTo(firstKept);
   }
 
@@ -225,7 +225,7 @@ class RunStream {
    * than the `end` gets the gap.
    */
   private async endWithoutLog(run: RunRecord | null): Promise<void> {
-    if (this.sent.seq > 0 && run !== null && this.needed < run.last_seq) {
+    if (this.sent.seq > 0 && run !== null && this.firstNeededSeq < run.last_seq) {
       await this.writeGap({ firstKept: run.last_seq, lastSeq: run.last_seq });
       return;
     }

@@ -6,7 +6,7 @@ import type { FastifyReply } from 'fastify';
 import { Dependency, type GatewayBus } from '../../dependency.js';
 import type { GatewaySettings } from '../../settings.js';
 import { parsePosition } from './projections/position.js';
-import { slicedJson } from '../../http/sliced-json.js';
+import { stringifyInSlices } from '../../http/sliced-json.js';
 import { RunsService } from '../runs.service.js';
 import { finalValues, runOutcome, type RunOutcome } from './run-outcome.js';
 import { streamRun } from './run-stream.js';
@@ -98,7 +98,7 @@ export class RunStreams implements OnModuleDestroy {
       write: async (run, writer) => {
         const follow = { run, checkMs: this.settings.heartbeatMs, signal: writer.signal };
         const outcome = await runOutcome(this.ports, follow);
-        await writer.end(await slicedJson(await finalValues(this.ports, outcome, follow)));
+        await writer.end(await stringifyInSlices(await finalValues(this.ports, outcome, follow)));
       },
     });
   }

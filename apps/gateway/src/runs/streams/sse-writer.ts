@@ -81,7 +81,7 @@ export class SseWriter {
     if (this.out.write(this.takeBuffered()) || !this.out.writableNeedDrain) return;
     this.source?.pause();
     try {
-      await this.drained();
+      await this.waitForDrain();
     } finally {
       this.source?.resume();
     }
@@ -109,7 +109,7 @@ export class SseWriter {
   }
 
   /** Resolves when the reader took what was written. @throws {ResponseGone} when it does not for `stallMs` */
-  private async drained(): Promise<void> {
+  private async waitForDrain(): Promise<void> {
     this.stall = setTimeout(() => this.cut('stalled'), this.options.stallMs);
     try {
       await new Promise<void>((resolve, reject) => {

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { type Message, NotFoundError, toClientState, type ThreadState } from '@caribou/contracts';
 import type { ThreadKey, ThreadStore } from '@caribou/core';
 import { LRUCache } from 'lru-cache';
-import { LARGE_BYTES, slicedJson } from '../../http/sliced-json.js';
+import { LARGE_BYTES, stringifyInSlices } from '../../http/sliced-json.js';
 
 const MAX_BYTES = 128 * 1024 * 1024;
 const MAX_ENTRY_BYTES = 32 * 1024 * 1024;
@@ -50,7 +50,7 @@ export class ValuesCache {
   /** A large state is written with turns of the event loop between its messages. */
   private async serialise(state: ThreadState): Promise<string> {
     const { messages, ...channels } = toClientState(state);
-    const rest = (await slicedJson(channels)).slice(1);
+    const rest = (await stringifyInSlices(channels)).slice(1);
     const texts: string[] = [];
     let sinceTurn = 0;
     for (const message of messages) {

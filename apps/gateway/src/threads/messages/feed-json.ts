@@ -11,7 +11,7 @@ const eventTypes = {
 /** What stands in a thread was said to or by its lead; the words of subagents are in their tasks. */
 const CALLER = 'lead_agent';
 
-const feedMessage = ({ seq, runId, createdAt, message }: FeedRow): FeedMessage => ({
+const toFeedMessage = ({ seq, runId, createdAt, message }: FeedRow): FeedMessage => ({
   run_id: runId,
   seq,
   content: message,
@@ -21,8 +21,8 @@ const feedMessage = ({ seq, runId, createdAt, message }: FeedRow): FeedMessage =
   feedback: null,
 });
 
-export const feedPageJson = ({ rows, nextBefore }: FeedPage): FeedPageReply => ({
-  data: rows.map(feedMessage),
+export const toFeedPageReply = ({ rows, nextBefore }: FeedPage): FeedPageReply => ({
+  data: rows.map(toFeedMessage),
   has_more: nextBefore !== null,
   next_before_seq: nextBefore,
 });

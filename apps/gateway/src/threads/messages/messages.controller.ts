@@ -10,7 +10,7 @@ import { Controller } from '@nestjs/common';
 import type { Principal } from '../../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../../http/route.decorators.js';
 import { Dependency } from '../../dependency.js';
-import { feedPageJson } from './feed-json.js';
+import { toFeedPageReply } from './feed-json.js';
 import { TurnDurations, withDuration } from './turn-durations.js';
 
 type Of<Name extends keyof typeof messageRoutes> = RouteInput<(typeof messageRoutes)[Name]>;
@@ -46,7 +46,7 @@ export class MessagesController {
     const { limit, before_seq: before } = query;
     const page = await this.store.readFeed(thread, { limit, ...of, ...omitUndefined({ before }) });
     const durations = await this.durations.of(thread, await this.withRest(thread, page.rows, before));
-    return feedPageJson({
+    return toFeedPageReply({
       ...page,
       rows: page.rows.map((row) => ({ ...row, message: withDuration(row.message, durations) })),
     });

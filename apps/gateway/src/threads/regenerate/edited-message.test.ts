@@ -1,5 +1,5 @@
 import type { Content, HumanMessage } from '@caribou/contracts';
-import { editedMessage } from './edited-message.js';
+import { replaceMessageText } from './edited-message.js';
 
 const said = (content: Content): HumanMessage => ({
   type: 'human',
@@ -10,7 +10,7 @@ const said = (content: Content): HumanMessage => ({
 });
 const image = { type: 'image_url', image_url: { url: 'x' } };
 
-describe(editedMessage, () => {
+describe(replaceMessageText, () => {
   test.each<[string, Content, Content]>([
     ['plain words', 'old words', 'new'],
     ['the parts of the page', [{ type: 'text', text: 'old' }], [{ type: 'text', text: 'new' }]],
@@ -21,7 +21,7 @@ describe(editedMessage, () => {
     ],
     ['an image alone', [image], [{ type: 'text', text: 'new' }, image]],
   ])('%s', (_what, before, after) => {
-    const edited = editedMessage(said(before), 'new');
+    const edited = replaceMessageText(said(before), 'new');
 
     expect(edited).toEqual({ ...said(after), id: edited.id });
     expect(edited.id).not.toBe('old');

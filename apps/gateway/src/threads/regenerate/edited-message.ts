@@ -1,14 +1,14 @@
 import { type Content, type HumanMessage, newId } from '@caribou/contracts';
 
 /** A person's message with other words under a fresh id; files and images stay with it. */
-export const editedMessage = (message: HumanMessage, text: string): HumanMessage => ({
+export const replaceMessageText = (message: HumanMessage, text: string): HumanMessage => ({
   ...message,
   id: newId(),
-  content: editedContent(message.content, text),
+  content: replaceContentText(message.content, text),
 });
 
 /** The text in the place of the first text; what is no text keeps its place. */
-function editedContent(content: Content, text: string): Content {
+function replaceContentText(content: Content, text: string): Content {
   if (typeof content === 'string') return text;
   const isText = (block: (typeof content)[number]): boolean => typeof block === 'string' || block.type === 'text';
   const first = content.findIndex(isText);

@@ -13,7 +13,7 @@ import {
 import type { FeedRow, ThreadKey, ThreadStore } from '@caribou/core';
 import { Injectable } from '@nestjs/common';
 import { Dependency } from '../../dependency.js';
-import { editedMessage } from './edited-message.js';
+import { replaceMessageText } from './edited-message.js';
 
 /** Messages of a replaced turn that are named; the others are hidden all the same. */
 const MAX_NAMED = 200;
@@ -50,9 +50,11 @@ export class RegenerationService {
   async edit(thread: ThreadKey, messageId: string, text: string): Promise<EditReplayReply> {
     const row = await this.rowOf(thread, messageId, 'human');
     const turn = await this.turnOf(thread, row);
-    const said = turn.input.find((message): message is HumanMessage => isPersons(message) && message.id === messageId);
-    if (said === undefined) throw noReplay('it is not what the run was started with');
-    const edited = editedMessage(said, text);
+    const said = turn.input.find(
+      (message): message is HumanMessage => isUserMessage(message) && message.id === messageId,
+    );
+    if (said === undefined) throw createReplayRefusal('it is not what the run was started with');
+    const edited = replaceMessageText(said, text);
     const messages = turn.input.map((message) => (message === said ? edited : message));
     const { rows } = await this.store.readFeed(thread, { limit: MAX_NAMED, runId: turn.run.run_id });
     const title = (await this.hadTitle(thread, turn)) ? await this.titleOf(thread) : undefined;
@@ -72,11 +74,11 @@ export class RegenerationService {
   }
 
   private async turnOf(thread: ThreadKey, { runId }: FeedRow): Promise<Turn> {
-    if ((await this.store.getThread(thread)).status === 'busy') throw noReplay('a run is in flight');
-    if (runId === null) throw noReplay('it was written beside any run');
+    if ((await this.store.getThread(thread)).status === 'busy') throw createReplayRefusal('a run is in flight');
+    if (runId === null) throw createReplayRefusal('it was written beside any run');
     const run = await this.runOf(thread, runId);
     const input = (run.kwargs.input?.messages ?? []).filter(isNoAnswer);
-    if (!input.some(isPersons)) throw noReplay('its run went on from an earlier one');
+    if (!input.some(isUserMessage)) throw createReplayRefusal('its run went on from an earlier one');
     return { run, input, base: run.fork_checkpoint_id ?? run.base_checkpoint_id ?? BEFORE_FIRST_CHECKPOINT };
   }
 
@@ -84,7 +86,7 @@ export class RegenerationService {
     try {
       return await this.store.getRun(thread, runId);
     } catch (error) {
-      if (error instanceof NotFoundError) throw noReplay('its run is not kept any more', error);
+      if (error instanceof NotFoundError) throw createReplayRefusal('its run is not kept any more', error);
       throw error;
     }
   }
@@ -100,12 +102,12 @@ export class RegenerationService {
   }
 }
 
-const isPersons = (message: Input[number]): boolean => message.type === 'human';
+const isUserMessage = (message: Input[number]): boolean => message.type === 'human';
 
 /** An answer to a call belongs to the turn before: there, the model is told that the call has none. */
 const isNoAnswer = (message: RunInputMessage): message is HumanMessage | SystemMessage => message.type !== 'tool';
 
-const noReplay = (reason: string, cause?: unknown): ConflictError =>
+const createReplayRefusal = (reason: string, cause?: unknown): ConflictError =>
   new ConflictError(`this message cannot be made anew: ${reason}`, { cause });
 
 /** A renamed thread keeps its name: the checkpoint has the one of then. */

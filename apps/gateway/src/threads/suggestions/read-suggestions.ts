@@ -11,7 +11,7 @@ export function readSuggestions(answer: string, count: number): string[] {
   const from = text.indexOf('[');
   const to = text.lastIndexOf(']');
   if (from < 0 || to < from) return [];
-  const list = parsed(text.slice(from, to + 1));
+  const list = parseJson(text.slice(from, to + 1));
   if (!Array.isArray(list)) return [];
   return list
     .filter((item): item is string => typeof item === 'string')
@@ -20,7 +20,7 @@ export function readSuggestions(answer: string, count: number): string[] {
     .slice(0, count);
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {

@@ -19,17 +19,19 @@ export const messagesPartial: Projection = (event, { state }) => {
 export const messagesComplete: Projection = (event, { run }) => {
   switch (event.kind) {
     case 'checkpoint':
-      return event.metadata.source === 'input' ? complete(run.input?.messages ?? []) : NO_FRAMES;
+      return event.metadata.source === 'input' ? toCompleteFrames(run.input?.messages ?? []) : NO_FRAMES;
     case 'task.end':
-      return complete((event.update?.messages ?? []).filter(({ type }) => type === 'human' || type === 'system'));
+      return toCompleteFrames(
+        (event.update?.messages ?? []).filter(({ type }) => type === 'human' || type === 'system'),
+      );
     case 'message':
-      return complete([event.message]);
+      return toCompleteFrames([event.message]);
     default:
       return NO_FRAMES;
   }
 };
 
-const complete = (messages: readonly unknown[]) =>
+const toCompleteFrames = (messages: readonly unknown[]) =>
   messages.length === 0 ? NO_FRAMES : [jsonFrame('messages/complete', messages)];
 
 /** A message so far, with one delta more; the given one is left as it is. */
@@ -69,7 +71,7 @@ function partialMessage(sum: PartialMessage, delta: RunEventOf<'message.delta'>)
     id: delta.message_id,
     response_metadata: delta.response_metadata ?? {},
     tool_calls: chunks.flatMap(({ name, args, id }) => {
-      const parsed = parsedArgs(args);
+      const parsed = parseArgs(args);
       return parsed === undefined ? [] : [{ name, args: parsed, id, type: 'tool_call' }];
     }),
     invalid_tool_calls: [],
@@ -79,7 +81,7 @@ function partialMessage(sum: PartialMessage, delta: RunEventOf<'message.delta'>)
 }
 
 /** Arguments that are complete; those still being written are in `tool_call_chunks` alone. */
-function parsedArgs(text: string): unknown {
+function parseArgs(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
     return isRecord(value) ? value : undefined;

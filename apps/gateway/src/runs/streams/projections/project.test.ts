@@ -258,8 +258,8 @@ describe('projections', () => {
 describe('positions', () => {
   test('an id written is the position read', () => {
     for (const position of [
-      { seq: 3, place: WHOLE },
-      { seq: 3, place: 2 },
+      { seq: 3, index: WHOLE },
+      { seq: 3, index: 2 },
     ])
       expect(parsePosition(frameId(position))).toEqual(position);
   });
@@ -270,8 +270,8 @@ describe('positions', () => {
   });
 
   test('places order within an event, and a whole event comes after all its places', () => {
-    expect(isAfter({ seq: 2, place: 2 }, { seq: 2, place: 1 })).toBe(true);
-    expect(isAfter({ seq: 2, place: 9 }, { seq: 2, place: WHOLE })).toBe(false);
-    expect(isAfter({ seq: 3, place: 1 }, { seq: 2, place: WHOLE })).toBe(true);
+    expect(isAfter({ seq: 2, index: 2 }, { seq: 2, index: 1 })).toBe(true);
+    expect(isAfter({ seq: 2, index: 9 }, { seq: 2, index: WHOLE })).toBe(false);
+    expect(isAfter({ seq: 3, index: 1 }, { seq: 2, index: WHOLE })).toBe(true);
   });
 });

@@ -42,10 +42,10 @@ const kindsOf: Readonly<Record<StreamMode, readonly FrameKind[]>> = {
 };
 
 /**
- * The kinds of frame each event can give, in the order they are sent. Frame ids are made of these places; the last
- * one stands for the whole event.
+ * The kinds of frame that each event can have, in the order they are sent. Ids of frames contain the index in these lists;
+ * the last kind has the id of the whole event.
  */
-const placesOf: Readonly<Record<RunEvent['kind'], readonly FrameKind[]>> = {
+const kindsOfEvent: Readonly<Record<RunEvent['kind'], readonly FrameKind[]>> = {
   'run.start': ['metadata', 'events', 'values'],
   checkpoint: ['messages-complete', 'checkpoints', 'debug', 'values'],
   'task.start': ['debug', 'events', 'tasks'],
@@ -61,29 +61,29 @@ const placesOf: Readonly<Record<RunEvent['kind'], readonly FrameKind[]>> = {
   end: ['updates', 'values', 'events', 'end'],
 };
 
-/** The kinds of frame a stream of these modes shows: those asked for, and always metadata, error and end. */
+/** The kinds of frame in a stream of these modes, which always include metadata, error and end. */
 export function kindsFor(modes: readonly StreamMode[]): ReadonlySet<FrameKind> {
   return new Set<FrameKind>(['metadata', 'error', 'end', ...modes.flatMap((mode) => kindsOf[mode])]);
 }
 
-export interface PlacedFrame {
+export interface PositionedFrame {
   readonly position: Position;
   readonly frame: Frame;
 }
 
-/** The frames of one event for a stream that shows `kinds`, in order, with their places. */
+/** The frames of one event for a stream that shows `kinds`, in order, with their positions. */
 export function project(
   numbered: NumberedEvent,
   kinds: ReadonlySet<FrameKind>,
   context: ProjectionContext,
-): PlacedFrame[] {
-  const places = placesOf[numbered.event.kind];
-  const placed: PlacedFrame[] = [];
-  for (const [index, kind] of places.entries()) {
+): PositionedFrame[] {
+  const possible = kindsOfEvent[numbered.event.kind];
+  const frames: PositionedFrame[] = [];
+  for (const [at, kind] of possible.entries()) {
     if (!kinds.has(kind)) continue;
-    const place = index === places.length - 1 ? WHOLE : index + 1;
+    const index = at === possible.length - 1 ? WHOLE : at + 1;
     for (const frame of projections[kind](numbered.event, context))
-      placed.push({ position: { seq: numbered.seq, place }, frame });
+      frames.push({ position: { seq: numbered.seq, index }, frame });
   }
-  return placed;
+  return frames;
 }

@@ -1,7 +1,7 @@
 import type { RunEvent, RunRecord } from '@caribou/contracts';
 import type { FrameKind, ProjectionState } from './frame.js';
 import { sumUp } from './messages.js';
-import { startedTaskId } from './task-id.js';
+import { deriveStartedTaskId } from './task-id.js';
 
 /** The state of a stream before its first event. */
 export const initialState = (run: Pick<RunRecord, 'attempt' | 'created_at' | 'kwargs'>): ProjectionState => ({
@@ -34,7 +34,7 @@ export function reduce(state: ProjectionState, event: RunEvent, kinds: ReadonlyS
       return;
     case 'task.start':
       if (!showTasks.some((kind) => kinds.has(kind))) return;
-      state.tasks.set(event.task_id, { node: event.node, id: startedTaskId(event, state) });
+      state.tasks.set(event.task_id, { node: event.node, id: deriveStartedTaskId(event, state) });
       return;
     case 'model.start':
       state.model = event.model;

@@ -1,7 +1,7 @@
 import type { RunEvent } from '@caribou/contracts';
 import type { FrameKind } from './frame.js';
 import { initialState, reduce } from './projection-state.js';
-import { announcedTaskId, endedTaskId, startedTaskId } from './task-id.js';
+import { deriveTaskId, findTaskId, deriveStartedTaskId } from './task-id.js';
 
 const checkpoint: RunEvent = {
   kind: 'checkpoint',
@@ -41,9 +41,9 @@ function toldIds(events: readonly RunEvent[]): string[] {
   return events.flatMap((event) => {
     const id =
       event.kind === 'task.start'
-        ? startedTaskId(event, state)
+        ? deriveStartedTaskId(event, state)
         : event.kind === 'task.end'
-          ? endedTaskId(event, state)
+          ? findTaskId(event, state)
           : [];
     reduce(state, event, new Set<FrameKind>(['tasks']));
     return id;
@@ -52,7 +52,7 @@ function toldIds(events: readonly RunEvent[]): string[] {
 
 describe('ids of tasks', () => {
   test('the first task of a node has the id its checkpoint announced', () => {
-    const announced = announcedTaskId('c1', 'tools');
+    const announced = deriveTaskId('c1', 'tools');
 
     expect(toldIds([checkpoint, start('x'), end('x')])).toEqual([announced, announced]);
   });

@@ -1,6 +1,6 @@
 import type { RunEventOf } from '@caribou/contracts';
 import { type Frame, jsonFrame, NO_FRAMES, type Projection, type ProjectionContext } from './frame.js';
-import { announcedTaskId, endedTaskId, startedTaskId } from './task-id.js';
+import { deriveTaskId, findTaskId, deriveStartedTaskId } from './task-id.js';
 
 /** JSON in two parts, to be joined around a thread's values. */
 interface Parts {
@@ -10,7 +10,7 @@ interface Parts {
 
 /** A node's start, around its input. */
 function taskStart(event: RunEventOf<'task.start'>, { run, state }: ProjectionContext): Parts {
-  const head = JSON.stringify({ id: startedTaskId(event, state), name: event.node });
+  const head = JSON.stringify({ id: deriveStartedTaskId(event, state), name: event.node });
   const { runId: run_id, graphId: graph_id, assistantId: assistant_id } = run;
   const metadata = { graph_id, assistant_id, run_id, run_attempt: state.attempt };
   const tail = JSON.stringify({ triggers: event.triggers, interrupts: [], metadata });
@@ -19,7 +19,7 @@ function taskStart(event: RunEventOf<'task.start'>, { run, state }: ProjectionCo
 
 /** A node's end. */
 const taskEnd = (event: RunEventOf<'task.end'>, { state }: ProjectionContext): Readonly<Record<string, unknown>> => ({
-  id: endedTaskId(event, state),
+  id: findTaskId(event, state),
   name: event.node,
   result: event.update,
   error: event.error,
@@ -74,11 +74,14 @@ export const debug: Projection = (event, context) => {
 /** Mode `checkpoints`: each committed state with where it stands. */
 export const checkpoints: Projection = (event) => {
   if (event.kind !== 'checkpoint') return NO_FRAMES;
-  const after = `,${JSON.stringify(standing(event)).slice(1)}`;
+  const after = `,${JSON.stringify(toCheckpointFields(event)).slice(1)}`;
   return [{ event: 'checkpoints', checkpointId: event.checkpoint_id, before: '{"values":', after }];
 };
 
-const standing = ({ metadata, next }: RunEventOf<'checkpoint'>) => ({ metadata: { parents: {}, ...metadata }, next });
+const toCheckpointFields = ({ metadata, next }: RunEventOf<'checkpoint'>) => ({
+  metadata: { parents: {}, ...metadata },
+  next,
+});
 
 function debugCheckpoint(event: RunEventOf<'checkpoint'>, threadId: string): Parts {
   const checkpoint = (id: string) => ({
@@ -90,8 +93,8 @@ function debugCheckpoint(event: RunEventOf<'checkpoint'>, threadId: string): Par
   const own = checkpoint(event.checkpoint_id);
   const parent = event.parent_id === null ? null : checkpoint(event.parent_id);
   const rest = {
-    ...standing(event),
-    tasks: event.next.map((name) => announcedTask(event.checkpoint_id, name)),
+    ...toCheckpointFields(event),
+    tasks: event.next.map((name) => toTask(event.checkpoint_id, name)),
     config: { configurable: own },
     ...(parent === null ? {} : { parent_config: { configurable: parent } }),
     checkpoint: own,
@@ -100,8 +103,8 @@ function debugCheckpoint(event: RunEventOf<'checkpoint'>, threadId: string): Par
   return { before: '{"values":', after: `,${JSON.stringify(rest).slice(1)}` };
 }
 
-const announcedTask = (checkpointId: string, name: string) => ({
-  id: announcedTaskId(checkpointId, name),
+const toTask = (checkpointId: string, name: string) => ({
+  id: deriveTaskId(checkpointId, name),
   name,
   path: ['__pregel_pull', name],
   interrupts: [],

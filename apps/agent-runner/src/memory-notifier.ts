@@ -1,7 +1,7 @@
 import type { Wakes } from '@caribou/bus';
 import type { Clock, Logger, ThreadKey } from '@caribou/core';
 
-export interface MemoryNudgeOptions {
+export interface MemoryNotifierOptions {
   readonly wakes: Pick<Wakes, 'publish'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -16,7 +16,12 @@ export interface MemoryNudgeOptions {
  * than the debounce time after its nudge, so further nudges within it would tell nobody anything new: under load they cost a fifth
  * of a turn.
  */
-export function memoryNudge({ wakes, clock, logger, everyMs }: MemoryNudgeOptions): (thread: ThreadKey) => void {
+export function createMemoryNotifier({
+  wakes,
+  clock,
+  logger,
+  everyMs,
+}: MemoryNotifierOptions): (thread: ThreadKey) => void {
   let quietUntilMs = Number.NEGATIVE_INFINITY;
   return (thread) => {
     if (clock.monotonicMs() < quietUntilMs) return;

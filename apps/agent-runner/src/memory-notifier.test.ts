@@ -1,13 +1,13 @@
 import { UnavailableError } from '@caribou/contracts';
 import { silentLogger, systemClock, type ThreadKey } from '@caribou/core';
-import { memoryNudge } from './memory-nudge.js';
+import { createMemoryNotifier } from './memory-notifier.js';
 
 const thread = (threadId: string): ThreadKey => ({ userId: 'u', threadId });
 
 function fixture(publish: () => Promise<'stored'> = () => Promise.resolve('stored')) {
   const published: string[] = [];
   let ms = 0;
-  const nudge = memoryNudge({
+  const nudge = createMemoryNotifier({
     wakes: {
       publish: ({ threadId }) => {
         published.push(threadId);
@@ -21,7 +21,7 @@ function fixture(publish: () => Promise<'stored'> = () => Promise.resolve('store
   return { nudge, published, at: (value: number) => (ms = value) };
 }
 
-describe(memoryNudge, () => {
+describe(createMemoryNotifier, () => {
   test('nudges at once, and then at most once in its time', () => {
     const { nudge, published, at } = fixture();
     for (const [ms, id] of [

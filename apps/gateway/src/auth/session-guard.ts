@@ -11,43 +11,43 @@ import type { SessionWatch } from './session-watch.js';
 import { SignInRefusal } from './sign-in-refusal.js';
 
 /** What tells people by their sessions. */
-export interface People {
+export interface SessionDependencies {
   readonly accounts: Pick<AccountStore, 'session'>;
   readonly watch: Pick<SessionWatch, 'add'>;
 }
 
 const { setupStatus, providers, initialize, login, register, logout, changePassword } = signInRoutes;
-const served = (...routes: readonly { readonly path: string }[]): ReadonlySet<string> =>
+const toPaths = (...routes: readonly { readonly path: string }[]): ReadonlySet<string> =>
   new Set(API_ROOTS.flatMap((root) => routes.map(({ path }) => `/${root}${path}`)));
 
 /** What is asked before there is a session, or when it may be over. */
-const beforeSession = served(setupStatus, providers, initialize, login, register, logout);
+const beforeSession = toPaths(setupStatus, providers, initialize, login, register, logout);
 /** Pages send no CSRF token with these; a foreign page fails at its Origin, and at the password. */
-const withoutCsrfToken = served(changePassword);
+const withoutCsrfToken = toPaths(changePassword);
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-interface PersonGuard {
-  readonly people: People;
+interface SessionGuardOptions {
+  readonly sessions: SessionDependencies;
   readonly mayCall: (origin: string) => boolean;
   /** For requests with a key, which need no session and no CSRF token: no browser adds a key by itself. */
-  readonly byKey: Authenticate;
+  readonly authenticateByKey: Authenticate;
 }
 
 /**
  * Lets people in by the session of their cookie. What the cookie allows is only done for pages that may call: foreign
  * ones are refused by their Origin, and what changes anything must repeat the CSRF token.
  */
-export function byPerson({ people, mayCall, byKey }: PersonGuard): Authenticate {
+export function authenticateBySession({ sessions, mayCall, authenticateByKey }: SessionGuardOptions): Authenticate {
   return async (entry) => {
     const { request, open } = entry;
-    if (keyOf(request.headers) !== undefined) return await byKey(entry);
+    if (keyOf(request.headers) !== undefined) return await authenticateByKey(entry);
     const route = request.routeOptions.url ?? '';
     if (open && safeMethods.has(request.method)) return;
     refuseForeignPages(request, mayCall);
     if (open || beforeSession.has(route)) return;
     const token = accessToken(request);
     if (token === undefined) throw new SignInRefusal(401, 'not_authenticated', 'sign in first');
-    await enter(people, entry, token);
+    await authenticateToken(sessions, entry, token);
     if (needsCsrfToken(request, route)) checkCsrf(request, token);
   };
 }
@@ -65,7 +65,11 @@ const cancelsOnDisconnect = ({ query }: FastifyRequest): boolean =>
 const isFromOwnPage = ({ headers }: FastifyRequest): boolean =>
   headers.origin !== undefined || headers['sec-fetch-site'] === 'same-origin';
 
-async function enter({ accounts, watch }: People, { request, reply }: Entry, token: string): Promise<void> {
+async function authenticateToken(
+  { accounts, watch }: SessionDependencies,
+  { request, reply }: Entry,
+  token: string,
+): Promise<void> {
   const key = sessionKeyOf(token);
   const holder = key === undefined ? null : await accounts.session(key);
   if (key === undefined || holder === null)

@@ -1,0 +1,45 @@
+import { BeingErasedError, type ThreadKey, type ThreadStore } from '@caribou/core';
+import type { UserFiles } from '@caribou/files';
+import type { Erasures } from './erasures.js';
+
+interface Parts {
+  readonly store: ThreadStore;
+  readonly files: UserFiles;
+}
+
+/**
+ * Store and files as all of the gateway but the erasures see them: whoever uses the id of a thread whose deletion was
+ * interrupted carries it to the end first, so that no old file is ever seen.
+ */
+export function withErasures(erasures: Pick<Erasures, 'settle'>, { store, files }: Parts): Parts {
+  const settleFirst = async <T>(thread: ThreadKey, act: () => Promise<T>): Promise<T> => {
+    await erasures.settle(thread);
+    return act();
+  };
+  const retryAfterSettling = async <T>(thread: ThreadKey, act: () => Promise<T>): Promise<T> => {
+    try {
+      return await act();
+    } catch (error) {
+      if (!(error instanceof BeingErasedError)) throw error;
+      return settleFirst(thread, act);
+    }
+  };
+  return {
+    store: {
+      ...store,
+      createThread: (thread, metadata) => retryAfterSettling(thread, () => store.createThread(thread, metadata)),
+      admit: (request) => retryAfterSettling(request, () => store.admit(request)),
+    },
+    files: {
+      openIntake: (thread, options) => settleFirst(thread, () => files.openIntake(thread, options)),
+      list: (thread, directory, maxFiles) => settleFirst(thread, () => files.list(thread, directory, maxFiles)),
+      copyAll: (thread, to) => settleFirst(thread, () => files.copyAll(thread, to)),
+      open: (thread, path) => settleFirst(thread, () => files.open(thread, path)),
+      replaceText: (thread, path, replacement) =>
+        settleFirst(thread, () => files.replaceText(thread, path, replacement)),
+      remove: (thread, path) => settleFirst(thread, () => files.remove(thread, path)),
+      removeUnchanged: (thread, directory, entry) =>
+        settleFirst(thread, () => files.removeUnchanged(thread, directory, entry)),
+    },
+  };
+}
