@@ -1,31 +1,20 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Config, ConfigError, loadConfig } from '../index.js';
+import { type Config, loadConfig } from '../index.js';
+import { faultsOf, keyOf, useConfigFolders } from '../testing/config-folders.js';
 
 const root = join(__dirname, '../../../..');
 const env = { VLLM_API_KEY: 'key-1', VLLM_BASE_URL: 'http://127.0.0.1:9/v1' };
 
+const newFolder = useConfigFolders();
 let folder = '';
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'caribou-deerflow-'));
+  folder = newFolder();
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 function load(yaml: string, more: Readonly<Record<string, string>> = {}): Config {
   writeFileSync(join(folder, 'config.yaml'), yaml);
   return loadConfig({ ...env, ...more }, folder);
-}
-const keysOf = (lines: readonly string[]): readonly string[] => lines.map((line) => line.slice(0, line.indexOf(': ')));
-
-function faultsOf(yaml: string): readonly string[] {
-  try {
-    load(yaml);
-  } catch (error) {
-    if (error instanceof ConfigError) return error.faults;
-    throw error;
-  }
-  return [];
 }
 
 describe("a configuration in DeerFlow's format", () => {
@@ -69,7 +58,7 @@ describe("a configuration in DeerFlow's format", () => {
   });
 
   test('has a notice for each setting that is applied in another way', () => {
-    expect(keysOf(config.notices)).toEqual(
+    expect(config.notices.map(keyOf)).toEqual(
       expect.arrayContaining([
         'config_version',
         'database',
@@ -115,8 +104,8 @@ models:
   - {name: b, use: 'my_models:MyChat'}
 `);
     expect(config.models.map(({ name }) => name)).toEqual(['a']);
-    expect(keysOf(config.notices)).toEqual(['models[0].use']);
-    expect(keysOf(config.warnings)).toEqual(['models[1]']);
+    expect(config.notices.map(keyOf)).toEqual(['models[0].use']);
+    expect(config.warnings.map(keyOf)).toEqual(['models[1]']);
   });
 
   test("a provider's key of the environment goes to that provider only", () => {
@@ -131,109 +120,6 @@ models:
   });
 });
 
-describe('tools', () => {
-  const all = ['ls', 'glob', 'grep', 'read_file', 'write_file', 'str_replace', 'bash', 'web_search', 'web_fetch'];
-  const own =
-    '{name: order_status, group: shop, use: "./shop.mjs#orderStatus", api_key: $SHOP_KEY, limits: {per_day: 5}}';
-
-  test("of the operator's own have an absolute path, and options that are shown nowhere", () => {
-    const config = load(`tools: [${own}]\ntool_groups: [{name: shop}]`, { SHOP_KEY: 'secret-1' });
-
-    const [tool] = config.tools.custom;
-    expect(tool).toMatchObject({ key: 'tools[0]', name: 'order_status', group: 'shop' });
-    expect(tool?.use).toBe(`${join(folder, 'shop.mjs')}#orderStatus`);
-    expect(tool?.options.reveal()).toEqual({ api_key: 'secret-1', limits: { per_day: 5 } });
-    expect(JSON.stringify(config)).not.toContain('secret-1');
-  });
-
-  test.each([
-    ['no list: all that are built in', '', all],
-    ['only own ones: those besides', `tools: [${own}]`, all],
-    ['an empty list: none', 'tools: []', []],
-    ['own ones and some that are built in', `tools: [${own}, {name: bash}, {name: web_fetch}]`, ['bash', 'web_fetch']],
-    ['only one without counterpart: none', 'tools: [{name: x, use: "a.b:c"}]', []],
-  ])('%s', (_what, yaml, listed) => {
-    const { hidden } = load(yaml, { SHOP_KEY: 'k' }).tools;
-
-    expect(all.filter((name) => !hidden.includes(name))).toEqual(listed);
-  });
-
-  test("the paths of DeerFlow's first version mean the same", () => {
-    const { tools, web } = load(
-      `tools:
-  - {name: sh, group: bash, use: 'src.sandbox.tools:bash_tool'}
-  - {name: web_search, group: web, use: 'src.community.tavily.tools:web_search_tool', api_key: $TAVILY, max_results: 3}
-  - {name: web_fetch, group: web, use: 'src.community.firecrawl.tools:web_fetch_tool', api_key: fc}
-  - {name: image_search, group: web, use: 'src.community.image_search.tools:image_search_tool'}`,
-      { TAVILY: 'tv' },
-    );
-    expect(tools.hidden).toEqual(['ls', 'glob', 'grep', 'read_file', 'write_file', 'str_replace']);
-    expect(web.search).toMatchObject({ provider: 'tavily', maxResults: 3 });
-    expect([web.search.apiKey?.reveal(), web.fetch.apiKey?.reveal()]).toEqual(['tv', 'fc']);
-  });
-
-  test('an unsupported search engine is one warning that lists the supported ones; a duplicate name is one, too', () => {
-    const { warnings, tools } = load(`tools:
-  - {name: web_search, group: web, use: 'deerflow.community.exa.tools:web_search_tool', api_key: $GONE}
-  - {name: bash, use: 'deerflow.sandbox.tools:bash_tool'}
-  - {name: bash}`);
-    expect(warnings).toEqual([
-      expect.stringMatching(/^tools\[0\]: .*exa.* one of the providers duckduckgo, tavily, searxng, firecrawl/),
-      expect.stringMatching(/^tools\[2\]: left out: an earlier entry is the tool bash/),
-    ]);
-    expect(tools.hidden).not.toContain('bash');
-    expect(tools.hidden).toContain('web_search');
-  });
-
-  test("the section web takes precedence over the list, and SearXNG has DeerFlow's default URL", () => {
-    const list = `tools: [{name: web_search, use: 'deerflow.community.searxng.tools:web_search_tool'}]`;
-    expect(load(list).web.search).toMatchObject({ provider: 'searxng', baseUrl: 'http://localhost:8088' });
-    const own = load(`${list}\nweb: {search: {provider: duckduckgo, max_results: 9}, images: {enabled: false}}`);
-    expect(own.web.search).toMatchObject({ provider: 'duckduckgo', maxResults: 9 });
-    expect(own.web.images.enabled).toBe(false);
-    expect(keysOf(own.notices)).toEqual(['tools']);
-  });
-
-  test('a section that names no provider adds to the list, and a server for a provider without one is a warning', () => {
-    const list = `tools: [{name: web_fetch, use: 'deerflow.community.jina_ai.tools:web_fetch_tool', timeout: 7}]`;
-    const joined = load(`${list}\nweb: {fetch: {base_url: 'http://reader.lan:3000'}}`);
-    expect(joined.web.fetch).toMatchObject({ provider: 'jina', baseUrl: 'http://reader.lan:3000', timeoutSeconds: 7 });
-    const alone = load(`web: {fetch: {base_url: 'http://reader.lan:3000'}}`);
-    expect(alone.warnings).toEqual([
-      expect.stringMatching(/^web\.fetch\.base_url: not used: .* set web\.fetch\.provider/),
-    ]);
-  });
-
-  test('the switch of questions in guardrails is the one of clarification', () => {
-    for (const yaml of ['guardrails: {clarification: false}', 'guardrails: {clarification: {enabled: false}}']) {
-      expect(load(yaml)).toMatchObject({ warnings: [], chain: { clarification: { enabled: false } } });
-    }
-    const { warnings, chain } = load(
-      'guardrails: {enabled: true, clarification: false}\nclarification: {enabled: true}',
-    );
-    expect([keysOf(warnings), chain.clarification.enabled]).toEqual([['guardrails'], true]);
-  });
-
-  test('subagents can be switched off', () => {
-    expect(load('subagents: {enabled: false}')).toMatchObject({
-      warnings: [],
-      chain: { subagents: { enabled: false } },
-    });
-    expect(load('').chain.subagents.enabled).toBe(true);
-  });
-
-  test.each([
-    ['tools: 7', 'tools: must be a list'],
-    ['tools: [bash]', 'tools[0]: '],
-    ['tools: [{name: "a b"}]', 'tools[0].name: '],
-    ['tools: [{name: shell}]', 'tools[0].use: must be given: there is no built-in tool shell'],
-    ['tools: [{name: a, use: "./a.mjs#a", key: $GONE}]', 'tools[0].key: the variable GONE is not set'],
-    ['tool_groups: [web]', 'tool_groups[0]: '],
-  ])('%s is a fault that names its key', (yaml, fault) => {
-    expect(faultsOf(yaml)).toEqual([expect.stringContaining(fault)]);
-  });
-});
-
 describe('keys without a counterpart', () => {
   test('are warned about only while they are on', () => {
     expect(load('guardrails: {enabled: false}\nchannels: {}\nscheduler: null\nsandbox: {mounts: []}').warnings).toEqual(
@@ -242,7 +128,7 @@ describe('keys without a counterpart', () => {
     const { warnings } = load(
       'guardrails: {enabled: true}\nchannels: {slack: {enabled: true}}\nsandbox: {mounts: [{host_path: /x}], colour: red}\nmodles: []',
     );
-    expect([...keysOf(warnings)].sort()).toEqual([
+    expect([...warnings.map(keyOf)].sort()).toEqual([
       'channels',
       'guardrails',
       'modles',
@@ -254,7 +140,7 @@ describe('keys without a counterpart', () => {
 
   test('a Python middleware is one warning, and a JavaScript one beside it is loaded', () => {
     const { warnings, chain } = load('extensions: {middlewares: ["my.mw:Guard", "./audit.mjs#audit"]}');
-    expect(keysOf(warnings)).toEqual(['extensions.middlewares[0]']);
+    expect(warnings.map(keyOf)).toEqual(['extensions.middlewares[0]']);
     expect(chain.extensions.middlewares).toEqual([{ use: `${join(folder, 'audit.mjs')}#audit`, options: {} }]);
   });
 
@@ -262,7 +148,7 @@ describe('keys without a counterpart', () => {
     const { sandbox } = load('sandbox: {idle_timeout: 5, idle_ms: 9000, bash_command_timeout: 0, limits: {pids: 20}}');
     expect(sandbox).toMatchObject({ idleMs: 9_000, limits: { pids: 20, commandTimeoutMs: 100 } });
     expect(load('sandbox: {idle_timeout: 0}').sandbox.idleMs).toBe(604_800_000);
-    expect(faultsOf('max_recursion_limit: 5\nrunner: 7')).toEqual([expect.stringMatching(/^runner: /)]);
+    expect(faultsOf(() => load('max_recursion_limit: 5\nrunner: 7'))).toEqual([expect.stringMatching(/^runner: /)]);
   });
 
   test('settings of its memory count as keys of memory', () => {

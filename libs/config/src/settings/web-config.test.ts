@@ -1,25 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { type Config, ConfigError, loadConfig } from '../index.js';
+import { type Config, loadConfig } from '../index.js';
+import { faultsOf, useConfigFolders } from '../testing/config-folders.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'caribou-web-config-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-
-function load(yaml: string, env: Record<string, string> = {}): Config {
-  writeFileSync(join(folder, 'config.yaml'), yaml);
-  return loadConfig(env, folder);
-}
-
-function faultsOf(yaml: string): readonly string[] {
-  try {
-    load(yaml);
-  } catch (error) {
-    if (error instanceof ConfigError) return error.faults;
-    throw error;
-  }
-  return [];
-}
+const folderWith = useConfigFolders();
+const load = (yaml: string, env: Record<string, string> = {}): Config => loadConfig(env, folderWith(yaml));
 
 describe('the section web', () => {
   test('offers all three tools without a key by default', () => {
@@ -74,7 +57,7 @@ describe('the section web', () => {
     ['web: {fetch: {base_url: "ftp://host"}}', 'web.fetch.base_url: must be an http(s) URL'],
     ['web: {fetch: {allow: ["http://wiki.lan"]}}', 'web.fetch.allow[0]: must be a host'],
   ])('%s is a fault that names the key', (yaml, fault) => {
-    expect(faultsOf(yaml)).toEqual([expect.stringContaining(fault)]);
+    expect(faultsOf(() => load(yaml))).toEqual([expect.stringContaining(fault)]);
   });
 
   test('warns about unknown keys', () => {
