@@ -1,59 +1,21 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  describeFileAbuse,
-  describeSandboxAbuse,
-  describeSandboxDriver,
-  describeWorkspaceQuota,
-  importImage,
-  missingForDocker,
-  testSandboxSettings,
-} from '@caribou/testing';
+import { importImage, missingForDocker } from '@caribou/testing';
 import Docker from 'dockerode';
-import { commandIdentity } from '@caribou/core';
-import { threadFiles } from '@caribou/files';
 import { DockerDriver } from './docker-driver.js';
-import type { Probe } from '../drivers/driver.js';
-import type { SandboxSettings } from '../drivers/settings.js';
+import { describeDockerSuites, dockerDrivers, dockerSettings } from '../testing/docker-suites.js';
 
-const MiB = 1024 * 1024;
 const IMAGE = 'caribou-sandbox-test:latest';
-const limits = {
-  memoryBytes: 256 * MiB,
-  pids: 64,
-  tmpBytes: 8 * MiB,
-  fileBytes: 16 * MiB,
-  outputCeilingBytes: 2 * MiB,
-};
-const settingsOf = (homeDir: string): SandboxSettings =>
-  testSandboxSettings(homeDir, { driver: 'docker', image: IMAGE, limits });
-
-let probed: Promise<Probe> | undefined;
-
-async function ready(homeDir: string): Promise<DockerDriver> {
-  const driver = new DockerDriver(settingsOf(homeDir));
-  // It tries engine, image and home, which are of one kind in all suites: once is enough.
-  probed ??= driver.probe();
-  const probe = await probed;
-  if (!probe.ok) throw new Error(probe.reason);
-  return driver;
-}
+const openDriver = dockerDrivers({ image: IMAGE });
+const settingsOf = (homeDir: string) => dockerSettings(homeDir, { image: IMAGE });
 
 const reason = missingForDocker();
 if (reason === null) {
   jest.setTimeout(60_000);
   beforeAll(() => importImage('caribou-sandbox-test'), 60_000);
 
-  const underTest = {
-    make: ready,
-    files: (homeDir: string) => threadFiles(homeDir, commandIdentity()),
-    uid: commandIdentity().uid,
-  };
-  describeSandboxDriver('DockerDriver', underTest);
-  describeSandboxAbuse('DockerDriver', underTest);
-  describeFileAbuse('DockerDriver', underTest);
-  describeWorkspaceQuota('DockerDriver', underTest);
+  describeDockerSuites('DockerDriver', openDriver);
 
   describe('DockerDriver', () => {
     let home: string;
@@ -64,7 +26,7 @@ if (reason === null) {
 
     beforeAll(async () => {
       home = mkdtempSync(join(tmpdir(), 'caribou-docker-'));
-      driver = await ready(home);
+      driver = await openDriver(home);
     });
     afterAll(async () => {
       await driver.remove(sandbox);

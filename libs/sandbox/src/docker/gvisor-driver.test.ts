@@ -1,66 +1,22 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  describeFileAbuse,
-  describeSandboxAbuse,
-  describeSandboxDriver,
-  describeWorkspaceQuota,
-  importImage,
-  missingForGvisor,
-  testSandboxSettings,
-  ON_GVISOR,
-  processesInContainers,
-  processesWith,
-} from '@caribou/testing';
-import { commandIdentity } from '@caribou/core';
-import { threadFiles } from '@caribou/files';
-import { DockerDriver } from './docker-driver.js';
-import type { Probe } from '../drivers/driver.js';
+import { importImage, missingForGvisor, ON_GVISOR, processesInContainers, processesWith } from '@caribou/testing';
+import type { DockerDriver } from './docker-driver.js';
+import { describeDockerSuites, dockerDrivers } from '../testing/docker-suites.js';
 
-const MiB = 1024 * 1024;
 const IMAGE = 'caribou-gvisor-test';
-const limits = {
-  memoryBytes: 256 * MiB,
-  pids: 64,
-  tmpBytes: 8 * MiB,
-  fileBytes: 16 * MiB,
-  outputCeilingBytes: 2 * MiB,
-};
-
-let probed: Promise<Probe> | undefined;
-
-async function ready(homeDir: string): Promise<DockerDriver> {
-  const settings = testSandboxSettings(homeDir, {
-    driver: 'docker',
-    image: `${IMAGE}:latest`,
-    runtime: 'runsc',
-    limits,
-  });
-  const driver = new DockerDriver(settings);
-  // It tries engine, image and home, which are of one kind in all suites: once is enough.
-  probed ??= driver.probe();
-  const probe = await probed;
-  if (!probe.ok) throw new Error(probe.reason);
-  return driver;
-}
+const openDriver = dockerDrivers({ image: `${IMAGE}:latest`, runtime: 'runsc' });
 
 const reason = missingForGvisor();
 if (reason === null) {
   jest.setTimeout(60_000);
   beforeAll(() => importImage(IMAGE), 60_000);
 
-  const underTest = {
-    make: ready,
-    files: (homeDir: string) => threadFiles(homeDir, commandIdentity()),
-    uid: commandIdentity().uid,
+  describeDockerSuites('DockerDriver with gVisor', openDriver, {
     traits: ON_GVISOR,
     processesWith: processesInContainers,
-  };
-  describeSandboxDriver('DockerDriver with gVisor', underTest);
-  describeSandboxAbuse('DockerDriver with gVisor', underTest);
-  describeFileAbuse('DockerDriver with gVisor', underTest);
-  describeWorkspaceQuota('DockerDriver with gVisor', underTest);
+  });
 
   describe('DockerDriver with gVisor', () => {
     let home: string;
@@ -71,7 +27,7 @@ if (reason === null) {
 
     beforeAll(async () => {
       home = mkdtempSync(join(tmpdir(), 'caribou-gvisor-'));
-      driver = await ready(home);
+      driver = await openDriver(home);
       await driver.create(sandbox, { fresh: true });
     });
     afterAll(async () => {
