@@ -18,6 +18,7 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { commandIdentity } from '@caribou/core';
 import { FileRefusedError } from './file-refused.js';
+import { reasonOf } from './testing/refusal-reason.js';
 import { type ThreadFiles, threadFiles } from './thread-files.js';
 
 const thread = { userId: 'default', threadId: 't1' };
@@ -44,16 +45,6 @@ async function read(path: string): Promise<string> {
     await handle.close();
   }
 }
-
-const reasonOf = async (attempt: Promise<unknown>): Promise<string> => {
-  try {
-    await attempt;
-    return 'allowed';
-  } catch (error) {
-    if (error instanceof FileRefusedError) return error.reason;
-    throw error;
-  }
-};
 
 describe('threadFiles', () => {
   test('writes, appends and reads below each directory, making the directories above the file', async () => {

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { commandIdentity } from '@caribou/core';
-import { FileRefusedError } from '../file-refused.js';
+import { reasonOf } from '../testing/refusal-reason.js';
 import { type UserFiles, userFiles } from './user-files.js';
 
 // One test makes 10,000 files.
@@ -46,16 +46,6 @@ async function upload(name: string, ...texts: readonly string[]): Promise<void> 
     await intake.close();
   }
 }
-
-const reasonOf = async (attempt: Promise<unknown>): Promise<string> => {
-  try {
-    await attempt;
-    return 'allowed';
-  } catch (error) {
-    if (error instanceof FileRefusedError) return error.reason;
-    throw error;
-  }
-};
 
 describe('userFiles', () => {
   test('receives a stream in chunks, publishes it whole, owned by the user of commands', async () => {
