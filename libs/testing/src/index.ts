@@ -64,6 +64,7 @@ export {
 } from './samples/sample-documents.js';
 export { compoundFileOf, pptRecord, sampleDocument, slidesFile } from './samples/legacy-documents.js';
 export { openTasks, silentBus, type TaskFixture } from './stores/task-fixture.js';
+export { useTasks } from './stores/use-tasks.js';
 export { sampleRun } from './stores/sample-run.js';
 export { callOfTask, sampleTask, taskRecord } from './stores/sample-task.js';
 export { type ScriptedMcp, type ScriptedTool, startScriptedMcp, textResult } from './models/scripted-mcp.js';

@@ -4,32 +4,24 @@ import {
   ai,
   type ClaimedRun,
   human,
-  openTasks,
   sampleTask,
   silentBus,
-  startRedis,
   type TaskFixture,
-  type TestServer,
   thread,
+  useTasks,
   waitFor,
 } from '@caribou/testing';
 import { endTasksOf } from './cancelled-tasks.js';
 
-let server: TestServer;
 let fixture: TaskFixture;
 let parent: ClaimedRun;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-});
-beforeEach(async () => {
-  fixture = openTasks(server.url);
+useTasks(async (opened) => {
+  fixture = opened;
   const key = thread();
   await fixture.main.admit(key);
   parent = await fixture.main.claim(key);
 });
-afterEach(() => fixture.close());
-afterAll(() => server.stop());
 
 const counted = { turns: 1, calls: [{ caller: 'lead_agent', model: 'm', inputTokens: 10, outputTokens: 2 }] } as const;
 const usage = { input_tokens: 10, output_tokens: 2, total_tokens: 12 };

@@ -1,30 +1,16 @@
 import { newId, type TaskEvent, taskIds, UnavailableError } from '@caribou/contracts';
 import { type TaskRequest, type RunContext, RunCancelled, systemClock, type ThreadKey } from '@caribou/core';
-import {
-  ai,
-  fakeRun,
-  openTasks,
-  sampleTask,
-  silentBus,
-  startRedis,
-  type TaskFixture,
-  type TestServer,
-  thread,
-  waitFor,
-} from '@caribou/testing';
+import { ai, fakeRun, sampleTask, silentBus, type TaskFixture, thread, useTasks, waitFor } from '@caribou/testing';
 import { SubagentTasks, type SubagentTaskOptions } from './subagent-tasks.js';
 
-let server: TestServer;
 let fixture: TaskFixture;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
-});
-beforeEach(() => {
-  fixture = openTasks(server.url, { maxPending: 3 });
-});
-afterEach(() => fixture.close());
-afterAll(() => server.stop());
+useTasks(
+  (opened) => {
+    fixture = opened;
+  },
+  { maxPending: 3 },
+);
 
 const types = ['general-purpose', 'bash'].map((name) => ({ name, description: name }));
 const ASKED: TaskRequest = {

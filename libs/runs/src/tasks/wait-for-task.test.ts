@@ -1,31 +1,15 @@
 import { once } from 'node:events';
 import { type RunRecord, type TaskEvent, UnavailableError } from '@caribou/contracts';
 import { RunCancelled, systemClock, type TaskOutcome } from '@caribou/core';
-import {
-  ai,
-  callOfTask,
-  openTasks,
-  sampleTask,
-  silentBus,
-  startRedis,
-  type TaskFixture,
-  type TestServer,
-  waitFor,
-} from '@caribou/testing';
+import { ai, callOfTask, sampleTask, silentBus, type TaskFixture, useTasks, waitFor } from '@caribou/testing';
 import { NONE_PUBLISHED } from './published-task-events.js';
 import { type TaskWaitPorts, waitForTask } from './wait-for-task.js';
 
-let server: TestServer;
 let fixture: TaskFixture;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
+useTasks((opened) => {
+  fixture = opened;
 });
-beforeEach(() => {
-  fixture = openTasks(server.url);
-});
-afterEach(() => fixture.close());
-afterAll(() => server.stop());
 
 /** A clock that is far ahead: every limit of what began before is over. */
 const late = { ...systemClock, now: () => Date.now() + 1e9 };

@@ -1,43 +1,23 @@
-import { newId } from '@caribou/contracts';
-import { type CallPermit, type Clock, type AcquireResult, type ModelGate, systemClock } from '@caribou/core';
-import { startRedis, type TestServer, waitFor } from '@caribou/testing';
-import { createRedis, type RedisConnection } from '../redis/connection.js';
+import { type CallPermit, type Clock, type ModelGate, systemClock } from '@caribou/core';
+import { waitFor } from '@caribou/testing';
 import { type ModelGateOptions, redisModelGate } from './model-gate.js';
+import { admitted, endpoint, enter, type GateConnections, useGateConnections } from '../testing/model-gate-fixture.js';
 
 jest.setTimeout(60_000);
 
-const endpoint = { provider: 'api.example.org/v1', model: 'm-1' };
 const BASE: ModelGateOptions = { failureThreshold: 3, recoveryMs: 60_000, maxConcurrentCalls: 0, knownMs: 0 };
 
-let server: TestServer;
-let prefix: string;
-let connections: RedisConnection[];
+let connections: GateConnections;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
+useGateConnections((opened) => {
+  connections = opened;
 });
-beforeEach(() => {
-  prefix = `test-${newId()}:`;
-  connections = [];
-});
-afterEach(() => Promise.all(connections.map((connection) => connection.close())));
-afterAll(() => server.stop());
 
 /** A process with a separate connection. */
-function gateOf(options: Partial<ModelGateOptions> = {}): ModelGate {
-  const redis = createRedis({ url: server.url, keyPrefix: prefix });
-  connections.push(redis);
-  return redisModelGate(redis, { ...BASE, ...options });
-}
+const gateOf = (options: Partial<ModelGateOptions> = {}): ModelGate =>
+  redisModelGate(connections.connect(), { ...BASE, ...options });
 
 const never = new AbortController().signal;
-const enter = (gate: ModelGate, signal = never): Promise<AcquireResult> => gate.acquire(endpoint, signal);
-
-async function admitted(gate: ModelGate, signal = never): Promise<CallPermit> {
-  const entry = await enter(gate, signal);
-  if (entry.kind === 'admitted') return entry.permit;
-  throw new Error(`refused: ${entry.reason}`);
-}
 
 async function fail(gate: ModelGate, times: number): Promise<void> {
   for (let call = 0; call < times; call += 1) await (await admitted(gate)).release('failed');
@@ -148,7 +128,7 @@ describe('the circuit', () => {
     });
     expect(new Set(kinds)).toEqual(new Set(['refused']));
 
-    await connections[0]?.close();
+    await connections.all[0]?.close();
 
     const next = await waitFor(
       async () => {
@@ -165,7 +145,7 @@ describe('the circuit', () => {
     const [early, late] = [await admitted(one), await admitted(two)];
     await fail(one, 3);
     const circuit = () =>
-      connections[0]?.use((client) => client.hgetall(connections[0]?.keys.model(endpoint).circuit ?? ''));
+      connections.all[0]?.use((client) => client.hgetall(connections.all[0]?.keys.model(endpoint).circuit ?? ''));
     const opened = await circuit();
 
     await early.release('answered');
@@ -189,8 +169,7 @@ describe('the circuit', () => {
 describe('a closed circuit', () => {
   /** A process that counts its round trips, on a clock that the test controls. */
   function counted(): { readonly gate: ModelGate; readonly trips: () => number; readonly pass: (ms: number) => void } {
-    const redis = createRedis({ url: server.url, keyPrefix: prefix });
-    connections.push(redis);
+    const redis = connections.connect();
     const run = jest.fn(redis.run.bind(redis));
     let nowMs = 0;
     const clock: Clock = { ...systemClock, monotonicMs: () => nowMs };

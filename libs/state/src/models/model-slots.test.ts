@@ -1,60 +1,33 @@
-import { newId } from '@caribou/contracts';
-import {
-  type CallPermit,
-  type AcquireResult,
-  type Logger,
-  type ModelGate,
-  RunCancelled,
-  silentLogger,
-} from '@caribou/core';
+import { type Logger, type ModelGate, RunCancelled, silentLogger } from '@caribou/core';
 import { startRedis, type TestServer, waitFor } from '@caribou/testing';
-import { createRedis, type RedisConnection } from '../redis/connection.js';
+import type { RedisConnection } from '../redis/connection.js';
 import { type ModelGateOptions, redisModelGate } from './model-gate.js';
+import { admitted, enter, type GateConnections, useGateConnections } from '../testing/model-gate-fixture.js';
 
 jest.setTimeout(60_000);
 
-const endpoint = { provider: 'api.example.org/v1', model: 'm-1' };
 const BASE: ModelGateOptions = { failureThreshold: 3, recoveryMs: 60_000, maxConcurrentCalls: 2 };
 
-let server: TestServer;
-let prefix: string;
-let connections: RedisConnection[];
+let connections: GateConnections;
 
-beforeAll(async () => {
-  server = await startRedis({ appendonly: false });
+useGateConnections((opened) => {
+  connections = opened;
 });
-beforeEach(() => {
-  prefix = `test-${newId()}:`;
-  connections = [];
-});
-afterEach(() => Promise.all(connections.map((connection) => connection.close())));
-afterAll(() => server.stop());
 
-function connect(url = server.url): RedisConnection {
-  const redis = createRedis({ url, keyPrefix: prefix, commandTimeoutMs: 1_000 });
-  connections.push(redis);
-  return redis;
-}
+const connect = (url?: string): RedisConnection =>
+  connections.connect({ commandTimeoutMs: 1_000, ...(url === undefined ? {} : { url }) });
 
 const gateOf = (options: Partial<ModelGateOptions> = {}): ModelGate =>
   redisModelGate(connect(), { ...BASE, ...options });
-const never = new AbortController().signal;
-const enter = (gate: ModelGate, signal = never): Promise<AcquireResult> => gate.acquire(endpoint, signal);
-
-async function admitted(gate: ModelGate, signal = never): Promise<CallPermit> {
-  const entry = await enter(gate, signal);
-  if (entry.kind === 'admitted') return entry.permit;
-  throw new Error(`refused: ${entry.reason}`);
-}
 
 const keysEnding = async (end: string): Promise<string | undefined> => {
-  const keys = await (connections[0] ?? connect()).use((client) => client.keys(`${prefix}*:${end}`));
+  const keys = await (connections.all[0] ?? connect()).use((client) => client.keys(`${connections.prefix}*:${end}`));
   return keys[0];
 };
 
 const waiters = async (): Promise<number> => {
   const key = await keysEnding('queue');
-  return key === undefined ? 0 : (connections[0] ?? connect()).use((client) => client.zcard(key));
+  return key === undefined ? 0 : (connections.all[0] ?? connect()).use((client) => client.zcard(key));
 };
 
 describe('slots', () => {
@@ -67,7 +40,7 @@ describe('slots', () => {
       Array.from({ length: 12 }, async (_, at) => {
         const pass = await admitted(at % 2 === 0 ? gates[0] : gates[1]);
         most = Math.max(most, (running += 1));
-        await connections[0]?.ping();
+        await connections.all[0]?.ping();
         running -= 1;
         await pass.release('answered');
       }),
@@ -100,7 +73,7 @@ describe('slots', () => {
     const [one, two] = [gateOf({ leaseMs: 1_500 }), gateOf({ leaseMs: 1_500 })];
     await admitted(one);
     const living = await admitted(two);
-    await connections[0]?.close();
+    await connections.all[0]?.close();
 
     const taken = await admitted(two);
 
@@ -116,7 +89,7 @@ describe('slots', () => {
     const lost = enter(dying).catch((error: unknown) => error);
     const redis = connect();
     const queue = await waitFor(() => keysEnding('queue').catch(() => undefined), { what: 'a queue' });
-    await connections[0]?.close();
+    await connections.all[0]?.close();
     expect(await lost).toMatchObject({ kind: 'admitted' });
     expect(await redis.use((client) => client.zcard(queue))).toBe(1);
 
