@@ -46,10 +46,12 @@ export type Dependencies = ReturnType<typeof listDependencies>;
 export const toProviders = (dependencies: Dependencies): Provider[] =>
   Object.entries(dependencies).map(([provide, useValue]) => ({ provide, useValue }));
 
-/** How long a stopping gateway may take to send its last spans. */
+/** Time for a stopping gateway to send its last spans. */
 const TRACES_CLOSE_MS = 2_000;
 
-/** Connects to Redis and NATS in the background, again whenever a connection is lost. */
+/**
+ * Creates all dependencies. Connections to Redis and NATS are made in the background and restored when they are lost.
+ */
 export async function createDependencies(config: Config, logger: Logger) {
   const tracing = await createTracing({ service: 'gateway', endpoint: config.otlpEndpoint?.reveal(), logger });
   const redis = createRedis({ url: config.redis.url.reveal(), ...config.redis.security.reveal(), logger });
@@ -156,7 +158,7 @@ const createThreadStore = (redis: RedisConnection, { clocks, quotas, runner }: C
     idempotencyTtlMs: clocks.idempotencyTtlMs,
   });
 
-/** Admits runs only while Redis has room for what they will write. */
+/** The store, which refuses new runs while Redis lacks the memory for what they will write. */
 const withRoom = (store: ThreadStore, memory: MemoryWatch): ThreadStore => ({
   ...store,
   admit: (request) => {
@@ -165,7 +167,7 @@ const withRoom = (store: ThreadStore, memory: MemoryWatch): ThreadStore => ({
   },
 });
 
-/** The gateway's own model calls share the limits and the circuit breaker with those of the runners. */
+/** The models, whose calls share limits and circuit breaker with the calls of the runners. */
 function withModelGate(
   models: ModelCatalog,
   { chain }: Config,

@@ -28,7 +28,7 @@ import { isLarge, stringifyInSlices } from './http/sliced-json.js';
 import { replaceNonFiniteNumbers } from './memory/python-json.js';
 import { registerMultipart } from './files/uploads/multipart.js';
 
-/** As long as a request line can be: ids are judged by their contract, not by the router. */
+/** Maximum length of path parameters: that of a request line, so that contracts and not the router judge ids. */
 const MAX_PARAM_CHARS = 16_384;
 const PREFLIGHT_SECONDS = 600;
 
@@ -42,7 +42,9 @@ export interface GatewayAppOptions {
   readonly logger: Logger;
 }
 
-/** The HTTP server around the module: parsing, limits, CORS, the guard and the one error wall; not yet listening. */
+/**
+ * Creates the HTTP server with parsers, limits, CORS, the request guard and the error filter; it does not listen yet.
+ */
 export async function createGatewayApp(given: GatewayAppOptions): Promise<NestFastifyApplication> {
   const { module, http, sessions, trustedProxies, logger } = given;
   const options: FastifyServerOptions = {
@@ -85,7 +87,7 @@ export async function createGatewayApp(given: GatewayAppOptions): Promise<NestFa
   return app;
 }
 
-/** A large answer is written as text before it is sent, so that nobody waits for it. */
+/** Writes large answers as JSON in slices before they are sent, so that they do not block other requests. */
 function writeLargeJsonInSlices(server: FastifyInstance): void {
   server.addHook('preSerialization', async (_request, reply, payload: unknown) => {
     if (!isLarge(payload)) return payload;
@@ -95,7 +97,7 @@ function writeLargeJsonInSlices(server: FastifyInstance): void {
   });
 }
 
-/** Files of DeerFlow are written by Python. */
+/** Whether the body may be a memory exported by DeerFlow, whose JSON is written by Python. */
 const maybePython = ({ routeOptions }: FastifyRequest): boolean =>
   routeOptions.url?.endsWith(memoryRoutes.imported.path) === true;
 

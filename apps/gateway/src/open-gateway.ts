@@ -7,14 +7,18 @@ import { SessionWatch } from './auth/session-watch.js';
 import { createDependencies, type Dependencies } from './dependencies.js';
 import { createGatewayApp } from './gateway-app.js';
 
-/** A gateway with its connections; not yet listening. */
+/** A gateway with its connections, which does not listen yet. */
 export interface OpenGateway {
   readonly app: NestFastifyApplication;
-  /** Open streams break off and the HTTP server stops, then the connections end. */
+  /** The steps of a stop: open streams and the HTTP server are closed, then the connections. */
   readonly stop: readonly StopStep[];
 }
 
-/** @throws {UnavailableError} when the store cannot be one of record, as it evicts keys */
+/**
+ * Builds a gateway from the configuration.
+ *
+ * @throws {UnavailableError} when Redis may evict keys, and so would lose threads
+ */
 export async function openGateway(
   config: Config,
   logger: Logger,

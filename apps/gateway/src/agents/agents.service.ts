@@ -16,12 +16,12 @@ import { findAgentFault, type AgentStore, type AgentWrite, type MemoryStore, typ
 import { Dependency } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 
-/** Others may write between a look and a write; each lost race means that one of them did. */
+/** Attempts to change an agent while others change it; each failed attempt means that another change was stored. */
 const MAX_ATTEMPTS = 20;
 
 const DISABLED = 'custom agents are not to be made or changed here: agents_api.enabled is false';
 
-/** Custom agents of one owner at a time. Every method but `find` throws ForbiddenError when they are switched off. */
+/** The custom agents of a user. Every method except `find` throws ForbiddenError when custom agents are disabled. */
 @Injectable()
 export class AgentsService {
   constructor(
@@ -45,7 +45,7 @@ export class AgentsService {
     return replyOf(await this.find(userId, name));
   }
 
-  /** @throws {ConflictError} when there is one of this name, or there are as many as may be */
+  /** @throws {ConflictError} when the name is taken, or the user has the maximum number of agents */
   async create(userId: string, { name, ...given }: NewAgent): Promise<AgentReply> {
     this.refuseWhenOff();
     this.refuseUnknown(given);
@@ -56,9 +56,9 @@ export class AgentsService {
   }
 
   /**
-   * Changes the fields that are named, from the agent as it stands: what others change at the same time is kept.
+   * Changes the given fields of the current agent, so that concurrent changes of other fields are not lost.
    *
-   * @throws {ConflictError} when it is not the version any more that the caller changed
+   * @throws {ConflictError} when the agent no longer has the given version
    */
   async update(userId: string, name: string, { version, ...changes }: AgentChanges): Promise<AgentReply> {
     this.refuseWhenOff();
@@ -73,7 +73,7 @@ export class AgentsService {
     throw new ConflictError(`the agent "${name}" was changed meanwhile: read it again`);
   }
 
-  /** Its memory goes first, so that a deletion that failed can be repeated. */
+  /** Erases the agent's memory before its record, so that a failed deletion can be repeated. */
   async remove(userId: string, name: string): Promise<void> {
     this.refuseWhenOff();
     await this.find(userId, name);
@@ -99,14 +99,14 @@ export class AgentsService {
     return 'agent' in written ? written.agent : 'changed';
   }
 
-  /** Also where none are made or changed. @throws {NotFoundError} */
+  /** Finds an agent, also when custom agents are disabled. @throws {NotFoundError} */
   async find(userId: string, name: string): Promise<StoredAgent> {
     const agent = await this.store.read(userId, name);
     if (agent === null) throw new NotFoundError(`there is no agent "${name}"`);
     return agent;
   }
 
-  /** What an agent had before may be gone from the configuration: that is no reason to refuse another change. */
+  /** Checks only the given fields: a value that the agent already has may be missing from the configuration by now. */
   private refuseUnknown({ model = null, tool_groups = null }: Pick<Given, 'model' | 'tool_groups'>): void {
     const known = { models: this.settings.models.map(({ name }) => name), toolGroups: this.settings.toolGroups };
     const fault = findAgentFault({ model, tool_groups }, known);
@@ -129,7 +129,7 @@ const NO_SETTINGS = {
 
 type Given = Omit<AgentChanges, 'version'>;
 
-/** What was given; a text that is null was not. */
+/** The given fields of an agent; a text that is null counts as not given. */
 const toAgentFields = ({ description, soul, ...others }: Given): Partial<CustomAgent> => ({
   ...Object.fromEntries(Object.entries(others).filter(([, value]) => value !== undefined)),
   ...(typeof description === 'string' ? { description } : {}),

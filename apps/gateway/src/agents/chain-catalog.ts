@@ -5,19 +5,19 @@ import { describeChain } from '@caribou/middleware';
 
 export interface ChainCatalog {
   /**
-   * The chain that a run with these switches gets.
+   * Describes the middleware chain of a run with these switches.
    *
    * @throws {InvalidRequestError} for an unknown model
    */
   describe(context: RunContextValues): Omit<ChainReply, 'agent'>;
 }
 
-/** Chains as the agent-runners make them, from the same configuration and code. */
+/** Describes middleware chains from the same configuration and code that the agent-runners build them from. */
 export const chainCatalog = (settings: ChainSettings, models: ModelCatalog): ChainCatalog => ({
   describe: (context) => {
     const model = models.get(context.model_name);
     const switches = switchesOf(context, settings.chain, model);
-    // A gateway loads no code of the operator's: that there is some is all it tells.
+    // A gateway does not load the operator's code, so it shows only how many custom middlewares there are.
     const custom = settings.chain.extensions.middlewares.map(() => ({ name: 'custom' }));
     const options = { ...chainOptions(settings, { switches, models, tools: [] }), custom };
     const { token_budget: ofTasks } = settings.chain.subagents;

@@ -4,7 +4,7 @@ import type { AgentStore, StoredAgent } from '@caribou/core';
 import { Dependency } from '../dependency.js';
 import { stableId } from '../runs/streams/projections/stable-id.js';
 
-/** When the graph an assistant stands for was published; it has no record of its own that could tell. */
+/** Creation time of the lead agent's assistant, which has no record with one. */
 const PUBLISHED_AT = '2026-01-01T00:00:00.000Z';
 
 const leadAgent: AssistantReply = {
@@ -20,7 +20,7 @@ const leadAgent: AssistantReply = {
   updated_at: PUBLISHED_AT,
 };
 
-/** A custom agent: the same graph, under its own name. */
+/** A custom agent as an assistant: the graph of the lead agent under the agent's name. */
 const assistantOf = ({ name, description, created_at, updated_at }: StoredAgent): AssistantReply => ({
   ...leadAgent,
   assistant_id: name,
@@ -32,17 +32,17 @@ const assistantOf = ({ name, description, created_at, updated_at }: StoredAgent)
   metadata: { created_by: 'user' },
 });
 
-/** What a run request names: the lead agent, or a custom agent that may or may not be there. */
+/** The agent that a run request names: the lead agent, or a custom agent, which may not exist. */
 export interface NamedAssistant {
   readonly assistantId: string;
-  /** Of a custom agent. */
+  /** Name of the custom agent; absent for the lead agent. */
   readonly agentName?: string;
 }
 
 /**
- * The assistant that an id, a graph's or an agent's name stands for, as DeerFlow reads it.
+ * The assistant with this id, graph name or agent name, as DeerFlow interprets them.
  *
- * @throws {NotFoundError} for what can be no name
+ * @throws {NotFoundError} when no agent can have such a name
  */
 export function parseAssistantId(idOrName: string): NamedAssistant {
   const { assistant_id: assistantId, graph_id: graphId } = leadAgent;

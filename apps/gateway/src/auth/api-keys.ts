@@ -4,7 +4,7 @@ import type { Principal } from './principal.js';
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** Looks a key up in time that does not depend on it: every known key is compared, as digests of equal length. */
+/** Looks keys up in constant time: the digest of the given key is compared with that of every known key. */
 export function keyRing(keys: readonly ApiKey[]): (given: string) => Principal | undefined {
   const ring = keys.map(({ key, userId, admin }) => ({ digest: digest(key.reveal()), principal: { userId, admin } }));
   return (given) => {
@@ -15,7 +15,7 @@ export function keyRing(keys: readonly ApiKey[]): (given: string) => Principal |
   };
 }
 
-/** The key of `X-Api-Key` or `Authorization: Bearer`, the first of them that is there. */
+/** The API key in `X-Api-Key`, or else in `Authorization: Bearer`. */
 export function keyOf(headers: Readonly<Record<string, string | string[] | undefined>>): string | undefined {
   const own = headers['x-api-key'];
   if (typeof own === 'string' && own !== '') return own;

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** A request at the door. */
+/** A request that has to be authenticated. */
 export interface Entry {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
@@ -8,5 +8,5 @@ export interface Entry {
   readonly open: boolean;
 }
 
-/** Sets the principal, or throws; a route on the public list may go without. */
+/** Sets the principal of the request or throws. Requests to public routes may have no principal. */
 export type Authenticate = (entry: Entry) => void | Promise<void>;

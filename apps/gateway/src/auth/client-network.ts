@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net';
 const PREFIX_GROUPS = 4;
 const GROUPS = 8;
 
-/** What attempts are counted for: an IPv4 address, or the /64 of an IPv6 one, as that is what one client has. */
+/** The unit that failed attempts are counted for: an IPv4 address, or the /64 network of an IPv6 address. */
 export function clientNetwork(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;

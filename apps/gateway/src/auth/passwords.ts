@@ -10,26 +10,26 @@ export interface Cost {
 }
 
 /**
- * scrypt with N = 2^15, r = 8, p = 3: one of the settings that OWASP's Password Storage Cheat Sheet names as equal. A
- * password costs a third of a second of one processor and 32 MiB.
+ * scrypt with N = 2^15, r = 8, p = 3: one of the equivalent settings in OWASP's Password Storage Cheat Sheet. One hash
+ * takes a third of a second of one processor and 32 MiB.
  */
 const COST: Cost = { logN: 15, r: 8, p: 3 };
 const SALT_BYTES = 16;
 const KEY_BYTES = 32;
-/** Each holds a thread of the four that Node has for files and names of hosts, too. */
+/** Concurrent hashes. Each occupies one of the four threads that Node also uses for files and DNS lookups. */
 const AT_ONCE = 2;
 const MAX_WAITING = 32;
 
 const derive = promisify<string, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(scrypt);
 
 export interface Passwords {
-  /** A record of the password: parameters, a salt of its own, and the key. */
+  /** Creates a record of the password: parameters, a random salt, and the derived key. */
   hash(password: string): Promise<string>;
-  /** Whether this is the password of the record. Without a record it is not, which takes the same time. */
+  /** Whether the record was made from this password. Returns false without a record, after the same time. */
   matches(password: string, record: string | undefined): Promise<boolean>;
 }
 
-/** Both throw RateLimitedError when too many wait already. */
+/** Hashes passwords with scrypt. Both methods throw RateLimitedError when too many calls wait. */
 export function scryptPasswords({ atOnce = AT_ONCE, maxWaiting = MAX_WAITING, cost: own = COST } = {}): Passwords {
   const derivations = new Limiter({
     maxRunning: atOnce,
@@ -37,7 +37,7 @@ export function scryptPasswords({ atOnce = AT_ONCE, maxWaiting = MAX_WAITING, co
     errorWhenFull: () => new RateLimitedError('too many people sign in at once', { details: { retryAfterMs: 5_000 } }),
   });
   const keyOf = (password: string, { logN, r, p }: Cost, salt: Buffer): Promise<Buffer> =>
-    // The same letters may be typed as one or as two code points.
+    // Keyboards may send the same letter as one or as two code points.
     derivations.run(() =>
       derive(password.normalize('NFKC'), salt, KEY_BYTES, { N: 2 ** logN, r, p, maxmem: 256 * r * 2 ** logN }),
     );

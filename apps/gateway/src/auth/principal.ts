@@ -1,23 +1,25 @@
 import { UnauthenticatedError } from '@caribou/contracts';
 import type { FastifyRequest } from 'fastify';
 
-/** Who a request is from. */
+/** The authenticated sender of a request. */
 export interface Principal {
   readonly userId: string;
-  /** May see and change what holds for all users. */
+  /** Whether the sender may see and change the settings of all users. */
   readonly admin: boolean;
-  /** Absent: a program with a key, or everybody, where nobody signs in. */
+  /** The sender's session; absent for API keys and when sign-in is disabled. */
   readonly session?: { readonly email: string; readonly remembered: boolean };
 }
 
 const principals = new WeakMap<FastifyRequest['raw'], Principal>();
 
-/** Set by the guard, and by nothing else. */
+/** Stores the principal of a request. Only the request guard calls this. */
 export function setPrincipal(request: FastifyRequest, principal: Principal): void {
   principals.set(request.raw, principal);
 }
 
-/** @throws {UnauthenticatedError} when no guard has let the request in: a route without one answers nobody */
+/**
+ * @throws {UnauthenticatedError} when no guard has authenticated the request, so that an unguarded route answers nobody
+ */
 export function principalOf(request: FastifyRequest): Principal {
   const principal = principals.get(request.raw);
   if (principal === undefined) throw new UnauthenticatedError('an API key is needed');

@@ -7,7 +7,7 @@ import { isLoopbackHost, isPlainHost, originRule } from './origins.js';
 import { authenticateBySession, type SessionDependencies } from './session-guard.js';
 import { setPrincipal } from './principal.js';
 
-/** Routes that answer without a key, by the pattern they are registered under. */
+/** Routes that answer without authentication, by the pattern under which they are registered. */
 const publicRoutes: ReadonlySet<string> = new Set([
   '/',
   '/health',
@@ -24,11 +24,11 @@ const publicRoutes: ReadonlySet<string> = new Set([
 type GuardConfig = Pick<HttpConfig, 'apiKeys' | 'allowUnauthenticated' | 'corsOrigins'>;
 
 /**
- * Lets every request in or refuses it, before its body is read. The decision is on the matched route, not on the
- * path's text, and what is not on the public list needs a key or a session, an unknown path included.
+ * Authenticates every request before its body is read. The decision depends on the matched route, not on the text of the
+ * path; all other paths, also unknown ones, need an API key or a session.
  *
- * Without keys and sign-in everybody is the local user and an admin, so the browser is the danger: a page of another
- * origin, or one whose name was pointed at this machine, is refused.
+ * Without keys and sign-in, every request comes from the local user, who is an administrator. Requests of web pages are
+ * then refused when their origin is foreign, or when their host name was pointed at this machine (DNS rebinding).
  *
  * @param sessions absent when users do not sign in
  */

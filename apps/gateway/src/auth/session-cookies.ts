@@ -3,10 +3,10 @@ import { parseCookie, type SetCookie, stringifySetCookie } from 'cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { csrfTokenOf } from './session-token.js';
 
-/** Names and attributes are those that DeerFlow's page expects. */
+/** DeerFlow's web client expects these names and attributes. */
 const ACCESS = 'access_token';
 const CSRF = 'csrf_token';
-/** The page reads this one; it is never sent along from another site. */
+/** The web client reads the CSRF cookie; browsers do not send it with requests from other sites. */
 const CSRF_TRAITS = { path: '/', sameSite: 'strict' } as const;
 const ACCESS_TRAITS = { path: '/', sameSite: 'lax', httpOnly: true } as const;
 
@@ -18,7 +18,7 @@ export interface OpenedSession {
   readonly remembered: boolean;
 }
 
-/** The session's token that a request brings. */
+/** The session token in the cookie of the request. */
 export const accessToken = (request: FastifyRequest): string | undefined =>
   parseCookie(request.headers.cookie ?? '')[ACCESS];
 

@@ -10,7 +10,7 @@ import { isCsrfToken, sessionKeyOf } from './session-token.js';
 import type { SessionWatch } from './session-watch.js';
 import { SignInRefusal } from './sign-in-refusal.js';
 
-/** What tells people by their sessions. */
+/** What the guard needs to authenticate users by their sessions. */
 export interface SessionDependencies {
   readonly accounts: Pick<AccountStore, 'session'>;
   readonly watch: Pick<SessionWatch, 'add'>;
@@ -20,22 +20,24 @@ const { setupStatus, providers, initialize, login, register, logout, changePassw
 const toPaths = (...routes: readonly { readonly path: string }[]): ReadonlySet<string> =>
   new Set(API_ROOTS.flatMap((root) => routes.map(({ path }) => `/${root}${path}`)));
 
-/** What is asked before there is a session, or when it may be over. */
+/** Routes that are called without a session, or when it may have expired. */
 const beforeSession = toPaths(setupStatus, providers, initialize, login, register, logout);
-/** Pages send no CSRF token with these; a foreign page fails at its Origin, and at the password. */
+/**
+ * Routes that web clients call without a CSRF token. A foreign page fails because of its Origin and lacks the password.
+ */
 const withoutCsrfToken = toPaths(changePassword);
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 interface SessionGuardOptions {
   readonly sessions: SessionDependencies;
   readonly mayCall: (origin: string) => boolean;
-  /** For requests with a key, which need no session and no CSRF token: no browser adds a key by itself. */
+  /** Authenticates requests with an API key. They need no CSRF token, since browsers never add a key by themselves. */
   readonly authenticateByKey: Authenticate;
 }
 
 /**
- * Lets people in by the session of their cookie. What the cookie allows is only done for pages that may call: foreign
- * ones are refused by their Origin, and what changes anything must repeat the CSRF token.
+ * Authenticates users by the session in their cookie. Web pages of foreign origins are refused, and requests that change
+ * anything must repeat the CSRF token.
  */
 export function authenticateBySession({ sessions, mayCall, authenticateByKey }: SessionGuardOptions): Authenticate {
   return async (entry) => {
@@ -52,7 +54,7 @@ export function authenticateBySession({ sessions, mayCall, authenticateByKey }: 
   };
 }
 
-/** A request that changes something, also a GET that ends a run when its connection does. */
+/** Whether the request changes something, as does a GET that cancels its run when the client disconnects. */
 function needsCsrfToken(request: FastifyRequest, route: string): boolean {
   if (!safeMethods.has(request.method)) return !withoutCsrfToken.has(route);
   return cancelsOnDisconnect(request) && !isFromOwnPage(request);
@@ -61,7 +63,10 @@ function needsCsrfToken(request: FastifyRequest, route: string): boolean {
 const cancelsOnDisconnect = ({ query }: FastifyRequest): boolean =>
   typeof query === 'object' && query !== null && 'cancel_on_disconnect' in query;
 
-/** Browsers alone write these headers: an Origin has been checked by now. */
+/**
+ * Whether a browser sent the request from an allowed page. Pages cannot forge these headers; the Origin was checked
+ * before.
+ */
 const isFromOwnPage = ({ headers }: FastifyRequest): boolean =>
   headers.origin !== undefined || headers['sec-fetch-site'] === 'same-origin';
 
@@ -88,7 +93,10 @@ function checkCsrf(request: FastifyRequest, token: string): void {
     throw new SignInRefusal(403, 'csrf_token_invalid', 'X-CSRF-Token must repeat the cookie csrf_token');
 }
 
-/** Browsers say where a page is from whenever it changes something or reads across origins; programs say nothing. */
+/**
+ * Refuses pages of foreign origins. Browsers send an Origin with every change and cross-origin read; programs send
+ * none.
+ */
 function refuseForeignPages(request: FastifyRequest, mayCall: (origin: string) => boolean): void {
   const { origin } = request.headers;
   if (origin === undefined || mayCall(origin)) return;

@@ -7,11 +7,11 @@ const TOKEN = /^([\w-]{1,64})\.([\w-]{43})$/;
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('base64url');
 
-/** A token for a new session of the user: whose it is, and 256 random bits of which the store keeps a hash. */
+/** A token for a new session: the user id and 256 random bits, of which the store has only a hash. */
 export const newSessionToken = (userId: string): string =>
   `${userId}.${randomBytes(SECRET_BYTES).toString('base64url')}`;
 
-/** Which session a token is of; undefined when it is no token. */
+/** The key of the token's session; undefined when the token is malformed. */
 export function sessionKeyOf(token: string): SessionKey | undefined {
   const [, userId, secret] = TOKEN.exec(token) ?? [];
   if (secret === undefined || !UserId.safeParse(userId).success) return undefined;
@@ -19,8 +19,8 @@ export function sessionKeyOf(token: string): SessionKey | undefined {
 }
 
 /**
- * What the page must repeat in X-CSRF-Token. It follows from the session's token, so that another site of the same
- * domain, which can set cookies, cannot make one up; and it tells nothing of that token.
+ * The CSRF token that a web client must repeat in X-CSRF-Token. It is derived from the session token, so that another
+ * site of the same domain, which can set cookies, cannot forge it, and it does not reveal the session token.
  */
 export const csrfTokenOf = (token: string): string => hash(`csrf:${token}`);
 

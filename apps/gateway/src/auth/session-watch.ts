@@ -2,12 +2,12 @@ import type { ServerResponse } from 'node:http';
 import type { AccountStore, Logger, SessionKey } from '@caribou/core';
 import { AppError } from '@caribou/contracts';
 
-/** Sessions that are looked up at once. */
+/** Sessions that are looked up concurrently. */
 const AT_ONCE = 50;
 
 /**
- * Breaks open responses off whose session has ended, as event streams would outlive a sign-out. Runs go on; a client that
- * comes back gets a 401. A store that is away ends nothing.
+ * Closes open responses whose session has ended, since event streams would otherwise outlive a sign-out. Runs continue; a
+ * client that reconnects gets a 401. While the store is unreachable, nothing is closed.
  */
 export class SessionWatch {
   private readonly open = new Map<ServerResponse, SessionKey>();
@@ -23,7 +23,7 @@ export class SessionWatch {
   }
 
   add(response: ServerResponse, session: SessionKey): void {
-    // The client may have left while the session was looked up: no further event would tell.
+    // If the client disconnected while the session was looked up, no 'close' event follows.
     if (response.destroyed) return;
     this.open.set(response, session);
     response.once('close', () => this.open.delete(response));

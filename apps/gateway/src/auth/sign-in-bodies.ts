@@ -1,12 +1,12 @@
 import { signInRoutes, UnsupportedMediaTypeError } from '@caribou/contracts';
 import type { FastifyInstance } from 'fastify';
 
-/** Bodies of sign-in hold an e-mail and two passwords. */
+/** Maximum size of a sign-in body, which contains an e-mail address and at most two passwords. */
 const MAX_BYTES = 16_384;
 const SIGN_IN_ROUTE = /^\/api\/(langgraph\/)?v1\/auth\//;
 
 /**
- * Bounds the bodies of sign-in routes, and makes the login the only route that takes a form: browsers send forms to other
+ * Bounds the bodies of sign-in routes, and allows form bodies only for the login, because browsers send forms to other
  * sites without a preflight request.
  */
 export function registerSignInParsers(server: FastifyInstance): void {

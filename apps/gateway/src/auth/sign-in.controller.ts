@@ -10,7 +10,7 @@ import { SignInService } from './sign-in.service.js';
 
 type Of<Name extends keyof typeof signInRoutes> = RouteInput<(typeof signInRoutes)[Name]>;
 
-/** Sign-in as DeerFlow's newer page asks for it; a session is two cookies. */
+/** The sign-in routes of DeerFlow's newer web client. A session consists of two cookies. */
 @Controller(API_ROOTS)
 export class SignInController {
   constructor(
@@ -91,7 +91,10 @@ export class SignInController {
   }
 }
 
-/** Who has no account gets an address that cannot exist (RFC 2606), as pages want one. */
+/**
+ * The user as clients see it. A user without an account has an address that cannot exist (RFC 2606), as clients need
+ * one.
+ */
 const userReply = ({ userId, admin, session }: Principal): UserReply => ({
   id: userId,
   email: session?.email ?? `${userId}@caribou.invalid`,

@@ -22,7 +22,7 @@ import { SignInRefusal } from './sign-in-refusal.js';
 
 type Body<Name extends 'login' | 'changePassword'> = RouteInput<(typeof signInRoutes)[Name]>['body'];
 
-/** A body, and the address it came from. */
+/** A request body and the address of its sender. */
 interface From<Input> {
   readonly body: Input;
   readonly address: string;
@@ -33,7 +33,7 @@ interface OpenedSignIn {
   readonly session: OpenedSession;
 }
 
-/** Accounts, passwords and sessions. Every method that changes any throws SignInRefusal while sign-in is off. */
+/** Accounts, passwords and sessions. Methods that change them throw SignInRefusal while sign-in is disabled. */
 @Injectable()
 export class SignInService {
   private readonly settings: AuthConfig;
@@ -55,7 +55,7 @@ export class SignInService {
     };
   }
 
-  /** The first account. It has what was made before anybody signed in, as that belongs to the same user id. */
+  /** Creates the first account. It owns everything that was made without sign-in, because it has the same user id. */
   async initialize({ body, address }: From<NewAccountInput>): Promise<OpenedSignIn> {
     this.requireEnabled();
     if (await this.accounts.isInitialized()) throw refusalOf('initialized');
@@ -71,7 +71,7 @@ export class SignInService {
     return await this.create({ userId: newId(), admin: false }, body);
   }
 
-  /** What a stranger learns is the same, and takes the same time, whether there is such an account or not. */
+  /** Answers the same after the same time whether or not the account exists, so that nobody can probe for accounts. */
   async login({ body, address }: From<Body<'login'>>): Promise<OpenedSignIn> {
     this.requireEnabled();
     const limits = [this.accountLimit(body.username), this.addressLimit(address)];
@@ -84,13 +84,15 @@ export class SignInService {
     });
   }
 
-  /** Ends the session of a token, if it is one. */
+  /** Ends the session of the token; does nothing for a malformed token. */
   async logout(token: string | undefined): Promise<void> {
     const key = token === undefined ? undefined : sessionKeyOf(token);
     if (key !== undefined && this.settings.enabled) await this.accounts.closeSession(key);
   }
 
-  /** All other sessions end; a wrong password is no 401, which would send the page away. */
+  /**
+   * Changes the password and ends all other sessions. A wrong password is a 400: on a 401, clients leave their page.
+   */
   async changePassword(
     { userId, session }: Principal,
     { body, address }: From<Body<'changePassword'>>,
@@ -132,7 +134,7 @@ export class SignInService {
     return opened;
   }
 
-  /** Null when the password was changed meanwhile. */
+  /** Opens a session; returns null when the password was changed meanwhile. */
   private async openSession(account: StoredAccount, remembered: boolean): Promise<OpenedSignIn | null> {
     const { session, stored } = this.newSession(account.userId, remembered);
     if (!(await this.accounts.openSession(stored, account.password))) return null;
@@ -152,7 +154,10 @@ export class SignInService {
       throw new SignInRefusal(403, 'sign_in_disabled', 'sign-in is off: auth.enabled of config.yaml turns it on');
   }
 
-  /** An attempt that may be a guess: counted before it is made, as many may come at once, and given back unless it was wrong. */
+  /**
+   * Runs an attempt that may be a guessed password. It is counted before it runs, because many may run at once, and
+   * refunded unless the password was wrong.
+   */
   private async withAttemptLimit<T>(limits: readonly AttemptLimit[], attempt: () => Promise<T>): Promise<T> {
     await this.countAttempt(limits);
     let outcome: { readonly value: T };

@@ -19,23 +19,23 @@ export interface ErasurePorts {
   readonly tasks: Pick<TaskStore, 'forgetTasksOf'>;
   readonly memories: Pick<MemoryStore, 'eraseUser'>;
   readonly logger: Logger;
-  /** Makes sure that files lie on the volume that everybody uses. @throws {UnavailableError} where they do not */
+  /** Checks that this process uses the shared volume. @throws {UnavailableError} when it does not */
   readonly ensureVolume: () => Promise<void>;
-  /** Time between two looks for what others left, in milliseconds. */
+  /** Interval between two sweeps for unfinished deletions, in milliseconds. */
   readonly sweepMs: number;
 }
 
-/** Longer than any process can be paused between looking at a deletion and moving its files. */
+/** Lifetime of markers: longer than a process can be paused between reading a deletion and moving its files. */
 const MARKER_MS = 3_600_000;
-/** Of one look. */
+/** Deletions that one sweep handles. */
 const LIMIT = 100;
-/** Longest wait of a stopping gateway for a removal that is under way. */
+/** Time that a stopping gateway waits for the current sweep. */
 const STOP_MS = 5_000;
 
 /**
- * Carries deletions to their end. What is deleted is entered in the store in the same step in which its records go; from
- * there each step can be done by any gateway, again and at the same time as by another one: tasks of the thread, its files
- * moved aside, its id free again, the files removed, their marker dropped.
+ * Finishes deletions. Each deletion is recorded in the store in the same script that removes the records of the thread or
+ * user. Any gateway can then do the remaining steps, repeatedly and concurrently with others: delete the thread's tasks,
+ * move its files aside, release its id, remove the files, and remove their marker.
  */
 export class Erasures {
   private readonly stopping = new AbortController();
@@ -43,7 +43,7 @@ export class Erasures {
 
   constructor(private readonly ports: ErasurePorts) {}
 
-  /** Looks now and then again and again, until `stop`. */
+  /** Begins the first sweep now, and repeats it every `sweepMs` until `stop`. */
   start(): void {
     this.loop = this.sweepUntilStopped();
   }
@@ -53,7 +53,11 @@ export class Erasures {
     await Promise.race([this.loop, delay(STOP_MS, undefined, { ref: false })]);
   }
 
-  /** Moves the files of a deleted thread aside before they are seen. @throws {BeingErasedError} while its user is erased */
+  /**
+   * Finishes an interrupted deletion of the thread, if there is one.
+   *
+   * @throws {BeingErasedError} while its user is erased
+   */
   async settle(thread: ThreadKey): Promise<void> {
     const erasure = await this.ports.store.findPending(thread);
     if (erasure === null) return;
@@ -61,7 +65,7 @@ export class Erasures {
     await this.finishThread(erasure, thread);
   }
 
-  /** Deletes a thread; its files are out of sight when this resolves, and removed soon after. */
+  /** Deletes a thread. Its files are inaccessible when this resolves, and are removed soon after. */
   async deleteThread(thread: ThreadKey): Promise<void> {
     try {
       await this.ports.threads.deleteThread(thread);
@@ -71,17 +75,17 @@ export class Erasures {
   }
 
   /**
-   * Erases everything of a user but lines of the audit. What a death interrupts is taken up by the next look of a gateway.
+   * Erases everything of a user except audit lines. The next sweep of any gateway resumes an interrupted erasure.
    *
-   * @param administrator who asks, if it is a person with the right of an account
-   * @throws {ConflictError} while runs of his are in flight: nothing is erased
-   * @throws {ForbiddenError} when the administrator is gone or being erased: nothing is erased
+   * @param administrator user id of the signed-in administrator who requested it
+   * @throws {ConflictError} while the user has runs in flight; nothing is erased then
+   * @throws {ForbiddenError} when the administrator does not exist or is being erased; nothing is erased then
    */
   async eraseUser(userId: string, administrator?: string): Promise<void> {
     await this.finishUser(await this.ports.store.beginUser(userId, administrator));
   }
 
-  /** One look at what waits. */
+  /** Does one sweep: finishes interrupted deletions and removes files that were moved aside. */
   async sweep(): Promise<void> {
     const { store, files } = this.ports;
     await this.ports.ensureVolume();
@@ -135,7 +139,7 @@ export class Erasures {
     }
   }
 
-  /** The wall of the loop: one that fails is tried again by the next look, and keeps none of the others back. */
+  /** Logs every error, so that one failed deletion does not hold up the others; the next sweep repeats it. */
   private async logErrors(work: () => Promise<void>): Promise<void> {
     try {
       await work();

@@ -5,7 +5,7 @@ import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
 import { Dependency } from '../dependency.js';
 import type { Erasures } from './erasures.js';
 
-/** Erasing users; `me` is no other user's id here. */
+/** Routes that erase users; `me` is always the caller, never the id of another user. */
 @Controller(API_ROOTS)
 export class UsersController {
   constructor(@Dependency('erasures') private readonly erasures: Erasures) {}
@@ -21,7 +21,7 @@ export class UsersController {
     await this.eraseUnlessLast(caller, params.user_id);
   }
 
-  /** Whoever erases himself as an administrator could leave an installation without one. */
+  /** Erases the user. Administrators cannot erase themselves, because an installation needs at least one. */
   private async eraseUnlessLast(caller: Principal, userId: string): Promise<void> {
     if (caller.admin && caller.session !== undefined && caller.userId === userId)
       throw new ConflictError('an administrator is erased by another one');

@@ -8,8 +8,8 @@ interface Parts {
 }
 
 /**
- * Store and files as all of the gateway but the erasures see them: whoever uses the id of a thread whose deletion was
- * interrupted carries it to the end first, so that no old file is ever seen.
+ * Wraps store and files: before the id of a deleted thread is used again, an interrupted deletion of the old thread is
+ * finished, so that its files never appear in the new one.
  */
 export function withErasures(erasures: Pick<Erasures, 'settle'>, { store, files }: Parts): Parts {
   const settleFirst = async <T>(thread: ThreadKey, act: () => Promise<T>): Promise<T> => {

@@ -2,7 +2,7 @@ import type { Logger } from '@caribou/core';
 import type { FastifyInstance } from 'fastify';
 import { findPrincipal } from '../auth/principal.js';
 
-/** One line per finished request, streams included: they finish when the connection does. */
+/** Logs one line per finished request; a stream is finished when its connection is closed. */
 export function addAccessLog(server: FastifyInstance, logger: Logger): void {
   server.addHook('onRequest', (request, reply, done) => {
     const startedAt = performance.now();

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 
-/** How long a refused request is read, so that its sender receives the answer. */
+/** Time for which the rest of a refused request is read, so that its sender receives the answer. */
 const LINGER_MS = 10_000;
 
 /** Reads the rest of a refused request, within bounds of time and bytes, and breaks the connection beyond them. */
@@ -12,7 +12,7 @@ export function drainRequest({ raw }: FastifyRequest, maxBytes: number): void {
   });
 }
 
-/** Hands a request's chunks to `take`, which may pause it, for at most `lingerMs`. */
+/** Passes the chunks of a request to `take`, which may pause it, for at most `lingerMs`. */
 export function discard(raw: FastifyRequest['raw'], lingerMs: number, take: (chunk: Uint8Array) => void): void {
   if (raw.readableEnded || raw.destroyed) return;
   const timer = setTimeout(() => raw.destroy(), lingerMs).unref();

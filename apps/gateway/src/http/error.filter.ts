@@ -7,7 +7,7 @@ import { SignInRefusal } from '../auth/sign-in-refusal.js';
 interface Answer {
   readonly status: number;
   readonly detail: string;
-  /** Pages tell this refusal apart by it. */
+  /** Code by which web clients recognize this refusal. */
   readonly reason?: string;
   readonly retryAfterMs?: number;
   /** Further fields of the body, for programs. */
@@ -16,7 +16,10 @@ interface Answer {
 
 const MAX_DETAIL_CHARS = 1_000;
 
-/** The wall where every error of a request becomes `{"detail": …}`: what the caller did wrong in words, ours without any. */
+/**
+ * Turns every error of a request into `{"detail": …}`: with its message for errors of the client, without for internal
+ * ones.
+ */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   constructor(private readonly logger: Logger) {}
@@ -30,7 +33,7 @@ export class ErrorFilter implements ExceptionFilter {
       const fields = { error, method: request.method, route: request.routeOptions.url, status: answer.status };
       this.logger.error(fields, 'request failed');
     }
-    // A hijacked response is already under way; whoever took it over ends it.
+    // A hijacked response has already begun; the code that hijacked it ends it.
     if (reply.sent) return;
     if (answer.retryAfterMs !== undefined)
       void reply.header('retry-after', Math.max(1, Math.ceil(answer.retryAfterMs / 1_000)));
@@ -57,8 +60,8 @@ const INTERNAL: Answer = { status: 500, detail: 'internal error' };
 
 function appAnswer(error: AppError): Answer {
   if (!error.expected) return INTERNAL;
-  const told = error.details['retryAfterMs'];
-  const retryAfterMs = typeof told === 'number' ? told : RETRY_AFTER_MS[error.code];
+  const requested = error.details['retryAfterMs'];
+  const retryAfterMs = typeof requested === 'number' ? requested : RETRY_AFTER_MS[error.code];
   const detail = error.message;
   const reason = error instanceof SignInRefusal ? { reason: error.reason } : {};
   const shown = isRecord(error.details['shown']) ? { shown: error.details['shown'] } : {};
@@ -68,7 +71,7 @@ function appAnswer(error: AppError): Answer {
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
 
-/** Refusals of Fastify and Nest themselves: unknown path, body too large, wrong content type, malformed URL. */
+/** The answer for an error of Fastify or Nest: unknown path, body too large, wrong content type, malformed URL. */
 function clientAnswer(status: number, message: string): Answer {
   if (status >= 500) return INTERNAL;
   const texts: Partial<Record<number, string>> = {

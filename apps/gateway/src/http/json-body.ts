@@ -6,13 +6,13 @@ import { JsonGauge } from './json-gauge.js';
 
 export interface JsonBodies {
   readonly limitBytes: number;
-  /** What a text is changed by before it is parsed. */
+  /** Transforms the text of a body before it is parsed. */
   readonly prepare: (request: FastifyRequest, text: string) => string;
-  /** Called with how much was read of each body, also of one that is refused. */
+  /** Called with the number of bytes read of each body, also of a refused one. */
   readonly charge: (request: FastifyRequest, bytes: number) => void;
 }
 
-/** Makes JSON the only type of body. Each body is checked while it arrives, and not read to its end once it passes a bound. */
+/** Makes JSON the only type of body. Each body is checked while it arrives; reading ends when it exceeds a bound. */
 export function registerJsonParser(server: FastifyInstance, bodies: JsonBodies): void {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser(
@@ -31,7 +31,7 @@ export function registerJsonParser(server: FastifyInstance, bodies: JsonBodies):
   );
 }
 
-/** The whole body; what is refused leaves the stream open, so that the answer reaches its sender. */
+/** Reads and checks the whole body. The stream of a refused body stays open, so that the answer reaches its sender. */
 function readMeasured(payload: Readable, limitBytes: number, charge: (bytes: number) => void): Promise<Buffer> {
   const gauge = new JsonGauge();
   const chunks: Uint8Array[] = [];
@@ -64,8 +64,8 @@ const tooLarge = (limitBytes: number): TooLargeError =>
   new TooLargeError(`body: is larger than the limit of ${limitBytes} bytes`, { details: { limitBytes } });
 
 /**
- * The JSON of a request body; nothing for an empty one. A key `__proto__` is left out at every depth: copied
- * with an assignment it would change an object's prototype.
+ * Parses the JSON of a request body; an empty body is undefined. Keys `__proto__` are removed at every depth, because
+ * copying one by an assignment would change an object's prototype.
  *
  * @throws {InvalidRequestError} when it is not valid JSON
  */
@@ -79,7 +79,7 @@ function parseJsonBody(text: string): unknown {
   }
 }
 
-/** Either spelled out, or with escapes for any of its characters. */
+/** Whether the text may contain a key `__proto__`, possibly with escaped characters. */
 const mayHoldProto = (text: string): boolean => text.includes('__proto__') || /\\u00[567]/i.test(text);
 
 const withoutProto = (key: string, value: unknown): unknown => (key === '__proto__' ? undefined : value);

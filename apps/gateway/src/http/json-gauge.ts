@@ -1,12 +1,12 @@
 import { FREE_JSON_LIMITS, InvalidRequestError, TooLargeError } from '@caribou/contracts';
 
-/** Levels of nesting a body may have: deeper ones cost a stack frame each wherever JSON is written. */
+/** Maximum nesting of a body: each level costs a stack frame wherever the JSON is written. */
 const MAX_DEPTH = 100;
-/** Members of objects and items of arrays in one body: parsing and checking a text costs by their number. */
+/** Maximum number of object members and array items in a body: parsing and checking cost time for each. */
 const MAX_VALUES = 50_000;
 const { maxBytes: MAX_FIELD_BYTES, maxKeys: MAX_FIELD_KEYS } = FREE_JSON_LIMITS;
 
-/** Names of the fields of free JSON, wherever a body has them but in the content of a message. */
+/** Names of the fields with free JSON, anywhere in a body except in the content of a message. */
 const boundedFields = new Set(['metadata', 'context', 'configurable', 'additional_kwargs', 'response_metadata']);
 const MAX_NAME_BYTES = 64;
 const NAMED_LEVELS = 8;
@@ -35,9 +35,9 @@ interface Field {
 }
 
 /**
- * Judges the text of a JSON body by its bytes as they arrive, before parsing is paid for: depth, number of values, and
- * bytes and keys of each field of free JSON. Linear in the bytes, constant in memory. It does not check the grammar: what
- * is no JSON is refused by the parser, which stops at the first fault.
+ * Checks the bytes of a JSON body as they arrive, before it is parsed: depth, number of values, and bytes and keys of each
+ * field of free JSON. Takes linear time and constant memory. It does not check the grammar: the parser refuses malformed
+ * JSON, and stops at the first fault.
  */
 export class JsonGauge {
   private depth = 0;
@@ -46,14 +46,17 @@ export class JsonGauge {
   private inString = false;
   private escaped = false;
   private awaitsName = false;
-  /** Bytes of the name that is being read; undefined: none, or one that is of no interest. */
+  /** Bytes of the member name that is being read; undefined when none is, or when its name does not matter. */
   private name: number[] | undefined;
-  /** Per level: whether it is an object, and the name of its current member. */
+  /** For each level: whether it is an object, and the name of its current member. */
   private readonly isObject: boolean[] = [];
   private readonly names: string[] = [];
   private field: Field | undefined;
 
-  /** @throws {InvalidRequestError} over a bound of depth or number @throws {TooLargeError} over a bound of bytes */
+  /**
+   * @throws {InvalidRequestError} when there are too many levels, values or keys
+   * @throws {TooLargeError} when a field has too many bytes
+   */
   push(chunk: Uint8Array): void {
     for (const byte of chunk) {
       this.offset += 1;
@@ -152,14 +155,14 @@ export class JsonGauge {
       });
   }
 
-  /** Names of the members on the way to the current place. */
+  /** The path of member names to the current position. */
   private at(): string {
     const path = this.names.slice(1, Math.min(this.depth, NAMED_LEVELS) + 1).filter((name) => name !== '');
     return path.length === 0 ? 'body' : path.join('.');
   }
 }
 
-/** A member's name, with its escapes resolved; '' for one that is longer than any of interest. */
+/** A member's name with its escapes resolved; '' when it is longer than all names that matter. */
 function nameOf(bytes: readonly number[]): string {
   if (bytes.length > MAX_NAME_BYTES) return '';
   const text = Buffer.from(bytes).toString('utf8');

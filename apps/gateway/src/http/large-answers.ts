@@ -4,12 +4,12 @@ import { findPrincipal } from '../auth/principal.js';
 import { API_ROOTS } from './route.decorators.js';
 import { LARGE_BYTES } from './sliced-json.js';
 
-/** Reads of whole states by one user at once; the others wait. */
+/** Concurrent reads of whole states by one user; further reads wait. */
 const MAX_AT_ONCE = 4;
 const MAX_WAITING = 100;
 const MAX_WAIT_MS = 30_000;
 
-/** Routes whose work and answer grow with a thread. */
+/** Routes whose work and answer grow with the size of a thread. */
 const routes = [
   ...[threadRoutes.search, threadRoutes.get, threadRoutes.copy, threadRoutes.tokenUsage, threadRoutes.state],
   ...[threadRoutes.stateAt, threadRoutes.stateAtCheckpoint, threadRoutes.updateState, threadRoutes.history],
@@ -23,8 +23,8 @@ interface User {
 }
 
 /**
- * Bounds the memory that one user's reads of large states take: a few at once, and one whose answer is large holds its
- * slot until the client has taken it.
+ * Bounds the memory that the reads of one user take: only a few run at once, and a read with a large answer holds its
+ * slot until the client has received it.
  */
 export class LargeAnswers {
   private readonly users = new Map<string, User>();
@@ -63,7 +63,7 @@ export class LargeAnswers {
   }
 }
 
-/** Waits for a slot that another read hands over. @throws {RateLimitedError} when too many wait, or for too long */
+/** Waits for the slot of another read. @throws {RateLimitedError} when too many reads wait, or the wait is too long */
 function slotOf(user: User): Promise<void> {
   if (user.waiting.length >= MAX_WAITING) throw tooMany();
   return new Promise((resolve, reject) => {

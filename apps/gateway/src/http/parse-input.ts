@@ -26,7 +26,7 @@ export function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, 
 const MAX_ISSUES = 3;
 const MAX_CHARS = 500;
 
-/** The first faults in words. Values are never repeated: they may be long, or hold what a log must not. */
+/** Describes the first faults. Values are never repeated, because they may be long or contain secrets. */
 function faultsOf(error: z.ZodError, where: string): string {
   const faults = error.issues.slice(0, MAX_ISSUES).map(({ path, message }) => {
     const field = path.length === 0 ? where : path.map(String).join('.').slice(0, 100);

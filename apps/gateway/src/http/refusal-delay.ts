@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A refusal is held back for as long as its user has to wait for the next request, within these bounds, in milliseconds. */
+/** A refusal is delayed until the user's next request would be accepted, within these bounds, in milliseconds. */
 const SHORTEST_MS = 500;
 const LONGEST_MS = 2_000;
-/** Part of the delay that is drawn at random: refusals given together are not followed by requests that come together. */
+/** Random fraction of the delay, so that requests that were refused together are not repeated together. */
 const RANDOM_PART = 0.5;
-/** Delayed refusals of one user at once; the connections behind them cost memory, so more are answered at once. */
+/** Concurrently delayed refusals of one user. Their connections cost memory, so further refusals are not delayed. */
 const MAX_DELAYED_PER_USER = 64;
 
 /**
- * Holds a refused request back before its answer. Clients that repeat at once get so few answers that refusing them
- * takes the gateway little time, and leaves it to other users.
+ * Delays the answers to refused requests. Clients that repeat at once then cause so few refusals that these take the
+ * gateway little time.
  */
 export class RefusalDelay {
   private readonly delayed = new Map<string, number>();
@@ -21,7 +21,11 @@ export class RefusalDelay {
     private readonly random: () => number = Math.random,
   ) {}
 
-  /** Resolves when the refusal may be answered. `retryAfterMs`: until a request of this user would be taken. */
+  /**
+   * Resolves when the refusal may be answered.
+   *
+   * @param retryAfterMs time until a request of this user would be accepted
+   */
   async pass(userId: string, retryAfterMs: number): Promise<void> {
     const count = this.delayed.get(userId) ?? 0;
     if (count >= MAX_DELAYED_PER_USER) return;

@@ -4,12 +4,12 @@ import { findPrincipal } from '../auth/principal.js';
 import { RefusalDelay } from './refusal-delay.js';
 import { SlowDiscard } from './slow-discard.js';
 
-/** Bytes of a body, and of an answer, that cost as much as a request: a large one is paid for like many small ones. */
+/** Bytes of a body and of an answer that cost one token, so that a large request costs as much as many small ones. */
 const BODY_BYTES = 16 * 1024;
 const ANSWER_BYTES = 32 * 1024;
-/** Users remembered; the one unseen for longest is forgotten first, which gives it a full bucket. */
+/** Users whose bucket is remembered; the least recently seen one is forgotten first and has a full bucket again. */
 const MAX_USERS = 10_000;
-/** No debt takes longer than this to pay off. */
+/** Maximum debt of a bucket, as the time to refill it to zero. */
 const MAX_DEBT_SECONDS = 60;
 
 export interface RequestRate {
@@ -23,8 +23,8 @@ interface Bucket {
 }
 
 /**
- * A token bucket per user, of this gateway alone: it costs no round trip, and a gateway protects its own event loop. What
- * a request turns out to cost beyond one token is taken afterwards and may leave a debt.
+ * A token bucket per user. Each gateway has its own buckets: they need no round trip, and protect the gateway's own event
+ * loop. Costs of a request beyond one token are charged afterwards and may leave a debt.
  */
 export class RequestBudget {
   private readonly buckets = new Map<string, Bucket>();
@@ -34,7 +34,7 @@ export class RequestBudget {
     private readonly nowMs: () => number = () => performance.now(),
   ) {}
 
-  /** Takes one request. The result is 0, or the milliseconds until the bucket has one where it was not taken. */
+  /** Takes one token for a request. Returns 0, or, if there is none, the milliseconds until there will be one. */
   take(userId: string): number {
     const bucket = this.refill(userId);
     if (bucket.level < 1) return Math.ceil(((1 - bucket.level) / this.rate.requestsPerSecond) * 1_000);
@@ -42,7 +42,7 @@ export class RequestBudget {
     return 0;
   }
 
-  /** The error of a request that was not taken. */
+  /** The error for a request without a token. */
   createRefusal(retryAfterMs: number): RateLimitedError {
     const { requestsPerSecond } = this.rate;
     return new RateLimitedError(
@@ -83,15 +83,15 @@ export class RequestBudget {
   }
 }
 
-/** Charges the user of a request, for bytes as of an answer. */
+/** Functions that charge the user of a request for bytes at the rate of answers. */
 const charges = new WeakMap<FastifyRequest['raw'], (bytes: number) => void>();
 
-/** Counts bytes that a request has read or copied in the store, beside what it answers, towards its cost. */
+/** Adds bytes that a request has read or copied in the store to its cost. */
 export function addStoreWork({ raw }: FastifyRequest, bytes: number): void {
   charges.get(raw)?.(bytes);
 }
 
-/** Takes each request of a known user from his budget before its body is read, and charges for the answer afterwards. */
+/** Takes a token for each request of a known user before its body is read, and charges for the answer afterwards. */
 export function addRequestBudget(server: FastifyInstance, budget: RequestBudget): void {
   const delay = new RefusalDelay();
   const bodies = new SlowDiscard();

@@ -14,7 +14,7 @@ import { parseInput } from './parse-input.js';
 
 const CONTRACT = Symbol('RouteContract');
 
-/** Where the LangGraph-compatible routes are served: DeerFlow's page and its proxies use either. */
+/** Path prefixes of the LangGraph-compatible routes; DeerFlow's web client and its proxies use both. */
 export const API_ROOTS = ['api/langgraph', 'api'];
 
 const methods = {
@@ -25,7 +25,7 @@ const methods = {
   DELETE: RequestMethod.DELETE,
 } as const;
 
-/** Serves a contract's route: method, path and status of success are the contract's. */
+/** Serves the route of a contract, with its method, path and status of success. */
 export const Route = (contract: RouteContract): MethodDecorator =>
   applyDecorators(
     RequestMapping({ method: methods[contract.method], path: contract.path }),
@@ -33,7 +33,9 @@ export const Route = (contract: RouteContract): MethodDecorator =>
     SetMetadata(CONTRACT, contract),
   );
 
-/** The request as the route's contract parses it; what breaks it is 422 and reaches no handler. */
+/**
+ * Injects the request as parsed by the route's contract. A request that violates it gets 422 and reaches no handler.
+ */
 export const Input = createParamDecorator((_: unknown, context: ExecutionContext): RouteInput<RouteContract> => {
   const contract: unknown = Reflect.getMetadata(CONTRACT, context.getHandler());
   if (!isContract(contract)) throw new BugError('a handler takes input without a route contract');
@@ -44,7 +46,7 @@ export const Input = createParamDecorator((_: unknown, context: ExecutionContext
 const isContract = (value: unknown): value is RouteContract =>
   typeof value === 'object' && value !== null && 'path' in value;
 
-/** Who is asking. @throws {UnauthenticatedError} when the guard did not say */
+/** Injects the principal of the request. @throws {UnauthenticatedError} when the request has none */
 export const Caller = createParamDecorator((_: unknown, context: ExecutionContext) =>
   principalOf(context.switchToHttp().getRequest<FastifyRequest>()),
 );

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 
-/** Answers that may not be framed and load nothing; the pages of `/` and `/docs` have policies of their own. */
+/** Policy for answers that load nothing and may not be framed; the pages of `/` and `/docs` have their own policies. */
 const NOT_FRAMED = "default-src 'none'; frame-ancestors 'none'";
 
 /**
- * What every answer says unless its route says otherwise: browsers and proxies do not store it, its type is not guessed, and
- * JSON is neither framed nor run. Files of users have rules of their own.
+ * Sets the default headers of all answers: browsers and proxies do not store them, do not guess their type, and neither
+ * frame nor execute JSON. Routes for files of users set their own headers.
  */
 export function addSafeHeaders(server: FastifyInstance): void {
   server.addHook('onRequest', (_request, reply, done) => {

@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** Characters of JSON from which an answer is written in slices, with a turn of the event loop between them. */
+/** Size of a slice in characters; longer JSON is written in slices, with a turn of the event loop after each. */
 export const LARGE_BYTES = 256 * 1024;
 
-/** Rough cost of a value beside its strings. */
+/** Estimated characters of a value that is not a string. */
 const VALUE_CHARS = 8;
 
 /**
- * The JSON of `value`, as JSON.stringify writes it, without holding the event loop for longer than one slice. A worker
- * thread would not do: copying the objects into it costs as much, on the same loop.
+ * The JSON of `value`, as JSON.stringify writes it, without blocking the event loop for longer than one slice takes. A
+ * worker thread would not help, because copying the objects to it blocks the loop for as long.
  */
 export async function stringifyInSlices(value: unknown): Promise<string> {
   const pieces: string[] = [];
@@ -24,7 +24,7 @@ export async function stringifyInSlices(value: unknown): Promise<string> {
   return pieces.join('');
 }
 
-/** Whether the JSON is longer than a slice. Stops looking when it is. */
+/** Whether the JSON is longer than a slice. The estimate ends as soon as it exceeds one. */
 export const isLarge = (value: unknown): boolean => charsLeft(value, LARGE_BYTES) < 0;
 
 type Put = (piece: string) => Promise<void>;
@@ -59,10 +59,10 @@ async function writeMembers(value: object, put: Put): Promise<void> {
   await put(before === '{' ? '{}' : '}');
 }
 
-/** About how many characters the JSON of a value has. */
+/** Estimates the number of characters of a value's JSON. */
 export const jsonChars = (value: unknown): number => -charsLeft(value, 0, true);
 
-/** What is left of `budget` after the value, negative when it is not enough. */
+/** The part of `budget` that remains after the value's characters; negative when they exceed it. */
 function charsLeft(value: unknown, budget: number, whole = false): number {
   if (typeof value === 'string') return budget - value.length;
   let left = budget - VALUE_CHARS;

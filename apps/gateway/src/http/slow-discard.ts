@@ -1,25 +1,25 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { discard } from './drain-request.js';
 
-/** A smaller body is read at once, and its connection can be used again. */
+/** A smaller body is read without delay, and its connection can be reused. */
 const LARGE_BODY_BYTES = 256 * 1024;
-/** Larger ones of one user are read at this rate together. */
+/** Rate at which all larger bodies of one user are read together. */
 const BYTES_PER_SECOND = 2 * 1024 * 1024;
-/** After this time a connection is broken whose body is not read to its end. */
+/** Time after which the connection is closed, even if the body was not read to its end. */
 const LINGER_MS = 30_000;
 
 /**
- * Throws large bodies of refused requests away slowly, and asks their senders not to use the connection again. Read as
- * fast as they come, they would cost other users what a refusal is to save; not read at all, the end of the connection
- * would reach the sender before the answer.
+ * Reads and discards large bodies of refused requests slowly, and asks their senders not to reuse the connection. At full
+ * speed, reading would take the time that a refusal is meant to save; without reading, the connection would be closed
+ * before the sender received the answer.
  */
 export class SlowDiscard {
-  /** Until when the bytes read so far take the rate of each user, by `performance.now()`. */
+  /** For each user, the time until which the bytes read so far use up the rate, by `performance.now()`. */
   private readonly paidUntilMs = new Map<string, number>();
 
   constructor(private readonly bytesPerSecond = BYTES_PER_SECOND) {}
 
-  /** To be called before the answer. */
+  /** Begins to discard the body; must be called before the answer is sent. */
   read({ raw }: FastifyRequest, reply: FastifyReply, userId: string): void {
     if (bodyBytes(raw.headers) <= LARGE_BODY_BYTES) return;
     void reply.header('connection', 'close');
@@ -30,7 +30,7 @@ export class SlowDiscard {
     });
   }
 
-  /** Milliseconds until more may be read for a user, after another `bytes`. */
+  /** Counts `bytes` for the user, and returns the milliseconds until more may be read. */
   private waitMs(userId: string, bytes: number): number {
     const nowMs = performance.now();
     const paidUntilMs = Math.max(nowMs, this.paidUntilMs.get(userId) ?? 0) + (bytes / this.bytesPerSecond) * 1_000;
@@ -55,8 +55,8 @@ function bodyBytes(headers: FastifyRequest['raw']['headers']): number {
 }
 
 /**
- * Node destroys the socket after the last answer of a connection, and what the sender still sends is then met with a
- * reset, which may overtake the answer. Instead only our side ends, and the socket is destroyed after the body.
+ * Delays the destruction of the socket until the body was read. Node destroys it after the last answer of a connection;
+ * data that still arrives then causes a reset, which may overtake the answer. Until the body ends, only this side is closed.
  */
 function closeAfterBody(raw: FastifyRequest['raw']): void {
   const { socket } = raw;

@@ -4,7 +4,7 @@ import type { Principal } from '../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
 import { McpConfigService } from './mcp-config.service.js';
 
-/** What these routes say and change holds for all users, so only administrators get at it. */
+/** Routes for MCP servers. They apply to all users, so only administrators may use them. */
 @Controller(API_ROOTS)
 export class McpController {
   constructor(@Inject(McpConfigService) private readonly config: McpConfigService) {}

@@ -17,7 +17,7 @@ type Fields = Readonly<Record<string, unknown>>;
  * switched on and off, others are replaced, and those that are missing are removed.
  *
  * @throws {InvalidRequestError} naming server and field
- * @throws {ConflictError} when a server of the operator is missing or another one
+ * @throws {ConflictError} when a server of the operator is missing or was changed
  */
 export function mergeServers(
   written: Readonly<Record<string, Fields>>,
@@ -38,7 +38,7 @@ export function mergeServers(
   return { servers: Object.fromEntries(servers), switched: Object.fromEntries(switched) };
 }
 
-/** What is no server is not shown, so nobody can send it back. */
+/** Whether the operator configured the server and replies show it; malformed servers are not shown. */
 const isVisibleOperatorServer = ({ origin, entry, enabled }: ConfiguredServer): boolean =>
   origin === 'operator' && toShownServer(entry, enabled) !== undefined;
 
@@ -53,7 +53,7 @@ function switchOf(server: ConfiguredServer, written: Fields | undefined): boolea
   return enabled;
 }
 
-/** Whether these are the fields of a server as it was shown, or as it was written. */
+/** Whether the written fields are those of the server, either as replies show it or as it was configured. */
 function isSame(written: Fields, { entry, enabled }: ConfiguredServer): boolean {
   return [toShownServer(entry, enabled), redactSecrets(entry)].some((known) => {
     const { enabled: _switch, ...rest } = known ?? {};
@@ -76,7 +76,7 @@ function toStoredServer(name: string, written: Fields, { configured, rules }: Kn
   return entry;
 }
 
-/** The server with the fields that a reply adds, so that a mask in one of them is known. */
+/** The server with the fields that a reply adds, so that masks in these fields can be resolved. */
 function asShown({ entry, enabled }: ConfiguredServer): Fields {
   const { env, headers, oauth, args, url } = entry;
   const shown = toShownServer(entry, enabled) ?? {};

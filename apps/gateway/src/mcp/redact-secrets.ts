@@ -6,17 +6,17 @@ export const MASK = '********';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Arguments behind which a secret follows, and such with one behind `=`. */
+/** Flags whose next argument is a secret, and flags with a secret after `=`. */
 const SECRET_FLAG = /^--?[\w-]*(key|token|secret|password|passwd|auth|credential)[\w-]*$/i;
 const SECRET_PAIR = /^(--?[\w-]*(?:key|token|secret|password|passwd|auth|credential)[\w-]*=)./i;
 const OAUTH_SECRETS = ['client_secret', 'refresh_token'];
-/** A text that only names a variable is no secret. */
+/** Whether the text only refers to a variable, and so is not a secret. */
 const isReference = (text: string): boolean => /^\$[A-Za-z_][A-Za-z0-9_]*$/.test(text);
 
 const maskText = (value: unknown): unknown =>
   typeof value === 'string' && (value === '' || isReference(value)) ? value : MASK;
 
-/** Masks every value of a server that may be a secret: of `env`, `headers`, OAuth, the query of its URL, flags. */
+/** Masks every value of a server that may be a secret: in `env`, headers, OAuth, the query of the URL, and flags. */
 export function redactSecrets(entry: Fields): Fields {
   const { env, headers, oauth, args, url } = entry;
   return {
@@ -29,7 +29,7 @@ export function redactSecrets(entry: Fields): Fields {
   };
 }
 
-/** As a reply shows it: with the fields that clients read, whatever was written; undefined for what is no server. */
+/** The server as replies show it, with all fields that clients read; undefined when it is malformed. */
 export function toShownServer(entry: Fields, enabled: boolean): Fields | undefined {
   const parsed = McpServer.safeParse(entry);
   if (!parsed.success) return undefined;
@@ -68,7 +68,7 @@ function maskArgs(args: readonly unknown[]): readonly unknown[] {
   });
 }
 
-/** Names of query fields stay, their values do not. What is no URL may be anything. */
+/** Masks the values in the query of a URL, but not their names. The text need not be a valid URL. */
 function maskUrl(text: string): string {
   if (isReference(text) || text === '') return text;
   const at = text.indexOf('?');

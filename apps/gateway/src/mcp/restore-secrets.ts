@@ -9,8 +9,8 @@ const TARGET_FIELDS = ['type', 'transport', 'command', 'args', 'url'];
 /**
  * Replaces each mask of a written server by the stored secret.
  *
- * @throws {InvalidRequestError} for a mask where no secret was, or whose secret would be sent to another host or program;
- *   it names the field
+ * @throws {InvalidRequestError} for a mask without a stored secret, or whose secret would be sent to another host or
+ *   program; the message names the field
  */
 export function restoreSecrets(name: string, written: Fields, stored: Fields | undefined): Fields {
   const shown = stored === undefined ? undefined : redactSecrets(stored);

@@ -13,17 +13,17 @@ import { addFact, editFact, importMemory, removeFact } from '@caribou/memory';
 import { Dependency } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 
-/** Every round of those who write at the same time lets one of them through. */
+/** Attempts of a change; each failed attempt means that one concurrent change was stored. */
 const MAX_ATTEMPTS = 50;
 const MAX_PAUSE_MS = 20;
-/** A name in a query is enough for a memory: without a bound one user could make any number of them. */
+/** Maximum number of memories of one user: a name in a query is enough to create one. */
 const MAX_AGENTS = 100;
 
 type Edit = (document: MemoryDocument, at: string) => MemoryDocument;
 
 /**
- * Changes to a memory by its owner. Each is made from the memory as it stands and written only if it still stands so,
- * else made again from the new one: no change of another page, gateway or extraction is lost.
+ * Changes to a memory by its owner. Each change is based on the current memory and written only if the memory is still the
+ * same; otherwise it is repeated on the new one, so that no change by another client, gateway or extraction is lost.
  */
 @Injectable()
 export class MemoryEdits {
@@ -32,18 +32,18 @@ export class MemoryEdits {
     @Dependency('settings') private readonly settings: Pick<GatewaySettings, 'memory'>,
   ) {}
 
-  /** @throws {ConflictError} when its words are there already, or the memory is full */
+  /** @throws {ConflictError} when there is a fact with the same text, or the memory is full */
   addFact(scope: MemoryScope, fact: NewFact): Promise<MemoryDocument> {
     const { max_facts: maxFacts } = this.settings.memory;
     return this.change(scope, 'fact_added', (document, at) => addFact(document, fact, { at, maxFacts }));
   }
 
-  /** @throws {NotFoundError} when there is none of this id */
+  /** @throws {NotFoundError} when there is no fact with this id */
   editFact(scope: MemoryScope, id: string, changes: FactChanges): Promise<MemoryDocument> {
     return this.change(scope, 'fact_edited', (document, at) => editFact(document, id, changes, { at }));
   }
 
-  /** @throws {NotFoundError} when there is none of this id */
+  /** @throws {NotFoundError} when there is no fact with this id */
   removeFact(scope: MemoryScope, id: string): Promise<MemoryDocument> {
     return this.change(scope, 'fact_deleted', (document, at) => removeFact(document, id, { at }));
   }
@@ -52,7 +52,7 @@ export class MemoryEdits {
     return this.change(scope, 'cleared', (_, at) => emptyMemory(at));
   }
 
-  /** @throws {TooLargeError} above the size of a memory */
+  /** @throws {TooLargeError} when the memory would exceed the maximum size */
   replace(scope: MemoryScope, given: MemoryImport): Promise<MemoryDocument> {
     const { max_facts: maxFacts } = this.settings.memory;
     return this.change(scope, 'imported', (_, at) => importMemory(given, { at, maxFacts }));
@@ -72,7 +72,7 @@ export class MemoryEdits {
     }
   }
 
-  /** @throws {ConflictError} when there is no memory of this agent yet, and as many others as there may be */
+  /** @throws {ConflictError} when this agent has no memory yet, and the user has the maximum number of them */
   private async refuseOneMore({ userId, agent }: MemoryScope): Promise<void> {
     const agents = await this.store.agents(userId);
     if (agents.length >= MAX_AGENTS && !agents.includes(agent))

@@ -8,7 +8,7 @@ import { MemoryService } from './memory.service.js';
 
 type Of<Name extends keyof typeof memoryRoutes> = RouteInput<(typeof memoryRoutes)[Name]>;
 
-/** Whose memory: the caller's own, of the agent that is named. There is no way to name another user. */
+/** The caller's memory for the named agent. Requests cannot name another user. */
 const scopeOf = (caller: Principal, { query }: { readonly query: { readonly agent: string } }): MemoryScope => ({
   userId: caller.userId,
   agent: query.agent,

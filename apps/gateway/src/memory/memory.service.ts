@@ -12,7 +12,7 @@ import type { MemoryScope, MemoryStore } from '@caribou/core';
 import { Dependency } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 
-/** Reading what is remembered, and forgetting all of it; for one owner at a time. */
+/** Reads a user's memories, and erases all of them. */
 @Injectable()
 export class MemoryService {
   constructor(
@@ -20,7 +20,7 @@ export class MemoryService {
     @Dependency('settings') private readonly settings: Pick<GatewaySettings, 'memory'>,
   ) {}
 
-  /** A memory that was never written is as old as the question: pages show its age. */
+  /** Reads a memory. One that was never written has the current time, because web clients show its age. */
   async get(scope: MemoryScope): Promise<MemoryDocument> {
     const { document } = await this.store.read(scope);
     return document.lastUpdated === NEVER_UPDATED ? { ...document, lastUpdated: new Date().toISOString() } : document;
@@ -66,7 +66,7 @@ export class MemoryService {
     };
   }
 
-  /** The memory is read first: one that is damaged is moved aside by that, and told of in the same answer. */
+  /** Reads the memory before its status: reading quarantines a damaged memory, which the status then reports. */
   async status(scope: MemoryScope): Promise<MemoryStatusReply> {
     const { document, revision } = await this.store.read(scope);
     const [{ due, running, dead, quarantined }, agents] = await Promise.all([

@@ -2,8 +2,8 @@ const WORDS = ['NaN', 'Infinity', '-Infinity'];
 const FIRST_LETTERS = new Set(WORDS.map((word) => word.charAt(0)));
 
 /**
- * Replaces `NaN`, `Infinity` and `-Infinity`, which Python writes and JSON does not have, by `null`. Strings are left as
- * they are.
+ * Replaces `NaN`, `Infinity` and `-Infinity`, which Python writes but JSON does not have, by `null`, except inside
+ * strings.
  */
 export function replaceNonFiniteNumbers(text: string): string {
   if (!/NaN|Infinity/.test(text)) return text;

@@ -21,7 +21,7 @@ export class ModelsController {
   }
 }
 
-/** Field by field, so that a setting added later is not shown by accident. */
+/** A model as clients see it. Fields are listed one by one, so that a setting added later is not shown by accident. */
 const modelJson = (model: GatewaySettings['models'][number]): ModelReply => ({
   id: model.name,
   name: model.name,

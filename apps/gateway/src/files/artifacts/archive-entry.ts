@@ -4,7 +4,7 @@ import type { OpenFile } from './send-file.js';
 
 const MAX_ENTRIES = 5_000;
 const MAX_ENTRY_BYTES = 16 * 1024 * 1024;
-/** An entry that grows more than this is no text or picture but a bomb; small ones may. */
+/** Maximum compression ratio; an entry above it is a decompression bomb, unless it is small. */
 const MAX_RATIO = 200;
 const RATIO_FROM_BYTES = 1024 * 1024;
 
@@ -26,7 +26,9 @@ export function archivePath(path: string): ArchivePath | null {
 const isLink = ({ externalFileAttributes }: Entry): boolean =>
   ((externalFileAttributes >>> 16) & FILE_TYPE_MASK) === LINK_TYPE;
 
-/** Refuses what must not be opened. Its sizes are what the entry claims: reading stops when they are not true. */
+/**
+ * Refuses entries that must not be opened. Their sizes are those in the archive; reading stops when they prove wrong.
+ */
 function assertSafe(entry: Entry): Entry {
   const { compressedSize, uncompressedSize } = entry;
   if (entry.isEncrypted()) throw new BadRequestError('the entry is encrypted');
@@ -40,7 +42,10 @@ function assertSafe(entry: Entry): Entry {
   return entry;
 }
 
-/** The entry of that name, else the first whose path ends in it, as archives may have a folder around all. */
+/**
+ * The entry with that name, or else the first whose path ends in it, since archives may have one folder around
+ * everything.
+ */
 async function findEntry(zip: ZipFile, inner: string): Promise<Entry> {
   let exact: Entry | undefined;
   let ending: Entry | undefined;
@@ -60,7 +65,10 @@ async function findEntry(zip: ZipFile, inner: string): Promise<Entry> {
   return assertSafe(found);
 }
 
-/** What the reader of zip files throws is about the archive; refusals and failures of the disk pass. */
+/**
+ * Turns errors of the zip reader into BadRequestError; errors of this application and of the disk are thrown as they
+ * are.
+ */
 async function mapArchiveErrors<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
@@ -74,21 +82,21 @@ async function mapArchiveErrors<T>(act: () => Promise<T>): Promise<T> {
 export interface ArchiveEntry {
   readonly name: string;
   readonly size: number;
-  /** Of its content, as the archive claims. */
+  /** Checksum of the content, as stated in the archive. */
   readonly crc32: number;
-  /** At most `maxBytes` from its beginning. @throws {BadRequestError} when it cannot be inflated */
+  /** The first bytes of the content, at most `maxBytes`. @throws {BadRequestError} when it cannot be inflated */
   head(maxBytes: number): Promise<Uint8Array>;
-  /** The bytes from `start` to `end`, both included. Needs the archive open until it is through. */
+  /** The bytes from `start` to `end`, both included. The archive must stay open until they are read. */
   bytes(start: number, end: number): AsyncGenerator<Uint8Array>;
 }
 
 /**
- * An entry of an open `.skill` archive, which stays open. Nothing is unpacked onto the disk.
+ * Opens an entry of an open `.skill` archive; closing the archive is left to the caller. Nothing is unpacked to the disk.
  *
- * @throws {NotFoundError} when there is none of that name
- * @throws {BadRequestError} when the archive or the entry cannot be read, or the name is there twice
+ * @throws {NotFoundError} when there is no entry with that name
+ * @throws {BadRequestError} when the archive or the entry cannot be read, or the name occurs twice
  * @throws {ForbiddenError} when the entry is a link
- * @throws {TooLargeError} when a limit is passed
+ * @throws {TooLargeError} when a limit is exceeded
  */
 export async function openEntry(archive: OpenFile, inner: string): Promise<ArchiveEntry> {
   const zip = await mapArchiveErrors(() => fromFdPromise(archive.fd, { autoClose: false, lazyEntries: true }));

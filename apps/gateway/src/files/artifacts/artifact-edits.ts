@@ -15,7 +15,10 @@ import { Dependency } from '../../dependency.js';
 import { archivePath } from './archive-entry.js';
 
 const OUTPUTS_ROOT = `${VIRTUAL_ROOT}/outputs`;
-/** Longer than an edit takes; a gateway that dies in one holds the file back for so long, in milliseconds. */
+/**
+ * Duration of a file's lock: longer than an edit takes. When a gateway dies during one, the file is locked for this
+ * time.
+ */
 const LOCK_MS = 15_000;
 
 export interface EditedArtifact {
@@ -25,7 +28,7 @@ export interface EditedArtifact {
   readonly size: number;
 }
 
-/** Edits of texts by people, one at a time for each file whichever gateway they reach. */
+/** Edits of text files by users. A lock in the store allows one edit of a file at a time over all gateways. */
 @Injectable()
 export class ArtifactEdits {
   constructor(
@@ -34,8 +37,8 @@ export class ArtifactEdits {
   ) {}
 
   /**
-   * @throws {PreconditionFailedError} when the file is not what the editor saw
-   * @throws {ConflictError} while another edit of it is under way
+   * @throws {PreconditionFailedError} when the file has changed since the user read it
+   * @throws {ConflictError} during another edit of the file
    * @throws {TooLargeError} {BadRequestError} {UnsupportedMediaTypeError} for anything but a text file among the outputs
    */
   async edit(

@@ -2,7 +2,7 @@ import { BadRequestError, ForbiddenError } from '@caribou/contracts';
 import { DATA_DIRECTORIES, parseVirtualPath, VIRTUAL_ROOT } from '@caribou/core';
 
 /**
- * The virtual path that the rest of an artifact's URL names, decoded once by the router.
+ * The virtual path in the last part of an artifact's URL, which the router has decoded once.
  *
  * @throws {ForbiddenError} for a path with `..`
  * @throws {BadRequestError} for a path outside the directories of the thread, or a malformed one

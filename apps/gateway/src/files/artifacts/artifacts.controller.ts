@@ -23,7 +23,10 @@ export class ArtifactsController {
     private readonly edits: ArtifactEdits,
   ) {}
 
-  /** The thread's record is not asked: uploads come before it, and another user's files are not below this one's. */
+  /**
+   * Sends a file. The thread's record is not read: files can be uploaded before it exists, and the caller's directory
+   * contains no files of other users.
+   */
   @Route(fileRoutes.artifact)
   async get(
     @Caller() caller: Principal,
@@ -50,7 +53,7 @@ export class ArtifactsController {
     return this.edits.edit(thread, artifactPath(params['*']), body);
   }
 
-  /** Null when a directory has the archive's name: what is below it are plain files. */
+  /** Opens an archive; returns null when a directory has its name, because the path then leads to a plain file. */
   private async openArchive(thread: ThreadKey, path: string): Promise<OpenFile | null> {
     try {
       return await this.files.open(thread, path);

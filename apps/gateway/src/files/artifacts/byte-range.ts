@@ -1,12 +1,12 @@
-/** First and last byte, both included. */
+/** A range of bytes; the first and the last byte are included. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * The part of a file that a Range header asks for (RFC 9110 §14): `whole` without one, for several ranges and for
- * other units, which a server may pass over; `unsatisfiable` when it is malformed or beyond the end.
+ * The part of a file that a Range header requests (RFC 9110 §14). Returns `whole` without a header, for several ranges and
+ * for other units, which a server may ignore, and `unsatisfiable` when the range is malformed or beyond the end.
  */
 export function byteRange(header: string | undefined, size: number): ByteRange | 'whole' | 'unsatisfiable' {
   if (header === undefined || !/^bytes=/i.test(header) || header.includes(',')) return 'whole';

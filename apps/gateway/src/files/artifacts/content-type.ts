@@ -1,4 +1,4 @@
-/** How a file is shown: `inline` only where a browser runs nothing of it. */
+/** How a browser gets a file: `inline` only when it executes nothing in it. */
 export interface Presentation {
   readonly contentType: string;
   readonly inline: boolean;
@@ -27,7 +27,7 @@ const inlineTypes: Readonly<Record<string, string>> = {
   tsv: 'text/tab-separated-values; charset=utf-8',
 };
 
-/** Markup that a browser would run as a page of this origin. */
+/** Markup that a browser would execute as a page of this origin; such files are downloaded. */
 const activeTypes: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   htm: 'text/html; charset=utf-8',
@@ -57,8 +57,9 @@ const lookUp = (table: Readonly<Record<string, string>>, extension: string): str
   Object.hasOwn(table, extension) ? table[extension] : undefined;
 
 /**
- * Type and place of a file by its name's extension; one of another kind is plain text when its first bytes hold no
- * NUL, else a download. Code is plain text: with `nosniff` no page can load it as a script or a style.
+ * Content type of a file by its extension, and whether it is shown inline. A file with another extension is plain text when
+ * its first bytes contain no NUL, otherwise a download. Code is plain text: with `nosniff` no page can load it as a script
+ * or a style.
  */
 export function presentationOf(name: string, head: Uint8Array): Presentation {
   const extension = name.includes('.') ? name.slice(name.lastIndexOf('.') + 1).toLowerCase() : '';
@@ -71,7 +72,9 @@ export function presentationOf(name: string, head: Uint8Array): Presentation {
     : { contentType: TEXT, inline: true };
 }
 
-/** RFC 6266 with the name in RFC 5987's form, and a plain form for old clients. */
+/**
+ * The Content-Disposition header (RFC 6266) with the name in the form of RFC 5987, and in a plain form for old clients.
+ */
 export function dispositionOf(name: string, inline: boolean): string {
   const plain = name.replace(/[^\u0020-\u007e]|["\\%]/g, '_');
   const encoded = encodeURIComponent(name).replace(

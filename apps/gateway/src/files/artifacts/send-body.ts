@@ -3,12 +3,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ByteRange, byteRange } from './byte-range.js';
 import { dispositionOf, presentationOf } from './content-type.js';
 
-/** Bytes looked at to tell text from binary. */
+/** Bytes that are examined to distinguish text from binary content. */
 export const HEAD_BYTES = 8_192;
 
-/** What is answered with. Whoever wrote it is not trusted. */
+/** The content to send; its author is not trusted. */
 export interface Body {
-  /** The file's own name, which decides on its type. */
+  /** The file's name, whose extension determines the content type. */
   readonly name: string;
   readonly size: number;
   readonly modifiedMs: number;
@@ -16,12 +16,12 @@ export interface Body {
   readonly cacheControl: string;
   /** The first bytes, at most `HEAD_BYTES`. */
   readonly head: Uint8Array;
-  /** A part of it, both ends included, which lies within it. */
+  /** Reads a range that lies within the content. */
   stream(range: ByteRange): Readable;
 }
 
 export interface SendOptions {
-  /** As an attachment, whatever it is. */
+  /** Whether to send the content as an attachment, whatever its type. */
   readonly download: boolean;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
@@ -37,15 +37,15 @@ function isUnchanged({ headers }: FastifyRequest, etag: string, modifiedMs: numb
   return Math.floor(modifiedMs / 1_000) * 1_000 <= since;
 }
 
-/** The Range header, unless If-Range names another version of the file. */
+/** The Range header of the request; undefined when If-Range names another version of the file. */
 function rangeHeader({ headers, method }: FastifyRequest, etag: string): string | undefined {
   const condition = headers['if-range'];
   return method === 'GET' && (condition === undefined || condition === etag) ? headers.range : undefined;
 }
 
 /**
- * Answers with the body, or with the part that was asked for: nothing is sniffed, and what a browser might run is
- * sandboxed and saved instead of shown. Resolves to whether `stream` was called, whose stream is then the reply's own.
+ * Answers with the body or the requested part. Browsers must not guess its type; content that they might execute is
+ * sandboxed and downloaded. Resolves to whether `stream` was called, whose stream then belongs to the reply.
  */
 export async function sendBody(body: Body, { download, request, reply }: SendOptions): Promise<boolean> {
   const { name, size, modifiedMs, etag } = body;

@@ -3,10 +3,10 @@ import { openEntry } from './archive-entry.js';
 import { HEAD_BYTES, sendBody, type SendOptions } from './send-body.js';
 import { type OpenFile, versionOf } from './send-file.js';
 
-/** As documented for entries; skills change seldom and the archive is read anew for each. */
+/** Entries may be cached for some minutes: skills change seldom, and each entry requires reading the archive again. */
 const CACHE_CONTROL = 'private, max-age=300';
 
-/** Answers with an entry of an open `.skill` archive, inflated as it is sent, and closes the archive. */
+/** Answers with an entry of an open `.skill` archive, which is inflated while it is sent, and closes the archive. */
 export async function sendEntry(archive: OpenFile, inner: string, options: SendOptions): Promise<void> {
   let streaming = false;
   try {

@@ -9,7 +9,10 @@ const cacheControl = 'private, no-cache';
 export type OpenFile = Awaited<ReturnType<UserFiles['open']>>;
 type Stat = Readonly<Record<'size' | 'ino' | 'ctimeNs' | 'mtimeMs', bigint>>;
 
-/** Changes with every write: commands can set a file's mtime, but not its ctime. */
+/**
+ * Identifies the version of a file. It changes with every write, because commands can set a file's mtime but not its
+ * ctime.
+ */
 export const versionOf = ({ ino, size, ctimeNs }: Stat): string =>
   [ino, size, ctimeNs].map((part) => part.toString(36)).join('-');
 
@@ -18,7 +21,7 @@ async function headOf(handle: OpenFile): Promise<Uint8Array> {
   return buffer.subarray(0, bytesRead);
 }
 
-/** Its ETag is the SHA-256 that an edit names. */
+/** The body of a small file. Its ETag is the SHA-256 that a request to edit the file must repeat. */
 const bodyOf = (content: Buffer): Pick<Body, 'size' | 'etag' | 'head' | 'stream'> => ({
   size: content.byteLength,
   etag: `"${sha256Of(content)}"`,
@@ -26,7 +29,7 @@ const bodyOf = (content: Buffer): Pick<Body, 'size' | 'etag' | 'head' | 'stream'
   stream: ({ start, end }) => Readable.from([content.subarray(start, end + 1)]),
 });
 
-/** Answers with an open file, or with the part that was asked for, and closes it. */
+/** Answers with an open file or the requested part of it, and closes it. */
 export async function sendFile(handle: OpenFile, path: string, options: SendOptions): Promise<void> {
   let streaming = false;
   try {
@@ -38,7 +41,7 @@ export async function sendFile(handle: OpenFile, path: string, options: SendOpti
       return;
     }
     const etag = `"${versionOf(stat)}"`;
-    // The end is fixed: a file that grows meanwhile must not outgrow its Content-Length.
+    // The range has an end, so that a file that grows meanwhile does not exceed the Content-Length.
     const stream = (range: ByteRange) => handle.createReadStream(range);
     streaming = await sendBody({ ...file, etag, size: Number(stat.size), head: await headOf(handle), stream }, options);
   } finally {

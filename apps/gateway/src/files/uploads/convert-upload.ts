@@ -13,7 +13,7 @@ export interface ConversionPorts {
   readonly converter: DocumentConverter;
 }
 
-/** One attempt at a document, by the holder of its lease. */
+/** One attempt to convert a document, by the holder of its lease. */
 export interface ConversionJob {
   readonly file: UploadKey;
   readonly kind: DocumentKind;
@@ -22,16 +22,22 @@ export interface ConversionJob {
   readonly signal: AbortSignal;
 }
 
-/** Bytes of Markdown that are taken; the converter cuts longer text before. */
+/** Maximum size of the Markdown; the converter truncates longer text. */
 const MAX_MARKDOWN_BYTES = 16 * 1024 * 1024;
 
-/** Carries one conversion out. A lost lease ends it without a trace. @throws AppError with the reason of a failure */
+/**
+ * Converts one document and publishes the Markdown, unless the lease is lost.
+ *
+ * @throws AppError with the reason of a failure
+ */
 export async function convertUpload(ports: ConversionPorts, job: ConversionJob): Promise<void> {
   if (await adoptPublished(ports, job)) return;
   await publish(ports, job, await markdownOf(ports, job));
 }
 
-/** Whether who had the lease before us was through but for saying so. */
+/**
+ * Completes the record if an earlier holder of the lease has already published the Markdown; returns whether it had.
+ */
 async function adoptPublished(
   { files, store }: ConversionPorts,
   { file, lease, record }: ConversionJob,

@@ -2,9 +2,9 @@ import type { Companion, FileVersion, ThreadKey } from '@caribou/core';
 import type { FileEntry, StagedFile, UserFiles } from '@caribou/files';
 import { freeName } from './safe-name.js';
 
-/** Files of a directory that are looked at. */
+/** Maximum number of files that are listed in a directory. */
 const MAX_LISTED = 1_000;
-/** Names tried in a directory where others make files at the same time. */
+/** Maximum number of names that are tried while others create files in the same directory. */
 const MAX_TRIES = 20;
 
 /** Whether a file is unchanged since it was listed. */

@@ -34,7 +34,7 @@ export class DocumentConversions implements OnModuleDestroy {
     @Dependency('logger') private readonly logger: Logger,
   ) {}
 
-  /** Begins with those of new uploads that are documents, and waits for their Markdown for a while. */
+  /** Starts to convert those new uploads that are documents, and waits for their Markdown for a limited time. */
   async begin(thread: ThreadKey, uploads: readonly FileEntry[]): Promise<void> {
     const begun = await Promise.all(uploads.map((entry) => this.beginOne(thread, entry)));
     const jobs = begun.flatMap((job) => (job === null ? [] : [this.run(job)]));
@@ -47,7 +47,7 @@ export class DocumentConversions implements OnModuleDestroy {
     over.abort();
   }
 
-  /** How far the conversions of listed files are. */
+  /** The states of the conversions of listed files. */
   async states(thread: ThreadKey, listed: readonly FileEntry[]): Promise<DocumentStates> {
     const documents = listed.filter(({ name }) => documentKindOf(name) !== null);
     const records = await this.orDefault(new Map<string, ConversionRecord>(), () =>
@@ -65,7 +65,10 @@ export class DocumentConversions implements OnModuleDestroy {
     );
   }
 
-  /** `states`, after starting conversions again whose gateway is gone or whose Markdown was replaced; does not wait for them. */
+  /**
+   * Restarts conversions whose gateway has died or whose Markdown was replaced, without waiting for them, and returns the
+   * states of all.
+   */
   async resumePending(thread: ThreadKey, listed: readonly FileEntry[]): Promise<DocumentStates> {
     const states = await this.states(thread, listed);
     const resumed = listed.map(async (entry): Promise<[string, DocumentState][]> => {
@@ -80,6 +83,7 @@ export class DocumentConversions implements OnModuleDestroy {
     return new Map((await Promise.all(resumed)).flat());
   }
 
+  /** Records the names of new uploads. */
   async note(thread: ThreadKey, files: readonly FileEntry[]): Promise<void> {
     await this.store.recordUploads(
       thread,
@@ -87,7 +91,7 @@ export class DocumentConversions implements OnModuleDestroy {
     );
   }
 
-  /** Removes what `begin` and `note` have stored, as the thread was deleted. */
+  /** Removes the records of `begin` and `note`, because the thread was deleted. */
   async withdraw(thread: ThreadKey, files: readonly FileEntry[]): Promise<void> {
     await this.store.withdrawUploads(
       thread,
@@ -95,7 +99,7 @@ export class DocumentConversions implements OnModuleDestroy {
     );
   }
 
-  /** Forgets a document that is deleted, and deletes its Markdown unless somebody changed it. */
+  /** Removes the record of a deleted document, and its Markdown unless it was changed. */
   async forget(file: UploadKey): Promise<void> {
     if (documentKindOf(file.filename) === null) return;
     await this.removeMarkdown(file, await this.store.forget(file));
@@ -143,11 +147,11 @@ export class DocumentConversions implements OnModuleDestroy {
     await this.files.removeUnchanged(file, 'uploads', record.companion);
   }
 
-  /** Runs a job in the background and logs its errors, as nobody waits for it. */
+  /** Runs a job in the background and logs its errors, because no caller handles them. */
   private run(job: ConversionJob): Promise<void> {
     const work = this.work(job)
       .catch((error: unknown) => {
-        this.logger.error({ error, threadId: job.file.threadId }, 'the conversion of a document broke off');
+        this.logger.error({ error, threadId: job.file.threadId }, 'the conversion of a document failed unexpectedly');
       })
       .finally(() => this.running.delete(work));
     this.running.add(work);
@@ -168,12 +172,15 @@ export class DocumentConversions implements OnModuleDestroy {
     }
   }
 
-  /** An unavailable store does not end the job; who holds the lease is checked with the next renewal. */
+  /** Renews the lease. An unavailable store does not end the job; the next renewal checks the lease again. */
   private async renew({ file, lease }: ConversionJob, lost: AbortController): Promise<void> {
     if (!(await this.orDefault(true, () => this.store.renew(file, lease)))) lost.abort();
   }
 
-  /** Leaves the conversion to a later list when the document is not at fault, and records a failure otherwise. */
+  /**
+   * Leaves the conversion to a later listing of the thread when the document is not at fault, otherwise records a
+   * failure.
+   */
   private async endEarly(job: ConversionJob, error: unknown): Promise<void> {
     const { file, record, lease } = job;
     const givenUp = { ...lease, leaseMs: 0 };
@@ -195,7 +202,7 @@ export class DocumentConversions implements OnModuleDestroy {
     await this.store.settle(file, lease.token, { status: 'failed', source: record.source, reason });
   }
 
-  /** Files are received and listed without their conversions while the store is unavailable. */
+  /** Returns the fallback while the store is unavailable, so that uploads still work, without conversions. */
   private async orDefault<T>(fallback: T, act: () => Promise<T>): Promise<T> {
     try {
       return await act();

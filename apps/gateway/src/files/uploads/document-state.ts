@@ -2,15 +2,17 @@ import type { ConversionRecord } from '@caribou/core';
 import type { FileEntry } from '@caribou/files';
 import { isSameVersion } from './converted-markdown.js';
 
-/** How far the conversion of a file is, as far as it still speaks of the files that are there. */
+/** The state of a file's conversion, given the files that exist now. */
 export type DocumentState =
   | { readonly status: 'pending' }
   | { readonly status: 'failed'; readonly reason: string }
   | { readonly status: 'done'; readonly companion: string }
-  /** Another file has the name of its Markdown. */
+  /** Another file has replaced the Markdown. */
   | { readonly status: 'outdated' };
 
-/** Undefined for a file of which nothing is known, that has changed since, or whose Markdown was removed. */
+/**
+ * The state of a file's conversion; undefined without a record, when the file has changed, or its Markdown was removed.
+ */
 export function documentState(
   file: FileEntry,
   record: ConversionRecord | undefined,

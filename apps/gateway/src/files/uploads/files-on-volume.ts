@@ -1,6 +1,6 @@
 import type { UserFiles } from '@caribou/files';
 
-/** Files of threads, each of whose operations first makes sure that they lie on the volume that everybody uses. */
+/** Wraps the files of threads: each operation first checks that this process uses the shared volume. */
 export function filesOnVolume(files: UserFiles, ensure: () => Promise<void>): UserFiles {
   const ensureFirst = async <Reply>(act: () => Promise<Reply>): Promise<Reply> => {
     await ensure();

@@ -17,26 +17,26 @@ export async function registerMultipart(server: FastifyInstance): Promise<void> 
 
 const FORM = 'multipart/form-data';
 
-/** Most fields beside the files, and most bytes of one: clients send a few words at most. */
+/** Maximum number of fields other than files, and maximum size of one; clients send only short ones. */
 const MAX_FIELDS = 100;
 const MAX_FIELD_BYTES = 65_536;
 
-/** Longest time without a byte from the client. */
+/** Maximum time without data from the client. */
 const IDLE_MS = 60_000;
 
-/** One file of a multipart body; its stream must be read to the end before the next one comes. */
+/** One file of a multipart body; its stream must be read to the end before the next file can be read. */
 export interface FilePart {
   readonly field: string;
-  /** As the client sent it: a path, or anything. */
+  /** The name that the client sent, which may be a path or any other text. */
   readonly name: string;
   readonly content: AsyncIterable<Uint8Array>;
 }
 
 /**
- * The files of a request as they arrive; the reader counts them and their bytes.
+ * The files of a request as they arrive. The caller must limit their number and size.
  *
- * @throws {BadRequestError} when the body is no form, ends too early, or the connection breaks
- * @throws {DeadlineError} when the client sends nothing for a while
+ * @throws {BadRequestError} when the body is not a form, ends too early, or the connection is lost
+ * @throws {DeadlineError} when the client sends nothing for a minute
  */
 export async function* fileParts(request: FastifyRequest): AsyncGenerator<FilePart> {
   const silence = setTimeout(() => {
@@ -74,7 +74,9 @@ async function* mapReadErrors(content: AsyncIterable<Uint8Array>): AsyncGenerato
   }
 }
 
-/** The parser's own refusals have a status; what else it throws is about the bytes or the connection. */
+/**
+ * Turns errors about the bytes or the connection into BadRequestError; refusals of the parser already have a status.
+ */
 function toBodyError(error: unknown): unknown {
   if (error instanceof AppError) return error;
   if (typeof error === 'object' && error !== null && 'statusCode' in error) return error;

@@ -2,18 +2,19 @@
 const forbidden =
   /[\u0000-\u001f\u007f-\u009f\\]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 
-/** Marks that no reader sees but that turn a name around or hide a part of it. */
+/** Invisible characters that can reverse a displayed name or hide a part of it. */
 const invisible = /[\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
-/** Names that are devices on Windows, with any extension, where a person may save the file. */
+/** Names of devices on Windows, where users may save the file; they are reserved with any extension. */
 const device = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i;
 
 /** Longest file name in bytes of UTF-8 (NAME_MAX). */
 const MAX_NAME_BYTES = 255;
 
 /**
- * The name under which an uploaded file is kept, or null when it cannot have one. Of a path with `/` the last name
- * counts; invisible marks, dots in front and dots and spaces behind are left out; a device's name gets a `_` in front.
+ * The name under which an uploaded file is stored, or null when there is no safe one. Only the last segment of a path
+ * counts. Invisible characters, leading dots, and trailing dots and spaces are removed; the name of a device gets a
+ * leading `_`.
  */
 export function safeName(sent: string): string | null {
   const base = sent.slice(sent.lastIndexOf('/') + 1);

@@ -29,7 +29,7 @@ interface ReceivedFiles {
 
 interface PublishedFile {
   readonly entry: FileEntry;
-  /** The name its sender gave it. */
+  /** The name under which the client sent the file. */
   readonly sent: string;
 }
 
@@ -40,10 +40,10 @@ interface Published {
 
 const FIELD = 'files';
 const MAX_LISTED = 1_000;
-/** Characters of a skipped name that the reply shows. */
+/** Maximum characters of a skipped name in the reply. */
 const MAX_SHOWN = 255;
 
-/** Uploads of threads, for one owner at a time; the thread need not exist. */
+/** The uploads of a user's threads; a thread need not exist yet. */
 @Injectable()
 export class UploadsService {
   constructor(
@@ -58,9 +58,9 @@ export class UploadsService {
   }
 
   /**
-   * Stores all files of a request, or none when one is too much.
+   * Stores all files of a request, or none when a limit is exceeded.
    *
-   * @throws {TooLargeError} over a limit, as soon as it is passed
+   * @throws {TooLargeError} as soon as a limit is exceeded
    * @throws {BadRequestError} without a file
    * @throws {ConflictError} when the thread was deleted meanwhile
    */
@@ -150,7 +150,7 @@ export class UploadsService {
   }
 }
 
-/** Whether only this name is refused, as it names something other than a file. */
+/** Whether the error concerns only this name, because something other than a file has it. */
 const isSkip = (error: unknown): boolean =>
   error instanceof FileRefusedError && (error.reason === 'not_regular' || error.reason === 'is_directory');
 
