@@ -139,7 +139,7 @@ describe('addressPolicy', () => {
     expect(own).not.toEqual([]);
   });
 
-  test('refuses ranges that are none, or that do not lie in a private one', () => {
+  test('refuses invalid ranges and ranges that do not lie in a private one', () => {
     for (const range of [
       '10.0.0.0',
       '10.0.0.0/7',

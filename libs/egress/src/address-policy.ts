@@ -34,7 +34,7 @@ const UNIQUE_LOCAL = ranges(['fc00::/7']);
 /** Cloud providers' instance metadata in those ranges: never. */
 const METADATA = ranges(['100.100.100.200/32', 'fd00:ec2::254/128', 'fd20:ce::254/128', 'fd00:42::42/128']);
 
-/** Whether an address is one of the public Internet: global unicast and of no special purpose. False for what is none. */
+/** Whether an address is valid and one of the public Internet: global unicast and of no special purpose. */
 export function isGlobalUnicast(address: string): boolean {
   // A zone ("fe80::1%eth0") belongs to link-local addresses.
   if (isIP(address) === 0 || address.includes('%')) return false;
@@ -47,7 +47,7 @@ const NOBODYS_IPV4 = ranges(['0.0.0.0/8', '169.254.0.0/16', '168.63.129.16/32', 
 
 /**
  * Whether an address may be that of a host which the operator named: public ones, private ones and this machine. Never
- * link-local and metadata addresses, whatever the name says, nor IPv4 in the clothes of IPv6.
+ * link-local and metadata addresses, whatever the name, nor IPv4 addresses in IPv6 form.
  */
 export function isReachableForOperator(address: string): boolean {
   if (isGlobalUnicast(address)) return true;
@@ -79,7 +79,7 @@ export function addressPolicy(allowPrivate: readonly string[] = []): AddressPoli
     if (isGlobalUnicast(address)) return !ownAddresses().check(address, familyOf(address));
     if (isIP(address) === 0 || address.includes('%')) return false;
     const family = familyOf(address);
-    // BlockList takes ::ffff:10.0.0.1 for 10.0.0.1; on the wire it is none.
+    // BlockList takes ::ffff:10.0.0.1 for 10.0.0.1, which it is not on the wire.
     if (family === 'ipv6' && !UNIQUE_LOCAL.check(address, 'ipv6')) return false;
     return opened.check(address, family) && !METADATA.check(address, family) && !ownAddresses().check(address, family);
   };

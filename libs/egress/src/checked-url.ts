@@ -5,7 +5,7 @@ import { type EgressRule, isListed } from './egress-rules.js';
 import { canonicalHost, formatTarget, type Target } from './host-name.js';
 import { resolveAllowedAddresses, type Resolve, type SafeConnectOptions, systemResolve } from './safe-connect.js';
 
-/** What our own processes may reach. */
+/** Hosts and addresses that our own processes may reach. */
 export interface ReachSettings {
   /**
    * Hosts that the operator named, with the ports they were named for. They may lie in a private network or on this
@@ -24,7 +24,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const isOwnPublic = addressPolicy();
 /**
  * Two lookups of the system's resolver at a time. Each takes a thread of the few that Node has for files, compression and
- * the names of models and servers: names that nobody answers, as without the internet, would take them all.
+ * the names of models and servers: lookups without an answer, as without the internet, would take them all.
  */
 const lookups = new Limiter({
   maxRunning: 2,
@@ -69,7 +69,7 @@ export function connectOptions(
 /**
  * The URL of a text.
  *
- * @throws {InvalidRequestError} when it is none
+ * @throws {InvalidRequestError} when it is not a valid URL
  */
 export function parseUrl(text: string, base?: URL): URL {
   if (!URL.canParse(text, base)) throw new InvalidRequestError('the URL is not valid; it must be absolute');

@@ -104,7 +104,7 @@ describe('EgressProxy', () => {
     `GET http://${host}${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
   const connectTo = (host: string): string => `CONNECT ${host} HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
 
-  test('carries a tunnel both ways, with a half-closed end, and tells what it carried', async () => {
+  test('carries a tunnel both ways, with a half-closed end, and reports what it carried', async () => {
     const { open, entry, resolved } = await proxyWith();
     const socket = await open();
 

@@ -126,7 +126,7 @@ export class EgressProxy {
     connection.refuse(400, 'malformed request');
   }
 
-  /** (E3) The connection, unless it has carried a request already, which ends it. */
+  /** Returns the connection for its one request (E3); a second request ends the connection. */
   private begin(request: IncomingMessage, socket: Duplex): ProxiedConnection | null {
     const connection = this.connections.get(socket);
     if (connection?.begin(request.method ?? '', request.url ?? '') === true) return connection;
@@ -154,7 +154,7 @@ function plainTarget(request: IncomingMessage): {
   return { target, host, path: rest.startsWith('/') ? rest : `/${rest}` };
 }
 
-/** What to say of a failure. A broken connection is the target's doing; anything else that is not ours to expect, a defect. */
+/** Status and reason of a failure. A broken connection is the target's fault; any other unexpected error is a defect. */
 function failureOf(error: unknown): { readonly status: number; readonly reason: string } {
   if (error instanceof InvalidRequestError) return { status: 400, reason: error.message };
   if (error instanceof AppError && error.expected)

@@ -10,8 +10,8 @@ const HOP_BY_HOP = new Set([
 ]);
 
 /**
- * The headers that go on to the other side: not those of this connection, nor those that `Connection` names. It cannot
- * name the length away: a body without a frame would be read as a further message.
+ * The headers that are forwarded: not those of this connection, nor those that `Connection` names. `Connection` cannot
+ * remove the length: a body without a frame would be read as a further message.
  */
 function endToEnd(message: IncomingMessage): Record<string, string[]> {
   const named = (message.headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase());
@@ -55,7 +55,7 @@ export async function forwardRequest(
   });
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.once('response', resolve);
-    // Stays for the connection's whole life: the answer's own stream tells of a break after this.
+    // The listener stays for the connection's whole life: the answer's own stream reports a break after this.
     outgoing.on('error', reject);
   });
   request.on('data', (chunk: Buffer) => connection.spend(chunk.length));

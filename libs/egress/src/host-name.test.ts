@@ -63,7 +63,7 @@ describe('canonicalHost', () => {
     );
   });
 
-  test('is null when a character stands in the name that would make it another host', () => {
+  test('is null when the name has a character that would make it another host', () => {
     const tricks = ['\0', ' ', '\t', '\r\n', '@', '%', '%2e', '/', '\\', '?', '#', ':', '[', ']', '<', '|', '"'];
     fc.assert(
       fc.property(name, fc.constantFrom(...tricks), fc.nat(40), (host, trick, at) => {

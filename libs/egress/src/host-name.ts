@@ -8,9 +8,9 @@ const MAX_TEXT = 1024;
 const MAX_NAME = 253;
 
 /**
- * The one spelling of a host, or null for what is none: lower case, IDN in its ASCII form, no trailing dot; an IPv4
+ * The canonical form of a host, or null for an invalid one: lower case, IDN in its ASCII form, no trailing dot; an IPv4
  * address in any spelling that resolvers take (`0x7f.1`, `2130706433`, `127.1`, full-width digits) as a dotted quad; an
- * IPv6 address, which must stand in brackets, compressed and without them. Hosts are compared in this form only.
+ * IPv6 address, which must be in brackets, compressed and without them. Hosts are compared in this form only.
  */
 export function canonicalHost(text: string): string | null {
   if (text.length > MAX_TEXT) return null;

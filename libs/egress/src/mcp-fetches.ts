@@ -12,10 +12,10 @@ export interface McpFetches {
 
 /** A call may be silent for as long as it may take, and an event stream between two events. */
 const SILENCE_MS = 3_600_000;
-/** Of a stream over its life; whoever reads it bounds its pieces. */
+/** The byte limit of a stream over its life; its reader bounds the pieces. */
 const MAX_BYTES = 1024 ** 4;
 
-/** How servers of tools are asked. @throws {InvalidRequestError} when a host is none */
+/** Creates the fetch functions for MCP servers. @throws {InvalidRequestError} when a host is not valid */
 export function mcpFetches({ apiHosts }: { readonly apiHosts: readonly string[] }): McpFetches {
   return {
     operatorFetch: longTimeoutFetch(SILENCE_MS),

@@ -3,23 +3,23 @@ import type { Socket } from 'node:net';
 import type { Target } from './host-name.js';
 import type { ProxyLimits } from './proxy-limits.js';
 
-/** What became of one connection. */
+/** The outcome of one connection. */
 export interface EgressEntry {
   /** `CONNECT`, or the method of a plain request. */
   readonly method: string;
-  /** In canonical form; without a port, what the client wrote, cut, as that was none. */
+  /** The host in canonical form; without a port, the invalid target as the client wrote it, shortened. */
   readonly host: string;
   readonly port?: number;
   readonly verdict: 'allowed' | 'refused' | 'failed';
   /** Why it was not allowed, or how it failed. */
   readonly reason?: string;
-  /** To the target and from it. */
+  /** Bytes to the target, and from it. */
   readonly bytesUp: number;
   readonly bytesDown: number;
   readonly durationMs: number;
 }
 
-/** Whose connections they are. */
+/** The sandbox that opened the connections. */
 export interface EgressClient {
   /** Connections are counted under it. */
   readonly id: string;
@@ -28,14 +28,14 @@ export interface EgressClient {
 }
 
 const MAX_TARGET_CHARACTERS = 300;
-/** What a client wrote goes to logs. */
+/** Characters that are replaced, as the client's text goes to logs. */
 const unprintable = /[^\x21-\x7e]/g;
 
 export const BROKEN_OFF = 'the target broke the connection off';
 /** A client that has been refused is given this long to read why, in milliseconds. */
 const REFUSAL_MS = 5000;
 
-/** One connection of a client: it carries one request, and its end is told once. */
+/** One connection of a client: it carries one request, and its end is reported once. */
 export class ProxiedConnection {
   private readonly beganMs = performance.now();
   private headerTimer: NodeJS.Timeout | undefined;
@@ -50,12 +50,12 @@ export class ProxiedConnection {
     private readonly limits: ProxyLimits,
   ) {
     this.headerTimer = setTimeout(() => socket.destroy(), limits.headerTimeoutMs);
-    // A client may go at any time; its close says so.
+    // A client may disconnect at any time; the close event follows.
     socket.on('error', () => undefined);
     socket.once('close', () => clearTimeout(this.headerTimer));
   }
 
-  /** The header is there. False when there was one before: a connection carries one request. */
+  /** Notes that the header has arrived. False when there was one before: a connection carries one request. */
   begin(method: string, target: string): boolean {
     clearTimeout(this.headerTimer);
     if (this.request !== undefined) return false;
@@ -64,12 +64,12 @@ export class ProxiedConnection {
     return true;
   }
 
-  /** The canonical form of what it asks for. */
+  /** Sets the canonical form of the requested target. */
   asksFor({ host, port }: Target): void {
     if (this.request !== undefined) this.request = { ...this.request, host, port };
   }
 
-  /** Tells what became of it; only the first word counts. */
+  /** Reports the outcome of the connection; only the first report counts. */
   report(verdict: EgressEntry['verdict'], reason?: string): void {
     if (this.reported || this.request === undefined) return;
     this.reported = true;
@@ -83,7 +83,7 @@ export class ProxiedConnection {
     });
   }
 
-  /** Ties the two sockets: silent for too long or over the limit, both go; when the client is gone, so is the target. */
+  /** Ties the two sockets: when silent for too long or over the limit, both close; the client's close ends the other. */
   attach(upstream: Socket): void {
     this.upstream = upstream;
     const { socket, limits } = this;
@@ -103,8 +103,8 @@ export class ProxiedConnection {
   }
 
   /**
-   * Answers in the proxy's own name and ends the connection. The reason also stands in the status line, which is all that
-   * many clients show of a refused CONNECT; it holds canonical hosts and words of ours only.
+   * Answers as the proxy and ends the connection. The reason is also in the status line, which is all that many clients
+   * show of a refused CONNECT; it holds canonical hosts and our own texts only.
    */
   refuse(status: number, reason: string): void {
     const { socket } = this;

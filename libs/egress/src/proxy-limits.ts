@@ -1,19 +1,19 @@
 /** Bounds of a proxy. Times in milliseconds, sizes in bytes. */
 export interface ProxyLimits {
-  /** Of all clients together. */
+  /** Connections of all clients together. */
   readonly connections: number;
   readonly connectionsPerClient: number;
   readonly headerBytes: number;
-  /** From the connection to the end of the request's header. */
+  /** The time from the connection to the end of the request's header. */
   readonly headerTimeoutMs: number;
   readonly resolveTimeoutMs: number;
-  /** For each address that is tried. */
+  /** The time for each address that is tried. */
   readonly connectTimeoutMs: number;
-  /** Without a byte in either direction. */
+  /** A connection ends after this time without a byte in either direction. */
   readonly idleMs: number;
-  /** The same, once one side has said all it had to say. */
+  /** The same limit, once one side has finished sending. */
   readonly halfClosedIdleMs: number;
-  /** In both directions together; absent: any number. */
+  /** The sum of both directions; unlimited when absent. */
   readonly bytesPerConnection?: number;
 }
 

@@ -9,7 +9,7 @@ export interface Hop {
   readonly body?: string | Uint8Array;
 }
 
-/** What says nothing about the caller and may go along to another origin; keys and cookies may not. */
+/** Headers that reveal nothing about the caller and may be sent to another origin; keys and cookies may not. */
 const HARMLESS = ['accept', 'accept-language', 'user-agent'];
 const REDIRECTS = [301, 302, 303, 307, 308];
 const KEEP_METHOD = [307, 308];

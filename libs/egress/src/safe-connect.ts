@@ -21,15 +21,15 @@ export interface SafeConnectOptions {
   readonly connectTimeoutMs: number;
 }
 
-/** Of a name with more, the rest is not tried. */
+/** Addresses that are tried of one name. */
 const MAX_ADDRESSES = 4;
 
 /**
  * A connection to the target. Its name is resolved once, every address of it is checked, and the connection goes to one
- * of those very addresses: what the name says later does not matter.
+ * of those very addresses: a later change of the name does not matter.
  *
  * @throws {ForbiddenError} when one of its addresses is not allowed
- * @throws {UnavailableError} when it has none or none answers
+ * @throws {UnavailableError} when it has no address or none answers
  * @throws {DeadlineError} when resolver or host take too long
  */
 export async function safeConnect(target: Target, options: SafeConnectOptions): Promise<Socket> {
@@ -39,7 +39,7 @@ export async function safeConnect(target: Target, options: SafeConnectOptions): 
     try {
       return await openConnection(address, target, options.connectTimeoutMs);
     } catch (error) {
-      // The next address may answer; the last one's failure is told.
+      // The next address may answer; the failure of the last one is thrown.
       failure = error;
     }
   }

@@ -117,7 +117,7 @@ describe('what may not be fetched', () => {
 });
 
 describe('safeFetch', () => {
-  test('follows redirects on the same host with the headers of the caller, and tells where they led', async () => {
+  test('follows redirects on the same host with the headers of the caller, and reports where they led', async () => {
     const site = await siteWith({
       '/a': redirectTo('/b', 301),
       '/b': redirectTo('c', 307),

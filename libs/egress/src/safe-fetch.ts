@@ -82,7 +82,7 @@ async function answerTo({ url, method, headers, body }: Hop, call: Call): Promis
   }
 }
 
-/** The answer with a body that ends at its bounds. */
+/** Converts the answer to a response whose body is limited. */
 function toBoundedResponse(answer: RawResponse, { url, method }: Hop, call: Call): Response {
   const { status, statusText } = answer;
   const headers = new Headers([...answer.headers].filter(([name]) => !UNDONE.includes(name)));
@@ -124,7 +124,7 @@ function limitBody(reader: Reader, url: URL, call: Call): ReadableStream<Uint8Ar
   });
 }
 
-/** Why a request failed: our own reason wherever it stands among the causes, else the connection's. */
+/** Why a request failed: our own reason wherever it is among the causes, else the connection's. */
 function failureOf(error: unknown, url: URL, { settings, timeout, signal }: Call): unknown {
   if (timeout?.aborted === true)
     return new DeadlineError(`${url.host} did not answer within ${settings.timeoutMs} ms`, {

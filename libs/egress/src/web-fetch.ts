@@ -5,7 +5,7 @@ import { safeFetch } from './safe-fetch.js';
 /** Bytes of a page or of a provider's answer. */
 const MAX_BYTES = 5 * 1024 * 1024;
 
-/** The way out for web tools: public hosts, and those of the rules wherever they lie. Callers set the time by their signal. */
+/** The fetch of web tools: public hosts, and those of the rules at any address. The caller's signal is the deadline. */
 export function createWebFetch(rules: readonly string[]): {
   readonly fetch: ReturnType<typeof safeFetch>;
   readonly check: (url: string) => Promise<void>;

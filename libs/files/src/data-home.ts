@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { closedDirectoryOf, type CommandIdentity, commandIdentity, errnoOf } from '@caribou/core';
 
 /**
- * CARIBOU_HOME is closed to the machine's other users: whoever can come to a file that a command has made can also read
- * or execute it. As root, the user of commands may pass through the platform's directories by their group, as bwrap
- * mounts by path; as anybody else, that user is this process's own.
+ * CARIBOU_HOME is closed to the machine's other users: a user who can reach a file that a command has made can also
+ * read or execute it. When this process is root, the user of commands may pass through the platform's directories by
+ * their group, as bwrap mounts by path; otherwise that user is this process's own.
  */
 
 /** Directories of the platform that have users' files, sockets or records below them. */
@@ -24,7 +24,7 @@ function close(path: string): void {
   chmodSync(path, mode);
 }
 
-/** Makes the home if it is missing, and closes it and what an earlier version left open below it. Idempotent. */
+/** Creates the home if it is missing, and closes what an earlier version left open in it. Idempotent. */
 export function prepareHome(homeDir: string): void {
   mkdirSync(homeDir, { recursive: true, mode: OWNER_BITS });
   const commands = commandIdentity();
@@ -36,8 +36,8 @@ export function prepareHome(homeDir: string): void {
 }
 
 /**
- * Takes the home from others. What root's user of commands could reach as one of them it reaches by its group from then
- * on, unless the operator has given the home a group.
+ * Removes the access of other users to the home. The user of commands of a root process has access by its group from
+ * then on, unless the operator has given the home a group.
  */
 function closeHome(homeDir: string, { gid }: CommandIdentity): void {
   const { mode, gid: group } = statSync(homeDir);

@@ -17,7 +17,7 @@ export interface Creation {
   readonly mode: number;
 }
 
-/** Opens a directory, which is made first if it is missing. */
+/** Opens a directory and creates it first if it is missing. */
 async function openOrCreate(directory: FileHandle, name: string, create: Creation): Promise<FileHandle> {
   const path = below(directory, name);
   const found = await unlessFailed('ENOENT', () => open(path, DIRECTORY));
@@ -39,7 +39,7 @@ async function openOrCreate(directory: FileHandle, name: string, create: Creatio
 const makes = async (path: string, mode: number): Promise<boolean> =>
   (await unlessFailed('EEXIST', () => mkdir(path, { mode }).then(() => true))) === true;
 
-/** What `act` answers, or undefined when it fails with the system error. */
+/** Returns the result of `act`, or undefined when it fails with the given system error. */
 async function unlessFailed<T>(errno: string, act: () => Promise<T>): Promise<T | undefined> {
   try {
     return await act();
@@ -50,8 +50,8 @@ async function unlessFailed<T>(errno: string, act: () => Promise<T>): Promise<T 
 }
 
 /**
- * Whether a directory was made and not given to its owner: by a process that was killed in between, or is about to do it.
- * No command can make one of root's.
+ * Whether a directory was created but not yet given to its owner, by a process that was killed in between or is about to
+ * do it. No command can create a directory that belongs to root.
  */
 async function isHalfMade(directory: FileHandle, { owner }: Creation): Promise<boolean> {
   if (process.getuid?.() !== 0) return false;

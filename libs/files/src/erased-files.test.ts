@@ -15,7 +15,7 @@ import { createErasedFiles } from './erased-files.js';
 
 const going = new AbortController().signal;
 
-describe('erasedFiles', () => {
+describe('createErasedFiles', () => {
   let home: string;
   const thread = { userId: 'alice', threadId: 't1' };
   const dataOf = (threadId = 't1'): string => join(home, 'users', 'alice', 'threads', threadId, 'user-data');
@@ -28,7 +28,7 @@ describe('erasedFiles', () => {
   beforeEach(() => (home = mkdtempSync(join(tmpdir(), 'caribou-erased-'))));
   afterEach(() => execFileSync('rm', ['-rf', home]));
 
-  test('files of a thread are gone for whoever uses its id next, and then removed', async () => {
+  test('files of a thread are gone for the next thread of its id, and then removed', async () => {
     fill('old');
     const files = createErasedFiles(home);
     const aside = await files.moveThread(thread, '1');

@@ -9,36 +9,37 @@ import { below, openDirectory } from './descriptor-walk.js';
 import { threadNames } from './thread-path.js';
 
 /**
- * Files of deleted threads and users. Deleting moves a directory aside in one step, so that whoever uses the id next
- * never sees it; what was moved is removed afterwards, for as long as that takes.
+ * Files of deleted threads and users. Deleting moves a directory away in one step, so that the next thread or user with
+ * the id never sees it; the moved directory is removed afterwards, for as long as that takes.
  *
- *  E1  what is moved aside under a name is moved once: a marker stays under the name when the content is gone, and a
- *      rename never replaces a directory that has one. So a process that was paused before its rename cannot move the
- *      files of whoever uses the id by then; the marker goes when nobody can have been paused for so long (`drop`)
- *  E2  whatever a command made is removed by descriptors, links are not followed, and depth costs nothing: directories
- *      are moved up before they are emptied
+ *  E1  a directory is moved to a name once: a marker stays under the name when the content is gone, and a rename never
+ *      replaces a directory that has one. So a process that was paused before its rename cannot move the files of a
+ *      later thread or user with the same id; `drop` removes the marker when no process can be paused for so long
+ *  E2  all that a command created is removed by descriptors, links are not followed, and depth costs nothing:
+ *      directories are moved up before they are emptied
  */
 export interface ErasedFiles {
-  /** Moves a thread's files aside; the name under which they are. Idempotent. */
+  /** Moves a thread's files away; returns the name under which they are. Idempotent. */
   moveThread(thread: ThreadKey, token: string): Promise<string>;
   /** The same for all files of a user, skills included. */
   moveUser(userId: string, token: string): Promise<string>;
   /**
-   * The ids of threads, made or not, whose files a user had when they were moved aside; in lists of at most a thousand.
+   * The ids of threads whose files a user had when they were moved, also of threads without a record; in lists of at
+   * most a thousand.
    */
   threadsIn(aside: string): AsyncIterable<readonly string[]>;
-  /** Removes what was moved aside; whether nothing is left but the marker. Stops early at the signal. Idempotent. */
+  /** Removes the moved files; returns whether only the marker is left. Stops early at the signal. Idempotent. */
   empty(aside: string, signal: AbortSignal): Promise<boolean>;
-  /** Removes the marker of what is empty, if it is as old as that; whether it is gone. Idempotent. */
+  /** Removes the marker of an empty directory if it is at least that old; returns whether it is gone. Idempotent. */
   drop(aside: string, ageMs: number): Promise<boolean>;
 }
 
-/** No user has this id. */
+/** The directory for moved files, among those of users; no user has this id. */
 const ASIDE = '.erased';
 const MARKER = 'moved';
 const MAX_LISTED = 1_000;
 const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-/** Of a directory that its owner has closed to himself. */
+/** The mode that reopens a directory which its owner has closed to himself. */
 const OWNER_BITS = 0o700;
 const gone = new Set(['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
 
@@ -67,7 +68,7 @@ export function createErasedFiles(homeDir: string): ErasedFiles {
   };
 }
 
-/** (E1) */
+/** Moves a directory once, and leaves the marker (E1). */
 async function moveAside(from: string, to: string): Promise<void> {
   const marker = join(to, MARKER);
   if ((await unless('ENOENT', lstat(marker))) !== undefined) return;
@@ -95,7 +96,7 @@ async function* threadsIn(directory: string): AsyncGenerator<readonly string[]> 
   yield ids;
 }
 
-/** (E2) */
+/** Removes everything but the marker (E2). Returns whether nothing else is left. */
 async function emptyDirectory(path: string, signal: AbortSignal): Promise<boolean> {
   const top = await unless('ENOENT', open(path, DIRECTORY));
   if (top === undefined) return true;
@@ -162,7 +163,7 @@ async function openDirectoryToErase(path: string): Promise<FileHandle | undefine
   }
 }
 
-/** What the work gives, or undefined when it fails with this code. */
+/** Returns the result of the work, or undefined when it fails with this code. */
 async function unless<T>(code: string, work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;

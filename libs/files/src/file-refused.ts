@@ -33,7 +33,7 @@ const refusalTexts: Readonly<Record<FileRefusal, string>> = {
   no_space: 'no space left',
 };
 
-/** A file of the user cannot be had; `reason` is one of a closed list, for the model and for HTTP alike. */
+/** A file of the user cannot be read or written; `reason` is one of a closed list, for the model and for HTTP alike. */
 export class FileRefusedError extends AppError {
   constructor(
     readonly reason: FileRefusal,
@@ -44,13 +44,13 @@ export class FileRefusedError extends AppError {
   }
 }
 
-/** The thread's files may not take more; the message says how much they take and may take. */
+/** The thread's files have reached their quota; the message names usage and limit. */
 export class QuotaExceededError extends FileRefusedError {
   override readonly message: string;
 
   constructor(
     path: string,
-    /** In the words of whoever is told. */
+    /** The text for the user or the model. */
     readonly excess: string,
   ) {
     super('no_space', path);
@@ -74,7 +74,7 @@ const byErrno: Readonly<Record<string, FileRefusal>> = {
   EFBIG: 'too_large',
 };
 
-/** The refusal a failed system call stands for; an error of another kind is thrown on as it is. */
+/** Converts a failed system call to a refusal; an error of another kind is rethrown as it is. */
 export function toFileRefused(error: unknown, path: string): FileRefusedError {
   if (error instanceof FileRefusedError) return error;
   const reason = byErrno[errnoOf(error) ?? ''];

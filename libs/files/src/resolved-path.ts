@@ -12,7 +12,7 @@ import { below, openDirectory } from './descriptor-walk.js';
 import { FileRefusedError } from './file-refused.js';
 import { hostPathOf, requireRegular } from './thread-path.js';
 
-/** What a path leads to that may be read: a file or directory of a thread, or of its user's skills. */
+/** A virtual path resolved to something that may be read: a file or directory of a thread, or of its user's skills. */
 export interface ResolvedPath {
   /** Virtual path of the directory that the names lie below. */
   readonly root: string;
@@ -24,7 +24,7 @@ export interface ResolvedPath {
 
 export interface ReadRoots {
   readonly homeDir: string;
-  /** The skills that a user's sandboxes see; without it there are none. */
+  /** The skills that a user's sandboxes see; absent when skills are not served. */
   readonly skills?: (userId: string) => Promise<SkillsMount>;
 }
 

@@ -3,7 +3,7 @@ import { prepareHome } from './data-home.js';
 import type { ReadRoots } from './resolved-path.js';
 import { threadFiles } from './thread-files.js';
 
-/** What sandboxes mount of the data volume at `homeDir`, and of their users' skills where there are any. */
+/** The directories of the data volume at `homeDir` that sandboxes mount, and those of their users' skills, if any. */
 export function sandboxMounts(homeDir: string, skills?: ReadRoots['skills']): SandboxMounts {
   const files = threadFiles(homeDir, commandIdentity());
   return {

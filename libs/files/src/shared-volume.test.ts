@@ -29,7 +29,7 @@ function registry(): VolumeRegistry & { isAway: boolean } {
 }
 
 describe(SharedVolume, () => {
-  test('processes on one volume agree, whoever comes first', async () => {
+  test('processes on one volume agree, whichever comes first', async () => {
     const [home, known] = [newHome(), registry()];
     await new SharedVolume(known, home).ensure();
     await new SharedVolume(known, home).ensure();

@@ -10,7 +10,7 @@ const OWNER_ONLY = 0o600;
 /** `details.dependency` of the error about another volume. */
 const VOLUME = 'volume';
 
-/** The id of the volume that CARIBOU_HOME lies on, in a file of it that whoever comes first makes. */
+/** Reads the id of the volume that CARIBOU_HOME lies on, from a file that the first process creates. */
 function volumeIdOf(homeDir: string): string {
   const path = join(homeDir, FILE);
   if (!existsSync(path)) {
@@ -29,7 +29,7 @@ function volumeIdOf(homeDir: string): string {
 }
 
 /**
- * Refuses to work with files on another volume than the other processes: they would find nothing there, and what is
+ * Refuses to work on another volume than the other processes: files of threads would be missing there, and files
  * written there would be missing elsewhere. All machines mount one volume at CARIBOU_HOME.
  */
 export class SharedVolume {

@@ -28,7 +28,7 @@ import {
 } from './thread-path.js';
 
 /**
- * The one module for access to users' files from outside a sandbox. Whoever is inside may rename, link and replace
+ * The one module for access to users' files from outside a sandbox. A command inside may rename, link and replace
  * anything below the three directories at any moment, so:
  *
  *  F1  every name is opened through the descriptor of its directory, links refused; no path is checked and then used
@@ -36,7 +36,7 @@ import {
  *      skills may have several, as no sandbox can write where they lie
  *  F3  a file is replaced by rename within its directory, so a reader sees the old or the new content, never a part
  *  F4  every read and write has a size limit
- *  F5  what is created belongs to the user of commands and is never setuid
+ *  F5  a created file belongs to the user of commands and is never setuid
  *
  * Directories above the three are the platform's own: no sandbox can reach them.
  */
@@ -52,7 +52,7 @@ export interface ThreadFiles {
   hostPath(thread: ThreadKey, directory: DataDirectory): string;
   /** A descriptor of the directory itself; the caller closes it. @throws {FileRefusedError} */
   openDataDirectory(thread: ThreadKey, directory: DataDirectory): Promise<FileHandle>;
-  /** What a path leads to that may be read. @throws {FileRefusedError} `outside` */
+  /** Resolves a path to something that may be read. @throws {FileRefusedError} `outside` */
   resolvePath(thread: ThreadKey, path: string): ResolvedPath;
   /** A readable descriptor of a regular file, of a skill too; the caller closes it. @throws {FileRefusedError} */
   openFile(thread: ThreadKey, path: string): Promise<FileHandle>;
@@ -62,7 +62,7 @@ export interface ThreadFiles {
   append(thread: ThreadKey, path: string, content: Uint8Array): Promise<number>;
 }
 
-/** The permission bits a replacement keeps of what it replaces. @throws FileRefusedError for anything but a file */
+/** Returns the permission bits that a replacement inherits. @throws FileRefusedError for anything but a file */
 async function modeToKeep(directory: FileHandle, location: FileLocation, path: string): Promise<number> {
   try {
     const stat = await lstat(below(directory, location.name));
@@ -75,7 +75,7 @@ async function modeToKeep(directory: FileHandle, location: FileLocation, path: s
   }
 }
 
-/** (F3, F5) Writes beside the target and renames over it; leaves nothing behind when it fails. */
+/** Writes to a new file in the same directory and renames it over the target; removes it on failure (F3, F5). */
 async function replaceIn(
   directory: FileHandle,
   location: FileLocation,

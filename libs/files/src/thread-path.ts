@@ -14,9 +14,9 @@ import { FileRefusedError, toFileRefused } from './file-refused.js';
 
 export const DIRECTORY_MODE = 0o755;
 export const FILE_MODE = 0o644;
-/** Of a file that is being written beside its target. */
+/** The mode of a file while it is written, before it is renamed over its target. */
 export const TEMPORARY_MODE = 0o600;
-/** A new file for writing; what has the name already, a link included, makes the open fail. */
+/** Flags for a new file: the open fails when the name exists, as a link too. */
 export const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /** Names of a thread's folder below CARIBOU_HOME. @throws when an id is not of the strict pattern */

@@ -7,7 +7,7 @@ import { withoutHostPaths } from './drivers/host-paths.js';
 import { withinQuota } from './quota-driver.js';
 import type { SandboxSettings } from './drivers/settings.js';
 
-/** A driver that failed its probe is asked again after this long, in milliseconds: someone may have helped it. */
+/** A driver that failed its probe is probed again after this long, in milliseconds: the machine may have changed. */
 const RETRY_FAILED_MS = 15_000;
 
 export interface SandboxDrivers {
@@ -19,7 +19,7 @@ export interface SandboxDrivers {
   usable(): Promise<readonly SandboxDriver[]>;
 }
 
-/** Hears why a driver cannot be used, in words for the operator: they may name paths of the machine. */
+/** Receives the reason why a driver cannot be used, a text for the operator: it may name paths of the machine. */
 export type FailedProbe = (driver: SandboxDriverKind, reason: string) => void;
 
 interface Candidate {

@@ -2,23 +2,23 @@ import { type Clock, type DiskUsage, errnoOf, type ThreadQuota } from '@caribou/
 import type { SandboxCommand, CommandResult, SandboxSpec, SandboxDriver } from './drivers/driver.js';
 
 /**
- * Commands within the thread's quota. No file system here has one, so a command is looked after:
+ * Limits commands to the thread's quota. File systems have none, so usage is measured while a command runs:
  *
- *  Q1  a command is ended once its thread has more than the quota: looked at after a second, then each second, so it
+ *  Q1  a command is ended once its thread has more than the quota: measured after a second, then each second, so it
  *      may be over by what a disk takes in that time, and one that is over within a second is not ended but counted
  *  Q2  with more than the quota a thread's commands still run, so that they can remove files, but none may write more
  *      than a few bytes to a file, and each is ended once there is more than there was at its start
  *  Q3  a command within its first second in a thread within the quota pays nothing but a timer
  *  Q4  files that a command has removed but still writes to are in no directory: when they fill the disk, all commands
- *      that look at it then are ended, and those files go with them
+ *      that measure it then are ended, and those files are freed with them
  */
 
-const LOOK_MS = 1000;
-/** The first look, and the next ones, at a command that began over the quota. */
-const STRICT_LOOK_MS = 25;
-/** Looks may take this share of the time of a command: many files are looked at less often. */
-const LOOK_SHARE = 0.2;
-/** Over the quota: the largest file, and what there may be more than at the start, for temporary files. */
+const MEASURE_MS = 1000;
+/** The time between measurements for a command that began over the quota. */
+const STRICT_MEASURE_MS = 25;
+/** Measuring may take this share of the time of a command: many files are measured less often. */
+const MEASURE_SHARE = 0.2;
+/** Over the quota: the largest file that may be written, and the growth since the start, for temporary files. */
 const STRICT_FILE_BYTES = 4096;
 const UNCOUNTED_MS = 10_000;
 const STRICT_SLACK = { bytes: 1024 * 1024, files: 64 };
@@ -26,7 +26,7 @@ const STRICT_SLACK = { bytes: 1024 * 1024, files: 64 };
 interface Watched {
   readonly quota: ThreadQuota;
   readonly sandbox: SandboxSpec;
-  /** What there was at the start, when that was too much. */
+  /** The usage at the start, when it was over the quota. */
   readonly over: DiskUsage | null;
   readonly clock: Clock;
 }
@@ -77,11 +77,11 @@ async function execWithinQuota(
 
 const notice = (what: string, reason: string): string => `\n[${what}: ${reason}. Remove files to go on.]\n`;
 
-/** Looks until `ended`; calls `onExcess` once there is too much, and answers of what. */
+/** Measures until `ended`; calls `onExcess` once a limit is exceeded, and returns which. */
 async function watch(watched: Watched, ended: AbortSignal, onExcess: () => void): Promise<string | null> {
   const { quota, sandbox, over, clock } = watched;
   const startedMs = clock.monotonicMs();
-  const everyMs = over === null ? LOOK_MS : STRICT_LOOK_MS;
+  const everyMs = over === null ? MEASURE_MS : STRICT_MEASURE_MS;
   let waitMs = everyMs;
   while (!ended.aborted) {
     await clock.sleep(waitMs, ended).catch((reason: unknown) => {
@@ -90,7 +90,7 @@ async function watch(watched: Watched, ended: AbortSignal, onExcess: () => void)
     if (ended.aborted) return null;
     const beganMs = clock.monotonicMs();
     const usage = await lookAgain(quota, sandbox);
-    waitMs = Math.max(everyMs, (clock.monotonicMs() - beganMs) / LOOK_SHARE);
+    waitMs = Math.max(everyMs, (clock.monotonicMs() - beganMs) / MEASURE_SHARE);
     if (usage !== null && isTooMuch(watched, usage, beganMs - startedMs)) {
       onExcess();
       return quota.excess(usage);
@@ -102,13 +102,13 @@ async function watch(watched: Watched, ended: AbortSignal, onExcess: () => void)
 function isTooMuch({ quota, over }: Watched, usage: DiskUsage, ranMs: number): boolean {
   if (quota.excess(usage) === null) return false;
   if (over === null) return true;
-  // There are too many files to tell whether they get fewer: some time to remove some has to do.
+  // There are too many files to see whether they get fewer: the command gets some time to remove files.
   if (over.isFull && usage.isFull) return ranMs > UNCOUNTED_MS;
   const isMore = usage.bytes > over.bytes + STRICT_SLACK.bytes || usage.files > over.files + STRICT_SLACK.files;
   return isMore || (usage.tooDeep && !over.tooDeep);
 }
 
-/** A fresh figure, or null when the system cannot tell at the moment: the last one stands then. */
+/** Measures usage; null when the system cannot measure at the moment: then the last figure counts. */
 async function lookAgain(quota: ThreadQuota, sandbox: SandboxSpec): Promise<DiskUsage | null> {
   try {
     return await quota.measure(sandbox);

@@ -6,8 +6,8 @@ import { below } from '../descriptor-walk.js';
 import { isIgnoredName } from './ignored-names.js';
 
 /**
- * What lies below an open directory, each step through the descriptor of the one above and no link followed. What goes
- * away, or turns into something else, between being listed and being opened is passed over.
+ * Entries below an open directory, each opened through the descriptor of its parent, links not followed. An entry that
+ * disappears, or becomes something else, between being listed and being opened is skipped.
  */
 
 export interface Entry {
@@ -19,10 +19,10 @@ export interface Entry {
   readonly parent: FileHandle;
 }
 
-/** What one walk may cost; `exhausted` once it was stopped for it. */
+/** The budget of one walk; `exhausted` once the walk was stopped for it. */
 export interface WalkBudget {
   entriesLeft: number;
-  /** On the clock of `performance.now()`. */
+  /** The end of the walk on the clock of `performance.now()`. */
   readonly endsAtMs: number;
   exhausted: boolean;
 }
@@ -42,7 +42,7 @@ export interface WalkOptions {
   readonly budget: WalkBudget;
   /** 1 for the directory's own entries. */
   readonly depth?: number;
-  /** Ignored names as well. */
+  /** Whether ignored names are listed as well. */
   readonly all?: boolean;
 }
 
@@ -88,7 +88,7 @@ async function namesIn(
         budget.exhausted = true;
         break;
       }
-      // The walk shares its thread with all others: what looks at the entries gives way in between.
+      // The walk shares its thread with all others: code that reads the entries yields in between.
       if (budget.entriesLeft % ENTRIES_PER_TURN === 0) await nextTurn();
       if (all || !isIgnoredName(entry.name)) found.push(entry);
     }

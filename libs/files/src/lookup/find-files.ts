@@ -22,9 +22,9 @@ export interface LookupTarget {
 
 export interface Found<T> {
   readonly found: readonly T[];
-  /** There are more than were asked for. */
+  /** Whether there are more than were requested. */
   readonly truncated: boolean;
-  /** Not everything was looked at: there was too much of it. */
+  /** Whether the walk ended before it had seen everything. */
   readonly incomplete: boolean;
 }
 
@@ -37,10 +37,10 @@ interface FoundEntry extends Entry {
   readonly mayBeLinked: boolean;
 }
 
-/** `/mnt/user-data` itself is no directory of a thread's: its three are looked through in its place. */
+/** `/mnt/user-data` itself is not a directory of a thread: its three directories are searched instead. */
 const isVirtualRoot = (path: string): boolean => parseVirtualPath(`${path}/workspace`)?.segments.length === 0;
 
-/** A name with a line break could pass for lines of the listing. */
+/** Replaces control characters: a name with a line break could pass for lines of the listing. */
 const toPrintablePath = (path: string): string => path.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '?');
 
 /** @throws {FileRefusedError} when the path is no directory that can be walked */
@@ -126,8 +126,9 @@ export interface GrepQuery {
 }
 
 /**
- * What a search looks at: the file itself that the path names, or what lies below a directory. @throws
- * {FileRefusedError}
+ * Lists the entries that a search reads: the file itself that the path names, or all below a directory.
+ *
+ * @throws {FileRefusedError}
  */
 async function* walkTarget(files: ThreadFiles, target: LookupTarget, budget: WalkBudget): AsyncGenerator<FoundEntry> {
   const at = isVirtualRoot(target.path) ? null : files.resolvePath(target.thread, target.path);
@@ -152,7 +153,7 @@ async function* walkTarget(files: ThreadFiles, target: LookupTarget, budget: Wal
 
 /**
  * Lines that match, of text files of at most 1 MB; the path may be that of such a file. The time is bounded whatever
- * the pattern; what was found until then is answered as incomplete.
+ * the pattern; matches that were found until then are returned as incomplete.
  *
  * @throws {FileRefusedError}
  */

@@ -123,7 +123,7 @@ function star(chars: readonly string[], at: number): Parsed {
   return { piece: [{ kind: 'many', test: inSegment }], length };
 }
 
-/** A class of characters; undefined when it is not closed, so that the bracket stands for itself. */
+/** Parses a class of characters; undefined when it is not closed, so that the bracket is matched literally. */
 function charClass(chars: readonly string[], at: number): Parsed | undefined {
   const negated = chars[at + 1] === '!' || chars[at + 1] === '^';
   const from = at + (negated ? 2 : 1);
@@ -145,7 +145,7 @@ function charClass(chars: readonly string[], at: number): Parsed | undefined {
   };
 }
 
-/** Alternatives in braces; undefined when they are not closed, so that the brace stands for itself. */
+/** Parses alternatives in braces; undefined when they are not closed, so that the brace is matched literally. */
 function choice(chars: readonly string[], at: number): Parsed | undefined {
   const options: (readonly Piece[])[] = [];
   let depth = 0;

@@ -4,13 +4,13 @@ import { DATA_DIRECTORIES, type DiskUsage, errnoOf, type ThreadKey } from '@cari
 import { FileRefusedError } from '../file-refused.js';
 import type { ThreadFiles } from '../thread-files.js';
 
-/** Each level keeps two descriptors open. */
+/** The deepest nesting that is measured: each level has two open descriptors. */
 export const MAX_MEASURED_DEPTH = 64;
 /** POSIX: the unit of st_blocks. */
 const BLOCK_BYTES = 512;
 const ENTRIES_PER_TURN = 128;
 const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-/** What a running command may do to an entry between its being listed and being looked at. */
+/** Errors of an entry that a running command changed after it was listed. */
 const gone = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'ESTALE']);
 
 class Tally {

@@ -3,11 +3,11 @@ import { MAX_MEASURED_DEPTH, measureUsage } from './disk-usage.js';
 import { QuotaExceededError } from '../file-refused.js';
 import type { ThreadFiles } from '../thread-files.js';
 
-/** What the three directories of one thread may take. */
+/** Limits of the three directories of one thread. */
 export interface QuotaLimits {
   readonly workspaceBytes: number;
   readonly workspaceFiles: number;
-  /** With less than this on the disk nothing more is written. */
+  /** With less free space than this on the disk nothing more is written. */
   readonly minFreeBytes: number;
 }
 
@@ -21,15 +21,15 @@ const keyOf = ({ userId, threadId }: ThreadKey): string => `${userId}/${threadId
 
 const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
 
-/** A size as people read it. */
+/** Formats a size for users. */
 function sizeText(bytes: number): string {
   const power = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), UNITS.length - 1);
   return `${Number((bytes / 1024 ** power).toFixed(1))} ${UNITS[power] ?? ''}`;
 }
 
 /**
- * How much the files of threads take, as last measured and counted on since. A figure may be behind what a command has
- * just written; nothing is refused but on a fresh one.
+ * Disk usage of threads: the last measurement plus the files written since. A figure may lag behind a running command;
+ * a write is refused only after a fresh measurement.
  */
 export class WorkspaceQuota implements ThreadQuota {
   private readonly known = new Map<string, DiskUsage>();

@@ -6,9 +6,9 @@ import { closedDirectoryOf, type CommandIdentity, commandIdentity, errnoOf } fro
 /**
  * Where the skills of users lie on the data volume, below `users/<user>/skills`:
  *
- *   staging/<any>     what is being installed
- *   installed/<id>    what was: its files never change
- *   views/<version>   what is mounted into the user's sandboxes: the skills that are switched on
+ *   staging/<any>     a skill that is being installed
+ *   installed/<id>    an installed skill: its files never change
+ *   views/<version>   the skills that are switched on, as mounted into the user's sandboxes
  *
  * No sandbox can write here, so names are the platform's own.
  */
@@ -34,7 +34,7 @@ export async function prepareSkillDirectory(homeDir: string, userId: string, kin
   return path;
 }
 
-/** One that is there already keeps its mode. */
+/** Creates a directory with this mode; the mode of an existing one is not changed. */
 export async function makeDirectory(path: string, mode: number, owner?: CommandIdentity): Promise<void> {
   try {
     await mkdir(path, { mode });

@@ -161,7 +161,7 @@ describe(SkillViews, () => {
     expect(readFileSync(join(one.directory, 'public/chart/SKILL.md'), 'utf8')).toBe('one');
   });
 
-  test('views that nobody used for hours go when another is made; one made in the place of another is told apart', async () => {
+  test('views unused for hours are removed when another is made; one that replaced another has another instance id', async () => {
     const chart = folder('chart', { 'SKILL.md': 'chart' });
     const old = await views.mount(USER, [chart]);
     makeOld(old.directory, HOUR_MS);

@@ -13,9 +13,9 @@ import {
 } from './skill-directories.js';
 import { NEW_FILE, TEMPORARY_MODE } from '../thread-path.js';
 
-/** An entry that is older than this and belongs to nobody was left by a process that died, in milliseconds. */
+/** An unreferenced entry older than this was left by a process that died, in milliseconds. */
 const LEFT_MS = 3_600_000;
-/** The disk is looked at again after this many bytes. */
+/** Free disk space is checked again after this many bytes. */
 const LOOK_BYTES = 16 * 1024 * 1024;
 
 /** Files of one skill that is being installed, seen by nobody. Names are the caller's to check. */
@@ -26,7 +26,7 @@ export interface SkillStaging {
     content: AsyncIterable<Uint8Array>,
     options: { readonly isProgram: boolean },
   ): Promise<number>;
-  /** Moves all of it to where installed skills lie, in one step; nothing is written any more. */
+  /** Moves all files to the installed skills in one step; nothing can be written after that. */
   publish(id: string): Promise<void>;
   /** Removes what was not published. */
   close(): Promise<void>;

@@ -23,7 +23,7 @@ export interface SkillPackage {
     | { readonly kind: 'installed'; readonly id: string };
 }
 
-/** A view that nobody asked for in this time goes when the next one is made: longer than any command may run. */
+/** A view that was not requested for this long is removed when the next one is made: longer than any command may run. */
 const UNUSED_MS = 2 * 3_600_000;
 const TOUCH_MS = 600_000;
 const MAX_TOUCHED = 1_000;
@@ -57,7 +57,7 @@ export class SkillViews {
     }
   }
 
-  /** One at a time here; of several processes the first one's counts. */
+  /** Makes a view once per process at a time; of several processes the first one's view counts. */
   private async makeOnce(userId: string, directory: string, packages: readonly SkillPackage[]): Promise<void> {
     const making = this.making.get(directory) ?? this.make(userId, directory, packages);
     this.making.set(directory, making);
@@ -97,7 +97,7 @@ const versionOf = (packages: readonly SkillPackage[]): string => {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
 };
 
-/** Null for a directory that is not there. */
+/** Identifies a directory; null for one that does not exist. */
 async function instanceOf(directory: string): Promise<string | null> {
   const found = await unlessGone(stat(directory, { bigint: true }));
   return found === null ? null : [found.dev, found.ino, found.birthtimeNs].join('-');
@@ -121,7 +121,7 @@ async function directoryAt(root: string, names: readonly string[]): Promise<stri
   return path;
 }
 
-/** Plain files and directories; links, what else there may be, and what goes away meanwhile are passed over. */
+/** Copies plain files and directories; links, other entries, and those that disappear meanwhile are skipped. */
 async function layTree(
   source: string,
   target: string,

@@ -7,17 +7,17 @@ import type { ThreadFiles } from '../thread-files.js';
 
 export interface TextReplacement {
   readonly content: Buffer;
-  /** SHA-256 in hex of what is replaced. */
+  /** SHA-256 in hex of the expected content. */
   readonly expectedSha256: string;
-  /** Neither what is replaced nor what replaces it may be larger. */
+  /** Neither the old nor the new content may be larger. */
   readonly maxBytes: number;
 }
 
 /**
- * Replaces a text file that is still as the caller knows it; whether it was. Between the look and the replacement a command
- * or a file tool may write: the later one's content stays, whole, and the other's is lost.
+ * Replaces a text file that still has the expected content; returns whether it had. Between the check and the
+ * replacement a command or a file tool may write: the later content wins, whole, and the other is lost.
  *
- * @throws {FileRefusedError} for what is no UTF-8 text, too large, or not there
+ * @throws {FileRefusedError} for a file that is not UTF-8 text, too large, or missing
  */
 export async function replaceText(
   files: ThreadFiles,

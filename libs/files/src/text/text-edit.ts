@@ -15,8 +15,8 @@ export function occurrences(content: Buffer, part: Buffer): readonly number[] {
 }
 
 /**
- * Replaces `length` bytes at each of the places, which are in order and do not overlap. Bytes beside them stay as they
- * are, UTF-8 or not. A replacement by nothing changes the line it stood in.
+ * Replaces `length` bytes at each of the offsets, which are in order and do not overlap. All other bytes stay as they
+ * are, UTF-8 or not. An empty replacement changes the line it was in.
  */
 export function replaceAt(
   content: Buffer,

@@ -18,12 +18,12 @@ export interface LineRange {
 
 export interface TextRange {
   readonly text: string;
-  /** Of the whole file. */
+  /** The size of the whole file. */
   readonly totalBytes: number;
   readonly totalLines: number;
   /** True when `maxBytes` cut the range; the text then ends at a whole character. */
   readonly truncated: boolean;
-  /** Of the whole file, in hex. */
+  /** SHA-256 of the whole file, in hex. */
   readonly sha256: string;
 }
 

@@ -49,7 +49,7 @@ describe('copyAll', () => {
     expect(uid).toBe(process.getuid?.() === 0 ? commandIdentity().uid : process.getuid?.());
   });
 
-  test('what is no file of its own stays behind: links of both kinds', async () => {
+  test('links of both kinds are not copied', async () => {
     const secret = join(home, 'secret');
     writeFileSync(secret, 'secret');
     write('workspace/kept.txt', 'kept', 0o644);

@@ -7,16 +7,16 @@ import { FileRefusedError, QuotaExceededError, toFileRefused } from '../file-ref
 import { DIRECTORY_MODE, NEW_FILE, TEMPORARY_MODE } from '../thread-path.js';
 import { type IntakeParts, isPartName } from './upload-intake.js';
 
-/** Entries that one copy looks at, and the time it may take, in milliseconds. */
+/** Limits of one copy: entries, and time in milliseconds. */
 const LIMITS = { maxEntries: 50_000, maxMs: 30_000 };
 const CHUNK_BYTES = 1024 * 1024;
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-/** What a running command may have made of an entry since it was listed. */
+/** Errors of an entry that a running command changed after it was listed. */
 const gone = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'EPERM', 'ENXIO', 'ENODEV']);
 
 export interface CopiedFiles {
   readonly files: number;
-  /** False when a limit was reached; what was copied until then stays. */
+  /** False when a limit was reached; files copied until then stay. */
   readonly complete: boolean;
 }
 
@@ -27,7 +27,7 @@ interface DirectoryLocation {
 
 /**
  * Copies the regular files of a thread to one without files, each opened through the descriptor of its directory and
- * looked at after that: what is no file with a single name stays behind. Room is asked for before each file.
+ * checked after that: only regular files with a single name are copied. The quota is checked before each file.
  *
  * @throws {FileRefusedError} when the directories cannot be made or read
  */

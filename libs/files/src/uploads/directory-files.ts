@@ -64,7 +64,7 @@ export async function listFiles(
   }
 }
 
-/** Removes a regular file of a thread. @throws {FileRefusedError} when there is none under the path */
+/** Removes a regular file of a thread. @throws {FileRefusedError} when the path names none */
 export async function removeFile(homeDir: string, thread: ThreadKey, path: string): Promise<void> {
   await withParentDirectory({ homeDir, thread, path }, async (parent, { name }) => {
     const stat = await lstat(below(parent, name));

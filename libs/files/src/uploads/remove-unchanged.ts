@@ -6,7 +6,7 @@ import { FileRefusedError, toFileRefused } from '../file-refused.js';
 import type { ThreadFiles } from '../thread-files.js';
 import { type FileEntry, newPartName, removeIfThere } from './upload-intake.js';
 
-/** Names tried for a file that lost its own to another meanwhile. */
+/** Names tried for a file whose own name was taken meanwhile. */
 const MAX_NAMES = 100;
 
 const isSame = (entry: FileEntry, stat: { isFile(): boolean; readonly size: number; readonly mtimeMs: number }) =>
@@ -21,7 +21,7 @@ async function statOf(path: string) {
   }
 }
 
-/** Puts a file that was taken aside back under its name, or under one beside it when that is taken by now. */
+/** Renames a file that was moved away back to its name, or to a similar one when that is taken by now. */
 async function putBack(directory: FileHandle, aside: string, name: string): Promise<void> {
   for (let count = 0; count < MAX_NAMES; count += 1) {
     try {
@@ -35,7 +35,7 @@ async function putBack(directory: FileHandle, aside: string, name: string): Prom
   throw new FileRefusedError('permission', name);
 }
 
-/** Taken aside before it is judged: what takes the name after that is not touched. */
+/** Renames the file before comparing it, so that a file which takes the name after that is not touched. */
 async function removeIn(directory: FileHandle, entry: FileEntry): Promise<boolean> {
   const before = await statOf(below(directory, entry.name));
   if (before === null || !isSame(entry, before)) return false;
@@ -51,7 +51,7 @@ async function removeIn(directory: FileHandle, entry: FileEntry): Promise<boolea
 }
 
 /**
- * Removes a file that is still as `entry` says, and no other that has its name by now. Resolves to whether it did.
+ * Removes a file that is still as `entry` says, and no other that has its name by now; resolves to whether it did so.
  *
  * @throws {FileRefusedError}
  */

@@ -9,9 +9,9 @@ import type { WorkspaceQuota } from '../quota/workspace-quota.js';
 
 const PART_PREFIX = '.upload-';
 const PART_SUFFIX = '.part';
-/** A part this old is what a killed process left: no request lasts so long. */
+/** A part this old was left by a killed process: no request lasts so long. */
 const STALE_MS = 3_600_000;
-/** Names looked at for stale parts when an intake opens. */
+/** The number of names checked for stale parts when an intake opens. */
 const MAX_SWEPT = 10_000;
 
 /** Whether a name is that of a file still being received. */
@@ -38,14 +38,14 @@ export interface StagedFile {
 /** Takes the files of one request: all are received first, then all are published, or none is. */
 export interface UploadIntake {
   /**
-   * Writes a stream to disk as it comes. What it throws, this throws; the part is removed.
+   * Writes a stream to disk as it arrives. Errors of the stream are rethrown, and the part is removed.
    *
    * @throws {FileRefusedError} `too_large` over `maxBytes`, `no_space` on a full disk
    */
   receive(source: AsyncIterable<Uint8Array>, maxBytes: number): Promise<StagedFile>;
-  /** Whether what it publishes is still in the thread's uploads: not once the thread was deleted. */
+  /** Whether published files are still in the thread's uploads: false once the thread was deleted. */
   isCurrent(): Promise<boolean>;
-  /** Removes what was received and not published. */
+  /** Removes files that were received and not published. */
   close(): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ interface Part {
   readonly handle: FileHandle;
 }
 
-/** @throws {FileRefusedError} when a directory stands under the name, or anything else that is no file */
+/** @throws {FileRefusedError} when the name belongs to a directory or anything else but a regular file */
 async function requireReplaceable(directory: FileHandle, name: string): Promise<void> {
   try {
     const stat = await lstat(below(directory, name));
@@ -64,7 +64,7 @@ async function requireReplaceable(directory: FileHandle, name: string): Promise<
   }
 }
 
-/** A name for a file that no list shows; what a killed process leaves under one is removed after an hour. */
+/** A name that no list shows; a file that a killed process leaves under such a name is removed after an hour. */
 export const newPartName = (): string => `${PART_PREFIX}${randomUUID()}${PART_SUFFIX}`;
 
 export async function removeIfThere(path: string): Promise<void> {
@@ -73,7 +73,7 @@ export async function removeIfThere(path: string): Promise<void> {
   });
 }
 
-/** `requireRoom` is asked for all bytes so far before the next are written. */
+/** Calls `requireRoom` with all bytes so far before the next are written. */
 async function writeAll(
   handle: FileHandle,
   source: AsyncIterable<Uint8Array>,
@@ -104,7 +104,7 @@ async function removeStale(directory: FileHandle): Promise<void> {
   }
 }
 
-/** The name leads to the part only by the directory's own entry: who replaces it replaces a file of his own. */
+/** The name leads to the part only by the directory's own entry: a command that replaces it replaces its own file. */
 async function publishPart(directory: FileHandle, { path, handle }: Part, name: string): Promise<FileEntry> {
   try {
     await requireReplaceable(directory, name);
@@ -117,7 +117,7 @@ async function publishPart(directory: FileHandle, { path, handle }: Part, name: 
   }
 }
 
-/** A link, as a rename would take the place of whatever has the name. */
+/** Publishes by a link, as a rename would replace an existing file of the name. */
 async function publishPartAsNew(directory: FileHandle, part: Part, name: string): Promise<FileEntry | null> {
   try {
     await part.handle.chmod(FILE_MODE);
@@ -162,7 +162,7 @@ export async function openUploadIntake(
     await removeIfThere(part.path);
   };
   await removeStale(directory);
-  // Commands write beside this process, so only a fresh figure counts.
+  // Commands write at the same time, so only a fresh figure counts.
   await quota?.measure(thread);
   return {
     async receive(source, maxBytes) {

@@ -9,19 +9,19 @@ import { type FileEntry, type IntakeOptions, openUploadIntake, type UploadIntake
 import { replaceText, type TextReplacement } from '../text/replace-text.js';
 import { type QuotaLimits, WorkspaceQuota } from '../quota/workspace-quota.js';
 
-/** What a user may do with the files of his threads from outside a sandbox. Paths are virtual. */
+/** Operations of a user on the files of his threads from outside a sandbox. Paths are virtual. */
 export interface UserFiles {
   /** An intake into the thread's uploads, which it makes by default; close it whatever happens. @throws {FileRefusedError} */
   openIntake(thread: ThreadKey, options?: IntakeOptions): Promise<UploadIntake>;
   /** Regular files of a directory by name, at most `maxFiles`. */
   list(thread: ThreadKey, directory: DataDirectory, maxFiles: number): Promise<FileList>;
-  /** Copies all regular files of a thread to another one, which has none; links stay behind. @throws {FileRefusedError} */
+  /** Copies all regular files of a thread, but no links, to another one without files. @throws {FileRefusedError} */
   copyAll(thread: ThreadKey, to: ThreadKey): Promise<CopiedFiles>;
   /** A readable descriptor of a regular file; the caller closes it. @throws {FileRefusedError} */
   open(thread: ThreadKey, path: string): Promise<FileHandle>;
-  /** Replaces a text file that is still as the caller knows it; whether it was. @throws {FileRefusedError} */
+  /** Replaces a text file that still has the expected content; returns whether it had. @throws {FileRefusedError} */
   replaceText(thread: ThreadKey, path: string, replacement: TextReplacement): Promise<boolean>;
-  /** Removes a regular file. @throws {FileRefusedError} when there is none under the path */
+  /** Removes a regular file. @throws {FileRefusedError} when the path names none */
   remove(thread: ThreadKey, path: string): Promise<void>;
   /** Removes a file of a directory if it is still as the entry says. @throws {FileRefusedError} */
   removeUnchanged(thread: ThreadKey, directory: DataDirectory, entry: FileEntry): Promise<boolean>;

@@ -29,7 +29,7 @@ export interface BwrapDescriptors {
   readonly seccomp?: number;
 }
 
-/** Host files below /etc that programs need and that tell nothing about the host; each only if it is there. */
+/** Host files below /etc that programs need and that reveal nothing about the host; each only if it exists. */
 const ETC_FILES = [
   '/etc/alternatives',
   '/etc/ld.so.cache',
@@ -39,7 +39,7 @@ const ETC_FILES = [
   '/etc/mime.types',
 ];
 
-/** Certificates of authorities, for sandboxes with a network; each only if it is there. */
+/** Certificates of authorities, for sandboxes with a network; each only if it exists. */
 const CERTIFICATES = [
   '/etc/ssl/certs',
   '/etc/ssl/openssl.cnf',

@@ -49,7 +49,7 @@ export class BwrapDriver implements SandboxDriver {
       this.plan = planned.plan;
       return { ok: true, detail: `bubblewrap: ${planned.detail}` };
     } catch (error) {
-      // A probe answers in words; whatever failed on the way is the reason.
+      // A probe answers with a text; any failure on the way is the reason.
       return {
         ok: false,
         reason: explainFailure(error instanceof Error || error instanceof AppError ? error.message : String(error)),
@@ -57,7 +57,7 @@ export class BwrapDriver implements SandboxDriver {
     }
   }
 
-  /** Runs one command under a thread that belongs to nobody. @throws {UnavailableError} when that does not go well */
+  /** Runs one command under a thread without an owner. @throws {UnavailableError} when that fails */
   private async tryOut(plan: LaunchPlan): Promise<void> {
     const { homeDir, mounts } = makeTrialHome(this.settings.homeDir);
     const trial = new BwrapDriver({ ...this.settings, homeDir, mounts });
@@ -103,7 +103,7 @@ export class BwrapDriver implements SandboxDriver {
     }
   }
 
-  /** What is not on record has to end: another manager could not end it. */
+  /** Records the process; ends it when that fails, as another manager could not end it. */
   private record(sandbox: SandboxSpec, leader: ProcessIdentity): void {
     try {
       this.records.write(sandbox, leader);
@@ -113,7 +113,7 @@ export class BwrapDriver implements SandboxDriver {
     }
   }
 
-  /** What is mounted. @throws {UnavailableError} when a part of it is not there */
+  /** Returns the directories to mount. @throws {UnavailableError} when one of them is missing */
   private async sourcesOf(sandbox: SandboxSpec): Promise<LaunchSources> {
     const data = await dataMounts(this.settings, sandbox, this.kind);
     const egress = await this.egress?.directoryOf(sandbox);
@@ -141,7 +141,7 @@ export class BwrapDriver implements SandboxDriver {
     return Promise.resolve(true);
   }
 
-  /** Ends what the record names; with `instance`, only when it names that one. */
+  /** Ends the process that the record names; with `instance`, only when it names that one. */
   private async endRecorded({ sandboxId }: SandboxSpec, instance?: string): Promise<void> {
     const record = this.records.read(sandboxId);
     if (record === null || (instance !== undefined && instanceOf(record) !== instance)) return;

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { type CommandIdentity, errnoOf } from '@caribou/core';
 import type { RootEntry } from './bwrap-arguments.js';
 
-/** What the bwrap driver needs to know of the machine it runs on. */
+/** Facts about the machine that the bwrap driver needs. */
 
 const FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin'];
 
@@ -22,7 +22,7 @@ export function hostRootEntries(): RootEntry[] {
     );
 }
 
-/** Whether a user without privileges can come to a directory from the root: by mode bits alone. */
+/** Whether a user without privileges can reach a directory from the root, by mode bits alone. */
 export function isReachableBy({ uid, gid }: CommandIdentity, directory: string): boolean {
   for (let path = directory; ; path = dirname(path)) {
     const stat = statSync(path);
@@ -36,8 +36,8 @@ const CLOSE_ON_EXEC = 0o2000000;
 const MAX_DESCRIPTOR = 1023;
 
 /**
- * Descriptors from 3 on that a child would inherit: whoever started this process left them open (Node's own close
- * on exec), and a command must not get hold of them.
+ * Descriptors from 3 on that a child would inherit: the parent of this process left them open (Node's own close
+ * on exec), and a command must not get them.
  */
 export function inheritableDescriptors(): number[] {
   return readdirSync('/proc/self/fd')
@@ -58,21 +58,21 @@ function isInheritable(fd: number): boolean {
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Start time in clock ticks since boot: tells the process from a later one with the same pid. */
+  /** Start time in clock ticks since boot: distinguishes the process from a later one with the same pid. */
   readonly startTicks: string;
 }
 
 interface ProcessStat {
   /** Name of the program, cut to 15 bytes. */
   readonly program: string;
-  /** One letter; Z and X are over. */
+  /** One letter; Z and X have ended. */
   readonly state: string;
   /** Number of its process group. */
   readonly group: number;
   readonly startTicks: string;
 }
 
-/** What the kernel says of a process, or null when there is none (proc(5), fields 2, 3, 5 and 22 of stat). */
+/** Reads the kernel's record of a process (proc(5), fields 2, 3, 5 and 22 of stat); null when it does not exist. */
 export function processStat(pid: number): ProcessStat | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

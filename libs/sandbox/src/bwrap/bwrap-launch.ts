@@ -12,18 +12,18 @@ import { memoryDirectories, type StagingPrograms, stagingArguments } from './bwr
 import type { SandboxLimits } from '../drivers/settings.js';
 
 /**
- * Starting bwrap. Four things about the launcher's side of the wall:
+ * Starts bwrap. Four guarantees on the launcher's side:
  *
  *  L1  bwrap gets an empty environment and its options through a descriptor: /proc/1/environ and /proc/1/cmdline of
- *      the sandbox would show both (reliability notes, finding 6)
+ *      the sandbox would show both
  *  L2  root drops to the dedicated user before bwrap starts
  *  L3  no descriptor of this process reaches the sandbox: bwrap closes what it is given, inherited ones are covered
  *  L4  bwrap and PID 1 of the sandbox are in a process group and session of their own, without a terminal; the command
  *      is in another one (process-group.ts)
  *
- * Where the dedicated user cannot come to the data by path (a home below /root, say), root first binds the directories
- * in a mount namespace of its own at places that user can reach ("staging"). The paths lead through the platform's own
- * directories only; no command can move them.
+ * Where the dedicated user cannot reach the data by path (a home below /root, say), root first binds the directories
+ * in a mount namespace of its own at paths that this user can reach ("staging"). The paths lead through the platform's
+ * own directories only; no command can move them.
  */
 
 export interface Programs extends StagingPrograms {
@@ -45,7 +45,7 @@ export interface LaunchPlan {
   readonly dropsUser: boolean;
   /** Directory of the machine to stage mounts in. */
   readonly stage: string;
-  /** Whether root binds what sandboxes mount there, as the dedicated user cannot come to it by path. */
+  /** Whether root binds the mounted directories there, as the dedicated user cannot reach them by path. */
   readonly bindsSources: boolean;
   /** The Node that runs the forwarders of sandboxes with a network. */
   readonly node?: string;
@@ -75,7 +75,7 @@ const FD = { args: 3, passwd: 4, group: 5, status: 6, seccomp: 7 } as const;
 /** Whether sandboxes have this Node among their system files. */
 export const isSystemNode = (node: string): boolean => node.startsWith('/usr/');
 
-/** What is mounted, by name, in the order it is staged: directories, as those can be staged. */
+/** The mounted directories by name, in the order of staging. */
 function directoriesOf({ node }: LaunchPlan, { data, skills, egress }: LaunchSources): [string, string][] {
   return [
     ...DATA_DIRECTORIES.map((directory): [string, string] => [directory, data[directory]]),
@@ -85,7 +85,7 @@ function directoriesOf({ node }: LaunchPlan, { data, skills, egress }: LaunchSou
   ];
 }
 
-/** Where bwrap finds what it mounts: where it is, or, staged, where the staging script binds it, counting down to 1. */
+/** The paths that bwrap mounts: the original ones or, staged, those of the staging script, which counts down to 1. */
 function resolveMountSources(plan: LaunchPlan, sources: LaunchSources): Omit<BwrapSources, 'rootEntries'> {
   const { stage, bindsSources, node } = plan;
   const directories = directoriesOf(plan, sources);
@@ -101,7 +101,7 @@ function resolveMountSources(plan: LaunchPlan, sources: LaunchSources): Omit<Bwr
   };
 }
 
-/** What starts the forwarder in a sandbox that has an egress, before what follows. */
+/** The arguments before the command that start the forwarder, in a sandbox with an egress. */
 function forwarder({ programs, node }: LaunchPlan, { egress }: LaunchSources): string[] {
   if (egress === undefined) return [];
   if (node === undefined) throw new BugError('a sandbox with an egress socket takes node');

@@ -52,14 +52,14 @@ async function versionProblem(bwrap: string): Promise<string | null> {
   return enough ? null : `bubblewrap ${stdout.trim()} is too old, 0.8 or newer is needed`;
 }
 
-/** A directory every machine has, that hides none of the sources when mounts are staged in it. */
+/** A directory that every machine has and that hides none of the sources when mounts are staged in it. */
 function stageDirectory(sources: readonly string[]): string {
   const hides = (directory: string): boolean =>
     sources.some((path) => path === directory || path.startsWith(`${directory}/`));
   return ['/mnt', '/media', '/srv'].find((directory) => existsSync(directory) && !hides(directory)) ?? '/tmp';
 }
 
-/** What sandboxes find besides the data, and every directory of the machine that is mounted into them. */
+/** The contents of sandboxes besides the data, and all directories of the machine that are mounted into them. */
 function nodeAndSources({ homeDir, network }: SandboxSettings) {
   const node = network === undefined ? {} : { node: realpathSync(process.execPath) };
   const nodeDirectory = node.node === undefined || isSystemNode(node.node) ? [] : [dirname(node.node)];
@@ -96,7 +96,7 @@ function describePlan({ identity, seccomp, bindsSources }: LaunchPlan): string {
   return [`user ${identity.uid}`, filter, ...(bindsSources ? ['staged mounts'] : [])].join(', ');
 }
 
-/** What to do about a launch that failed, in an administrator's words. */
+/** Advice for administrators about a launch that failed. */
 export function explainFailure(message: string): string {
   if (/namespace|uid map|Operation not permitted|Permission denied/i.test(message)) {
     return `${message}; user namespaces must be allowed (sysctl kernel.unprivileged_userns_clone=1, on Ubuntu also kernel.apparmor_restrict_unprivileged_userns=0; in a container: --security-opt seccomp=unconfined)`;

@@ -41,7 +41,7 @@ export class BwrapRecords {
     writeFileSync(this.file(sandboxId), JSON.stringify(record), { mode: 0o600 });
   }
 
-  /** The record of a sandbox, or null when there is none, or only a part that a crash left. */
+  /** Reads the record of a sandbox; null when it does not exist or a crash left only a part of it. */
   read(sandboxId: string): ProcessRecord | null {
     try {
       const parsed = ProcessRecord.safeParse(JSON.parse(readFileSync(this.file(sandboxId), 'utf8')));

@@ -14,10 +14,10 @@ const END_WAIT_MS = 10_000;
 const doesNotEnd = (): UnavailableError =>
   new UnavailableError('a process of the sandbox does not end', { details: { dependency: 'bwrap' } });
 const MAX_STATUS_BYTES = 4096;
-/** Exit code of what SIGKILL ended. */
+/** Exit code of a command that SIGKILL ended. */
 const KILLED = 137;
 
-/** What bwrap reports about the sandbox, as far as it came. */
+/** The reports of bwrap about the sandbox that arrived. */
 interface LaunchStatus {
   /** PID 1 of the sandbox, as this machine numbers it. */
   readonly initPid?: number;
@@ -38,7 +38,7 @@ function parseStatus(text: string): LaunchStatus {
  * Resolves once the marked process is over. A sandbox's PID 1 is over only when the kernel has ended everything in its
  * process namespace.
  *
- * @throws {UnavailableError} when it is still there after ten seconds
+ * @throws {UnavailableError} when it still runs after ten seconds
  */
 export async function waitForExit(mark: ProcessIdentity): Promise<void> {
   for (let waitedMs = 0; isRunning(mark); waitedMs += 2) {
@@ -50,14 +50,14 @@ export async function waitForExit(mark: ProcessIdentity): Promise<void> {
 /**
  * Ends everything of a launch and resolves once it is over; the leader may be over already.
  *
- * @throws {UnavailableError} when something of it is still there after ten seconds
+ * @throws {UnavailableError} when a part of it still runs after ten seconds
  */
 export async function endGroup(leader: ProcessIdentity): Promise<void> {
   killGroup(leader);
   for (const mark of groupMembers(leader)) await waitForExit(mark);
 }
 
-/** bwrap ended without a word about the command: it never began, or someone else ended the sandbox. */
+/** bwrap ended without a report about the command: it never began, or another process ended the sandbox. */
 function noAnswer(killedBy: NodeJS.Signals | null, stderr: string): UnavailableError {
   const what =
     killedBy === null

@@ -5,11 +5,11 @@ import { isRunning, identifyProcess, type ProcessIdentity, processStat } from '.
 /**
  * A launch leads a process group of its own, and everything of bwrap stays in it: the process that waits outside, and
  * PID 1 of the sandbox, with which the kernel ends whatever runs in the sandbox. bwrap ties the two to each other only
- * late in its start: killed before that, the one outside leaves the other behind, which then waits for it for ever or
- * runs the command with nobody to end it. The group has both at any moment.
+ * late in its start: when the outer one is killed before that, the other survives and waits for it for ever or runs the
+ * command, which no process would end. The group has both at any moment.
  */
 
-/** What a member is called once the leader is over: the command itself has left the group. */
+/** The program name of members once the leader has ended: the command itself has left the group. */
 const PROGRAM = 'bwrap';
 
 /** The members of the group that run; none when its number belongs to another process by now. */

@@ -20,7 +20,7 @@ import type { SandboxSettings } from '../drivers/settings.js';
 /** PID 1 of a docker sandbox: another user than the commands, so that they cannot signal it. */
 export const INIT_USER: CommandIdentity = { uid: 10_002, gid: 10_002 };
 
-/** Labels by which a container tells whose it is; `home` keeps installations on one engine apart. */
+/** Labels that name the owner of a container; `home` distinguishes installations on one engine. */
 export const LABEL = {
   mark: 'caribou.sandbox',
   home: 'caribou.home',
@@ -34,20 +34,20 @@ const digest = (text: string): string => createHash('sha256').update(text).diges
 
 export const homeLabel = (settings: SandboxSettings): string => digest(settings.hostHomeDir ?? settings.homeDir);
 
-/** Ends a while after it is told to, so that whoever told it is done by then; see EndingTimes. */
-const END_WHEN_TOLD = "trap 'sleep 0.5; exit' TERM";
+/** A PID 1 that ends a while after SIGTERM, so that the sender has finished by then; see EndingTimes. */
+const END_ON_SIGTERM = "trap 'sleep 0.5; exit' TERM";
 
-/** Ends with the standard input, which the engine closes when the manager is gone; see ContainerTethers. */
+/** A PID 1 that ends with its standard input, which the engine closes when the manager is gone; see ContainerTethers. */
 const END_WITH_INPUT = 'exec 3<&0; (cat <&3; kill $$) &';
 
 /**
  * PID 1's command: it waits, and the engine's init reaps; with an egress socket it runs a forwarder, which is started
- * again when it ends: the sandbox's memory limit may have hit it. Any shell, cat and sleep know these words.
+ * again when it ends: the sandbox's memory limit may have hit it. Any shell, cat and sleep support this syntax.
  */
 function waiting(settings: ContainerSettings): string[] {
   const step =
     settings.egressDirectory === undefined ? 'sleep 86400 & wait $!' : `${forwarderCommand('node')} & wait $!; sleep 1`;
-  const first = endsWithManager(settings) ? `${END_WHEN_TOLD}; ${END_WITH_INPUT}` : `${END_WHEN_TOLD};`;
+  const first = endsWithManager(settings) ? `${END_ON_SIGTERM}; ${END_WITH_INPUT}` : `${END_ON_SIGTERM};`;
   return ['/bin/sh', '-c', `${first} while :; do ${step}; done`];
 }
 
@@ -89,8 +89,8 @@ const PROFILE = seccompProfile(process.arch);
 const SECCOMP = PROFILE === null ? null : JSON.stringify(PROFILE);
 
 /**
- * Everything the engine is told about a sandbox. For an architecture that our profile of system calls does not know,
- * the engine's default holds; a log driver would fill the engine's disk with whatever a command prints; without `Init`
+ * The engine's options for a sandbox. For an architecture that our profile of system calls does not know,
+ * the engine's default applies; a log driver would fill the engine's disk with the output of commands; without `Init`
  * the children of a fork bomb stay zombies and use up the process limit for good.
  */
 export function containerOptions(settings: ContainerSettings, sandbox: SandboxSpec): ContainerCreateOptions {
@@ -152,7 +152,7 @@ export function containerOptions(settings: ContainerSettings, sandbox: SandboxSp
   };
 }
 
-/** A container of ours as a sandbox, or null for one whose labels are not all there. */
+/** Converts a container of Caribou to a sandbox; null when one of its labels is missing. */
 export function toSandboxInfo(container: ContainerInfo): SandboxInfo | null {
   const name = container.Names[0]?.replace(/^\//, '');
   const managerId = container.Labels[LABEL.manager];

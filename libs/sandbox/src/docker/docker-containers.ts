@@ -124,7 +124,7 @@ export class DriverContainers {
   async end(idOrName: string): Promise<boolean> {
     const container = this.docker.getContainer(idOrName);
     const { stopSeconds, outsideMs } = endingTimes(this.settings);
-    // Where the sandbox does not end by itself, the removal kills it, and tells what keeps it from that.
+    // Where the sandbox does not end by itself, the removal kills it, or fails with the reason.
     if (stopSeconds > 0) await withinTime(container.stop({ t: stopSeconds }), outsideMs).catch(() => undefined);
     // 404: gone already; 409: being removed by someone else, as by the engine once a tied sandbox has ended.
     const removal = container.remove({ force: true, v: true }).then(() => true);

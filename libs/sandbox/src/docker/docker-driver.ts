@@ -29,7 +29,7 @@ import { makeTrialHome } from '../drivers/trial-home.js';
 const PING_TIMEOUT_MS = 3000;
 const TRIAL_TIMEOUT_MS = 20_000;
 
-/** Sandboxes as containers: one per thread, kept while the thread is active; its name is the sandbox id. */
+/** Sandboxes as containers: one per thread, which lives while the thread is active; its name is the sandbox id. */
 export class DockerDriver implements SandboxDriver {
   readonly kind = 'docker';
   private readonly docker: Docker;
@@ -71,7 +71,7 @@ export class DockerDriver implements SandboxDriver {
   }
 
   /**
-   * Runs one command under a thread that belongs to nobody, and sees that engine and manager mean the same directory.
+   * Runs one command under a thread without an owner, and checks that engine and manager mean the same directory.
    */
   private async tryOut(): Promise<void> {
     const { homeDir, hostHomeDir } = this.settings;
@@ -127,8 +127,8 @@ export class DockerDriver implements SandboxDriver {
   }
 
   /**
-   * Removes a container by force and creates another one. Not where it was removed or had ended without this: whoever
-   * needs it next creates it, and the name may be another manager's by now.
+   * Removes a container by force and creates another one, unless it was removed or had ended otherwise: then the next
+   * command creates one, and the name may belong to another manager by now.
    */
   private replace(sandbox: SandboxSpec, container: Container): Promise<void> {
     return this.containers.inTurn(sandbox, async () => {
@@ -159,7 +159,7 @@ export class DockerDriver implements SandboxDriver {
     return runInContainer(engine, container, { ...command, timeoutMs }, { signal, ceilingBytes });
   }
 
-  /** A container keeps its mounts: for others it has to be made again. @throws {SandboxGoneError} */
+  /** Checks the mounted skills: a container's mounts cannot change, others need a new one. @throws {SandboxGoneError} */
   private async requireCurrentSkills(sandbox: SandboxSpec): Promise<void> {
     const current = await beforeStart(skillsMount(this.settings, sandbox));
     if (!this.skillsMounted.has(sandbox.sandboxId) || this.skillsMounted.get(sandbox.sandboxId) === current?.instance)

@@ -16,7 +16,7 @@ export function engineStatus(error: unknown): number | undefined {
     : undefined;
 }
 
-/** The engine's own words, which may name its socket and directories. */
+/** The engine's own error text, which may name its socket and directories. */
 export const engineMessage = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error);
 

@@ -45,13 +45,13 @@ kill -9 -1 2>/dev/null
 n=0
 while [ $n -lt 5000 ] && caribou_others; do n=$((n+1)); done`;
 
-/** Exit code of what SIGKILL ended. */
+/** Exit code of a command that SIGKILL ended. */
 export const KILLED = 137;
 
 /** Exit code of a sweep that has given up; what it killed may still be about to end. */
 const GAVE_UP = 1;
 
-/** What it takes to end what runs in a container. */
+/** The parts that are needed to end the processes of a container. */
 export interface KillEngine {
   readonly identity: CommandIdentity;
   readonly ending: EndingTimes;
@@ -144,7 +144,7 @@ export async function killAll(engine: KillEngine, container: Container, running:
     await withinTime(killInside(engine, container, { ...running, givenUp: givenUp.signal }), insideMs);
     return 'killed';
   } catch {
-    // Whatever kept the inside from working (a full process table, a paused container), the outside does not depend on it.
+    // Replacing the container does not depend on the cause (a full process table, a paused container).
     givenUp.abort();
     await withinTime(engine.replace(), outsideMs);
     return 'replaced';

@@ -9,9 +9,9 @@ import { KILLED, type KillEngine, type Killed, killAll, makeExec, SWEEP, SWEEP_O
 import { CommandOutput } from '../drivers/output-window.js';
 import { AWAIT_FORWARDER } from '../drivers/sandbox-network.js';
 
-/** What a command has written arrives within this time after the end of its sandbox. */
+/** The output of a command arrives within this time after the end of its sandbox. */
 const LAST_OUTPUT_MS = 2000;
-/** The engine sees the end of a sandbox that a command has taken with it within this time. */
+/** The engine sees the end of a sandbox that a command has ended within this time. */
 const LOST_CONTAINER_MS = 5000;
 
 /**
@@ -121,7 +121,7 @@ export async function runInContainer(
     if (ending !== undefined) return;
     endedBy = by;
     ending = killAll(engine, container, { hasBegun: () => hasStarted(exec), isOver: over });
-    // The failure is told below, after the end of the stream.
+    // The failure is reported below, after the end of the stream.
     ending.catch(() => stream.destroy());
   };
   const onCeiling = (): void => {
@@ -154,7 +154,7 @@ function endEarly(
   if (signal.aborted) end('cancel');
 }
 
-/** Comes true once the sandbox does not run, or is not there; fails when the engine does. */
+/** Resolves once the sandbox does not run or does not exist; rejects when the engine fails. */
 async function containerEnd(container: Container, until?: AbortSignal): Promise<void> {
   try {
     await container.wait({ condition: 'not-running', ...omitUndefined({ abortSignal: until }) });
@@ -193,7 +193,7 @@ async function afterExit(
     throw createGoneError();
   }
   if (exitCode < 128) return { exitCode, sandbox: 'killed' };
-  // While a sandbox dies the engine is best left alone: what is begun in it then may keep the engine from seeing its end.
+  // No exec is started while a sandbox dies: it could prevent the engine from seeing the end.
   if (exitCode === engine.lostExitCode)
     await withinTime(containerEnd(container), LOST_CONTAINER_MS).catch(() => undefined);
   // A shell that was killed could not sweep up behind its command, and a sandbox that was lost ends as if it were killed.

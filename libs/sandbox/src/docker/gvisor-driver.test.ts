@@ -55,7 +55,7 @@ if (reason === null) {
       await driver.create(sandbox, { fresh: true });
     });
 
-    test('a command that takes the sandbox with it is told of as killed, and the next one runs', async () => {
+    test('a command that ends the sandbox is reported as killed, and the next one runs', async () => {
       await run('echo kept > kept; echo lost > /tmp/lost');
 
       expect(await run('dd if=/dev/zero of=/dev/null bs=512M count=1')).toMatchObject({

@@ -10,7 +10,7 @@ interface ProcessBounds {
 
 export type RuntimeSettings = Pick<SandboxSettings, 'runtime' | 'limits'>;
 
-/** A sandbox takes this many processes of a user beyond its limit: whoever ends the others must get in. */
+/** A sandbox takes this many processes of a user beyond its limit: the killer must be able to start. */
 const SPARE_PROCESSES = 16;
 
 /** Threads of the machine that gVisor's kernel takes for itself, whatever runs in the sandbox. */

@@ -3,7 +3,7 @@ import type { ThreadKey } from '@caribou/core';
 
 /** The sandbox of one thread, as a driver needs to know it. */
 export interface SandboxSpec extends ThreadKey {
-  /** Stable for the thread, so that whoever takes the thread over finds what its predecessor left. */
+  /** Stable for the thread, so that a manager that takes the thread over finds what its predecessor left. */
   readonly sandboxId: string;
   /** The manager that creates it. */
   readonly managerId: string;
@@ -42,7 +42,7 @@ export interface CommandResult {
 /** A sandbox that a manager of this machine or engine left or holds. */
 export interface SandboxInfo extends SandboxSpec {
   readonly running: boolean;
-  /** Tells this very sandbox from one that is made under the same sandbox id later. */
+  /** Distinguishes this sandbox from one that is made under the same sandbox id later. */
   readonly instance: string;
 }
 
@@ -57,7 +57,7 @@ export class SandboxGoneError extends UnavailableError {}
  *  D1  a command runs as the dedicated user, without capabilities, new privileges, network or the host's environment
  *  D2  of the host it sees system files read-only, and of users' data only the three directories of its thread
  *  D3  when `exec` settles nothing that the command started still runs
- *  D4  one command at a time per sandbox; the caller keeps to it
+ *  D4  one command at a time per sandbox; the caller ensures it
  *  D5  the files of a thread outlive every sandbox; only `/tmp` and processes belong to the sandbox
  */
 export interface SandboxDriver {
@@ -65,7 +65,7 @@ export interface SandboxDriver {
   /** Whether commands can run here, tried for real; the reason says what to install or to change. Never throws. */
   probe(): Promise<Probe>;
   /**
-   * Makes the sandbox ready for commands. With `fresh`, what an earlier manager left of it is ended and thrown away
+   * Makes the sandbox ready for commands. With `fresh`, remains of an earlier manager are ended and removed
    * first; else a sandbox that is ready stays as it is. Idempotent.
    *
    * @throws {UnavailableError} when it cannot be made
@@ -75,7 +75,7 @@ export interface SandboxDriver {
    * Runs a command in /mnt/user-data/workspace until it ends, its time is up, or the signal aborts (then it is killed
    * with all it started, and the result says so).
    *
-   * @throws {SandboxGoneError} when the sandbox is not there, so nothing ran
+   * @throws {SandboxGoneError} when the sandbox does not exist, so nothing ran
    * @throws {UnavailableError} when the engine failed in between: the command may have run
    * @throws {InvalidRequestError} for a command over 120 KiB
    */
@@ -83,12 +83,12 @@ export interface SandboxDriver {
   /** Ends what runs in the sandbox and removes it; the files stay. Idempotent. */
   remove(sandbox: SandboxSpec): Promise<void>;
   /**
-   * Whether the sandbox is there and takes commands; always true where a sandbox lasts only as long as its command.
+   * Whether the sandbox exists and accepts commands; always true where a sandbox lasts only as long as its command.
    *
-   * @throws {UnavailableError} when nobody can tell
+   * @throws {UnavailableError} when that cannot be determined
    */
   isAlive(sandbox: SandboxSpec): Promise<boolean>;
-  /** Sandboxes of this installation, whoever made them. @throws {UnavailableError} when the engine does not answer */
+  /** Sandboxes of this installation, of all managers. @throws {UnavailableError} when the engine does not answer */
   list(): Promise<readonly SandboxInfo[]>;
   /**
    * Ends and removes the very sandbox that was listed; one that was made under its sandbox id since stays. Idempotent.

@@ -23,7 +23,7 @@ interface EgressSocket {
   readonly directory: string;
   readonly server: Server;
   /**
-   * Of the directory. The socket's address goes through it, as a path may be longer than an address may (107 bytes).
+   * The open directory. The socket's address goes through it, as a path may be longer than an address may (107 bytes).
    */
   readonly descriptor: number;
 }
@@ -127,7 +127,7 @@ export class EgressSockets {
   }
 
   /**
-   * The socket is for the forwarder's user alone, where this process may give it away; else for whoever has the mount.
+   * Gives the socket to the forwarder's user alone, where this process may; else every user with the mount can use it.
    */
   private giveToUser(directory: string, isRoot: boolean): void {
     const socket = join(directory, EGRESS_SOCKET);

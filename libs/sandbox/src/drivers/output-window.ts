@@ -1,7 +1,7 @@
 import { wholeCharacters } from '@caribou/core';
 import type { OutputListener } from './driver.js';
 
-/** Keeps the beginning and the end of a stream of bytes within `maxBytes`; memory stays below twice that. */
+/** Stores the beginning and the end of a stream of bytes within `maxBytes`; memory stays below twice that. */
 export class OutputWindow {
   private readonly head: Buffer[] = [];
   private headBytes = 0;

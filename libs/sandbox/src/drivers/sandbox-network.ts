@@ -28,7 +28,7 @@ export const NETWORK_ENVIRONMENT: Readonly<Record<string, string>> = {
   https_proxy: URL_IN_SANDBOX,
   NO_PROXY: DIRECT,
   no_proxy: DIRECT,
-  // Node's own fetch looks at these variables only if told to, from Node 22.21 on.
+  // Node's own fetch reads these variables only with this one set, from Node 22.21 on.
   NODE_USE_ENV_PROXY: '1',
 };
 

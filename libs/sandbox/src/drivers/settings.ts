@@ -36,7 +36,7 @@ export interface SandboxSettings extends Omit<SandboxConfig, 'limits' | 'network
   readonly limits: SandboxLimits;
 }
 
-/** A driver's settings. The hosts that the section's `network` allows are the business of whoever makes the SandboxNetwork. */
+/** A driver's settings. The SandboxNetwork, not the driver, knows the hosts of the section's `network`. */
 export function sandboxSettings(
   { network: _hosts, limits, ...section }: SandboxConfig,
   surroundings: DriverSurroundings,

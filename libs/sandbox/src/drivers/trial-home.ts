@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { commandIdentity, DATA_DIRECTORIES, type SandboxMounts } from '@caribou/core';
 import { makeClosedDirectory } from './closed-directory.js';
 
-/** A home for a trial sandbox: its thread belongs to nobody and has no skills. */
+/** A home for a trial sandbox: its thread has no owner and no skills. */
 export interface TrialHome {
   readonly homeDir: string;
   readonly mounts: SandboxMounts;

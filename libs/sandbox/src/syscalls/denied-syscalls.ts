@@ -1,5 +1,5 @@
 /**
- * System calls that a command has no business with: they reach kernel code that sandboxes have been broken through, or
+ * System calls that commands do not need: they reach kernel code by which sandboxes have been escaped, or
  * that concerns the whole machine. Numbers: [x86_64 (arch/x86/entry/syscalls/syscall_64.tbl), aarch64
  * (include/uapi/asm-generic/unistd.h)]; -1 where the architecture has none.
  */

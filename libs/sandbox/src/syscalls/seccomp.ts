@@ -10,7 +10,7 @@ import { type Condition, ENOSYS, EPERM, RESTRICTED_SYSCALLS, type RestrictedSysc
 interface Architecture {
   /** AUDIT_ARCH_* of linux/audit.h. */
   readonly audit: number;
-  /** Place in the pairs of DENIED_SYSCALLS. */
+  /** Index in the pairs of DENIED_SYSCALLS. */
   readonly column: 0 | 1;
 }
 
@@ -54,7 +54,7 @@ const onCall = (nr: number, body: readonly Instruction[]): Instruction[] => [whe
 
 const failOn = (nr: number, errno: number): Instruction[] => onCall(nr, [answer(failWith(errno))]);
 
-/** Runs `then` when the condition holds, else goes on behind it. */
+/** Runs `then` when the condition holds, else continues after it. */
 function onCondition(condition: Condition, then: readonly Instruction[]): Instruction[] {
   const value = load(argument(condition.argument));
   if ('anyBitOf' in condition) return [value, when(JSET, condition.anyBitOf, then.length), ...then];
@@ -67,7 +67,7 @@ function onCondition(condition: Condition, then: readonly Instruction[]): Instru
 const denyWhen = ({ conditions, errno }: RestrictedSyscall): Instruction[] =>
   conditions.reduceRight((then, condition) => onCondition(condition, then), [answer(failWith(errno))]);
 
-/** A call that the rule does not deny is looked at further, by its number again. */
+/** Applies the rule to the call `nr`, and loads the number again for the next rules when the call is not denied. */
 const judge = (rule: RestrictedSyscall, nr: number): Instruction[] => onCall(nr, [...denyWhen(rule), load(NR)]);
 
 function program({ audit, column }: Architecture): readonly Instruction[] {
