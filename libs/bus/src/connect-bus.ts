@@ -13,12 +13,12 @@ import { createWakes } from './wakes/wakes.js';
 
 const DRAIN_MS = 2_000;
 
-/** Wakes that may be out over all runners: far above the slots of any installation, so slots decide. */
+/** Unacknowledged wakes over all runners: far above the slots of any installation, so that slots are the limit. */
 const MAX_ACK_PENDING = 20_000;
 
 /**
- * The bus of one process. It returns at once: the connection is made in the background and kept for ever, `connected`
- * says how it stands, and what needs it throws UnavailableError meanwhile.
+ * Creates the bus of one process. It returns at once: the connection is established in the background and restored
+ * whenever it is lost. `connected` shows its state; without a connection, calls that need it throw UnavailableError.
  */
 export function connectBus(options: BusOptions): Bus {
   const { logger, ackWaitMs = 10_000, maxAckPending = MAX_ACK_PENDING, checkMs = 5_000, replicas = 1 } = options;

@@ -16,30 +16,30 @@ import type { RunRecording } from './run-recording.js';
 
 export type Claimed = Extract<ClaimResult, { kind: 'run' }>;
 
-/** What an agent adds to a run that was cancelled. */
+/** Changes that an agent makes to a run that was cancelled. */
 export interface CancellationResult {
-  /** Of the thread; ignored when the run is rolled back. */
+  /** An update of the thread's state; ignored when the run is rolled back. */
   readonly update?: StateUpdate;
-  /** Model calls that were made for the run and are in no commit of it. */
+  /** Model calls of the run that are not part of any commit. */
   readonly calls?: readonly CallUsage[];
-  /** Published before the end; not when the run is rolled back. */
+  /** Events that are published before the end, unless the run is rolled back. */
   readonly events?: readonly RunEvent[];
 }
 
-/** Asked once the work of the run has stopped; it is not cancelled itself, so it must end by itself soon. */
+/** Called once the run's work has stopped. It is not cancelled itself, so it must end soon by itself. */
 export type AfterCancel = (run: {
   readonly state: ThreadState;
   readonly record: RunRecord;
   readonly logger: Logger;
 }) => Promise<CancellationResult>;
 
-/** What every run of a process works with. */
+/** The ports and settings that all runs of a process use. */
 export interface RunPorts {
   readonly store: RunStore;
   readonly clock: Clock;
   readonly metrics: RunMetrics;
   readonly afterCancel?: AfterCancel;
-  /** Where the agent's tools are executed. */
+  /** The sandboxes in which the agent's tools are executed. */
   readonly sandbox?: Pick<SandboxPort, 'cancel'>;
   /** Called once the end of a run that memory may learn from is written. Neither waits nor throws. */
   readonly onMemoryQueued?: (thread: ThreadKey) => void;
@@ -54,9 +54,9 @@ export interface ActiveRun {
   readonly logger: Logger;
   readonly recording: RunRecording;
   readonly isDraining: () => boolean;
-  /** When the turn now under way began, on the monotonic clock. */
+  /** When the current turn began, on the monotonic clock. */
   turnStartMs: number;
-  /** Memory may learn from what was said; counts when the run finishes. */
+  /** Whether memory may learn from the conversation; has an effect when the run finishes. */
   isMemorable: boolean;
   /** The head after the last commit. */
   head: ThreadHead;

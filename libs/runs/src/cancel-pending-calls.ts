@@ -1,13 +1,13 @@
 import { AppError, type ThreadState } from '@caribou/contracts';
 import { type Logger, pendingCalls, type RunLease, type SandboxPort } from '@caribou/core';
 
-/** How long managers are waited for; a run that is cancelled must have ended soon. */
+/** Maximum time to wait for managers, in milliseconds; a cancelled run must end soon. */
 const WAIT_MS = 4_000;
 
 /**
- * Cancels what a run's tool calls without a result still execute in its sandbox. The process that had started them may
- * be dead, and a manager accepts no cancel once the run has ended. A call that cannot be reached in time ends by its own
- * time limit.
+ * Cancels executions in the sandbox of tool calls that have no result yet. The process that started them may be dead,
+ * and a manager accepts no cancel once the run has ended. A call that cannot be reached in time ends by its own time
+ * limit.
  */
 export async function cancelPendingCalls(run: {
   readonly state: ThreadState;

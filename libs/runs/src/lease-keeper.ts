@@ -7,25 +7,27 @@ export interface LeaseClocks {
 }
 
 export interface LeaseKeeperOptions {
-  /** Prolongs the lease and answers the cancel flag. @throws {FencedError} when the lease is foreign or absent */
+  /** Prolongs the lease and returns the cancel flag. @throws {FencedError} when the lease is foreign or absent */
   readonly renew: () => Promise<{ readonly cancel: CancelAction | null }>;
-  /** When the request that took the lease was sent, by the monotonic clock. */
+  /** When the request that acquired the lease was sent, by the monotonic clock. */
   readonly takenMs: number;
   readonly clocks: LeaseClocks;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called after each good renewal, and only then: prolongs the wake's ack deadline. */
+  /** Called after each successful renewal, and only then: prolongs the wake's ack deadline. */
   readonly onRenewed?: () => void;
 }
 
 /**
- * Holds the right to a thread, to write it while a run executes or to read it for a memory.
+ * Renews the lease of a thread, for writing it while a run executes or for reading it for a memory.
  *
- * L1 A renewal, as the taking of the lease, counts from the moment it was sent; the own deadline is that moment plus the
- *    lease time.
- * L2 A foreign or absent lease, or a passed own deadline, means lost: `signal` aborts with RunLost, nobody is told.
+ * L1 The time of a lease counts from the moment at which its acquisition or renewal was sent; the local deadline is
+ *    that moment plus the lease time.
+ * L2 A foreign or absent lease, or a passed local deadline, means lost: `signal` aborts with RunLost, and nothing is
+ *    sent.
  * L3 A cancel flag seen by a renewal aborts `signal` with RunCancelled.
- * L4 Once aborted the reason stays; renewal goes on after a cancel (the run must still be finished), not after a loss.
+ * L4 After an abort its reason does not change; renewal continues after a cancel (the run must still be finished), but
+ *    not after a loss.
  */
 export class LeaseKeeper {
   private readonly controller = new AbortController();
@@ -46,17 +48,17 @@ export class LeaseKeeper {
     return this.controller.signal;
   }
 
-  /** Whether the lease is known to be gone; may become true after a cancel. */
+  /** Whether the lease is known to be lost; may become true after a cancel. */
   get lost(): boolean {
     return this.isLost;
   }
 
-  /** Milliseconds left before the own deadline. */
+  /** Milliseconds until the local deadline. */
   get remainingMs(): number {
     return this.deadlineMs - this.options.clock.monotonicMs();
   }
 
-  /** Renews at once; joins a renewal under way. Never rejects: what it learns is in `signal`. */
+  /** Renews at once; joins a renewal in progress. Never rejects: the result is in `signal`. */
   renewNow(): Promise<void> {
     this.renewing ??= this.renew().finally(() => {
       this.renewing = undefined;
@@ -68,7 +70,7 @@ export class LeaseKeeper {
     if (!this.signal.aborted) this.controller.abort(new RunCancelled(action));
   }
 
-  /** Stops the run's work without giving the lease up: the executor decides what follows. */
+  /** Stops the run's work without releasing the lease: the executor decides what follows. */
   fail(reason: unknown): void {
     this.controller.abort(reason);
   }

@@ -4,8 +4,8 @@ import type { ActiveRun } from './active-run.js';
 const RETRY_MS = 200;
 
 /**
- * Gives the lease of the run's thread back, so that another process may claim the run; tries again while Redis is away,
- * until the local deadline of the lease.
+ * Releases the lease of the run's thread, so that another process may claim the run; retries while Redis is
+ * unavailable, until the local deadline of the lease.
  *
  * @throws {FencedError} when another owner has the thread; UnavailableError after the deadline.
  */
@@ -25,6 +25,9 @@ export async function releaseForTakeover({
   }
 }
 
-/** Redis did not answer: what a script did is unknown. A model or a sandbox that is away is the run's own failure. */
+/**
+ * Whether Redis did not answer, so that the outcome of a script is unknown. An unavailable model or sandbox is the
+ * run's own failure.
+ */
 export const isStoreAway = (error: unknown): boolean =>
   error instanceof UnavailableError && error.details['dependency'] === 'redis';

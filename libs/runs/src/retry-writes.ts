@@ -5,9 +5,9 @@ import type { LeaseKeeper } from './lease-keeper.js';
 
 const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 1_000;
-/** More than the pauses of the longest lease. */
+/** Longer than all pauses within the longest lease. */
 const MAX_ATTEMPTS = 1_000;
-/** Part of the time left that is spent on repeating; the rest is for handing the run over. */
+/** Part of the remaining time that is spent on retries; the rest is for the handover of the run. */
 const RETRY_SHARE = 0.75;
 
 export interface RetryOptions {
@@ -18,8 +18,8 @@ export interface RetryOptions {
 }
 
 /**
- * Repeats a write while the store is away, for most of the time that the lease had left when the store was first seen
- * away: a stall costs a pause then, and no model call is made again.
+ * Retries a write while the store is unavailable, for most of the time that remained of the lease at the first failure.
+ * A stall then causes a pause, and no model call is repeated.
  */
 export function retryWrites({ keeper, clock, random = Math.random }: RetryOptions): WriteRetry {
   return async (write) => {

@@ -12,13 +12,13 @@ import type { ActiveRun, Claimed } from './active-run.js';
 import { countTurn } from './run-metrics.js';
 
 interface FirstCheckpoint extends Pick<CommitRequest, 'state' | 'next' | 'source' | 'step'> {
-  /** Where the loop begins after it. */
+  /** The node at which the loop continues. */
   readonly position: LoopPosition;
 }
 
 /**
- * The first checkpoint of a run that starts from `base`: its input, or, for a fork without input, `base` once more, to
- * continue where that one was left.
+ * Creates the first checkpoint of a run that starts from `base`: with its input, or, for a fork without input, `base`
+ * again, to continue at its next node.
  */
 function firstCheckpoint(base: ThreadHead, input: StateUpdate | null): FirstCheckpoint {
   const step = (base.metadata?.step ?? -1) + 1;
@@ -31,7 +31,10 @@ function firstCheckpoint(base: ThreadHead, input: StateUpdate | null): FirstChec
   return { state, step, next, source: 'fork', position: next[0] ?? 'end' };
 }
 
-/** The event that begins an attempt in the run's log; it names the streamed messages that the attempt before left unfinished. */
+/**
+ * Creates the event that begins an attempt in the run's log; it names the streamed messages that the previous attempt
+ * left incomplete.
+ */
 export function startOf({ run, head }: Claimed): RunEvent {
   return {
     kind: 'run.start',
@@ -44,8 +47,8 @@ export function startOf({ run, head }: Claimed): RunEvent {
 }
 
 /**
- * Writes the attempt's start and makes sure that the input is committed, once for all attempts; returns where the loop
- * continues. @throws {FencedError} when the run has another owner
+ * Writes the attempt's start and ensures that the input is committed, once for all attempts; returns the node at which
+ * the loop continues. @throws {FencedError} when the run has another owner
  */
 export async function commitInput(active: ActiveRun): Promise<LoopPosition> {
   const { claimed, writer } = active;
@@ -77,7 +80,7 @@ export async function commitInput(active: ActiveRun): Promise<LoopPosition> {
 /**
  * Commits a turn of the loop; 'yield' when the process drains.
  *
- * @throws the reason when the run was cancelled, took too long or is lost
+ * @throws the reason when the run was cancelled, exceeded its time limit or is lost
  */
 export async function commitTurn(active: ActiveRun, turn: TurnCommit): Promise<'continue' | 'yield'> {
   const { claimed, keeper, writer, ports } = active;
@@ -93,7 +96,7 @@ export async function commitTurn(active: ActiveRun, turn: TurnCommit): Promise<'
   return active.isDraining() ? 'yield' : 'continue';
 }
 
-/** A turn as the store commits it, with the queued events before its own. */
+/** Converts a turn to a commit, with the queued events before its own. */
 export function commitRequest({ head }: ActiveRun, turn: TurnCommit, queued: readonly RunEvent[]): CommitRequest {
   return {
     head,
@@ -106,7 +109,7 @@ export function commitRequest({ head }: ActiveRun, turn: TurnCommit, queued: rea
   };
 }
 
-/** Counts a turn in the metrics once its commit succeeded, with the time of both; the next turn begins then. */
+/** Counts a turn and the times of turn and commit once its commit has succeeded; the next turn begins then. */
 export async function timeTurn<T>(active: ActiveRun, turn: TurnCommit, commit: () => Promise<T>): Promise<T> {
   const { clock, metrics } = active.ports;
   const sentMs = clock.monotonicMs();

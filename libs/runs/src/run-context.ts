@@ -3,7 +3,7 @@ import type { RunContext } from '@caribou/core';
 import type { ActiveRun } from './active-run.js';
 import { countEvent } from './run-metrics.js';
 
-/** What hooks and tools know of a run. */
+/** Creates the context that hooks and tools receive. */
 export function contextOf(active: ActiveRun): RunContext {
   const { claimed, keeper, writer, logger } = active;
   const { recorder, span } = active.recording;

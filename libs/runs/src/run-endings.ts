@@ -4,7 +4,7 @@ import type { ActiveRun } from './active-run.js';
 import { cancelPendingCalls } from './cancel-pending-calls.js';
 import { commitRequest, startOf, timeTurn } from './run-commits.js';
 
-/** Ends a run whose loop came to its end: the last turn, the status and the terminal event in one script. */
+/** Ends a run whose loop has ended: writes the last turn, the status and the terminal event in one script. */
 export async function finishOutcome(
   run: ActiveRun,
   outcome: Exclude<LoopOutcome, { kind: 'yielded' }>,
@@ -29,15 +29,15 @@ export async function finishOutcome(
   return error === undefined ? 'success' : 'error';
 }
 
-/** Nothing of a temporary thread is stored for good, so memory does not learn from it. */
+/** Memory does not learn from temporary threads, of which nothing is stored permanently. */
 function memoryRequest({ claimed }: ActiveRun): Pick<FinishRequest, 'remember'> {
   const { context, temporary } = claimed.run.kwargs;
   return temporary ? {} : { remember: { agent: customAgentOf(context) ?? LEAD_AGENT } };
 }
 
 /**
- * Ends a run that was cancelled before it was claimed, or that no attempt could end. Its start is written first: who
- * watched an earlier attempt learns there which of the streamed messages is not continued.
+ * Ends a run that was cancelled before it was claimed, or that no attempt could finish. Its start is written first, so
+ * that watchers of an earlier attempt learn which of the streamed messages are not continued.
  */
 export async function endUnstarted(run: ActiveRun): Promise<string> {
   const { cancel } = run.claimed.run;
@@ -46,8 +46,8 @@ export async function endUnstarted(run: ActiveRun): Promise<string> {
 }
 
 /**
- * Carries a cancel out: the last checkpoint stays, with what the agent adds to it (interrupt), or the head goes back to
- * the run's base (rollback).
+ * Ends a cancelled run: at its last checkpoint with the agent's additions (interrupt), or by resetting the head to the
+ * run's base (rollback).
  */
 export async function finishCancelled(run: ActiveRun, action: CancelAction): Promise<string> {
   const rollback = action === 'rollback';
@@ -73,7 +73,7 @@ export async function finishCancelled(run: ActiveRun, action: CancelAction): Pro
   return 'cancelled';
 }
 
-/** Ends a run that took longer than it may, at its last checkpoint. */
+/** Ends a run that exceeded its time limit, at its last checkpoint. */
 export async function finishTimedOut(run: ActiveRun, reason: RunTimedOut): Promise<string> {
   const error = { name: 'TimedOut', message: reason.message };
   await finish(run, { status: 'timeout', stopReason: 'timed_out', error, events: [{ kind: 'error', ...error }] });
@@ -99,7 +99,10 @@ async function finishExhausted(run: ActiveRun): Promise<string> {
   return 'exhausted';
 }
 
-/** Wall for failures of hooks, tools and assembly: an expected error's text is shown, a defect's is not. */
+/**
+ * Converts failures of hooks, tools and assembly for clients: the text of an expected error is shown, that of a defect
+ * is not.
+ */
 export async function finishFailed(run: ActiveRun, cause: unknown): Promise<string> {
   const shown = cause instanceof AppError && cause.expected;
   if (!shown) run.logger.error({ event: 'run.failed', outcome: 'error', error: cause }, 'run failed by a defect');
@@ -110,12 +113,12 @@ export async function finishFailed(run: ActiveRun, cause: unknown): Promise<stri
   return 'error';
 }
 
-/** Ends what the open calls of the run execute, while it still owns its thread. */
+/** Cancels executions of the run's open calls while it still owns its thread. */
 async function endExecutions({ head, claimed: { lease }, ports: { sandbox }, logger }: ActiveRun): Promise<void> {
   if (sandbox !== undefined) await cancelPendingCalls({ state: head.state, lease, sandbox, logger });
 }
 
-/** Ends the run at its last checkpoint; events still queued go before the ending's own. */
+/** Ends the run at its last checkpoint; events in the queue are written before those of the ending. */
 async function finish(run: ActiveRun, request: FinishRequest): Promise<void> {
   await endExecutions(run);
   await run.writer.end((queued) =>

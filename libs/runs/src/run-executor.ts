@@ -18,7 +18,7 @@ import { endUnstarted, finishCancelled, finishFailed, finishOutcome, finishTimed
 import { type StartedRun, type StartPorts, startRun } from './start-run.js';
 import { endUnreadable } from './unreadable-run.js';
 
-/** Runs the loop of one agent; each app that executes runs builds its own. */
+/** Runs the loop of one agent; each app that executes runs provides its own. */
 export type AgentLoop = (input: {
   readonly host: LoopHost;
   readonly run: RunContext;
@@ -31,7 +31,7 @@ export interface RunExecutorPorts extends StartPorts {
   readonly agent: AgentLoop;
 }
 
-/** What the holder of the wake must do: acknowledge it, put it back, or send nothing at all. */
+/** The result for the holder of the wake, which acknowledges it, returns it, or sends nothing. */
 export type Handling =
   | { readonly kind: 'ack' }
   | { readonly kind: 'busy' }
@@ -39,20 +39,20 @@ export type Handling =
   | { readonly kind: 'lost' };
 
 /**
- * One run from claim to end. Stages: claimed → input committed → loop → finished | handed over | lost.
+ * Executes one run from claim to end. Stages: claimed → input committed → loop → finished | handed over | lost.
  *
- * R1 Nothing is written but through the store's fenced scripts; the lease is renewed from claim to finish.
+ * R1 Everything is written by the store's fenced scripts; the lease is renewed from claim to finish.
  * R2 The input is committed once, as the run's first checkpoint; a takeover continues from the last checkpoint's `next`.
  * R3 Commit before publish: the writer publishes only what a script appended.
- * R4 A lost run stops locally: no event, no cancel to executors, nothing to NATS.
+ * R4 A lost run stops locally: no event, no cancel to executors, no message to NATS.
  * R5 When Redis does not answer, the outcome of a write is unknown: it is repeated until the lease deadline, and takes
- *    effect once. Then the run is handed over and resumes from what is durable, without counting an attempt.
+ *    effect once. Then the run is handed over and resumes from its last commit, without counting an attempt.
  * R6 Every other failure ends the run with a status and exactly one terminal event.
  */
 export class RunExecutor {
   constructor(private readonly ports: RunExecutorPorts) {}
 
-  /** Claims what the thread has to run and executes it; never rejects for a failure of the run itself. */
+  /** Claims the thread's next run and executes it; never rejects for a failure of the run itself. */
   async handle(thread: ThreadKey, onRenewed: () => void): Promise<Handling> {
     const { store, clock, metrics } = this.ports;
     const sentMs = clock.monotonicMs();
@@ -79,9 +79,9 @@ export class RunExecutor {
   }
 
   /**
-   * From claim to the finish script; returns how the run ended.
+   * Executes a claimed run until its finish script; returns how the run ended.
    *
-   * @throws only when the run is lost or Redis is away
+   * @throws only when the run is lost or Redis is unavailable
    */
   private async runToCompletion(run: ActiveRun): Promise<string> {
     const { claimed } = run;
@@ -100,8 +100,8 @@ export class RunExecutor {
   }
 
   /**
-   * R4 and R5: what is left to do when the run could not be ended here. A defect keeps its attempt: the lease lapses,
-   * and a run that no attempt can end is ended as exhausted.
+   * Handles a run that could not be ended here (R4, R5). A defect counts as an attempt: the lease expires, and a run
+   * that no attempt can end is ended as exhausted.
    */
   private async handleLostRun(run: StartedRun, error: unknown): Promise<Handling> {
     const kind = await releaseOrLose(run, error);
@@ -112,7 +112,7 @@ export class RunExecutor {
   }
 }
 
-/** R6: ends a run whose loop failed or was stopped. @throws the reason when the run is lost or Redis is away */
+/** Ends a run whose loop failed or was stopped (R6). @throws the reason when the run is lost or Redis is unavailable */
 async function endAfterError(run: ActiveRun, error: unknown): Promise<string> {
   const { keeper } = run;
   const reason: unknown = keeper.signal.aborted ? keeper.signal.reason : error;
@@ -120,7 +120,7 @@ async function endAfterError(run: ActiveRun, error: unknown): Promise<string> {
   if (reason instanceof RunTimedOut) return finishTimedOut(run, reason);
   if (reason instanceof RunCancelled) return finishCancelled(run, reason.action);
   if (!(reason instanceof RunDraining)) return finishFailed(run, reason);
-  // Thrown by one call, it ends the others of its step too.
+  // When one call throws it, the other calls of its step are ended too.
   keeper.fail(reason);
   await releaseForTakeover(run);
   return 'handed_over';

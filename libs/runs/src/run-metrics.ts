@@ -2,13 +2,13 @@ import type { RunEvent } from '@caribou/contracts';
 import type { TurnCommit } from '@caribou/core';
 import type { Metrics } from '@caribou/observability';
 
-/** What a runner counts of its runs. */
+/** The metrics that a runner records of its runs. */
 export type RunMetrics = Pick<
   Metrics,
   'runEnded' | 'turnEnded' | 'modelTokens' | 'modelRetried' | 'toolCallEnded' | 'redisCommit' | 'fenced' | 'takenOver'
 >;
 
-/** Counts the end of a tool call, and a model call that will be tried again. */
+/** Counts the end of a tool call, and a model call that will be retried. */
 export function countEvent(metrics: Pick<RunMetrics, 'toolCallEnded' | 'modelRetried'>, event: RunEvent): void {
   if (event.kind === 'tool.error') metrics.toolCallEnded(event.name, 'error');
   else if (event.kind === 'tool.end') metrics.toolCallEnded(event.name, 'ok');

@@ -7,16 +7,16 @@ export interface RecordingPorts {
   readonly tracing: Tracing;
 }
 
-/** What is recorded of one attempt at a run besides its events: the work of its chain, and its part of the trace. */
+/** The recording of one attempt at a run besides its events: the work of its chain, and its part of the trace. */
 export interface RunRecording {
   readonly recorder: ChainRecorder;
-  /** Absent when traces are off. */
+  /** The run's span; absent when traces are off. */
   readonly span?: TraceSpan;
-  /** One log line of what the chain did, and the end of the run's span. */
+  /** Logs what the chain did in one line, and ends the run's span. */
   end(outcome: string, error?: unknown): void;
 }
 
-/** Begins to record; the run's span is a child of the request that admitted it. */
+/** Starts the recording; the run's span is a child of the request that admitted it. */
 export function recordRun({ clock, tracing }: RecordingPorts, run: RunRecord, logger: Logger): RunRecording {
   const span = tracing.on ? runSpan(tracing, run) : undefined;
   const recorder = new ChainRecorder(clock);

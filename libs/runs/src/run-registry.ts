@@ -6,7 +6,7 @@ interface HeldRun {
   draining: boolean;
 }
 
-/** The runs this process executes right now: who to nudge on a cancel, who to drain on shutdown. */
+/** The runs that this process executes now; they are notified of cancels and drained at shutdown. */
 export class RunRegistry {
   private readonly held = new Map<string, HeldRun>();
   private draining = false;
@@ -31,14 +31,17 @@ export class RunRegistry {
     return this.held.size;
   }
 
-  /** A cancel was broadcast: the durable flag is read by a renewal, so a forged or stale broadcast does nothing. */
+  /**
+   * Handles the broadcast of a cancel: a renewal reads the durable flag, so a forged or outdated broadcast has no
+   * effect.
+   */
   nudge(runId: string): void {
     void this.held.get(runId)?.keeper.renewNow();
   }
 
   /**
-   * Asks every run to stop at its next commit and waits until all are handed over; after `graceMs` the rest stop where
-   * they are, and what they had not committed is done again elsewhere.
+   * Requests every run to stop at its next commit and waits until all are handed over. After `graceMs` the remaining
+   * ones stop at once, and another process repeats what they had not committed.
    */
   async drain(graceMs: number): Promise<void> {
     this.draining = true;

@@ -3,8 +3,8 @@ import type { Claimed } from './active-run.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 
 /**
- * Stops a run's work, as a cancel does, once it has taken as long as its record allows. Time counts from the first
- * claim, so neither waiting before it nor a takeover after it changes when it is over.
+ * Stops a run's work, like a cancel, once it has taken as long as its record allows. Time counts from the first claim,
+ * so neither waiting before it nor a takeover after it changes the deadline.
  */
 export function startRunTimeout(
   { run, ranMs }: Pick<Claimed, 'run' | 'ranMs'>,

@@ -17,7 +17,7 @@ export interface StartPorts extends RunPorts {
   readonly tracing: Tracing;
 }
 
-/** How the run was claimed. */
+/** The result of the claim. */
 export interface Claim {
   /** When the request was sent, on the monotonic clock. */
   readonly sentMs: number;
@@ -28,11 +28,11 @@ export interface Claim {
 export interface StartedRun extends ActiveRun {
   /** Milliseconds since it was started here. */
   readonly ageMs: () => number;
-  /** Stops its timers and takes it out of the registry, however it ended. */
+  /** Stops its timers and removes it from the registry, however it ended. */
   readonly release: () => void;
 }
 
-/** Takes charge of a claimed run: keeps its lease, limits its time, opens its event log and its recording. */
+/** Starts a claimed run: renews its lease, limits its time, opens its event log and its recording. */
 export function startRun(ports: StartPorts, claimed: Claimed, { sentMs, onRenewed }: Claim): StartedRun {
   const { store, clock, clocks, publisher, registry } = ports;
   const { lease, run, head } = claimed;

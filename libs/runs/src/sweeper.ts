@@ -2,29 +2,32 @@ import type { Wakes } from '@caribou/bus';
 import { UnavailableError } from '@caribou/contracts';
 import type { Clock, DeadLetter, Logger, RunStore, ThreadKey, UnownedThread } from '@caribou/core';
 
-/** Most threads one look at the store gives. */
+/** Maximum number of threads that one read of the store returns. */
 const MAX_PER_LOOK = 500;
-/** Most looks of one sweep, as long as each finds only threads without a wake. */
+/** Maximum number of reads in one sweep, as long as each finds only threads without a wake. */
 const MAX_LOOKS = 20;
-/** Dead letters copied by one sweep. */
+/** Maximum number of dead letters that one sweep copies. */
 const MAX_LETTERS = 20;
-/** Most threads of one sweep whose stored wake is looked at; the oldest are first. */
+/** Maximum number of threads of one sweep whose stored wake is checked; the oldest are first. */
 const MAX_CHECKS = 20;
-/** Without wakes for this long, threads are claimed directly; default. */
+/** Default of the time without wakes after which threads are claimed directly, in milliseconds. */
 const POLL_AFTER_MS = 5_000;
-/** Mean time between two sweeps while wakes do not arrive. */
+/** Mean time between two sweeps while wakes do not arrive, in milliseconds. */
 const POLL_MS = 1_000;
-/** After this many sweeps a thread that nobody runs gets a new wake, and after so many more it is claimed directly. */
+/**
+ * Number of sweeps after which a thread without an owner gets a new wake, and then as many until it is claimed
+ * directly.
+ */
 const PATIENT_SWEEPS = 3;
 
-/** Who works on threads. */
+/** The worker that executes runs of threads. */
 export interface DirectWorker {
   /**
-   * Begins to work on a thread without a wake; a pool may begin with another thread whose turn it is.
-   * @returns false when there is no slot for it
+   * Starts to work on a thread without a wake; a pool may start with another thread that is next in its order.
+   * @returns false when no slot is free
    */
   take(thread: UnownedThread): boolean;
-  /** How long wakes have not been received, in milliseconds; 0 while they are. */
+  /** Milliseconds since wakes can no longer be received; 0 while they are. */
   readonly failingMs: number;
 }
 
@@ -32,43 +35,46 @@ export interface SweeperOptions {
   readonly store: Pick<RunStore, 'listUnowned' | 'listDeadLetters' | 'removeDeadLetter'>;
   readonly wakes: Pick<Wakes, 'publish' | 'replaceLost'>;
   readonly worker: DirectWorker;
-  /** Copies a dead letter to the bus; twice is once. @throws {UnavailableError} */
+  /** Copies a dead letter to the bus; repeated copies count once. @throws {UnavailableError} */
   readonly deadLetter: (id: string, entry: DeadLetter['entry']) => Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How long a lease may be absent before its run is taken over: an owner whose lease lapsed by a clock jump renews it. */
+  /**
+   * Milliseconds for which a lease must be absent before its run is taken over: an owner whose lease expired by a jump
+   * of the clock renews it.
+   */
   readonly graceMs: number;
-  /** Mean time between two sweeps of this process. */
+  /** Mean time between two sweeps of this process, in milliseconds. */
   readonly sweepMs: number;
-  /** Without wakes for this long, threads are claimed directly; default 5 s. */
+  /** Milliseconds without wakes after which threads are claimed directly; default 5 s. */
   readonly pollAfterMs?: number;
-  /** 0 ≤ value < 1; spreads the processes' sweeps. */
+  /** Random number, 0 ≤ value < 1, which spreads the sweeps of several processes. */
   readonly random?: () => number;
 }
 
 /**
- * Finds threads that have something to run and nobody running it.
+ * Finds threads that have pending runs and no owner.
  *
- * S1 A thread whose run was begun is taken over after `graceMs`, if this process has a slot for it.
- * S2 Every other one gets a wake: what a crash between record and publish, or a lost stream, would otherwise leave
- *    waiting. A wake too many finds nothing to do.
- * S3 A thread that stays so over some sweeps gets a new wake in the place of one that was lost in the stream, and is
- *    claimed directly when that does not help. So no state of JetStream keeps a thread from running.
- * S4 While wakes cannot be published or received for 5 seconds, threads are claimed directly as slots are free.
+ * S1 A thread whose run was started is taken over after `graceMs`, if this process has a free slot.
+ * S2 Every other one gets a wake, as a crash between record and publish, or a lost stream, may have left it without
+ *    one. A superfluous wake finds nothing to do.
+ * S3 A thread that has no owner over several sweeps gets a new wake instead of one that was lost in the stream, and is
+ *    claimed directly when that does not help. So no state of JetStream can block a thread.
+ * S4 While wakes cannot be published or received for 5 seconds, threads are claimed directly as slots become free.
  */
 export class Sweeper {
   private readonly stopping = new AbortController();
   private loop: Promise<void> | undefined;
-  /** When each of the oldest threads was first seen without an owner, by the monotonic clock. */
+  /** When each of the oldest threads was first found without an owner, by the monotonic clock. */
   private seen = new Map<string, number>();
-  /** Since when the bus takes no wakes, by the monotonic clock. */
+  /** Since when the bus accepts no wakes, by the monotonic clock. */
   private refusedSinceMs: number | undefined;
   private polling = false;
-  /** The last sweep found a run that can be taken over soon. */
+  /** Whether the last sweep found a run that can be taken over soon. */
   private mayTakeOver = false;
-  /** Stored wakes that this sweep may still look at. */
+  /** Number of stored wakes that this sweep may still check. */
   private checksLeft = 0;
-  /** Where the next look behind the oldest threads begins. */
+  /** Rank at which the next read beyond the oldest threads begins. */
   private cursor = 0;
 
   constructor(private readonly options: SweeperOptions) {}
@@ -82,7 +88,7 @@ export class Sweeper {
     await this.loop;
   }
 
-  /** One sweep. @throws {UnavailableError} when store or bus are away for a part of it */
+  /** Performs one sweep. @throws {UnavailableError} when store or bus are unavailable for a part of it */
   async sweep(): Promise<void> {
     const { store, clock } = this.options;
     const oldest = await store.listUnowned(MAX_PER_LOOK);
@@ -101,7 +107,7 @@ export class Sweeper {
     await this.copyDeadLetters();
   }
 
-  /** Whether the thread needs no wake: it is being claimed, or its owner may come back. */
+  /** Whether the thread needs no wake: it is being claimed, or its owner may return. */
   private isHandled(thread: UnownedThread, waitedMs: number): boolean {
     const { worker, sweepMs, graceMs } = this.options;
     if (thread.interrupted && waitedMs < graceMs) {
@@ -112,7 +118,7 @@ export class Sweeper {
     return isDue && worker.take(thread);
   }
 
-  /** Whether the bus took the wake, or had one. */
+  /** Whether the bus accepted the wake, or already had one. */
   private async wake(thread: ThreadKey, waitedMs: number): Promise<boolean> {
     const { wakes, sweepMs, logger } = this.options;
     try {
@@ -137,7 +143,9 @@ export class Sweeper {
       logger.warn({ event: 'wake.replace', outcome: 'ok', userId, threadId }, 'a lost wake was replaced');
   }
 
-  /** Wakes threads behind the oldest, page by page over the sweeps; goes on while all of a page had no wake. */
+  /**
+   * Wakes threads beyond the oldest, page by page over several sweeps; continues while no thread of a page had a wake.
+   */
   private async wakeOthers(first: number): Promise<void> {
     const { store, wakes } = this.options;
     for (let look = 0; look < MAX_LOOKS && !this.stopping.signal.aborted; look += 1) {
@@ -149,7 +157,7 @@ export class Sweeper {
     }
   }
 
-  /** A dead letter stays in the store until the bus has it. */
+  /** Copies dead letters to the bus; each remains in the store until the bus has it. */
   private async copyDeadLetters(): Promise<void> {
     const { store, deadLetter } = this.options;
     for (const letter of await store.listDeadLetters(MAX_LETTERS)) {
@@ -182,7 +190,7 @@ export class Sweeper {
     return this.mayTakeOver ? Math.min(pauseMs, graceMs) : pauseMs;
   }
 
-  /** How long wakes are not published or not received. */
+  /** Returns for how many milliseconds wakes have not been published or received. */
   private getTroubleMs(): number {
     const { worker, clock } = this.options;
     const refusedMs = this.refusedSinceMs === undefined ? 0 : clock.monotonicMs() - this.refusedSinceMs;

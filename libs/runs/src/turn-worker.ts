@@ -13,21 +13,21 @@ export interface TurnWorkerOptions {
   readonly registry: Pick<RunRegistry, 'drain'>;
   readonly metrics: Pick<Metrics, 'redelivered'>;
   readonly logger: Logger;
-  /** Runs at once. */
+  /** Maximum number of concurrent runs. */
   readonly slots: number;
-  /** Runs beyond `slots` that are taken over while all slots are in use. */
+  /** Runs beyond `slots` that may be taken over while all slots are in use. */
   readonly takeoverSlots: number;
-  /** Delay before the wake of a thread that another runner owns comes again. */
+  /** Milliseconds after which the wake of a thread that another runner owns is delivered again. */
   readonly busyNakMs: number;
 }
 
 /**
- * Turns wakes into runs: one wake, one claim, one run; what else the thread has goes on with a new wake. A sweep may
- * also have a thread claimed without a wake.
+ * Executes runs for wakes: one wake, one claim, one run; further runs of the thread get a new wake. A sweep may also
+ * have a thread claimed without a wake.
  */
 export class TurnWorker implements DirectWorker {
   private pull: WakePull | undefined;
-  /** Work in takeover slots. */
+  /** Runs in takeover slots. */
   private readonly takeovers = new Set<Promise<void>>();
   private draining = false;
 
@@ -47,7 +47,7 @@ export class TurnWorker implements DirectWorker {
     return this.pull.occupy(work) || (thread.interrupted && this.takeOver(work));
   }
 
-  /** Takes no new wake, lets running turns reach their border within `graceMs`, hands them over. */
+  /** Accepts no further wakes, waits up to `graceMs` for running turns to reach a commit, then hands them over. */
   async drain(graceMs: number): Promise<void> {
     this.draining = true;
     this.pull?.stop();
@@ -67,7 +67,7 @@ export class TurnWorker implements DirectWorker {
     return true;
   }
 
-  /** Runs what the thread has without a wake, and wakes it for what is left. */
+  /** Runs the thread's next run without a wake, and publishes a wake for further ones. */
   private async runDirectly(thread: ThreadKey): Promise<void> {
     const { executor, logger } = this.options;
     const { userId, threadId } = thread;
@@ -90,15 +90,15 @@ export class TurnWorker implements DirectWorker {
       else if (handling.kind === 'ack') await this.settle(wake);
     } catch (error) {
       if (!(error instanceof UnavailableError)) throw error;
-      logger.warn({ event: 'turn.claim', outcome: 'error', error }, 'thread not claimed, the wake goes back');
-      // Many threads come back at once when Redis does: not all in the same moment.
+      logger.warn({ event: 'turn.claim', outcome: 'error', error }, 'thread not claimed, the wake is returned');
+      // Many threads are returned at once when Redis recovers; the random delay spreads them.
       wake.nak(busyNakMs * (0.5 + Math.random()));
     }
   }
 
   /**
-   * Acknowledges, then looks again: a run admitted between the finish script and the ack found its wake still
-   * standing and published none.
+   * Acknowledges the wake, then checks the thread again: a run admitted between the finish script and the ack found the
+   * wake not yet acknowledged and published none.
    */
   private async settle(wake: Wake): Promise<void> {
     await wake.ack();

@@ -11,10 +11,10 @@ export interface UnreadablePorts {
 }
 
 /**
- * Ends a run of which this version cannot read what is stored, so that later runs of its thread go on. What was there is
- * in the dead letter.
+ * Ends a run whose stored record this version cannot read, so that later runs of its thread can start. The dead letter
+ * contains the record.
  *
- * @throws {FencedError} when another owner has the thread; UnavailableError when Redis is away
+ * @throws {FencedError} when another owner has the thread; UnavailableError when Redis is unavailable
  */
 export async function endUnreadable({ lease, reason, record }: UnreadableRun, ports: UnreadablePorts): Promise<void> {
   const { store, publisher, metrics, logger } = ports;

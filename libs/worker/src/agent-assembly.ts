@@ -8,7 +8,9 @@ import type { AgentTools } from './agent-tools.js';
 
 type ToolOffer = (run: RunContext, builtIn: readonly AnyTool[]) => Promise<readonly AnyTool[]>;
 
-/** Returns what puts the tools of one run together: the built-in ones and those of the sources, as configured. */
+/**
+ * Creates the function that assembles the tools of a run: the built-in ones and those of the sources, as configured.
+ */
 export function toolOffer(
   { sources, custom }: Pick<AgentTools, 'sources' | 'custom'>,
   config: Pick<Config, 'tools'>,
@@ -20,7 +22,7 @@ export function toolOffer(
   };
 }
 
-/** The prompt's facts about the tools of an agent: all by name, and those that are looked up before they are used. */
+/** Describes the tools of an agent for the prompt: all names, and the tools that must be looked up before use. */
 export function toolFacts(
   tools: readonly AnyTool[],
   { chain }: Pick<Config, 'chain'>,
@@ -30,7 +32,7 @@ export function toolFacts(
   return { toolNames: tools.map(({ name }) => name), ...omitUndefined({ deferredTools }) };
 }
 
-/** An agent that was put together for one run. */
+/** An agent that was assembled for one run. */
 export type AssembledAgent = Pick<AgentRun, 'chain' | 'tools' | 'model' | 'systemPrompt' | 'options' | 'run'>;
 
 /** Runs the loop of an agent from the head of the run's thread. */

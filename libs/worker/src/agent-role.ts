@@ -7,21 +7,21 @@ import type { AgentLoop, DirectWorker, RunExecutor, RunExecutorPorts, RunRegistr
 import type { AgentTools } from './agent-tools.js';
 import type { Connections } from './connections.js';
 
-/** What every process that runs agents is built on. */
+/** The connections and services that every process that runs agents has. */
 export interface WorkerBase extends Connections {
   readonly config: Config;
   readonly logger: Logger;
   readonly models: ModelCatalog;
   readonly gate: ModelGate;
-  /** The sandboxes of threads, wherever their manager is. */
+  /** The sandboxes of threads, wherever their manager runs. */
   readonly sandboxes: SandboxPort;
   readonly sandboxRegistry: SandboxRegistry;
 }
 
-/** Takes work from wakes and from sweeps. */
+/** Receives work from wakes and from sweeps. */
 export interface RoleWorker extends DirectWorker {
   start(): void;
-  /** Takes nothing new, lets what runs reach its next commit within `graceMs`, hands it over. */
+  /** Accepts no new work, waits up to `graceMs` for running work to reach its next commit, and hands it over. */
   drain(graceMs: number): Promise<void>;
 }
 
@@ -31,24 +31,27 @@ export interface RoleWorkerParts {
   readonly registry: RunRegistry;
 }
 
-/** What is special about the runs of a role. */
+/** The parts of a run's execution that differ between roles. */
 export interface OpenRole {
   readonly runs: Pick<RunExecutorPorts, 'store' | 'sandbox' | 'afterCancel' | 'onMemoryQueued'> & {
     readonly sandbox: SandboxPort;
   };
-  /** Of the part of the store that holds the role's threads: calls with an effect are entered under their lease. */
+  /**
+   * The journal of the part of the store that holds the role's threads; calls with side effects are entered under their
+   * lease.
+   */
   readonly journal: ToolJournal;
   readonly loop: (tools: AgentTools) => AgentLoop;
   readonly worker: (parts: RoleWorkerParts) => RoleWorker;
-  /** Other runs of this process that a cancel of this run may concern. */
+  /** Returns the ids of this process's runs that depend on a cancelled run. */
   readonly dependentRuns?: (runId: string) => readonly string[];
-  /** What must be there for a run, beside Redis and the bus. */
+  /** Further dependencies that a run needs, besides Redis and the bus. */
   readonly checks?: readonly HealthCheck[];
-  /** Must succeed before the process takes work. */
+  /** Checks that must succeed before the process accepts work. */
   readonly prepare?: () => Promise<void>;
 }
 
-/** A kind of process that runs agents: what it takes from the bus and how its runs are built. */
+/** A kind of process that runs agents: the work that it receives from the bus, and how its runs are assembled. */
 export interface AgentRole {
   readonly service: 'agent-runner' | 'subagent-pool';
   readonly wakes: WakeRole;

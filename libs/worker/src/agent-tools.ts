@@ -22,28 +22,36 @@ import { webTools } from '@caribou/web';
 export interface AgentToolParts {
   readonly config: Config;
   readonly redis: RedisConnection;
-  /** Of the part of the store that keeps this process's threads: calls with an effect are entered under their lease. */
+  /**
+   * The journal of the part of the store that holds this process's threads; calls with side effects are entered under
+   * their lease.
+   */
   readonly journal: ToolJournal;
   readonly bus: Bus;
-  /** Where results that are no text are written. */
+  /** The sandboxes to which results other than text are written. */
   readonly sandbox: SandboxPort;
   /** The operator's middlewares and tools. */
   readonly extensions: Extensions;
   readonly logger: Logger;
 }
 
-/** What agents work with beside the built-in tools. */
+/** The tools and middlewares of agents besides the built-in ones. */
 export interface AgentTools {
   readonly skills: SkillCatalog;
-  /** Of the operator, of the web and of MCP servers, in this order: of two tools with one name the first is offered. */
+  /**
+   * Sources of the operator, of the web and of MCP servers, in this order: of two tools with one name the first is
+   * offered.
+   */
   readonly sources: readonly ToolSource[];
-  /** Middlewares of the operator. */
+  /** The operator's middlewares. */
   readonly custom: readonly AgentMiddleware[];
-  /** Has sessions to end when the process stops. */
+  /** The MCP servers, whose sessions must end when the process stops. */
   readonly mcp: McpTools;
 }
 
-/** Pages that are made Markdown of at once, each in a process, and those that may wait. */
+/**
+ * Limits of conversions of web pages to Markdown: those that run at once, each in its own process, and those that wait.
+ */
 const PAGES = { maxAtOnce: 4, maxWaiting: 128 };
 
 /** The tools of a process that runs agents; connects in the background and refreshes MCP servers when they change. */

@@ -13,7 +13,7 @@ import type { AgentRole, RoleWorker, WorkerBase } from './agent-role.js';
 import { openAgentTools } from './agent-tools.js';
 import { type Connections, openConnections } from './connections.js';
 
-/** Time for a renewal to be written after it was due. */
+/** Milliseconds for writing a renewal after it was due. */
 const RENEWAL_MS = 500;
 
 export interface WorkerOptions {
@@ -28,13 +28,13 @@ export interface AgentWorker extends Connections {
   readonly worker: RoleWorker;
   readonly sweeper: Sweeper;
   readonly mcp: McpTools;
-  /** What must be there for a run. */
+  /** Checks of the dependencies that a run needs. */
   readonly checks: readonly HealthCheck[];
-  /** Must succeed before the worker is started. */
+  /** Checks that must succeed before the worker is started. */
   readonly prepare: () => Promise<void>;
 }
 
-/** Builds a process that runs agents of one role. It takes no work before its worker and its sweeper are started. */
+/** Creates a process that runs agents of one role. It accepts no work before its worker and its sweeper are started. */
 export function openAgentWorker(role: AgentRole, options: WorkerOptions): AgentWorker {
   const base = openBase(role, options);
   const { bus, redis, metrics } = base;

@@ -11,7 +11,7 @@ export interface ConnectionOptions extends Pick<BusOptions, 'streams' | 'checkMs
   readonly logger: Logger;
 }
 
-/** What a service without an HTTP surface has in any case. */
+/** The connections of every service without an HTTP API. */
 export interface Connections {
   readonly bus: Bus;
   readonly redis: RedisConnection;

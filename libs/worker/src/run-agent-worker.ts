@@ -6,7 +6,7 @@ import { createLogger, createTracing } from '@caribou/observability';
 import type { AgentRole } from './agent-role.js';
 import { openAgentWorker } from './agent-worker.js';
 
-/** Time for the last spans when the process stops. */
+/** Milliseconds for exporting the last spans when the process stops. */
 const TRACES_CLOSE_MS = 2_000;
 
 /** The main function of a process that runs agents, from its configuration to its orderly stop. */

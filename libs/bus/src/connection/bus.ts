@@ -11,68 +11,77 @@ import type {
 import type { Logger, ThreadKey } from '@caribou/core';
 import type { z } from 'zod';
 
-/** The JetStream streams by role; names and subjects stand in @caribou/contracts. */
+/** The JetStream streams by role; their names and subjects are defined in @caribou/contracts. */
 export type StreamRole = 'turns' | 'subagents' | 'memory' | 'deadLetters';
 
 export interface BusOptions extends NatsSecurity {
   readonly url: string;
   /**
-   * What the service of this process may do at the server: where its replies arrive, and whether it makes streams or
-   * waits for them. Default: everything, as at a server without permissions.
+   * Permissions of this process's service at the server: the subject prefix of its replies, and whether it creates
+   * streams or waits for them. Default: everything is permitted, as on a server without permissions.
    */
   readonly access?: BusAccess;
-  /** Shown by the server's monitoring; the app's name. */
+  /** Name of the connection in the server's monitoring: the app's name. */
   readonly name: string;
   readonly logger: Logger;
   /**
-   * Streams this process needs. They are created, with their consumer, at every (re)connect, looked at again every
-   * `checkMs`, and created again when gone; a service that may not make streams only looks.
+   * Streams that this process needs. They are created, with their consumer, at every (re)connect, checked every
+   * `checkMs`, and created again when they are gone; a service that may not create streams only checks.
    */
   readonly streams: readonly StreamRole[];
-  /** A wake that is neither acked nor held by `working()` for this long is delivered again; milliseconds. Default 10 s. */
+  /**
+   * Milliseconds after which a wake that is neither acknowledged nor extended by `working()` is delivered again.
+   * Default 10 s.
+   */
   readonly ackWaitMs?: number;
-  /** Most wakes out at once, over all runners of the system. Default 20,000. */
+  /** Maximum number of unacknowledged wakes, over all runners of the system. Default 20,000. */
   readonly maxAckPending?: number;
-  /** Default 5 s. */
+  /** Time between two checks of the streams, in milliseconds. Default 5 s. */
   readonly checkMs?: number;
-  /** Copies of each stream in a cluster of NATS servers; default 1. */
+  /** Number of copies of each stream in a cluster of NATS servers; default 1. */
   readonly replicas?: number;
 }
 
 /** Ends a subscription; idempotent. */
 export type Unsubscribe = () => void;
 
-/** One delivery of a thread's wake. The right to run comes from the store's claim, never from this. */
+/** One delivery of a thread's wake. The right to run comes from the store's claim, never from this delivery. */
 export interface Wake extends ThreadKey {
-  /** Delivered before: its first runner died, was too late, or gave it back. */
+  /** Whether it was delivered before: its first runner died, was too late, or returned it. */
   readonly redelivered: boolean;
-  /** Holds the wake for another `ackWaitMs`. Only after a good renewal of the lease: it works from a stale delivery too. */
+  /**
+   * Extends the ack deadline by `ackWaitMs`. Call it only after a successful renewal of the lease, as it also has an
+   * effect for a stale delivery.
+   */
   working(): void;
   /**
-   * Done with it. True when the server confirmed; false when it did not in time, and then the wake comes again, which
-   * finds nothing to run.
+   * Acknowledges the wake. Returns true when the server confirmed; false when it did not in time: the wake is then
+   * delivered again and finds nothing to run.
    */
   ack(): Promise<boolean>;
-  /** Not now: to be delivered again after `delayMs`, to whomever. */
+  /** Returns the wake to the server, which delivers it again after `delayMs` to any runner. */
   nak(delayMs: number): void;
 }
 
 export interface PullOptions {
-  /** Most handlers at once; one wake is asked for at a time, and only while a slot is free. */
+  /** Maximum number of concurrent handlers; one wake is requested at a time, and only while a slot is free. */
   readonly slots: number;
-  /** Holds a slot until it settles. It settles the wake itself; when it rejects, the error is logged and nothing is sent. */
+  /**
+   * Handles a wake and settles it; the slot is in use until the promise settles. A rejection is logged and nothing is
+   * sent.
+   */
   handle(wake: Wake): Promise<void>;
 }
 
 export interface WakePull {
   /**
-   * Runs work that no wake asked for in one of the slots; its failure is logged.
-   * @returns false when no slot is free or the pull is stopped: then the work is not started
+   * Runs work without a wake in one of the slots; its failure is logged.
+   * @returns false when no slot is free or the pull was stopped: the work is not started
    */
   occupy(work: () => Promise<void>): boolean;
-  /** How long no wake can be received, in milliseconds; 0 while the consumer answers. */
+  /** Milliseconds since wakes can no longer be received; 0 while the consumer answers. */
   readonly failingMs: number;
-  /** From now on no wake is handed over; one that still arrives is given back at once. Idempotent. */
+  /** Stops handing out wakes; one that still arrives is returned at once. Idempotent. */
   stop(): void;
   /** Resolves when no handler is running. */
   idle(): Promise<void>;
@@ -80,105 +89,124 @@ export interface WakePull {
 
 export type PublishedWake = 'stored' | 'waiting';
 
-/** The wakes of one role, both ends. Wakes of other roles are other streams: the same thread may wait in each. */
+/**
+ * Publishes and receives the wakes of one role. Each role has a stream of its own, so a thread may have a wake in each.
+ */
 export interface Wakes {
   /**
-   * Nudges the runners: the thread may have something to run. `waiting`: the stream has a wake of the thread already.
-   * @throws {UnavailableError} when NATS did not store it; the pending set in Redis still has the thread, sweepers repeat.
+   * Notifies the runners that the thread may have something to run. Returns `waiting` when the stream already has a
+   * wake of the thread.
+   * @throws {UnavailableError} when NATS did not store it; the thread is still in the pending set in Redis, and a sweep
+   *   repeats the wake
    */
   publish(thread: ThreadKey): Promise<PublishedWake>;
   /**
-   * Publishes the thread's wake again if the stored one lies behind the position of the consumer, which then may never
-   * deliver it: after kill -9 a nats-server can have a wake whose acknowledgement the consumer remembers. A wake carries
-   * nothing, so removing one loses nothing.
+   * Publishes the thread's wake again if the stored one lies before the position of the consumer, which then may never
+   * deliver it: after kill -9 a nats-server can have a wake whose acknowledgement the consumer remembers. A wake
+   * contains no data, so nothing is lost by removing one.
    * @returns whether there was such a wake
    * @throws {UnavailableError}
    */
   replaceLost(thread: ThreadKey): Promise<boolean>;
-  /** Publishes the last wake once more if NATS did not take it. @throws {UnavailableError} when it still does not */
+  /** Publishes the last wake again if NATS did not store it. @throws {UnavailableError} when it still does not */
   checkPublishing(): Promise<void>;
-  /** Pulls wakes until stopped; goes on by itself after a lost connection, stream or consumer. */
+  /** Pulls wakes until stopped; resumes by itself after a lost connection, stream or consumer. */
   pull(options: PullOptions): WakePull;
-  /** Whether some runner asks for wakes or holds one now. @throws {UnavailableError} */
+  /** Whether a runner requests wakes or holds one now. @throws {UnavailableError} */
   hasRunners(): Promise<boolean>;
 }
 
 export interface RunEventListener {
-  /** Events in the order of one publisher; duplicates of what the log gave are possible, compare `seq`. */
+  /**
+   * Receives events in the order of one publisher. Events that were also read from the log may be repeated: compare
+   * `seq`.
+   */
   onEvents(events: readonly NumberedEvent[]): void;
-  /** Something may have been missed (reconnect, or a batch too big for the bus): read the log from the last seq. */
+  /**
+   * Reports that events may have been missed (reconnect, or a batch that is too big for the bus): the log must be read
+   * from the last `seq`.
+   */
   onGap(): void;
 }
 
 export interface RunEvents {
   /**
-   * Tells live watchers what was just appended. Never throws and never waits: the log is the truth. What is too big for
-   * the bus, or happens while NATS is away, reaches watchers as `onGap` later.
+   * Publishes newly appended events to live watchers. Never throws and never waits, because the log is the source of
+   * truth. What is too big for the bus, or published while NATS is away, reaches watchers later as `onGap`.
    */
   publishEvents(runId: string, appended: readonly NumberedEvent[]): void;
   /**
-   * Hears a run's events; listeners of one run share a subscription. Resolves when the server knows of it, so that a
-   * read of the log afterwards leaves no hole. While NATS is away it resolves all the same, and `onGap` is called when it is back.
+   * Subscribes to a run's events; listeners of one run share a subscription. Resolves when the server knows of it, so
+   * that a read of the log afterwards leaves no hole. While NATS is away it resolves as well, and `onGap` is called on
+   * reconnect.
    */
   subscribeEvents(runId: string, listener: RunEventListener): Promise<Unsubscribe>;
 }
 
 export interface Cancels {
-  /** Tells every runner and executor; never throws, as the flag in Redis is the truth. */
+  /** Broadcasts to every runner and executor. Never throws, because the flag in Redis is the source of truth. */
   publishCancel(runId: string, action: CancelAction): void;
   subscribeCancels(listener: (runId: string, action: CancelAction) => void): Unsubscribe;
 }
 
-/** A command by the key under which it is executed. */
+/** Identifies a command by the key under which it is executed. */
 export interface CommandName extends ThreadKey {
-  /** `run_id:tool_call_id`. */
+  /** The key, `run_id:tool_call_id`. */
   readonly key: string;
 }
 
 export interface CommandOutputs {
-  /** Tells whoever listens what a command wrote. Never throws and never waits: what is lost stands in the result. */
+  /** Publishes what a command wrote. Never throws and never waits: the result contains what is lost. */
   publishOutput(command: CommandName, piece: OutputPiece): void;
-  /** Hears what a command writes from now on. A request sent afterwards finds the server knowing of it. */
+  /**
+   * Subscribes to what a command writes from now on. The server knows of the subscription before any request that is
+   * sent afterwards.
+   */
   subscribeOutput(command: CommandName, listener: (piece: OutputPiece) => void): Unsubscribe;
 }
 
 export interface ConfigChanges {
-  /** Tells all processes that the document was changed. Never throws: whoever misses it looks at the version in the store. */
+  /**
+   * Notifies all processes that the document has changed. Never throws: a process that misses it checks the version in
+   * the store.
+   */
   publishConfigChange(name: string): void;
-  /** Hears of changes of the document, and when the connection is back: one may have been missed. */
+  /**
+   * Subscribes to changes of the document. The listener is also called on reconnect, as a change may have been missed.
+   */
   subscribeConfigChanges(name: string, listener: () => void): Unsubscribe;
 }
 
 export interface DeadLetters {
   /**
-   * Keeps what cannot be worked on for an operator; `entry` is JSON, cut to 256 KiB.
+   * Stores what could not be processed, for an operator; `entry` is JSON, cut to 256 KiB.
    * @throws {UnavailableError} when NATS did not confirm.
    */
   deadLetter(kind: DeadLetterKind, id: string, entry: Readonly<Record<string, unknown>>): Promise<void>;
 }
 
 export interface CallOptions {
-  /** Stops the wait with its reason; the remote procedure continues. */
+  /** Ends the wait with its reason; the remote procedure continues. */
   readonly signal?: AbortSignal;
-  /** Instead of the contract's, in milliseconds. */
+  /** Timeout in milliseconds, instead of the contract's. */
   readonly timeoutMs?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What to call and where: the subject is the contract's name, or a manager's own. */
+/** The procedure and its subject: the contract's name, or the subject of one manager. */
 export interface CallTarget<Request extends z.ZodType, Reply extends z.ZodType> {
   readonly contract: RpcContract<Request, Reply>;
-  /** Default: `contract.name`. */
+  /** The subject. Default: `contract.name`. */
   readonly subject?: string;
 }
 
 export interface RpcClient {
   /**
-   * Calls a Nest `@MessagePattern` handler and answers its parsed reply.
+   * Calls a Nest `@MessagePattern` handler and returns its parsed reply.
    *
    * @throws {InvalidRequestError} when the payload breaks the contract
-   * @throws {UnavailableError} no handler is there, or the connection was lost: whether it ran is unknown
-   * @throws {DeadlineError} no reply in time
+   * @throws {UnavailableError} when there is no handler, or the connection was lost: whether it ran is then unknown
+   * @throws {DeadlineError} when no reply came in time
    * @throws the handler's AppError, as the class of its code
    * @throws {BugError} when the reply breaks the contract
    */
@@ -191,14 +219,22 @@ export interface RpcClient {
 
 export interface Bus extends RpcClient, RunEvents, Cancels, CommandOutputs, ConfigChanges, DeadLetters {
   readonly connected: boolean;
-  /** Whoever publishes or pulls for a role names its stream in `BusOptions.streams`. */
+  /**
+   * The connection to the bus. A process that publishes or pulls for a role names its stream in `BusOptions.streams`.
+   */
   wakes(role: WakeRole): Wakes;
   /** Resolves at the first moment with a connection (now, if there is one); rejects with the signal's reason. */
   waitUntilConnected(signal?: AbortSignal): Promise<void>;
   /** One round trip to the server. @throws {UnavailableError} when it takes longer than `timeoutMs`. */
   ping(timeoutMs: number): Promise<void>;
-  /** Resolves when the streams of this process stand, making what is missing. @throws {UnavailableError} saying what is wrong */
+  /**
+   * Resolves when the streams of this process exist, creating those that are missing. @throws {UnavailableError} saying
+   * what is wrong
+   */
   checkStreams(): Promise<void>;
-  /** Stops everything and closes the connection, draining for at most `timeoutMs` (default 2 s). Idempotent; never throws. */
+  /**
+   * Ends all subscriptions and closes the connection, draining for at most `timeoutMs` (default 2 s). Idempotent; never
+   * throws.
+   */
   close(timeoutMs?: number): Promise<void>;
 }

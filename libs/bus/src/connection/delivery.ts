@@ -1,24 +1,27 @@
 import { type Msg, nanos } from 'nats';
 import type { NatsLink } from './nats-link.js';
 
-/** A message of a JetStream consumer and what can be said about it; after the first answer but `working` it says nothing more. */
+/**
+ * A message of a JetStream consumer and the possible answers to it. After the first answer other than `working`,
+ * further ones are not sent.
+ */
 export interface Delivery {
   readonly subject: string;
   readonly data: Uint8Array;
   readonly redelivered: boolean;
-  /** Resolves true once the server has confirmed. @throws NatsError when it did not in time */
+  /** Acknowledges it; resolves true once the server has confirmed. @throws NatsError when it did not in time */
   ack(timeoutMs: number): Promise<boolean>;
-  /** Gives it back, to come again after `delayMs`. */
+  /** Returns it to the server, which delivers it again after `delayMs`. */
   nak(delayMs: number): void;
-  /** Asks for another ack wait. */
+  /** Extends the ack deadline by another ack wait. */
   working(): void;
-  /** It shall not come again. */
+  /** Ends its delivery: it is not delivered again. */
   term(): void;
 }
 
 const EMPTY_REPLY = '';
 
-/** Answers go out on the connection of the moment; without one they are left to the ack wait. */
+/** Answers are sent on the current connection; without one the message is delivered again after the ack wait. */
 export function deliveryOf(message: Msg, link: NatsLink): Delivery {
   const { subject, data, reply = EMPTY_REPLY } = message;
   let settled = false;
@@ -43,7 +46,10 @@ export function deliveryOf(message: Msg, link: NatsLink): Delivery {
   };
 }
 
-/** Tokens before the delivery count in `$JS.ACK.<stream>.<consumer>.…`, and in the form with domain and account. */
+/**
+ * Number of tokens before the delivery count in `$JS.ACK.<stream>.<consumer>.…`, and in the form with domain and
+ * account.
+ */
 const [TOKENS_BEFORE, TOKENS_BEFORE_WITH_DOMAIN] = [4, 6];
 const TOKENS_WITHOUT_DOMAIN = 9;
 

@@ -5,7 +5,7 @@ import { natsTarget } from './nats-target.js';
 
 export const RECONNECT_WAIT_MS = 250;
 const CONNECT_TIMEOUT_MS = 5_000;
-/** The client gives up a server that does not answer two pings in a row. */
+/** Number of unanswered pings in a row after which the client abandons a server. */
 const PING_INTERVAL_MS = 5_000;
 
 export interface LinkOptions extends NatsSecurity {
@@ -28,7 +28,7 @@ export function connectionOptions(options: LinkOptions): ConnectionOptions {
     reconnectTimeWait: RECONNECT_WAIT_MS,
     reconnectJitter: RECONNECT_WAIT_MS,
     ignoreAuthErrorAbort: true,
-    // Recording a stack for each request costs more than the request.
+    // Recording a stack for each request costs more than the request itself.
     noAsyncTraces: true,
   };
 }

@@ -8,7 +8,7 @@ import { natsFailure } from './nats-errors.js';
 import { socketOf } from './nats-socket.js';
 import { natsTarget } from './nats-target.js';
 
-/** Under load what is sent within a millisecond shares a write. */
+/** Messages that are sent within this many milliseconds share a write under load. */
 const WRITES_PER_SECOND = 1_000;
 
 interface Registered {
@@ -18,8 +18,9 @@ interface Registered {
 }
 
 /**
- * One connection that is kept for ever: made in the background, made again when lost, with its subscriptions. While
- * it is away every act on it fails at once, since what the client library buffered would go out at an unknown time.
+ * The permanent connection of a process: established in the background, and restored with its subscriptions when it is
+ * lost. While it is away every operation on it fails at once, because the client library would send what it buffers at
+ * an unknown time.
  */
 export class NatsLink {
   private current: NatsConnection | undefined;
@@ -39,7 +40,10 @@ export class NatsLink {
     return this.up;
   }
 
-  /** The live connection; what is sent at once on it shares a write. @throws {UnavailableError} while there is none. */
+  /**
+   * The live connection; messages that are sent at once on it share a write. @throws {UnavailableError} while there is
+   * no connection
+   */
   get connection(): NatsConnection {
     if (!this.up || this.current === undefined) {
       throw new UnavailableError('NATS: not connected', { details: { dependency: 'nats' } });
@@ -49,7 +53,7 @@ export class NatsLink {
     return this.current;
   }
 
-  /** A subject of its own for replies, among those that this service may hear. */
+  /** Creates a subject for replies, with the prefix that this service may subscribe to. */
   inbox(): string {
     return createInbox(this.options.access?.inboxPrefix);
   }
@@ -87,7 +91,7 @@ export class NatsLink {
     }
   }
 
-  /** Waits for an exchange with the server, but not for longer than the connection lasts. @throws {UnavailableError} */
+  /** Waits for an exchange with the server, at most until the connection is lost. @throws {UnavailableError} */
   async whileUp<T>(work: (connection: NatsConnection) => Promise<T>): Promise<T> {
     const lost = deferred<never>();
     const giveUp = (): void => {
@@ -101,7 +105,7 @@ export class NatsLink {
     }
   }
 
-  /** Hears a subject over all connections to come. */
+  /** Subscribes to a subject, on this connection and all later ones. */
   subscribe(subject: string, onMessage: (message: Msg) => void): Unsubscribe {
     const entry: Registered = { subject, onMessage, live: undefined };
     this.registered.add(entry);
@@ -112,7 +116,10 @@ export class NatsLink {
     };
   }
 
-  /** One round trip: what was sent before it has reached the server. @throws {UnavailableError} not within `timeoutMs` */
+  /**
+   * Makes a round trip: messages sent before it have then reached the server. @throws {UnavailableError} not within
+   * `timeoutMs`
+   */
   async flush(timeoutMs: number): Promise<void> {
     const late = deferred<never>();
     const timer = setTimeout(() => {
@@ -158,7 +165,7 @@ export class NatsLink {
     }
   }
 
-  /** Resolves when the connection is closed for good; its own reconnects happen inside. */
+  /** Resolves when the connection is closed finally; the client library reconnects by itself before that. */
   private async live(connection: NatsConnection): Promise<void> {
     const { logger } = this.options;
     if (this.closing.signal.aborted) {
@@ -167,7 +174,7 @@ export class NatsLink {
     }
     for (const entry of this.registered) this.attach(entry, connection);
     this.setUp(connection);
-    // The client library never ends this iterator, so nobody waits for it.
+    // The client library never ends this iterator, so it is not awaited.
     void this.watch(connection);
     const error = await connection.closed();
     this.setDown();

@@ -1,8 +1,8 @@
 import { Socket } from 'node:net';
 
 /**
- * The socket under a connection, or undefined when the client library keeps it elsewhere. It is used for nothing but
- * holding writes together, so that all works the same without it.
+ * Returns the socket of a connection, or undefined when the client library stores it elsewhere. It is only used to hold
+ * back writes, so that they are sent together; everything works without it.
  */
 export function socketOf(connection: object): Socket | undefined {
   let found: unknown = connection;

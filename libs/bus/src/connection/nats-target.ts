@@ -22,7 +22,7 @@ export interface NatsTarget {
 /**
  * Splits `nats://user:password@host:4222,nats://other:4222` into servers and the credentials of the first that has
  * some; a user without a password is a token. A login by nkey or JWT replaces them. TLS is required when one of the
- * addresses begins with `tls:` or there is material for it: the client library ignores the scheme.
+ * addresses begins with `tls:` or there are certificates for it, because the client library ignores the scheme.
  */
 export function natsTarget(url: string, { tls, login }: NatsSecurity = {}): NatsTarget {
   const parsed = url.split(',').map((part) => new URL(part.includes('://') ? part.trim() : `nats://${part.trim()}`));
@@ -49,8 +49,8 @@ function authenticatorOf(login: NatsLogin): Authenticator {
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '');
 
 /**
- * The client library names no host to TLS when the address is an IP address, and Node then compares the certificate
- * with `localhost`. The certificate must be for one of the IP addresses that were configured instead.
+ * The client library passes no host name to TLS when the address is an IP address, and Node then compares the
+ * certificate with `localhost`. The certificate must be valid for one of the configured IP addresses instead.
  */
 function identityCheck(hosts: readonly string[]): typeof checkServerIdentity {
   const addresses = hosts.filter((host) => isIP(host) !== 0);

@@ -33,9 +33,9 @@ export interface ProvisionerOptions {
 export class StreamProvisioner {
   private running: Promise<void> | undefined;
   private problem: string | undefined;
-  /** Streams that this process has seen in place, consumer included. */
+  /** Streams that this process has found to exist, with their consumer. */
   private readonly provisioned = new Set<string>();
-  /** Streams that got the settings of this process. */
+  /** Streams to which this process has applied its settings. */
   private readonly settled = new Set<string>();
 
   constructor(
@@ -62,7 +62,7 @@ export class StreamProvisioner {
     return this.running;
   }
 
-  /** Whether somebody asks for the consumer's messages, or holds one. @throws {UnavailableError} */
+  /** Whether a process requests the consumer's messages, or holds one. @throws {UnavailableError} */
   async hasPullers(role: keyof typeof streams): Promise<boolean> {
     const { name, consumer } = streams[role];
     try {
@@ -122,7 +122,10 @@ export class StreamProvisioner {
   }
 }
 
-/** @throws {UnavailableError} when the stream or its consumer is not there: the service that makes it is not up yet */
+/**
+ * @throws {UnavailableError} when the stream or its consumer does not exist: the service that creates it has not
+ *   started yet
+ */
 async function assertPresent(manager: JetStreamManager, { name, consumer }: StreamSpec): Promise<void> {
   const stream = await orMissing(manager.streams.info(name));
   const found = consumer === undefined ? stream : await orMissing(manager.consumers.info(name, consumer.durable_name));
@@ -137,7 +140,7 @@ interface Making {
   readonly spec: StreamSpec;
   readonly logger: Logger;
   readonly beforeCreation: () => Promise<void>;
-  /** The first check by this process that reaches the stream. */
+  /** Whether this is the first check by this process that reaches the stream. */
   readonly isStart: boolean;
 }
 
@@ -147,7 +150,7 @@ function mayChange({ isStart }: Making, { description }: { readonly description?
   return version < SPEC_VERSION || (version === SPEC_VERSION && isStart);
 }
 
-/** The stream as it was found, if it was. */
+/** The stream as it was found; undefined when it does not exist. */
 async function ensureStream(making: Making): Promise<StreamInfo | undefined> {
   const { manager, spec, logger, beforeCreation } = making;
   const found = await orMissing(manager.streams.info(spec.name));
@@ -168,7 +171,7 @@ async function ensureStream(making: Making): Promise<StreamInfo | undefined> {
   return found;
 }
 
-/** The consumer as it was found, if it was. */
+/** The consumer as it was found; undefined when it does not exist. */
 async function ensureConsumer(making: Making): Promise<ConsumerInfo | undefined> {
   const { manager, spec, logger, beforeCreation } = making;
   if (spec.consumer === undefined) return undefined;

@@ -3,7 +3,7 @@ import type { ConsumerInfo, JetStreamManager, StreamInfo } from 'nats';
 import { removeMessage } from './remove-message.js';
 import type { StreamSpec } from './stream-specs.js';
 
-/** Most messages that one look removes (R2). */
+/** Maximum number of messages that one check removes (R2). */
 const MAX_REMOVED = 100;
 
 interface Parts {
@@ -13,15 +13,16 @@ interface Parts {
 }
 
 /**
- * Repairs what kill -9 of a nats-server leaves between a stream and its consumer. What is removed is nudges only: the
- * truth is in Redis, and a sweep wakes every thread that has work and nobody at it.
+ * Repairs inconsistencies between a stream and its consumer after kill -9 of a nats-server. Only notifications are
+ * removed: the source of truth is in Redis, and a sweep wakes every thread that has work and no owner.
  *
- * R1 A consumer that has delivered nothing since its server started begins with a clean slate after its position. The
- *    server can have acknowledged messages again, which it delivers to nobody while it refuses further ones of their
- *    subjects; it can wait for the acknowledgement of messages that it has not; and it can have lost messages whose
- *    delivery it remembers, and then delivers none that gets their numbers. In a cluster, the other servers know better.
+ * R1 When a consumer has delivered nothing since its server started, everything up to its position is purged. The
+ *    server can have acknowledged messages again, which it delivers to nobody while it
+ *    refuses further ones of their subjects; it can wait for the acknowledgement of messages that it does not have; and
+ *    it can have lost messages whose delivery it remembers, and then delivers none that get their numbers. In a
+ *    cluster, the other servers have the correct state.
  * R2 Later, what the consumer has acknowledged or forgotten is deleted one by one: with any purge nats-server 2.9.10
- *    forgets what is out, so that a wake given back never comes again.
+ *    forgets which messages are unacknowledged, so that a returned wake is never delivered again.
  */
 export async function repairStream(parts: Parts, stream: StreamInfo, consumer: ConsumerInfo): Promise<void> {
   const { state, config } = stream;
@@ -32,7 +33,7 @@ export async function repairStream(parts: Parts, stream: StreamInfo, consumer: C
   else if (hasDelivered) await removeAcknowledged(parts, consumer);
 }
 
-/** The server tells of activity since its own start only. */
+/** Whether the consumer was not active yet: the server only reports activity since its own start. */
 const isUnused = ({ delivered, ack_floor: floor }: ConsumerInfo): boolean =>
   delivered.last_active === undefined && floor.last_active === undefined;
 
@@ -40,7 +41,7 @@ const isUnused = ({ delivered, ack_floor: floor }: ConsumerInfo): boolean =>
 async function beginAfter({ manager, spec, logger }: Parts, delivered: number): Promise<void> {
   const { purged } = await manager.streams.purge(spec.name, { seq: delivered + 1 });
   const fields = { stream: spec.name, count: purged };
-  logger.info(fields, 'nats: what was out before the start of the server is out no more');
+  logger.info(fields, 'nats: messages from before the start of the server were purged');
 }
 
 /** R2 */
@@ -53,8 +54,7 @@ async function removeAcknowledged({ manager, spec, logger }: Parts, consumer: Co
       await removeMessage(manager, spec.name, state.first_seq);
       continue;
     }
-    if (removed > 0)
-      logger.warn({ stream: spec.name, count: removed }, 'nats: acknowledged messages were there, removed');
+    if (removed > 0) logger.warn({ stream: spec.name, count: removed }, 'nats: acknowledged messages were removed');
     return;
   }
 }

@@ -12,13 +12,13 @@ import {
 import type { StreamRole } from './bus.js';
 
 /**
- * Version of what stands in this file, written into the description of each stream and consumer. Raise it with every
- * change that a running system must take over: processes of an older version then leave streams and consumers alone.
+ * Version of the settings in this file, written into the description of each stream and consumer. Raise it with every
+ * change that a running system must apply: processes of an older version then leave streams and consumers alone.
  */
 export const SPEC_VERSION = 1;
 const DESCRIPTION = `Caribou, specification ${SPEC_VERSION}`;
 
-/** The version a stream or consumer was made by; 0 when none is written down. */
+/** Returns the version that created a stream or consumer; 0 when none is recorded. */
 export const specVersionOf = (description = ''): number =>
   Number(/^Caribou, specification (\d{1,9})$/.exec(description)?.[1] ?? 0);
 
@@ -35,11 +35,11 @@ export interface StreamSpec {
 export interface StreamSettings {
   readonly ackWaitMs: number;
   readonly maxAckPending: number;
-  /** Copies of each stream in a cluster of NATS servers. */
+  /** Number of copies of each stream in a cluster of NATS servers. */
   readonly replicas: number;
 }
 
-/** What a stream must look like. Only what nats-server 2.9 knows. */
+/** The settings of a stream; only those that nats-server 2.9 supports. */
 export function streamSpec(role: StreamRole, settings: StreamSettings): StreamSpec {
   const { name, subjects, consumer } = streams[role];
   const isQueue = role !== 'deadLetters';
@@ -51,7 +51,7 @@ export function streamSpec(role: StreamRole, settings: StreamSettings): StreamSp
   };
 }
 
-/** At most one waiting job per subject; the server refuses the second, which its publisher takes for success. */
+/** A subject has at most one waiting job; the server refuses the second, which its publisher treats as success. */
 const workQueue = (name: string, subjects: readonly string[]): StreamSpec['stream'] => ({
   name,
   subjects: [...subjects],
@@ -73,7 +73,7 @@ const deadLetterStream = (name: string, subjects: readonly string[]): StreamSpec
   max_age: nanos(30 * DAY_MS),
 });
 
-/** Deliveries are not counted against a job: attempts stand in the run record. */
+/** Deliveries are not counted against a job: the run record has the number of attempts. */
 const puller = (name: string, { ackWaitMs, maxAckPending }: StreamSettings): StreamSpec['consumer'] => ({
   durable_name: name,
   description: DESCRIPTION,

@@ -9,7 +9,7 @@ const Payload = z.object({ action: CancelAction });
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Cancel broadcasts: they only hurry what the flag in Redis says anyway. */
+/** Broadcasts cancels, so that they are noticed earlier than by reading the flag in Redis. */
 export function createCancels(link: NatsLink, logger: Logger): Cancels {
   return {
     publishCancel: (runId, action) => {

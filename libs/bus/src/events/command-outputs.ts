@@ -6,7 +6,7 @@ import type { NatsLink } from '../connection/nats-link.js';
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Output of commands while they run: best effort, as the result has all of it. */
+/** Publishes the output of running commands. Pieces may be lost, as the result contains all of it. */
 export function createCommandOutputs(link: NatsLink, logger: Logger): CommandOutputs {
   return {
     publishOutput: (command, piece) => {
@@ -15,7 +15,7 @@ export function createCommandOutputs(link: NatsLink, logger: Logger): CommandOut
       try {
         link.connection.publish(subject, encoder.encode(JSON.stringify(piece)));
       } catch (error) {
-        logger.debug({ error, threadId: command.threadId }, 'nats: output of a command was not told');
+        logger.debug({ error, threadId: command.threadId }, 'nats: output of a command was not published');
       }
     },
     subscribeOutput: (command, listener) => {

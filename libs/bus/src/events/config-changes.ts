@@ -2,7 +2,7 @@ import { configSubject } from '@caribou/contracts';
 import type { ConfigChanges } from '../connection/bus.js';
 import type { NatsLink } from '../connection/nats-link.js';
 
-/** Broadcasts that a document was changed: they only hurry what its version in the store says anyway. */
+/** Broadcasts changes of documents, so that they are noticed earlier than by reading the version in the store. */
 export function createConfigChanges(link: NatsLink): ConfigChanges {
   return {
     publishConfigChange: (name) => {

@@ -5,12 +5,12 @@ const decoder = new TextDecoder();
 
 const kinds: ReadonlySet<string> = new Set(RunEvent.options.map((option) => option.shape.kind.value));
 
-/** Tells readers that the log has something up to `seq` which they must read there: a batch without events. */
+/** A batch without events. It says that the log has events up to `seq`, which readers must read there. */
 export const encodeMarker = (seq: number): Uint8Array => encoder.encode(JSON.stringify({ first: seq, events: [] }));
 
 /**
- * The batches to publish, each at most `maxBytes`; an event that is bigger alone becomes a marker. A hole in the
- * numbers begins a new batch.
+ * Splits events into batches to publish, each of at most `maxBytes`; an event that exceeds this alone becomes a marker.
+ * A hole in the numbers begins a new batch.
  */
 export function encodeBatches(appended: readonly NumberedEvent[], maxBytes: number): Uint8Array[] {
   const batches: Uint8Array[] = [];
@@ -39,7 +39,10 @@ export function encodeBatches(appended: readonly NumberedEvent[], maxBytes: numb
   return batches;
 }
 
-/** The events of a message, or undefined when the log must be read instead: a marker, or what this code cannot read. */
+/**
+ * Parses the events of a message; undefined when the log must be read instead, because it is a marker or cannot be
+ * parsed.
+ */
 export function decodeBatch(data: Uint8Array): readonly NumberedEvent[] | undefined {
   const batch = EventBatch.safeParse(jsonOrUndefined(data));
   if (!batch.success || batch.data.events.length === 0) return undefined;
@@ -48,7 +51,7 @@ export function decodeBatch(data: Uint8Array): readonly NumberedEvent[] | undefi
   return events.map((event, index) => ({ seq: first + index, event }));
 }
 
-/** The kind alone is checked: the events were typed where they were made, and this runs once per token. */
+/** Only the kind is checked: the publisher's types guarantee the rest, and this runs once per token. */
 const isRunEvent = (value: unknown): value is RunEvent =>
   typeof value === 'object' &&
   value !== null &&

@@ -5,15 +5,15 @@ import { decodeBatch, encodeBatches, encodeMarker } from './event-batch.js';
 import type { NatsLink } from '../connection/nats-link.js';
 
 const CONFIRM_TIMEOUT_MS = 2_000;
-/** Runs remembered as published lately; the oldest are forgotten. */
+/** Number of recently published runs that are remembered; the oldest are forgotten. */
 const MAX_RECENT_RUNS = 1_000;
-/** Room for subject and protocol below the server's limit. */
+/** Bytes reserved for subject and protocol below the server's limit. */
 const ENVELOPE_BYTES = 1_024;
 
 interface WatchedRun {
   readonly listeners: Set<RunEventListener>;
   readonly unsubscribe: Unsubscribe;
-  /** Whether the server was seen to know of the subscription. */
+  /** Whether the server has confirmed the subscription. */
   readonly confirmed: Promise<boolean>;
 }
 
@@ -22,7 +22,7 @@ interface Wire {
   readonly confirm: () => Promise<boolean>;
 }
 
-/** The live tail of runs: best effort in time, complete together with the log. */
+/** The live events of runs. Delivery is best effort; together with the log it is complete. */
 export function createRunEvents(link: NatsLink, logger: Logger): RunEvents {
   const watched = new Map<string, WatchedRun>();
   const confirm = createSharedConfirm(link);
@@ -59,7 +59,7 @@ function watch({ link, confirm }: Wire, runId: string): WatchedRun {
   return { listeners, unsubscribe, confirmed: confirm() };
 }
 
-/** After a connect, or a subscription that was not confirmed: what was published before this moment may be missing. */
+/** After a connect, or a subscription that was not confirmed, earlier events may be missing. */
 async function confirmThenTell({ link, confirm }: Wire, run: WatchedRun): Promise<void> {
   while (link.connected && run.listeners.size > 0) {
     if (!(await confirm())) continue;
@@ -69,8 +69,8 @@ async function confirmThenTell({ link, confirm }: Wire, run: WatchedRun): Promis
 }
 
 /**
- * Whether the server was seen to know of what was sent before the call: by a round trip, which the calls of one turn of
- * the event loop share.
+ * Creates a function that confirms by a round trip that the server has what was sent before the call. Calls of one turn
+ * of the event loop share the round trip.
  */
 function createSharedConfirm(link: NatsLink): () => Promise<boolean> {
   let shared: Promise<boolean> | undefined;
@@ -81,7 +81,7 @@ function createSharedConfirm(link: NatsLink): () => Promise<boolean> {
       await link.flush(CONFIRM_TIMEOUT_MS);
       return true;
     } catch {
-      // Away or slow; the next connect, or the next try, tells the listeners.
+      // The server is away or slow; the next connect or attempt notifies the listeners.
       return false;
     }
   };
@@ -92,9 +92,9 @@ function createSharedConfirm(link: NatsLink): () => Promise<boolean> {
 }
 
 /**
- * Publishes batches, those of all runs of one turn of the event loop in one write. For runs published to lately, a
- * marker goes out after each connect, since what was under way on the lost connection may not have arrived, and what
- * happened meanwhile was not sent.
+ * Publishes batches; those of all runs of one turn of the event loop share a write. After each connect, a marker is
+ * published for recent runs, because what was sent on the lost connection may not have arrived, and events that
+ * happened meanwhile were not sent.
  */
 function eventPublisher(link: NatsLink, logger: Logger): RunEvents['publishEvents'] {
   const recent = new Map<string, number>();

@@ -92,8 +92,8 @@ interface Waiting {
 const NO_RESPONDERS = 503;
 
 /**
- * Requests over NATS. All replies arrive in one inbox, so a caller can stop waiting at any moment and leaves no
- * subscription behind. A lost connection ends all waits, as the reply may have been lost with it.
+ * Sends requests over NATS. All replies arrive in one inbox, so a caller can stop waiting at any moment without leaving
+ * a subscription. A lost connection ends all waits, as the reply may have been lost with it.
  */
 export function natsRequests(link: NatsLink): SendRequest {
   const inbox = link.inbox();

@@ -1,6 +1,6 @@
 import { RunCancelled, type SandboxScope } from '@caribou/core';
 
-/** A command that its caller waits for, under the key that ends it. */
+/** A command that its caller waits for, with the key by which it is cancelled. */
 export interface KeyedJob {
   readonly scope: SandboxScope;
   readonly key: string;
@@ -8,21 +8,21 @@ export interface KeyedJob {
 }
 
 interface Command extends Pick<KeyedJob, 'scope' | 'signal'> {
-  /** Settles soon after the signal. */
+  /** The call, which settles soon after the signal aborts. */
   readonly over: Promise<unknown>;
 }
 
 /**
- * The commands this process waits for. One of a cancelled run is told to end while the run still owns its thread: a
- * manager refuses a cancel afterwards.
+ * The commands that this process waits for. A command of a cancelled run is cancelled while the run still owns its
+ * thread, because a manager refuses a cancel afterwards.
  */
 export class CommandsInFlight {
   private readonly commands = new Set<Command>();
 
-  /** @param cancel tells the manager to end the command of a cancelled run */
+  /** @param cancel requests the manager to end the command of a cancelled run */
   constructor(private readonly cancel: (job: KeyedJob) => Promise<void>) {}
 
-  /** Waits for `work`; when its run is cancelled, the command is told so before this rejects. */
+  /** Waits for `work`; when its run is cancelled, the command's cancel is sent before this rejects. */
   async follow<T>(job: KeyedJob, work: Promise<T>): Promise<T> {
     const over = this.cancelWithRun(job, work);
     const command: Command = { scope: job.scope, signal: job.signal, over };
@@ -34,7 +34,7 @@ export class CommandsInFlight {
     }
   }
 
-  /** Resolves when the scope's commands that are ending have ended or been told to. */
+  /** Resolves when the scope's aborted commands have ended or their cancels were sent. */
   async waitForEndingCommands(scope: SandboxScope): Promise<void> {
     const ending = [...this.commands].filter((command) => command.signal.aborted && isSame(command.scope, scope));
     await Promise.allSettled(ending.map(({ over }) => over));

@@ -10,15 +10,15 @@ export interface ExecutionOutcomesOptions {
   readonly logger: Logger;
 }
 
-/** A request that got no reply. */
+/** A request that received no reply. */
 export interface UnansweredRequest<Reply extends z.ZodType> {
   readonly contract: RpcContract<z.ZodType, Reply>;
   readonly scope: ThreadKey & { readonly epoch: number };
-  /** The execution it asks for; absent for a request that changes nothing. */
+  /** The execution that it requests; absent for a request that changes nothing. */
   readonly execution?: CalledExecution;
 }
 
-/** What all replies of executions have in common. */
+/** The field that all replies of executions have. */
 const Unknown = z.object({ outcome: z.literal('unknown'), reason: z.string() });
 
 const LOST_WITH_MANAGER = 'its sandbox-manager stopped before it could report, and no other could be asked';
@@ -26,16 +26,16 @@ const NOT_REPORTED = 'it was started, and its end was not reported';
 const WITHDRAWN = 'it was withdrawn before it was started';
 
 /**
- * The outcome of a sandbox call whose manager does not answer.
+ * Determines the outcome of a sandbox call whose manager does not answer.
  *
- *  O1  a call that may have been executed is never a plain failure: the journal in the store says what it came to
- *  O2  a plain failure is only given once the journal will refuse to start the call
- *  O3  while journal or bus cannot be reached from here, the run is handed over: another process may reach them
+ * O1 A call that may have been executed is never reported as a plain failure; the journal in the store has its outcome.
+ * O2 A plain failure is reported only once the journal refuses to start the call.
+ * O3 While this process can reach neither journal nor bus, the run is handed over: another process may reach them.
  */
 export class ExecutionOutcomes {
   constructor(private readonly options: ExecutionOutcomesOptions) {}
 
-  /** The reply that the journal has, or undefined while it has none or does not answer. */
+  /** Returns the recorded reply; undefined when the journal has none or does not answer. */
   async findRecordedReply<Reply extends z.ZodType>(
     request: UnansweredRequest<Reply>,
   ): Promise<{ readonly reply: z.output<Reply> } | undefined> {
@@ -52,8 +52,8 @@ export class ExecutionOutcomes {
   }
 
   /**
-   * Ends the wait for a reply after `cause`. Undefined: it is being executed and will be reported; wait on. With
-   * `isLate` there is no more time for that.
+   * Ends the wait for a reply after `cause`. Returns undefined when the call is being executed and will be reported, so
+   * that the caller continues to wait; with `isLate` there is no time for that.
    *
    * @throws {RunDraining} (O3)
    * @throws `cause` when nothing was executed and nothing will be
@@ -103,7 +103,7 @@ export class ExecutionOutcomes {
 const unknown = <Reply extends z.ZodType>(contract: RpcContract<z.ZodType, Reply>, reason: string): z.output<Reply> =>
   contract.reply.parse({ outcome: 'unknown', reason } satisfies z.infer<typeof Unknown>);
 
-/** The same failure, which now says that it had no effect. */
+/** Marks the failure as one that had no effect. */
 function notStarted(cause: unknown): unknown {
   const text = (error: AppError): string => `${error.message}; nothing was started`;
   if (cause instanceof DeadlineError) return new DeadlineError(text(cause), { cause, details: cause.details });
@@ -111,13 +111,16 @@ function notStarted(cause: unknown): unknown {
   return cause;
 }
 
-/** A call that failed because of one of these may be repeated: the bus, the store, or a manager that is stopping. */
+/** Dependencies whose failure allows a repetition of the call: the bus, the store, or a manager that is stopping. */
 const RETRYABLE_DEPENDENCIES: readonly unknown[] = ['nats', 'redis', 'sandbox-manager'];
 
-/** The manager's lease has run out while its reply was awaited, or the thread's sandbox is another manager's now. */
+/** The manager's lease expired while its reply was awaited, or the thread's sandbox now belongs to another manager. */
 export class ManagerGone extends UnavailableError {}
 
-/** Nobody answered, the answerer could not reach the store, or takes nothing more: the same key may be asked again. */
+/**
+ * Whether the call may be repeated with the same key: nobody answered, the receiver could not reach the store, or it
+ * accepts no more calls.
+ */
 export const isAway = (cause: unknown): boolean =>
   cause instanceof UnavailableError && RETRYABLE_DEPENDENCIES.includes(cause.details['dependency']);
 

@@ -106,7 +106,7 @@ interface BlockedCommand extends KeyedJob {
   readonly rules: readonly string[];
 }
 
-/** A block holds whether or not it can be put on record: then this process's own log has it. */
+/** The block applies even if it cannot be recorded; it is then in the log of this process. */
 async function recordBlocked(
   { bus, logger }: Parts,
   { scope, key, command, rules, signal }: BlockedCommand,
@@ -119,7 +119,7 @@ async function recordBlocked(
     if (signal.aborted || !(cause instanceof AppError)) throw cause;
     logger.error(
       { error: cause, event: 'audit.lost', auditLines: [payload] },
-      'a blocked command could not be put on record',
+      'a blocked command could not be recorded',
     );
   }
 }

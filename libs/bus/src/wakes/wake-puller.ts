@@ -186,7 +186,7 @@ export class WakePuller implements WakePull {
     try {
       return await message.ack(ACK_TIMEOUT_MS);
     } catch (cause) {
-      this.parts.logger.debug({ error: cause }, 'nats: an ack was not confirmed, the wake will come again');
+      this.parts.logger.debug({ error: cause }, 'nats: an ack was not confirmed, the wake will be delivered again');
       return false;
     }
   }
@@ -201,7 +201,7 @@ export class WakePuller implements WakePull {
     } catch (cause) {
       logger.warn(
         { error: cause, subject: message.subject },
-        'nats: a malformed wake could not be dead-lettered, it will come again',
+        'nats: a malformed wake could not be dead-lettered, it will be delivered again',
       );
       message.nak(MALFORMED_DELAY_MS);
     }

@@ -3,15 +3,15 @@ import type { RunEvent, RunEventOf } from '@caribou/contracts';
 type Delta = RunEventOf<'message.delta'>;
 type Chunk = NonNullable<Delta['tool_call_chunks']>[number];
 
-/** Joined deltas stay below this many UTF-16 units, so that one frame never grows with a stalled log. */
+/** Joined deltas have fewer UTF-16 units than this, so that a stalled log does not make frames grow without limit. */
 const MAX_JOINED_UNITS = 16_384;
 
-/** Deltas joined into one at most: an answer that comes in one burst is still seen to be written, in ten steps of forty. */
+/** Maximum number of deltas joined into one: an answer that arrives in one burst is still shown in steps. */
 const MAX_JOINED_DELTAS = 4;
 
 /**
- * Joins neighbouring deltas of the same message, so a slow log costs frames and not tokens. The concatenation of
- * content, reasoning and each tool call's arguments is the same before and after.
+ * Joins consecutive deltas of the same message, so that a slow log delays frames but loses no tokens. The concatenation
+ * of content, reasoning and each tool call's arguments does not change.
  */
 export function coalesce(events: readonly RunEvent[]): RunEvent[] {
   const joined: RunEvent[] = [];

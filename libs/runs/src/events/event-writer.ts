@@ -2,7 +2,7 @@ import type { NumberedEvent, RunEvent } from '@caribou/contracts';
 import type { RunLease, RunStore } from '@caribou/core';
 import { coalesce } from './coalesce.js';
 
-/** What the writer tells after an append: a lost publication only delays watchers, so it never throws. */
+/** Receives events after they are appended. A lost publication only delays watchers, so it never throws. */
 export interface EventPublisher {
   publishEvents(runId: string, events: readonly NumberedEvent[]): void;
 }
@@ -12,30 +12,30 @@ interface Appended {
 }
 
 export interface WriterOptions {
-  /** Told of the append that failed for good. */
+  /** Called with the append that failed finally. */
   readonly onFailure: (error: unknown) => void;
   /** Number of the newest event in the run's log. */
   readonly lastSeq: number;
   readonly retry: WriteRetry;
 }
 
-/** Carries a write out, again where that may help. */
+/** Performs a write, and retries it where that may help. */
 export type WriteRetry = <Result>(write: () => Promise<Result>) => Promise<Result>;
 
-/** Most events waiting for the log before `emit` holds its caller back. */
+/** Maximum number of events in the queue before `emit` makes its caller wait. */
 const MAX_QUEUED = 256;
 
 /**
- * The way of a run's events into its log. Stages of an event: queued → in flight → appended → published.
+ * Appends a run's events to its log. Stages of an event: queued → in flight → appended → published.
  *
- * W1 Events are appended in the order of `emit`, one append at a time; what queues up meanwhile is coalesced.
- * W2 An idle writer appends at the end of the event loop's turn, so that what one piece of a model's answer brings goes
- *    in one append; a busy one holds back callers above the bound.
- * W3 Published is only what was appended, with the log's numbers.
- * W3b A write whose outcome is unknown is repeated with the number it follows, so that it takes effect once.
+ * W1 Events are appended in the order of `emit`, one append at a time; events that queue up meanwhile are coalesced.
+ * W2 An idle writer appends at the end of the event loop's turn, so that the events of one piece of a model's answer
+ *    are one append; a busy one makes callers wait above the maximum.
+ * W3 Only appended events are published, with the log's numbers.
+ * W3b A write whose outcome is unknown is repeated with the number that it follows, so that it takes effect once.
  * W4 After a failed append the writer is closed: `emit` and `commit` reject with that failure.
- * W4b A run may still be ended after a failed append: `end` leaves the queue behind and writes the ending alone.
- * W5 A commit takes the queue along in its own script; until it is done nothing else is appended.
+ * W4b A run can still be ended after a failed append: `end` discards the queue and writes the ending alone.
+ * W5 A commit includes the queue in its own script; until it is done nothing else is appended.
  */
 export class EventWriter {
   private queue: RunEvent[] = [];
@@ -57,7 +57,7 @@ export class EventWriter {
     this.lastSeq = options.lastSeq;
   }
 
-  /** Queues an event; resolves once there is room (W2). @throws the failure of an earlier append (W4). */
+  /** Queues an event; resolves once the queue has space (W2). @throws the failure of an earlier append (W4) */
   async emit(event: RunEvent): Promise<void> {
     this.assertOpen();
     this.queue.push(event);
@@ -83,7 +83,7 @@ export class EventWriter {
     });
   }
 
-  /** Resolves when all that was emitted before is appended, or an append has failed: then the log is complete. */
+  /** Resolves when all earlier events are appended, so that the log is complete, or when an append has failed. */
   async waitForAppends(): Promise<void> {
     while (this.failure === undefined && (this.held || this.inFlight !== undefined || this.queue.length > 0)) {
       this.pump();
@@ -91,7 +91,7 @@ export class EventWriter {
     }
   }
 
-  /** Like `commit`, for the script that ends the run: works after a failed append too, without the queue (W4b). */
+  /** Like `commit`, for the script that ends the run; also works after a failed append, without the queue (W4b). */
   end<Result extends Appended>(write: (queued: readonly RunEvent[]) => Promise<Result>): Promise<Result> {
     return this.alone(async () => {
       const queued = this.failure === undefined ? coalesce(this.queue) : [];

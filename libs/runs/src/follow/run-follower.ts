@@ -12,11 +12,11 @@ export interface FollowPorts {
 
 export interface FollowOptions {
   readonly run: RunSummary;
-  /** Number of the last event that is not wanted. */
+  /** Number of the last event that the reader already has. */
   readonly after: number;
-  /** How long a silence may last before the log is read, in milliseconds. */
+  /** Milliseconds without events after which the log is read. */
   readonly checkMs: number;
-  /** Whether the run may be over already, so that its record is read without waiting for a silence first. */
+  /** Whether the run may have ended already, so that its record is read without waiting for a silence first. */
   readonly mayBeOver: boolean;
   readonly signal: AbortSignal;
 }
@@ -25,38 +25,40 @@ export type Followed =
   | { readonly kind: 'events'; readonly events: readonly NumberedEvent[] }
   /** Events after the cursor are gone; the log begins at `firstKept`. */
   | { readonly kind: 'trimmed'; readonly firstKept: number; readonly lastSeq: number }
-  /** The log no longer continues what was read from it: events up to the cursor were lost and may have been replaced. */
+  /**
+   * The log no longer continues what was read from it: events up to the cursor were lost and may have been replaced.
+   */
   | { readonly kind: 'rewound'; readonly firstKept: number; readonly lastSeq: number }
-  /** The run is over, or its record is gone, and the log has no `end`: the reader ends by itself. */
+  /** The run has ended, or its record was deleted, and the log has no `end`: the reader ends by itself. */
   | { readonly kind: 'over'; readonly run: RunRecord | null };
 
 const MAX_WAITING = 512;
 const PAGE = 500;
 
 /**
- * One reader's ordered view of a run's events, up to and with its `end`: the log for the past, the live subscription for
- * the present. Streams and everything that waits for a run read through it.
+ * One reader's ordered view of a run's events, up to and including its `end`: past events from the log, new ones from
+ * the live subscription. Streams and everything else that waits for a run use it.
  *
- * E1 Events leave in the order of `seq`, each once, starting after `after`.
- * E2 The subscription begins before the first read of the log, so that nothing falls between the two.
- * E3 Live batches are a shortcut and never trusted alone: a batch that does not begin with exactly the next number makes the
- *    follower read the log, and so do a lost connection and every `checkMs` of silence.
- * E4 The buffer is bounded: past `MAX_WAITING` events, or while the reader is slow (`pause`), live events are dropped and
- *    read from the log later.
+ * E1 Events are returned in the order of `seq`, each once, starting after `after`.
+ * E2 The subscription begins before the first read of the log, so that no event is missed between the two.
+ * E3 Live batches only save reads of the log: it is read when a batch does not begin with exactly the next number,
+ *    after a lost connection, and after every `checkMs` of silence.
+ * E4 The buffer is bounded: above `MAX_WAITING` events, or while the reader is slow (`pause`), live events are dropped
+ *    and read from the log later.
  * E5 An event that is no longer in the log is reported (`trimmed`), never skipped.
- * E6 A log that lost its newest events (a failover, a restored backup) gives their numbers to other events later. The
- *    follower compares the log with the last event it gave out and reports `rewound` once they differ.
- * E7 An unavailable store delays events and loses none. Live events pass meanwhile.
- * E8 A record that is terminal or gone twice in a row, with a read of the log between that found no `end`, ends the
- *    events with `over`.
+ * E6 A log that lost its newest events (a failover, a restored backup) assigns their numbers to other events later. The
+ *    follower compares the log with the last event that it returned and reports `rewound` once they differ.
+ * E7 An unavailable store delays events and loses none; live events are still returned.
+ * E8 When the record is terminal or missing twice in a row, and a read of the log in between found no `end`, the events
+ *    end with `over`.
  */
 export class RunFollower {
   private cursor: number;
-  /** The event that was given out under the cursor's number, if one was. */
+  /** The event that was returned under the cursor's number, if there was one. */
   private last: NumberedEvent | undefined;
   private waiting: NumberedEvent[] = [];
   private mustRead = true;
-  /** Whether the run's record is read once the log has nothing new. */
+  /** Whether to read the run's record when the log has nothing new. */
   private mustCheckRun: boolean;
   private wasOver: boolean;
   private paused = false;
@@ -86,13 +88,13 @@ export class RunFollower {
     this.waiting = [];
   }
 
-  /** Continues just before `seq`; for a reader that knows that the events in between are gone. */
+  /** Continues just before `seq`, for a reader that knows that earlier events no longer exist. */
   skipTo(seq: number): void {
     this.cursor = Math.max(this.cursor, seq - 1);
     this.readSoon();
   }
 
-  /** Reads the log from its first event again, after `rewound`; for a reader that repeated events do no harm. */
+  /** Reads the log from its first event again, after `rewound`, for a reader that accepts repeated events. */
   startOver(): void {
     this.cursor = 0;
     this.last = undefined;
@@ -100,7 +102,7 @@ export class RunFollower {
     this.readSoon();
   }
 
-  /** The reader is slow: live events are dropped until `resume`. */
+  /** Reports that the reader is slow: live events are dropped until `resume`. */
   pause(): void {
     this.paused = true;
     this.waiting = [];
@@ -112,7 +114,7 @@ export class RunFollower {
     this.wake();
   }
 
-  /** The next events, or why there are none. @throws the signal's reason */
+  /** Returns the next events, or why there are none. @throws the signal's reason */
   next(): Promise<Followed> {
     return retryWhileUnavailable(() => this.findNext(), this.options);
   }
@@ -146,7 +148,7 @@ export class RunFollower {
     this.wake();
   }
 
-  /** The live events that follow the cursor without a hole; a hole makes the log be read. */
+  /** Accepts live events that follow the cursor without a gap; otherwise the log is read. */
   private takeReady(): NumberedEvent[] {
     const ready: NumberedEvent[] = [];
     for (const [index, item] of this.waiting.entries()) {
@@ -188,7 +190,7 @@ export class RunFollower {
     return { kind: 'events', events };
   }
 
-  /** A read that is asked for while this one is under way is done by the next one, which may find more. */
+  /** Reads the log. A request during a read causes another read afterwards, which may find more. */
   private async readPage(range: { readonly after: number; readonly limit: number }) {
     const { user_id: userId, run_id: runId } = this.options.run;
     this.mustRead = false;
@@ -207,8 +209,8 @@ export class RunFollower {
   }
 
   /**
-   * Live events beyond a hole that the log does not fill are dropped, as only the log decides. Where the log was read
-   * before those events were appended, it is read again.
+   * Drops live events beyond a gap that the log does not fill, as only the log decides. If the log was read before
+   * those events were appended, it is read again.
    */
   private dropBeyondHole(lastSeq: number): void {
     const next = this.waiting.find(({ seq }) => seq > this.cursor);
@@ -217,13 +219,13 @@ export class RunFollower {
     this.mustRead ||= next.seq > lastSeq;
   }
 
-  /** After a read of the log that found nothing: reads the run's record where that is due. */
+  /** Reads the run's record, if that is due, after a read of the log that found nothing. */
   private async checkRun(): Promise<Followed | undefined> {
     if (this.waiting.length > 0 || this.mustRead || !this.mustCheckRun) return undefined;
     const run = await this.readRun();
     const isOver = run === null || isTerminal(run.status);
     if (isOver && this.wasOver) return { kind: 'over', run };
-    // The run may have ended after the log was read: its `end` is looked for once more.
+    // The run may have ended after the log was read: the log is searched for its `end` once more.
     this.wasOver = isOver;
     this.mustCheckRun = isOver;
     this.mustRead ||= isOver;
@@ -241,7 +243,7 @@ export class RunFollower {
     }
   }
 
-  /** Resolves when a batch came, a read is due, or the signal aborts. */
+  /** Resolves when a batch arrives, a read is due, or the signal aborts. */
   private async waitForNews(): Promise<void> {
     const { signal, checkMs } = this.options;
     await new Promise<void>((resolve) => {
