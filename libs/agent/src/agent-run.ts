@@ -2,7 +2,7 @@ import type { ThreadState } from '@caribou/contracts';
 import type { AgentMiddleware, AnyTool, LoopHost, LoopPosition, ModelPort, RunContext } from '@caribou/core';
 
 export interface LoopOptions {
-  /** Model turns a run may take; the next one is refused. */
+  /** Maximum number of model turns of a run; the next one is refused. */
   readonly maxTurns: number;
   readonly interruptBefore?: '*' | readonly string[];
   readonly interruptAfter?: '*' | readonly string[];
@@ -16,11 +16,11 @@ export interface AgentRun {
   readonly options: LoopOptions;
   readonly host: LoopHost;
   readonly run: RunContext;
-  /** State of the head. */
+  /** State of the thread's head. */
   readonly state: ThreadState;
-  /** Super-step number of the head; the first node is the next one. */
+  /** Super-step number of the head; the first node has the next one. */
   readonly step: number;
   readonly position: LoopPosition;
-  /** Model turns this run committed before a takeover. */
+  /** Model turns that this run committed before a takeover. */
   readonly turnsTaken?: number;
 }

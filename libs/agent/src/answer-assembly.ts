@@ -20,19 +20,19 @@ interface CallInProgress {
   args: string;
 }
 
-/** Where the deltas of an answer belong. */
+/** The message to which the deltas of an answer belong. */
 export interface AnswerPlace {
   readonly messageId: string;
   readonly node: string;
   readonly step: number;
-  /** Name of the model, unless the provider says which one answered. */
+  /** Name of the model; the name in the provider's answer takes precedence. */
   readonly modelName: string;
 }
 
 /**
- * One answer while it streams: turns the provider's deltas into ours and keeps their sum. The text and the argument
- * pieces of the deltas it gives out, joined, equal the final message. Tool-call ids are minted here, at the first
- * piece of each call: providers repeat theirs.
+ * Assembles an answer while it is streamed: converts the provider's deltas and collects their content. The text and the
+ * argument pieces of the returned deltas, joined, equal the final message. Tool-call ids are created here, at the first
+ * piece of each call, because providers repeat theirs.
  */
 export class AnswerAssembly {
   private content = '';
@@ -44,7 +44,7 @@ export class AnswerAssembly {
 
   constructor(private readonly place: AnswerPlace) {}
 
-  /** Takes a delta in; answers what to tell of it, or undefined when it holds nothing to show yet. */
+  /** Adds a delta of the provider; returns the delta to publish, or undefined when it contains nothing to show yet. */
   add(delta: ModelDelta): Delta | undefined {
     this.usage = delta.usage ?? this.usage;
     this.finishReason = delta.finishReason ?? this.finishReason;
@@ -64,9 +64,9 @@ export class AnswerAssembly {
   }
 
   /**
-   * The last delta, alone with usage and finish reason, since clients add usage up over all deltas.
+   * The last delta, which alone has usage and finish reason, as clients add up the usage of all deltas.
    *
-   * @throws {ModelError} retryable, when the stream ended without a finish reason: the answer was cut.
+   * @throws {ModelError} retryable, when the stream ended without a finish reason: the answer was cut
    */
   lastDelta(): Delta {
     return {
@@ -76,7 +76,7 @@ export class AnswerAssembly {
     };
   }
 
-  /** The whole message. @throws {ModelError} as `lastDelta`. */
+  /** Returns the whole message. @throws {ModelError} like `lastDelta` */
   message(): AiMessage {
     const { valid, invalid } = parseCalls([...this.calls.values()]);
     return {
@@ -126,7 +126,7 @@ interface ParsedCalls {
   readonly invalid: InvalidToolCall[];
 }
 
-/** Arguments are a JSON object or the call is invalid; none at all are the empty object. */
+/** A call whose arguments are not a JSON object is invalid; missing arguments are the empty object. */
 function parseCalls(calls: readonly CallInProgress[]): ParsedCalls {
   const parsed: ParsedCalls = { valid: [], invalid: [] };
   for (const { id, name, args } of calls) {

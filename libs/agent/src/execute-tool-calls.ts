@@ -25,9 +25,9 @@ import { mapBounded, untilAborted } from './waiting.js';
 
 type AnyCall = ToolCall | InvalidToolCall;
 
-/** Calls of one message that run at the same time. */
+/** Maximum number of concurrent calls of one message. */
 const MAX_CONCURRENT_CALLS = 8;
-/** Models invent names of tools. */
+/** Maximum characters of a tool name in a span, as models invent names. */
 const MAX_SPAN_NAME = 64;
 
 export interface ToolRound {
@@ -38,21 +38,21 @@ export interface ToolRound {
   readonly calls: PendingCalls;
 }
 
-/** What became of one call. */
+/** The result of one call. */
 export interface ToolResult {
-  /** The tool message, and what else the outcome changes. */
+  /** The tool message, with the other changes of the outcome. */
   readonly update: StateUpdate;
-  /** The run ends successfully after this round. */
+  /** Whether the run ends successfully after this round. */
   readonly end: boolean;
 }
 
 /**
- * Executes the calls in parallel, each through all `wrapToolCall` layers, and answers with their results: valid calls
- * first, each kind in call order. A call with invalid arguments is answered by its error and reaches no layer. Tool
- * messages are told with the commit; `tool.*` events as they happen, and again after a takeover.
+ * Executes the calls in parallel, each through all `wrapToolCall` layers, and returns their results: valid calls first,
+ * each kind in call order. A call with invalid arguments gets its error as result and passes no layer. Tool messages
+ * are published with the commit; `tool.*` events immediately, and again after a takeover.
  *
- * @throws the first exception a layer let through, once all running calls settled; the signal's reason when the run
- *   was aborted, at once.
+ * @throws the first exception that a layer let through, once all running calls have settled; the signal's reason at
+ *   once when the run was aborted
  */
 export async function executeToolCalls(round: ToolRound): Promise<readonly ToolResult[]> {
   const { run, state, calls } = round;
@@ -66,7 +66,7 @@ export async function executeToolCalls(round: ToolRound): Promise<readonly ToolR
   return [...results, ...refused];
 }
 
-/** One call in the words of OpenTelemetry's conventions for generative AI. */
+/** Describes one call by OpenTelemetry's conventions for generative AI. */
 function execute(round: ToolRound, request: ToolCallRequest): Promise<ToolOutcome> {
   const { name, id } = request.call;
   const call = {
@@ -119,7 +119,7 @@ async function finalize(run: RunContext, call: AnyCall, reached: ToolOutcome): P
   return { update, end: outcome.end === true };
 }
 
-/** The id is derived from the call's, so a takeover answers under the same one. */
+/** The id is derived from the call's, so that a takeover answers under the same id. */
 function toolMessage(call: AnyCall, outcome: ToolOutcome): ToolMessage {
   return {
     type: 'tool',

@@ -33,12 +33,12 @@ export interface ModelTurn {
 }
 
 /**
- * One answer of the model, through all `wrapModelCall` layers, told piece by piece. Each attempt streams under a
- * message id of its own, and a message that broke off is told as dropped before the next attempt: clients join deltas
- * by id. A message that a layer made up is told as one delta.
+ * Requests one answer of the model, through all `wrapModelCall` layers, and publishes it while it is streamed. Each
+ * attempt has its own message id, and a message that was cut is published as dropped before the next attempt, because
+ * clients join deltas by id. A message that a layer created is published as one delta.
  *
  * @throws what the layers let through: a ModelError, or the signal's reason when the run was aborted; nothing is
- *   told after that.
+ *   published afterwards
  */
 export function takeModelTurn(turn: ModelTurn): Promise<AiMessage> {
   const span = { name: MODEL_NODE, fields: { 'caribou.step': turn.step } };
@@ -77,7 +77,7 @@ const wrapOf =
       return middleware.wrapModelCall?.(request, within, context) ?? next(request);
     });
 
-/** One attempt in the words of OpenTelemetry's conventions for generative AI. */
+/** Describes one attempt by OpenTelemetry's conventions for generative AI. */
 function streamAnswer(turn: ModelTurn, request: ModelRequest): Promise<AiMessage> {
   const { name } = turn.model;
   const call = {
@@ -96,13 +96,13 @@ async function assembleAnswer({ model, run, step }: ModelTurn, request: ModelReq
   const messageId = newId();
   const answer = new AnswerAssembly({ messageId, node: MODEL_NODE, step, modelName: model.name });
   await run.emit({ kind: 'model.start', node: MODEL_NODE, step, message_id: messageId, model: model.name });
-  let told = false;
+  let published = false;
   try {
     for await (const piece of model.stream(callOf(request, model, run), { signal: run.signal })) {
       run.signal.throwIfAborted();
       const delta = answer.add(piece);
       if (delta === undefined) continue;
-      told = true;
+      published = true;
       await run.emit(delta);
     }
     run.signal.throwIfAborted();
@@ -111,7 +111,7 @@ async function assembleAnswer({ model, run, step }: ModelTurn, request: ModelReq
     return message;
   } catch (error) {
     run.signal.throwIfAborted();
-    if (told && error instanceof ModelError) await run.emit(toDropEvent(messageId, run));
+    if (published && error instanceof ModelError) await run.emit(toDropEvent(messageId, run));
     throw error;
   }
 }

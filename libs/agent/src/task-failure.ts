@@ -3,8 +3,8 @@ import type { ToolOutcome } from '@caribou/core';
 import { taskOutcome } from '@caribou/tools';
 
 /**
- * Gives the outcome of a `task` call that never became a task the text and marks of a failed task, whatever refused it or
- * threw: interfaces that show tasks see by them alone that it is over. Any other outcome is returned as it is.
+ * Adds the text and marks of a failed task to the outcome of a `task` call that failed before it became a task, as web
+ * clients recognize the end of a task by them. Any other outcome is returned unchanged.
  */
 export function asTaskFailure(toolName: string, outcome: ToolOutcome): ToolOutcome {
   const { isError, content, additionalKwargs = {} } = outcome;

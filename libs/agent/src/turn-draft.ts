@@ -13,8 +13,8 @@ import { applyUpdate, type CallUsage, isEmptyUpdate, joinUpdates, type TurnCommi
 import type { HookName, HookPass } from '@caribou/middleware';
 
 /**
- * What a run has reached and not committed yet: the reduced state, and the events and token counts that belong into the
- * next commit. It decides nothing and calls nobody; its events are published by that commit.
+ * The progress of a run since its last commit: the reduced state, with the events and token counts for the next commit.
+ * It decides nothing and calls no port; its events are published by that commit.
  */
 export class TurnDraft {
   private events: RunEvent[] = [];
@@ -23,7 +23,10 @@ export class TurnDraft {
   private totalTurns = 0;
   private reason: string | undefined;
 
-  /** @param inProgress number of the super-step in progress; a hook counts to the step of the node beside it. */
+  /**
+   * @param inProgress number of the super-step in progress; a hook belongs to the step of the node that it follows or
+   *   precedes
+   */
   constructor(
     private reached: ThreadState,
     private inProgress: number,
@@ -37,17 +40,17 @@ export class TurnDraft {
     return this.inProgress;
   }
 
-  /** Model turns since the draft was made, committed or not. */
+  /** Model turns since the draft was created, committed or not. */
   get modelTurns(): number {
     return this.totalTurns;
   }
 
-  /** Why the run stops early, if the turn in progress said so. */
+  /** Why the run stops early, if the current turn has said so. */
   get stopReason(): string | undefined {
     return this.reason;
   }
 
-  /** Takes over what a hook did over the whole chain; changes of the guards' counters make no event. */
+  /** Applies the result of a hook over the whole chain; changes of the guards' counters create no event. */
   addHooks(hook: HookName, pass: HookPass): void {
     this.reached = pass.state;
     this.calls.push(...pass.usage);
@@ -60,9 +63,9 @@ export class TurnDraft {
   }
 
   /**
-   * Takes over what the tasks of a node produced, `updates[i]` by the task that `starts[i]` began. Tool messages are
-   * reduced first and together: a message between them would break the pairing of calls and results. What subagents
-   * spent counts with the commit of their results, and so once.
+   * Applies the results of the tasks of a node; `updates[i]` belongs to the task that `starts[i]` began. Tool messages
+   * are reduced first and together, because a message between them would break the pairing of calls and results. The
+   * tokens of subagents are counted with the commit of their results, so that they are counted once.
    */
   addResults(starts: readonly TaskStart[], updates: readonly StateUpdate[]): void {
     const { messages = [], ...channels } = updates.reduce<StateUpdate>(joinUpdates, {});
@@ -101,7 +104,7 @@ export class TurnDraft {
   }
 }
 
-/** What a task's result says its subagent spent. */
+/** Returns the tokens that a task's result reports for its subagent. */
 function subagentCalls(message: Message): readonly CallUsage[] {
   const spent = subagentUsageOf(message);
   if (spent === undefined) return [];
@@ -112,7 +115,7 @@ function subagentCalls(message: Message): readonly CallUsage[] {
 
 export type TaskStart = Extract<RunEvent, { kind: 'task.start' }>;
 
-/** The event that a task of a node began. */
+/** Creates the event that begins a task of a node. */
 export const taskStart = (node: string, step: number, trigger = `branch:to:${node}`): TaskStart => ({
   kind: 'task.start',
   task_id: newId(),
@@ -121,7 +124,7 @@ export const taskStart = (node: string, step: number, trigger = `branch:to:${nod
   triggers: [trigger],
 });
 
-/** The whole messages a task made, for those who do not follow deltas. */
+/** Creates events with the whole messages of a task, for watchers that do not follow deltas. */
 const messageEvents = ({ node, step }: TaskStart, update: StateUpdate): readonly RunEvent[] =>
   (update.messages ?? []).flatMap((message) =>
     message.type === 'ai' || message.type === 'tool' ? [{ kind: 'message', node, step, message }] : [],

@@ -1,6 +1,6 @@
 /**
- * Settles as `work` does, or rejects with the signal's reason as soon as it aborts: a tool that does not listen must
- * not hold up a cancel. The abandoned work's own failure is of no interest any more.
+ * Settles as `work` does, or rejects with the signal's reason as soon as it aborts, because a tool that ignores the
+ * signal must not delay a cancel. A later failure of the abandoned work is ignored.
  */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let stop = (): void => undefined;
@@ -18,10 +18,10 @@ export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Pr
 }
 
 /**
- * What `visit` makes of each item, in the order of the items; at most `limit` run at a time, started in order. After a
- * failure nothing new is started.
+ * Maps each item by `visit`, in the order of the items; at most `limit` run at a time, started in order. After a
+ * failure nothing further is started.
  *
- * @throws the first failure, once all that were started have settled.
+ * @throws the first failure, once all that were started have settled
  */
 export async function mapBounded<Item, Result>(
   items: readonly Item[],

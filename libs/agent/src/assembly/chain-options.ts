@@ -3,19 +3,19 @@ import type { AnyTool, ModelCatalog } from '@caribou/core';
 import type { ChainOptions } from '@caribou/middleware';
 import type { RunSwitches } from './run-switches.js';
 
-/** The part of the configuration that the chain is made from. */
+/** The sections of the configuration for the chain. */
 export type ChainSettings = Pick<Config, 'chain' | 'title' | 'commandRules'>;
 
-/** What a run brings to its chain. */
+/** The settings of a run for its chain. */
 export interface RunParts {
   readonly switches: RunSwitches;
-  /** For titles and summaries. */
+  /** The model for titles and summaries. */
   readonly models: ModelCatalog;
   /** The agent's own tools. */
   readonly tools: readonly AnyTool[];
 }
 
-/** What the configuration and a run's switches decide about the chain. */
+/** Combines the configuration and a run's switches into options of the chain. */
 export function chainOptions(config: ChainSettings, { switches, models, tools }: RunParts) {
   const { vision, planMode, subagents, clarification } = switches;
   return {

@@ -1,6 +1,6 @@
 import type { ChainConfig } from '@caribou/config';
 
-/** Limits of the gate before all models of an installation. */
+/** Limits of the gate that all models of an installation share. */
 export const modelGateLimits = ({
   llm_call: call,
   circuit_breaker: breaker,

@@ -3,17 +3,17 @@ import type { ChainConfig } from '@caribou/config';
 import type { ModelPort } from '@caribou/core';
 import { type SubagentLimits, subagentLimits } from '@caribou/middleware';
 
-/** What a request's switches come to with this configuration and model. */
+/** The switches of a request, resolved with the configuration and the model. */
 export interface RunSwitches {
-  /** The model reads images. */
+  /** Whether the model reads images. */
   readonly vision: boolean;
   readonly planMode: boolean;
   readonly subagents: boolean;
-  /** `task` calls of one answer that are carried out. */
+  /** Maximum number of `task` calls of one answer that are executed. */
   readonly maxConcurrentSubagents: number;
-  /** `task` calls of one run that are carried out. */
+  /** Maximum number of `task` calls of one run that are executed. */
   readonly maxTotalSubagents: number;
-  /** The agent has the tool to ask the person with. */
+  /** Whether the agent has the tool that asks the user. */
   readonly clarification: boolean;
 }
 

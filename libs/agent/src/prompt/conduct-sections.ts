@@ -1,7 +1,7 @@
 import { defuseFrameworkTags } from '@caribou/core';
 import { has, lines, type PromptFacts } from './prompt-facts.js';
 
-/** Sections about files, style and what must not be forgotten. */
+/** Sections about files, style and reminders. */
 
 const hasFiles = (facts: PromptFacts): boolean => has(facts, 'bash', 'ls', 'read_file', 'write_file');
 
@@ -53,7 +53,7 @@ export function userProfile({ profile = '' }: PromptFacts): string | undefined {
   return `What the person says of themselves, for all their agents:\n\n${defuseFrameworkTags(profile.trim())}`;
 }
 
-/** Behind the reminders, which call it information: it is what others said. */
+/** It follows the reminders, which call it information, because it repeats what others said. */
 export function memory({ memory: text }: PromptFacts): string | undefined {
   if (text === undefined || text === '') return undefined;
   return lines(

@@ -1,31 +1,31 @@
-/** What the prompt is made from: data only, so the same facts give the same text. */
+/** The data that the prompt is generated from; the same facts give the same text. */
 export interface PromptFacts {
-  /** Names of the tools the model is given; what is said of others is left out. */
+  /** Names of the model's tools; sections about other tools are omitted. */
   readonly toolNames: readonly string[];
-  /** Milliseconds since the Unix epoch; the prompt tells the day in UTC. */
+  /** Milliseconds since the Unix epoch; the prompt contains the day in UTC. */
   readonly nowMs: number;
-  /** Name of a custom agent; a user's text. */
+  /** Name of a custom agent, written by a user. */
   readonly agentName?: string;
-  /** Character and rules of a custom agent; a user's text. */
+  /** Character and rules of a custom agent, written by a user. */
   readonly soul?: string;
-  /** Skills that are switched on; texts of users. */
+  /** Skills that are enabled; their texts are written by users. */
   readonly skills?: readonly SkillFact[];
-  /** The agent helps to make a custom agent. */
+  /** Whether the agent helps to create a custom agent. */
   readonly bootstrap?: BootstrapFacts;
-  /** Present when the agent may hand work over. */
+  /** Present when the agent may delegate work. */
   readonly subagents?: SubagentFacts;
-  /** How the plan of a complex task is kept; ours. */
+  /** How to write the plan of a complex task; a built-in text. */
   readonly planGuide?: string;
-  /** Section about tools that are looked up first; ours, with names escaped. */
+  /** Section about tools that must be looked up before use; a built-in text with escaped names. */
   readonly deferredTools?: string;
-  /** What the person tells all agents; a user's text. */
+  /** The profile that the user wrote for all agents. */
   readonly profile?: string;
-  /** What is remembered of the person: lines in which what others said is escaped. */
+  /** The memory of the user, as lines with escaped text. */
   readonly memory?: string;
 }
 
 export interface BootstrapFacts {
-  /** Of the agent to be made; a user's text. Absent: not known yet. */
+  /** Name of the agent that is to be created, written by a user; absent while it is unknown. */
   readonly name?: string;
 }
 
@@ -37,7 +37,7 @@ export interface SkillFact {
 }
 
 export interface SubagentFacts {
-  /** Tasks of one answer that are carried out. */
+  /** Maximum number of tasks of one answer that are executed. */
   readonly maxConcurrent: number;
   readonly types: readonly { readonly name: string; readonly description: string }[];
 }
@@ -45,6 +45,6 @@ export interface SubagentFacts {
 export const has = ({ toolNames }: Pick<PromptFacts, 'toolNames'>, ...names: readonly string[]): boolean =>
   names.some((name) => toolNames.includes(name));
 
-/** Lines that apply, one below the other. */
+/** Joins the lines that apply. */
 export const lines = (...entries: readonly (string | false)[]): string =>
   entries.filter((entry) => entry !== false).join('\n');

@@ -8,9 +8,9 @@ const NO_INSTRUCTIONS = lines(
 );
 
 /**
- * The system prompt of a subagent: who it is, and the sections of the lead agent's that hold for it too.
+ * Generates the system prompt of a subagent: its role, and those sections of the lead agent that also apply to it.
  *
- * @param systemPrompt ours or the operator's, so it is not escaped
+ * @param systemPrompt built-in or the operator's, so it is not escaped
  */
 export function buildSubagentPrompt(
   systemPrompt: string,

@@ -39,16 +39,16 @@ const sections: readonly Section[] = [
   { tag: 'response_style', text: responseStyle },
   { tag: 'citations', text: citations },
   { tag: 'critical_reminders', text: criticalReminders },
-  // From here on the text differs between users and days.
+  // The text below differs between users and days.
   { tag: 'user_profile', text: userProfile },
   { tag: 'memory', text: memory },
   { tag: 'current_date', text: currentDate },
 ];
 
 /**
- * The system prompt: named sections in a fixed order, only those that apply. The same switches give the same text, and
- * what changes with the person and the day stands last, so that providers can keep the rest in their prefix cache. Texts
- * that users wrote are escaped: they cannot open or close a section.
+ * Generates the system prompt: named sections in a fixed order, of which only those that apply are present. The same
+ * switches give the same text. The parts that depend on the user and the day are last, so that providers can cache the
+ * text before them. Texts of users are escaped, so that they cannot open or close a section.
  */
 export function buildSystemPrompt(facts: PromptFacts): string {
   return sections

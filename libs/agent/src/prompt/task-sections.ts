@@ -1,14 +1,14 @@
 import { BOOTSTRAP_SKILL, defuseFrameworkTags, escapeMarkup } from '@caribou/core';
 import { has, lines, type PromptFacts, type SubagentFacts } from './prompt-facts.js';
 
-/** Sections about who the agent is and how it takes a task on. */
+/** Sections about the agent's role and how it approaches a task. */
 
 export function role({ agentName }: PromptFacts): string {
   const name = agentName === undefined ? 'Caribou' : escapeMarkup(agentName);
   return `You are ${name}, an open-source super agent that carries out tasks from beginning to end.`;
 }
 
-/** As it was written but for tags that would end the section: it is there to be followed. */
+/** The text is unchanged except for tags that would end the section, because the agent is to follow it. */
 export const soul = ({ soul: text }: PromptFacts): string | undefined =>
   text === undefined || text.trim() === '' ? undefined : defuseFrameworkTags(text.trim());
 
@@ -51,7 +51,7 @@ export function clarificationSystem(facts: PromptFacts): string | undefined {
 
 export const planning = ({ planGuide }: PromptFacts): string | undefined => planGuide;
 
-/** Skills that are named; the agent finds the rest by looking. */
+/** Maximum number of skills that are listed; the agent finds the others with its tools. */
 const MAX_SKILLS = 100;
 
 export function skillSystem(facts: Pick<PromptFacts, 'toolNames' | 'skills'>): string | undefined {

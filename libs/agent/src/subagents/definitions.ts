@@ -2,7 +2,9 @@ import { BUILT_IN_SUBAGENTS, type SubagentsConfig } from '@caribou/config';
 import { bashDefinition, generalPurposeDefinition } from './built-in.js';
 import type { BuiltIn, SubagentDefinition } from './subagent-definition.js';
 
-/** What no subagent has, whatever it is told: it answers to an agent, and hands nothing on. */
+/**
+ * Tools that no subagent has, whatever the configuration says, because it neither talks to the user nor delegates work.
+ */
 export const NEVER_FOR_SUBAGENTS = ['task', 'ask_clarification', 'present_files'] as const;
 
 const builtIns: Readonly<Record<(typeof BUILT_IN_SUBAGENTS)[number], BuiltIn>> = {
@@ -11,8 +13,8 @@ const builtIns: Readonly<Record<(typeof BUILT_IN_SUBAGENTS)[number], BuiltIn>> =
 };
 
 /**
- * The kinds of subagents by name, in the order the model is told of them. What the operator says of one kind counts
- * before what he says of all, and that before what a kind brings with it.
+ * Defines the kinds of subagents by name, in the order in which they are listed to the model. The operator's settings
+ * for one kind override his settings for all kinds, which override the defaults of the kind.
  */
 export function subagentDefinitions(config: SubagentsConfig): ReadonlyMap<string, SubagentDefinition> {
   const own = Object.entries(config.custom_agents).map(([name, agent]) => ({
@@ -57,7 +59,7 @@ export function subagentDefinitions(config: SubagentsConfig): ReadonlyMap<string
   return new Map(all);
 }
 
-/** Whether a subagent may have a tool; `parentTools` are those of the agent that asked. */
+/** Whether a subagent may have a tool; `parentTools` are those of the calling agent. */
 export function mayUse(
   { tools, disallowedTools }: Pick<SubagentDefinition, 'tools' | 'disallowedTools'>,
   parentTools: ReadonlySet<string>,

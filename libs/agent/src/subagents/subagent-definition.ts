@@ -7,22 +7,22 @@ export interface TaskTokenBudget {
 /** A kind of subagent. */
 export interface SubagentDefinition {
   readonly name: string;
-  /** When to use it, for the model that hands work over. */
+  /** Describes for the calling model when to use it. */
   readonly description: string;
-  /** Its character and rules: ours, or the operator's. */
+  /** Its character and rules, built-in or the operator's. */
   readonly systemPrompt: string;
-  /** Null: all of the agent that asks. */
+  /** Names of its tools; null: all tools of the calling agent. */
   readonly tools: readonly string[] | null;
-  /** Null: of all groups. */
+  /** Names of its tool groups; null: all groups. */
   readonly toolGroups: readonly string[] | null;
   readonly disallowedTools: readonly string[];
-  /** Names of the skills it is told of; null: all that are switched on for the user. */
+  /** Names of the skills in its prompt; null: all that are enabled for the user. */
   readonly skills: readonly string[] | null;
-  /** A configured name, or `inherit`: that of the agent that asks. */
+  /** A configured name, or `inherit` for the model of the calling agent. */
   readonly model: string;
-  /** Model turns of a task. */
+  /** Maximum number of model turns of a task. */
   readonly maxTurns: number;
-  /** From when a pool took the task. */
+  /** Time limit, which begins when a pool starts the task. */
   readonly timeoutMs: number;
   readonly tokenBudget: TaskTokenBudget;
 }

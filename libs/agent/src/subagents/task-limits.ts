@@ -1,6 +1,6 @@
 import type { SubagentsConfig } from '@caribou/config';
 
-/** Bounds of the store of tasks; all processes of an installation use the same. */
+/** Limits of the store of tasks; all processes of an installation use the same. */
 export const taskLimits = (config: SubagentsConfig) => ({
   maxPending: config.max_pending,
   maxPendingPerUser: config.max_pending_per_user,

@@ -22,24 +22,27 @@ export interface HeldSandbox {
 
 export interface ManagerCallOptions {
   readonly bus: RpcClient;
-  /** Whether the manager's lease in the registry lives. */
+  /** Whether the manager's lease in the registry is valid. */
   readonly isManagerAlive: (managerId: string) => Promise<boolean>;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** How often a wait looks at the manager's lease; milliseconds. */
+  /** Milliseconds between two checks of the manager's lease during a wait. */
   readonly lookMs: number;
   /**
-   * How long one request for a sandbox is waited for, in milliseconds. Any manager may have received it, so no lease can be
+   * Timeout of one request for a sandbox, in milliseconds. Any manager may have received it, so no lease can be
    * watched, and a manager that died never replies. A repeated request is answered by another manager, which takes the
    * sandbox over or names the manager that holds it.
    */
   readonly acquireMs: number;
-  /** A call that nobody could be reached for is concluded after this long, in milliseconds. */
+  /** Milliseconds after which a call is concluded for which nobody could be reached. */
   readonly awayMs: number;
   readonly outcomes: ExecutionOutcomes;
 }
 
-/** One reply is waited for this long; then the same key is asked again, which attaches to what runs. */
+/**
+ * Timeout of one reply, in milliseconds; then the request is repeated with the same key, which attaches to the running
+ * execution.
+ */
 const ATTACH_MS = 30_000;
 const RETRY_MS = 250;
 const MAX_BINDINGS = 10_000;
@@ -47,23 +50,23 @@ const MAX_BINDINGS = 10_000;
 export interface ManagerRequest<Reply extends z.ZodType> {
   readonly contract: RpcContract<z.ZodType, Reply>;
   readonly scope: SandboxScope;
-  /** The fields of the contract but scope and sandbox, which are added here. */
+  /** The request's fields other than scope and sandbox, which are added here. */
   readonly request: object;
   readonly signal: AbortSignal;
-  /** What it asks the manager to execute; absent for a request that changes nothing. */
+  /** The execution that it requests; absent for a request that changes nothing. */
   readonly execution?: CalledExecution;
 }
 
 /**
- * Calls the manager of a thread's sandbox until there is an answer. Requests carry a key under which the manager and
- * the journal execute at most once, so a lost reply, a lost connection or a lost manager is met by asking again.
+ * Calls the manager of a thread's sandbox until there is an answer. Requests have a key under which the manager and the
+ * journal execute at most once, so they are repeated after a lost reply, connection or manager.
  */
 export class ManagerCalls {
   private readonly held = new Map<string, HeldSandbox>();
 
   constructor(private readonly options: ManagerCallOptions) {}
 
-  /** The sandbox this process knows for the scope. */
+  /** Returns the sandbox that this process knows for the scope. */
   findHeldSandbox(scope: SandboxScope): HeldSandbox | undefined {
     return this.held.get(bindingKey(scope));
   }
@@ -106,7 +109,9 @@ export class ManagerCalls {
     }
   }
 
-  /** Forgets the binding if its manager is gone. While the manager is alive, others would only name it again. */
+  /**
+   * Forgets the binding if its manager is gone. While the manager is alive, other managers would only name it again.
+   */
   private async invalidateBinding(scope: SandboxScope, cause: unknown): Promise<void> {
     const sandbox = this.findHeldSandbox(scope);
     const isGone =
@@ -123,7 +128,7 @@ export class ManagerCalls {
     return sandbox;
   }
 
-  /** @throws {DeadlineError} after the contract's time */
+  /** @throws {DeadlineError} after the contract's timeout */
   private async acquireWithRetries(
     scope: SandboxScope,
     signal: AbortSignal,
@@ -170,7 +175,7 @@ export class ManagerCalls {
     }
   }
 
-  /** Looks at the manager's lease until `stop`; true as soon as it is gone. */
+  /** Checks the manager's lease until `stop`; returns true as soon as it has expired. */
   private async watch(managerId: string, stop: AbortSignal): Promise<boolean> {
     while (!stop.aborted) {
       try {
@@ -208,39 +213,39 @@ interface Attempt {
   /** When it failed, on the monotonic clock. */
   readonly now: number;
   readonly tookMs: number;
-  /** The call's time has passed. */
+  /** Whether the call's timeout has passed. */
   readonly isLate: boolean;
-  /** Asked at the binding that was known already. */
+  /** Whether the request went to a binding that was known before. */
   readonly wasCached: boolean;
 }
 
-/** How long nobody has been reachable for a call. */
+/** Milliseconds for which nobody has been reachable for a call. */
 class AwayTime {
   private since: number | undefined;
 
-  /** Counts from the first of the attempts that failed at once, this one included. */
+  /** Counts from the first of the consecutive attempts that failed at once, including this one. */
   lastsMs({ now, tookMs }: Attempt): number {
     if (this.since === undefined || tookMs > 2 * RETRY_MS) this.since = now;
     return now - this.since;
   }
 }
 
-/** What to do about a failed attempt. */
+/** Decides how to continue after a failed attempt. */
 function nextStep(cause: unknown, attempt: Attempt): 'wait' | 'rebind' | 'ask-again' | 'give-up' {
   if (attempt.isLate) return 'give-up';
   if (isAway(cause)) return 'wait';
   if (isStale(cause) && attempt.wasCached) return 'rebind';
-  // Named by another manager before it has made room for the thread.
+  // Another manager named this one before it had created the sandbox of the thread.
   if (cause instanceof NotFoundError && cause.details['resource'] === 'sandbox') return 'wait';
   return cause instanceof DeadlineError && attempt.tookMs >= ATTACH_MS ? 'ask-again' : 'give-up';
 }
 
-/** Why a journal refuses a manager whose sandbox another one has taken over, whoever asks. */
+/** Reasons with which a journal refuses a manager whose sandbox another one has taken over. */
 const OF_ANOTHER_MANAGER: readonly unknown[] = ['another_binding', 'started_by_another', 'ended_as_unknown'];
 
-/** The manager is not the thread's any more. This says nothing about the caller: its lease and epoch may be good. */
+/** Whether the thread no longer belongs to this manager. The caller's lease and epoch may still be valid. */
 const isOfAnotherManager = (cause: unknown): boolean =>
   cause instanceof FencedError && OF_ANOTHER_MANAGER.includes(cause.details['reason']);
 
-/** The manager does not hold the sandbox any more, or the caller's epoch is over: a fresh acquire tells which. */
+/** Whether the manager no longer holds the sandbox, or the caller's epoch is over; another acquire shows which. */
 const isStale = (cause: unknown): boolean => cause instanceof FencedError || cause instanceof NotFoundError;

@@ -24,14 +24,14 @@ import { remoteOperations } from './sandbox-operations.js';
 export interface RemoteSandboxOptions {
   readonly bus: Pick<Bus, 'call' | 'connected' | 'subscribeOutput'>;
   readonly registry: Pick<SandboxRegistry, 'isManagerAlive' | 'binding'>;
-  /** What managers have executed; asked where they do not answer. */
+  /** The journal of executions, which is read when a manager does not answer. */
   readonly journal: Pick<ExecutionJournal, 'find' | 'withdraw'>;
   readonly logger: Logger;
-  /** How often a waiting call looks at the manager's lease; default 2 s. */
+  /** Milliseconds between two checks of the manager's lease by a waiting call; default 2 s. */
   readonly lookMs?: number;
-  /** How long one request for a sandbox is waited for; milliseconds, default 5,000. */
+  /** Timeout of one request for a sandbox, in milliseconds; default 5,000. */
   readonly acquireMs?: number;
-  /** How long nobody may be reachable before a call is concluded; milliseconds, default 20,000. */
+  /** Milliseconds after which a call is concluded for which nobody could be reached; default 20,000. */
   readonly awayMs?: number;
   readonly clock?: Clock;
 }
@@ -40,8 +40,8 @@ const CANCEL_TIMEOUT_MS = 3_000;
 const RELEASE_TIMEOUT_MS = 5_000;
 
 /**
- * Sandboxes behind sandbox-managers, over RPC. A call survives lost replies, connections and managers: its key makes
- * repeating it safe, and a call that a lost manager had started is answered with `unknown`.
+ * Creates the client of sandboxes behind sandbox-managers, over RPC. A call survives lost replies, connections and
+ * managers: its key makes it safe to repeat, and a call that a lost manager had started is answered with `unknown`.
  */
 export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort {
   const { bus, registry, journal, logger, clock = systemClock } = options;
@@ -80,7 +80,7 @@ interface Parts {
   readonly calls: ManagerCalls;
 }
 
-/** Ends the command of a cancelled run; a manager that cannot be told ends it by its own time limit. */
+/** Ends the command of a cancelled run; if the manager cannot be reached, the command ends by its own time limit. */
 async function cancelCommand({ bus, logger, calls }: Parts, { scope, key }: KeyedJob): Promise<void> {
   const sandbox = calls.findHeldSandbox(scope);
   if (sandbox === undefined) return;

@@ -16,8 +16,8 @@ interface Execution<Name extends SandboxOperation> {
   readonly identify: (request: SandboxRequest<Name>) => {
     readonly key: string;
     /**
-     * What the model decided. Limits are left out: they are the operator's and may change between two attempts at the
-     * same call; so is the expected content of a file, which the runner adds.
+     * The arguments that the model chose. Limits are omitted, because the operator may change them between two attempts
+     * at the same call; so is the expected content of a file, which the runner adds.
      */
     readonly args: Readonly<Record<string, string | boolean>>;
   };
@@ -45,7 +45,7 @@ const contracts: {
   readonly [Name in SandboxOperation]: RpcContract<z.ZodType, z.ZodType<SandboxReply<Name>>>;
 } = sandboxOperations;
 
-/** The operations as requests to the manager of the thread's sandbox. */
+/** Creates the operations as requests to the manager of the thread's sandbox. */
 export const remoteOperations = (calls: ManagerCalls): SandboxCalls =>
   mapOperations((name) => remoteOperation(calls, name));
 

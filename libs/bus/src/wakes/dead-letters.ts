@@ -9,7 +9,7 @@ const MAX_LETTER_BYTES = 256 * 1024;
 
 const encoder = new TextEncoder();
 
-/** Writes to the stream of dead letters, which keeps them by age and size. */
+/** Writes to the stream of dead letters, whose age and size are limited. */
 export function createDeadLetters(link: NatsLink, provisioner: StreamProvisioner): DeadLetters {
   const publish = async (subject: string, data: Uint8Array, id: string): Promise<void> => {
     const options = { timeout: PUBLISH_TIMEOUT_MS, msgID: `${subject} ${id}` };
@@ -36,7 +36,7 @@ function encodeLetter(entry: Readonly<Record<string, unknown>>): Uint8Array {
   const text = JSON.stringify(entry);
   const data = encoder.encode(text);
   if (data.length <= MAX_LETTER_BYTES) return data;
-  // A quarter leaves room for the escapes and the bytes of each character.
+  // A quarter of the limit leaves space for the escapes and the bytes of each character.
   return encoder.encode(
     JSON.stringify({ truncated: true, bytes: data.length, start: text.slice(0, MAX_LETTER_BYTES / 6) }),
   );

@@ -8,8 +8,8 @@ import { removeMessage } from '../connection/remove-message.js';
 const API_TIMEOUT_MS = 3_000;
 
 /**
- * Removes the thread's wake when it lies at or before the last position the consumer delivered: it is either out at a
- * runner or will never be delivered, and the stream cannot tell which.
+ * Removes the thread's wake when its position is at or before the last one that the consumer delivered: a runner holds
+ * it or it will never be delivered, and the stream does not show which.
  *
  * @returns whether there was one
  * @throws {UnavailableError}

@@ -5,7 +5,7 @@ import { deliveryOf, type Delivery } from '../connection/delivery.js';
 import type { NatsLink } from '../connection/nats-link.js';
 
 /**
- * One request waits at the server for at most this long. It is short because a consumer that was made again right after
+ * Maximum time that one request waits at the server. It is short because a consumer that was created again right after
  * its deletion may not notice a new message before the next request (nats-server 2.9.10).
  */
 const EXPIRES_MS = 6_000;
@@ -15,23 +15,23 @@ const SILENCE_MS = 2 * HEARTBEAT_MS;
 
 const REQUEST = JSON.stringify({ batch: 1, expires: nanos(EXPIRES_MS), idle_heartbeat: nanos(HEARTBEAT_MS) });
 
-/** Statuses of the protocol. */
+/** Status codes of the protocol. */
 const HEARTBEAT = 100;
 const NO_MESSAGE: readonly number[] = [404, 408];
 
 export interface PullListener {
   onMessage(message: Delivery): void;
-  /** The server showed that it has the request. */
+  /** Called when the server has shown that it has the request. */
   onHeartbeat(): void;
-  /** The request ended without a message. */
+  /** Called when the request ended without a message. */
   onTimeout(): void;
-  /** The request was refused or got lost: consumer, stream or connection may be gone. */
+  /** Called when the request was refused or lost: consumer, stream or connection may be gone. */
   onError(reason: string): void;
 }
 
 /**
- * Pulls one message at a time from the consumer of a role's wakes. The client library's `next()` makes a subscription, an
- * iterator and four timers for each; here all requests share one inbox.
+ * Pulls one message at a time from the consumer of a role's wakes. The client library's `next()` creates a
+ * subscription, an iterator and four timers for each; here all requests share one inbox.
  */
 export class NextMessage {
   private readonly inbox: string;
@@ -54,7 +54,7 @@ export class NextMessage {
     return this.silence !== undefined;
   }
 
-  /** Sends a request unless one waits. @throws {UnavailableError} while there is no connection */
+  /** Sends a request unless one is waiting. @throws {UnavailableError} while there is no connection */
   pull(): void {
     if (this.waiting) return;
     this.link.connection.publish(this.nextSubject, REQUEST, { reply: this.inbox });
@@ -64,7 +64,7 @@ export class NextMessage {
     }, SILENCE_MS);
   }
 
-  /** Drops the waiting request, which a new connection does not know. */
+  /** Drops the waiting request, of which a new connection does not know. */
   reset(): void {
     this.stopWaiting();
   }

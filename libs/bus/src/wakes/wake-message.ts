@@ -19,9 +19,9 @@ export type DecodedWake =
   | { readonly kind: 'malformed'; readonly reason: string };
 
 /**
- * Reads a wake; the subject and the payload must name the same thread. A wake only names a thread, so one of a newer
- * version is a wake too, for the thread of its subject: versions that run side by side publish for each other, and whether
- * this version can run the thread is decided by the claim.
+ * Parses a wake; the subject and the payload must name the same thread. A wake only names a thread, so one of a newer
+ * version is also accepted, for the thread of its subject: versions that run side by side publish for each other, and
+ * the claim decides whether this version can execute the run.
  */
 export function decodeWake(subject: string, data: Uint8Array): DecodedWake {
   const [, user, thread] = subject.split('.');

@@ -11,9 +11,9 @@ import { decodeWake } from './wake-message.js';
 const ACK_TIMEOUT_MS = 2_000;
 const RETRY_MS = 250;
 const MAX_RETRY_MS = 5_000;
-/** A malformed wake that the dead letters did not take is offered again this much later. */
+/** Milliseconds after which a malformed wake that could not be dead-lettered is delivered again. */
 const MALFORMED_DELAY_MS = 5_000;
-/** Every so many wakes of a newer version there is a warning, beginning with the first. */
+/** Number of wakes of a newer version per warning; the first one causes a warning. */
 const NEWER_PER_WARNING = 100;
 const MAX_LETTER_CHARS = 4_096;
 
@@ -25,8 +25,8 @@ interface PullParts {
 }
 
 /**
- * Asks for one wake at a time while a handler slot is free. Prefetching would start the ack clock of wakes that nobody
- * works on and deliver them twice.
+ * Requests one wake at a time while a handler slot is free. Prefetching would start the ack deadline of wakes that
+ * nobody works on, and they would be delivered twice.
  */
 export class WakePuller implements WakePull {
   private readonly stopping = new AbortController();
@@ -35,7 +35,7 @@ export class WakePuller implements WakePull {
   private recovering = false;
   private failures = 0;
   private newer = 0;
-  /** Since when nothing can be received, on the monotonic clock. */
+  /** Since when no wake can be received, on the monotonic clock. */
   private failingSinceMs: number | undefined;
 
   constructor(
@@ -122,7 +122,7 @@ export class WakePuller implements WakePull {
       if (!link.connected) break;
       try {
         await provisioner.ensure();
-        // With a free slot the next answer to a request says more.
+        // With a free slot, the next answer to a request clears the failure.
         if (this.running.size >= this.options.slots) this.clearFailure();
         break;
       } catch (cause) {
@@ -137,7 +137,7 @@ export class WakePuller implements WakePull {
   private async pauseAfter(problem: unknown): Promise<void> {
     this.failures += 1;
     const { logger, link } = this.parts;
-    // All services start at the same time: the first look may be before the streams are made.
+    // All services start at the same time: the first check may run before the streams exist.
     const level = this.failures === 1 ? 'info' : 'warn';
     if (link.connected)
       logger[level]({ error: problem, attempt: this.failures }, 'nats: pulling wakes failed, will retry');

@@ -22,7 +22,7 @@ interface EncodedWake {
   readonly data: Uint8Array;
 }
 
-/** The wakes of a role's stream, both ends; `stop` ends all its pulls. */
+/** Publishes and receives the wakes of a role's stream; `stop` ends all its pulls. */
 export function createWakes(role: WakeRole, parts: WakeParts): Wakes & { stop(): void } {
   const pulls = new Set<WakePuller>();
   /** The thread whose wake was refused last, if none was stored since. */
@@ -65,7 +65,7 @@ async function publishWake(parts: WakeParts, role: WakeRole, thread: ThreadKey):
   }
 }
 
-/** The stream is gone: once more, after making it again. */
+/** The stream is gone: it is created, and the wake published again. */
 async function again({ link, provisioner }: WakeParts, wake: EncodedWake): Promise<PublishedWake> {
   await provisioner.ensure();
   try {
