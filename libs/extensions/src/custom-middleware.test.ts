@@ -1,46 +1,19 @@
-import {
-  type AiMessage,
-  ExtensionError,
-  FencedError,
-  ModelError,
-  type ThreadState,
-  type ToolCall,
-} from '@caribou/contracts';
-import type { AgentMiddleware, ModelRequest, RunContext, Step, ToolCallRequest } from '@caribou/core';
-import { type FakeRun, fakeRun, humanMessage } from '@caribou/testing';
-import { z } from 'zod';
-import { defineMiddleware } from './custom-middleware.js';
-import type { CustomContext, MiddlewareDefinition, ShownState } from './public-types.js';
-
-const Counted = z.object({ count: z.int() });
-type Counted = z.infer<typeof Counted>;
-type Given = Omit<MiddlewareDefinition<Counted>, 'name' | 'state'>;
-
-const made = (given: Given): AgentMiddleware =>
-  defineMiddleware({ name: 'probe', state: Counted, ...given }).middleware;
-const answer = (over: Partial<AiMessage> = {}): AiMessage => ({
-  type: 'ai',
-  id: 'a1',
-  content: 'hello',
-  additional_kwargs: {},
-  response_metadata: {},
-  tool_calls: [],
-  invalid_tool_calls: [],
-  ...over,
-});
-const state: ThreadState = {
-  messages: [humanMessage('hi', 'h1')],
-  guards: { secret: 1 },
-  extensions: { probe: { count: 2 } },
-};
+import { ExtensionError, FencedError } from '@caribou/contracts';
+import type { RunContext, Step } from '@caribou/core';
+import { type FakeRun, fakeRun } from '@caribou/testing';
+import type { CustomContext, ShownState } from './public-types.js';
+import { answer, type Counted, createProbe, type ProbeHooks, state } from './testing/probe-middleware.js';
 
 describe('hooks of a custom middleware', () => {
-  const passed = (hook: Given['beforeModel'], run: RunContext = fakeRun()): Promise<Step | undefined> | undefined =>
-    made(hook === undefined ? {} : { beforeModel: hook }).beforeModel?.(state, run);
+  const passed = (
+    hook: ProbeHooks['beforeModel'],
+    run: RunContext = fakeRun(),
+  ): Promise<Step | undefined> | undefined =>
+    createProbe(hook === undefined ? {} : { beforeModel: hook }).beforeModel?.(state, run);
 
   test('only those it has are there', () => {
-    expect(Object.keys(made({}))).toEqual(['name', 'tools']);
-    expect(Object.keys(made({ afterAgent: () => undefined, slowAfterModel: true }))).toEqual([
+    expect(Object.keys(createProbe({}))).toEqual(['name', 'tools']);
+    expect(Object.keys(createProbe({ afterAgent: () => undefined, slowAfterModel: true }))).toEqual([
       ...['name', 'tools', 'isSlowAfterModel', 'afterAgent'],
     ]);
   });
@@ -48,7 +21,7 @@ describe('hooks of a custom middleware', () => {
   test('each hook is called at its position', async () => {
     const called: string[] = [];
     const say = (place: string) => () => void called.push(place);
-    const middleware = made({
+    const middleware = createProbe({
       beforeAgent: say('beforeAgent'),
       beforeModel: say('beforeModel'),
       afterModel: say('afterModel'),
@@ -162,7 +135,7 @@ describe('hooks of a custom middleware', () => {
   });
 
   test('a hook that never returns fails the run at its deadline', async () => {
-    const stuck = made({ timeoutMs: 5, beforeModel: () => new Promise(() => undefined) });
+    const stuck = createProbe({ timeoutMs: 5, beforeModel: () => new Promise(() => undefined) });
 
     await expect(stuck.beforeModel?.(state, fakeRun())).rejects.toThrow(
       "the middleware 'probe' did not return from beforeModel within 5 ms",
@@ -182,131 +155,5 @@ describe('hooks of a custom middleware', () => {
     const lost = { ...run, emit: () => Promise.reject(fenced) };
 
     await expect(passed((_state, { emit }) => emit(1), lost)).rejects.toBe(fenced);
-  });
-});
-
-describe('wrapModelCall of a custom middleware', () => {
-  const tool = { name: 'ls', description: 'd', parameters: {}, invoke: () => Promise.resolve({ content: '' }) };
-  const request: ModelRequest = { model: 'm', system: 's', messages: state.messages, tools: [tool], state };
-  const sent: ModelRequest[] = [];
-  const next = (asked: ModelRequest): Promise<AiMessage> => (sent.push(asked), Promise.resolve(answer()));
-  const wrapped = (wrap: NonNullable<Given['wrapModelCall']>, further = next) =>
-    made({ wrapModelCall: wrap }).wrapModelCall?.(request, further, fakeRun());
-  beforeEach(() => sent.splice(0));
-
-  test('without a change request and answer are passed on unchanged', async () => {
-    const given = answer();
-
-    expect(
-      await wrapped(
-        (_request, go) => go(),
-        (asked) => (sent.push(asked), Promise.resolve(given)),
-      ),
-    ).toBe(given);
-    expect(sent[0]).toBe(request);
-  });
-
-  test('system, messages, tools and the choice of tools may be changed, the rest not', async () => {
-    await wrapped((asked, go) =>
-      go({
-        ...asked,
-        model: 'other',
-        system: 'changed',
-        tools: [],
-        toolChoice: 'none',
-        state: { messages: [] },
-        messages: [...asked.messages, { type: 'human', content: 'more' }],
-      }),
-    );
-
-    expect(sent[0]).toMatchObject({ model: 'm', system: 'changed', tools: [], toolChoice: 'none' });
-    expect(sent[0]?.state).toBe(state);
-    expect(sent[0]?.messages[0]).toBe(state.messages[0]);
-    expect(sent[0]?.messages[1]).toMatchObject({ type: 'human', content: 'more', additional_kwargs: {} });
-  });
-
-  test('an answer of its own is completed', async () => {
-    expect(await wrapped(() => ({ type: 'ai', content: 'from memory' }))).toEqual(
-      answer({ id: expect.any(String), content: 'from memory' }),
-    );
-    expect(sent).toEqual([]);
-  });
-
-  test.each<[string, NonNullable<Given['wrapModelCall']>, RegExp]>([
-    ['a tool that is not there', (asked, go) => go({ ...asked, tools: [{ ...tool, name: 'rm' }] }), /no tool 'rm'/],
-    ['a system text that is none', (asked, go) => go({ ...asked, system: 7 as never }), /the request: system: /],
-    ['a broken message', (asked, go) => go({ ...asked, messages: [{ type: 'tool' }] }), /a message: content: /],
-    ['no answer', () => undefined as never, /a message: /],
-    ['an answer of a person', () => ({ type: 'human', content: 'x' }), /of type human; it must be ai/],
-    ['an answer before the one it asked for', (_asked, go) => (void go(), answer()), /before its next\(\) had settled/],
-  ])('%s is an error that says so', async (_what, wrap, message) => {
-    await expect(wrapped(wrap)).rejects.toThrow(message);
-  });
-
-  test("the model's failure passes as it is, so that it is tried again", async () => {
-    const failure = new ModelError('busy', { retryable: true });
-
-    await expect(
-      wrapped(
-        (_asked, go) => go(),
-        () => Promise.reject(failure),
-      ),
-    ).rejects.toBe(failure);
-  });
-});
-
-describe('wrapToolCall of a custom middleware', () => {
-  const call: ToolCall = { id: 'c1', name: 'ls', args: { path: '/' }, type: 'tool_call' };
-  const request: ToolCallRequest = { call, tool: undefined, state };
-  const inner = {
-    content: 'a\nb',
-    additionalKwargs: { mark: 1 },
-    messageId: 'm1',
-    artifact: [1],
-    update: { title: 't' },
-  };
-  const wrapped = (wrap: NonNullable<Given['wrapToolCall']>, over: Partial<ToolCallRequest> = {}) =>
-    made({ wrapToolCall: wrap }).wrapToolCall?.({ ...request, ...over }, () => Promise.resolve(inner), fakeRun());
-
-  test('it sees the call and the answer, and hidden parts are preserved', async () => {
-    const seen: unknown[] = [];
-    const outcome = await wrapped(async ({ call: asked, tool }, next) => {
-      const given = await next();
-      seen.push(asked, tool, given);
-      return given;
-    });
-
-    expect(seen).toEqual([
-      { id: 'c1', name: 'ls', args: { path: '/' } },
-      undefined,
-      { content: 'a\nb', artifact: [1] },
-    ]);
-    expect(outcome).toEqual(inner);
-  });
-
-  test('it may answer instead of the tool, and store state', async () => {
-    const outcome = await wrapped((_request, _next, { own }) => ({
-      content: 'no',
-      isError: true,
-      own: { count: (own?.count ?? 0) + 1 },
-    }));
-
-    expect(outcome).toEqual({ content: 'no', isError: true, update: { extensions: { probe: { count: 3 } } } });
-  });
-
-  test('it may change the answer; the rest of the outcome stays', async () => {
-    const outcome = await wrapped(async (_request, next) => ({ ...(await next()), content: 'short', own: null }));
-
-    expect(outcome).toEqual({ ...inner, content: 'short', update: { title: 't', extensions: { probe: null } } });
-  });
-
-  test('a tool is called once', async () => {
-    await expect(wrapped(async (_request, next) => (await next(), next()))).rejects.toThrow(
-      "'probe' called a tool twice",
-    );
-  });
-
-  test('no answer is an error that says so', async () => {
-    await expect(wrapped(() => undefined as never)).rejects.toThrow(/wrong answer in wrapToolCall/);
   });
 });
