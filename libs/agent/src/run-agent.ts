@@ -14,7 +14,7 @@ import { executeToolCalls } from './execute-tool-calls.js';
 import { takeModelTurn } from './model-turn.js';
 import { taskStart, TurnDraft } from './turn-draft.js';
 
-/** How the nodes of a run came to their end; an open `next` is a breakpoint. */
+/** The result of a run's nodes; a `next` that is not empty is a breakpoint. */
 interface RunEnd {
   readonly next: readonly NextNode[];
   readonly error?: { readonly name: string; readonly message: string };
@@ -23,21 +23,21 @@ interface RunEnd {
 
 const FINISHED: RunEnd = { next: [] };
 
-/** Leaves the loop after a commit at which the host asked to stop. */
+/** Thrown to leave the loop after a commit at which the host requested to stop. */
 class StopRequested extends Error {}
 
 /**
- * Runs the agent from a committed state to the end of the run. One turn is `callModel`, `handleAnswer`, `callTools`;
- * there is a commit after each node but the last, whose checkpoint the outcome hands back. An AI message with tool calls
- * is committed before any tool starts.
+ * Runs the agent from a committed state to the end of the run. One turn is `callModel`, `handleAnswer`, `callTools`.
+ * There is a commit after each node except the last, whose checkpoint is part of the outcome. An AI message with tool
+ * calls is committed before any tool starts.
  *
- * From 'start' the `beforeAgent` hooks run (again after a takeover: what they changed was not committed then), from
- * 'after_model' the hooks behind the last answer, from 'tools' its unanswered calls, from 'end' only `afterAgent`.
+ * From 'start' the `beforeAgent` hooks run (again after a takeover, as their changes were not committed); from
+ * 'after_model' the hooks after the last answer; from 'tools' its calls without a result; from 'end' only `afterAgent`.
  *
- * Reaching `maxTurns` fails the run as GraphRecursionError, as LangGraph does, so that a client can tell an unfinished
- * task from an answer; what was committed stays, and a visible last message says what happened.
+ * Reaching `maxTurns` fails the run as GraphRecursionError, as in LangGraph, so that a client can distinguish an
+ * unfinished task from an answer. Earlier commits remain, and a visible last message explains the end.
  *
- * @throws the signal's reason when the run was aborted; what a hook, a tool or the host threw.
+ * @throws the signal's reason when the run was aborted; any error that a hook, a tool or the host threw
  */
 export async function runAgent(agent: AgentRun): Promise<LoopOutcome> {
   const draft = new TurnDraft(agent.state, agent.step + 1);
@@ -71,7 +71,7 @@ async function runNodes(agent: AgentRun, draft: TurnDraft): Promise<RunEnd> {
   return following;
 }
 
-/** What comes after a node: another node, or the end of the run. */
+/** The next node, or the end of the run. */
 type Following = NextNode | RunEnd;
 
 async function firstNode(agent: AgentRun, draft: TurnDraft): Promise<Following> {
@@ -82,7 +82,10 @@ async function firstNode(agent: AgentRun, draft: TurnDraft): Promise<Following> 
   return includesNode(options.interruptBefore, 'model_request') ? { next: ['model_request'] } : 'model_request';
 }
 
-/** One answer of the model. What a hook marked as durable, and an answer before slow hooks, have a commit of their own. */
+/**
+ * Requests one answer of the model. An update that a hook marked as durable, and an answer before slow hooks, are
+ * committed separately.
+ */
 async function callModel(agent: AgentRun, draft: TurnDraft): Promise<Following> {
   const { chain, run, model } = agent;
   if (turnsLeft(agent, draft) <= 0) return refuseTurn(agent, draft);
@@ -99,7 +102,7 @@ async function callModel(agent: AgentRun, draft: TurnDraft): Promise<Following> 
   return handleAnswer(agent, draft);
 }
 
-/** Runs the hooks behind an answer and decides what follows from it. */
+/** Runs the hooks after an answer and determines the next node. */
 async function handleAnswer(agent: AgentRun, draft: TurnDraft): Promise<Following> {
   const answer = draft.state.messages.at(-1);
   const { ended, again } = await runChain(agent, draft, 'afterModel');
@@ -113,7 +116,9 @@ async function handleAnswer(agent: AgentRun, draft: TurnDraft): Promise<Followin
   return again && (turnsLeft(agent, draft) > 0 || !answered) ? 'model_request' : FINISHED;
 }
 
-/** The unanswered tool calls of the last AI message; each call is a task of its own, as in LangChain's agent. */
+/**
+ * Executes the calls of the last AI message that have no result; each call is a separate task, as in LangChain's agent.
+ */
 async function callTools(agent: AgentRun, draft: TurnDraft): Promise<Following> {
   const { chain, run } = agent;
   const calls = pendingCalls(draft.state);
@@ -135,7 +140,7 @@ const nodes: Readonly<Record<NextNode, Node>> = {
   tools: callTools,
 };
 
-/** Runs one hook over the chain; what it changed becomes part of the next commit. */
+/** Runs one hook over the chain; its changes become part of the next commit. */
 async function runChain({ chain, run }: AgentRun, draft: TurnDraft, hook: HookName): Promise<HookPass> {
   const pass = await runHooks(chain, hook, draft.state, run);
   draft.addHooks(hook, pass);
@@ -143,9 +148,9 @@ async function runChain({ chain, run }: AgentRun, draft: TurnDraft, hook: HookNa
 }
 
 /**
- * Makes the draft durable; a takeover continues with `next`.
+ * Commits the draft; a takeover continues with `next`.
  *
- * @throws {StopRequested} when the host asks to stop here; the signal's reason when the run was aborted meanwhile.
+ * @throws {StopRequested} when the host requests to stop here; the signal's reason when the run was aborted meanwhile
  */
 async function commit({ host, run }: AgentRun, draft: TurnDraft, next: NextNode): Promise<void> {
   if ((await host.commit(draft.toCommit([next]))) === 'yield') throw new StopRequested();
@@ -153,8 +158,9 @@ async function commit({ host, run }: AgentRun, draft: TurnDraft, next: NextNode)
 }
 
 /**
- * Gives a failed or cancelled run its `afterAgent` hooks; a run that another runner takes over has not ended. Their
- * updates have no checkpoint to go into, and a failure of theirs must not hide the error that ended the run.
+ * Runs the `afterAgent` hooks of a failed or cancelled run, but not of one that another runner takes over. Their
+ * updates are not stored, as there is no further checkpoint, and their failure must not hide the error that ended the
+ * run.
  */
 async function runAfterFailure(agent: AgentRun, draft: TurnDraft, error: unknown): Promise<void> {
   if ([error, agent.run.signal.reason].some(isTakenOver)) return;
@@ -168,7 +174,7 @@ async function runAfterFailure(agent: AgentRun, draft: TurnDraft, error: unknown
 const isTakenOver = (reason: unknown): boolean =>
   reason instanceof RunLost || reason instanceof RunDraining || reason instanceof FencedError;
 
-/** A breakpoint ends the run where it would commit, so a takeover never meets one half done. */
+/** Ends the run at a breakpoint instead of committing, so that a takeover never finds an incomplete one. */
 const pausesBetween = (options: LoopOptions, node: NextNode, next: NextNode): boolean =>
   includesNode(options.interruptAfter, node === 'after_model' ? 'model_request' : node) ||
   includesNode(options.interruptBefore, next);
@@ -201,8 +207,8 @@ const noticeOf = (content: string): AiMessage => ({
 });
 
 /**
- * The error of a model that failed for good, by the mark of the message in its place. The mark of another run, whose
- * answer this run continues from, is ignored.
+ * Returns the error of a model that failed finally, from the mark of the message that replaces its answer. The mark of
+ * another run, whose answer this run continues, is ignored.
  */
 function modelErrorOf(message: Message | undefined, { runId }: RunContext): RunEnd['error'] {
   if (message?.type !== 'ai' || message.additional_kwargs['deerflow_error_fallback'] !== true) return undefined;

@@ -22,7 +22,7 @@ export class ChunkReader {
   #usage: Usage | undefined;
   #metadata: Json = {};
 
-  /** Only an answer with a finish reason is complete. */
+  /** Whether the answer is complete: only one with a finish reason is. */
   get isFinished(): boolean {
     return this.#finishReason !== undefined;
   }

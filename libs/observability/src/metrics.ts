@@ -23,7 +23,7 @@ export interface Metrics {
   fenced(): void;
   /** NATS delivered the notification of a run more than once. */
   redelivered(): void;
-  /** A run was taken over from a runner that went away. */
+  /** Counts a run that was taken over from a lost runner. */
   takenOver(): void;
   /** Facts were extracted from a thread; `outcome`: learnt, nothing, retry, dead or lost. */
   memoryRead(outcome: string, durationMs: number): void;

@@ -10,11 +10,11 @@ export function createConfigChanges(link: NatsLink): ConfigChanges {
     },
     subscribeConfigChanges: (name, listener) => {
       let heard = true;
-      const tell = (): void => {
+      const notify = (): void => {
         if (heard) listener();
       };
-      const stop = link.subscribe(configSubject(name), tell);
-      link.onUp(tell);
+      const stop = link.subscribe(configSubject(name), notify);
+      link.onUp(notify);
       return () => {
         heard = false;
         stop();

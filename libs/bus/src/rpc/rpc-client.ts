@@ -19,7 +19,7 @@ import type { NatsLink } from '../connection/nats-link.js';
 export interface RequestOptions {
   readonly timeoutMs: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Stops the wait; the receiver is not told. */
+  /** Ends the wait; the receiver is not notified. */
   readonly signal?: AbortSignal;
 }
 

@@ -143,7 +143,7 @@ export interface Config {
   readonly web: WebConfig;
   readonly mcp: McpConfig;
   readonly auth: AuthConfig;
-  /** In the order of the file; the first is the default. */
+  /** The models in the order of the file; the first is the default. */
   readonly models: readonly ModelConfig[];
   readonly title: TitleConfig;
   readonly suggestions: SuggestionsConfig;

@@ -19,7 +19,7 @@ export interface RouteContract<
   readonly name: string;
   readonly group: string;
   readonly method: HttpMethod;
-  /** With `:name` for parameters; `*` at the end matches the rest of the path. */
+  /** The path, with `:name` for parameters; `*` at the end matches the rest of the path. */
   readonly path: string;
   readonly root: boolean;
   readonly summary: string;

@@ -80,7 +80,7 @@ export const RunEvent = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('tool.error'), tool_call_id: z.string(), name: z.string(), error: z.string() }),
   /** Data of a middleware or tool for clients: `custom`. */
   z.object({ kind: z.literal('custom'), data: z.unknown() }),
-  /** At most once, then nothing but `end`. */
+  /** The error that ended the run: at most one, followed only by `end`. */
   z.object({ kind: z.literal('error'), name: z.string(), message: z.string() }),
   /** The terminal event: exactly one, last, for every status. */
   z.object({ kind: z.literal('end'), status: RunStatus }),

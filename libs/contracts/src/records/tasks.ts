@@ -75,7 +75,7 @@ export const TaskEvent = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('task_completed'), ...about, result: z.string(), ...spent }),
   z.object({ type: z.literal('task_failed'), ...about, error: z.string(), ...spent }),
-  /** Without an error when the parent stopped waiting for a pool. */
+  /** The task exceeded its timeout; `error` is absent when the parent stopped waiting for a pool. */
   z.object({ type: z.literal('task_timed_out'), ...about, error: z.string().optional(), ...spent }),
   z.object({ type: z.literal('task_cancelled'), ...about, error: z.string(), ...spent }),
 ]);

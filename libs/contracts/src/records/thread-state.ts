@@ -20,7 +20,7 @@ export type SandboxBinding = z.infer<typeof SandboxBinding>;
 /** A file of the user's last message; paths are virtual. */
 export const UploadedFileState = z.object({
   filename: z.string(),
-  /** In bytes. */
+  /** Size in bytes. */
   size: z.number().int(),
   path: z.string(),
   /** Its Markdown, for a document that was converted. */
@@ -95,8 +95,8 @@ export const StateUpdateSchema = ChannelValues.extend({
 });
 
 /**
- * Where the loop resumes after a checkpoint: the name of the next node, or nothing when the run has ended.
- * `after_model`: the answer is committed, its afterModel hooks have not run.
+ * The node at which the loop resumes after a checkpoint; absent when the run has ended. At `after_model` the answer is
+ * committed, and its afterModel hooks have not run.
  */
 export const NextNode = z.enum(['model_request', 'after_model', 'tools']);
 export type NextNode = z.infer<typeof NextNode>;

@@ -85,7 +85,7 @@ export const MAX_MCP_SERVERS = 100;
 
 /** The servers that administrators wrote over REST, stored for all processes. */
 export const McpDocument = z.object({
-  /** As written: references to variables are not resolved, secrets not masked. */
+  /** The servers as they were written: references to variables are not resolved, secrets not masked. */
   servers: z.record(z.string(), z.looseObject({})).default({}),
   /** Servers of the operator's file that are switched on or off contrary to the file. */
   switched: z.record(z.string(), z.boolean()).default({}),

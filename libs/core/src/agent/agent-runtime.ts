@@ -1,7 +1,7 @@
 import type { NextNode, RunEvent, ThreadState } from '@caribou/contracts';
 import type { CallUsage } from './middleware.js';
 
-/** Where a run resumes: from its input, or from the node that its last checkpoint names. */
+/** The position at which a run resumes: its input, or the node that its last checkpoint names. */
 export type LoopPosition = 'start' | NextNode | 'end';
 
 /** What model calls cost. */

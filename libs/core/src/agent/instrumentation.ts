@@ -153,7 +153,7 @@ export async function traceHook<Run extends Instrumented, Result>(
     const fromMs = recorder.nowMs();
     const stop = (): void => void (innerMs += recorder.nowMs() - fromMs);
     const result = call();
-    // A failure reaches the hook, which has this very promise.
+    // The failure is handled by the hook, which awaits the same promise.
     void result.then(stop, stop);
     return result;
   };

@@ -23,10 +23,11 @@ export interface Step {
   readonly update?: StateUpdate;
   /** The run ends (successfully) here and later hooks do not run. Ignored from `afterAgent`. */
   readonly end?: boolean;
-  /** From `afterModel`: the model is called again where the run would otherwise end. */
+  /** Result of `afterModel`: the model is called again instead of ending the run. */
   readonly again?: boolean;
   /**
-   * From `beforeModel`: the update required a call to another process, so it is committed before the model is called.
+   * Result of `beforeModel`: the update required a call to another process, so it is committed before the model is
+   * called.
    */
   readonly durable?: boolean;
   /** Why the run stopped early; stored with the run when it ends after this turn. */

@@ -7,7 +7,7 @@ export interface PendingCalls {
   readonly invalid: readonly InvalidToolCall[];
 }
 
-/** Looks only at the end of the thread, so its cost does not grow with it. */
+/** Reads only the end of the thread, so its cost does not depend on the thread's length. */
 export function pendingCalls({ messages }: { readonly messages: readonly Message[] }): PendingCalls {
   const at = messages.findLastIndex((message) => message.type === 'ai');
   const answer = messages[at];

@@ -24,6 +24,6 @@ export interface RunContext extends Instrumented {
    * without waiting for the log. Rejects with FencedError when the run was lost.
    */
   emit(event: RunEvent): Promise<void>;
-  /** Says that memory may learn from the run; written with its end, if it finishes. */
+  /** Queues the run for memory extraction; has an effect when the run finishes, and is written with its end. */
   queueForMemory(): void;
 }

@@ -4,7 +4,8 @@ import { z } from 'zod';
 /** A field of the thread's state that belongs to one middleware. */
 export interface StateSlot<T> {
   /**
-   * Undefined when nothing is stored, or when the stored value does not match the schema (written by another version).
+   * Reads the field; undefined when nothing is stored, or when the stored value does not match the schema (written by
+   * another version).
    */
   read(state: ThreadState): T | undefined;
   /** Creates an update that replaces the field; undefined deletes it. */

@@ -39,7 +39,7 @@ export interface TaskOutcome {
  * request, from any process, refers to the same task, which runs once.
  */
 export interface SubagentPort {
-  /** In the order in which they are listed to the model. */
+  /** The kinds of subagents, in the order in which they are listed to the model. */
   readonly types: readonly SubagentType[];
   /**
    * Returns the outcome of a task; a refusal is an outcome too. `publish` receives, in order, the task's events that

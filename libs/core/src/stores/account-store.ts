@@ -4,7 +4,7 @@
  */
 export interface Account {
   readonly userId: string;
-  /** In lower case; unique among accounts. */
+  /** The e-mail address in lower case; unique among accounts. */
   readonly email: string;
   readonly admin: boolean;
 }
@@ -48,7 +48,7 @@ export interface PasswordChange {
   /** The hash record that is replaced. */
   readonly from: string;
   readonly to: string;
-  /** Absent: unchanged. */
+  /** The new e-mail address; absent when it does not change. */
   readonly email?: string;
   /** The only session that remains. */
   readonly session: NewSession;

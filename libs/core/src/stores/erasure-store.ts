@@ -9,7 +9,7 @@ import type { ThreadKey } from '../util/thread-key.js';
  */
 export interface Erasure {
   readonly userId: string;
-  /** Absent: all of the user's files. */
+  /** The thread; absent when all files of the user are deleted. */
   readonly threadId?: string;
   /** Unique to this deletion; a later one of the same id has another token. */
   readonly token: string;
@@ -18,14 +18,14 @@ export interface Erasure {
 export interface ErasureStore {
   /** The pending deletion of the thread or of its user; null for none. */
   findPending(thread: ThreadKey): Promise<Erasure | null>;
-  /** At most `limit` pending deletions, chosen at random. */
+  /** Lists at most `limit` pending deletions, chosen at random. */
   listPending(limit: number): Promise<readonly Erasure[]>;
   /**
    * Records that the files were moved aside, as `aside`: the id may be used again, and uploads recorded since the
    * deletion began are deleted. Idempotent; a later deletion is unaffected.
    */
   markMoved(erasure: Erasure, aside: string): Promise<void>;
-  /** At most `limit` moved directories that are due for removal. */
+  /** Lists at most `limit` moved directories that are due for removal. */
   listDue(limit: number): Promise<readonly string[]>;
   /** Records that its content was removed; the entry itself becomes due for removal in `forMs`. */
   markEmptied(aside: string, forMs: number): Promise<void>;

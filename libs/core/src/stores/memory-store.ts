@@ -30,7 +30,7 @@ export interface MemoryWrite {
 export interface MemoryDifference {
   readonly added: readonly MemoryFact[];
   readonly removed: readonly MemoryFact[];
-  /** As they were before. */
+  /** Facts that changed, as they were before. */
   readonly changed: readonly MemoryFact[];
   /** Summaries as they were before, by section. */
   readonly sections: Readonly<Record<string, string>>;

@@ -38,11 +38,11 @@ export interface ThreadHead {
 export type RawRecord = Readonly<Record<string, string>>;
 
 export type ClaimResult =
-  /** Nothing to run: the wake is stale. */
+  /** There is no run to execute: the wake is stale. */
   | { readonly kind: 'idle' }
-  /** Another live owner has the thread. */
+  /** The thread has another live owner. */
   | { readonly kind: 'busy' }
-  /** This version cannot read the stored run: the claimer ends it. */
+  /** This version cannot read the stored run, which the claimer must end. */
   | { readonly kind: 'unreadable'; readonly lease: RunLease; readonly reason: Error; readonly record: RawRecord }
   | {
       readonly kind: 'run';
@@ -52,7 +52,7 @@ export type ClaimResult =
        */
       readonly run: RunRecord;
       readonly head: ThreadHead;
-      /** More than the allowed attempts without a commit between them: end it as an error. */
+      /** Whether there were too many attempts without a commit between them; the run must be ended as an error. */
       readonly exhausted: boolean;
       /** Milliseconds since its first claim, by the store's clock. */
       readonly ranMs: number;
@@ -74,7 +74,7 @@ export interface CommitRequest {
   readonly step: number;
   /** Events before the store's own `checkpoint` event, in order. */
   readonly events: readonly RunEvent[];
-  /** As for `append`. */
+  /** Number of the newest event, as in `append`. */
   readonly after?: number;
   /** This checkpoint contains the run's input. */
   readonly inputCommitted?: boolean;
@@ -124,7 +124,7 @@ export interface UnownedThread extends ThreadKey {
 }
 
 export interface FinishResult {
-  /** Empty when the same owner finished the run before; its events are in the log then. */
+  /** The events of the run's end; empty when the same owner finished the run before, as the log has them already. */
   readonly appended: readonly NumberedEvent[];
   /** Whether the thread has further runs: the caller then publishes a notification (wake). */
   readonly more: boolean;
@@ -166,7 +166,7 @@ export interface RunStore {
   /** Releases the thread for another process: the run stays current and no attempt is counted. */
   handOver(lease: RunLease): Promise<void>;
   /**
-   * At most `limit` threads with pending runs and no live lease, oldest first.
+   * Lists at most `limit` threads with pending runs and no live lease, oldest first.
    * @param from the rank to begin at; default 0
    */
   listUnowned(limit: number, from?: number): Promise<readonly UnownedThread[]>;

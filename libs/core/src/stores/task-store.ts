@@ -32,7 +32,7 @@ export interface TaskStore {
   dispatch(task: NewTask): Promise<RunRecord>;
   /** The thread a task runs on. */
   threadOf(task: { readonly userId: string; readonly parentRunId: string; readonly toolCallId: string }): ThreadKey;
-  /** Null when the task does not exist (any more). */
+  /** Finds a task; null when it does not exist (any more). */
   find(task: {
     readonly userId: string;
     readonly parentRunId: string;

@@ -29,7 +29,7 @@ export interface ThreadSearch {
 
 export interface HistoryQuery {
   readonly limit: number;
-  /** Only checkpoints older than this one. */
+  /** Selects checkpoints older than this one. */
   readonly before?: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
@@ -41,10 +41,10 @@ export interface RunQuery {
 }
 
 export interface FeedQuery {
-  /** Only rows with a lower number. */
+  /** Selects rows with a lower number. */
   readonly before?: number;
   readonly limit: number;
-  /** Only rows that this run wrote first. */
+  /** Selects rows that this run wrote first. */
   readonly runId?: string;
 }
 
@@ -130,11 +130,11 @@ export interface ThreadStore {
   /** @throws {NotFoundError} for an unknown checkpoint. */
   checkpoint(thread: ThreadKey, checkpointId: string): Promise<CheckpointView>;
   /**
-   * The newest rows of what users see of the thread, each message once. Summarized messages are included; those of a
-   * run that was rolled back or whose turn was regenerated are not. @throws {NotFoundError}
+   * Reads the newest rows of the thread as users see it, each message once. Summarized messages are included; those of
+   * a run that was rolled back or whose turn was regenerated are not. @throws {NotFoundError}
    */
   readFeed(thread: ThreadKey, query: FeedQuery): Promise<FeedPage>;
-  /** The row of a message; null when it is not shown to users. @throws {NotFoundError} for an unknown thread */
+  /** Finds the row of a message; null when it is not shown to users. @throws {NotFoundError} for an unknown thread */
   findFeedRow(thread: ThreadKey, messageId: string): Promise<FeedRow | null>;
   /** The run that wrote each message first, by message id; without messages that are hidden or written by clients. */
   runsOfMessages(thread: ThreadKey, messageIds: readonly string[]): Promise<ReadonlyMap<string, string>>;

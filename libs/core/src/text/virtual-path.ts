@@ -2,9 +2,9 @@
 export const DATA_DIRECTORIES = ['workspace', 'uploads', 'outputs'] as const;
 export type DataDirectory = (typeof DATA_DIRECTORIES)[number];
 
-/** Where the three directories are mounted in every sandbox. */
+/** The directory at which the three directories are mounted in every sandbox. */
 export const VIRTUAL_ROOT = '/mnt/user-data';
-/** Where skills are mounted, read-only, in every sandbox. */
+/** The directory at which skills are mounted, read-only, in every sandbox. */
 export const SKILLS_ROOT = '/mnt/skills';
 
 /** Longest virtual path in bytes of UTF-8 (Linux PATH_MAX) and longest segment (NAME_MAX). */

@@ -29,13 +29,13 @@ export type ChainSections = { readonly [K in keyof ChainConfig]?: Partial<ChainC
 /** What the configuration and one run determine about the chain. */
 export interface ChainOptions {
   readonly config?: ChainSections;
-  /** The model reads images. */
+  /** Whether the model reads images. */
   readonly vision?: boolean;
-  /** The run is in plan mode: the agent maintains a to-do list. */
+  /** Whether the run is in plan mode, in which the agent maintains a to-do list. */
   readonly planMode?: boolean;
-  /** The agent may delegate work to subagents. */
+  /** Whether the agent may delegate work to subagents. */
   readonly subagents?: boolean;
-  /** The agent may ask the user; true when absent. */
+  /** Whether the agent may ask the user; true when absent. */
   readonly clarification?: boolean;
   /** The agent's tools; deferred ones are hidden while tool search is on. */
   readonly tools?: readonly AnyTool[];
@@ -57,9 +57,9 @@ export interface ChainEntry {
   readonly name: string;
   /** Why it is at this position. */
   readonly reason: string;
-  /** Not part of a subagent's chain. */
+  /** Whether the chains of subagents omit this entry. */
   readonly leadOnly?: true;
-  /** Why these options disable it; undefined when they do not. */
+  /** Returns why these options disable the entry; undefined when they do not. */
   readonly disabledReason?: (options: EntryOptions) => string | undefined;
   readonly create: (ports: ChainPorts, options: EntryOptions) => readonly AgentMiddleware[];
 }

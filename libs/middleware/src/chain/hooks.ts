@@ -21,11 +21,11 @@ export interface HookPass {
   readonly state: ThreadState;
   /** Non-empty updates, in the order they were reduced. */
   readonly updates: readonly HookUpdate[];
-  /** A hook requested the end of the run; later hooks did not run. */
+  /** Whether a hook requested the end of the run, so that later hooks did not run. */
   readonly ended: boolean;
-  /** A hook requested another model call. */
+  /** Whether a hook requested another model call. */
   readonly again: boolean;
-  /** A hook requested a commit right after the pass. */
+  /** Whether a hook requested a commit right after the pass. */
   readonly durable: boolean;
   /** The last reason given to stop early. */
   readonly stopReason?: string;

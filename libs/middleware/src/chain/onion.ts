@@ -10,10 +10,9 @@ export interface Layer<Request, Result> {
 }
 
 /**
- * Folds layers around a core call; the first listed is the outermost.
- * A layer may answer without `next`, or call it again once it settled (retry). It must not return while `next`
- * runs, nor start a second one beside it: two model calls would mix their deltas, and a call nobody waits for
- * would outlive its turn.
+ * Folds layers around a core call; the first listed is the outermost. A layer may return without calling `next`, or
+ * call it again after it has settled (retry). It must neither return while `next` is running nor start a second call at
+ * the same time: two model calls would mix their deltas, and a call that is not awaited would outlive its turn.
  *
  * @throws {BugError} naming the layer that broke this rule.
  */
@@ -34,7 +33,7 @@ function guardLayer<Request, Result>(
       if (running.size > 0) return Promise.reject(new BugError(`${layer.name} called next() again before it settled`));
       const call = next(inner).finally(() => running.delete(call));
       running.add(call);
-      // A call the layer forgot may fail later; the guard below has reported the layer by then.
+      // A call that the layer did not await may fail later; by then the check below has reported the layer.
       call.catch(() => undefined);
       return call;
     });

@@ -147,7 +147,7 @@ function fitsPattern(pattern: string, text: string): boolean {
 interface PatternParts {
   readonly first: string;
   readonly between: readonly string[];
-  /** Undefined for a pattern without a star. */
+  /** The last part; undefined for a pattern without a star. */
   readonly last: string | undefined;
 }
 

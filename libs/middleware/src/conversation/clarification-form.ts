@@ -26,7 +26,7 @@ export interface FormField {
 
 /** The form that the model requested, or lines of text when the form cannot be rendered as intended. */
 export interface RequestedForm {
-  /** Undefined when there are none, one of them is invalid, or a limit is exceeded. */
+  /** The fields; undefined when there are none, one of them is invalid, or a limit is exceeded. */
   readonly fields: readonly FormField[] | undefined;
   /** The questions, one line each, in at most 16,384 bytes. */
   readonly lines: readonly string[];
@@ -123,7 +123,7 @@ const toTrimmedText = (value: unknown): string => (typeof value === 'string' ? v
 const isShort = (text: string): boolean => Array.from(text).length <= MAX_LABEL_CHARS;
 const isChoice = (options: readonly string[]): boolean => options.length > 0 && options.length <= MAX_OPTIONS;
 
-/** Undefined for an unknown type; when no type is given, a field with options is a choice. */
+/** Parses the type; undefined for an unknown one. Without a type, a field with options is a choice. */
 function typeOf(name: unknown, options: readonly string[]): FieldType | undefined {
   if (name === undefined || name === null) return options.length > 0 ? 'select' : 'text';
   return FIELD_TYPES.find((type) => type === name);

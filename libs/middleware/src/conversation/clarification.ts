@@ -13,11 +13,11 @@ const icons: Readonly<Record<string, string>> = {
 };
 
 export interface ClarificationOptions {
-  /** False: nobody can be asked. The tool is not available then; a call of it is answered with an explanation. */
+  /** Whether a user is present. If not, the tool is not available; a call of it is answered with an explanation. */
   readonly enabled?: boolean;
 }
 
-/** The answer to the model in a run in which nobody can be asked. */
+/** The answer to the model in a run without a user to ask. */
 const NOBODY_ANSWERS: ToolOutcome = {
   content:
     'Nobody can be asked in this run. Go on with the most reasonable assumptions, prefer what can be undone, and say in ' +

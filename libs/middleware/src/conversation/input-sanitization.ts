@@ -60,14 +60,17 @@ interface Parts {
   readonly text: Content;
 }
 
-/** Only the server writes `original_user_content`: what precedes that text was added by the server. */
+/**
+ * Splits the content at the user's original text. Only the server writes `original_user_content`, so what precedes that
+ * text was added by the server.
+ */
 function partsOf({ content, additional_kwargs }: HumanMessage): Parts {
   const original = additional_kwargs['original_user_content'];
   const from = typeof original === 'string' ? startOf(content, original) : 0;
   return { block: content.slice(0, from), text: content.slice(from) };
 }
 
-/** Where the original text begins, in characters or parts; 0 when the content does not end with it. */
+/** Finds the beginning of the original text, in characters or parts; 0 when the content does not end with it. */
 function startOf(content: Content, original: string): number {
   if (typeof content === 'string') return content.endsWith(original) ? content.length - original.length : 0;
   return Math.max(
@@ -76,7 +79,10 @@ function startOf(content: Content, original: string): number {
   );
 }
 
-/** In a list the lines are separate parts; the parts of a list without images are joined before they reach a model. */
+/**
+ * Puts the text between the markers. In a list the markers are separate parts; a list without images is joined before
+ * it reaches a model.
+ */
 const wrapInMarkers = (text: Content): Content =>
   typeof text === 'string'
     ? `${BEGIN}\n${text}\n${END}`

@@ -21,7 +21,7 @@ export function memory({ enabled = true }: MemoryOptions = {}): AgentMiddleware 
   };
 }
 
-/** Whether a person's words have a final answer: one without tool calls that is no error message. */
+/** Whether a user message has a final answer: one without tool calls that is not an error message. */
 export function isMemorable({ messages }: ThreadState): boolean {
   const asked = messages.findLastIndex((message) => isUserMessage(message) && userText(message).trim() !== '');
   return asked !== -1 && messages.slice(asked + 1).some(isFinalAnswer);

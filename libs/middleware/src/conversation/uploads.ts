@@ -76,7 +76,7 @@ function readAnnouncedNumber(state: ThreadState, run: RunContext): number {
   return known?.thread_id === run.threadId ? known.number : 0;
 }
 
-/** Only the server writes this key. */
+/** Whether the message has a block; only the server writes this key. */
 const hasBlock = ({ additional_kwargs }: Message): boolean => 'original_user_content' in additional_kwargs;
 
 type Part = Exclude<HumanMessage['content'], string>[number];
@@ -138,7 +138,7 @@ interface Wanted {
   readonly number: number;
 }
 
-/** Null, without a request to the sandbox, when there is nothing new. */
+/** Finds files that were not announced; null, without a request to the sandbox, when there are none. */
 async function findNewFiles(ports: UploadsPorts, run: RunContext, { named, number }: Wanted): Promise<Found | null> {
   const since = await ports.conversions?.uploadsSince(scopeOf(run), number);
   const unnamed = since?.names.filter((name) => !named.includes(name)) ?? [];

@@ -15,7 +15,7 @@ const Spent = z.object({
   counted: z.string(),
   /** Whether a warning to the agent is due or was sent. */
   hint: z.enum(['none', 'due', 'told']),
-  /** The budget is exhausted: the model's next message is the answer. */
+  /** Whether the budget is exhausted, so that the model's next message is the answer. */
   answering: z.boolean(),
 });
 type Spent = z.infer<typeof Spent>;
@@ -45,7 +45,7 @@ const DEFAULTS: TokenBudget = {
 
 /**
  * Limits the tokens of a run, including its subagents. Near the limit the agent is warned once, in one request. At the
- * limit its tool calls are not executed, and it is called once more without tools: text beside tool calls only
+ * limit its tool calls are not executed, and it is called once more without tools: text next to tool calls only
  * announces the next step, so ending there would give the user no result. This exceeds the limit by one call.
  *
  * Sums are stored in the thread, so neither a takeover nor summarization resets them. An answer is counted once, before

@@ -29,6 +29,9 @@ export function tailOfChars(escaped: string, maxChars: number): string {
   return `${OMITTED}${end.replace(/^[\udc00-\udfff]/, '').replace(BROKEN_START, '')}`;
 }
 
-/** In escaped text `&` only begins an entity. A word before a `;` next to the cut may be lost with a broken entity. */
+/**
+ * Matches an entity that the cut has broken: in escaped text `&` only begins an entity. A word before a `;` next to the
+ * cut may be lost with it.
+ */
 const BROKEN_END = /&[a-z]{0,3}$/;
 const BROKEN_START = /^[a-z]{0,3};/;

@@ -3,7 +3,7 @@ import { finishReasonOf, withNote } from './answer.js';
 
 /** Marks an answer after which the model must not be called again; its value is the run's stop reason. */
 const STOP_MARK = 'stop_reason';
-/** Where adapters store the provider's original calls. */
+/** The field in which adapters store the provider's original calls. */
 const RAW_CALLS = 'tool_calls';
 const RAW_CALL = 'function_call';
 /** Finish reasons of an answer that ends with tool calls. */

@@ -2,7 +2,7 @@ import { ModelError, omitUndefined } from '@caribou/contracts';
 import { type CallUsage, type ModelCall, type ModelPort, type RunContext, stripReasoning } from '@caribou/core';
 
 export interface Answer {
-  /** Without reasoning; empty when the model failed, took too long, was filtered or returned nothing. */
+  /** The answer without reasoning; empty when the model failed, took too long, was filtered or returned nothing. */
   readonly text: string;
   /** Token usage, if the provider reported it, also of a failed call. */
   readonly usage?: CallUsage;

@@ -90,7 +90,7 @@ interface Attempt {
   readonly next: ModelCallNext;
   readonly run: RunContext;
   readonly gated: GatedEndpoint | undefined;
-  /** From 1. */
+  /** Number of the attempt, starting at 1. */
   readonly attempt: number;
   readonly backoff: Backoff;
 }

@@ -119,7 +119,7 @@ function isPaused(state: ThreadState, run: RunContext): boolean {
 const fillOf = ({ messages, summary_text, ...state }: ThreadState, { maxInputTokens }: ModelPort): ContextFill => ({
   messages: messages.length,
   tokens: contextTokens(messages, {
-    beside: summaryTokens(summary_text),
+    additional: summaryTokens(summary_text),
     countedAfter: slot.read({ ...state, messages })?.counted_after,
   }),
   maxInputTokens,

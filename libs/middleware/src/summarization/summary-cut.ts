@@ -33,7 +33,8 @@ export function cutMessages(messages: readonly Message[], keep: ContextSize, max
 }
 
 /**
- * For each message the index of the AI message whose call it answers, else its own; the newest call of an id counts.
+ * Returns for each message the index of the AI message whose call it answers, else its own; of calls with the same id
+ * the newest counts.
  */
 function unitStarts(messages: readonly Message[]): readonly number[] {
   const askers = new Map<string, number>();

@@ -50,7 +50,7 @@ function callBytes(message: Message): number {
 
 export interface ContextShape {
   /** Tokens of every request in addition to the messages. */
-  readonly beside?: number;
+  readonly additional?: number;
   /** Only the usage of answers after the message with this id is valid for these messages; absent: of all answers. */
   readonly countedAfter?: string | undefined;
 }
@@ -61,8 +61,11 @@ export interface ContextShape {
  * tools; the estimate is used where a provider omits cached tokens or reports none. Usage from before messages were
  * removed is invalid: `countedAfter` is the border, and if it no longer exists only the estimate counts.
  */
-export function contextTokens(messages: readonly Message[], { beside = 0, countedAfter }: ContextShape = {}): number {
-  const estimated = beside + estimateTokens(messages);
+export function contextTokens(
+  messages: readonly Message[],
+  { additional = 0, countedAfter }: ContextShape = {},
+): number {
+  const estimated = additional + estimateTokens(messages);
   const border = countedAfter === undefined ? -1 : messages.findIndex(({ id }) => id === countedAfter);
   if (countedAfter !== undefined && border < 0) return estimated;
   const at = messages.findLastIndex((message) => message.type === 'ai' && ownUsageOf(message) !== undefined);

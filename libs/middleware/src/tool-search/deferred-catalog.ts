@@ -4,7 +4,7 @@ import { type AnyTool, escapeMarkup } from '@caribou/core';
 
 /** The tools that a model does not see before it looks them up. */
 export interface DeferredCatalog {
-  /** By name. */
+  /** The tools, sorted by name. */
   readonly tools: readonly AnyTool[];
   /** First 16 hex digits of the SHA-256 of names and schemas; promotions are valid while it is the same. */
   readonly hash: string;

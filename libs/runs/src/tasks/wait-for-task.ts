@@ -55,7 +55,7 @@ export async function waitForTask(ports: TaskWaitPorts, record: RunRecord, wait:
   }
 }
 
-/** Asks a task to end; one that no pool has taken ends at once. */
+/** Requests a task to end; one that no pool has claimed ends at once. */
 export async function requestCancel(
   { store, bus }: Pick<TaskWaitPorts, 'store' | 'bus'>,
   record: RunRecord,
@@ -106,7 +106,7 @@ export async function readOutcome(ports: Pick<TaskWaitPorts, 'store'>, record: R
   return outcomeOf(run, await readHead(ports, run));
 }
 
-/** Null for a task that was rolled back, as it has no thread. */
+/** Reads the thread's head; null for a task that was rolled back, as it has no thread. */
 async function readHead({ store }: Pick<TaskWaitPorts, 'store'>, run: RunRecord): ReturnType<TaskStore['head']> {
   try {
     return await store.head(run);

@@ -13,7 +13,7 @@ const script = loadScript('checkpoints/read-checkpoints');
 const PAGE = 100;
 /** Size of the states of one page of a history, as JSON; a page has one state at least. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
-/** Most checkpoints read for one history. */
+/** Maximum number of checkpoints read for one history. */
 const MAX_SCANNED = 10_000;
 
 interface ReadOptions {

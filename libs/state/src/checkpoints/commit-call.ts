@@ -119,7 +119,7 @@ export const draftOf = (request: CommitRequest, runId: string): CheckpointDraft 
   ...omitUndefined({ error: request.error }),
 });
 
-/** Parameters of `includes/run-commit.lua` beside `commit`. */
+/** Parameters of `includes/run-commit.lua` in addition to `commit`. */
 export function progressParams(request: CommitRequest): Readonly<Record<string, unknown>> {
   return {
     events: request.events.length,

@@ -13,7 +13,7 @@ export interface Sweep {
 
 /** A log is swept once it holds this many fields more that its head does not show than twice those left by the last sweep. */
 const SWEEP_ABOVE = 256;
-/** Most fields freed by one commit. */
+/** Maximum number of fields freed by one commit. */
 const MAX_FREED = 1000;
 
 /** Whether enough of the log is outside the head to justify reading every checkpoint; doubling keeps the cost per step flat. */

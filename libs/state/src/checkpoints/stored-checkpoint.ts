@@ -29,7 +29,7 @@ export interface StoredCheckpoint {
 export interface LoadedCheckpoints {
   readonly headId: string | null;
   readonly counters: LogCounters;
-  /** In the order of the request; null for an unknown checkpoint. */
+  /** The checkpoints in the order of the request; null for an unknown one. */
   readonly checkpoints: readonly (StoredCheckpoint | null)[];
   readonly entries: ReadonlyMap<string, unknown>;
 }

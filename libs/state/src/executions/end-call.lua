@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ Stores the outcome of a tool call for the owner that began it, whoever owns the thread by now.
+--[[ Stores the outcome of a tool call for the owner that began it, even if another owner has the thread now.
   KEYS[1] entry, hash; ARGV[1] epoch, ARGV[2] outcome
   Reply  {'kept'}, also when one is stored already; {'fenced', reason}: nothing is written ]]
 local epoch, outcome = unpack(ARGV)

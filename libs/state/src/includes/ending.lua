@@ -1,4 +1,4 @@
--- How runs leave a thread. Needs thread.lua, clock.lua, events.lua.
+-- Functions that end runs of a thread. Needs thread.lua, clock.lua, events.lua.
 
 -- Updates the thread's position in the index by `updated_at`; a temporary thread is in no index.
 local function list_thread(record)
@@ -51,7 +51,7 @@ local function end_queued(record, run, action)
   return { run.run_id, run.seq }
 end
 
--- A rollback may replace an interrupt, as it asks for more; no request revokes a rollback.
+-- A rollback may replace an interrupt, as it does more; no request revokes a rollback.
 local function set_cancel(run, action)
   if run.cancel == 'rollback' or run.cancel == action then return end
   run.cancel = action

@@ -16,7 +16,7 @@ import type { Reply } from '../redis/thread-call.js';
 
 const scripts = { read: loadScript('memory/read-memory'), quarantine: loadScript('memory/quarantine-memory') };
 
-/** Most changes retained of one memory, and most bytes of them. */
+/** Maximum number of changes retained of one memory, and of their bytes. */
 export const HISTORY_LIMITS = { max_changes: 20, max_bytes: 512 * 1024 } as const;
 const MAX_REPORTS = 10;
 const MAX_REASON_CHARS = 300;

@@ -10,7 +10,7 @@ export interface MemoryWatchOptions {
   readonly everyMs?: number;
 }
 
-/** Only an estimate: memory is freed when runs end and threads are deleted. */
+/** An estimate, as memory is freed when runs end and threads are deleted. */
 const RETRY_AFTER_MS = 5_000;
 
 /**

@@ -3,7 +3,7 @@ import { loadScript } from './scripts.js';
 
 const script = loadScript('redis/read-hashes');
 
-/** Most bytes of the records in one reply; the first is returned whatever its size. */
+/** Maximum number of bytes of the records in one reply; the first is returned whatever its size. */
 export const MAX_READ_BYTES = 4 * 1024 * 1024;
 
 /** Reads the first of these hashes, as flat lists, as many as fit into `maxBytes`; one at least. */

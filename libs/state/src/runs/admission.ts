@@ -23,7 +23,7 @@ import { tooManyThreads } from '../threads/thread-records.js';
 
 const scripts = { admit: loadScript('runs/admit'), cancel: loadScript('runs/cancel') };
 
-/** Only an estimate: a queue moves when a run ends. */
+/** An estimate, as a queue advances when a run ends. */
 const RETRY_AFTER_MS = 5000;
 
 const otherBody = (): InvalidRequestError =>
@@ -90,7 +90,7 @@ const toEndedRuns = (pairs: unknown): EndedRun[] =>
 /** Hashes a key of a client, so that it is short and contains no separator. */
 const keyDigest = (key: string): string => createHash('sha256').update(key).digest('hex');
 
-/** The run whose turn a request regenerates, from the page's metadata; '' for none. */
+/** Returns the run whose turn a request regenerates, from the client's metadata; '' when there is none. */
 function readRegeneratedRunId({ metadata }: AdmitRequest): string {
   const named = UserId.safeParse(metadata['regenerate_from_run_id']);
   return named.success ? named.data : '';

@@ -11,7 +11,7 @@ import { callOwned } from '../redis/thread-call.js';
 
 const script = loadScript('runs/finish');
 
-/** For a run whose own kwargs cannot be read. */
+/** Replaces the kwargs of a run that cannot be read. */
 const NOTHING_ASKED: RunKwargs = {
   input: null,
   context: {},

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ Prolongs the lease of the run that owns its thread, also when it lapsed and nobody claimed the thread since.
+--[[ Prolongs the lease of the run that owns its thread, also when it lapsed and no other owner claimed the thread since.
   KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua), lease_ms
   Reply  {'ok', cancel flag or ''}; {'fenced', reason}: nothing is written ]]
 -- @include ../includes/fence.lua

@@ -10,13 +10,16 @@ import { z } from 'zod';
 import { hashOf } from '../redis/hash.js';
 import { parseStored } from '../redis/stored-json.js';
 
-/** The run record that `runs/admit.lua` wrote, with its kwargs; null: an earlier version kept them in the record. */
+/**
+ * Decodes the run record that `runs/admit.lua` wrote, with its kwargs; null when an earlier version stored them in the
+ * record.
+ */
 export const runOf = (flat: unknown, kwargs: unknown): RunRecord => ({
   ...summaryOf(flat),
   kwargs: parseStored<RunRecord['kwargs']>(typeof kwargs === 'string' ? kwargs : (hashOf(flat).get('kwargs') ?? '')),
 });
 
-/** The run record that `runs/admit.lua` wrote; unset values are stored as ''. */
+/** Decodes the run record that `runs/admit.lua` wrote; unset values are stored as ''. */
 export function summaryOf(flat: unknown): RunSummary {
   const hash = hashOf(flat);
   const fields = Object.entries(RunSummary.shape).map(([name, schema]) => {
@@ -40,9 +43,9 @@ function decode(schema: z.ZodType, text: string, as?: 'items' | 'milliseconds'):
   return schema instanceof z.ZodEnum ? schema.parse(text) : parseStored(text);
 }
 
-/** A stored cancel flag; '' means none. */
+/** Decodes a stored cancel flag; '' means none. */
 export const cancelOf = (text: unknown): CancelAction | null => (text === '' ? null : CancelAction.parse(text));
 
-/** Events with the numbers a script gave them: consecutive from `first`. */
+/** Adds to the events the numbers that a script assigned: consecutive from `first`. */
 export const numberEvents = (first: unknown, events: readonly RunEvent[]): NumberedEvent[] =>
   events.map((event, index) => ({ seq: Number(first) + index, event }));

@@ -10,7 +10,7 @@ const deleteScript = loadScript('runs/delete-run');
 
 /** Run ids read in one round trip. */
 const PAGE = 100;
-/** Most runs read for one list. */
+/** Maximum number of runs read for one list. */
 const MAX_SCANNED = 10_000;
 
 const noRun = (runId: string): NotFoundError =>

@@ -3,7 +3,7 @@ import type { RedisConnection } from '../redis/connection.js';
 import { parsePendingMember } from '../redis/keys.js';
 
 const PAGE = 200;
-/** Most pending threads read in one call; more than all runners of a system can own at once. */
+/** Maximum number of pending threads read in one call; more than all runners of a system can own at once. */
 const MAX_SCANNED = 25_000;
 
 /** Lists threads of the pending set without a live lease, oldest first from a rank on, at most `limit`. */

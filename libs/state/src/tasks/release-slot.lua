@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---[[ Releases a slot. A task that has not ended keeps its entry without a lease, so it is the next to be taken.
+--[[ Releases a slot. The entry of a task that has not ended remains without a lease, so that the task is next.
   KEYS[1] slots; KEYS[2] tokens; KEYS[3] pending set
   ARGV    token, member of the pending set
   Reply  {'ok'}; {'fenced'}: another token has it by now, nothing is written ]]

@@ -5,7 +5,7 @@
   Reply  {'ok', status of the parent's run or '', its cancel flag or ''}; {'fenced'}: nothing is written ]]
 -- @include ../includes/clock.lua
 local token, lease_ms, member = ARGV[1], tonumber(ARGV[2]), ARGV[3]
--- A lease that ran out, maybe as the clock of Redis jumped, is valid until another token takes the slot.
+-- A lease that ran out, maybe as the clock of Redis jumped, is valid until another token acquires the slot.
 local is_held = redis.call('ZSCORE', KEYS[1], member) and redis.call('HGET', KEYS[2], member) == token
 if not is_held then return { 'fenced' } end
 redis.call('ZADD', KEYS[1], now_ms + lease_ms, member)

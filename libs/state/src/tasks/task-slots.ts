@@ -10,7 +10,7 @@ const scripts = {
   release: loadScript('tasks/release-slot'),
 };
 
-/** Most pending tasks read for one slot; admission limits their number below it. */
+/** Maximum number of pending tasks read for one slot; admission limits their number below it. */
 const MAX_SCANNED = 10_000;
 
 export interface TaskSlotOptions {

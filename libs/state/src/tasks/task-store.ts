@@ -26,7 +26,7 @@ export interface TaskStoreOptions {
 }
 
 const MAX_LISTED = 1_000;
-/** Most feed rows read of a task: more than its turns can make. */
+/** Maximum number of feed rows read of a task: more than its turns can make. */
 const MAX_PAGES = 20;
 const PAGE_ROWS = 200;
 /** A task waits for at most a day and takes at most a day; the rest is a margin for its end. */

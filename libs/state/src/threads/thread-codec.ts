@@ -4,7 +4,7 @@ import { parseStored } from '../redis/stored-json.js';
 
 const VALUE = 'v:';
 
-/** The thread record that `includes/create.lua` wrote. */
+/** Decodes the thread record that `includes/create.lua` wrote. */
 export function threadOf(threadId: string, flat: unknown): ThreadRecord {
   const hash = hashOf(flat);
   const text = (field: string): string => hash.get(field) ?? '';

@@ -8,7 +8,7 @@ const script = loadScript('threads/read-feed');
 
 /** Bytes of messages after which a page ends. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
-/** Most rows read for one page, including hidden ones and those of other runs. */
+/** Maximum number of rows read for one page, including hidden ones and those of other runs. */
 const MAX_LOOKED = 5_000;
 
 /** A row as `includes/feed.lua` writes it. */
@@ -24,7 +24,7 @@ export interface StoredRow {
 const noThread = ({ threadId }: ThreadKey): NotFoundError =>
   new NotFoundError(`Thread ${threadId} does not exist`, { details: { threadId } });
 
-/** @param ended '1': `feed` also reads temporary threads that ended */
+/** @param ended '1': `readFeed` also reads temporary threads that have ended */
 export function threadFeed(
   redis: RedisConnection,
   ended: '' | '1' = '',

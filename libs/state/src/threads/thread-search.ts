@@ -7,10 +7,10 @@ import { isListed, threadOf } from './thread-codec.js';
 
 /** Records read in one round trip. */
 const PAGE = 200;
-/** Most threads of a user that one search reads, newest first; older ones are not found. */
+/** Maximum number of threads of a user that one search reads, newest first; older ones are not found. */
 const MAX_SCANNED = 10_000;
 
-/** Most bytes of records that one search reads. */
+/** Maximum number of bytes of records that one search reads. */
 const MAX_SCANNED_BYTES = 64 * 1024 * 1024;
 
 type SortKey = Pick<ThreadRecord, ThreadSearch['sortBy']>;

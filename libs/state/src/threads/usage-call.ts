@@ -1,6 +1,6 @@
 import type { CallUsage, TurnUsage } from '@caribou/core';
 
-/** Most tokens counted of one call: a provider may report any number, and sums must stay safe integers. */
+/** Maximum number of tokens counted of one call: a provider may report any number, and sums must stay safe integers. */
 const MAX_TOKENS = 1e12;
 /** Longest name a model is counted under, in UTF-16 code units. */
 const MAX_NAME = 200;

@@ -7,12 +7,12 @@ const group = 'Files';
 /** A file in a thread's uploads. Paths are those in the sandbox, never the server's. */
 const UploadedFile = z.object({
   filename: z.string(),
-  /** In bytes. */
+  /** Size in bytes. */
   size: z.number().int(),
   path: z.string(),
   virtual_path: z.string(),
   artifact_url: z.string(),
-  /** With its dot; empty without one. */
+  /** The extension with its dot; empty without one. */
   extension: z.string(),
   /** Seconds since 1970. */
   modified: z.number(),

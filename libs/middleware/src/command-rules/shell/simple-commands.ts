@@ -10,13 +10,13 @@ export interface SimpleCommand {
   readonly redirects: readonly Redirect[];
   readonly pipedFrom: boolean;
   readonly pipedInto: boolean;
-  /** It starts itself in a pipe, or is started in the background of an endless loop. */
+  /** Whether it starts itself in a pipe, or is started in the background of an endless loop. */
   readonly forkBomb: boolean;
 }
 
 interface Frame {
   readonly kind: 'group' | 'loop' | 'case';
-  /** Its input comes from a pipe. */
+  /** Whether its input comes from a pipe. */
   readonly piped: boolean;
   readonly functionName?: string;
   /** Commands that make the loop endless; undefined once its head was read. */
@@ -61,7 +61,7 @@ class Walk {
     else this.takeWord(token.word);
   }
 
-  /** In a test, these operators compare. */
+  /** Adds a redirection, except in a test, where these operators compare. */
   private takeRedirect(redirect: Redirect): void {
     if (this.expected === 'test') this.words.push(redirect.target);
     else this.redirects.push(redirect);

@@ -1,14 +1,14 @@
 /** A part of a word that is the output of commands, or a pipe to or from them. */
 export interface Substitution {
-  /** `$(…)` and backticks; `<(…)`; `>(…)`. */
+  /** `output` is `$(…)` and backticks, `input` is `<(…)`, `sink` is `>(…)`. */
   readonly kind: 'output' | 'input' | 'sink';
   readonly tokens: readonly Token[];
 }
 
 export interface Word {
-  /** Without its quotes; expansions as they are written, but `$HOME` as `~`. */
+  /** The word without its quotes; expansions are unchanged, except that `$HOME` is `~`. */
   readonly text: string;
-  /** A part of it was quoted, so it is not a reserved word. */
+  /** Whether a part of it was quoted, so that it is not a reserved word. */
   readonly quoted: boolean;
   /** The variable that it sets where assignments are allowed. */
   readonly assigns?: string;
@@ -46,7 +46,7 @@ export type ScriptReader = (cursor: Cursor, options: { readonly inBrackets: bool
 
 /** The budget and state of parsing one command, shared by everything nested in it. */
 export class Reading {
-  /** A quote, substitution or similar construct is not closed. */
+  /** Whether a quote, substitution or similar construct is not closed. */
   incomplete = false;
   private charsLeft = MAX_READ_CHARS;
 

@@ -2,7 +2,7 @@ import type { DeadLetter } from '@caribou/core';
 import { z } from 'zod';
 import type { RedisConnection } from '../../redis/connection.js';
 
-/** Most dead letters that wait to be copied to the bus; above it the oldest is removed. */
+/** Maximum number of dead letters that wait to be copied to the bus; above it the oldest is removed. */
 export const MAX_DEAD_LETTERS = 1_000;
 
 const Stored = z.object({ id: z.string(), entry: z.record(z.string(), z.unknown()) });

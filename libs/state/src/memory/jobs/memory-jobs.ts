@@ -32,7 +32,7 @@ export interface MemoryJobsOptions {
   readonly leaseMs: number;
 }
 
-/** Most bytes of messages in one reply. */
+/** Maximum number of bytes of messages in one reply. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 const MAX_DEAD = 100;
 const MAX_REASON_CHARS = 500;
