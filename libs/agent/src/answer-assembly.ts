@@ -21,7 +21,7 @@ interface CallInProgress {
 }
 
 /** The message to which the deltas of an answer belong. */
-export interface AnswerPlace {
+export interface AnswerSource {
   readonly messageId: string;
   readonly node: string;
   readonly step: number;
@@ -42,7 +42,7 @@ export class AnswerAssembly {
   private finishReason: string | undefined;
   private metadata: Record<string, unknown> = {};
 
-  constructor(private readonly place: AnswerPlace) {}
+  constructor(private readonly source: AnswerSource) {}
 
   /** Adds a delta of the provider; returns the delta to publish, or undefined when it contains nothing to show yet. */
   add(delta: ModelDelta): Delta | undefined {
@@ -81,7 +81,7 @@ export class AnswerAssembly {
     const { valid, invalid } = parseCalls([...this.calls.values()]);
     return {
       type: 'ai',
-      id: this.place.messageId,
+      id: this.source.messageId,
       content: this.content,
       additional_kwargs: this.reasoning === '' ? {} : { reasoning_content: this.reasoning },
       response_metadata: this.responseMetadata(),
@@ -92,7 +92,7 @@ export class AnswerAssembly {
   }
 
   private emptyDelta(): Delta {
-    const { node, step, messageId } = this.place;
+    const { node, step, messageId } = this.source;
     return { kind: 'message.delta', node, step, message_id: messageId, content: '' };
   }
 
@@ -101,7 +101,7 @@ export class AnswerAssembly {
       const details = { reason: 'stream_cut' };
       throw new ModelError('the model stream ended without a finish reason', { retryable: true, details });
     }
-    return { model_name: this.place.modelName, ...this.metadata, finish_reason: this.finishReason };
+    return { model_name: this.source.modelName, ...this.metadata, finish_reason: this.finishReason };
   }
 
   private addChunk(chunk: ToolCallChunk): ToolCallChunk {

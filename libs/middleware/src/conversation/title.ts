@@ -31,7 +31,7 @@ export function title(options: TitleOptions = {}): AgentMiddleware {
     async afterModel(state, run) {
       const exchange = enabled ? firstExchange(state) : undefined;
       if (exchange === undefined) return undefined;
-      const fallback = titleFromText(exchange.person, maxChars);
+      const fallback = titleFromText(exchange.user, maxChars);
       if (model === undefined) return { update: { title: fallback } };
       const prompt = titlePrompt(exchange, maxWords);
       const { text, usage } = await askModel(model, titleCall(prompt), { run, timeoutMs, maxChars: MAX_ANSWER_CHARS });
@@ -49,7 +49,7 @@ export function titleWithoutAnswer(state: ThreadState, { enabled = true, maxChar
 }
 
 interface Exchange {
-  readonly person: string;
+  readonly user: string;
   readonly assistant: string;
 }
 
@@ -60,7 +60,7 @@ function firstExchange(state: ThreadState): Exchange | undefined {
   const answer = state.messages.find((message) => message.type === 'ai');
   const [first, second] = human;
   if (first === undefined || second !== undefined || answer === undefined) return undefined;
-  return { person: userText(first), assistant: textOf(answer.content) };
+  return { user: userText(first), assistant: textOf(answer.content) };
 }
 
 /** The beginning of the user's message on one line, with `...` where it was cut. */
@@ -72,12 +72,12 @@ export function titleFromText(words: string, maxChars: number): string {
   return chars.length <= limit ? line : `${chars.slice(0, limit).join('').trimEnd()}...`;
 }
 
-const titlePrompt = ({ person, assistant }: Exchange, maxWords: number): string =>
+const titlePrompt = ({ user, assistant }: Exchange, maxWords: number): string =>
   [
     `Write a concise title of at most ${maxWords} words for this conversation.`,
     'Answer with the title only: no quotes, no explanation, in the language of the person.',
     '',
-    `Person: ${person.slice(0, EXCERPT_CHARS)}`,
+    `Person: ${user.slice(0, EXCERPT_CHARS)}`,
     `Assistant: ${assistant.slice(0, EXCERPT_CHARS)}`,
   ].join('\n');
 

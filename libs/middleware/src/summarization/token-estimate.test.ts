@@ -57,7 +57,7 @@ describe(contextTokens, () => {
     const messages = [human('x'.repeat(4000)), counted(1, 1)];
     expect(contextTokens(messages)).toBe(1004 + 4);
     expect(contextTokens([human('x'.repeat(4000)), counted(Number.NaN, 1)])).toBe(1004 + 4);
-    expect(contextTokens(messages, { beside: 50 })).toBe(1058);
+    expect(contextTokens(messages, { additional: 50 })).toBe(1058);
   });
 
   test('an answer that was counted before messages were taken out says nothing', () => {

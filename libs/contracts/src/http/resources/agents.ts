@@ -25,7 +25,7 @@ const ChainQuery = z.object({
   max_total_subagents: z.coerce.number().optional(),
 });
 
-const ChainPlace = z.object({
+const ChainPosition = z.object({
   name: z.string(),
   reason: z.string().describe('Why it is at this position'),
   active: z.boolean(),
@@ -43,8 +43,10 @@ export const ChainReply = z.object({
     max_total_subagents: z.number().int(),
     clarification: z.boolean(),
   }),
-  middlewares: z.array(ChainPlace).describe('Outermost first: before-hooks run in this order, after-hooks in reverse'),
-  subagent_middlewares: z.array(ChainPlace).describe('The chain of the subagents such a run would start'),
+  middlewares: z
+    .array(ChainPosition)
+    .describe('Outermost first: before-hooks run in this order, after-hooks in reverse'),
+  subagent_middlewares: z.array(ChainPosition).describe('The chain of the subagents such a run would start'),
 });
 export type ChainReply = z.infer<typeof ChainReply>;
 
