@@ -13,7 +13,7 @@ const ALLOWED_KEYS: readonly (readonly [RegExp, string])[] = [
 const ALLOWED_FILES: readonly (readonly [RegExp, string])[] = [
   [
     /^data\/users\/\.erased\/[^/]+(?:\/moved)?$/,
-    'keeps a paused gateway from moving a successor’s files; goes in an hour',
+    'prevents a paused gateway from moving a successor’s files; removed after an hour',
   ],
   [/^data\/users(?:\/\.erased)?$/, 'of all users'],
 ];

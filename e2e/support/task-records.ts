@@ -3,7 +3,7 @@ import { silentLogger, type ThreadKey } from '@caribou/core';
 import { createRedis, redisTaskStore, taskPart } from '@caribou/state';
 import type { Stack } from './stack.js';
 
-/** What the store has written down of tasks; all times are of its own clock. */
+/** The store's records of tasks; all times are of its own clock. */
 export interface TaskRecords {
   ofThreads(threads: readonly ThreadKey[]): Promise<readonly RunRecord[]>;
   close(): Promise<void>;
@@ -25,7 +25,7 @@ export function workOf({ kwargs }: RunRecord): string {
   return content;
 }
 
-/** How many of these tasks that are over were running at the busiest moment. */
+/** The largest number of these ended tasks that ran at the same time. */
 export function mostAtOnce(records: readonly RunRecord[]): number {
   const changes = records.flatMap(({ started_at: from, updated_at: to }) =>
     from === null

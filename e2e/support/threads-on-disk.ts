@@ -6,7 +6,7 @@ import type { Stack } from './stack.js';
 export const workspaceFile = (stack: Stack, threadId: string, name: string): string =>
   join(stack.homeDir, 'data', 'users', 'default', 'threads', threadId, 'user-data', 'workspace', name);
 
-/** Lines of a workspace file, none when it is not there. */
+/** Lines of a workspace file, none when it does not exist. */
 export function linesOf(stack: Stack, threadId: string, name: string): readonly string[] {
   const file = workspaceFile(stack, threadId, name);
   if (!existsSync(file)) return [];

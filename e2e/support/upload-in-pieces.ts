@@ -26,7 +26,7 @@ export async function uploadInPieces(
       answer.resume();
       resolve();
     });
-    // Who refuses may hang up on what is still being sent.
+    // A server that refuses may close the connection while the file is still being sent.
     sending.once('error', () => resolve());
     sending.once('close', () => resolve());
   });

@@ -25,7 +25,7 @@ export interface IdleCost {
 }
 
 const REST_MS = 5_000;
-/** Of the idle threads, one in so many had a run. */
+/** One in so many of the idle threads had a run. */
 const RUN_EVERY = 50;
 
 /** Measures the cost of so many threads while they are idle. */

@@ -21,12 +21,12 @@ export interface TaskLoad {
 }
 
 const PER_ANSWER = 4;
-/** Of each pool. */
+/** Slots of each pool. */
 const SLOTS = 4;
 const WARM_UP = 40;
 const TIMEOUT_MS = 120_000;
 
-/** One task after the other on a system at rest. */
+/** One task after the other on an idle system. */
 export async function dispatchCost(apiUrl: string, repeats: number): Promise<DispatchCost> {
   const one = () => delegateTasks(apiUrl, { tasks: 1, workMs: 0 });
   await inTurn(WARM_UP, one);

@@ -81,7 +81,7 @@ const asciiOf = (code) =>
   code.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /**
- * Files beside a module (Lua scripts, the conversion process, the loader of the operator's modules) are found where they
+ * Files in the folder of a module (Lua scripts, the conversion process, the loader of the operator's modules) are found where they
  * are in `dist/`, seen from the bundle.
  *
  * @param {string} folder of the bundles

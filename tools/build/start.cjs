@@ -3,7 +3,7 @@ const { enableCompileCache } = require('node:module');
 const { join } = require('node:path');
 
 /**
- * Starts a service from its bundle. From Node 22 on the machine code that Node compiles is cached beside the bundle; where that
+ * Starts a service from its bundle. From Node 22 on the machine code that Node compiles is cached in the folder of the bundle; where that
  * folder cannot be written, as in an image, every start compiles again.
  *
  * @param {string} bundle file name in this folder

@@ -36,7 +36,7 @@ function pathsNamedIn(text: string): string[] {
 interface Link {
   /** Empty for a link within the page. */
   readonly path: string;
-  /** The part behind `#`; empty when there is none. */
+  /** The part after `#`; empty for a link without it. */
   readonly anchor: string;
 }
 

@@ -64,7 +64,7 @@ export class ManagedProcess {
     this.#plan.onChange();
   }
 
-  /** Its name in the record of running processes; undefined while there is none. */
+  /** Its entry in the record of running processes; undefined while it does not run. */
   running() {
     const child = this.#child;
     if (child?.pid === undefined || !isAlive(child)) return undefined;

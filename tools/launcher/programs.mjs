@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Debian keeps servers in /usr/sbin, which is not on an ordinary user's PATH. */
+/** Debian installs servers in /usr/sbin, which is not on an ordinary user's PATH. */
 const systemFolders = ['/usr/sbin', '/usr/local/sbin', '/sbin', '/usr/local/bin', '/opt/homebrew/bin'];
 
 /** Folders of programs unpacked for this data folder, see unpackPackages(). @param {string} unpacked */

@@ -28,7 +28,7 @@ export interface HistoryReport {
   readonly trace: readonly string[];
 }
 
-/** Runs the history of a seed from its first request until everything is at rest, and checks it. */
+/** Runs the history of a seed from its first request until all work has ended, and checks it. */
 export async function simulate(seed: number, redis: VirtualRedis, options: WorldOptions): Promise<HistoryReport> {
   await redis.reset();
   const world = new World(seed, redis, options);

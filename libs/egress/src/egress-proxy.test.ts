@@ -128,7 +128,7 @@ describe('EgressProxy', () => {
     expect(await exchange(egress.plain())).toMatch(/^HTTP\/1\.1 403 /);
   });
 
-  test('answers 400 to what is no proxy request, and to hosts that are written to deceive', async () => {
+  test('answers 400 to invalid proxy requests, and to hosts that are written to deceive', async () => {
     const { exchange, resolved } = await egress.proxyWith();
     const site = `site.test:${portOf(egress.target)}`;
     const requests = [

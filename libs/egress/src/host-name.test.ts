@@ -78,7 +78,7 @@ describe('canonicalHost', () => {
     expect(canonicalHost('py\u00adpi.org')).toBe('pypi.org');
   });
 
-  test('refuses what is no host', () => {
+  test('refuses invalid hosts', () => {
     for (const text of ['', '.', '..', 'a..b', '-a.example', 'a-.example', '*.example', '::1', '[::1', '[]', '[::1]x'])
       expect([text, canonicalHost(text)]).toEqual([text, null]);
     for (const text of [

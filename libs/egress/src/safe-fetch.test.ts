@@ -74,7 +74,7 @@ describe('what may not be fetched', () => {
     expect(site.seen).toEqual([]);
   });
 
-  test('a name that changes its address between two looks is looked at once, and where it was looked is where it goes', async () => {
+  test('a name that would change its address is resolved once, and the connection goes to that address', async () => {
     const site = await siteWith({ '/': (_, response) => void response.end('the first address') });
     const answers = [['127.0.0.1'], ['169.254.169.254'], ['169.254.169.254']];
     const asked: string[] = [];
@@ -214,7 +214,7 @@ describe('safeFetch', () => {
     await expect(response.text()).rejects.toThrow('is larger than 100000 bytes');
   });
 
-  test.each(['at once', 'after a piece'])('closes the connection of a body that nobody wants, %s', async (when) => {
+  test.each(['at once', 'after a piece'])('closes the connection of a body that is not read, %s', async (when) => {
     let closed: () => void = () => undefined;
     const gone = new Promise<void>((resolve) => (closed = resolve));
     const site = await siteWith({
@@ -265,7 +265,7 @@ describe('safeFetch', () => {
     await expect(fetch(`http://a.test:${port}/`)).rejects.toThrow(UnavailableError);
   });
 
-  test('keeps no connection after an answer', async () => {
+  test('closes the connection after an answer', async () => {
     const site = await siteWith({ '/': (_, response) => void response.end('ok') });
     await (await fetchFor([site])(`http://a.test:${site.port}/`)).text();
 

@@ -86,7 +86,7 @@ describe('the example of custom tools', () => {
     ]);
   });
 
-  test('options that are missing keep the service from starting', async () => {
+  test('missing options stop the start of the service', async () => {
     await expect(toolsOf({ url })).rejects.toThrow(/tools\[0\] \(\/x\.mjs#openTicket\): .*api_key/);
   });
 });

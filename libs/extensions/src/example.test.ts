@@ -64,7 +64,7 @@ describe('the example of a custom middleware', () => {
     expect(textOf(second.state.messages.at(-1)?.content ?? '')).toMatch(/^The budget of 5 words .* is used up/);
   });
 
-  test('options it does not have keep the service from starting', async () => {
+  test('unknown options stop the start of the service', async () => {
     const middlewares = [{ use: '/x.mjs#wordBudget', options: { word: 5 } }];
     const loading = loadExtensions({ middlewares, tools: [] }, { load, reserved: new Set() });
 

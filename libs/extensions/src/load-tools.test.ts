@@ -101,7 +101,7 @@ describe("tools of the operator's own", () => {
     ['no object', entry('list'), "the input of the tool 'list' cannot be used: it must describe an object"],
     ['a text', entry('text'), "the input of the tool 'text' cannot be used: it must describe an object"],
     ['a date', entry('date'), /^the input of the tool 'date' cannot be used: Date cannot be represented/],
-  ])('%s keeps the service from starting', async (_what, wrong, fault) => {
+  ])('%s stops the start of the service', async (_what, wrong, fault) => {
     const error: unknown = await loaded([wrong]).catch((thrown: unknown) => thrown);
     const [line = '', ...more] = error instanceof ConfigError ? error.faults : [];
     const said = line.slice(`tools[0] (${wrong.use}): `.length);
@@ -147,7 +147,7 @@ describe(withJournal, () => {
     expect(calls).toEqual(['say', 'say', 'look', 'look']);
   });
 
-  test('a call that began and whose end nobody knows is not made again, also of a tool that a middleware brings', async () => {
+  test('a call with an unknown outcome is not made again, also of a tool that a middleware adds', async () => {
     let calls = 0;
     const stuck = (caribou: Toolkit) =>
       caribou.defineMiddleware({

@@ -31,7 +31,7 @@ describe(ownState, () => {
     expect(() => own.write({ words: 'x' })).toThrow(/^own state of the middleware 'probe': words: .*number/);
   });
 
-  test('a middleware without a schema keeps nothing', () => {
+  test('a middleware without a schema stores nothing', () => {
     expect(() => ownState('probe', undefined).write({ words: 1 })).toThrow('its definition has no state');
     expect(ownState('probe', undefined).read({ ...state, extensions: { probe: 1 } })).toBeUndefined();
   });

@@ -37,7 +37,7 @@ describe('sandboxMounts', () => {
     await expect(mounts.dataOf(thread)).rejects.toMatchObject({ reason: 'not_regular' });
   });
 
-  test('asks for the skills of the user each time, and has none where there is nobody to ask', async () => {
+  test('asks for the skills of the user each time, and has none where no skills are served', async () => {
     const skills = (userId: string) => Promise.resolve({ directory: `/skills/${userId}`, instance: '1' });
 
     expect(await sandboxMounts(home, skills).skillsOf('u1')).toEqual({ directory: '/skills/u1', instance: '1' });

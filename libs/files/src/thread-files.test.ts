@@ -156,7 +156,7 @@ describe('threadFiles', () => {
     expect(await reasonOf(files.append(thread, '/mnt/user-data/workspace/node', text('x')))).toBe('not_regular');
   });
 
-  test('names what is missing, and refuses ids that are no ids', async () => {
+  test('names a missing file, and refuses invalid ids', async () => {
     expect(await reasonOf(files.openFile(thread, '/mnt/user-data/workspace/none'))).toBe('not_found');
     expect(await reasonOf(files.openFile(thread, '/mnt/user-data/workspace'))).toBe('is_directory');
     expect(await reasonOf(files.openFile(thread, '/etc/passwd'))).toBe('outside');
@@ -215,7 +215,7 @@ describe('threadFiles', () => {
 
     expect([...seen].sort()).toEqual(['mine', 'not_regular']);
     expect(existsSync(join(outside, 'g'))).toBe(false);
-    // The exchange loop takes a processor for itself: beside other test files 3,000 rounds take up to half a minute.
+    // The exchange loop takes a processor for itself: with other test files 3,000 rounds take up to half a minute.
   }, 120_000);
 });
 

@@ -35,7 +35,7 @@ afterEach(async () => {
 const http = () => ({ type: 'http', url: server.url });
 const namesOf = async (source: Parameters<typeof toolsByName>[0]) => [...(await toolsByName(source)).keys()];
 
-describe('what is configured', () => {
+describe('configured servers', () => {
   test('a change of the file, and of the document of administrators, is seen by the next run of every process', async () => {
     const [first, second] = [mcp.process(), mcp.process()];
     expect(await namesOf(first)).toEqual([]);
@@ -54,7 +54,7 @@ describe('what is configured', () => {
     expect(await namesOf(first)).toEqual([]);
   });
 
-  test('servers that did not change keep their connection, a reset renews all', async () => {
+  test('connections of unchanged servers stay open, a reset renews all', async () => {
     mcp.writeFile({ a: http() });
     const source = mcp.process();
     await toolsByName(source);
@@ -133,7 +133,7 @@ describe('what is configured', () => {
   });
 });
 
-describe('what is offered', () => {
+describe('offered tools', () => {
   test('names that providers refuse, that are too long, or that something has already', async () => {
     await server.setTools(
       Object.fromEntries(

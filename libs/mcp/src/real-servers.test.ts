@@ -39,7 +39,7 @@ const program = (name: Parameters<typeof mcpProgram>[0], ...args: string[]) => (
 });
 
 describe('real servers', () => {
-  test('over stdio: everything, filesystem and memory beside each other, in one list', async () => {
+  test('over stdio: everything, filesystem and memory together, in one list', async () => {
     mcp.writeFile({
       everything: { ...program('server-everything', 'stdio'), env: { GIVEN: '$HOME', OWN: 'yes' } },
       files: program('server-filesystem', folder),

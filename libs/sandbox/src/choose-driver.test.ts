@@ -54,7 +54,7 @@ describe('chooseAmong', () => {
     });
   });
 
-  test('keeps paths of the host for the operator: callers and models read reasons without them', async () => {
+  test('shows paths of the host to the operator only: callers and models read reasons without them', async () => {
     const reason = 'connect ENOENT /var/run/docker.sock; http://docs.docker.com/x and /mnt/user-data/workspace stay';
     const heard: string[] = [];
     const drivers = chooseAmong([driver('docker', [no(reason)])], 'auto', clock, (_kind, told) => heard.push(told));

@@ -122,7 +122,7 @@ describe(unpackSkill, () => {
     expect(await refusal(await archiveOf(['skill.md', SKILL]))).toMatch(/^Invalid skill: SKILL\.md not found/);
   });
 
-  test('what is no archive, is empty, or is damaged', async () => {
+  test('an invalid, empty or damaged archive', async () => {
     expect(await refusal(Buffer.from('no archive at all'))).toBe('the file is not a ZIP archive');
     expect(await refusal(Buffer.alloc(0))).toBe('the file is not a ZIP archive');
     expect(await refusal(await archiveOf())).toBe('the archive is empty');
@@ -160,7 +160,7 @@ describe(unpackSkill, () => {
       expect(await refusal(await archiveOf(['SKILL.md', SKILL], [name, 'x']))).toMatch(/^unsafe member path/);
   });
 
-  test('members that climb are refused beside what is left out, too', async () => {
+  test('members that leave the folder are refused even among skipped ones', async () => {
     expect(await refusal(await renamed('.aaa/../evil'.replace('..', 'bb'), '.aaa/../evil'))).toMatch(
       /^unsafe member path/,
     );
@@ -246,7 +246,7 @@ describe(unpackSkill, () => {
     );
   });
 
-  test('a SKILL.md that is none', async () => {
+  test('an invalid SKILL.md', async () => {
     expect(await refusal(await archiveOf(['SKILL.md', '# How']))).toMatch(/^Invalid skill: SKILL\.md must begin/);
     expect(await refusal(await archiveOf(['SKILL.md', SKILL.replace('chart', 'Chart')]))).toMatch(
       /^Invalid skill: .*name/,

@@ -33,7 +33,7 @@ describe(bashTool, () => {
     expect(content).toMatch(/^beginx+\n\.\.\. \[\d+ characters skipped\] \.\.\.\nx+end\nExit Code: 1$/);
   });
 
-  test('output that the executor did not keep is counted', async () => {
+  test('output that the executor dropped is counted', async () => {
     expect((await after({ stdout: 'a', truncated_bytes: 7 })).content).toBe(
       'a\n(7 more bytes of output were not kept)',
     );
@@ -157,7 +157,7 @@ describe(readFileTool, () => {
     ['permission' as const, 'Error: Permission denied reading file: /f'],
     ['is_directory' as const, 'Error: Path is a directory, not a file: /f'],
     ['binary' as const, 'Error: File is not text: /f. Use bash to inspect or convert it.'],
-  ])('%s is told as %j', async (reason, content) => {
+  ])('%s is reported as %j', async (reason, content) => {
     expect(await invoke(answering({ outcome: 'refused', reason }), { path: '/f' })).toEqual({ content, isError: true });
   });
 
@@ -198,7 +198,7 @@ describe(writeFileTool, () => {
     ['is_directory' as const, 'Error: Path is a directory, not a file: /f'],
     ['not_regular' as const, 'Error: Not a regular file: /f'],
     ['no_space' as const, 'Error: No space left to write file: /f'],
-  ])('%s is told as %j', async (reason, content) => {
+  ])('%s is reported as %j', async (reason, content) => {
     expect(await invoke(answering({ outcome: 'refused', reason }), { path: '/f', content: '' })).toEqual({
       content,
       isError: true,

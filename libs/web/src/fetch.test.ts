@@ -84,7 +84,7 @@ describe('web_fetch, direct', () => {
     ['the page', Buffer.from('<meta charset="windows-1252">\xe4', 'latin1'), 'text/html'],
     ['a byte order mark', Buffer.from('\ufeff<p>ä', 'utf16le'), 'text/html; charset=utf-8'],
     ['nothing, or a name that nobody knows', Buffer.from('ä'), 'text/html; charset=klingon'],
-  ])('reads the encoding that is told by %s', async (_, body, type) => {
+  ])('reads the encoding that is declared by %s', async (_, body, type) => {
     await fetchedDirectly({ '/': page(body, type) });
 
     expect(converted[0]).toMatch(/ä$/);
@@ -107,7 +107,7 @@ describe('web_fetch, direct', () => {
     ['a page too large', page('x'.repeat(6 * 1024 * 1024)), /^Error: the answer of .* is larger than 5242880 bytes$/],
     ['a redirect to the metadata', redirectTo('http://169.254.169.254/latest/'), /169\.254\.169\.254:80 leads to/],
     ['a redirect to a file', redirectTo('file:///etc/passwd'), /^Error: the URL must begin with http/],
-  ])('tells of %s', async (_, route, text) => {
+  ])('reports %s', async (_, route, text) => {
     expect(await fetchedDirectly({ '/': route })).toEqual({ content: expect.stringMatching(text), isError: true });
     expect(converted.filter((line) => !line.endsWith('empty'))).toEqual([]);
   });
@@ -144,7 +144,7 @@ describe('web_fetch by jina', () => {
     ],
     ['a failure', json({}, 503), 'jina failed (HTTP 503)'],
     ['an empty page', page('  '), 'jina gave an empty page'],
-  ])('tells of %s', async (_, route, text) => {
+  ])('reports %s', async (_, route, text) => {
     expect(await fetchedBy(jina, { '/': route })).toEqual({ content: `Error: ${text}`, isError: true });
   });
 });
@@ -165,7 +165,7 @@ describe('web_fetch by tavily', () => {
     ['a page that failed', json({ results: [], failed_results: [{ url: 'x', error: 'it is gone' }] }), 'it is gone'],
     ['no page', json({ results: [] }), 'No results found'],
     ['a wrong key', json({ detail: { error: 'bad key' } }, 401), 'tavily refused its API key (HTTP 401: bad key)'],
-  ])('tells of %s', async (_, route, text) => {
+  ])('reports %s', async (_, route, text) => {
     expect(await fetchedBy(tavily, { '/extract': route })).toEqual({ content: `Error: ${text}`, isError: true });
   });
 });
@@ -186,7 +186,7 @@ describe('web_fetch by firecrawl', () => {
   test.each<[string, SiteRoute, string]>([
     ['no content', json({ success: true, data: { markdown: '' } }), 'No content found'],
     ['a failure', json({ success: false, error: 'it timed out' }, 408), 'firecrawl failed (HTTP 408: it timed out)'],
-  ])('tells of %s', async (_, route, text) => {
+  ])('reports %s', async (_, route, text) => {
     expect(await fetchedBy(firecrawl, { '/v2/scrape': route })).toEqual({ content: `Error: ${text}`, isError: true });
   });
 });
@@ -194,7 +194,7 @@ describe('web_fetch by firecrawl', () => {
 describe('web_fetch by any provider', () => {
   const providers = ['direct', 'jina', 'tavily', 'firecrawl'] as const;
 
-  test.each(providers)('fetches nothing that is forbidden, and has nobody fetch it: %s', async (provider) => {
+  test.each(providers)('fetches no forbidden URL, directly or by the provider: %s', async (provider) => {
     site = await startSite({});
     const tool = toolOf({ provider, apiKey, baseUrl: `http://127.0.0.1:${site.port}` });
     for (const [what, url] of FORBIDDEN_URLS) {
@@ -210,7 +210,7 @@ describe('web_fetch by any provider', () => {
     expect([own.isError, site.seen]).toEqual([true, []]);
   });
 
-  test('ends in time when nobody answers', async () => {
+  test('ends in time when the server does not answer', async () => {
     const silent: SiteRoute = () => undefined;
     const quiet = await startSite({ '/': silent, '/extract': silent, '/v2/scrape': silent });
     site = quiet;

@@ -85,14 +85,14 @@ describe('web_search by tavily', () => {
     ],
     ['a failure', 500, { error: 'oh\n no' }, 'tavily failed (HTTP 500: oh no)'],
     ['a failure without words', 502, 'x', 'tavily failed (HTTP 502)'],
-  ])('tells %s', async (_, status, body, text) => {
+  ])('reports %s', async (_, status, body, text) => {
     const outcome = await searched(tavily, { '/search': json(body, status) });
 
     expect(outcome).toEqual({ content: `Error: ${text}`, isError: true });
     expect(outcome.content).not.toContain('key-1');
   });
 
-  test('without a key says which, and asks nobody', async () => {
+  test('without a key names the key, and sends no request', async () => {
     const outcome = await searched(
       {
         ...tavily,

@@ -10,7 +10,7 @@ import type { World } from '../world/world.js';
 
 const MAX_EVENTS = 10_000;
 
-/** The checks at the end of a history, when everything is at rest. */
+/** The checks at the end of a history, when all work has ended. */
 export async function violationsOf(world: World, workload: Workload, redis: VirtualRedis): Promise<readonly string[]> {
   const { checker } = redis;
   const check = new Check(world, storesOf(checker));

@@ -57,7 +57,7 @@ export class WakeQueue {
     this.wakes.clear();
   }
 
-  /** Keeps the wakes in the stream, but no consumer receives them. */
+  /** Leaves the wakes in the stream, but no consumer receives them. */
   strand(): void {
     for (const wake of this.wakes.values()) wake.stuck = true;
   }

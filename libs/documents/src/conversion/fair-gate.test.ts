@@ -32,7 +32,7 @@ describe('FairGate', () => {
     expect(order).toEqual(['b0', 'a', 'b1', 'b2']);
   });
 
-  test('a flood leaves room for somebody else', async () => {
+  test('a flood leaves room for other owners', async () => {
     const { order, visit } = visited(2);
     for (let at = 0; at < 30; at += 1) void visit(`b${at}`, 'b');
     await settled();
@@ -62,7 +62,7 @@ describe('FairGate', () => {
     expect(order).toEqual(['1', '2', '3']);
   });
 
-  test('one list that is full keeps nobody else out, and who gives up lets the others through', async () => {
+  test('a full queue excludes no other owner, and an aborted request frees its position', async () => {
     const { order, visit, oneLeaves } = visited(1, 2);
     const abort = new AbortController();
     void visit('b0', 'b');

@@ -46,7 +46,7 @@ describe(listDirectory, () => {
     });
   });
 
-  test('filed results of tools are found by who names their folder, and by nobody else', async () => {
+  test('stored results of tools are found only when their folder is named', async () => {
     write('.tool-results/bash-1.txt', 'needle');
     const folder = `${ROOT}/.tool-results`;
 
@@ -162,7 +162,7 @@ describe('searching', () => {
     }
   });
 
-  test('an expression that never ends is ended, and what was found before is kept', async () => {
+  test('an expression that never ends is ended, and earlier matches are returned', async () => {
     write('a', 'aaa');
     write('b', `${'a'.repeat(60)}!`);
     let turns = 0;

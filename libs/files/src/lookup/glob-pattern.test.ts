@@ -26,7 +26,7 @@ describe(globPattern, () => {
     expect(others.filter(fits)).toEqual([]);
   });
 
-  test('agrees with the expression that each piece stands for', () => {
+  test('agrees with the expression that each piece means', () => {
     const piece = fc.constantFrom<readonly [string, string]>(
       ...([
         ['*', '[^/]*'],

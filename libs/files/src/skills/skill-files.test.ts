@@ -105,7 +105,7 @@ describe(skillFiles, () => {
     expect(reason instanceof FileRefusedError && reason.reason).toBe('no_space');
   });
 
-  test('what a dead process left goes after an hour; what is known, or new, stays', async () => {
+  test('files that a dead process left are removed after an hour; known or new ones stay', async () => {
     const [known, forgotten, fresh] = [await install({ a: '1' }), await install({ a: '2' }), await install({ a: '3' })];
     await files.openStaging(USER);
     const [left = ''] = listed(skills('staging'));
@@ -175,7 +175,7 @@ describe(SkillViews, () => {
     expect(again.instance).not.toBe(old.instance);
   });
 
-  test('use keeps a view from getting old', async () => {
+  test('a view that is used does not expire', async () => {
     const chart = folder('chart', { 'SKILL.md': 'chart' });
     const { directory } = await views.mount(USER, [chart]);
     makeOld(directory, 3 * HOUR_MS);
@@ -240,7 +240,7 @@ describe('skills among the files that tools read', () => {
     expect(await lines('/mnt/skills/custom/mine/SKILL.md')).toHaveLength(1);
   });
 
-  test('are those of the thread’s user, and nothing beside them', async () => {
+  test('are those of the thread’s user only', async () => {
     expect(await reasonOf(read('/mnt/skills/custom/mine/SKILL.md', 'u2'))).toBe('not_found');
     for (const [path, reason] of [
       ['/mnt/skills', 'is_directory'],
@@ -252,7 +252,7 @@ describe('skills among the files that tools read', () => {
       expect([path, await reasonOf(read(path))]).toEqual([path, reason]);
   });
 
-  test('are written by nobody', async () => {
+  test('cannot be written', async () => {
     const content = Buffer.from('evil');
     for (const path of ['/mnt/skills/custom/mine/SKILL.md', '/mnt/skills/new'])
       for (const act of [data.replace(thread, path, content), data.append(thread, path, content)])

@@ -52,7 +52,7 @@ export class SkillViews {
       await this.touch(directory);
       return { directory, instance };
     } catch (error) {
-      const message = `the skills of the user cannot be laid out (${errnoOf(error) ?? 'unknown'})`;
+      const message = `the view of the user's skills cannot be created (${errnoOf(error) ?? 'unknown'})`;
       throw new UnavailableError(message, { cause: error, details: { dependency: 'disk' } });
     }
   }

@@ -136,7 +136,7 @@ describe('userFiles', () => {
     expect({ count: shown.length, truncated }).toEqual({ count: 100, truncated: true });
   });
 
-  test('removes a file, and says when there is none', async () => {
+  test('removes a file, and refuses a missing one', async () => {
     await upload('a.txt', 'x');
     await files.remove(thread, '/mnt/user-data/uploads/a.txt');
     expect(await reasonOf(files.remove(thread, '/mnt/user-data/uploads/a.txt'))).toBe('not_found');

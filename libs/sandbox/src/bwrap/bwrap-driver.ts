@@ -71,7 +71,7 @@ export class BwrapDriver implements SandboxDriver {
         throw new UnavailableError(`a trial command answered ${exitCode}: ${stdout}${stderr}`.slice(0, 300));
       }
       if (stderr.includes(NO_NETWORK))
-        throw new UnavailableError('the way to the network did not come up in a trial sandbox');
+        throw new UnavailableError('the egress forwarder did not start in a trial sandbox');
     } finally {
       await trial.remove(sandbox);
       rmSync(homeDir, { recursive: true, force: true });
@@ -118,7 +118,7 @@ export class BwrapDriver implements SandboxDriver {
     const data = await dataMounts(this.settings, sandbox, this.kind);
     const egress = await this.egress?.directoryOf(sandbox);
     if (this.egress !== undefined && egress === undefined)
-      throw new UnavailableError('the egress socket of the sandbox is not there');
+      throw new UnavailableError('the egress socket of the sandbox does not exist');
     const skills = await skillsMount(this.settings, sandbox);
     return {
       data,

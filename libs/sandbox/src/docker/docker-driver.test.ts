@@ -86,7 +86,7 @@ if (reason === null) {
         expect(await probeOf(other)).toMatchObject({ ok: false, reason: expect.stringContaining(other) });
     });
 
-    test('says what is missing when there is no such image or no engine', async () => {
+    test('names the missing image or engine', async () => {
       const noImage = new DockerDriver({ ...settingsOf(home), image: 'caribou-none:1' });
       const noEngine = new DockerDriver({ ...settingsOf(home), engineSocket: join(home, 'none.sock') });
 

@@ -89,7 +89,7 @@ export class DockerDriver implements SandboxDriver {
         throw new UnavailableError(`a trial command answered ${exitCode}: ${stdout}${stderr}`.slice(0, 300));
       }
       if (stderr.includes(NO_NETWORK)) {
-        throw new UnavailableError('the way to the network did not come up in a trial sandbox: its image needs node');
+        throw new UnavailableError('the egress forwarder did not start in a trial sandbox: its image needs node');
       }
       const { workspace } = await trialHome.mounts.dataOf(sandbox);
       if (!existsSync(join(workspace, 'probe'))) {

@@ -57,7 +57,7 @@ const sink = (output: CommandOutput, stream: 'out' | 'err'): Writable =>
 type Stream = NodeJS.ReadWriteStream & { destroy(): unknown };
 
 const createGoneError = (cause?: unknown): SandboxGoneError =>
-  new SandboxGoneError('the container is not there', { cause, details: { dependency: 'docker' } });
+  new SandboxGoneError('the container does not exist', { cause, details: { dependency: 'docker' } });
 
 /** The command's exec and its output; undefined when the signal aborted before it began. */
 async function begin(

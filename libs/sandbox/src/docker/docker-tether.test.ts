@@ -68,7 +68,7 @@ if (reason === null) {
       rmSync(home, { recursive: true, force: true });
     });
 
-    test('a sandbox ends and goes when the process that made it is gone, whatever runs in it', async () => {
+    test('a sandbox ends and is removed when the process that made it is gone, whatever runs in it', async () => {
       expect(await run('echo ready')).toMatchObject({ stdout: 'ready\n' });
       const running = run('echo begun > begun; sleep 600').catch((error: unknown) => error);
       const second = new DockerDriver(testSandboxSettings(home, { driver: 'docker', image: `${IMAGE}:latest` }));

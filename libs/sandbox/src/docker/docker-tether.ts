@@ -29,11 +29,11 @@ export class ContainerTethers {
     }
   }
 
-  /** Lets go of a sandbox, which ends if it still runs. */
+  /** Closes the tether of a sandbox, which ends if it still runs. */
   untie(engineId: string): void {
     const tether = this.tied.get(engineId);
     this.tied.delete(engineId);
-    // One that could not be tied has nothing to let go of.
+    // A tether that could not be attached has no connection to close.
     tether?.then((stream) => stream.destroy()).catch(() => undefined);
   }
 
@@ -43,7 +43,7 @@ export class ContainerTethers {
       .attach({ stream: true, stdin: true, stdout: false, stderr: false, hijack: true });
     const tether = attached.then((stream) => {
       if (!(stream instanceof Socket)) throw new Error('the engine gave no connection to the sandbox');
-      // A sandbox does not keep its manager from ending.
+      // A sandbox does not prevent its manager from ending.
       stream.unref();
       // Why the connection ended does not matter; that it did is seen by `close`.
       stream.on('error', () => undefined);

@@ -1,7 +1,7 @@
 import type { HostConfig } from 'dockerode';
 import type { SandboxSettings } from '../drivers/settings.js';
 
-/** What is different for sandboxes that have gVisor's kernel in the place of the machine's. */
+/** The differences of sandboxes with gVisor's kernel instead of the machine's. */
 
 interface ProcessBounds {
   readonly PidsLimit: number;
@@ -22,7 +22,7 @@ const MOST_THREADS = 16_384;
 
 /** How long a sandbox may take to end by itself, in seconds. */
 const STOP_SECONDS = 5;
-/** How long a process in a sandbox that has died may take containerd's shim. */
+/** The time that containerd's shim may need for each process of a sandbox that has died. */
 const SHIM_MS_OF_PROCESS = 1000;
 /** A kill from inside takes an exec of the runtime: milliseconds, and on a busy machine 2 s with gVisor. */
 const INSIDE_KILL_MS = 2000;
@@ -33,7 +33,7 @@ const GVISOR_INSIDE_KILL_MS = 6000;
  */
 const OUTSIDE_KILL_MS = 60_000;
 
-/** Known by the runtime's name: `runsc`, or one that begins with it. */
+/** Whether the runtime is gVisor: its name is `runsc`, or begins with it. */
 const isGvisor = ({ runtime }: Pick<SandboxSettings, 'runtime'>): boolean => runtime?.startsWith('runsc') === true;
 
 /**
@@ -53,11 +53,11 @@ export function processBounds(settings: RuntimeSettings): ProcessBounds {
   };
 }
 
-/** How many processes a command may have where its shell has to see to it; undefined where the engine does. */
+/** The limit of processes that a command's shell has to set; undefined where the engine sets it. */
 export const processesOfCommand = (settings: RuntimeSettings): number | undefined =>
   isGvisor(settings) ? settings.limits.pids : undefined;
 
-/** How long the ways to end what runs in a sandbox may take. */
+/** Timeouts of the ways to end the processes of a sandbox. */
 export interface EndingTimes {
   /** By an exec that kills, in milliseconds; after that the sandbox itself is ended. */
   readonly insideMs: number;
@@ -79,7 +79,7 @@ export function endingTimes(settings: RuntimeSettings): EndingTimes {
   return { insideMs: GVISOR_INSIDE_KILL_MS, stopSeconds: STOP_SECONDS, outsideMs: OUTSIDE_KILL_MS + shimMs };
 }
 
-/** What a command ends with when gVisor's kernel has died under it: out of memory, or refused a thread. */
+/** The exit code of a command whose gVisor kernel has died: out of memory, or refused a thread. */
 export const lostExitCode = (settings: RuntimeSettings): number | undefined => (isGvisor(settings) ? 128 : undefined);
 
 /**

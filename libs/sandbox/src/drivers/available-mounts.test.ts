@@ -20,7 +20,7 @@ test('what cannot be mounted is an UnavailableError that says why', async () => 
 
   await expect(dataMounts(settingsThat(missing), sandbox, 'bwrap')).rejects.toMatchObject({
     name: 'UnavailableError',
-    message: 'the directories of the thread are not there',
+    message: 'the directories of the thread do not exist',
     details: { dependency: 'bwrap' },
     cause: missing,
   });

@@ -3,7 +3,7 @@ import type { DataMounts, SkillsMount } from '@caribou/core';
 import { SandboxGoneError, type SandboxSpec } from './driver.js';
 import type { SandboxSettings } from './settings.js';
 
-/** Host paths of the thread's data directories. @throws {UnavailableError} when they are not there */
+/** Returns host paths of the thread's data directories. @throws {UnavailableError} when they do not exist */
 export async function dataMounts(
   { mounts }: SandboxSettings,
   sandbox: SandboxSpec,
@@ -13,7 +13,7 @@ export async function dataMounts(
     return await mounts.dataOf(sandbox);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    throw new UnavailableError('the directories of the thread are not there', {
+    throw new UnavailableError('the directories of the thread do not exist', {
       cause: error,
       details: { dependency },
     });
@@ -34,7 +34,7 @@ export async function skillsMount(
 }
 
 /**
- * The result of what comes before the start of a command. @throws {SandboxGoneError} for an UnavailableError: nothing
+ * Awaits a step before the start of a command. @throws {SandboxGoneError} instead of an UnavailableError, as nothing
  * ran
  */
 export async function beforeStart<T>(work: Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdirSync } from 'node:fs';
 import { closedDirectoryOf, commandIdentity } from '@caribou/core';
 
-/** Makes a directory of the platform and those above it, closed to others even if it was there already. */
+/** Creates a directory of the platform and those above it, and closes it to others even if it existed before. */
 export function makeClosedDirectory(path: string): void {
   const { owner, mode } = closedDirectoryOf(commandIdentity());
   mkdirSync(path, { recursive: true, mode: 0o700 });

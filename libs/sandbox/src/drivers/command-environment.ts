@@ -13,6 +13,6 @@ const COMMAND_ENVIRONMENT: Readonly<Record<string, string>> = {
   TMPDIR: '/tmp',
 };
 
-/** All that a command finds in its environment. */
+/** The whole environment of a command. */
 export const commandEnvironment = (hasNetwork: boolean): Readonly<Record<string, string>> =>
   hasNetwork ? { ...COMMAND_ENVIRONMENT, ...NETWORK_ENVIRONMENT } : COMMAND_ENVIRONMENT;

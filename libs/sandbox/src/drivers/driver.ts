@@ -18,18 +18,18 @@ export interface SandboxCommand {
   readonly maxOutputBytes: number;
   /** Largest file the command may write, when less than what the settings allow. */
   readonly maxFileBytes?: number;
-  /** Hears what the command writes, as it comes. It must not throw. */
+  /** Receives the output of the command as it arrives. It must not throw. */
   readonly onOutput?: OutputListener;
 }
 
 /**
- * Why a command is over: by itself, at its time-out, by the caller's signal, for output without end, or for too many
+ * Why a command ended: by itself, at its time-out, by the caller's signal, for endless output, or for too many
  * files.
  */
 export type EndedBy = 'exit' | 'timeout' | 'cancel' | 'output' | 'quota';
 
 export interface CommandResult {
-  /** Of the command; 128 + n when signal n ended it. */
+  /** The exit code of the command; 128 + n when signal n ended it. */
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -48,7 +48,7 @@ export interface SandboxInfo extends SandboxSpec {
 
 export type Probe = { readonly ok: true; readonly detail: string } | { readonly ok: false; readonly reason: string };
 
-/** The sandbox went away; thrown by `exec` only when the command certainly did not start. */
+/** The sandbox does not exist any more; thrown by `exec` only when the command certainly did not start. */
 export class SandboxGoneError extends UnavailableError {}
 
 /**

@@ -37,7 +37,7 @@ export const forwarderCommand = (node: string): string =>
   `${node} --v8-pool-size=0 --max-old-space-size=64 ${EGRESS_DIRECTORY}/${FORWARDER} ${EGRESS_DIRECTORY}/${EGRESS_SOCKET} ${PORT}`;
 
 /** What a command that begins without an open egress socket writes to stderr. */
-export const NO_NETWORK = 'sandbox: the way to the network is not up';
+export const NO_NETWORK = 'sandbox: the egress forwarder is not running';
 
 /** Shell: waits, ten seconds at least and not for ever, until something listens on the port (state 0A, proc(5)). */
 export const AWAIT_FORWARDER = `caribou_listens() {

@@ -18,7 +18,7 @@ export function testSandboxSettings(homeDir: string, { limits, ...changes }: Cha
   return { ...settings, ...changes, limits: { ...settings.limits, memoryBytes: 2 * GiB, ...limits } };
 }
 
-/** What a test's sandboxes mount; their skills are `homeDir/skills`, or `homeDir/other-skills` once that is there. */
+/** The mounts of a test's sandboxes; their skills are `homeDir/skills`, or `homeDir/other-skills` once that exists. */
 const mountsBelow = (homeDir: string): SandboxMounts =>
   sandboxMounts(homeDir, () => {
     const instance = existsSync(join(homeDir, 'other-skills')) ? 'other-skills' : 'skills';

@@ -13,7 +13,7 @@ const NOTES = '/mnt/user-data/outputs/notes';
 
 const SMALL_DISK = ['-t', 'tmpfs', '-o', 'size=64m,mode=0755', 'caribou-test'];
 
-/** Whether this process may mount; an engine beside it sees what it mounts. */
+/** Whether this process may mount; an engine on the same machine sees its mounts. */
 function canMount(): boolean {
   if (process.getuid?.() !== 0) return false;
   const place = mkdtempSync(join(tmpdir(), 'caribou-mount-'));

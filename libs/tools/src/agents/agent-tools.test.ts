@@ -143,7 +143,7 @@ describe(updateAgentTool, () => {
     expect(await poet()).toBeNull();
   });
 
-  test('what is not there, or nothing at all, is refused with its field', async () => {
+  test('a missing value, or no change at all, is refused with its field', async () => {
     for (const [args, fault] of [
       [{ model: 'gone' }, /^Error: model: there is no model "gone"; models: m1$/],
       [{ tool_groups: ['x'] }, /^Error: tool_groups: there is no group "x"/],

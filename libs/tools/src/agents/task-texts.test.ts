@@ -55,7 +55,7 @@ describe(taskOutcome, () => {
     ],
     ['polling_timed_out', 'Task polling timed out after 16 minutes.', 'Task polling timed out after 16 minutes.'],
     ['cancelled', 'Task cancelled by user', 'Task cancelled by user.'],
-  ])('a task that is %s is an error in its own words, with its status as a mark', (status, text, content) => {
+  ])('a task that is %s is an error with its own text, with its status as a mark', (status, text, content) => {
     expect(taskOutcome({ status, text, usage: null })).toEqual({
       content,
       isError: true,
@@ -77,7 +77,7 @@ describe(taskOutcome, () => {
     expect(additionalKwargs).toMatchObject({ subagent_error: 'Execution timed out after 1 seconds' });
   });
 
-  test('an error beside the message is cut at 2000 characters, the message is not', () => {
+  test('an error next to the message is cut at 2000 characters, the message is not', () => {
     const text = 'x'.repeat(2_500);
     const { content, additionalKwargs } = taskOutcome({ status: 'failed', text, usage: null });
 

@@ -111,7 +111,7 @@ test('a subagent is given the names of the tools of who asks, and of its skills 
   expect(asked[0]).toMatchObject({ tools: ['ls', 'bash'], skills: ['chart'] });
 });
 
-test('an agent that a skill keeps to some tools hands on no others', async () => {
+test('an agent that a skill restricts to some tools hands on no others', async () => {
   const { subagents, asked } = port();
   const run = fakeRun();
   const state = applyUpdate(

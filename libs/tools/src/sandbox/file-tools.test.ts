@@ -169,7 +169,7 @@ describe(strReplaceTool, () => {
       },
       'OK (3 replacements, changed lines 1, 3-5)',
     ],
-  ])('%j is told as %j', async (outcome, content) => {
+  ])('%j is reported as %j', async (outcome, content) => {
     expect(await replace(outcome)).toEqual({ content });
   });
 

@@ -62,7 +62,7 @@ describe(viewImageTool, () => {
     ['is_directory' as const, 'Error: Path is not a file: /mnt/user-data/uploads/x.png'],
     ['not_regular' as const, 'Error: Path is not a file: /mnt/user-data/uploads/x.png'],
     ['permission' as const, 'Error: Permission denied reading file: /mnt/user-data/uploads/x.png'],
-  ])('what the sandbox refuses as %s is told', async (reason, content) => {
+  ])('a refusal of the sandbox, %s, is reported', async (reason, content) => {
     const port: SandboxPort = { ...fakeSandbox(), readBytes: () => Promise.resolve({ outcome: 'refused', reason }) };
     expect(await look(port, '/mnt/user-data/uploads/x.png')).toEqual({ content, isError: true });
   });
