@@ -11,7 +11,7 @@ import type { Tally } from './attacks.js';
 import { type Client, clientOf, newThread } from './client.js';
 
 const USAGE = `npm run hostile -- [--minutes 5] [--alone-seconds 60] [--lanes 2] [--max-gateway-mb 1024] [--max-redis-mb 2048]
-Starts the product, measures turns of one user alone and then beside a hostile one; exits with 1 when their p99 is more
+Starts the product, measures turns of one user alone and then together with a hostile one; exits with 1 when their p99 is more
 than twice what it is alone, a turn fails, or memory passes its bound.`;
 
 const { values } = parseArgs({
@@ -125,30 +125,31 @@ async function measure(fleet: Fleet): Promise<readonly string[]> {
   const over = new AbortController();
   const attacker = fork(join(__dirname, 'attacker.js'), [fleet.apiUrl, KEYS.bad, values.lanes]);
   const memory = watchMemory(fleet, over.signal);
-  const beside = await turnsFor(good, Number(values.minutes) * 60_000);
+  const underAttack = await turnsFor(good, Number(values.minutes) * 60_000);
   over.abort();
   attacker.send('stop');
   const [[tally], peaks] = await Promise.all([once(attacker, 'message') as Promise<[Tally]>, memory]);
-  sayTurns('beside a hostile user', beside);
+  sayTurns('with a hostile user', underAttack);
   sayTally(tally);
   say(`memory: gateway at most ${mb(peaks.gateway)}, Redis at most ${mb(peaks.redis)}`);
-  return faultsOf({ alone, beside, peaks });
+  return faultsOf({ alone, underAttack, peaks });
 }
 
 function faultsOf({
   alone,
-  beside,
+  underAttack,
   peaks,
 }: {
   readonly alone: Turns;
-  readonly beside: Turns;
+  readonly underAttack: Turns;
   readonly peaks: Peaks;
 }): string[] {
   const faults: string[] = [];
-  if (alone.times.length === 0 || beside.times.length === 0) faults.push('no turn was measured');
-  if (beside.failures.length > 0) faults.push(`${beside.failures.length} turns failed beside a hostile user`);
-  if (p99(beside) > 2 * p99(alone))
-    faults.push(`p99 is ${(p99(beside) / p99(alone)).toFixed(1)} times what it is alone`);
+  if (alone.times.length === 0 || underAttack.times.length === 0) faults.push('no turn was measured');
+  if (underAttack.failures.length > 0)
+    faults.push(`${underAttack.failures.length} turns failed under a hostile user's load`);
+  if (p99(underAttack) > 2 * p99(alone))
+    faults.push(`p99 is ${(p99(underAttack) / p99(alone)).toFixed(1)} times what it is alone`);
   if (peaks.gateway > Number(values['max-gateway-mb']) * MB) faults.push('the gateway passed its bound of memory');
   if (peaks.redis > Number(values['max-redis-mb']) * MB) faults.push('Redis passed its bound of memory');
   return faults;

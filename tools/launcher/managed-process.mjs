@@ -136,9 +136,9 @@ function spawnPlan(plan, onLine) {
   });
   const print = linePrinter(plan.name, onLine);
   /** @param {Buffer} data */
-  const keep = (data) => data.toString('utf8').split('\n').forEach(onLine);
-  child.stdout?.on('data', plan.quiet ? keep : print);
-  child.stderr?.on('data', plan.quiet ? keep : print);
+  const collectLines = (data) => data.toString('utf8').split('\n').forEach(onLine);
+  child.stdout?.on('data', plan.quiet ? collectLines : print);
+  child.stderr?.on('data', plan.quiet ? collectLines : print);
   return child;
 }
 

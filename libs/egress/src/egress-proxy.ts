@@ -92,7 +92,7 @@ export class EgressProxy {
       const parsed = parseAuthority(decodeTarget(request.url ?? ''));
       if (parsed?.port === undefined) throw new InvalidRequestError('CONNECT takes a valid host:port');
       const target = { host: parsed.host, port: parsed.port };
-      connection.asksFor(target);
+      connection.setTarget(target);
       tunnel(connection, await this.openUpstream(target), head);
     } catch (error) {
       const { status, reason } = failureOf(error);
@@ -106,7 +106,7 @@ export class EgressProxy {
     if (connection === null) return;
     try {
       const { target, host, path } = plainTarget(request);
-      connection.asksFor(target);
+      connection.setTarget(target);
       await forwardRequest({ request, response, host, path }, connection, await this.openUpstream(target));
     } catch (error) {
       const { status, reason } = failureOf(error);

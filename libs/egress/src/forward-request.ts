@@ -15,12 +15,12 @@ const HOP_BY_HOP = new Set([
  */
 function endToEnd(message: IncomingMessage): Record<string, string[]> {
   const named = (message.headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase());
-  const kept: Record<string, string[]> = {};
+  const forwarded: Record<string, string[]> = {};
   for (const [name, values] of Object.entries(message.headersDistinct)) {
     const isNamed = named.includes(name) && name !== 'content-length';
-    if (values !== undefined && !HOP_BY_HOP.has(name) && !isNamed) kept[name] = values;
+    if (values !== undefined && !HOP_BY_HOP.has(name) && !isNamed) forwarded[name] = values;
   }
-  return kept;
+  return forwarded;
 }
 
 export interface PlainRequest {

@@ -65,7 +65,7 @@ export class ProxiedConnection {
   }
 
   /** Sets the canonical form of the requested target. */
-  asksFor({ host, port }: Target): void {
+  setTarget({ host, port }: Target): void {
     if (this.request !== undefined) this.request = { ...this.request, host, port };
   }
 

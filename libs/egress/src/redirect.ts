@@ -36,8 +36,8 @@ export function nextHop(hop: Hop, { status, headers }: Answered): Hop | undefine
   if (body !== undefined && !sameOrigin)
     throw new ForbiddenError(`${hop.url.host} redirects a request with a body to another host`);
   const method = KEEP_METHOD.includes(status) || hop.method === 'HEAD' ? hop.method : 'GET';
-  const isKept = (name: string): boolean =>
+  const isSent = (name: string): boolean =>
     (sameOrigin || HARMLESS.includes(name)) && (body !== undefined || !name.startsWith('content-'));
-  const kept = new Headers([...hop.headers].filter(([name]) => isKept(name)));
-  return { url, method, headers: kept, ...omitUndefined({ body }) };
+  const sentHeaders = new Headers([...hop.headers].filter(([name]) => isSent(name)));
+  return { url, method, headers: sentHeaders, ...omitUndefined({ body }) };
 }

@@ -42,19 +42,19 @@ export async function loadExtensions(entries: ExtensionEntries, options: Extensi
   const middlewares: AgentMiddleware[] = [];
   const tools: AnyTool[] = [];
   const faults: string[] = [];
-  const keep = <T>(key: string, use: string, read: Read<T>, into: T[]): void => {
+  const addOrReport = <T>(key: string, use: string, read: Read<T>, into: T[]): void => {
     if (typeof read === 'string') faults.push(`${key} (${use}): ${read}`);
     else into.push(read);
   };
   for (const [index, entry] of entries.middlewares.entries()) {
     const read = distinct(await middlewareOf(entry, options), middlewares, options.reserved);
-    keep(`extensions.middlewares[${index}]`, entry.use, read, middlewares);
+    addOrReport(`extensions.middlewares[${index}]`, entry.use, read, middlewares);
   }
   const taken = toolNames(middlewares);
   for (const entry of entries.tools) {
     const read = await toolOf(entry, options);
     const isTaken = typeof read !== 'string' && [...taken, ...tools.map(({ name }) => name)].includes(read.name);
-    keep(entry.key, entry.use, isTaken ? `there is another tool '${entry.name}'` : read, tools);
+    addOrReport(entry.key, entry.use, isTaken ? `there is another tool '${entry.name}'` : read, tools);
   }
   if (faults.length > 0) throw new ConfigError(faults);
   return { middlewares, tools };

@@ -1,7 +1,7 @@
 import type { SandboxDriverKind } from '@caribou/contracts';
 import type { Clock } from '@caribou/core';
 import { chooseAmong } from './choose-driver.js';
-import { engineAway } from './docker/docker-engine.js';
+import { toEngineUnavailable } from './docker/docker-engine.js';
 import type { Probe, SandboxDriver } from './drivers/driver.js';
 
 function driver(kind: SandboxDriverKind, probes: Probe[]): SandboxDriver {
@@ -65,7 +65,7 @@ describe('chooseAmong', () => {
       ),
     });
     expect(heard).toEqual([reason]);
-    expect(engineAway(new Error('connect EACCES /home/operator/docker.sock')).message).toBe(
+    expect(toEngineUnavailable(new Error('connect EACCES /home/operator/docker.sock')).message).toBe(
       'the docker engine: connect EACCES (a path of the host)',
     );
   });

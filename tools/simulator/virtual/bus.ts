@@ -96,7 +96,7 @@ export class SimBus {
     const responders = known.filter((responder) => responder.process.alive && !this.isCut(responder.process));
     if (responders.length === 0) {
       await scheduler.sleep(1, process, 'no responders');
-      throw busAway();
+      throw createBusUnavailable();
     }
     const responder = scheduler.random.pick(responders);
     const operation = subject.replace(/\.[0-9a-f-]{36}/, '');
@@ -108,7 +108,7 @@ export class SimBus {
         );
         return Promise.resolve();
       };
-      network.request({ process, operation, kind: 'bus', execute, away: busAway }).catch(reject);
+      network.request({ process, operation, kind: 'bus', execute, away: createBusUnavailable }).catch(reject);
     });
   }
 
@@ -122,7 +122,7 @@ export class SimBus {
       const execute = (): Promise<void> => Promise.resolve(reply(packet));
       // A lost reply causes no error.
       this.parts.network
-        .request({ process, operation: `${operation} reply`, kind: 'bus', execute, away: busAway })
+        .request({ process, operation: `${operation} reply`, kind: 'bus', execute, away: createBusUnavailable })
         .catch(() => undefined);
     };
     this.parts.scheduler.enter(process, () => void packetOf(handle(data)).then(send));
@@ -130,7 +130,7 @@ export class SimBus {
 
   /** @throws {UnavailableError} */
   assertConnected(process: SimProcess): void {
-    if (this.isCut(process)) throw busAway();
+    if (this.isCut(process)) throw createBusUnavailable();
   }
 
   /** How long the process has had no connection; 0 while it has one. */
@@ -158,5 +158,5 @@ async function packetOf(handled: Promise<unknown>): Promise<Uint8Array> {
 }
 
 /** The error of a caller whose connection is down, or breaks while it waits. */
-export const busAway = (): UnavailableError =>
+export const createBusUnavailable = (): UnavailableError =>
   new UnavailableError('NATS: not connected', { details: { dependency: 'nats' } });

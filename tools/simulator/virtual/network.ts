@@ -63,7 +63,7 @@ export class Network {
           onExecuted({ process, operation, args, reply, wallMs });
           return reply;
         };
-        return this.request({ process, operation, kind: 'store', execute, away: storeAway });
+        return this.request({ process, operation, kind: 'store', execute, away: createStoreUnavailable });
       },
       close: () => Promise.resolve(),
     };
@@ -133,7 +133,7 @@ export class Network {
   }
 }
 
-const storeAway = (): UnavailableError =>
+const createStoreUnavailable = (): UnavailableError =>
   new UnavailableError('Redis did not answer in time', { details: { dependency: 'redis' } });
 
 /** Names each call of the port, for the records of the store and for the places where processes are killed. */

@@ -1,7 +1,7 @@
 import type { PullOptions, Wake, WakePull, Wakes } from '@caribou/bus';
 import { UnavailableError } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import { busAway, type SimBus } from './bus.js';
+import { createBusUnavailable, type SimBus } from './bus.js';
 import type { Faults } from './faults.js';
 import type { Network } from './network.js';
 import type { Scheduler, SimProcess } from './scheduler.js';
@@ -73,7 +73,7 @@ export class WakeQueue {
           operation: `${this.parts.name}.publish`,
           kind: 'bus',
           execute,
-          away: busAway,
+          away: createBusUnavailable,
         });
       },
       replaceLost: async (thread) => {
@@ -84,7 +84,7 @@ export class WakeQueue {
           operation: `${this.parts.name}.replaceLost`,
           kind: 'bus',
           execute,
-          away: busAway,
+          away: createBusUnavailable,
         });
       },
       checkPublishing: async () => this.parts.bus.assertConnected(process),
@@ -198,7 +198,7 @@ export class WakeQueue {
             operation: `${this.parts.name}.ack`,
             kind: 'bus',
             execute,
-            away: busAway,
+            away: createBusUnavailable,
           });
         } catch (error) {
           if (error instanceof UnavailableError) return false;

@@ -46,7 +46,7 @@ export class WorkspaceQuota implements ThreadQuota {
       return `this thread's files take ${sizeText(bytes)}, and may take ${sizeText(workspaceBytes)}`;
     if (files > workspaceFiles) return `this thread has ${files} files, and may have ${workspaceFiles}`;
     if (freeBytes < minFreeBytes)
-      return `the disk has ${sizeText(freeBytes)} left, and keeps ${sizeText(minFreeBytes)}`;
+      return `the disk has ${sizeText(freeBytes)} left, less than the required ${sizeText(minFreeBytes)}`;
     return tooDeep ? `this thread's directories are nested deeper than ${MAX_MEASURED_DEPTH} levels` : null;
   }
 

@@ -31,18 +31,18 @@ export interface TextRange {
 interface Scan {
   line: number;
   totalBytes: number;
-  keptBytes: number;
+  pieceBytes: number;
   dropped: boolean;
-  readonly kept: Buffer[];
+  readonly pieces: Buffer[];
 }
 
-function keep(scan: Scan, piece: Buffer, range: LineRange): void {
-  const room = range.maxBytes - scan.keptBytes;
+function appendPiece(scan: Scan, piece: Buffer, range: LineRange): void {
+  const room = range.maxBytes - scan.pieceBytes;
   if (piece.length > room) scan.dropped = true;
   if (room <= 0) return;
   const part = Buffer.from(piece.subarray(0, room));
-  scan.kept.push(part);
-  scan.keptBytes += part.length;
+  scan.pieces.push(part);
+  scan.pieceBytes += part.length;
 }
 
 function scanChunk(scan: Scan, chunk: Buffer, range: LineRange): void {
@@ -52,7 +52,7 @@ function scanChunk(scan: Scan, chunk: Buffer, range: LineRange): void {
   while (from < chunk.length) {
     const newline = chunk.indexOf(NEWLINE, from);
     const to = newline === -1 ? chunk.length : newline + 1;
-    if (scan.line >= first && scan.line <= last) keep(scan, chunk.subarray(from, to), range);
+    if (scan.line >= first && scan.line <= last) appendPiece(scan, chunk.subarray(from, to), range);
     if (newline !== -1) scan.line += 1;
     from = to;
   }
@@ -64,7 +64,7 @@ function scanChunk(scan: Scan, chunk: Buffer, range: LineRange): void {
  * @throws FileRefusedError `binary`, or `too_large` over 64 MiB
  */
 export async function readTextRange(handle: FileHandle, path: string, range: LineRange): Promise<TextRange> {
-  const scan: Scan = { line: 1, totalBytes: 0, keptBytes: 0, dropped: false, kept: [] };
+  const scan: Scan = { line: 1, totalBytes: 0, pieceBytes: 0, dropped: false, pieces: [] };
   const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
   const hash = createHash('sha256');
   let endsWithNewline = true;
@@ -79,7 +79,7 @@ export async function readTextRange(handle: FileHandle, path: string, range: Lin
     endsWithNewline = chunk[bytesRead - 1] === NEWLINE;
     if (scan.totalBytes > MAX_TEXT_FILE_BYTES) throw new FileRefusedError('too_large', path);
   }
-  const text = Buffer.concat(scan.kept);
+  const text = Buffer.concat(scan.pieces);
   return {
     text: (scan.dropped ? wholeCharacters(text) : text).toString('utf8'),
     totalBytes: scan.totalBytes,

@@ -42,7 +42,7 @@ export class DriverContainers {
    * The result of `change`, begun when all earlier changes of the same sandbox have settled: one at a time decides
    * whether there is a container. A removal that comes during a replacement waits, and then removes the new one.
    */
-  async inTurn<T>({ sandboxId }: SandboxSpec, change: () => Promise<T>): Promise<T> {
+  async runExclusively<T>({ sandboxId }: SandboxSpec, change: () => Promise<T>): Promise<T> {
     return this.mutex.run(sandboxId, change);
   }
 

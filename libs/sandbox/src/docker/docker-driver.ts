@@ -104,7 +104,7 @@ export class DockerDriver implements SandboxDriver {
   }
 
   create(sandbox: SandboxSpec, { fresh }: { readonly fresh: boolean }): Promise<void> {
-    return this.containers.inTurn(sandbox, async () => {
+    return this.containers.runExclusively(sandbox, async () => {
       await this.settings.mounts.prepareData(sandbox);
       await this.containers.make(sandbox, await this.optionsFor(sandbox, { fresh }), { fresh });
     });
@@ -131,7 +131,7 @@ export class DockerDriver implements SandboxDriver {
    * command creates one, and the name may belong to another manager by now.
    */
   private replace(sandbox: SandboxSpec, container: Container): Promise<void> {
-    return this.containers.inTurn(sandbox, async () => {
+    return this.containers.runExclusively(sandbox, async () => {
       const isCurrent = this.containers.isOf(sandbox, container);
       const ended = await this.containers.end(container.id);
       if (isCurrent && ended) await this.containers.add(sandbox, await this.optionsFor(sandbox, { fresh: false }));
@@ -154,7 +154,7 @@ export class DockerDriver implements SandboxDriver {
       ending: endingTimes(this.settings),
       lostExitCode: lostExitCode(this.settings),
       replace: () => this.replace(sandbox, container),
-      remove: () => this.containers.inTurn(sandbox, () => this.containers.end(container.id)),
+      remove: () => this.containers.runExclusively(sandbox, () => this.containers.end(container.id)),
     };
     return runInContainer(engine, container, { ...command, timeoutMs }, { signal, ceilingBytes });
   }
@@ -170,7 +170,7 @@ export class DockerDriver implements SandboxDriver {
   }
 
   remove(sandbox: SandboxSpec): Promise<void> {
-    return this.containers.inTurn(sandbox, async () => {
+    return this.containers.runExclusively(sandbox, async () => {
       this.skillsMounted.delete(sandbox.sandboxId);
       await this.containers.remove(sandbox);
       await this.egress?.close(sandbox);

@@ -20,7 +20,7 @@ export function engineStatus(error: unknown): number | undefined {
 export const engineMessage = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error);
 
-export const engineAway = (error: unknown): UnavailableError =>
+export const toEngineUnavailable = (error: unknown): UnavailableError =>
   new UnavailableError(`the docker engine: ${withoutHostPaths(engineMessage(error))}`, {
     cause: error,
     details: { dependency: 'docker' },
@@ -30,7 +30,7 @@ export const engineAway = (error: unknown): UnavailableError =>
 export async function withinTime<T>(call: Promise<T>, timeoutMs = ENGINE_TIMEOUT_MS): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(engineAway(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    timer = setTimeout(() => reject(toEngineUnavailable(`no answer within ${timeoutMs} ms`)), timeoutMs);
   });
   try {
     return await Promise.race([call, late]);
@@ -50,6 +50,6 @@ export async function unlessStatus<T>(
   } catch (error) {
     if (statuses.includes(engineStatus(error) ?? 0)) return null;
     if (error instanceof UnavailableError) throw error;
-    throw engineAway(error);
+    throw toEngineUnavailable(error);
   }
 }

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type Docker from 'dockerode';
 import type { Container, Exec } from 'dockerode';
-import { engineAway, engineStatus, unlessStatus, withinTime } from './docker-engine.js';
+import { toEngineUnavailable, engineStatus, unlessStatus, withinTime } from './docker-engine.js';
 import { type SandboxCommand, SandboxGoneError, type CommandResult, type EndedBy } from '../drivers/driver.js';
 import { KILLED, type KillEngine, type Killed, killAll, makeExec, SWEEP, SWEEP_ONCE } from './docker-kill.js';
 import { CommandOutput } from '../drivers/output-window.js';
@@ -80,7 +80,7 @@ async function begin(
     // 500: the container has ended since the exec was made.
     if (status === 404 || status === 409 || (status === 500 && !(await isRunning(container))))
       throw createGoneError(error);
-    throw engineAway(error);
+    throw toEngineUnavailable(error);
   }
 }
 
@@ -213,6 +213,6 @@ async function exitCodeOf(exec: Exec, container: Container): Promise<number | un
     return ExitCode ?? KILLED;
   } catch (error) {
     if (engineStatus(error) === 404 && (await unlessStatus(container.inspect(), [404])) !== null) return KILLED;
-    throw engineAway(error);
+    throw toEngineUnavailable(error);
   }
 }

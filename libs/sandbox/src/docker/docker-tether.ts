@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import { UnavailableError } from '@caribou/contracts';
 import type Docker from 'dockerode';
-import { engineAway, withinTime } from './docker-engine.js';
+import { toEngineUnavailable, withinTime } from './docker-engine.js';
 
 /**
  * Ties sandboxes to this process, by the standard input that nobody ever writes to. The engine closes the standard
@@ -25,7 +25,7 @@ export class ContainerTethers {
       await withinTime(tether);
     } catch (error) {
       this.untie(engineId);
-      throw error instanceof UnavailableError ? error : engineAway(error);
+      throw error instanceof UnavailableError ? error : toEngineUnavailable(error);
     }
   }
 

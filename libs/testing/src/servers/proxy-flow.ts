@@ -26,7 +26,7 @@ interface FlowOptions {
 export class ProxyFlow {
   private readonly caughtBy = new Set<ProxyRule>();
   private readonly tails = new Map<ProxyRule, Buffer>();
-  private kept: Buffer[] = [];
+  private held: Buffer[] = [];
   private ended = false;
   private sending: Promise<void> = Promise.resolve();
   private other: ProxyFlow | undefined;
@@ -62,7 +62,7 @@ export class ProxyFlow {
       if (rule.lookIn === this.options.direction) this.look(rule, chunk);
     }
     if (this.caught('drop')) return;
-    this.kept.push(chunk);
+    this.held.push(chunk);
     // A held sender is not read any further, as by a network that is stuck.
     if (this.caught('hold')) this.from.pause();
     else this.flush();
@@ -84,8 +84,8 @@ export class ProxyFlow {
 
   private flush(): void {
     if (this.caught('hold')) return;
-    const chunks = this.kept;
-    this.kept = [];
+    const chunks = this.held;
+    this.held = [];
     this.from.resume();
     const { ended } = this;
     const delayMs = this.options.delays[this.options.direction];

@@ -144,8 +144,8 @@ export function fakeSandbox(
     exec(_scope, { key, command }, signal) {
       signal.throwIfAborted();
       acquired = true;
-      const kept = results.get(key);
-      if (kept !== undefined) return Promise.resolve(kept);
+      const storedResult = results.get(key);
+      if (storedResult !== undefined) return Promise.resolve(storedResult);
       executed.push(command);
       const result: SandboxReply<'exec'> = { ...NOTHING, ...exec(command) };
       results.set(key, result);
