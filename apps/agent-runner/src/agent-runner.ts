@@ -15,7 +15,7 @@ import { prepareMemories } from './lead-agent/memory-for-prompt.js';
 import { connectSubagents } from './lead-agent/subagents.js';
 import { createMemoryNotifier } from './memory-notifier.js';
 
-/** The shortest debounce time of memory that a configuration can set. */
+/** Minimum time between two notifications: the shortest debounce time of memory that can be configured. */
 const NOTIFY_INTERVAL_MS = 1_000;
 
 /** Runs the lead agent on the threads of users. */

@@ -5,15 +5,15 @@ export interface MemoryNotifierOptions {
   readonly wakes: Pick<Wakes, 'publish'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** At most one nudge in this time; no longer than the debounce time of memory. */
+  /** Minimum time between two notifications; must not exceed the debounce time of memory. */
   readonly everyMs: number;
 }
 
 /**
- * Tells idle memory-workers that something was said, without waiting and without failing.
+ * Notifies idle memory-workers that a thread was queued, without waiting and without failing.
  *
- * What is due stands in Redis, and while anything is due the workers look by themselves. A thread becomes ready no sooner
- * than the debounce time after its nudge, so further nudges within it would tell nobody anything new: under load they cost a fifth
+ * The queue is in Redis, and workers poll it by themselves while it has jobs. A thread becomes ready only after the
+ * debounce time, so further notifications within that time are useless; under load they would take a fifth of the time
  * of a turn.
  */
 export function createMemoryNotifier({
@@ -28,7 +28,10 @@ export function createMemoryNotifier({
     quietUntilMs = clock.monotonicMs() + everyMs;
     wakes.publish(thread).catch((error: unknown) => {
       quietUntilMs = Number.NEGATIVE_INFINITY;
-      logger.debug({ event: 'memory.nudge', outcome: 'error', error }, 'memory not nudged; it looks by itself');
+      logger.debug(
+        { event: 'memory.nudge', outcome: 'error', error },
+        'memory-workers not notified; they poll the queue by themselves',
+      );
     });
   };
 }

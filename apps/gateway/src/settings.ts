@@ -1,14 +1,14 @@
 import type { Config } from '@caribou/config';
 
-/** The part of the configuration that decides how the gateway answers. */
+/** The part of the configuration that the gateway's services read. */
 export const toSettings = ({ clocks, quotas, runner, http, chain, skills, tools, ...config }: Config) => ({
   heartbeatMs: clocks.heartbeatMs,
   maxStreamsPerUser: quotas.maxStreamsPerUser,
   maxTurns: runner.maxTurns,
   maxTurnsCap: runner.maxTurnsCap,
-  /** Without the operator's secrets: keys, URLs, headers. */
+  /** The models without the operator's secrets: keys, URLs, headers. */
   models: config.models.map(({ apiKey: _key, baseUrl: _url, headers: _headers, body: _body, ...shown }) => shown),
-  /** Whether pages show token counts. */
+  /** Whether web clients show token counts. */
   showsTokens: chain.token_usage.enabled,
   suggestions: config.suggestions,
   problems: config.problems,

@@ -6,9 +6,9 @@ import type { Metrics } from '@caribou/observability';
 export interface ExtractionModelOptions {
   /** Models whose calls are limited by the shared model gate. */
   readonly models: ModelCatalog;
-  /** null: the default model. */
+  /** Name of the model; null means the default model. */
   readonly modelName: string | null;
-  /** Longest call. */
+  /** Maximum duration of a model call, in milliseconds. */
   readonly timeoutMs: number;
   readonly metrics: Pick<Metrics, 'modelTokens'>;
 }

@@ -29,7 +29,10 @@ export interface ExtractionOptions extends RetryLimits {
   readonly confidenceThreshold: number;
 }
 
-/** How an extraction ended. `retry`: it is queued again; `lost`: another worker has the job, or the store is unavailable. */
+/**
+ * How an extraction ended. `retry`: it is queued again; `lost`: another worker has the job, or the store is
+ * unavailable.
+ */
 export type ExtractionOutcome = 'learnt' | 'nothing' | 'retry' | 'dead' | 'lost';
 
 /** Limit of attempts to write; each conflict means that an extraction of another thread has written the same memory. */
@@ -44,8 +47,8 @@ const MAX_CALLS = 3;
  *    after it nothing remains to be done.
  * M2 A memory that others changed meanwhile is read again, and the same answer is applied to it.
  * M3 An answer that is based on a memory of another era is discarded.
- * M4 A failed extraction is retried later; one that keeps failing because of its conversation is dead-lettered, so that it
- *    does not block later messages.
+ * M4 A failed extraction is retried later; one that fails repeatedly because of its conversation is dead-lettered, so that
+ *    it does not block later messages.
  */
 export class MemoryExtraction {
   constructor(
@@ -54,7 +57,8 @@ export class MemoryExtraction {
   ) {}
 
   /**
-   * Runs the extraction under the job's lease; `stop` returns the job to the queue. A failed extraction does not reject.
+   * Runs the extraction under the job's lease; `stop` returns the job to the queue. A failed extraction does not
+   * reject.
    *
    * @param takenMs when the request that took the lease was sent, by the monotonic clock; default now
    */
@@ -169,7 +173,7 @@ export class MemoryExtraction {
     });
   }
 
-  /** M4 */
+  /** (M4) Retries the extraction later, or dead-letters it. */
   private async handleFailure({ job, transcript, error, logger }: Failure): Promise<ExtractionOutcome> {
     const { jobs } = this.ports;
     const attempt = job.attempts + 1;

@@ -12,9 +12,9 @@ import { MemoryWorker } from './memory-worker.js';
 import { ExtractionModel } from './extraction-model.js';
 import { MemoryExtraction } from './memory-extraction.js';
 
-/** What the memory-worker is built of. */
+/** The parts of the memory-worker's process. */
 export interface MemoryParts extends Connections {
-  /** Absent when memory is switched off: then nothing is read. */
+  /** The worker; undefined when memory is disabled. */
   readonly worker: MemoryWorker | undefined;
   readonly checks: readonly HealthCheck[];
 }
@@ -97,14 +97,14 @@ function buildWorker(config: Config, { bus, redis, metrics, logger }: Base): Mem
   });
 }
 
-/** Calls of the model count among those of the runners, and towards the same circuit. */
+/** The models, whose calls share limits and circuit breaker with the calls of the runners. */
 function catalogOf(config: Config, redis: RedisConnection, logger: Logger): ModelCatalog {
   const gate = redisModelGate(redis, { ...modelGateLimits(config.chain), logger });
   const models = createModelCatalog(config.models, { clocks: config.clocks, logger });
   return gateCatalog(models, gate);
 }
 
-/** Hears the nudges of runners; a nudge carries nothing, and what is due is looked up in Redis. */
+/** Subscribes to the notifications of runners. They carry no data: the worker then polls the queue in Redis. */
 export function subscribeToNotifications(bus: Bus, worker: MemoryWorker): { stop(): void } {
   return bus.wakes('memory').pull({
     slots: NOTIFICATIONS_AT_ONCE,

@@ -11,25 +11,26 @@ import {
 
 export interface BorrowedSandboxParts {
   readonly sandbox: SandboxPort;
-  /** The thread whose sandbox the work on a task's thread is done in. */
+  /** The thread whose sandbox a task uses, which is the thread that delegated the task. */
   readonly lenderOf: (task: ThreadKey) => ThreadKey;
-  /** Epoch of a thread's live lease; 0 while nobody holds it. */
+  /** The epoch of a thread's current lease; 0 while the thread has no owner. */
   readonly currentEpoch: (thread: ThreadKey) => Promise<number>;
   readonly clock: Clock;
 }
 
-/** How often a call under way looks whether its lender has a new owner. */
+/** Interval at which a running call checks whether the lending thread has a new owner. */
 const LOOK_MS = 1_000;
 const RETRY_MS = 250;
 
 /**
- * The sandbox of the thread that handed a task over, as the task's tools use it: same files, same processes.
+ * The sandbox of the thread that delegated a task (the lender), as the task's tools use it: with the same files and
+ * processes.
  *
- * B1 Each call is made with the epoch that the lender has then. When the lender gets another owner meanwhile, the call
- *    is made again with the new epoch; its key makes that the same call, and a cancel finds an epoch that counts.
- * B2 While nobody owns the lender, calls wait: their bound is the time limit of the task.
- * B3 The sandbox stays the lender's: a task that ends gives nothing back. It only waits until its commands have been told
- *    to end, since a manager listens to that no longer than the lender's run lasts, which may end once the task has.
+ * B1 Each call has the lender's current epoch. When the lender gets another owner during a call, the call is repeated with
+ *    the new epoch. Because of its key it is still executed once, and a cancel has a valid epoch.
+ * B2 While the lender has no owner, calls wait, at most until the time limit of the task.
+ * B3 The end of a task does not release the lender's sandbox. It only waits until the task's commands have been cancelled,
+ *    because a manager accepts cancels only during the lender's run, which may end right after the task.
  */
 export function createBorrowedSandbox(parts: BorrowedSandboxParts): SandboxPort {
   const { sandbox } = parts;
@@ -90,7 +91,7 @@ async function callAsLender<Result>(
   }
 }
 
-/** Aborts once the thread has another owner. A store that does not answer says nothing about that. */
+/** Aborts when the thread has another owner. An unreachable store is ignored. */
 function watchOwner(
   { currentEpoch, clock }: BorrowedSandboxParts,
   lender: ThreadKey,

@@ -1,16 +1,16 @@
 import type { TaskSpec } from '@caribou/contracts';
 import type { TaskSlot, ThreadKey } from '@caribou/core';
 
-/** A task that this process works on. */
+/** A task that this process executes. */
 export interface HeldTask {
   readonly slot: TaskSlot;
-  /** Known once the task is claimed. */
+  /** The specification of the task, set when the task is claimed. */
   spec?: TaskSpec;
 }
 
 const nameOf = ({ userId, threadId }: ThreadKey): string => `${userId}/${threadId}`;
 
-/** The tasks this process works on right now, by their threads. */
+/** The tasks that this process is executing, by thread. */
 export class HeldTasks {
   private readonly tasks = new Map<string, HeldTask>();
 
@@ -28,7 +28,7 @@ export class HeldTasks {
     return this.tasks.get(nameOf(thread));
   }
 
-  /** Tool calls of a run whose tasks are here. */
+  /** The tool calls of the run whose tasks this process is executing. */
   callsOf(parentRunId: string): readonly string[] {
     return [...this.tasks.values()].flatMap(({ spec }) =>
       spec?.parent.run_id === parentRunId ? [spec.parent.tool_call_id] : [],

@@ -4,21 +4,22 @@ import { taskSpecOf } from '@caribou/runs';
 import type { HeldTask, HeldTasks } from './held-tasks.js';
 
 export interface SlottedStoreParts {
-  /** Where tasks are. */
+  /** The store of the runs of tasks. */
   readonly store: RunStore;
   readonly slots: Pick<TaskSlots, 'renew' | 'parentState'>;
-  /** Removes what is kept of a task that is over. */
+  /** Deletes the records of a finished task. */
   readonly forget: (task: ThreadKey) => Promise<void>;
   readonly held: HeldTasks;
 }
 
 /**
- * The store as a pool uses it: the right to a task is its lease and its slot together. Each renewal prolongs the slot
- * first and fails without it, so that a task never runs on a slot that somebody else has by now; and it looks at the
- * parent, so that nobody works on for a run that is over: its end is a cancel of the task. When nothing is left of it by the time
- * the task ends, nothing stays of the task either; whoever deletes it later finds the task among those that are over.
+ * The store as a pool uses it: executing a task requires both its lease and its slot. Each renewal extends the slot
+ * first and fails when the slot is lost, so that a task never runs in a slot that another pool has. It also checks the
+ * parent run, whose end cancels the task. If the parent has been deleted when the task ends, the task is deleted, too;
+ * a parent that is deleted later deletes its finished tasks itself.
  */
 export function createSlottedStore({ store, slots, forget, held }: SlottedStoreParts): RunStore {
+  /** Extends the slot; returns the cancel that follows from the state of the parent run. */
   async function renewSlot({ slot, spec }: HeldTask): Promise<CancelAction | null> {
     if (spec === undefined) return null;
     return actions[await slots.renew(slot, parentOf(slot, spec))];

@@ -26,14 +26,15 @@ import { type AgentTools, runFromHead, toolFacts, toolOffer } from '@caribou/wor
 export interface SubagentPorts extends Pick<AgentTools, 'skills' | 'sources' | 'custom'> {
   readonly models: ModelCatalog;
   readonly gate: ModelGate;
-  /** That of the agent that handed the task over. */
+  /** The sandbox of the agent that delegated the task. */
   readonly sandbox: SandboxPort;
 }
 
 export type SubagentConfig = Pick<Config, 'title' | 'commandRules' | 'chain' | 'tools' | 'sandbox'>;
 
 /**
- * A subagent at work on one task: prompt and limits of its kind, tools that its parent has and its kind may use.
+ * The loop of a subagent, which works on one task. Prompt and limits are those of its type; its tools are those of the
+ * parent that the type may use.
  *
  * @returns a loop that throws InvalidRequestError when the task names a kind or a model that is not configured (any more).
  */
@@ -42,7 +43,7 @@ export function subagentLoop(ports: SubagentPorts, config: SubagentConfig): Agen
   const definitions = subagentDefinitions(config.chain.subagents);
   const gatedModels = gateCatalog(models, gate);
   const offerTools = toolOffer(ports, config);
-  // Schemas are made once: a task must not pay for them.
+  // Tools are created once, because creating their schemas for each task would take time.
   const { commandTimeoutMs } = config.sandbox.limits;
   const allTools = [false, true].map((vision) =>
     leadTools({ sandbox }, { vision, clarification: false, commandTimeoutMs }),
@@ -56,7 +57,7 @@ export function subagentLoop(ports: SubagentPorts, config: SubagentConfig): Agen
     const model = models.get(spec.model);
     const builtIn = allTools[model.supportsVision ? 1 : 0] ?? [];
     const tools = toolsOf(definition, spec, await offerTools(run, builtIn));
-    const told = selectSkills(definition, spec, await skills.skillsOf(run.userId));
+    const offeredSkills = selectSkills(definition, spec, await skills.skillsOf(run.userId));
     const options = optionsOf(config, { definition, model, tools, gatedModels, custom });
     const chain = subagentChain({ sandbox, model, gate }, options);
     const offered = [...tools, ...chain.flatMap((middleware) => middleware.tools ?? [])];
@@ -67,7 +68,7 @@ export function subagentLoop(ports: SubagentPorts, config: SubagentConfig): Agen
       systemPrompt: buildSubagentPrompt(definition.systemPrompt, {
         ...toolFacts(offered, config),
         nowMs: run.clock.now(),
-        skills: told,
+        skills: offeredSkills,
       }),
       options: { maxTurns: claimed.run.kwargs.recursion_limit },
       run: withoutDeltas(run),
@@ -109,7 +110,7 @@ const selectSkills = ({ skills: names }: SubagentDefinition, spec: TaskSpec, all
     ({ name, enabled }) => enabled && (names === null || names.includes(name)),
   );
 
-/** Nobody watches a subagent write: whoever waits is told of whole answers. */
+/** The run without events for deltas: clients see only whole answers of a subagent. */
 const withoutDeltas = (run: RunContext): RunContext => ({
   ...run,
   emit: async (event) => {

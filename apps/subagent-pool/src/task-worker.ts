@@ -12,22 +12,23 @@ export interface TaskWorkerOptions {
   readonly registry: Pick<RunRegistry, 'drain'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Tasks this process works on at once. */
+  /** Tasks that this process executes at once. */
   readonly ownSlots: number;
-  /** Limits over all pools. */
+  /** Limits of running tasks over all pools. */
   readonly limits: SlotLimits;
-  /** Pause before another task is taken, when one is still held by another pool. */
+  /** Pause before the next task when the acquired one is still held by another pool. */
   readonly busyMs: number;
 }
 
 /**
- * Works on tasks, each in a slot of its own. A wake only says that there may be something to do: which task is next is
- * decided in the store, for all pools together.
+ * Executes tasks, each in its own slot. A notification (wake) only means that tasks may be waiting: the store decides
+ * which task is next, for all pools together.
  *
- * T1 A wake is acknowledged before its work begins: it stands for no task, so holding it would keep others from hearing
- *    of the task it names.
- * T2 Whoever frees a slot asks for the next task himself; so as long as tasks wait, no slot is idle for want of a wake.
- * T3 What a crash leaves behind is found by the sweep of any pool.
+ * T1 A notification is acknowledged before its work begins. It is not bound to a task, so holding it would only prevent
+ *    other pools from learning of the task that it names.
+ * T2 A pool that releases a slot acquires the next task itself. While tasks wait, no slot is idle for lack of a
+ *    notification.
+ * T3 After a crash, the sweep of any pool finds the unfinished tasks.
  */
 export class TaskWorker implements DirectWorker {
   private pull: WakePull | undefined;
@@ -44,12 +45,12 @@ export class TaskWorker implements DirectWorker {
     return this.pull?.failingMs ?? 0;
   }
 
-  /** Begins with the task whose turn it is, whichever a sweep has found. */
+  /** Starts to work on the next task in the order of the store, not necessarily the one that a sweep has found. */
   take(): boolean {
     return !this.draining && this.pull !== undefined && this.pull.occupy(() => this.workOnAll());
   }
 
-  /** Takes no new task, lets those that run reach their border within `graceMs`, hands them over. */
+  /** Takes no new tasks. Running tasks are handed over at their next commit, at the latest after `graceMs`. */
   async drain(graceMs: number): Promise<void> {
     this.draining = true;
     this.pull?.stop();
@@ -62,7 +63,7 @@ export class TaskWorker implements DirectWorker {
     await this.workOnAll();
   }
 
-  /** Works on one task after the other, as long as it is the turn of one. */
+  /** Works on one task after the other while the store grants slots. */
   private async workOnAll(): Promise<void> {
     try {
       while (!this.draining && (await this.workOnNext()));
@@ -72,7 +73,7 @@ export class TaskWorker implements DirectWorker {
     }
   }
 
-  /** Whether there was one. */
+  /** Works on the next task; returns false when no task waits or no slot is free. */
   private async workOnNext(): Promise<boolean> {
     const slot = await this.options.slots.acquire(this.options.limits);
     if (slot === null) return false;
@@ -81,7 +82,7 @@ export class TaskWorker implements DirectWorker {
     return true;
   }
 
-  /** Whether the task goes on elsewhere. */
+  /** Works on the task in the slot; returns true when the task was handed over to another pool. */
   private async workOn(slot: TaskSlot): Promise<boolean> {
     const { held, executor, slots, clock, busyMs, logger } = this.options;
     const task = held.add(slot);

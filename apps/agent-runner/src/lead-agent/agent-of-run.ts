@@ -12,18 +12,19 @@ import {
 } from '@caribou/core';
 import { setupAgentTool, updateAgentTool } from '@caribou/tools';
 
-/** Who carries a run out: the lead agent (null), or a custom agent as it was when the run, or its takeover, began. */
+/** The agent that executes a run: the lead agent, or a custom agent as it was when the run, or its takeover, began. */
 export interface AgentOfRun {
+  /** The custom agent; null for the lead agent itself. */
   readonly custom: StoredAgent | null;
-  /** What the person tells all agents of themselves. */
+  /** What the user has written about themselves for all agents. */
   readonly profile: string;
-  /** The run is about a custom agent that is to be made. */
+  /** Whether the run is a conversation that creates a custom agent. */
   readonly makesAgent: boolean;
-  /** Names of the skills it is told of; null: all. */
+  /** Names of the skills in the agent's prompt; null means all. */
   readonly skillNames: readonly string[] | null;
 }
 
-/** @throws {NotFoundError} when the run names a custom agent that is not there (any more) */
+/** @throws {NotFoundError} when the run names a custom agent that does not exist, or was deleted */
 export async function agentOfRun(agents: AgentStore, { userId, context }: RunContext): Promise<AgentOfRun> {
   const name = customAgentOf(context);
   const [custom, profile] = await Promise.all([
@@ -36,8 +37,8 @@ export async function agentOfRun(agents: AgentStore, { userId, context }: RunCon
 }
 
 /**
- * The model of a run: the one it names, else the agent's, else the default. An agent whose model is not configured any
- * more has the default one.
+ * The model of a run: the one that it names, or else the agent's, or else the default model. An agent whose model is no
+ * longer configured uses the default model.
  *
  * @throws {InvalidRequestError} when the run names an unknown model
  */
@@ -49,7 +50,9 @@ export function modelOf({ context, logger }: RunContext, { custom }: AgentOfRun,
   return models.get(undefined);
 }
 
-/** The model with the agent's own temperature and length of answers; calls of middlewares go without them. */
+/**
+ * The model with the temperature and the maximum tokens of the agent; they do not apply to model calls of middlewares.
+ */
 export function withSettings(model: ModelPort, { custom }: AgentOfRun): ModelPort {
   const { temperature, max_tokens: maxTokens } = custom?.model_settings ?? { temperature: null, max_tokens: null };
   if (temperature === null && maxTokens === null) return model;
@@ -65,8 +68,8 @@ export function withSettings(model: ModelPort, { custom }: AgentOfRun): ModelPor
 }
 
 /**
- * The run in the terms of its agent: subagents get the same model, and whether and how long it thinks is the agent's where
- * that was chosen. Pages send these two with every run, by their mode: what was chosen for one agent comes first.
+ * The run with the settings of its custom agent: the model, which its subagents use too, and, if the agent has them,
+ * the settings of thinking. Web clients send the latter with every run, so those of the agent take precedence.
  */
 export function applyAgentSettings(run: RunContext, { custom }: AgentOfRun, { name }: ModelPort): RunContext {
   if (custom === null) return run;
@@ -87,13 +90,13 @@ export interface AgentToolParts {
   readonly known: InstalledForAgents;
 }
 
-/** Tools that make or change custom agents. */
+/** The tools that create or change custom agents. */
 export function agentTools({ custom, makesAgent }: AgentOfRun, { agents, known }: AgentToolParts): readonly AnyTool[] {
   if (makesAgent) return [setupAgentTool(agents)];
   return custom === null ? [] : [updateAgentTool({ agents, known, shown: custom })];
 }
 
-/** What the prompt tells of the agent. */
+/** The facts about the agent in its prompt. */
 export function agentFacts(
   { custom, profile, makesAgent }: AgentOfRun,
   { context: { agent_name: name } }: RunContext,

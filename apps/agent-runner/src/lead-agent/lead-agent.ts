@@ -39,16 +39,16 @@ export type LeadAgentConfig = Pick<
 >;
 
 /**
- * The lead agent, as itself or as the custom agent that the run names: tools, chain and prompt put together per run from
- * the run's switches, that agent, what is remembered of its person and the configuration. Only a lead agent is told what
- * is remembered; a takeover reads it again, and the agent too.
+ * The loop of the lead agent or of the custom agent that the run names. Tools, chain and prompt are built for each run
+ * from its switches, the agent, the user's memory and the configuration. Only lead agents get the memory; a takeover
+ * reads memory and agent again.
  *
  * @returns a loop that throws InvalidRequestError when the run names an unknown model, NotFoundError when it names an
- *   agent that is not there.
+ *   agent that does not exist.
  */
 export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): AgentLoop {
   const { models, gate, sandbox, conversions, subagents, memories, agents, custom } = ports;
-  // The loop's own calls pass the gate in the chain; those that middlewares make on their own pass it here.
+  // Calls of the loop pass the model gate in the chain; calls that middlewares make themselves pass it here.
   const gatedModels = gateCatalog(models, gate);
   const toolsFor = toolSets(sandbox, config.sandbox.limits.commandTimeoutMs);
   const memoryOf = memoryForPrompt(memories, config.chain.memory);
@@ -91,7 +91,7 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
   };
 }
 
-/** Tools by what decides about them. Schemas are made once: a run must not pay for them. */
+/** The built-in tools by the switches that select them. They are cached, because creating their schemas takes time. */
 function toolSets(sandbox: SandboxPort, commandTimeoutMs: number): (switches: RunSwitches) => readonly AnyTool[] {
   const made = new Map<string, readonly AnyTool[]>();
   return ({ vision, clarification }) => {
@@ -124,7 +124,7 @@ function promptFacts(
   };
 }
 
-/** What a cancelled run still leaves: a title, so that its thread can be found again, and what its tasks came to. */
+/** What a cancelled run still stores: a title, so that users find its thread again, and the outcomes of its tasks. */
 export const afterCancel =
   (config: Pick<Config, 'title'>, endTasks: AfterCancel): AfterCancel =>
   async (run) => {
@@ -132,7 +132,7 @@ export const afterCancel =
     return { ...(await endTasks(run)), ...(title === undefined ? {} : { update: { title } }) };
   };
 
-/** A switch that the model does not have is not an error: the run goes on without it. */
+/** Warns of a switch that the model does not support. This is not an error: the run continues without it. */
 function warnIgnoredSwitch({ context, logger }: RunContext, model: ModelPort): void {
   if (context.thinking_enabled !== true || model.supportsThinking) return;
   logger.warn({ event: 'switch.ignored', model: model.name }, 'thinking_enabled: the model does not think');

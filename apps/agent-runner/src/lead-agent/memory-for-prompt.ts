@@ -4,11 +4,11 @@ import type { MemoryStore, RunContext } from '@caribou/core';
 import { loadTokenCounter, renderMemory } from '@caribou/memory';
 import { LRUCache } from 'lru-cache';
 
-/** Longest wait of a run for what is remembered. */
+/** Maximum time for which a run waits for the memory. */
 const READ_MS = 2_000;
-/** Why the wait for it ends when it was read. */
+/** The reason with which the timeout is aborted when the memory was read. */
 const IN_TIME = new Error('read in time');
-/** Texts kept for the next run of a person, and UTF-16 units of them. */
+/** Bounds of the cache of rendered memories: number of texts, and UTF-16 units of all. */
 const MAX_CACHED_TEXTS = 5_000;
 const MAX_CACHED_CHARS = 4_000_000;
 
@@ -16,15 +16,15 @@ export type MemoryForPrompt = (run: RunContext) => Promise<string>;
 
 const isShown = ({ enabled, injection_enabled: injected }: ChainConfig['memory']): boolean => enabled && injected;
 
-/** Loads what long memories are counted with, while no run would be held up by it. */
+/** Loads the token counter for long memories at start-up, so that no run has to wait for it. */
 export async function prepareMemories(section: ChainConfig['memory']): Promise<void> {
   if (isShown(section)) await loadTokenCounter();
 }
 
 /**
- * What a run's prompt tells of earlier conversations: the memory of the custom agent that is spoken to, else the
- * user's own; '' when there is none. A memory that cannot be read costs the run nothing but that. The memory is read for
- * every run, and its text made anew when its revision is another one.
+ * The text about earlier conversations in a run's prompt: the user's memory for the custom agent of the run, or else
+ * for the lead agent; '' when there is none. When the memory cannot be read, the run continues without it. The memory
+ * is read for every run, and its text is rendered again when the revision has changed.
  *
  * The returned function throws the signal's reason when the run was aborted, and nothing else.
  */
@@ -50,9 +50,9 @@ export function memoryForPrompt(memories: Pick<MemoryStore, 'read'>, section: Ch
     } catch (error) {
       signal.throwIfAborted();
       const fields = { event: 'memory.unread', error };
-      const words = 'the run goes on without what is remembered';
-      if (error instanceof AppError && error.expected) logger.warn(fields, words);
-      else logger.error(fields, words);
+      const text = 'the run continues without the memory, which could not be read';
+      if (error instanceof AppError && error.expected) logger.warn(fields, text);
+      else logger.error(fields, text);
       return '';
     }
   };
@@ -61,7 +61,7 @@ export function memoryForPrompt(memories: Pick<MemoryStore, 'read'>, section: Ch
 /** @throws {DeadlineError} when it takes longer than `READ_MS`; the signal's reason when the run is aborted first */
 async function withReadTimeout<T>(work: Promise<T>, { clock, signal }: RunContext): Promise<T> {
   const over = new AbortController();
-  // Every run pays for this: a listener costs a tenth of what `AbortSignal.any` does.
+  // Every run executes this, and a listener takes a tenth of the time of `AbortSignal.any`.
   const stop = (): void => over.abort(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
   const late = clock.sleep(READ_MS, over.signal).then(() => {

@@ -12,13 +12,15 @@ export interface SubagentParts {
   readonly config: Pick<Config, 'chain' | 'clocks'>;
 }
 
-/** Subagents as the lead agent has them: the way to hand a task over, and the end of those of a cancelled run. */
+/** What the lead agent needs of subagents: the port that delegates tasks, and ending the tasks of a cancelled run. */
 export interface Subagents {
   readonly port: SubagentPort;
   readonly endTasks: AfterCancel;
 }
 
-/** Tasks over the store and the bus; whichever subagent-pool has room works on them. */
+/**
+ * Creates the port that delegates tasks over the store and the bus; any subagent-pool with a free slot executes them.
+ */
 export function connectSubagents({ redis, bus, models, config }: SubagentParts): Subagents {
   const { subagents } = config.chain;
   const definitions = subagentDefinitions(subagents);

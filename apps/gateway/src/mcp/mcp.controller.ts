@@ -37,7 +37,7 @@ export class McpController {
   async reset(@Caller() caller: Principal) {
     requireAdmin(caller);
     await this.config.reset();
-    return { success: true, message: 'All MCP servers are connected to anew.' };
+    return { success: true, message: 'All MCP servers are being reconnected.' };
   }
 }
 

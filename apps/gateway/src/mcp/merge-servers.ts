@@ -13,8 +13,8 @@ import { sameJson, restoreSecrets } from './restore-secrets.js';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Merges the map of servers that an administrator wrote with those that are configured: servers of the operator can only be
- * switched on and off, others are replaced, and those that are missing are removed.
+ * Merges the map of servers that an administrator wrote with those that are configured: servers of the operator can
+ * only be switched on and off, others are replaced, and those that are missing are removed.
  *
  * @throws {InvalidRequestError} naming server and field
  * @throws {ConflictError} when a server of the operator is missing or was changed
@@ -43,7 +43,7 @@ const isVisibleOperatorServer = ({ origin, entry, enabled }: ConfiguredServer): 
   origin === 'operator' && toShownServer(entry, enabled) !== undefined;
 
 function switchOf(server: ConfiguredServer, written: Fields | undefined): boolean {
-  const where = 'stands in extensions_config.json';
+  const where = 'is configured in extensions_config.json';
   if (written === undefined)
     throw new ConflictError(`the MCP server "${server.name}" ${where} and cannot be removed here; switch it off`);
   const { enabled = true, ...rest } = written;

@@ -19,14 +19,14 @@ export function restoreSecrets(name: string, written: Fields, stored: Fields | u
   const moved = stored === undefined ? undefined : TARGET_FIELDS.find((key) => !sameJson(restored[key], stored[key]));
   const [first] = masks;
   if (first !== undefined && moved !== undefined)
-    throw new InvalidRequestError(`${name}.${first}: must be given anew, as ${moved} is another one`);
+    throw new InvalidRequestError(`${name}.${first}: must be given again, as ${moved} has changed`);
   const token =
     isRecord(stored?.['oauth']) && isRecord(restored['oauth'])
       ? hasOtherTokenUrl(restored['oauth'], stored['oauth'])
       : false;
   const inOAuth = masks.find((path) => path.startsWith('oauth.'));
   if (inOAuth !== undefined && token)
-    throw new InvalidRequestError(`${name}.${inOAuth}: must be given anew, as oauth.token_url is another one`);
+    throw new InvalidRequestError(`${name}.${inOAuth}: must be given again, as oauth.token_url has changed`);
   return restored;
 }
 

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { InvalidRequestError } from '@caribou/contracts';
 import type { AdmitRequest } from '@caribou/core';
 
-/** A key of printable ASCII, as the header's draft standard has it. */
+/** Form of a key: printable ASCII, as in the draft standard of the header. */
 const pattern = /^[\x20-\x7e]{1,255}$/;
 
 /**
- * The idempotency of a request with an `Idempotency-Key`: the same key with the same body on the same thread joins
- * the first run. `part` tells the runs of one batch apart.
+ * The idempotency of a request with an `Idempotency-Key`: the same key with the same body on the same thread returns
+ * the first run. `part` distinguishes the runs of one batch.
  *
  * @throws {InvalidRequestError} when the key is not 1 to 255 printable ASCII characters
  */

@@ -1,9 +1,9 @@
 import { type Message, NotFoundError, type ThreadState, omitUndefined } from '@caribou/contracts';
 import type { ThreadKey, ThreadStore } from '@caribou/core';
 
-/** Newest checkpoints that a client may have its values from. */
+/** Newest checkpoints that are searched for the values that a client sends back. */
 const MAX_CHECKPOINTS = 20;
-/** Pages of the newest messages that a client may have kept after they were summarized. */
+/** Pages of newest messages that are searched for messages that a client sends back after they were summarized. */
 const MAX_PAGES = 5;
 const PAGE_ROWS = 200;
 
@@ -11,7 +11,7 @@ const EMPTY: ThreadState = { messages: [] };
 
 export type KnownThreadStore = Pick<ThreadStore, 'head' | 'checkpoint' | 'history' | 'readFeed'>;
 
-/** What a thread holds and held lately. Each part is read when it is first asked for; an unknown thread holds nothing. */
+/** The current and recent content of a thread. Each part is read on first use; an unknown thread is empty. */
 export class KnownThread {
   private base: Promise<ThreadState> | undefined;
   private earlier: Promise<readonly ThreadState[]> | undefined;
@@ -23,7 +23,7 @@ export class KnownThread {
     private readonly checkpointId: string | undefined,
   ) {}
 
-  /** The state that the run will go on from, as far as that is known by now. */
+  /** The state that the run will continue from, as far as it is known before the run begins. */
   baseState(): Promise<ThreadState> {
     return (this.base ??= readOrDefault(EMPTY, async () => {
       const { store, key, checkpointId } = this;
@@ -32,7 +32,7 @@ export class KnownThread {
     }));
   }
 
-  /** States of the newest checkpoints. */
+  /** The states of the newest checkpoints. */
   earlierStates(): Promise<readonly ThreadState[]> {
     return (this.earlier ??= readOrDefault([], async () => {
       const views = await this.store.history(this.key, { limit: MAX_CHECKPOINTS });
@@ -40,7 +40,7 @@ export class KnownThread {
     }));
   }
 
-  /** Messages that the base does not hold, but earlier states or the thread's page do. */
+  /** Messages of earlier states and of the thread's timeline, which the base state may no longer have. */
   async earlierMessages(): Promise<readonly Message[]> {
     const [states, shown] = await Promise.all([this.earlierStates(), this.readFeedMessages()]);
     return [...new Set(states.flatMap(({ messages }) => messages)), ...shown];

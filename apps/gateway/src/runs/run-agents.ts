@@ -11,7 +11,9 @@ import { parseAssistantId, assistantNotFound } from '../assistants/assistant-cat
 import { Dependency } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 
-/** Sees to it that no run is admitted for an agent that is not there; one that goes later ends its runs with an error. */
+/**
+ * Checks that the agent of a run exists before the run is admitted. If it is deleted later, the run ends with an error.
+ */
 @Injectable()
 export class RunAgents {
   constructor(
@@ -20,9 +22,9 @@ export class RunAgents {
   ) {}
 
   /**
-   * @throws {NotFoundError} when the assistant is no agent of the caller
-   * @throws {InvalidRequestError} when the context names one that is not there, or a name that no agent can have
-   * @throws {ForbiddenError} when an agent is to be made and that is switched off
+   * @throws {NotFoundError} when the assistant is not an agent of the caller
+   * @throws {InvalidRequestError} when the context names an unknown agent, or a name that no agent can have
+   * @throws {ForbiddenError} when the run would create an agent and custom agents are disabled
    */
   async check({ assistant_id: asked }: RunCreate, { userId, kwargs: { context } }: AdmitRequest): Promise<void> {
     if (context.is_bootstrap === true) this.checkNew(context.agent_name);

@@ -16,12 +16,12 @@ import { Dependency } from '../dependency.js';
 import { KnownThread, type KnownThreadStore } from './known-thread.js';
 import { clientAnswer, isReturned, isSameMessage, isUnchanged, type Returned, showsChannel } from './returned-input.js';
 
-/** A run's request whose input holds only what the client may write. */
+/** The request of a run, whose input contains only what the client may write. */
 export type ResolvedRun = Omit<RunCreate, 'input'> & { readonly input: RunKwargs['input'] };
 
 /**
- * The inputs of runs against the threads they are for. Clients that send their whole state back send what only the
- * server writes as well: unchanged, it is left out; changed, it is refused.
+ * Checks the inputs of runs against their threads. Clients may send the whole state back, including what only the
+ * server writes: such values are removed when they are unchanged, and refused when they are changed.
  */
 @Injectable()
 export class RunInputs {
@@ -48,13 +48,13 @@ async function refuseChanged(returned: Readonly<Record<string, unknown>>, thread
   }
 }
 
-/** The messages that the client itself writes: its own, and its answers to calls that have none. */
+/** The messages that the client may write: its own, and its answers to open calls. */
 async function selectOwnMessages(messages: readonly InputMessage[], thread: KnownThread): Promise<RunInputMessage[]> {
   if (!messages.some(isReturned)) return messages.filter((message) => !isReturned(message));
   const base = (await thread.baseState()).messages;
   const open = new Map(answerableCalls(base));
   const own: RunInputMessage[] = [];
-  /** Messages of its own before the last one that the client sent back. */
+  /** Number of the client's own messages before the last message that it sent back. */
   let transcript = 0;
   for (const [index, message] of messages.entries()) {
     if (!isReturned(message)) own.push(message);
@@ -67,7 +67,7 @@ async function selectOwnMessages(messages: readonly InputMessage[], thread: Know
   return await withoutTranscript(own, transcript, thread);
 }
 
-/** @throws {InvalidRequestError} when the thread holds the message with another content */
+/** Whether the thread has or had the message with the same content. */
 async function isHeld(message: Returned, base: readonly Message[], thread: KnownThread): Promise<boolean> {
   if (base.some((stored) => isSameMessage(stored, message) && isUnchanged(stored, message))) return true;
   if (message.type === 'tool' && answerableCalls(base).has(message.tool_call_id)) return false;
@@ -75,7 +75,7 @@ async function isHeld(message: Returned, base: readonly Message[], thread: Known
   return earlier.some((stored) => isSameMessage(stored, message) && isUnchanged(stored, message));
 }
 
-/** Whether no message of the thread has the id: one that has it would be replaced. */
+/** Whether no message of the thread has the id; such a message would be replaced. */
 async function isFree({ id }: Returned, base: readonly Message[], thread: KnownThread): Promise<boolean> {
   if (id === undefined || id === null || id === '') return true;
   return ![...base, ...(await thread.earlierMessages())].some((stored) => stored.id === id);
@@ -89,7 +89,7 @@ function createRefusal({ type }: Returned, index: number): InvalidRequestError {
   return new InvalidRequestError(`input.messages.${index}: ${rule}`);
 }
 
-/** A person's messages that come back in front of later answers are no new ones when the thread had them already. */
+/** Removes user messages that precede returned answers and that the thread already had, because they are not new. */
 async function withoutTranscript(
   own: readonly RunInputMessage[],
   transcript: number,

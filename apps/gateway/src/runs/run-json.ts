@@ -3,10 +3,10 @@ import { stableId } from './streams/projections/stable-id.js';
 
 const runFields = RunReply.keyof().options;
 
-/** A run as clients see it: the fields of the reply, without those that only the loop needs. */
+/** A run as clients see it, without the fields that only the agent loop needs. */
 export const runJson = (run: RunRecord): RunReply => replyOf(run, kwargsJson(run));
 
-/** A run as lists show it. Its kwargs may be large, so only the ids of thread and agent are shown of them. */
+/** A run as lists show it. Its kwargs may be large, so only the ids of thread and agent are included. */
 export const summaryJson = (run: RunSummary): RunReply =>
   replyOf(run, { config: { configurable: configurableOf(run) } });
 

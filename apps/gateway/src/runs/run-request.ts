@@ -15,22 +15,23 @@ import { parse } from '../http/parse-input.js';
 import type { GatewaySettings } from '../settings.js';
 import type { ResolvedRun } from './run-inputs.js';
 
+/** The thread that a run is started on. */
 export interface RunTarget {
   readonly userId: string;
   readonly threadId: string;
-  /** The thread is made for this run and goes away with it. */
+  /** Whether the thread is created for this run and deleted with it. */
   readonly temporary: boolean;
-  /** What to do with an unknown thread when the body does not say. */
+  /** What to do when the thread does not exist, unless the body says otherwise. */
   readonly ifNotExists: 'create' | 'reject';
 }
 
 type Limits = Pick<GatewaySettings, 'models' | 'maxTurns' | 'maxTurnsCap'>;
 
 /**
- * The admission a request asks for: contexts merged, limits clamped, names checked against what there is; whether there
- * is such an agent is not looked at.
+ * The admission for a request: contexts are merged, limits are clamped, and the model's name is checked. Whether the
+ * agent exists is not checked here.
  *
- * @throws {NotFoundError} for what can be no assistant
+ * @throws {NotFoundError} when no assistant can have the given id
  * @throws {InvalidRequestError} for an unknown model, or settings of the wrong type
  */
 export function admitRequest(body: ResolvedRun, place: RunTarget, limits: Limits): AdmitRequest {
@@ -51,7 +52,7 @@ export function admitRequest(body: ResolvedRun, place: RunTarget, limits: Limits
 }
 
 interface KwargsFrom extends Limits {
-  /** The custom agent that the assistant's id names; one that the context names comes before it. */
+  /** The custom agent that the assistant's id names; an agent named in the context takes precedence. */
   readonly agentName: string | undefined;
 }
 

@@ -25,20 +25,23 @@ import { RunInputs } from './run-inputs.js';
 import { admitRequest, type RunTarget } from './run-request.js';
 import { StoreDeadline } from './store-deadline.js';
 
-/** All store calls of a request that starts a run, so that it is answered within 5 s while Redis is away. */
+/**
+ * Deadline for all store calls of a request that starts a run, so that it is answered within 5 s when Redis is
+ * unreachable.
+ */
 const STORE_MS = 4_500;
 
-/** The parts of a request that matter besides its body. */
+/** What starting a run needs from a request besides the parsed body. */
 export interface StartHeaders {
   readonly idempotencyKey: string | readonly string[] | undefined;
   readonly traceparent: string | undefined;
-  /** The body as it was sent, which an idempotency key is tied to. */
+  /** The body as it was sent, which an idempotency key is bound to. */
   readonly rawBody: unknown;
-  /** Called with the size of the state that the run will find, in bytes. */
+  /** Called with the size of the state that the run starts from, in bytes. */
   readonly onStateBytes: (bytes: number) => void;
 }
 
-/** Starting, finding and stopping runs. Owns nothing: the store decides, then the bus is notified. */
+/** Starts, finds and stops runs. It has no state of its own: the store decides, then the runners are notified. */
 @Injectable()
 export class RunsService {
   constructor(
@@ -52,9 +55,10 @@ export class RunsService {
   ) {}
 
   /**
-   * Admits a run on a thread. What is stored then runs whatever NATS does: the wake is sent without waiting for it.
+   * Admits a run on a thread. A stored run is executed even when NATS is unreachable: the notification of the runners
+   * is not awaited.
    *
-   * @throws {NotFoundError} for an agent that is not there
+   * @throws {NotFoundError} when the agent does not exist
    * @throws {ConflictError} when the thread is busy and the strategy is `reject`
    * @throws {RateLimitedError} over a quota
    */
@@ -66,7 +70,7 @@ export class RunsService {
     return this.admit(await this.prepare(body, place, deadline), { idempotency, headers, deadline });
   }
 
-  /** Admits a run on a thread of its own, or on the one its configurable names. */
+  /** Admits a run on a new thread, or on the thread that its configurable names. */
   async startAlone(userId: string, body: RunCreate, headers: StartHeaders): Promise<RunRecord> {
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: null, body: headers.rawBody });
     const deadline = new StoreDeadline(STORE_MS);
@@ -74,7 +78,10 @@ export class RunsService {
     return this.admit(request, { idempotency, headers, deadline });
   }
 
-  /** Admits several, all of them checked before the first is stored; what was stored is stopped when a later one is refused. */
+  /**
+   * Admits several runs. All are checked before the first is stored; when one is refused, the stored ones are
+   * cancelled.
+   */
   async startBatch(userId: string, bodies: readonly RunCreate[], headers: StartHeaders): Promise<readonly RunRecord[]> {
     const requests: AdmitRequest[] = [];
     for (const body of bodies)
@@ -106,7 +113,7 @@ export class RunsService {
     return this.store.deleteRun(key, runId);
   }
 
-  /** Asks for a run's end: durable first, then told to its owner. A finished run is left as it is. */
+  /** Cancels a run: the request is stored, then published to the run's owner. A finished run is not changed. */
   async cancel(key: ThreadKey, runId: string, action: CancelAction): Promise<RunSummary> {
     const result = await this.store.requestCancel(key, runId, action);
     this.publishEnds(result.ended);
@@ -114,7 +121,7 @@ export class RunsService {
     return result.run;
   }
 
-  /** Whether the run is over; one that is gone (rolled back) is. */
+  /** Whether the run is over, or no longer exists because it was rolled back. */
   async isOver(key: ThreadKey, runId: string): Promise<boolean> {
     try {
       return isTerminal((await this.store.getRun(key, runId)).status);
@@ -124,7 +131,7 @@ export class RunsService {
     }
   }
 
-  /** Checks a request and makes its admission; nothing is stored. */
+  /** Checks a request and creates its admission; nothing is stored. */
   private async prepare(body: RunCreate, place: RunTarget, deadline: StoreDeadline): Promise<AdmitRequest> {
     const resolved = await deadline.within(() => this.inputs.resolve(place, body));
     const request = admitRequest(resolved, place, this.settings);
@@ -133,8 +140,8 @@ export class RunsService {
   }
 
   /**
-   * Stores the run within a span of the caller's trace, of which the run becomes a part, and publishes what follows: the
-   * runs that it ends or cancels, and a wake.
+   * Stores the run in a span of the caller's trace, which the run continues. Then publishes the ends and cancels of the
+   * runs that it replaces, and notifies the runners.
    */
   private async admit(request: AdmitRequest, { idempotency, headers, deadline }: Admission): Promise<RunRecord> {
     const span = this.tracing.start('run.admit', { kind: 'server', parent: headers.traceparent });
@@ -160,7 +167,10 @@ export class RunsService {
     for (const { runId, appended } of ended) this.bus.publishEvents(runId, appended);
   }
 
-  /** Never rejects: the pending set has the thread, and the sweeper repeats what is lost here. */
+  /**
+   * Notifies the runners. Never rejects: a lost notification is repeated by the sweeper, which finds the pending
+   * thread.
+   */
   private async wake(key: ThreadKey): Promise<void> {
     try {
       await this.bus.wakes('turns').publish(key);
@@ -179,8 +189,8 @@ interface Admission {
 }
 
 /**
- * Stores a run. When the reply was lost, the run's record is looked for; when that fails too, the error names the run, as
- * a Redis that stalls may store it later.
+ * Stores a run. When the reply is lost, the run's record is read. When that fails too, the error names the run, because
+ * a stalled Redis may store it later.
  */
 async function storeRun(
   store: Pick<ThreadStore, 'admit' | 'getRun'>,
@@ -206,7 +216,7 @@ const mayBeStored = ({ runId, threadId }: AdmitRequest, cause: UnavailableError)
     details: { ...cause.details, shown: { run_id: runId, thread_id: threadId } },
   });
 
-/** A thread that somebody named is theirs to delete: whoever asks for it here must not believe that it will be gone. */
+/** Refuses `on_completion: delete` for a thread that the client named, because only the client may delete it. */
 function refuseToDelete(body: Pick<RunCreate, 'on_completion'>): void {
   if (body.on_completion !== 'delete') return;
   throw new InvalidRequestError(
@@ -215,7 +225,7 @@ function refuseToDelete(body: Pick<RunCreate, 'on_completion'>): void {
   );
 }
 
-/** Where a stateless run goes: its own thread, unless its configurable names one of the caller's. */
+/** The thread of a stateless run: a new one, unless its configurable names a thread. */
 function targetOfStateless(userId: string, body: RunCreate): RunTarget {
   const named = parse(
     ConfigurableThread,

@@ -3,12 +3,12 @@ import { addStoreWork } from '../http/request-budget.js';
 import type { StartHeaders } from './runs.service.js';
 
 /**
- * A run reads its thread's state, sends it to the model and shows it: as much work as so many reads of it, in more than
- * one process.
+ * Cost of a run in reads of its thread's state: several processes read the state, send it to the model and show it to
+ * clients.
  */
 const READS_PER_RUN = 24;
 
-/** What of a request's head matters for starting a run. */
+/** Everything that starting a run needs from a request besides the parsed body. */
 export function startHeaders(request: FastifyRequest): StartHeaders {
   const { headers, body } = request;
   const { traceparent } = headers;
@@ -20,7 +20,7 @@ export function startHeaders(request: FastifyRequest): StartHeaders {
   };
 }
 
-/** `Last-Event-ID`; clients send it once. */
+/** The `Last-Event-ID` header; undefined when it is absent or repeated. */
 export function lastEventId({ headers }: FastifyRequest): string | undefined {
   const id = headers['last-event-id'];
   return typeof id === 'string' ? id : undefined;

@@ -8,7 +8,7 @@ export class StoreDeadline {
     this.endMs = performance.now() + timeoutMs;
   }
 
-  /** @throws {UnavailableError} when the time is over before the call settles; whether it took effect is unknown then */
+  /** @throws {UnavailableError} at the deadline; whether the call took effect is then unknown */
   async within<Result>(call: () => Promise<Result>): Promise<Result> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {

@@ -18,7 +18,7 @@ import { answeringRefusals } from '../http/file-answer.js';
 import { Dependency } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 
-/** Installs of one gateway at once: each may unpack half a gigabyte. */
+/** Concurrent installs of one gateway: each may unpack half a gigabyte. */
 const MAX_AT_ONCE = 4;
 const TIMEOUT_MS = 60_000;
 
@@ -27,9 +27,10 @@ type Archive = Awaited<ReturnType<UserFiles['open']>>;
 /**
  * Installs skills from archives among the files of threads.
  *
- *  S1  nothing of an archive is seen by anybody before all of it is unpacked and checked
- *  S2  a skill is there once its record is: files are moved to their place before, under an id that is never used twice
- *  S3  what an install leaves that dies on its way is removed by a later one of the user
+ *  S1  Nothing of an archive is visible before all of it is unpacked and checked.
+ *  S2  A skill exists when its record does. Its files are moved to their final directory before, under an id that is never
+ *      used again.
+ *  S3  Files that an interrupted install leaves are removed by a later install of the same user.
  */
 @Injectable()
 export class SkillInstaller {
@@ -44,11 +45,11 @@ export class SkillInstaller {
   ) {}
 
   /**
-   * @throws {ForbiddenError} for a path outside the thread's files, or one of something else than a regular file
-   * @throws {BadRequestError} for a path that does not end in `.skill`, and for an archive that is refused
+   * @throws {ForbiddenError} for a path outside the thread's files, or of something other than a regular file
+   * @throws {BadRequestError} for a path that does not end in `.skill`, and for a malformed archive
    * @throws {NotFoundError} when there is no such file
-   * @throws {ConflictError} when there is a skill of this name
-   * @throws {TooLargeError} when the user has too many, or the disk no room
+   * @throws {ConflictError} when there is a skill with this name
+   * @throws {TooLargeError} when the user has too many skills, or the disk is full
    */
   async install(thread: ThreadKey, path: string): Promise<SkillInstallReply> {
     if (this.running >= MAX_AT_ONCE)
@@ -116,7 +117,7 @@ export class SkillInstaller {
   }
 }
 
-/** The virtual path, with or without the slash in front. @throws {ForbiddenError} {BadRequestError} */
+/** The virtual path; the given one may lack the leading slash. @throws {ForbiddenError} {BadRequestError} */
 function pathOf(given: string): string {
   try {
     return artifactPath(given);

@@ -15,7 +15,7 @@ const replyOf = ({ name, description, license, category, enabled, editable }: Sk
   editable,
 });
 
-/** The skills of the caller; what he changes holds for him. */
+/** The skills of the caller. Changes apply to the caller only. */
 @Injectable()
 export class SkillsService {
   constructor(
@@ -41,7 +41,7 @@ export class SkillsService {
   }
 
   /**
-   * The record goes first: what is left of the files when this process dies is swept later.
+   * Removes the record before the files. Files that remain when this process dies are removed by a later install.
    *
    * @throws {NotFoundError}
    * @throws {ForbiddenError} for a skill that the caller did not install

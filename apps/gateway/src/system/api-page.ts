@@ -28,7 +28,9 @@ A path under \`/api\` is served under ${roots}. Parameters with \`?\` are option
 [Requests](requests.md) has the bounds of bodies and the quotas, [clients](clients.md) what the LangGraph SDK finds.
 `;
 
-/** The routes of an OpenAPI document as the Markdown of `docs/api.md`: a table for each tag, in the document's order. */
+/**
+ * The routes of an OpenAPI document as the Markdown of `docs/api.md`: a table for each tag, in the document's order.
+ */
 export function apiPage(document: Json): string {
   const routes = routesOf(document);
   const groups = [...new Set(routes.map(({ tags }) => tags[0] ?? ''))];
@@ -65,7 +67,7 @@ function inputOf({ parameters, requestBody }: ListedRoute): string {
   return [...(type === undefined ? [] : [type]), ...named].join(' ');
 }
 
-/** The names at the top level of an object's schema; none for another one. */
+/** The names of the top-level fields in an object's schema; none for other schemas. */
 function fieldsOf(schema: Json): readonly { readonly name: string; readonly required: boolean }[] {
   const { properties = {}, required = [] } = schema as { properties?: Json; required?: readonly string[] };
   return Object.keys(properties).map((name) => ({ name, required: required.includes(name) }));

@@ -7,10 +7,10 @@ const head = (title: string): string =>
   `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>`;
 
-/** What the page of `/` may load: nothing but its own style. */
+/** Policy of the page of `/`, which may load nothing but its own style. */
 export const HOME_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
 
-/** A page for a person who opens the gateway's address in a browser. */
+/** The page for users who open the gateway's address in a browser. */
 export const homePage = `${head('Caribou')}
 <style>${STYLE}</style></head><body>
 <h1>Caribou</h1>
@@ -25,8 +25,8 @@ export const homePage = `${head('Caribou')}
 `;
 
 /**
- * What the page of `/docs` may load: scripts and requests of this server only. Swagger UI sets styles of elements and has
- * its images in its style sheet.
+ * Policy of the page of `/docs`, which may load scripts and send requests of this server only. Swagger UI sets styles
+ * of elements and has its images in its style sheet.
  */
 export const DOCS_POLICY = [
   "default-src 'none'",
@@ -39,7 +39,7 @@ export const DOCS_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** The API as a page: Swagger UI with the document of `/openapi.json`. */
+/** The page of the API: Swagger UI with the document of `/openapi.json`. */
 export const docsPage = `${head('Caribou API')}
 <link rel="stylesheet" href="docs/swagger-ui.css"></head><body>
 <div id="swagger-ui"></div>
@@ -49,7 +49,7 @@ export const docsPage = `${head('Caribou API')}
 </body></html>
 `;
 
-/** The script that starts the viewer; a file of its own, as the page allows no inline script. */
+/** The script that starts the viewer; it is a separate file because the page's policy forbids inline scripts. */
 export const docsScript = `window.SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#swagger-ui',

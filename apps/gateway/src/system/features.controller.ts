@@ -8,7 +8,7 @@ import type { GatewaySettings } from '../settings.js';
 
 type OfThread = RouteInput<typeof featureRoutes.goal>;
 
-/** What pages may offer, and what they ask for that is not here. */
+/** Routes by which web clients learn the available features, and routes of features that do not exist here. */
 @Controller(API_ROOTS)
 export class FeaturesController {
   constructor(

@@ -19,7 +19,7 @@ const descriptions: Readonly<Record<number, string>> = {
   503: 'Unavailable; nothing was stored, try again',
 };
 
-/** The API as an OpenAPI 3.1 document, written from the routes' own schemas. */
+/** Creates the OpenAPI 3.1 document of the API from the schemas of the routes. */
 export function createOpenApiDocument(version: string): Json {
   const paths: Record<string, Record<string, Json>> = {};
   for (const route of httpRoutes) {
@@ -47,7 +47,7 @@ export function createOpenApiDocument(version: string): Json {
   };
 }
 
-/** Every path under `/api` also answers under `/api/langgraph`. */
+/** The path as the document shows it; every path under `/api` is also served under `/api/langgraph`. */
 const pathOf = ({ path, root }: RouteContract): string =>
   `${root ? '' : '/api'}${path.replaceAll(/:(\w+)/g, '{$1}').replace('*', '{path}')}`;
 
@@ -108,7 +108,7 @@ function refusalsOf({ refusals }: RouteContract): Json {
   );
 }
 
-/** A zod schema as JSON Schema; what has no form there (transforms, refinements) is left open. */
+/** A zod schema as JSON Schema; transforms and refinements, which it cannot express, accept any value. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
   return rest;

@@ -6,7 +6,7 @@ import { type HealthCheck, type Readiness, readinessOf } from '@caribou/service'
 import { Dependency, type GatewayBus } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 
-/** Whether a turn would run now. */
+/** Checks whether a run would be executed now. */
 @Injectable()
 export class ReadinessCheck {
   private readonly checks: readonly HealthCheck[];
@@ -22,7 +22,7 @@ export class ReadinessCheck {
       { name: 'durability', check: () => store.checkDurable(), optional: true },
       { name: 'volume', check: () => volume.ensureIfPresent() },
       { name: 'nats', check: () => bus.checkStreams() },
-      // Runners then claim runs from Redis, which takes seconds.
+      // Optional, because without notifications runners find runs in Redis, which takes seconds.
       { name: 'dispatch', check: () => bus.wakes('turns').checkPublishing(), optional: true },
       { name: 'model', check: () => modelCheck(problems) },
       { name: 'agent-runner', check: () => runnerCheck(bus) },
@@ -30,7 +30,7 @@ export class ReadinessCheck {
     ];
   }
 
-  /** What is missing for a turn to run, and what is worse than it should be, by name and reason. */
+  /** Runs all checks; the result lists what is missing for a run to be executed, and what is degraded, with reasons. */
   now(): Promise<Readiness> {
     return readinessOf(this.checks);
   }

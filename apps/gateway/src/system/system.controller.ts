@@ -31,7 +31,7 @@ export class InfoController {
 
 @Controller()
 export class SystemController {
-  /** Made when it is first asked for: that takes longer than many a start. */
+  /** The OpenAPI document. It is created on the first request, because that takes longer than the rest of the start. */
   private document: ReturnType<typeof createOpenApiDocument> | undefined;
   private readonly viewer = new ViewerFiles();
 
@@ -60,7 +60,7 @@ export class SystemController {
     await reply.type(file.contentType).header('cache-control', 'public, max-age=3600').send(file.content);
   }
 
-  /** For people who open the server's address; programs get what they get for any unknown path. */
+  /** Answers browsers with a page; other clients get the same 404 as for any unknown path. */
   @Route(systemRoutes.home)
   async home(@Req() { headers }: FastifyRequest, @Res() reply: FastifyReply) {
     if (headers.accept?.includes('text/html') !== true) throw new NotFoundError(UNKNOWN_PATH);
@@ -91,7 +91,7 @@ export class SystemController {
   }
 }
 
-/** For strangers: reasons may name hosts and paths of the installation. */
+/** The readiness for callers who are not administrators: reasons may contain hosts and paths of the installation. */
 const withoutReasons = ({ status, missing, degraded }: Readiness): Readiness => ({
   status,
   missing: namesOf(missing),

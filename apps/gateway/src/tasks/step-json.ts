@@ -1,15 +1,15 @@
 import { type AiMessage, type SubagentStep, textOf, type ToolMessage } from '@caribou/contracts';
 import type { FeedRow } from '@caribou/core';
 
-/** Characters of a text, and of the arguments of a call, that a step shows. */
+/** Maximum characters of a text and of a call's arguments in a step. */
 const MAX_CHARS = 8_192;
 
 interface StepsOf {
   readonly taskId: string;
-  /** The run that handed the task over, and its thread. */
+  /** The run that delegated the task. */
   readonly runId: string;
   readonly threadId: string;
-  /** Number of the steps in front of these. */
+  /** Number of steps that precede these. */
   readonly before: number;
 }
 

@@ -1,7 +1,7 @@
 import { type CheckpointView, isTerminal, type RunRecord, type DelegatedTaskReply } from '@caribou/contracts';
 import { taskOutcomeOf, taskSpecOf } from '@caribou/runs';
 
-/** A task as the API shows it; undefined for a record of another version. */
+/** A task as clients see it; undefined when its record has the form of another version. */
 export function taskJson(run: RunRecord): DelegatedTaskReply | undefined {
   const spec = taskSpecOf(run);
   if (spec === undefined) return undefined;
@@ -25,7 +25,7 @@ export function taskJson(run: RunRecord): DelegatedTaskReply | undefined {
   };
 }
 
-/** The result of a task that is over and has one. */
+/** The result of a task; null while it runs, or when it ended without one. */
 export function resultOf(run: RunRecord, head: CheckpointView | null): string | null {
   if (!isTerminal(run.status)) return null;
   const { status, text, partial } = taskOutcomeOf(run, head);

@@ -12,7 +12,7 @@ import { Dependency } from '../dependency.js';
 import { stepsJson } from './step-json.js';
 import { resultOf, taskJson } from './task-json.js';
 
-/** Work that runs handed to subagents, for one owner at a time. */
+/** The tasks that a user's runs delegated to subagents. */
 @Injectable()
 export class TasksService {
   constructor(
@@ -27,13 +27,13 @@ export class TasksService {
     return all.filter((task) => task.run_id === runId);
   }
 
-  /** @throws {NotFoundError} for an unknown run or task, or one whose steps are not kept any more */
+  /** @throws {NotFoundError} for an unknown run or task, or a task whose record has expired */
   async get(thread: ThreadKey, runId: string, taskId: string): Promise<DelegatedTaskDetailReply> {
     await this.threads.getRun(thread, runId);
     const run = await this.tasks.find({ userId: thread.userId, parentRunId: runId, toolCallId: taskId });
     const task = run === null ? undefined : taskJson(run);
     if (run === null || task === undefined)
-      throw new NotFoundError(`Task ${taskId} does not exist, or is not kept any more`, { details: { taskId } });
+      throw new NotFoundError(`Task ${taskId} does not exist, or is no longer stored`, { details: { taskId } });
     const head = await this.tasks.head(run);
     return { ...task, result: resultOf(run, head), messages: [...(head?.state.messages ?? [])] };
   }

@@ -139,13 +139,13 @@ describe('/api/mcp/config', () => {
     [
       'to another host',
       { url: 'https://evil.example.org/mcp' },
-      'events.headers.Authorization: must be given anew, as url',
+      'events.headers.Authorization: must be given again, as url',
     ],
-    ['to a program', { type: 'stdio', command: 'npx' }, 'must be given anew'],
+    ['to a program', { type: 'stdio', command: 'npx' }, 'must be given again'],
     [
       'to another token server',
       { oauth: { ...EVENTS.oauth, client_secret: MASK, token_url: 'https://evil.example.org/t' } },
-      'must be given anew, as oauth.token_url',
+      'must be given again, as oauth.token_url',
     ],
     ['in another field', { headers: { 'X-Other': MASK } }, 'the mask stands for no secret that is known'],
     ['within another text', { headers: { Authorization: `Bearer ${MASK}` } }, 'the mask stands for no secret'],

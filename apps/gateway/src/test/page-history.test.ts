@@ -166,7 +166,7 @@ describe('regenerate', () => {
     });
 
     const gone = await client.ask<{ detail: string }>(`/${threadId}/runs/regenerate/prepare`, others);
-    expect([gone.status, gone.body.detail]).toEqual([409, expect.stringContaining('run is not kept')]);
+    expect([gone.status, gone.body.detail]).toEqual([409, expect.stringContaining('run is no longer stored')]);
   });
 });
 

@@ -10,7 +10,9 @@ import {
 } from '@caribou/contracts';
 import { deriveTaskId } from '../runs/streams/projections/task-id.js';
 
-/** A thread as clients see it; `values` are every channel of its record, and the messages where the caller has them. */
+/**
+ * A thread as clients see it; `values` are the channels of its record, and the messages when the caller has read them.
+ */
 export function threadJson(record: ThreadRecord, values: ChannelValues = record.values): ThreadReply {
   const { thread_id, created_at, updated_at, metadata, status } = record;
   return {
@@ -25,7 +27,7 @@ export function threadJson(record: ThreadRecord, values: ChannelValues = record.
   };
 }
 
-/** The fields asked for; all of them when none are named. */
+/** The named fields of an object; all fields when none is named. */
 export function selectFields<T extends object>(object: T, fields: readonly (keyof T)[] | null | undefined): Partial<T> {
   if (fields === null || fields === undefined || fields.length === 0) return object;
   return Object.fromEntries(fields.map((field) => [field, object[field]])) as Partial<T>;
@@ -38,7 +40,7 @@ export const checkpointJson = (threadId: string, checkpointId: string): Checkpoi
   checkpoint_map: null,
 });
 
-/** State of a thread that never ran: clients expect an answer, not a refusal. */
+/** The state of a thread without runs; clients expect it instead of a 404. */
 export const FRESH_STATE: StateReply = {
   values: {},
   next: [],
@@ -49,7 +51,9 @@ export const FRESH_STATE: StateReply = {
   parent_checkpoint: null,
 };
 
-/** A history of one entry, the newest: its reader sees no branches, so that runs it starts follow the head. */
+/**
+ * The only entry of a history with the newest state. Its reader does not know of branches, so its runs follow the head.
+ */
 export const onlyHeadJson = (threadId: string, view: CheckpointView): StateReply => ({
   ...stateJson(threadId, view),
   checkpoint: { ...checkpointJson(threadId, view.checkpointId), follows_head: true },
@@ -68,7 +72,9 @@ export function stateJson(threadId: string, view: CheckpointView): StateReply {
   };
 }
 
-/** `error` is JSON in a string: the SDK's hook parses it and shows the message. */
+/**
+ * A task in LangGraph's ThreadState. Its `error` is JSON in a string, which the SDK's hook parses to show the message.
+ */
 function taskJson({ checkpointId, error }: CheckpointView, name: string): TaskReply {
   return {
     id: deriveTaskId(checkpointId, name),

@@ -20,10 +20,10 @@ import { checkpointJson, FRESH_STATE, onlyHeadJson, selectFields, stateJson, thr
 type Routes = typeof threadRoutes;
 type Body<Name extends keyof Routes> = RouteInput<Routes[Name]>['body'];
 
-/** Metadata keys whose change does not move a thread up the list. */
+/** Metadata keys whose change does not update the thread's `updated_at`, by which lists are sorted. */
 const SILENT_KEYS = ['deerflow_pinned'];
 
-/** Threads and their states, for one owner at a time. */
+/** The threads of a user and their states. */
 @Injectable()
 export class ThreadsService {
   constructor(
@@ -77,7 +77,7 @@ export class ThreadsService {
     await this.erasures.deleteThread(key);
   }
 
-  /** The new thread, and the size of the state that it has. */
+  /** Copies a thread; returns the new one and the size of its state. */
   async copy(key: ThreadKey): Promise<{ readonly thread: ThreadReply; readonly bytes: number }> {
     const copied = await this.store.copyThread(key, newId());
     return { thread: threadJson(copied), bytes: copied.copiedBytes };
@@ -106,7 +106,7 @@ export class ThreadsService {
     return [onlyHeadJson(key.threadId, withDurations(head, durations))];
   }
 
-  /** The new checkpoint, and the size of its state. @throws {ConflictError} while a run is in flight */
+  /** Writes a new checkpoint; returns it and the size of its state. @throws {ConflictError} while a run is in flight */
   async update(
     key: ThreadKey,
     body: Body<'updateState'>,

@@ -4,7 +4,7 @@ import type { ThreadKey, ThreadStore } from '@caribou/core';
 import { Dependency } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 
-/** What threads cost and how full their context is. */
+/** The token usage of threads, and how much of the model's context they fill. */
 @Injectable()
 export class TokenUsageService {
   constructor(
@@ -30,8 +30,8 @@ export class TokenUsageService {
 }
 
 /**
- * How much of the model's context the last answer with a count filled, the answer among it. The model is the one that
- * gave it; the default one where its name is not in the configuration.
+ * How much of the model's context the last answer with a token count filled, including the answer itself. The model is
+ * the one that gave the answer, or the default model when it is no longer configured.
  */
 export function contextUsage(
   messages: readonly Message[],

@@ -9,11 +9,11 @@ import {
 import type { ThreadKey, ThreadStore } from '@caribou/core';
 import { type FollowPorts, retryWhileUnavailable, RunFollower } from '@caribou/runs';
 
-/** How a run ended, as far as its events told. */
+/** How a run ended, according to its events. */
 export interface RunOutcome {
   readonly status: RunStatus;
   readonly error: { readonly name: string; readonly message: string } | null;
-  /** Its last checkpoint; null when its events are gone. */
+  /** The run's last checkpoint; null when its events have expired. */
   readonly checkpointId: string | null;
 }
 
@@ -53,7 +53,7 @@ class OutcomeCollector {
     return { status: this.status, error: this.error, checkpointId: this.checkpointId };
   }
 
-  /** True when these hold the end. */
+  /** Reads the events; returns true when they contain the end of the run. */
   take(events: readonly NumberedEvent[]): boolean {
     for (const { event } of events) {
       if (event.kind === 'checkpoint') this.checkpointId = event.checkpoint_id;
@@ -78,8 +78,8 @@ export interface FinalPorts {
 }
 
 /**
- * What `wait` and `join` answer: the values of the run's last checkpoint, `__error__` when it failed, and an empty
- * `__interrupt__` when it stands at a breakpoint.
+ * The answer of `wait` and `join`: the values of the run's last checkpoint, with an empty `__interrupt__` when the run
+ * stopped at a breakpoint, or `__error__` when it failed.
  *
  * @throws the signal's reason
  */
@@ -104,7 +104,7 @@ export async function finalValues(
   return { ...toClientState(view.state), ...(interrupted ? { __interrupt__: [] } : {}) };
 }
 
-/** The run's last checkpoint, else the newest of the thread: what a rolled-back run leaves behind. */
+/** The run's last checkpoint, or, after a rollback, the newest checkpoint of the thread. */
 async function lastView(
   { store }: FinalPorts,
   key: ThreadKey,

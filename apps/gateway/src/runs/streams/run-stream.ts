@@ -12,15 +12,15 @@ import type { ValuesCache } from './values-cache.js';
 /**
  * One client's event stream of one run.
  *
- * S1 Frames leave in order, each once, starting after the position the client named; the heartbeat of the writer
- *    runs from the first byte to the last.
- * S2 Every frame is a function of the log: a client that resumes, at this gateway or another, gets exactly the rest.
- * S3 Deltas of messages that were given up (a takeover) are left out wherever that is known before they are sent;
- *    where it is not, the `metadata` of the new attempt names them.
- * S4 A reader that does not keep up gets the log at its own pace; nothing is queued for it but one write.
- * S5 `end` is written once, last, and only for a run that is over; every other ending breaks the connection.
- * S6 A trimmed log answers a stream from the start with `metadata`, the newest `values` and the rest, and a
- *    position inside the lost part with `gap`. So does a log that has expired, and one that lost its newest events.
+ * S1 Frames are sent in order and once each, beginning after the position in the client's request. The writer sends
+ *    heartbeats from the first byte to the last.
+ * S2 Every frame is a function of the event log: a client that resumes, at this gateway or another, gets exactly the rest.
+ * S3 Deltas of messages that were discarded by a takeover are omitted if that is known before they are sent; otherwise the
+ *    `metadata` of the new attempt lists these messages.
+ * S4 A slow reader gets the log at its own pace; no more than one write is buffered for it.
+ * S5 `end` is written once, as the last frame, and only for a run that is over; otherwise the connection is broken off.
+ * S6 From a trimmed log, a new stream gets `metadata`, the newest `values` and the rest of the log, and a stream that resumes
+ *    in the trimmed part gets a `gap`. The same holds for a log that has expired or has lost its newest events.
  */
 export interface RunStreamRequest {
   readonly run: RunRecord;
@@ -32,14 +32,18 @@ export interface RunStreamRequest {
 export interface RunStreamPorts extends FollowPorts {
   readonly store: Pick<ThreadStore, 'getRun' | 'head'>;
   readonly values: Pick<ValuesCache, 'text'>;
-  /** A client asked for events that are gone. */
+  /** Called when a client requests events that no longer exist. */
   onGap?(): void;
 }
 
 /** Kinds whose frames depend on earlier events: a stream that resumes reads the log from the start for them. */
 const statefulKinds: readonly FrameKind[] = ['messages-tuple', 'messages-partial', 'tasks', 'debug', 'events'];
 
-/** Writes the stream to its end. @throws {ResponseGone} when the client left, stalled, or the gateway stops */
+/**
+ * Writes the stream to its end.
+ *
+ * @throws {ResponseGone} when the client disconnected or stalled, or the gateway stops
+ */
 export async function streamRun(ports: RunStreamPorts, request: RunStreamRequest, writer: SseWriter): Promise<void> {
   const kinds = kindsFor(request.modes);
   const { from } = request;
@@ -97,7 +101,7 @@ class RunStream {
 
   async run(): Promise<void> {
     const { run, from } = this.request;
-    // The log was longer when the client read it.
+    // The client has an event beyond the end of the log, which has lost its newest events.
     if (run.last_seq > 0 && from.seq > run.last_seq)
       return await this.writeGap({ firstKept: 1, lastSeq: run.last_seq });
     for (;;) {
@@ -122,7 +126,9 @@ class RunStream {
     }
   }
 
-  /** Writes the frames of these events; true when the last one was the run's `end`, which is sent with the end of the response. */
+  /**
+   * Writes the frames of these events; returns true after the run's `end`, which is sent with the end of the response.
+   */
   private async writeEvents(events: readonly NumberedEvent[]): Promise<boolean> {
     for (const { event } of events) {
       if (event.kind === 'run.start') for (const id of event.dropped_message_ids) this.dropped.add(id);
@@ -141,7 +147,7 @@ class RunStream {
     return ended;
   }
 
-  /** `metadata` for a stream whose log begins without a start: a run that ended in the queue, or long ago. */
+  /** Writes `metadata` when the log does not begin with the start of a run, which ended in the queue or long ago. */
   private async writeMetadata(id: string): Promise<void> {
     const { run_id, thread_id, attempt } = this.request.run;
     this.sent = { seq: 0, index: 0 };
@@ -165,12 +171,15 @@ class RunStream {
     return text === null ? null : `${frame.before}${text}${frame.after}`;
   }
 
-  /** Number of the first event of which the client may not have everything. */
+  /** Number of the first event of which the client may lack frames. */
   private get firstNeededSeq(): number {
     return this.sent.index === WHOLE ? this.sent.seq + 1 : this.sent.seq;
   }
 
-  /** Continues after a part of the log that is gone; true when that took a gap, which ends the stream. */
+  /**
+   * Continues after a trimmed part of the log; returns true when the client lacked events, and a gap has ended the
+   * stream.
+   */
   private async handleTruncatedLog(trim: Trim): Promise<boolean> {
     if (this.firstNeededSeq >= trim.firstKept) this.stream.follower.skipTo(trim.firstKept);
     else if (this.sent.seq === 0) await this.catchUp(trim.firstKept);
@@ -181,7 +190,9 @@ class RunStream {
     return false;
   }
 
-  /** For a log without its start: writes the run's `metadata` and the newest values, and continues with the rest of the log. */
+  /**
+   * Writes the run's `metadata` and the newest values in place of the trimmed start of the log, and skips to the rest.
+   */
   private async catchUp(firstKept: number): Promise<void> {
     const { run, checkMs } = this.request;
     const { run_id, thread_id, attempt, dropped_message_ids } = run;
@@ -205,7 +216,10 @@ class RunStream {
     this.stream.follower.skipTo(firstKept);
   }
 
-  /** Writes what is left of the log, and ends the stream; a client reloads the thread's state and follows the run after `latest_available_event_id`. */
+  /**
+   * Writes a gap with the range of events that still exist, and ends the stream. The client then reloads the thread's
+   * state and follows the run after `latest_available_event_id`.
+   */
   private async writeGap({ firstKept, lastSeq }: Omit<Trim, 'kind'>): Promise<void> {
     const gap = {
       code: 'stream_replay_gap',
@@ -221,15 +235,15 @@ class RunStream {
   }
 
   /**
-   * The run is over and its log has expired: the gateway ends the stream itself. A client that resumes and lacks more
-   * than the `end` gets the gap.
+   * Ends the stream of a finished run whose log has expired. A client that resumes and lacks more than the `end` gets a
+   * gap.
    */
   private async endWithoutLog(run: RunRecord | null): Promise<void> {
     if (this.sent.seq > 0 && run !== null && this.firstNeededSeq < run.last_seq) {
       await this.writeGap({ firstKept: run.last_seq, lastSeq: run.last_seq });
       return;
     }
-    // The ids continue what the client has, and never pass the last number that the log had.
+    // Ids continue those that the client has, and never exceed the last number of the log.
     const last = Math.max(this.sent.seq, run?.last_seq ?? 0);
     if (this.sent === START) await this.writeMetadata('0.1');
     const failure = run === null ? { name: 'RunGone', message: 'the run is no longer there' } : run.error;

@@ -14,9 +14,9 @@ import { ResponseGone, SseWriter, type WriterOptions } from './sse-writer.js';
 import { StreamRegistry } from './stream-registry.js';
 import { ValuesCache } from './values-cache.js';
 
-/** A reader that takes nothing of a write for this long is cut off. */
+/** Time after which a connection is closed whose reader does not accept a write. */
 const STALL_MS = 30_000;
-/** How often an answer that waits sends a newline. */
+/** Interval of the newlines that a waiting answer sends. */
 const NEWLINE_MS = 1_000;
 
 export interface StreamClient {
@@ -25,22 +25,22 @@ export interface StreamClient {
 }
 
 export interface WaitOptions {
-  /** Whether the run is cancelled when the client disconnects; by default as the run was started. */
+  /** Whether the run is cancelled when the client disconnects; by default as requested at the start of the run. */
   readonly cancelOnDisconnect?: boolean;
 }
 
 export interface StreamOptions extends WaitOptions {
-  /** Without any: the modes that the run was started with. */
+  /** Stream modes; when there are none, those that the run was started with. */
   readonly modes?: readonly StreamMode[];
   readonly lastEventId?: string | undefined;
 }
 
-/** How one response is written. */
+/** How a long response is written. */
 interface Answer extends WaitOptions, Omit<WriterOptions, 'stallMs'> {
   write(run: RunRecord, writer: SseWriter): Promise<void>;
 }
 
-/** The long answers: event streams, and those that wait for a run's end. */
+/** Writes long responses: event streams, and answers that wait for the end of a run. */
 @Injectable()
 export class RunStreams implements OnModuleDestroy {
   private readonly values: ValuesCache;
@@ -59,7 +59,7 @@ export class RunStreams implements OnModuleDestroy {
     this.registry = new StreamRegistry(settings.maxStreamsPerUser);
   }
 
-  /** The process stops: streams break off without an end, so that their clients reconnect to another gateway. */
+  /** Breaks off all streams without an `end` when the process stops, so that clients reconnect to another gateway. */
   onModuleDestroy(): void {
     this.registry.cutAll();
   }
@@ -88,7 +88,7 @@ export class RunStreams implements OnModuleDestroy {
     });
   }
 
-  /** Starts or finds a run and answers its final values; headers at once, and a newline every second until then. */
+  /** Starts or finds a run and answers with its final values. Headers are sent at once, and a newline every second. */
   async wait(client: StreamClient, find: () => Promise<RunRecord>, options: WaitOptions = {}): Promise<void> {
     await this.answer(client, find, {
       ...options,
@@ -103,7 +103,7 @@ export class RunStreams implements OnModuleDestroy {
     });
   }
 
-  /** How the run ended, or null when it had not within `timeoutMs`. */
+  /** Waits for the end of the run; returns null when it did not end within `timeoutMs`. */
   async untilOver(run: RunSummary, timeoutMs: number): Promise<RunOutcome | null> {
     const signal = AbortSignal.timeout(timeoutMs);
     try {
@@ -119,7 +119,9 @@ export class RunStreams implements OnModuleDestroy {
     return { store, log, bus, values, onGap: () => metrics.streamGap() };
   }
 
-  /** Counts the response, finds the run, and writes the answer; an error from then on breaks the connection. */
+  /**
+   * Counts the response, finds the run, and writes the answer; an error during the writing breaks off the connection.
+   */
   private async answer({ userId, reply }: StreamClient, find: () => Promise<RunRecord>, answer: Answer): Promise<void> {
     const release = this.registry.take(userId);
     try {
@@ -162,13 +164,13 @@ export class RunStreams implements OnModuleDestroy {
   }
 }
 
-/** The paths of the run, with nothing after its id, and of its stream for a client that reconnects; without a public prefix. */
+/** Headers with the paths of the run, and of its stream for clients that reconnect; without the prefix of the API. */
 export function linksOf({ thread_id, run_id }: RunRecord): Readonly<Record<string, string>> {
   const path = `/threads/${thread_id}/runs/${run_id}`;
   return { 'content-location': path, location: `${path}/stream` };
 }
 
-/** Headers that hooks have set already, mainly those of CORS. */
+/** Headers that hooks have already set, mainly those of CORS. */
 function headersOf(reply: FastifyReply): Record<string, string> {
   return Object.fromEntries(Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)]));
 }

@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http';
 
-/** Text is handed to the socket in pieces of about this many characters. */
+/** Buffered characters from which text is written to the socket. */
 const WRITE_CHARS = 64 * 1024;
-/** Less buffered text than this goes out in one write with the end: a slow reader then lacks no more than a last frame. */
+/** Less buffered text than this is written together with the end of the response. */
 const END_CHARS = 8 * 1024;
 
 /** Why a response ended early. */
 export type GoneReason = 'client' | 'stalled' | 'shutdown';
 
-/** Thrown into the code that writes a response once the response is gone. */
+/** Thrown in the code that writes a response when the response can no longer be written. */
 export class ResponseGone extends Error {
   constructor(readonly reason: GoneReason) {
     super(`the response is gone: ${reason}`);
@@ -24,17 +24,17 @@ export interface Pausable {
 
 export interface WriterOptions {
   readonly headers: Readonly<Record<string, string>>;
-  /** Sent every `beatMs`, from the first byte to the last, so that a client's watchdog sees regular traffic. */
+  /** Text that is sent every `beatMs`, from the first byte to the last, so that clients see regular traffic. */
   readonly beat: string;
   readonly beatMs: number;
-  /** A write that the reader does not take in this long cuts the connection, in milliseconds. */
+  /** The connection is closed when the reader does not accept a write within this time, in milliseconds. */
   readonly stallMs: number;
 }
 
 /**
- * A long response: frames of server-sent events, written a few at a time, or a beat and one body at the end. A reader
- * that is slow holds the source of the frames back, and one that stops reading is cut off. `signal` aborts with
- * ResponseGone when the client left, stalled, or the gateway stops.
+ * Writes a long response: frames of server-sent events, or only a beat until one body at the end. A slow reader pauses
+ * the source of the frames; the connection of a reader that stops reading is closed. `signal` aborts with ResponseGone
+ * when the client disconnected or stalled, or the gateway stops.
  */
 export class SseWriter {
   private readonly gone = new AbortController();
@@ -61,7 +61,7 @@ export class SseWriter {
     return this.gone.signal;
   }
 
-  /** Names the source of the frames, which is paused while the reader is slow. */
+  /** Sets the source of the frames, which is paused while the reader is slow. */
   pauseWhenSlow(source: Pausable): void {
     this.source = source;
   }
@@ -74,7 +74,7 @@ export class SseWriter {
     if (this.bufferedChars >= WRITE_CHARS) await this.flush();
   }
 
-  /** Hands the buffered frames to the socket, and waits for a reader that does not keep up. @throws {ResponseGone} */
+  /** Writes the buffered frames to the socket, and waits while the reader is slow. @throws {ResponseGone} */
   async flush(): Promise<void> {
     if (this.buffered.length === 0) return;
     this.signal.throwIfAborted();
@@ -87,7 +87,7 @@ export class SseWriter {
     }
   }
 
-  /** Ends the response with what is buffered and `text`; nothing is written after it. @throws {ResponseGone} */
+  /** Writes the buffered frames and `text`, and ends the response. @throws {ResponseGone} */
   async end(text = ''): Promise<void> {
     if (this.bufferedChars > END_CHARS) await this.flush();
     this.signal.throwIfAborted();
@@ -95,7 +95,7 @@ export class SseWriter {
     this.out.end(this.takeBuffered() + text);
   }
 
-  /** Breaks the connection without an end, so that a client that can reconnects. */
+  /** Closes the connection without ending the response, so that clients which can reconnect do so. */
   cut(reason: GoneReason): void {
     this.lose(reason);
     this.out.destroy();
@@ -108,7 +108,11 @@ export class SseWriter {
     return text;
   }
 
-  /** Resolves when the reader took what was written. @throws {ResponseGone} when it does not for `stallMs` */
+  /**
+   * Resolves when the reader has accepted the written data.
+   *
+   * @throws {ResponseGone} when it does not within `stallMs`
+   */
   private async waitForDrain(): Promise<void> {
     this.stall = setTimeout(() => this.cut('stalled'), this.options.stallMs);
     try {

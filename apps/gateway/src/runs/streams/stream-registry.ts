@@ -1,7 +1,7 @@
 import { RateLimitedError } from '@caribou/contracts';
 import type { SseWriter } from './sse-writer.js';
 
-/** The long responses of this process: counted per user, and broken off when the process stops. */
+/** The long responses of this process. They are counted per user, and broken off when the process stops. */
 export class StreamRegistry {
   private readonly writers = new Set<SseWriter>();
   private readonly perUser = new Map<string, number>();
@@ -9,7 +9,7 @@ export class StreamRegistry {
   constructor(private readonly maxPerUser: number) {}
 
   /**
-   * Counts one long response of the user; the returned function ends that, once.
+   * Counts one long response of the user; the returned function, which may be called twice, releases it.
    *
    * @throws {RateLimitedError} when the user has too many open
    */
@@ -39,7 +39,7 @@ export class StreamRegistry {
     this.writers.delete(writer);
   }
 
-  /** Breaks every response off without an end, so that clients reconnect to another gateway. Runs are not touched. */
+  /** Breaks off every response without an end, so that clients reconnect to another gateway. Runs are not affected. */
   cutAll(): void {
     for (const writer of this.writers) writer.cut('shutdown');
   }

@@ -8,21 +8,23 @@ const MAX_BYTES = 128 * 1024 * 1024;
 const MAX_ENTRY_BYTES = 32 * 1024 * 1024;
 
 /**
- * The JSON of `values` by thread and checkpoint, shared by every stream of the process: a checkpoint never changes,
- * so there is nothing to check. Bounded by bytes; a text over `MAX_ENTRY_BYTES` is made and not kept.
+ * Caches the JSON of `values` by thread and checkpoint for all streams of the process. Entries are never invalid,
+ * because a checkpoint never changes. The cache is bounded by bytes; texts over `MAX_ENTRY_BYTES` are not stored.
  */
 export class ValuesCache {
   private readonly texts = new LRUCache<string, string>({ maxSize: MAX_BYTES, maxEntrySize: MAX_ENTRY_BYTES });
   private readonly loading = new Map<string, Promise<string | null>>();
-  /** The store hands out the same message objects again while it holds them; each is serialised once. */
+  /**
+   * JSON of messages by object: the store returns the same objects while it caches them, so each is serialized once.
+   */
   private readonly messages = new WeakMap<Message, string>();
 
   constructor(private readonly store: Pick<ThreadStore, 'checkpoint'>) {}
 
   /**
-   * The values at a checkpoint as one line of JSON, or null when the checkpoint is gone (a rollback took it).
+   * The values at a checkpoint as one line of JSON, or null when the checkpoint was removed by a rollback.
    *
-   * @throws {UnavailableError} when the store cannot be read now
+   * @throws {UnavailableError} when the store is unreachable
    */
   async text(thread: ThreadKey, checkpointId: string): Promise<string | null> {
     const key = `${thread.userId}/${thread.threadId}/${checkpointId}`;
@@ -47,7 +49,7 @@ export class ValuesCache {
     }
   }
 
-  /** A large state is written with turns of the event loop between its messages. */
+  /** Serializes a state; for a large one, the event loop gets turns between the messages. */
   private async serialise(state: ThreadState): Promise<string> {
     const { messages, ...channels } = toClientState(state);
     const rest = (await stringifyInSlices(channels)).slice(1);

@@ -4,17 +4,17 @@ import { FileRefusedError, type UserFiles } from '@caribou/files';
 import { Injectable } from '@nestjs/common';
 import { Dependency } from '../../dependency.js';
 
-/** The thread at the end of a turn. */
+/** The point at the end of a turn at which a thread is branched. */
 interface Cut {
   readonly checkpointId: string;
-  /** Absent: the turn is the last one, and the whole thread is meant. */
+  /** The last message of the turn; absent for the last turn, after which the whole thread is copied. */
   readonly lastSeq?: number;
 }
 
-/** Metadata of a thread that is a matter of the thread itself. */
+/** Metadata keys of a thread that its branches do not inherit. */
 const OWN_KEYS = ['deerflow_pinned'];
 
-/** New threads that go on from a turn of another one. */
+/** Creates threads that continue from a turn of another thread. */
 @Injectable()
 export class BranchesService {
   constructor(
@@ -28,10 +28,10 @@ export class BranchesService {
   ) {}
 
   /**
-   * The state and the messages are copied in one step; files after that, as far as that goes.
+   * Copies the state and the messages in one step, and then the files as far as possible.
    *
-   * @throws {NotFoundError} when people see no such answer in the thread
-   * @throws {ConflictError} while a run is in flight, or when the turn's end is not kept any more
+   * @throws {NotFoundError} when the thread's timeline has no such answer
+   * @throws {ConflictError} while a run is in flight, or when the checkpoint at the turn's end is no longer stored
    */
   async branch(
     thread: ThreadKey,
@@ -69,15 +69,15 @@ export class BranchesService {
     const last = ofTurn?.rows[0] ?? row;
     if (last.seq === newest.rows[0]?.seq && record.head !== null) return { checkpointId: record.head };
     const [end] = runId === null ? [] : await this.store.history(thread, { limit: 1, metadata: { run_id: runId } });
-    if (end === undefined) throw new ConflictError('the end of this turn is not kept any more');
+    if (end === undefined) throw new ConflictError('the end of this turn is no longer stored');
     return { checkpointId: end.checkpointId, lastSeq: last.seq };
   }
 
   private async metadataOf(thread: ThreadKey, messageId: string, { checkpointId }: Cut) {
     const { metadata } = await this.store.getThread(thread);
-    const kept = Object.entries(metadata).filter(([key]) => !OWN_KEYS.includes(key));
+    const inherited = Object.entries(metadata).filter(([key]) => !OWN_KEYS.includes(key));
     return {
-      ...Object.fromEntries(kept),
+      ...Object.fromEntries(inherited),
       deerflow_branch: true,
       branch_parent_thread_id: thread.threadId,
       branch_parent_message_id: messageId,
@@ -85,7 +85,7 @@ export class BranchesService {
     };
   }
 
-  /** The thread is there by now: that its files are not is told, and no reason to fail. */
+  /** Copies the files. A failure is reported in the reply instead of thrown, because the new thread already exists. */
   private async cloneFiles(thread: ThreadKey, branch: ThreadKey): Promise<CloneMode> {
     try {
       const { files, complete } = await this.files.copyAll(thread, branch);

@@ -8,7 +8,7 @@ const eventTypes = {
   tool: 'llm.tool.result',
 } as const satisfies Record<Message['type'], FeedMessage['event_type']>;
 
-/** What stands in a thread was said to or by its lead; the words of subagents are in their tasks. */
+/** The caller of all messages in a thread: the lead agent. Messages of subagents are in their tasks. */
 const CALLER = 'lead_agent';
 
 const toFeedMessage = ({ seq, runId, createdAt, message }: FeedRow): FeedMessage => ({

@@ -15,7 +15,7 @@ import { TurnDurations, withDuration } from './turn-durations.js';
 
 type Of<Name extends keyof typeof messageRoutes> = RouteInput<(typeof messageRoutes)[Name]>;
 
-/** Newest messages of a run that are looked at for its last answer. */
+/** Newest messages of a run that are searched for its last answer. */
 const MAX_REST = 20;
 
 @Controller(API_ROOTS)
@@ -52,7 +52,9 @@ export class MessagesController {
     });
   }
 
-  /** The rows of an older page, and what its last run wrote after them: a turn has one last answer. */
+  /**
+   * The rows of an older page, and the later messages of its last run, which may contain the last answer of the turn.
+   */
   private async withRest(thread: ThreadKey, rows: readonly FeedRow[], before: number | undefined) {
     const last = rows.at(-1);
     if (before === undefined || last === undefined || last.runId === null) return rows;

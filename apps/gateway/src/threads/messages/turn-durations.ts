@@ -3,21 +3,21 @@ import type { ThreadKey, ThreadStore } from '@caribou/core';
 import { Injectable } from '@nestjs/common';
 import { Dependency } from '../../dependency.js';
 
-/** Newest runs of a list of messages whose durations are read. */
+/** Maximum number of runs, the newest of a list of messages, whose durations are read. */
 const MAX_RUNS = 100;
 
-/** Message and the run that wrote it first. */
+/** A message and the run that first wrote it. */
 interface Written {
   readonly message: Message;
   readonly runId: string | null;
 }
 
-/** How long the turns of a thread took: `additional_kwargs.turn_duration`, in seconds, of each run's last answer. */
+/** Durations of turns: `additional_kwargs.turn_duration`, in seconds, in the last answer of each run. */
 @Injectable()
 export class TurnDurations {
   constructor(@Dependency('threadStore') private readonly store: Pick<ThreadStore, 'getRun' | 'runsOfMessages'>) {}
 
-  /** By id of the message. A run in flight, or one whose record is gone, has none. */
+  /** Durations by the id of the last answer; runs that are in flight, or whose record was deleted, have none. */
   async of(thread: ThreadKey, written: readonly Written[]): Promise<ReadonlyMap<string, number>> {
     const last = [...lastAnswers(written)].slice(-MAX_RUNS);
     const runs = await Promise.all(last.map(([runId]) => this.runOf(thread, runId)));
@@ -29,7 +29,7 @@ export class TurnDurations {
     );
   }
 
-  /** Of messages whose runs are not known. */
+  /** Durations of the turns of messages whose runs are not known to the caller. */
   async ofMessages(thread: ThreadKey, messages: readonly Message[]): Promise<ReadonlyMap<string, number>> {
     const answers = messages.filter(({ type }) => type === 'ai');
     const runs = await this.store.runsOfMessages(
@@ -59,7 +59,7 @@ export function withDuration(message: Message, durations: ReadonlyMap<string, nu
   return { ...message, additional_kwargs: { ...message.additional_kwargs, turn_duration: seconds } };
 }
 
-/** Id of each run's last answer, in the order of their ends. */
+/** The id of each run's last answer by run, in the order of the answers. */
 function lastAnswers(written: readonly Written[]): ReadonlyMap<string, string> {
   const last = new Map<string, string>();
   for (const { message, runId } of written) {
@@ -70,7 +70,7 @@ function lastAnswers(written: readonly Written[]): ReadonlyMap<string, string> {
   return last;
 }
 
-/** From the request to the end, in whole seconds as pages show them. */
+/** Time from the request to the end of a run, in whole seconds as web clients show it. */
 function secondsOf(run: RunRecord | null): number | undefined {
   if (run === null || !isTerminal(run.status)) return undefined;
   return Math.max(1, Math.round((Date.parse(run.updated_at) - Date.parse(run.created_at)) / 1_000));

@@ -15,7 +15,7 @@ import { Injectable } from '@nestjs/common';
 import { Dependency } from '../../dependency.js';
 import { replaceMessageText } from './edited-message.js';
 
-/** Messages of a replaced turn that are named; the others are hidden all the same. */
+/** Maximum number of ids of replaced messages in a reply; clients hide further messages of the turn, too. */
 const MAX_NAMED = 200;
 
 type Input = readonly (HumanMessage | SystemMessage)[];
@@ -24,11 +24,11 @@ type Input = readonly (HumanMessage | SystemMessage)[];
 interface Turn {
   readonly run: RunRecord;
   readonly input: Input;
-  /** The checkpoint that the turn began at. */
+  /** The checkpoint from which the turn began. */
   readonly base: string;
 }
 
-/** Makes the request that starts a run which regenerates a turn. Nothing is written here: starting the run does that. */
+/** Creates the request with which a client can start a run that regenerates a turn. Nothing is stored here. */
 @Injectable()
 export class RegenerationService {
   constructor(
@@ -37,8 +37,8 @@ export class RegenerationService {
   ) {}
 
   /**
-   * @throws {NotFoundError} when people see no such answer in the thread
-   * @throws {ConflictError} while the thread is busy, or when the answer's run is not kept any more
+   * @throws {NotFoundError} when the thread's timeline has no such answer
+   * @throws {ConflictError} while the thread is busy, or when the answer's run is no longer stored
    */
   async regenerate(thread: ThreadKey, messageId: string): Promise<ReplayReply> {
     const row = await this.rowOf(thread, messageId, 'ai');
@@ -46,7 +46,7 @@ export class RegenerationService {
     return replay(turn, row, { messages: turn.input, title: await this.titleOf(thread) });
   }
 
-  /** @throws as `regenerate`, for a person's message */
+  /** @throws the errors of `regenerate`, for a user message */
   async edit(thread: ThreadKey, messageId: string, text: string): Promise<EditReplayReply> {
     const row = await this.rowOf(thread, messageId, 'human');
     const turn = await this.turnOf(thread, row);
@@ -70,15 +70,15 @@ export class RegenerationService {
   private async rowOf(thread: ThreadKey, messageId: string, type: 'ai' | 'human'): Promise<FeedRow> {
     const row = await this.store.findFeedRow(thread, messageId);
     if (row?.message.type === type) return row;
-    throw new NotFoundError(`there is no ${type === 'ai' ? 'answer' : 'message of a person'} with this id`);
+    throw new NotFoundError(`there is no ${type === 'ai' ? 'answer' : 'user message'} with this id`);
   }
 
   private async turnOf(thread: ThreadKey, { runId }: FeedRow): Promise<Turn> {
     if ((await this.store.getThread(thread)).status === 'busy') throw createReplayRefusal('a run is in flight');
-    if (runId === null) throw createReplayRefusal('it was written beside any run');
+    if (runId === null) throw createReplayRefusal('it does not belong to a run');
     const run = await this.runOf(thread, runId);
     const input = (run.kwargs.input?.messages ?? []).filter(isNoAnswer);
-    if (!input.some(isUserMessage)) throw createReplayRefusal('its run went on from an earlier one');
+    if (!input.some(isUserMessage)) throw createReplayRefusal('its run continued an earlier one');
     return { run, input, base: run.fork_checkpoint_id ?? run.base_checkpoint_id ?? BEFORE_FIRST_CHECKPOINT };
   }
 
@@ -86,7 +86,7 @@ export class RegenerationService {
     try {
       return await this.store.getRun(thread, runId);
     } catch (error) {
-      if (error instanceof NotFoundError) throw createReplayRefusal('its run is not kept any more', error);
+      if (error instanceof NotFoundError) throw createReplayRefusal('its run is no longer stored', error);
       throw error;
     }
   }
@@ -95,7 +95,7 @@ export class RegenerationService {
     return (await this.store.getThread(thread)).values.title;
   }
 
-  /** A thread that had no name yet is to be named after the edited words. */
+  /** Whether the thread had a title before the turn; otherwise it gets a new one from the edited message. */
   private async hadTitle(thread: ThreadKey, { base }: Turn): Promise<boolean> {
     if (base === BEFORE_FIRST_CHECKPOINT) return false;
     return (await this.store.checkpoint(thread, base)).state.title !== undefined;
@@ -104,13 +104,17 @@ export class RegenerationService {
 
 const isUserMessage = (message: Input[number]): boolean => message.type === 'human';
 
-/** An answer to a call belongs to the turn before: there, the model is told that the call has none. */
+/**
+ * Whether the message is not an answer to a tool call. Such an answer belongs to the turn before, and is not repeated.
+ */
 const isNoAnswer = (message: RunInputMessage): message is HumanMessage | SystemMessage => message.type !== 'tool';
 
 const createReplayRefusal = (reason: string, cause?: unknown): ConflictError =>
-  new ConflictError(`this message cannot be made anew: ${reason}`, { cause });
+  new ConflictError(`this message cannot be regenerated: ${reason}`, { cause });
 
-/** A renamed thread keeps its name: the checkpoint has the one of then. */
+/**
+ * The reply with the request to send. It contains the thread's current title, because the checkpoint has an older one.
+ */
 function replay(
   { run, base }: Turn,
   { message }: FeedRow,

@@ -3,8 +3,8 @@ import { stripReasoning } from '@caribou/core';
 const MAX_QUESTION_CHARS = 500;
 
 /**
- * The questions of a model's answer, at most `count`: its outermost array, whatever stands around it. An answer without
- * one has none.
+ * The questions in a model's answer, at most `count`. They are its outermost array; text around it is ignored, and an
+ * answer without an array has none.
  */
 export function readSuggestions(answer: string, count: number): string[] {
   const text = stripReasoning(answer);

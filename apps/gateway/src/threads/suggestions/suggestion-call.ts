@@ -1,14 +1,14 @@
 import { newId, type SuggestionsRequest } from '@caribou/contracts';
 import type { ModelCall } from '@caribou/core';
 
-/** Messages shown to the model, the newest. */
+/** Number of newest messages in the prompt. */
 const MAX_SHOWN = 12;
-/** Characters shown of one message, its end: what was said last is asked about. */
+/** Number of last characters of each message in the prompt: questions follow from what was said last. */
 const MAX_MESSAGE_CHARS = 2_000;
 
 const who = { user: 'Person', assistant: 'Assistant' } as const;
 
-/** The call that asks for `count` follow-up questions; null when nothing was said. */
+/** The model call that requests `count` follow-up questions; null when all messages are empty. */
 export function suggestionCall(messages: SuggestionsRequest['messages'], count: number): ModelCall | null {
   const said = messages.filter(({ content }) => content.trim() !== '').slice(-MAX_SHOWN);
   if (said.length === 0) return null;
@@ -32,5 +32,5 @@ export function suggestionCall(messages: SuggestionsRequest['messages'], count: 
   return { system: '', messages: [message], tools: [], thinkingEnabled: false };
 }
 
-/** The frame around the conversation cannot be closed from within. */
+/** Escapes the tags of the frame, so that text of the conversation cannot close it. */
 const withoutTags = (line: string): string => line.replace(/<(?=\s*\/?\s*exchange)/gi, '&lt;');

@@ -7,14 +7,14 @@ import type { GatewaySettings } from '../../settings.js';
 import { readSuggestions } from './read-suggestions.js';
 import { suggestionCall } from './suggestion-call.js';
 
-/** Calls of one user under way at one gateway; a page asks once after each run. */
+/** Concurrent calls of one user at one gateway; a web client sends one after each run. */
 const MAX_AT_ONCE = 2;
 const MAX_ANSWER_CHARS = 20_000;
 
-/** Follow-up questions. They are an extra: whatever goes wrong with the model, the answer is none. */
+/** Follow-up questions. They are optional: when the model fails, the answer is an empty list. */
 @Injectable()
 export class SuggestionsService {
-  /** Calls under way by user. */
+  /** Number of running calls by user. */
   private readonly asking = new Map<string, number>();
 
   constructor(
@@ -79,6 +79,6 @@ export class SuggestionsService {
   }
 }
 
-/** The model failed, is away or is none of ours; everything else is a fault of this server. */
+/** Whether the model failed, is unreachable or is not configured; all other errors are faults of this server. */
 const isOfModel = (error: unknown): boolean =>
   error instanceof ModelError || error instanceof InvalidRequestError || error instanceof UnavailableError;

@@ -12,7 +12,7 @@ interface Part {
   readonly runId: string;
 }
 
-/** The class of the model client that tools built on LangChain's events know. */
+/** The class of the model client, which tools for LangChain's events know. */
 const MODEL_CLASS = 'ChatOpenAI';
 
 /** Mode `events`: LangChain's v2 events of the run, its nodes, model calls and tools. */
@@ -74,7 +74,7 @@ function contentPart(event: RunEvent, own: (name: string) => string): Part | und
   }
 }
 
-/** The end of the run around its final values; a run that failed or was stopped has none, and nothing follows `error`. */
+/** The frame at the end of a successful run, with its final values if it has a checkpoint. */
 function endFrames(context: ProjectionContext): readonly Frame[] {
   const { runId: run_id } = context.run;
   const { checkpointId } = context.state;

@@ -7,7 +7,7 @@ export type Frame =
   /** The data line is `before`, the values at the checkpoint as JSON, and `after`. */
   | { readonly event: string; readonly checkpointId: string; readonly before: string; readonly after: string };
 
-/** The kinds of frame; each has its own projection and its own fixed place among the frames of one event. */
+/** The kinds of frame; each has its own projection and a fixed index among the frames of one event. */
 export type FrameKind =
   | 'metadata'
   | 'values'
@@ -26,39 +26,42 @@ export type FrameKind =
   | 'end';
 
 /**
- * What the frames of an event depend on besides the event. All of it follows from the events before, so a client that
+ * What the frames of an event depend on besides the event. It follows from the earlier events alone, so a client that
  * joins later gets the same frames.
  */
 export interface ProjectionState {
   attempt: number;
-  /** Newest committed checkpoint, and what comes after it. */
+  /** The newest committed checkpoint. */
   checkpointId: string | null;
+  /** The nodes that follow the newest checkpoint. */
   next: readonly string[];
-  /** When the newest checkpoint was committed; debug frames are stamped with it, as events carry no time of their own. */
+  /** Time of the newest checkpoint. Debug frames have it as their timestamp, since events have no time of their own. */
   timestamp: string;
   model: string;
-  /** Tasks since the newest checkpoint, by the id their events carry. */
+  /** Tasks since the newest checkpoint, by the id in their events. */
   readonly tasks: Map<string, KnownTask>;
-  /** Messages that are being streamed, summed up so far. */
+  /** Messages that are being streamed, accumulated so far. */
   readonly partials: Map<string, PartialMessage>;
-  /** Metadata of the newest delta as text, and what it was made of: it changes with the model call only. */
+  /**
+   * The metadata of the newest delta as text, with a key of what it depends on; it changes only with the model call.
+   */
   messageMetadata?: { readonly key: string; readonly text: string };
 }
 
 export interface KnownTask {
   readonly node: string;
-  /** The id clients are told. */
+  /** The id that clients see. */
   readonly id: string;
 }
 
-/** An AI message as far as it has been streamed. */
+/** The part of an AI message that has been streamed so far. */
 export interface PartialMessage {
   readonly content: string;
   readonly reasoning: string;
   readonly toolCallChunks: ReadonlyMap<number, { name: string; args: string; id: string }>;
 }
 
-/** The run a stream shows, as far as frames name it. */
+/** The fields of the streamed run that frames contain. */
 export interface StreamRun {
   readonly runId: string;
   readonly threadId: string;
@@ -73,7 +76,10 @@ export interface ProjectionContext {
   readonly state: ProjectionState;
 }
 
-/** Frames of one kind for one event: pure, in order, none when the kind does not show the event. */
+/**
+ * A pure function that returns the frames of one kind for one event, in order; none when the kind does not show the
+ * event.
+ */
 export type Projection = (event: RunEvent, context: ProjectionContext) => readonly Frame[];
 
 /** A frame whose data is plain JSON. */

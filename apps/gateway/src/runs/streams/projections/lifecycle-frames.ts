@@ -1,6 +1,8 @@
 import { jsonFrame, NO_FRAMES, type Projection } from './frame.js';
 
-/** The first frame of every attempt; after the first it tells which streamed messages to forget. */
+/**
+ * The first frame of every attempt. From the second attempt on, it lists the streamed messages that clients must drop.
+ */
 export const metadata: Projection = (event) => {
   if (event.kind !== 'run.start') return NO_FRAMES;
   const { run_id, thread_id, attempt, dropped_message_ids } = event;
@@ -8,7 +10,7 @@ export const metadata: Projection = (event) => {
   return [jsonFrame('metadata', { run_id, thread_id, attempt, ...(again ? { dropped_message_ids } : {}) })];
 };
 
-/** A failure: JS clients read `error`, Python ones and DeerFlow's page `name`. */
+/** The frame of a failure: JS clients read `error`, Python clients and DeerFlow's web client read `name`. */
 export const error: Projection = (event) =>
   event.kind === 'error'
     ? [jsonFrame('error', { error: event.name, name: event.name, message: event.message })]

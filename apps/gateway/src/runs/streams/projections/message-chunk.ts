@@ -1,9 +1,9 @@
 import { type RunEventOf, omitUndefined } from '@caribou/contracts';
 
 /**
- * A delta as the AI message chunk clients concatenate by `id`. LangGraph's JS flavour: `type` is "ai", and
- * `tool_calls` stay empty as clients recompute them from `tool_call_chunks`. Only the delta that carries usage has
- * the key `usage_metadata`, since clients add the numbers of all chunks up.
+ * A delta as an AI message chunk; clients concatenate chunks by `id`. As in LangGraph's JS version, `type` is "ai" and
+ * `tool_calls` is empty, because clients compute it from `tool_call_chunks`. Only a delta with usage has the key
+ * `usage_metadata`, because clients add up the numbers of all chunks.
  */
 export function messageChunk(delta: RunEventOf<'message.delta'>): Readonly<Record<string, unknown>> {
   return {

@@ -9,10 +9,10 @@ interface Origin {
 type Metadata = Readonly<Record<string, unknown>>;
 
 /**
- * Which run and node something came from: beside messages and in events.
+ * The run and node that a message or event came from.
  *
- * The namespace of the `tools` node stays empty: clients take a namespace with a `tools:` segment for a subagent's
- * and keep its messages out of the conversation.
+ * The namespace of the `tools` node is empty: clients would take a namespace with a segment `tools:` for that of a
+ * subagent, and would not show its messages in the conversation.
  */
 export function nodeMetadata({ node, step }: Origin, { run, state }: ProjectionContext): Metadata {
   const namespace = node === 'tools' ? '' : `${node}:${stableId(`${run.runId}:${step}:${node}`)}`;
@@ -31,7 +31,7 @@ export function nodeMetadata({ node, step }: Origin, { run, state }: ProjectionC
   };
 }
 
-/** The same for what a model wrote, with the model's name. */
+/** The metadata of a node, and the name of the model that wrote the message. */
 export const modelMetadata = (origin: Origin, context: ProjectionContext): Metadata => ({
   ...nodeMetadata(origin, context),
   ls_provider: 'openai',
@@ -39,7 +39,7 @@ export const modelMetadata = (origin: Origin, context: ProjectionContext): Metad
   ls_model_type: 'chat',
 });
 
-/** The same as JSON beside a message, with empty `tags`. Made once for all deltas of one answer. */
+/** The metadata of a model's message as JSON, with empty `tags`. It is serialized once for all deltas of one answer. */
 export function messageMetadataText(origin: Origin, context: ProjectionContext): string {
   const { state } = context;
   const known = state.messageMetadata;

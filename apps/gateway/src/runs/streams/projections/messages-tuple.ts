@@ -2,7 +2,7 @@ import { jsonFrame, NO_FRAMES, type Projection } from './frame.js';
 import { messageChunk } from './message-chunk.js';
 import { messageMetadataText, nodeMetadata } from './message-metadata.js';
 
-/** Mode `messages-tuple` (event `messages`): deltas of AI messages, and tool messages whole. */
+/** Mode `messages-tuple` (event `messages`): deltas of AI messages, and whole tool messages. */
 export const messagesTuple: Projection = (event, context) => {
   switch (event.kind) {
     case 'message.delta':

@@ -2,20 +2,20 @@ import { isRecord, type RunEventOf, type ToolCallChunk, omitUndefined } from '@c
 import { jsonFrame, NO_FRAMES, type PartialMessage, type Projection } from './frame.js';
 import { modelMetadata } from './message-metadata.js';
 
-/** Mode `messages`: who writes a message, once, before its first piece. */
+/** Mode `messages`: the metadata of a message, once, before its first delta. */
 export const messagesMetadata: Projection = (event, context) => {
   if (event.kind !== 'message.delta' || context.state.partials.has(event.message_id)) return NO_FRAMES;
   return [jsonFrame('messages/metadata', { [event.message_id]: { metadata: modelMetadata(event, context) } })];
 };
 
-/** Mode `messages`: the message as far as it has come, at each delta. */
+/** Mode `messages`: the message so far, at each delta. */
 export const messagesPartial: Projection = (event, { state }) => {
   if (event.kind !== 'message.delta') return NO_FRAMES;
   const sum = sumUp(state.partials.get(event.message_id), event);
   return [jsonFrame('messages/partial', [partialMessage(sum, event)])];
 };
 
-/** Mode `messages`: whole messages: the run's input, what hooks wrote, and what model and tools answered. */
+/** Mode `messages`: whole messages of the run's input, of hooks, of the model and of tools. */
 export const messagesComplete: Projection = (event, { run }) => {
   switch (event.kind) {
     case 'checkpoint':
@@ -34,7 +34,7 @@ export const messagesComplete: Projection = (event, { run }) => {
 const toCompleteFrames = (messages: readonly unknown[]) =>
   messages.length === 0 ? NO_FRAMES : [jsonFrame('messages/complete', messages)];
 
-/** A message so far, with one delta more; the given one is left as it is. */
+/** Adds a delta to a message so far; the given message is not changed. */
 export function sumUp(soFar: PartialMessage | undefined, delta: RunEventOf<'message.delta'>): PartialMessage {
   const { content, reasoning, toolCallChunks } = soFar ?? NOTHING_YET;
   return {
@@ -80,7 +80,7 @@ function partialMessage(sum: PartialMessage, delta: RunEventOf<'message.delta'>)
   };
 }
 
-/** Arguments that are complete; those still being written are in `tool_call_chunks` alone. */
+/** Parses the arguments of a call; undefined while they are incomplete and only in `tool_call_chunks`. */
 function parseArgs(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);

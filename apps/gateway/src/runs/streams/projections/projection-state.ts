@@ -16,11 +16,11 @@ export const initialState = (run: Pick<RunRecord, 'attempt' | 'created_at' | 'kw
 
 const showTasks: readonly FrameKind[] = ['tasks', 'debug'];
 
-/** Applies one event to the state, as far as the shown kinds of frame need it; called after its frames were made. */
+/** Applies one event to the state, as far as the shown kinds of frame need it; called after its frames were created. */
 export function reduce(state: ProjectionState, event: RunEvent, kinds: ReadonlySet<FrameKind>): void {
   switch (event.kind) {
     case 'run.start':
-      // Also written when a model call is retried, whose task continues.
+      // A retried model call also writes this event, and its task continues.
       if (event.attempt !== state.attempt) state.tasks.clear();
       state.attempt = event.attempt;
       if (event.checkpoint_id !== null) state.checkpointId = event.checkpoint_id;

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 
-/** The namespace LangGraph derives assistant ids from graph names with (RFC 4122, appendix C: OID). */
+/** The namespace with which LangGraph derives assistant ids from graph names (RFC 4122, appendix C: OID). */
 const NAMESPACE = Buffer.from('6ba7b8219dad11d180b400c04fd430c8', 'hex');
 
-/** Every delta of a message names the same node of the same run. */
+/** A cache, because every delta of a message needs the id of the same node. */
 const known = new LRUCache<string, string>({ max: 5_000 });
 
 /** A UUID (version 5) that is the same for the same name, in every process and at every replay. */

@@ -2,13 +2,13 @@ import type { RunEventOf } from '@caribou/contracts';
 import { type Frame, jsonFrame, NO_FRAMES, type Projection, type ProjectionContext } from './frame.js';
 import { deriveTaskId, findTaskId, deriveStartedTaskId } from './task-id.js';
 
-/** JSON in two parts, to be joined around a thread's values. */
+/** JSON in two parts, with the thread's values to be inserted between them. */
 interface Parts {
   readonly before: string;
   readonly after: string;
 }
 
-/** A node's start, around its input. */
+/** The start of a node; its input is inserted between the parts. */
 function taskStart(event: RunEventOf<'task.start'>, { run, state }: ProjectionContext): Parts {
   const head = JSON.stringify({ id: deriveStartedTaskId(event, state), name: event.node });
   const { runId: run_id, graphId: graph_id, assistantId: assistant_id } = run;
@@ -17,7 +17,7 @@ function taskStart(event: RunEventOf<'task.start'>, { run, state }: ProjectionCo
   return { before: `${head.slice(0, -1)},"input":`, after: `,${tail.slice(1)}` };
 }
 
-/** A node's end. */
+/** The end of a node. */
 const taskEnd = (event: RunEventOf<'task.end'>, { state }: ProjectionContext): Readonly<Record<string, unknown>> => ({
   id: findTaskId(event, state),
   name: event.node,
@@ -26,18 +26,18 @@ const taskEnd = (event: RunEventOf<'task.end'>, { state }: ProjectionContext): R
   interrupts: [],
 });
 
-/** A frame around the values the node was given: those of the newest checkpoint. */
+/** A frame with the input of a node, which is the values of the newest checkpoint. */
 function aroundValues(event: string, { before, after }: Parts, { state }: ProjectionContext): Frame {
   if (state.checkpointId === null) return { event, data: `${before}{}${after}` };
   return { event, checkpointId: state.checkpointId, before, after };
 }
 
-/** `{step, type, timestamp, payload}` around a payload in parts. */
+/** Wraps a payload in `{step, type, timestamp, payload}`. */
 function inDebug(head: Readonly<Record<string, unknown>>, payload: Parts): Parts {
   return { before: `${JSON.stringify(head).slice(0, -1)},"payload":${payload.before}`, after: `${payload.after}}` };
 }
 
-/** Mode `tasks`: each node's start and end. */
+/** Mode `tasks`: the start and end of each node. */
 export const tasks: Projection = (event, context) => {
   switch (event.kind) {
     case 'task.start':
@@ -71,7 +71,7 @@ export const debug: Projection = (event, context) => {
   }
 };
 
-/** Mode `checkpoints`: each committed state with where it stands. */
+/** Mode `checkpoints`: each committed state with its metadata and the nodes that follow. */
 export const checkpoints: Projection = (event) => {
   if (event.kind !== 'checkpoint') return NO_FRAMES;
   const after = `,${JSON.stringify(toCheckpointFields(event)).slice(1)}`;

@@ -1,6 +1,6 @@
 import { jsonFrame, NO_FRAMES, type Projection } from './frame.js';
 
-/** Mode `tools`: the life of each tool call. */
+/** Mode `tools`: the start and the end or error of each tool call. */
 export const tools: Projection = (event) => {
   switch (event.kind) {
     case 'tool.start':

@@ -2,7 +2,7 @@ import { type Frame, jsonFrame, NO_FRAMES, type Projection } from './frame.js';
 
 const stateFrame = (checkpointId: string): Frame => ({ event: 'values', checkpointId, before: '', after: '' });
 
-/** Mode `values`: the whole state after each commit, again after a takeover, and an empty interrupt at a breakpoint. */
+/** Mode `values`: the whole state after each commit and after a takeover, and an empty interrupt at a breakpoint. */
 export const values: Projection = (event, { state }) => {
   switch (event.kind) {
     case 'run.start':
