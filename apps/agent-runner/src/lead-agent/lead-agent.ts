@@ -93,13 +93,13 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
 
 /** The built-in tools by the switches that select them. They are cached, because creating their schemas takes time. */
 function toolSets(sandbox: SandboxPort, commandTimeoutMs: number): (switches: RunSwitches) => readonly AnyTool[] {
-  const made = new Map<string, readonly AnyTool[]>();
+  const toolsByKey = new Map<string, readonly AnyTool[]>();
   return ({ vision, clarification }) => {
     const key = JSON.stringify([vision, clarification]);
-    const known = made.get(key);
+    const known = toolsByKey.get(key);
     if (known !== undefined) return known;
     const tools = leadTools({ sandbox }, { vision, clarification, commandTimeoutMs });
-    made.set(key, tools);
+    toolsByKey.set(key, tools);
     return tools;
   };
 }

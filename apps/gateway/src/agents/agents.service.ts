@@ -19,7 +19,7 @@ import type { GatewaySettings } from '../settings.js';
 /** Attempts to change an agent while others change it; each failed attempt means that another change was stored. */
 const MAX_ATTEMPTS = 20;
 
-const DISABLED = 'custom agents are not to be made or changed here: agents_api.enabled is false';
+const DISABLED = 'custom agents cannot be created or changed here: agents_api.enabled is false';
 
 /** The custom agents of a user. Every method except `find` throws ForbiddenError when custom agents are disabled. */
 @Injectable()
@@ -95,7 +95,7 @@ export class AgentsService {
 
   private async write(userId: string, write: AgentWrite): Promise<StoredAgent | 'changed'> {
     const written = await this.store.write(userId, write);
-    if (written.outcome === 'full') throw new ConflictError(`${MAX_AGENTS} agents are yours already, the limit`);
+    if (written.outcome === 'full') throw new ConflictError(`${MAX_AGENTS} agents is the limit of one user`);
     return 'agent' in written ? written.agent : 'changed';
   }
 

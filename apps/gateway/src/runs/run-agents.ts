@@ -36,7 +36,7 @@ export class RunAgents {
 
   private checkNew(name: string | undefined): void {
     if (!this.settings.agentsApi.enabled)
-      throw new ForbiddenError('context.is_bootstrap: no agents are made here: agents_api.enabled is false');
+      throw new ForbiddenError('context.is_bootstrap: agents cannot be created here: agents_api.enabled is false');
     if (name !== undefined && isReservedAgent(name))
       throw new InvalidRequestError('context.agent_name: is reserved; choose another name');
   }

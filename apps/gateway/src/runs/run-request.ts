@@ -34,18 +34,18 @@ type Limits = Pick<GatewaySettings, 'models' | 'maxTurns' | 'maxTurnsCap'>;
  * @throws {NotFoundError} when no assistant can have the given id
  * @throws {InvalidRequestError} for an unknown model, or settings of the wrong type
  */
-export function admitRequest(body: ResolvedRun, place: RunTarget, limits: Limits): AdmitRequest {
+export function admitRequest(body: ResolvedRun, target: RunTarget, limits: Limits): AdmitRequest {
   const assistant = parseAssistantId(body.assistant_id);
   const checkpointId = startCheckpointOf(body);
   return {
-    userId: place.userId,
-    threadId: place.threadId,
+    userId: target.userId,
+    threadId: target.threadId,
     runId: newId(),
     assistantId: LEAD_AGENT,
     metadata: { ...body.config?.metadata, ...body.metadata },
-    kwargs: kwargsOf(body, place, { ...limits, agentName: assistant.agentName }),
+    kwargs: kwargsOf(body, target, { ...limits, agentName: assistant.agentName }),
     multitaskStrategy: body.multitask_strategy ?? 'reject',
-    ifNotExists: body.if_not_exists ?? place.ifNotExists,
+    ifNotExists: body.if_not_exists ?? target.ifNotExists,
     threadMetadata: { graph_id: LEAD_AGENT, assistant_id: assistant.assistantId },
     ...omitUndefined({ checkpointId }),
   };

@@ -64,10 +64,10 @@ export class RunsService {
    */
   async start(key: ThreadKey, body: RunCreate, headers: StartHeaders): Promise<RunRecord> {
     refuseToDelete(body);
-    const place: RunTarget = { ...key, temporary: false, ifNotExists: 'reject' };
+    const target: RunTarget = { ...key, temporary: false, ifNotExists: 'reject' };
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: key.threadId, body: headers.rawBody });
     const deadline = new StoreDeadline(STORE_MS);
-    return this.admit(await this.prepare(body, place, deadline), { idempotency, headers, deadline });
+    return this.admit(await this.prepare(body, target, deadline), { idempotency, headers, deadline });
   }
 
   /** Admits a run on a new thread, or on the thread that its configurable names. */
@@ -132,9 +132,9 @@ export class RunsService {
   }
 
   /** Checks a request and creates its admission; nothing is stored. */
-  private async prepare(body: RunCreate, place: RunTarget, deadline: StoreDeadline): Promise<AdmitRequest> {
-    const resolved = await deadline.within(() => this.inputs.resolve(place, body));
-    const request = admitRequest(resolved, place, this.settings);
+  private async prepare(body: RunCreate, target: RunTarget, deadline: StoreDeadline): Promise<AdmitRequest> {
+    const resolved = await deadline.within(() => this.inputs.resolve(target, body));
+    const request = admitRequest(resolved, target, this.settings);
     await deadline.within(() => this.agents.check(body, request));
     return request;
   }

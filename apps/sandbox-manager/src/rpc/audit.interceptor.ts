@@ -77,8 +77,8 @@ const listOf = (value: unknown): readonly string[] | undefined =>
 /** The user, thread and tool call that the request was made for, and the command or paths in it. */
 function subjectOf(request: Fields): Pick<AuditLine, 'user_id' | 'thread_id' | 'run_id' | 'tool_call_id' | 'what'> {
   const [runId, callId] = text(request['key'])?.split(':') ?? [];
-  const places = [...(listOf(request['paths']) ?? []), text(request['path']), text(request['pattern'])];
-  const what = text(request['command']) ?? text(places.filter((part) => part !== undefined).join(' '));
+  const paths = [...(listOf(request['paths']) ?? []), text(request['path']), text(request['pattern'])];
+  const what = text(request['command']) ?? text(paths.filter((part) => part !== undefined).join(' '));
   return {
     user_id: text(request['user_id']) ?? '',
     thread_id: text(request['thread_id']) ?? '',

@@ -33,16 +33,16 @@ async function edit(request: EditRequest, thread: ThreadKey, files: ThreadFiles)
     if (!isExpectedContent(content, request.expected)) return { outcome: 'refused', reason: 'changed' };
     const old = Buffer.from(request.old_text, 'utf8');
     const by = Buffer.from(request.new_text, 'utf8');
-    const places = occurrences(content, old);
-    if (places.length === 0 || (places.length > 1 && !request.replace_all)) {
-      return { outcome: 'not_unique', count: places.length };
+    const offsets = occurrences(content, old);
+    if (offsets.length === 0 || (offsets.length > 1 && !request.replace_all)) {
+      return { outcome: 'not_unique', count: offsets.length };
     }
-    if (content.length + places.length * (by.length - old.length) > MAX_EDITED_BYTES) {
+    if (content.length + offsets.length * (by.length - old.length) > MAX_EDITED_BYTES) {
       throw new FileRefusedError('too_large', path);
     }
-    const edited = replaceAt(content, places, { length: old.length, by });
+    const edited = replaceAt(content, offsets, { length: old.length, by });
     await files.replace(thread, path, edited.content);
-    return { outcome: 'ok', replaced: places.length, changed: edited.changed.slice(0, MAX_RANGES) };
+    return { outcome: 'ok', replaced: offsets.length, changed: edited.changed.slice(0, MAX_RANGES) };
   } catch (error) {
     if (error instanceof FileRefusedError)
       return { outcome: 'refused', reason: error.reason, ...refusalMessage(error) };

@@ -82,8 +82,8 @@ async function publish({ files, store }: ConversionPorts, job: ConversionJob, ma
       held = await store.renew(file, lease, { ...record, companion });
       return held;
     };
-    const place = { thread: file, filename: file.filename };
-    const companion = await publishMarkdown(files, place, { staged, announce });
+    const document = { thread: file, filename: file.filename };
+    const companion = await publishMarkdown(files, document, { staged, announce });
     if (!held) return;
     if (companion === null) throw new ConflictError('no name is free for the Markdown');
     const done = { status: 'done', source: record.source, companion } as const;

@@ -58,9 +58,9 @@ export class RegenerationService {
     const messages = turn.input.map((message) => (message === said ? edited : message));
     const { rows } = await this.store.readFeed(thread, { limit: MAX_NAMED, runId: turn.run.run_id });
     const title = (await this.hadTitle(thread, turn)) ? await this.titleOf(thread) : undefined;
-    const { metadata, ...made } = replay(turn, row, { messages, title });
+    const { metadata, ...reply } = replay(turn, row, { messages, title });
     return {
-      ...made,
+      ...reply,
       metadata: { ...metadata, replay_kind: 'edit', edit_from_message_id: messageId, edit_message_id: edited.id },
       replacement_human_message_id: edited.id,
       source_message_ids: rows.map(({ message }) => message.id),
