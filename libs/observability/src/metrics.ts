@@ -15,7 +15,7 @@ export interface Metrics {
   modelRetried(reason: string): void;
   toolCallEnded(tool: string, outcome: Outcome): void;
   sandboxReady(durationMs: number): void;
-  /** A client asked for events that are gone. */
+  /** A client requested events that no longer exist. */
   streamGap(): void;
   /** One write that Redis accepts only from the holder of the lease. */
   redisCommit(durationMs: number): void;
@@ -23,7 +23,7 @@ export interface Metrics {
   fenced(): void;
   /** NATS delivered the notification of a run more than once. */
   redelivered(): void;
-  /** Counts a run that was taken over from a lost runner. */
+  /** A run was taken over from a lost runner. */
   takenOver(): void;
   /** Facts were extracted from a thread; `outcome`: learnt, nothing, retry, dead or lost. */
   memoryRead(outcome: string, durationMs: number): void;

@@ -41,9 +41,9 @@ export const RunContextValues = z.looseObject({
   subagent_enabled: z.boolean().optional(),
   max_concurrent_subagents: z.number().optional(),
   max_total_subagents: z.number().optional(),
-  /** The agent makes assumptions instead of asking questions. */
+  /** Whether the agent makes assumptions instead of asking questions. */
   disable_clarification: z.boolean().optional(),
-  /** Nobody is present to answer: the agent has no tool to ask questions. */
+  /** Whether no user is present to answer; the agent then has no tool to ask questions. */
   non_interactive: z.boolean().optional(),
   /** The custom agent to use or, with `is_bootstrap`, to create. */
   agent_name: AgentNamePattern.optional(),

@@ -25,7 +25,7 @@ export interface TurnCommit {
 /** What the loop needs from the process that runs it. */
 export interface LoopHost {
   /**
-   * Makes the state durable, then publishes the events. 'yield' asks the loop to stop at this commit (drain).
+   * Commits the state, then publishes the events. Returns 'yield' when the loop must stop at this commit (drain).
    *
    * @throws the signal's reason when the run was cancelled or lost.
    */
@@ -42,7 +42,7 @@ export type LoopOutcome =
       readonly last: TurnCommit;
       readonly stopReason?: string;
     }
-  /** The model failed for good, or the turn limit was reached: a visible message that says so is part of `last`. */
+  /** The model failed finally, or the turn limit was reached: a visible message that says so is part of `last`. */
   | {
       readonly kind: 'failed';
       readonly last: TurnCommit;

@@ -15,7 +15,7 @@ export interface Span {
 export interface Instrumented {
   /** Sums up the work of the chain; absent when it is not recorded. */
   readonly recorder?: ChainRecorder;
-  /** The call of a model or a tool that is being made, or the run; absent when traces are off. */
+  /** The span of the current model or tool call, or of the run; absent when traces are off. */
   readonly span?: Span;
   /**
    * Records what a middleware decided ("summarized", "stripped"), for the run's log line and spans. `fields` are
@@ -107,7 +107,10 @@ export interface TracedCall<Result> {
   readonly resultFields?: (result: Result) => TraceFields;
 }
 
-/** Makes a call of a model or a tool; in a trace it is a span, and so is each hook and call made with the given context. */
+/**
+ * Performs a call of a model or a tool. In a trace it is a span, which contains the spans of the hooks and calls that are
+ * made with the given context.
+ */
 export async function traceCall<Run extends Instrumented, Result>(
   run: Run,
   { name, fields, resultFields }: TracedCall<Result>,
@@ -132,7 +135,7 @@ interface Decision {
   readonly atMs: number;
 }
 
-/** Carries out what a hook waits for and is not its own work: the layers within. */
+/** Runs the layers within a hook, whose time is not counted as the hook's own. */
 export type Untimed = <Result>(call: () => Promise<Result>) => Promise<Result>;
 
 /**

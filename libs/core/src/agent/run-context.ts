@@ -3,7 +3,7 @@ import type { Clock } from '../util/clock.js';
 import type { Logger } from '../util/logger.js';
 import type { Instrumented } from './instrumentation.js';
 
-/** What a hook or tool may know about its run. */
+/** The information about a run that its hooks and tools receive. */
 export interface RunContext extends Instrumented {
   readonly userId: string;
   readonly threadId: string;

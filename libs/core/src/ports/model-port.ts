@@ -19,7 +19,7 @@ export interface ModelCall {
   readonly temperature?: number;
   /** Maximum tokens of the answer; a lower configured limit still applies. */
   readonly maxTokens?: number;
-  /** Asks the provider for exactly one JSON object. The prompt must mention JSON. */
+  /** Requests exactly one JSON object from the provider. The prompt must mention JSON. */
   readonly answerFormat?: 'json';
 }
 

@@ -5,7 +5,7 @@ import type { ThreadKey } from '../util/thread-key.js';
 export interface SkillsMount {
   /** Host path. */
   readonly directory: string;
-  /** Distinguishes this directory from one that is made at the same path later. */
+  /** Distinguishes this directory from one that is created at the same path later. */
   readonly instance: string;
 }
 
@@ -14,9 +14,9 @@ export type DataMounts = Readonly<Record<DataDirectory, string>>;
 
 /** The part of the data volume that sandboxes mount: drivers ask for host paths and open no file of a user themselves. */
 export interface SandboxMounts {
-  /** Makes CARIBOU_HOME if it is missing, and closes it to the machine's other users. Idempotent. */
+  /** Creates CARIBOU_HOME if it is missing, and closes it to the machine's other users. Idempotent. */
   prepareHome(): void;
-  /** Makes the data directories of a thread, owned by the user of commands. Idempotent. */
+  /** Creates the data directories of a thread, owned by the user of commands. Idempotent. */
   prepareData(thread: ThreadKey): Promise<void>;
   /** @throws {AppError} unless each of them is a directory */
   dataOf(thread: ThreadKey): Promise<DataMounts>;

@@ -33,7 +33,7 @@ export const mapOperations = (
 
 /**
  * A thread's sandbox as tools use it; it is acquired on first use. `key` is `run_id:tool_call_id`: the same key never
- * executes twice, whichever process asks. All methods take the run's signal: an abort stops the wait, and cancels the
+ * executes twice, whichever process calls. All methods take the run's signal: an abort stops the wait, and cancels the
  * command when the run was cancelled (not when the lease was lost).
  *
  * @throws {UnavailableError} when no sandbox is available; the message names what is missing.
@@ -73,7 +73,7 @@ export interface SandboxPort extends SandboxCalls {
   cancel(scope: SandboxScope, key: string, signal: AbortSignal): Promise<void>;
   /** The binding, if the sandbox was acquired in this run. */
   binding(scope: SandboxScope): SandboxBinding | undefined;
-  /** The run is over; never throws for a sandbox that is already gone. */
+  /** Releases the sandbox at the end of the run; never throws for a sandbox that no longer exists. */
   release(scope: SandboxScope): Promise<void>;
 }
 

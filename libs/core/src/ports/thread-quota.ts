@@ -6,9 +6,9 @@ export interface DiskUsage {
   readonly bytes: number;
   /** Entries of every kind, directories included. */
   readonly files: number;
-  /** Directories are nested deeper than the measuring goes. */
+  /** Whether directories are nested deeper than the measurement reaches. */
   readonly tooDeep: boolean;
-  /** There are more files than were counted. */
+  /** Whether there are more files than were counted. */
   readonly isFull: boolean;
   /** Free space on the disk; also shows files that were removed while a process writes to them. */
   readonly freeBytes: number;

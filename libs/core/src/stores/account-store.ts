@@ -54,7 +54,7 @@ export interface PasswordChange {
   readonly session: NewSession;
 }
 
-/** `stale`: another change came first. Unless `changed`, nothing was written. */
+/** `stale`: the password was changed, or the account removed, meanwhile. Unless `changed`, nothing was written. */
 export type ChangeOutcome = 'changed' | 'stale' | 'email_taken';
 
 /** Every method throws UnavailableError when the store does not answer in time. */

@@ -26,7 +26,7 @@ export type ConversionRecord =
       readonly source: FileVersion;
       /** Number of attempts so far. */
       readonly attempts: number;
-      /** Recorded before it is published: a file that matches it exactly was made by this conversion. */
+      /** Recorded before it is published: a file that matches it exactly was created by this conversion. */
       readonly companion?: Companion;
     }
   | { readonly status: 'done'; readonly source: FileVersion; readonly companion: Companion }
@@ -65,10 +65,10 @@ export interface ConversionStore {
   read(thread: ThreadKey, filenames: readonly string[]): Promise<ReadonlyMap<string, ConversionRecord>>;
   /** Deletes a file's record and returns it; null when there was none. */
   forget(file: UploadKey): Promise<ConversionRecord | null>;
-  /** Gives uploaded files the next numbers of their thread, in this order. */
+  /** Assigns the next numbers of their thread to uploaded files, in this order. */
   recordUploads(thread: ThreadKey, filenames: readonly string[]): Promise<void>;
   /** Deletes the records of uploads to a thread that was deleted meanwhile. */
   withdrawUploads(thread: ThreadKey, filenames: readonly string[]): Promise<void>;
-  /** The files that were uploaded after `number` and not removed since, oldest first, and the newest number given. */
+  /** Lists the files that were uploaded after `number` and not removed since, oldest first, and the newest number. */
   uploadsSince(thread: ThreadKey, number: number): Promise<UploadsSince>;
 }

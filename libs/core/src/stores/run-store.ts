@@ -140,7 +140,7 @@ export interface FinishResult {
 export interface RunStore {
   /** Claims the thread's `current` run, else the head of its inbox; cancels of queued runs are executed on the way. */
   claim(thread: ThreadKey, ownerId: string): Promise<ClaimResult>;
-  /** The head that a forked run starts from. @throws {NotFoundError} when the checkpoint does not exist any more. */
+  /** Loads the head from which a forked run starts. @throws {NotFoundError} when the checkpoint does not exist any more. */
   loadCheckpoint(thread: ThreadKey, checkpointId: string): Promise<ThreadHead>;
   /**
    * Prolongs the lease; the reply has the cancel flag. This and every other write restores an expired lease as long as
@@ -196,7 +196,7 @@ export interface AdmitRequest extends ThreadKey {
 
 export interface AdmitResult {
   readonly run: RunRecord;
-  /** The idempotency key was known: `run` is the first call's. */
+  /** Whether the idempotency key was known; `run` is then the run of the first call. */
   readonly repeated: boolean;
   /** Runs whose cancel flag this admission set; the caller broadcasts their cancels. */
   readonly cancelled: readonly string[];

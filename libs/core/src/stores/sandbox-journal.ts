@@ -5,7 +5,7 @@ import type { ThreadKey } from '../util/thread-key.js';
  * Ports to the shared state of sandboxes: the manager of a thread's sandbox, and its executions.
  *
  * Invariants of every implementation (times are the store's clock, never a process's):
- *  - A manager id identifies one process start and is never reused, so a manager that is gone never returns.
+ *  - A manager id identifies one process start and is never reused, so a manager that has stopped never returns.
  *  - All checks of a call and its write are one atomic step.
  *  - `start` answers `new` at most once per key, except to the manager that got `new` before (see `start`).
  *  - An entry that is `done` never changes. Entries exist at least as long as their run is in flight.
@@ -111,7 +111,7 @@ export interface ExecutionJournal {
    * @throws FencedError when the thread's binding does not name `by`, or the key was not started by `startedBy`
    */
   markUnknown(thread: ThreadKey, key: string, lost: LostExecution): Promise<{ readonly result: unknown }>;
-  /** Reads the state of the execution for a caller that gets no answer from its manager. Writes and checks nothing. */
+  /** Reads the state of the execution for a caller whose manager does not answer. Writes and checks nothing. */
   find(thread: ThreadKey, call: Pick<CalledExecution, 'key' | 'argsHash'>): Promise<ExecutionState>;
   /**
    * Prevents an execution that was not started from ever starting: stores `result` for it and answers `withdrawn`. For

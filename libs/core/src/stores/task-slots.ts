@@ -12,7 +12,7 @@ export interface TaskSlot extends ThreadKey {
   readonly token: string;
 }
 
-/** The run that a task was made for. */
+/** The run that delegated a task. */
 export interface TaskParent {
   readonly userId: string;
   readonly runId: string;
@@ -24,7 +24,7 @@ export type ParentState = 'live' | 'over' | 'gone';
 /**
  * Schedules the waiting tasks of all pools together, by the store's clock.
  *
- * S1 There are never more slots than the limits allow. A slot that was not renewed in time is lost for good.
+ * S1 There are never more slots than the limits allow. A slot that was not renewed in time is lost permanently.
  * S2 A task whose pool died is resumed before others; else the user with the fewest running tasks is next, and of that
  *    user the task that has waited longest.
  * S3 A task that ended holds no slot, whether or not it was released.

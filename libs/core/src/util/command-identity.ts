@@ -10,7 +10,7 @@ const OWNER_BITS = 0o700;
 const GROUP_SEARCH = 0o010;
 
 /**
- * The dedicated user when this process is root; else the process's own, as it can give files to nobody else. Never
+ * The dedicated user when this process is root; else the process's own, as it cannot give files to another user. Never
  * root.
  */
 export function commandIdentity(): CommandIdentity {

@@ -1,7 +1,7 @@
 export interface LimiterOptions {
   readonly maxRunning: number;
   readonly maxWaiting: number;
-  /** The error for work that comes while the queue is full. */
+  /** The error for work that arrives while the queue is full. */
   readonly errorWhenFull: () => Error;
 }
 

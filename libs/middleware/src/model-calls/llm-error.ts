@@ -57,7 +57,7 @@ export const retryOptions = (section: Partial<ChainConfig['llm_call']> = {}): Ll
   });
 
 /**
- * Retries failed model calls, and returns a fallback answer when they fail for good: a visible message marked
+ * Retries failed model calls, and returns a fallback answer when all attempts have failed: a visible message marked
  * `deerflow_error_fallback`, by which the loop ends the run as an error. Only ModelError is handled; a cancel or a lost
  * run is rethrown.
  *

@@ -23,7 +23,7 @@ export interface FollowOptions {
 
 export type Followed =
   | { readonly kind: 'events'; readonly events: readonly NumberedEvent[] }
-  /** Events after the cursor are gone; the log begins at `firstKept`. */
+  /** Events after the cursor were removed; the log begins at `firstKept`. */
   | { readonly kind: 'trimmed'; readonly firstKept: number; readonly lastSeq: number }
   /**
    * The log no longer continues what was read from it: events up to the cursor were lost and may have been replaced.

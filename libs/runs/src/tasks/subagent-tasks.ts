@@ -26,7 +26,7 @@ import { NONE_PUBLISHED, type PublishedTaskEvents, readPublishedTaskEvents } fro
 import type { TaskEventSink } from './task-event-publisher.js';
 import { type TaskWaitPorts, waitForTask } from './wait-for-task.js';
 
-/** The limits and the model that a kind of subagent gives to its tasks. */
+/** The limits and the model of the tasks of one kind of subagent. */
 export interface DelegationTerms {
   /** The configured name of the model that runs the task. */
   readonly model: string;

@@ -1,5 +1,5 @@
 #!lua
---[[ Makes a state the head of its thread for the run that owns it, and appends to the run's log, in one step.
+--[[ Writes a state as the head of its thread for the run that owns it, and appends to the run's log, in one step.
   KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua), lease_ms, after and those of run-commit.lua
   Reply  {'ok', checkpoint id, its time, number of the first event, log fields, cancel flag or ''}
          {'fenced', reason}, {'damaged', key}: nothing is written ]]

@@ -40,7 +40,7 @@ export interface LogPlan {
   readonly ranges: readonly EntryRange[];
 }
 
-/** @throws {BugError} when the head was not given out by this store. */
+/** @throws {BugError} when the head was not returned by this store. */
 export function logOf(head: ThreadHead): HeadLog {
   if (head.log instanceof HeadLog) return head.log;
   throw new BugError('the thread head was not returned by claim, loadCheckpoint or commit');

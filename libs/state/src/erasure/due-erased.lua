@@ -1,7 +1,7 @@
 #!lua
 --[[ Lists moved directories that are due for removal; one that a process works on is due again later.
   KEYS[1] erased, sorted set
-  ARGV    most to list; or a name and ms until it is due again
+  ARGV    maximum number of names to list; or a name and ms until it is due again
   Reply  names, the longest due first; nothing for a name ]]
 -- @include ../includes/clock.lua
 if ARGV[2] then

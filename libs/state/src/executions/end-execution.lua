@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 --[[ Stores the result of an execution: reported by the manager that started it, or set for it by the one bound now.
   KEYS    start-execution.lua
-  ARGV    manager that ends it for another ('' when its starter does), manager that started it, result
+  ARGV    manager that ends it instead of its starter ('' when the starter does), manager that started it, result
   Reply  {'kept', stored result}; {'fenced', reason}: nothing is written ]]
 local by, started_by, result = unpack(ARGV)
 if by ~= '' and redis.call('HGET', KEYS[2], 'manager') ~= by then return { 'fenced', 'another binding' } end

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 --[[ Prolongs the lease of a sandbox manager.
   KEYS[1] lease; KEYS[2] number of its renewals, absent once it was released; ARGV[1] ms of the lease, ARGV[2] ms of the number
-  Reply  1 when the lease had been held and was found absent, else 0 ]]
+  Reply  1 when a lease was held before and is absent now, else 0 ]]
 local alive, seen = redis.call('EXISTS', KEYS[1]), redis.call('EXISTS', KEYS[2])
 redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
 redis.call('INCR', KEYS[2])

@@ -1,5 +1,5 @@
 #!lua
---[[ Begins a conversion, or takes over a pending one whose lease ran out.
+--[[ Begins a conversion, or takes over a pending one whose lease has expired.
   KEYS[1] conversions of the thread, hash
   ARGV    file, token, ms of the lease, record to begin with ('' to take over)
   Reply  the record; nil when there is none to take over: nothing is written ]]

@@ -7,7 +7,7 @@
 --   cleared       names of removed channels
 --   channels      with a fork only: every channel's entry
 --   free          after a sweep: unreferenced log fields; swept: how many fields outside the head remain
--- Texts taken: checkpoint JSON, event JSON (both without id and time), messages, channel values.
+-- Texts read by `take`: checkpoint JSON, event JSON (both without id and time), messages, channel values.
 
 -- Whether the thread has changed since the writer read it.
 local function is_stale(record, c)

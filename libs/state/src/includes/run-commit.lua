@@ -1,6 +1,6 @@
 -- Commits one step of a run: events, checkpoint with its event, progress. Needs fence.lua.
 -- Parameters: p.events (how many), p.commit (checkpoint.lua), p.input_committed, p.usage (usage.lua).
--- Texts taken: events, checkpoint JSON, checkpoint event JSON, messages, channel values.
+-- Texts read by `take`: events, checkpoint JSON, checkpoint event JSON, messages, channel values.
 -- @include clock.lua
 -- @include events.lua
 -- @include feed.lua

@@ -2,8 +2,8 @@
 --[[ Acquires the right to one call of a model, or a position in the queue for it.
   KEYS[1] circuit, hash: failures (in a row), open_until (ms; absent while closed), probe, probe_until (ms)
   KEYS[2] slots, KEYS[3] queue, KEYS[4] waiting: sorted sets of tokens
-  ARGV    token, calls at once (0: no limit), ms of the lease, ms for which a waiting token stays in the
-          queue without asking, ms for which the circuit is stored
+  ARGV    token, maximum number of concurrent calls (0: no limit), ms of the lease, ms for which a token stays
+          in the queue without polling, ms for which the circuit is stored
   Reply  {'open', ms until a retry makes sense}; {'wait'}: the token is in the queue;
          {'go', failures in a row, 1 for the probe} ]]
 -- @include ../includes/clock.lua

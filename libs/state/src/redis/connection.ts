@@ -111,7 +111,7 @@ interface PartOptions {
 }
 
 /**
- * A connection to Redis, reconnecting for ever, and the keys that are used on it. Commands wait a bounded time for it;
+ * A permanent connection to Redis, and the keys that are used on it. Commands wait a bounded time for it;
  * a command that was sent when the connection broke is not sent again, as its effect is unknown.
  */
 export class RedisConnection {
@@ -169,6 +169,6 @@ export class RedisConnection {
   }
 }
 
-/** Connects in the background and reconnects for ever; the first command waits for the connection. */
+/** Connects in the background and reconnects after every loss; the first command waits for the connection. */
 export const createRedis = (options: RedisOptions): RedisConnection =>
   new RedisConnection(new SocketLink(options), options.keyPrefix ?? 'caribou:');

@@ -50,7 +50,7 @@ export interface StoreKeys {
   readonly slots: string;
   /** Hash: thread → token of the holder of its slot. */
   readonly slotTokens: string;
-  /** Sorted set: the threads that were made for a thread of another part of the store, by when. */
+  /** Sorted set: the threads that were created for a thread of another part of the store, by time of creation. */
   childThreads(parent: ThreadKey): string;
   /** Sorted set of all users: threads with messages that memory extraction has not read. */
   readonly memoryQueue: string;
@@ -192,7 +192,7 @@ export const pendingMember = ({ userId, threadId }: ThreadKey): string => `${use
 export const memoryMember = (thread: ThreadKey, agent: string): string =>
   `${pendingMember(thread)}/${strictAgent(agent)}`;
 
-/** Parses a text that `memoryMember` made. @throws {BugError} for another text */
+/** Parses a result of `memoryMember`. @throws {BugError} for another text */
 export function parseMemoryMember(member: string): MemoryJobKey {
   const [userId, threadId, agent, more] = member.split('/');
   if (userId !== undefined && threadId !== undefined && agent !== undefined && more === undefined)

@@ -19,7 +19,7 @@ export interface ThreadKeys {
   readonly inbox: string;
   /** String with a deadline: `<owner id>:<epoch>`. */
   readonly lease: string;
-  /** Sorted set of all users: threads with something to run, by the time they got it. */
+  /** Sorted set of all users: threads with pending runs, by the time since when they have them. */
   readonly pending: string;
   /** Sorted set: the user's threads by `updated_at`. */
   readonly threads: string;
@@ -89,7 +89,7 @@ export interface AccountKeys {
 
 /** The keys of a user's custom agents in the order in which every script on them takes them. */
 export interface AgentKeys {
-  /** Hash: name → JSON of all but the soul; begins with its version and when it was made. */
+  /** Hash: name → JSON of all but the soul; begins with its version and time of creation. */
   readonly agents: string;
   /** Hash: `s:<name>` the soul, `c:<name>` keys of the last calls that wrote it. */
   readonly souls: string;

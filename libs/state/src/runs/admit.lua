@@ -1,7 +1,7 @@
 #!lua
 --[[ Admits a run: idempotency, thread, quotas, multitask strategy, base; then the record, the inbox, the pending set.
   KEYS        thread.lua; then the idempotency key, if any
-  ARGV        thread.lua; parameters run, user, assistant, strategy, create (thread may be made), temporary,
+  ARGV        thread.lua; parameters run, user, assistant, strategy, create (whether the thread may be created), temporary,
               checkpoint ('' for none), before_first (the checkpoint id for the empty state), regenerates (the run
               whose turn is regenerated, '' for none), traceparent, body_hash, idempotency_ttl_ms (from the end of the run), max_queued,
               max_in_flight, max_pending, max_threads, max_state_bytes, max_stored (bytes; 0: no limit of these four),

@@ -9,7 +9,7 @@
               `dead_letters`: {key, letter, max}; `replaced`: {kwargs} to put into a record that cannot be read
               texts: those of run-commit.lua, then the other events
   Reply  {'ok', 1 when rolled back, number of the first event, checkpoint id or '', time, 1 when more is to run}
-         {'repeated', 1 when more is to run}: this owner ended the run before, as an epoch is given once
+         {'repeated', 1 when more is to run}: this owner ended the run before, as each epoch has one owner
          {'fenced', reason}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/fence.lua
 -- @include ../includes/run-commit.lua

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 --[[ Reads a part of a run's event log.
-  KEYS[1] the log, a stream; ARGV[1] number after which to begin; ARGV[2] most events
+  KEYS[1] the log, a stream; ARGV[1] number after which to begin; ARGV[2] maximum number of events
   Reply  {{id, event JSON, id, event JSON, …}, oldest number, newest number}; numbers 0: there is no log ]]
 local function seq_of(entries) return #entries > 0 and tonumber(entries[1][1]:match('^%d+')) or 0 end
 

@@ -1,5 +1,5 @@
 #!lua
---[[ Takes the lock of an access token, unless another owner has it.
+--[[ Acquires the lock of an access token, unless another owner has it.
   KEYS[1] token, hash
   ARGV    owner, ms of the lock
   Reply  {'held', record or ''}; {'busy'}: nothing is written ]]

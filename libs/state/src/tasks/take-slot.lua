@@ -1,7 +1,7 @@
 #!lua
---[[ Takes a slot for the task that is next.
+--[[ Acquires a slot for the next task.
   KEYS[1] pending set; KEYS[2] slots, by the end of their lease; KEYS[3] tokens of the slots
-  ARGV    token, ms of the lease, tasks at once, tasks of one user at once, most pending tasks read
+  ARGV    token, ms of the lease, maximum number of concurrent tasks, of those of one user, and of pending tasks read
   Reply  {'slot', member of the pending set}; {'none'} ]]
 -- @include ../includes/clock.lua
 local token, lease_ms = ARGV[1], tonumber(ARGV[2])

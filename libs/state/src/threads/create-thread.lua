@@ -1,7 +1,8 @@
 #!lua
 --[[ Creates a thread, or returns the existing one.
   KEYS, ARGV  thread.lua; parameter max_threads (0: no limit); text: metadata
-  Reply  {'ok', thread record, 1 when made}; {'many'}: the user has max_threads; {'erasing'}: is_being_erased; {'taken'}: the id is an ended temporary thread's; {'damaged', key} ]]
+  Reply  {'ok', thread record, 1 when created}; {'many'}: the user has max_threads; {'erasing'}: is_being_erased;
+         {'taken'}: the id is an ended temporary thread's; {'damaged', key} ]]
 -- @include ../includes/thread.lua
 -- @include ../includes/clock.lua
 -- @include ../includes/create.lua

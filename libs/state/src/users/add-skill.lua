@@ -2,7 +2,7 @@
 --[[ Adds a skill that a user installed. A new one has no switch, even if an earlier one of its name had.
   KEYS[1] skills of the user, hash: `c:<name>` the record, `e:<name>` its switch, `count` and `bytes` of all records
   ARGV    name, record, its bytes, most records, most bytes of all
-  Reply   'added'; 'taken' when there is one of that name, 'full' when it would be too much: nothing is written ]]
+  Reply   'added'; 'taken' when a skill has the name, 'full' when a limit would be exceeded: nothing is written ]]
 local name, record, bytes, max_count, max_bytes = unpack(ARGV)
 local known = redis.call('HMGET', KEYS[1], 'c:' .. name, 'count', 'bytes')
 if known[1] then return 'taken' end

@@ -1,5 +1,5 @@
 #!lua
---[[ Counts an attempt on each of some counters, whose windows begin with their first attempt.
+--[[ Counts an attempt on each of the counters, whose windows begin with their first attempt.
   KEYS    counters
   ARGV    ms of a window, then the limit of each counter
   Reply   0; ms until the next attempt is allowed when a limit is reached: nothing is counted ]]

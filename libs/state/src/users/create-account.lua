@@ -3,7 +3,7 @@
   KEYS[1] accounts, hash of e-mail and user id
   KEYS[2] account, hash
   ARGV    user id, e-mail, '1' for an administrator, password record, '1' for the first account, most accounts
-  Reply   'created'; 'initialized' when a first one is there already, 'not_initialized' when there is none yet,
+  Reply   'created'; 'initialized' when an account exists already, 'not_initialized' when none exists yet,
           'email_taken', 'full': nothing is written ]]
 local user_id, email, admin, password, first, max = unpack(ARGV)
 local count = redis.call('HLEN', KEYS[1])

@@ -1,5 +1,5 @@
 #!lua
---[[ Takes one attempt back on each of some counters; a window that has ended remains ended.
+--[[ Subtracts one attempt from each of the counters; a window that has ended remains ended.
   KEYS    counters
   Reply   0 ]]
 for _, key in ipairs(KEYS) do

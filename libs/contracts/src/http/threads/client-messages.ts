@@ -105,7 +105,7 @@ function build(type: 'human' | 'system', fields: z.output<typeof MessageFields>)
 
 const MAX_MESSAGES = 1_000;
 
-/** A list of messages; a single message may be given without a list. */
+/** A list of messages; a single message need not be in a list. */
 export const messageList = <Item extends z.ZodType>(item: Item) =>
   z.preprocess(
     (value): unknown => (Array.isArray(value) && !isPair(value) ? value : [value]),

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 --[[ Lists jobs that may be ready, longest waiting first.
-  KEYS[1] due; ARGV debounce in ms, most jobs
+  KEYS[1] due; ARGV debounce in ms, maximum number of jobs
   Reply  {number of jobs, ms until the next further one is ready, -1 when there is none, members…} ]]
 -- @include ../../includes/clock.lua
 local quiet = now_ms - ARGV[1]

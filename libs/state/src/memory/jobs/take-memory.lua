@@ -1,7 +1,8 @@
 #!lua
---[[ Takes a job that is ready and that no worker has.
+--[[ Acquires the lease of a job that is ready and that no other worker has.
   KEYS, ARGV  memory-job.lua; parameters owner, lease_ms, record: key of the thread record, which workers may only read
-  Reply  {'taken', epoch, said, watermark, last entry, attempts, ms since the first failure (0: none), seen}; {'later'}; {'gone'}: the thread does not exist; {'damaged', key} ]]
+  Reply  {'taken', epoch, said, watermark, last entry, attempts, ms since the first failure (0: none), seen};
+         {'later'}; {'gone'}: the thread does not exist; {'damaged', key} ]]
 -- @include memory-job.lua
 local damage = damaged_job() or is_damaged(p.record, 'hash') and p.record
 if damage then return { 'damaged', damage } end
