@@ -1,24 +1,18 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Config, loadConfig } from '../index.js';
-import { faultsOf, keyOf, useConfigFolders } from '../testing/config-folders.js';
+import { loadConfig } from '../index.js';
+import { faultsOf, keyOf } from '../testing/config-folders.js';
+import { DEERFLOW_ENV, type DeerflowFolder, useDeerflowFolder } from '../testing/deerflow-folder.js';
 
 const root = join(__dirname, '../../../..');
-const env = { VLLM_API_KEY: 'key-1', VLLM_BASE_URL: 'http://127.0.0.1:9/v1' };
+let deerflow: DeerflowFolder;
 
-const newFolder = useConfigFolders();
-let folder = '';
-beforeEach(() => {
-  folder = newFolder();
+useDeerflowFolder((opened) => {
+  deerflow = opened;
 });
 
-function load(yaml: string, more: Readonly<Record<string, string>> = {}): Config {
-  writeFileSync(join(folder, 'config.yaml'), yaml);
-  return loadConfig({ ...env, ...more }, folder);
-}
-
 describe("a configuration in DeerFlow's format", () => {
-  const config = loadConfig({ ...env, CARIBOU_CONFIG: join(root, 'e2e/api/deerflow/deerflow.yaml') }, '/');
+  const config = loadConfig({ ...DEERFLOW_ENV, CARIBOU_CONFIG: join(root, 'e2e/api/deerflow/deerflow.yaml') }, '/');
 
   test('has one warning for each of the three tools without a counterpart, which says what to do, and no other', () => {
     expect(config.warnings).toEqual([
@@ -75,7 +69,7 @@ describe("a configuration in DeerFlow's format", () => {
 
 describe('models', () => {
   test('a class of another protocol is one warning that names an endpoint, and what used it falls back', () => {
-    const config = load(`
+    const config = deerflow.load(`
 models:
   - {name: claude, use: 'langchain_anthropic:ChatAnthropic', model: c, api_key: $GONE, default_request_timeout: 9, base_url: 'https://api.anthropic.com'}
   - {name: local, use: 'langchain_ollama:ChatOllama', base_url: 'http://localhost:11434', num_predict: 9}
@@ -98,7 +92,7 @@ subagents: {agents: {bash: {model: claude}}, custom_agents: {own: {description: 
   });
 
   test('an unknown class is called at its base_url with a notice, and left out without one', () => {
-    const config = load(`
+    const config = deerflow.load(`
 models:
   - {name: a, use: 'my_models:MyChat', base_url: 'http://127.0.0.1:9/v1'}
   - {name: b, use: 'my_models:MyChat'}
@@ -114,18 +108,20 @@ models:
   - {name: a, use: 'langchain_deepseek:ChatDeepSeek'}
   - {name: b, use: 'langchain_deepseek:ChatDeepSeek', api_base: 'https://elsewhere.example/v1'}
 `;
-    const { models } = load(yaml, { DEEPSEEK_API_KEY: 'sk-deep', OPENAI_API_KEY: 'sk-open' });
+    const { models } = deerflow.load(yaml, { DEEPSEEK_API_KEY: 'sk-deep', OPENAI_API_KEY: 'sk-open' });
     expect(models.map(({ apiKey }) => apiKey?.reveal())).toEqual(['sk-deep', undefined]);
-    expect(load(yaml).problems).toEqual([expect.stringMatching(/^model "a" has no API key: set DEEPSEEK_API_KEY/)]);
+    expect(deerflow.load(yaml).problems).toEqual([
+      expect.stringMatching(/^model "a" has no API key: set DEEPSEEK_API_KEY/),
+    ]);
   });
 });
 
 describe('keys without a counterpart', () => {
   test('are warned about only while they are on', () => {
-    expect(load('guardrails: {enabled: false}\nchannels: {}\nscheduler: null\nsandbox: {mounts: []}').warnings).toEqual(
-      [],
-    );
-    const { warnings } = load(
+    expect(
+      deerflow.load('guardrails: {enabled: false}\nchannels: {}\nscheduler: null\nsandbox: {mounts: []}').warnings,
+    ).toEqual([]);
+    const { warnings } = deerflow.load(
       'guardrails: {enabled: true}\nchannels: {slack: {enabled: true}}\nsandbox: {mounts: [{host_path: /x}], colour: red}\nmodles: []',
     );
     expect([...warnings.map(keyOf)].sort()).toEqual([
@@ -139,28 +135,34 @@ describe('keys without a counterpart', () => {
   });
 
   test('a Python middleware is one warning, and a JavaScript one beside it is loaded', () => {
-    const { warnings, chain } = load('extensions: {middlewares: ["my.mw:Guard", "./audit.mjs#audit"]}');
+    const { warnings, chain } = deerflow.load('extensions: {middlewares: ["my.mw:Guard", "./audit.mjs#audit"]}');
     expect(warnings.map(keyOf)).toEqual(['extensions.middlewares[0]']);
-    expect(chain.extensions.middlewares).toEqual([{ use: `${join(folder, 'audit.mjs')}#audit`, options: {} }]);
+    expect(chain.extensions.middlewares).toEqual([{ use: `${join(deerflow.folder, 'audit.mjs')}#audit`, options: {} }]);
   });
 
   test('a key of this product takes precedence over its counterpart', () => {
-    const { sandbox } = load('sandbox: {idle_timeout: 5, idle_ms: 9000, bash_command_timeout: 0, limits: {pids: 20}}');
+    const { sandbox } = deerflow.load(
+      'sandbox: {idle_timeout: 5, idle_ms: 9000, bash_command_timeout: 0, limits: {pids: 20}}',
+    );
     expect(sandbox).toMatchObject({ idleMs: 9_000, limits: { pids: 20, commandTimeoutMs: 100 } });
-    expect(load('sandbox: {idle_timeout: 0}').sandbox.idleMs).toBe(604_800_000);
-    expect(faultsOf(() => load('max_recursion_limit: 5\nrunner: 7'))).toEqual([expect.stringMatching(/^runner: /)]);
+    expect(deerflow.load('sandbox: {idle_timeout: 0}').sandbox.idleMs).toBe(604_800_000);
+    expect(faultsOf(() => deerflow.load('max_recursion_limit: 5\nrunner: 7'))).toEqual([
+      expect.stringMatching(/^runner: /),
+    ]);
   });
 
   test('settings of its memory count as keys of memory', () => {
-    expect(load('memory: {enabled: true, backend_config: {enabled: false}}').chain.memory.enabled).toBe(true);
-    expect(load('memory: {manager_class: deermem, backend_config: {enabled: false}}').chain.memory.enabled).toBe(false);
+    expect(deerflow.load('memory: {enabled: true, backend_config: {enabled: false}}').chain.memory.enabled).toBe(true);
+    expect(
+      deerflow.load('memory: {manager_class: deermem, backend_config: {enabled: false}}').chain.memory.enabled,
+    ).toBe(false);
   });
 });
 
 describe('extensions_config.json', () => {
   const warningsOf = (text: string): readonly string[] => {
-    writeFileSync(join(folder, 'extensions_config.json'), text);
-    return load('').warnings;
+    writeFileSync(join(deerflow.folder, 'extensions_config.json'), text);
+    return deerflow.load('').warnings;
   };
 
   test('loads, and what has no counterpart is one warning each', () => {
@@ -189,18 +191,18 @@ describe('extensions_config.json', () => {
 
 describe("DeerFlow's variables", () => {
   const write = (name: string, text: string): string => {
-    writeFileSync(join(folder, name), text);
-    return join(folder, name);
+    writeFileSync(join(deerflow.folder, name), text);
+    return join(deerflow.folder, name);
   };
 
   test("are read where the product's own are not set, with a notice each", () => {
     const file = write('theirs.yaml', 'log_level: error');
     const config = loadConfig(
       { DEER_FLOW_CONFIG_PATH: file, DEER_FLOW_HOME: 'data', DEER_FLOW_EXTENSIONS_CONFIG_PATH: '/x/ext.json' },
-      folder,
+      deerflow.folder,
     );
     expect(config.logLevel).toBe('error');
-    expect([config.homeDir, config.extensionsConfigPath]).toEqual([join(folder, 'data'), '/x/ext.json']);
+    expect([config.homeDir, config.extensionsConfigPath]).toEqual([join(deerflow.folder, 'data'), '/x/ext.json']);
     expect(config.notices).toEqual([
       'DEER_FLOW_CONFIG_PATH: read as CARIBOU_CONFIG',
       'DEER_FLOW_HOME: read as CARIBOU_HOME',
@@ -213,14 +215,14 @@ describe("DeerFlow's variables", () => {
     const own = write('own.yaml', 'log_level: debug');
     const config = loadConfig(
       { CARIBOU_CONFIG: own, DEER_FLOW_CONFIG_PATH: '/nowhere', CARIBOU_HOME: '/data', DEER_FLOW_HOME: '/data' },
-      folder,
+      deerflow.folder,
     );
     expect(config).toMatchObject({ logLevel: 'debug', homeDir: '/data' });
     expect(config.notices).toEqual(['DEER_FLOW_CONFIG_PATH: not used: CARIBOU_CONFIG is set as well']);
   });
 
   test('a file that is not there is a fault of the variable that named it', () => {
-    expect(() => loadConfig({ DEER_FLOW_CONFIG_PATH: '/nowhere/config.yaml' }, folder)).toThrow(
+    expect(() => loadConfig({ DEER_FLOW_CONFIG_PATH: '/nowhere/config.yaml' }, deerflow.folder)).toThrow(
       'DEER_FLOW_CONFIG_PATH: there is no file /nowhere/config.yaml',
     );
   });
