@@ -8,42 +8,30 @@ import {
   describeWorkspaceQuota,
   testSandboxSettings,
 } from '@caribou/testing';
-import { commandIdentity } from '@caribou/core';
-import { threadFiles } from '@caribou/files';
 import { BwrapDriver } from './bwrap-driver.js';
+import { fileAccess, SUITE_LIMITS } from '../testing/driver-suites.js';
 
-const MiB = 1024 * 1024;
-const limits = {
-  memoryBytes: 256 * MiB,
-  pids: 64,
-  tmpBytes: 8 * MiB,
-  fileBytes: 16 * MiB,
-  outputCeilingBytes: 2 * MiB,
-};
-
-async function ready(homeDir: string): Promise<BwrapDriver> {
-  const driver = new BwrapDriver(testSandboxSettings(homeDir, { driver: 'bwrap', limits }));
+async function openDriver(homeDir: string): Promise<BwrapDriver> {
+  const driver = new BwrapDriver(testSandboxSettings(homeDir, { driver: 'bwrap', limits: SUITE_LIMITS }));
   const probe = await driver.probe();
   if (!probe.ok) throw new Error(probe.reason);
   return driver;
 }
 
-const underTest = { uid: commandIdentity().uid, files: (homeDir: string) => threadFiles(homeDir, commandIdentity()) };
-
-describeSandboxDriver('BwrapDriver below a closed directory', { ...underTest, make: ready });
+describeSandboxDriver('BwrapDriver below a closed directory', { ...fileAccess, make: openDriver });
 
 describeSandboxDriver('BwrapDriver below a searchable directory', {
-  ...underTest,
+  ...fileAccess,
   make: (homeDir) => {
     chmodSync(homeDir, 0o755);
-    return ready(homeDir);
+    return openDriver(homeDir);
   },
 });
 
 describe('BwrapDriver', () => {
   test('bounds how many files a command makes in /tmp and /dev/shm', async () => {
     const home = mkdtempSync(join(tmpdir(), 'caribou-bwrap-'));
-    const driver = await ready(home);
+    const driver = await openDriver(home);
     const sandbox = { sandboxId: 'caribou-inodes', managerId: 'm1', userId: 'default', threadId: 't1' };
     await driver.create(sandbox, { fresh: true });
     const command = {
@@ -61,6 +49,6 @@ describe('BwrapDriver', () => {
   });
 });
 
-describeSandboxAbuse('BwrapDriver', { ...underTest, make: ready });
-describeFileAbuse('BwrapDriver', { ...underTest, make: ready });
-describeWorkspaceQuota('BwrapDriver', { ...underTest, make: ready });
+describeSandboxAbuse('BwrapDriver', { ...fileAccess, make: openDriver });
+describeFileAbuse('BwrapDriver', { ...fileAccess, make: openDriver });
+describeWorkspaceQuota('BwrapDriver', { ...fileAccess, make: openDriver });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { importImage, missingForDocker } from '@caribou/testing';
 import Docker from 'dockerode';
 import { DockerDriver } from './docker-driver.js';
-import { describeDockerSuites, dockerDrivers, dockerSettings } from '../testing/docker-suites.js';
+import { describeDockerSuites, dockerDrivers, dockerSettings } from '../testing/driver-suites.js';
 
 const IMAGE = 'caribou-sandbox-test:latest';
 const openDriver = dockerDrivers({ image: IMAGE });

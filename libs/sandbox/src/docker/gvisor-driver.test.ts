@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { importImage, missingForGvisor, ON_GVISOR, processesInContainers, processesWith } from '@caribou/testing';
 import type { DockerDriver } from './docker-driver.js';
-import { describeDockerSuites, dockerDrivers } from '../testing/docker-suites.js';
+import { describeDockerSuites, dockerDrivers } from '../testing/driver-suites.js';
 
 const IMAGE = 'caribou-gvisor-test';
 const openDriver = dockerDrivers({ image: `${IMAGE}:latest`, runtime: 'runsc' });

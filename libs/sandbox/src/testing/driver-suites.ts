@@ -12,7 +12,8 @@ import type { Probe } from '../drivers/driver.js';
 import type { SandboxSettings } from '../drivers/settings.js';
 
 const MiB = 1024 * 1024;
-const limits = {
+/** Limits that the suites reach in a short time. */
+export const SUITE_LIMITS = {
   memoryBytes: 256 * MiB,
   pids: 64,
   tmpBytes: 8 * MiB,
@@ -24,7 +25,13 @@ type ContainerSettings = Pick<SandboxSettings, 'image'> & Partial<Pick<SandboxSe
 type DriverTraits = Omit<Parameters<typeof describeSandboxDriver>[1], 'make' | 'files' | 'uid'>;
 
 export const dockerSettings = (homeDir: string, container: ContainerSettings): SandboxSettings =>
-  testSandboxSettings(homeDir, { driver: 'docker', ...container, limits });
+  testSandboxSettings(homeDir, { driver: 'docker', ...container, limits: SUITE_LIMITS });
+
+/** How the suites look at files from outside: as the user of commands. */
+export const fileAccess = {
+  files: (homeDir: string) => threadFiles(homeDir, commandIdentity()),
+  uid: commandIdentity().uid,
+};
 
 /** Makes drivers whose containers can be started. @throws Error with the reason of the probe when they cannot */
 export function dockerDrivers(container: ContainerSettings): (homeDir: string) => Promise<DockerDriver> {
@@ -47,8 +54,8 @@ export function describeDockerSuites(
 ): void {
   const underTest = {
     make,
-    files: (homeDir: string) => threadFiles(homeDir, commandIdentity()),
-    uid: commandIdentity().uid,
+    files: fileAccess.files,
+    uid: fileAccess.uid,
     ...traits,
   };
   describeSandboxDriver(name, underTest);
