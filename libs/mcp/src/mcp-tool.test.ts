@@ -4,37 +4,29 @@ import {
   callTool,
   type FakeRun,
   type McpFixture,
-  mcpFixture,
   type ScriptedMcp,
   type ScriptedTool,
-  startRedis,
   startScriptedMcp,
   startTokenServer,
-  type TestServer,
   textResult,
   toolsByName,
+  useMcp,
   waitFor,
 } from '@caribou/testing';
 
 jest.setTimeout(60_000);
 
-let redis: TestServer;
 let mcp: McpFixture;
 let server: ScriptedMcp;
 const open: (() => void)[] = [];
 
-beforeAll(async () => {
-  redis = await startRedis({ appendonly: false });
-});
-afterAll(() => redis.stop());
-beforeEach(() => {
-  mcp = mcpFixture(redis.url);
-});
-afterEach(async () => {
+afterEach(() => {
   for (const release of open.splice(0)) release();
-  await mcp.close();
-  await server.close();
 });
+useMcp((opened) => {
+  mcp = opened;
+});
+afterEach(() => server.close());
 
 let cancelled = false;
 const held: ScriptedTool = {

@@ -3,34 +3,24 @@ import { UnavailableError } from '@caribou/contracts';
 import {
   callTool,
   type McpFixture,
-  mcpFixture,
   type ScriptedMcp,
-  startRedis,
   startScriptedMcp,
-  type TestServer,
   textResult,
   toolsByName,
+  useMcp,
   waitFor,
 } from '@caribou/testing';
 
 jest.setTimeout(60_000);
 
-let redis: TestServer;
 let mcp: McpFixture;
 let server: ScriptedMcp;
 
-beforeAll(async () => {
-  redis = await startRedis({ appendonly: false });
-});
-afterAll(() => redis.stop());
-beforeEach(async () => {
-  mcp = mcpFixture(redis.url);
+useMcp(async (opened) => {
+  mcp = opened;
   server = await startScriptedMcp({ tools: { one: { call: () => textResult('1') } } });
 });
-afterEach(async () => {
-  await mcp.close();
-  await server.close();
-});
+afterEach(() => server.close());
 
 const http = () => ({ type: 'http', url: server.url });
 const namesOf = async (source: Parameters<typeof toolsByName>[0]) => [...(await toolsByName(source)).keys()];

@@ -2,36 +2,18 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { textOf } from '@caribou/contracts';
-import {
-  callTool,
-  type McpFixture,
-  mcpFixture,
-  mcpProgram,
-  startMcpServer,
-  startRedis,
-  type TestServer,
-  toolsByName,
-  waitFor,
-} from '@caribou/testing';
+import { callTool, type McpFixture, mcpProgram, startMcpServer, toolsByName, useMcp, waitFor } from '@caribou/testing';
 
 jest.setTimeout(90_000);
 
-let redis: TestServer;
 let mcp: McpFixture;
 let folder: string;
 
-beforeAll(async () => {
-  redis = await startRedis({ appendonly: false });
-});
-afterAll(() => redis.stop());
-beforeEach(() => {
-  mcp = mcpFixture(redis.url);
+useMcp((opened) => {
+  mcp = opened;
   folder = mkdtempSync(join(tmpdir(), 'caribou-mcp-files-'));
 });
-afterEach(async () => {
-  await mcp.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const program = (name: Parameters<typeof mcpProgram>[0], ...args: string[]) => ({
   command: process.execPath,

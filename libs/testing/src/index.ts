@@ -35,7 +35,8 @@ export {
 export { memoryAgents } from './models/memory-agents.js';
 export { memoryToolJournal } from './stores/memory-tool-journal.js';
 export { FORBIDDEN_URLS } from './samples/forbidden-urls.js';
-export { callTool, type McpFixture, mcpFixture, toolsByName } from './stores/mcp-fixture.js';
+export { callTool, type McpFixture, toolsByName } from './stores/mcp-fixture.js';
+export { useMcp } from './stores/use-mcp.js';
 export { mcpProgram, startMcpServer } from './servers/mcp-server.js';
 export { startNats } from './servers/nats.js';
 export { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from './servers/otlp-receiver.js';
