@@ -80,8 +80,8 @@ function execute(round: ToolRound, request: ToolCallRequest): Promise<ToolOutcom
 function callThroughLayers({ chain, tools, run }: ToolRound): ToolCallNext {
   const layers = chain.flatMap((middleware) => {
     const call = (request: ToolCallRequest, next: ToolCallNext): Promise<ToolOutcome> =>
-      traceHook(run, { middleware: middleware.name, hook: 'wrapToolCall' }, (context, untimed) => {
-        const within: ToolCallNext = (changed) => untimed(() => next(changed));
+      traceHook(run, { middleware: middleware.name, hook: 'wrapToolCall' }, (context, runUntimed) => {
+        const within: ToolCallNext = (changed) => runUntimed(() => next(changed));
         return middleware.wrapToolCall?.(request, within, context) ?? next(request);
       });
     return middleware.wrapToolCall === undefined ? [] : [{ name: middleware.name, call }];

@@ -72,8 +72,8 @@ type Wrap = NonNullable<AgentMiddleware['wrapModelCall']>;
 const wrapOf =
   (middleware: AgentMiddleware, run: RunContext) =>
   (request: Parameters<Wrap>[0], next: Parameters<Wrap>[1]): Promise<AiMessage> =>
-    traceHook(run, { middleware: middleware.name, hook: 'wrapModelCall' }, (context, untimed) => {
-      const within: typeof next = (changed) => untimed(() => next(changed));
+    traceHook(run, { middleware: middleware.name, hook: 'wrapModelCall' }, (context, runUntimed) => {
+      const within: typeof next = (changed) => runUntimed(() => next(changed));
       return middleware.wrapModelCall?.(request, within, context) ?? next(request);
     });
 

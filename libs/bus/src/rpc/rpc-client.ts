@@ -63,7 +63,7 @@ function readReply<Reply extends z.ZodType>(
   data: Uint8Array,
 ): z.output<Reply> {
   const packet = Packet.safeParse(jsonOrUndefined(data));
-  if (!packet.success) throw new BugError(`${contract.name}: the reply is no packet`);
+  if (!packet.success) throw new BugError(`${contract.name}: the reply is not a packet`);
   if (packet.data.err !== undefined && packet.data.err !== null) {
     const error = WireError.safeParse(packet.data.err);
     throw error.success ? fromWireError(error.data) : new BugError(`${contract.name}: failed without a known error`);

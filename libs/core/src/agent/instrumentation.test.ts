@@ -122,8 +122,8 @@ describe(ChainRecorder, () => {
 
   test('an inner call that a layer forgot may fail without anybody hearing of it twice', async () => {
     const run = fakeRun({ recorder: new ChainRecorder(steppedClock()) });
-    const call = traceHook(run, { middleware: 'm', hook: 'wrapModelCall' }, (_run, untimed) =>
-      untimed(() => Promise.reject(new Error('late'))),
+    const call = traceHook(run, { middleware: 'm', hook: 'wrapModelCall' }, (_run, runUntimed) =>
+      runUntimed(() => Promise.reject(new Error('late'))),
     );
 
     await expect(call).rejects.toThrow('late');

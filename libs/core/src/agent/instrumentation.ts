@@ -136,7 +136,7 @@ interface Decision {
 }
 
 /** Runs the layers within a hook, whose time is not counted as the hook's own. */
-export type Untimed = <Result>(call: () => Promise<Result>) => Promise<Result>;
+export type RunUntimed = <Result>(call: () => Promise<Result>) => Promise<Result>;
 
 /**
  * Runs a hook of a middleware and counts its time. In a trace it is a span when it took time or decided something through
@@ -145,14 +145,14 @@ export type Untimed = <Result>(call: () => Promise<Result>) => Promise<Result>;
 export async function traceHook<Run extends Instrumented, Result>(
   run: Run,
   hook: { readonly middleware: string; readonly hook: string },
-  work: (run: Run, untimed: Untimed) => Promise<Result>,
+  work: (run: Run, runUntimed: RunUntimed) => Promise<Result>,
 ): Promise<Result> {
   const { recorder } = run;
   if (recorder === undefined) return work(run, (call) => call());
   const decisions: Decision[] = [];
   const startMs = recorder.nowMs();
   let innerMs = 0;
-  const untimed: Untimed = (call) => {
+  const runUntimed: RunUntimed = (call) => {
     const fromMs = recorder.nowMs();
     const stop = (): void => void (innerMs += recorder.nowMs() - fromMs);
     const result = call();
@@ -168,7 +168,7 @@ export async function traceHook<Run extends Instrumented, Result>(
     writeHookSpan(run.span, { ...hook, startMs, endMs, ownMs, decisions, error });
   };
   try {
-    const result = await work(run.span === undefined ? run : withDecisions(run, recorder, decisions), untimed);
+    const result = await work(run.span === undefined ? run : withDecisions(run, recorder, decisions), runUntimed);
     end();
     return result;
   } catch (error) {
