@@ -1,10 +1,10 @@
 import { omitUndefined } from '@caribou/contracts';
 import { parseArgs } from 'node:util';
-import { chainCost } from './chain-cost.js';
-import { chainTurns, turnsWith } from './chain-turns.js';
+import { chainCost } from './parts/chain-cost.js';
+import { chainTurns, turnsWith } from './parts/chain-turns.js';
 import type { Bench, Part } from './bench.js';
 import { startFleet } from './fleet.js';
-import { idleThreads } from './idle-threads.js';
+import { idleThreads } from './parts/idle-threads.js';
 import {
   alternate,
   type Load,
@@ -14,9 +14,9 @@ import {
   type Subject,
   measureTokenDelays,
 } from './load.js';
-import { measureGrowingThread, valuesOf } from './long-thread.js';
-import { memoryReadings } from './memory-readings.js';
-import { promptMemoryCost } from './prompt-memory.js';
+import { measureGrowingThread, valuesOf } from './parts/long-thread.js';
+import { memoryReadings } from './parts/memory-readings.js';
+import { promptMemoryCost } from './parts/prompt-memory.js';
 import {
   type Budget,
   ownCpuMsOf,
@@ -33,8 +33,8 @@ import {
   sayValues,
 } from './report.js';
 import { inTurn, median, quantile } from './sample.js';
-import { sandbox } from './sandbox-part.js';
-import { dispatchCost, taskLoads } from './task-dispatch.js';
+import { sandbox } from './parts/sandbox-part.js';
+import { dispatchCost, taskLoads } from './parts/task-dispatch.js';
 import { floorTarget, langGraphTarget, type Target } from './turns.js';
 import { serverFigures } from './server-figures.js';
 
@@ -190,7 +190,7 @@ async function idle({ fleet, figures, times }: Bench): Promise<readonly Budget[]
   return [
     { what: `subscriptions of ${cost.threads} idle threads`, value, unit: '', atMost: 0 },
     {
-      what: 'memory a service keeps per idle thread',
+      what: 'memory a service retains per idle thread',
       value: Math.max(...grown) / cost.threads / 1024,
       unit: 'KiB',
       atMost: 0.1,

@@ -1,13 +1,13 @@
 import { availableParallelism } from 'node:os';
 import type { CpuByProcess } from './cpu-time.js';
-import type { ChainCost } from './chain-cost.js';
-import type { IdleCost } from './idle-threads.js';
+import type { ChainCost } from './parts/chain-cost.js';
+import type { IdleCost } from './parts/idle-threads.js';
 import type { LoadResult } from './load.js';
-import type { TurnCost, ValuesCost } from './long-thread.js';
-import type { PromptMemoryCost } from './prompt-memory.js';
-import type { SandboxCost, Spread } from './sandbox-cost.js';
+import type { TurnCost, ValuesCost } from './parts/long-thread.js';
+import type { PromptMemoryCost } from './parts/prompt-memory.js';
+import type { SandboxCost, Spread } from './parts/sandbox-cost.js';
 import { sum } from './sample.js';
-import type { DispatchCost, TaskLoad } from './task-dispatch.js';
+import type { DispatchCost, TaskLoad } from './parts/task-dispatch.js';
 
 /** A figure and its limit. */
 export interface Budget {

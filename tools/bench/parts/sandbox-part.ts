@@ -1,7 +1,7 @@
 import type { SandboxDriverKind } from '@caribou/contracts';
-import type { Bench } from './bench.js';
-import { type Fleet, startFleet } from './fleet.js';
-import { type Budget, say, saySandbox } from './report.js';
+import type { Bench } from '../bench.js';
+import { type Fleet, startFleet } from '../fleet.js';
+import { type Budget, say, saySandbox } from '../report.js';
 import { sandboxCost, sandboxMissing } from './sandbox-cost.js';
 
 /** Measures on this fleet, and on a separate one with containers where a Docker engine exists. */

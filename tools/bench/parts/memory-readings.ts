@@ -1,9 +1,9 @@
 import { createRedis, redisMemoryStore } from '@caribou/state';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type CpuByProcess, cpuMeter } from './cpu-time.js';
-import type { Fleet } from './fleet.js';
-import { inParallel } from './sample.js';
-import { langGraphTarget } from './turns.js';
+import { type CpuByProcess, cpuMeter } from '../cpu-time.js';
+import type { Fleet } from '../fleet.js';
+import { inParallel } from '../sample.js';
+import { langGraphTarget } from '../turns.js';
 
 /** The cost of memory extraction from threads. */
 export interface ReadingsCost {

@@ -1,9 +1,9 @@
-import type { Fleet } from './fleet.js';
-import { simpleTurn } from './load.js';
-import { inTurn, median } from './sample.js';
-import { readStream, type StreamTimes } from './sse-client.js';
-import { newThread, postJson, streamRun } from './turns.js';
-import type { ServerFigures } from './server-figures.js';
+import type { Fleet } from '../fleet.js';
+import { simpleTurn } from '../load.js';
+import { inTurn, median } from '../sample.js';
+import { readStream, type StreamTimes } from '../sse-client.js';
+import { newThread, postJson, streamRun } from '../turns.js';
+import type { ServerFigures } from '../server-figures.js';
 
 export interface TurnCost {
   readonly redisBytes: number;

@@ -9,7 +9,7 @@ import {
   systemClock,
 } from '@caribou/core';
 import { leadChain } from '@caribou/middleware';
-import { median } from './sample.js';
+import { median } from '../sample.js';
 
 /** The cost of a chain in one process, with a model that answers at once and without a store. */
 export interface ChainCost {

@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
-import { startFleet } from './fleet.js';
-import { inParallel, inTurn, median, quantile } from './sample.js';
+import { startFleet } from '../fleet.js';
+import { inParallel, inTurn, median, quantile } from '../sample.js';
 
 /** Milliseconds since the answer that delegates a task, as a client sees it. */
 export interface DispatchCost {

@@ -1,7 +1,7 @@
 import { emptyMemory, type MemoryDocument } from '@caribou/contracts';
 import { renderMemory } from '@caribou/memory';
 import { createRedis, redisMemoryStore } from '@caribou/state';
-import { inTurn, median } from './sample.js';
+import { inTurn, median } from '../sample.js';
 
 /** The cost of memory in the prompt of a run. */
 export interface PromptMemoryCost {

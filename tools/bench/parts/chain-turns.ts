@@ -1,6 +1,6 @@
-import { startFleet } from './fleet.js';
-import { type LoadResult, measureLoads, simpleTurn } from './load.js';
-import { langGraphTarget } from './turns.js';
+import { startFleet } from '../fleet.js';
+import { type LoadResult, measureLoads, simpleTurn } from '../load.js';
+import { langGraphTarget } from '../turns.js';
 
 /** Configurations with the shortest and the longest chain. */
 const CONFIGS = {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cpuMeter, residentBytes } from './cpu-time.js';
-import type { Fleet } from './fleet.js';
-import { simpleTurn } from './load.js';
-import { inParallel, sum } from './sample.js';
-import { langGraphTarget, newThread } from './turns.js';
-import type { ServerFigures } from './server-figures.js';
+import { cpuMeter, residentBytes } from '../cpu-time.js';
+import type { Fleet } from '../fleet.js';
+import { simpleTurn } from '../load.js';
+import { inParallel, sum } from '../sample.js';
+import { langGraphTarget, newThread } from '../turns.js';
+import type { ServerFigures } from '../server-figures.js';
 
 interface AtRest {
   readonly residentBytes: Readonly<Record<string, number>>;

@@ -7,9 +7,9 @@ import { type SandboxPort, type SandboxScope, silentLogger } from '@caribou/core
 import { sandboxMounts } from '@caribou/files';
 import { createDriver, type SandboxDriver, sandboxSettings } from '@caribou/sandbox';
 import { createRedis, redisExecutionJournal, redisSandboxRegistry } from '@caribou/state';
-import type { Fleet } from './fleet.js';
+import type { Fleet } from '../fleet.js';
 import { measureMs } from './long-thread.js';
-import { inTurn, median, quantile } from './sample.js';
+import { inTurn, median, quantile } from '../sample.js';
 
 /** Milliseconds. */
 export interface Spread {
