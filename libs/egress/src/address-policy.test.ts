@@ -122,7 +122,7 @@ describe('addressPolicy', () => {
       expect([address, isAllowed(address)]).toEqual([address, false]);
   });
 
-  test('keeps loopback, link-local, metadata and this machine closed, whatever ranges are open', () => {
+  test('refuses loopback, link-local, metadata and this machine, whatever ranges are open', () => {
     const isAllowed = addressPolicy(['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7']);
     const own = Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map(({ address }) => address));
 
@@ -165,7 +165,7 @@ describe('addressPolicy', () => {
 });
 
 describe('isReachableForOperator', () => {
-  test("takes private networks and this machine, but neither metadata nor what is nobody's", () => {
+  test('takes private networks and this machine, but neither metadata nor unassigned addresses', () => {
     for (const address of ['8.8.8.8', '10.0.0.1', '192.168.1.1', '127.0.0.1', '::1', 'fd12::7', '2606:4700::1111'])
       expect([address, isReachableForOperator(address)]).toEqual([address, true]);
     for (const address of ['169.254.169.254', '169.254.170.2', '168.63.129.16', '100.100.100.200', 'fd00:ec2::254'])

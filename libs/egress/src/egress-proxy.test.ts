@@ -49,7 +49,7 @@ describe('EgressProxy', () => {
     expect(await entry()).toMatchObject({ method: 'POST', host: 'site.test', port: portOf(egress.target) });
   });
 
-  test('keeps a body in its frame when the connection header names its length away', async () => {
+  test('forwards a body with its length when the connection header names its length away', async () => {
     const { exchange } = await egress.proxyWith();
     const inner = 'GET /inner HTTP/1.1\r\nHost: site.test\r\n\r\n';
 

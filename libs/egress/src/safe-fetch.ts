@@ -27,7 +27,7 @@ const UNDONE = ['content-encoding', 'content-length', 'transfer-encoding'];
  * Redirects are followed whatever `init.redirect` says; to another origin neither secrets nor a body go along.
  *
  * The function throws InvalidRequestError or ForbiddenError for what may not be fetched, UnavailableError or
- * DeadlineError when nobody answers in time, and the reason of an aborted signal. Bodies of its answers throw the last
+ * DeadlineError when the host does not answer in time, and the reason of an aborted signal. Bodies of its answers throw the last
  * two and, over `maxBytes`, TooLargeError.
  */
 export function safeFetch(settings: SafeFetchSettings): SafeFetch {

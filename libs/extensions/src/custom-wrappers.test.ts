@@ -52,7 +52,7 @@ describe('wrapModelCall of a custom middleware', () => {
 
   test.each<[string, NonNullable<ProbeHooks['wrapModelCall']>, RegExp]>([
     ['a tool that is not there', (asked, go) => go({ ...asked, tools: [{ ...tool, name: 'rm' }] }), /no tool 'rm'/],
-    ['a system text that is none', (asked, go) => go({ ...asked, system: 7 as never }), /the request: system: /],
+    ['an invalid system text', (asked, go) => go({ ...asked, system: 7 as never }), /the request: system: /],
     ['a broken message', (asked, go) => go({ ...asked, messages: [{ type: 'tool' }] }), /a message: content: /],
     ['no answer', () => undefined as never, /a message: /],
     ['an answer of a person', () => ({ type: 'human', content: 'x' }), /of type human; it must be ai/],

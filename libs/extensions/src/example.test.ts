@@ -26,19 +26,19 @@ async function played(script: readonly ScriptedAnswer[], state: ThreadState = { 
     position: 'start',
   });
   if (outcome.kind === 'yielded') throw new Error('yielded');
-  const told = run.events.flatMap((event) => (event.kind === 'custom' ? [event.data] : []));
-  return { outcome, model, told, state: outcome.last.state };
+  const published = run.events.flatMap((event) => (event.kind === 'custom' ? [event.data] : []));
+  return { outcome, model, published, state: outcome.last.state };
 }
 
 describe('the example of a custom middleware', () => {
   test('it counts the words of answers, publishes events, and adds to each request how many are left', async () => {
-    const { state, model, told } = await played([
+    const { state, model, published } = await played([
       { content: 'one two', calls: [{ name: 'words_left' }] },
       { content: 'three' },
     ]);
 
     expect(state.extensions).toEqual({ 'word-budget': { used: 3 } });
-    expect(told).toEqual([
+    expect(published).toEqual([
       { type: 'word_budget', used: 2, budget: 5 },
       { type: 'word_budget', used: 3, budget: 5 },
     ]);

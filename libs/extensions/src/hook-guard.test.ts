@@ -101,13 +101,13 @@ describe(runGuarded, () => {
   });
 
   test('nothing is done outside for work that has ended', async () => {
-    let kept: Guard | undefined;
+    let guardAfterEnd: Guard | undefined;
     await inGuard((guard) => {
-      kept = guard;
+      guardAfterEnd = guard;
       return Promise.resolve();
     });
 
-    await expect(kept?.outside(() => Promise.resolve())).rejects.toThrow(
+    await expect(guardAfterEnd?.outside(() => Promise.resolve())).rejects.toThrow(
       "'probe' went on after its beforeModel had ended",
     );
   });

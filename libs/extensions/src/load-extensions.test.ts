@@ -111,10 +111,10 @@ describe('middlewares', () => {
     ['/x/bad.mjs#stuck', 'it was not loaded within 50 ms'],
     ['/x/tools.mjs#c', 'the definition of a tool is wrong: name: bash is the name of a built-in tool'],
   ])('%s: %s', async (use, fault) => {
-    const [told = '', ...more] = await faultsOf(use);
-    const said = told.slice(`extensions.middlewares[0] (${use}): `.length);
+    const [message = '', ...more] = await faultsOf(use);
+    const said = message.slice(`extensions.middlewares[0] (${use}): `.length);
 
-    expect(told.startsWith(`extensions.middlewares[0] (${use}): `)).toBe(true);
+    expect(message.startsWith(`extensions.middlewares[0] (${use}): `)).toBe(true);
     if (typeof fault === 'string') expect(said).toBe(fault);
     else expect(said).toMatch(fault);
     expect(more).toEqual([]);

@@ -16,10 +16,10 @@ describe(ownState, () => {
   });
 
   test('nothing changes nothing, null takes it out', () => {
-    const kept = applyUpdate(state, own.write({ words: 3 }));
+    const updated = applyUpdate(state, own.write({ words: 3 }));
 
     expect(own.write(undefined)).toEqual({});
-    expect(own.read(applyUpdate(kept, own.write(null)))).toBeUndefined();
+    expect(own.read(applyUpdate(updated, own.write(null)))).toBeUndefined();
   });
 
   test('state of another version that does not match the schema reads as undefined', () => {

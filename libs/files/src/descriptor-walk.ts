@@ -35,7 +35,7 @@ async function openOrCreate(directory: FileHandle, name: string, create: Creatio
   }
 }
 
-/** Makes a directory; false when it is there already. */
+/** Creates a directory; false when it exists already. */
 const makes = async (path: string, mode: number): Promise<boolean> =>
   (await unlessFailed('EEXIST', () => mkdir(path, { mode }).then(() => true))) === true;
 

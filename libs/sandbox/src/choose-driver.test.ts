@@ -57,7 +57,9 @@ describe('chooseAmong', () => {
   test('shows paths of the host to the operator only: callers and models read reasons without them', async () => {
     const reason = 'connect ENOENT /var/run/docker.sock; http://docs.docker.com/x and /mnt/user-data/workspace stay';
     const heard: string[] = [];
-    const drivers = chooseAmong([driver('docker', [no(reason)])], 'auto', clock, (_kind, told) => heard.push(told));
+    const drivers = chooseAmong([driver('docker', [no(reason)])], 'auto', clock, (_kind, reported) =>
+      heard.push(reported),
+    );
 
     await expect(drivers.forNewThread()).rejects.toMatchObject({
       message: expect.stringMatching(

@@ -7,7 +7,7 @@ import { type ArchiveFile, openSkillArchive, wrapArchiveErrors, quote, skillFile
 import { SkillRejectedError } from './skill-rejected.js';
 import { MAX_SKILL_BYTES } from './skill-tree.js';
 
-/** A staging area for a skill's files, which nobody else reads. */
+/** A private staging area for a skill's files. */
 export interface SkillStage {
   /** Creates a file and its parent directories. @returns bytes written */
   write(

@@ -45,8 +45,8 @@ beforeEach(() => {
   lines = [];
   nowMs = 0;
   users = new Map();
-  const keep = (fields: object, message: string): void => void lines.push(`${message} ${JSON.stringify(fields)}`);
-  logger = { ...silentLogger, warn: keep, error: keep };
+  const record = (fields: object, message: string): void => void lines.push(`${message} ${JSON.stringify(fields)}`);
+  logger = { ...silentLogger, warn: record, error: record };
   library = new SkillLibrary({ root, clock: { monotonicMs: () => nowMs }, logger });
   catalog = new UserSkillCatalog({
     library,

@@ -225,7 +225,7 @@ describe('web_search by duckduckgo', () => {
 
 describe('web_search by any provider', () => {
   test.each([tavily, firecrawl, searxng, duckduckgo])(
-    'ends in time when nobody answers: $provider',
+    'ends in time when the server does not answer: $provider',
     async (provider) => {
       const routes = Object.fromEntries(['/search', '/v2/search', '/html/'].map((path) => [path, silent]));
       const outcome = await searched({ ...provider, timeoutSeconds: 0.3 }, routes);

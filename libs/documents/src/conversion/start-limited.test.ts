@@ -15,13 +15,13 @@ const probe = (written: string) => `
 const { Socket } = require('node:net');
 const tried = (act) => { try { act(); return 'done'; } catch (error) { return error.code; } };
 const fs = require('node:fs');
-const told = {
+const report = {
   environment: Object.keys(process.env),
   read: tried(() => fs.readFileSync('/etc/passwd')),
   write: tried(() => fs.writeFileSync(${JSON.stringify(written)}, 'x')),
   run: tried(() => require('node:child_process').execFileSync('/bin/true')),
 };
-new Socket({ fd: ${REPLY_DESCRIPTOR} }).end(JSON.stringify(told));
+new Socket({ fd: ${REPLY_DESCRIPTOR} }).end(JSON.stringify(report));
 `;
 
 describe('startLimited', () => {
@@ -44,12 +44,12 @@ describe('startLimited', () => {
 
     const child = await startLimited(program, { kind: 'csv', limits: DEFAULT_DOCUMENT_LIMITS });
     const exited = once(child, 'exit');
-    const told = await json(child.stdio[REPLY_DESCRIPTOR] as Readable);
+    const report = await json(child.stdio[REPLY_DESCRIPTOR] as Readable);
     child.stdin?.end();
     await exited;
 
     const denied = 'ERR_ACCESS_DENIED';
-    expect(told).toEqual({ environment: [], read: denied, write: denied, run: denied });
+    expect(report).toEqual({ environment: [], read: denied, write: denied, run: denied });
     expect(existsSync(written)).toBe(false);
   });
 });

@@ -166,10 +166,10 @@ describe('searching', () => {
     write('a', 'aaa');
     write('b', `${'a'.repeat(60)}!`);
     let turns = 0;
-    const beside = setInterval(() => (turns += 1), 50);
+    const timer = setInterval(() => (turns += 1), 50);
 
     const answer = await grep(/^(a+)+$/);
-    clearInterval(beside);
+    clearInterval(timer);
 
     expect(answer).toEqual({
       found: [{ path: `${ROOT}/a`, line: 1, text: 'aaa' }],

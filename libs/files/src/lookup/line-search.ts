@@ -72,7 +72,7 @@ function rejection(): { readonly promise: Promise<never>; readonly reject: (reas
   return { promise, reject };
 }
 
-/** What node:worker_threads is there. */
+/** The part of node:worker_threads that the other thread uses. */
 interface OtherThread {
   readonly parentPort: MessagePort | null;
   readonly workerData: unknown;

@@ -18,7 +18,7 @@ const LEFT_MS = 3_600_000;
 /** Free disk space is checked again after this many bytes. */
 const LOOK_BYTES = 16 * 1024 * 1024;
 
-/** Files of one skill that is being installed, seen by nobody. Names are the caller's to check. */
+/** Files of one skill that is being installed, not visible yet. The caller checks the names. */
 export interface SkillStaging {
   /** Makes a file and the directories above it. Bytes written. @throws {FileRefusedError} `no_space` */
   write(
@@ -118,7 +118,7 @@ async function writeAll(
   return written;
 }
 
-/** Removes directories that nobody has touched for long, but the known ones. */
+/** Removes directories that were not touched for long, except the known ones. */
 export async function removeOld(directory: string, known: ReadonlySet<string>, oldMs = LEFT_MS): Promise<void> {
   const before = Date.now() - oldMs;
   for (const name of await namesIn(directory)) {

@@ -24,7 +24,7 @@ export interface FileEntry {
   readonly modifiedMs: number;
 }
 
-/** A received file that nobody sees yet. */
+/** A received file that is not visible yet. */
 export interface StagedFile {
   readonly sizeBytes: number;
   /** Stays the same when it is published. */
@@ -139,7 +139,7 @@ export interface IntakeParts {
 
 export interface IntakeOptions {
   /**
-   * Default true: makes the thread's directories. False for what belongs to a file that is there: refused without them.
+   * Default true: creates the thread's directories. False for a companion of an existing file: refused without them.
    */
   readonly makes?: boolean;
 }

@@ -5,7 +5,7 @@ import { follow } from './bwrap-run.js';
 
 describe('follow', () => {
   test('gives a command up that does not end when it is killed', async () => {
-    // Without a leader nobody can kill it, as nobody can a process that waits for a device.
+    // Without a leader it cannot be killed, like a process that waits for a device.
     const child = spawn('sleep', ['600']);
     const launched = { child, leader: null, stdout: child.stdout, stderr: child.stderr, status: Readable.from([]) };
     const command = { command: 'sleep 600', timeoutMs: 20, maxOutputBytes: 1024 };

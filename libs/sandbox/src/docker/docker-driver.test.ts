@@ -33,7 +33,7 @@ if (reason === null) {
       rmSync(home, { recursive: true, force: true });
     });
 
-    test('keeps PID 1 under another user, out of reach of commands', async () => {
+    test('runs PID 1 under another user, out of reach of commands', async () => {
       await driver.create(sandbox, { fresh: true });
 
       const { stdout } = await run('grep Uid /proc/1/status; kill -9 1; echo still here');

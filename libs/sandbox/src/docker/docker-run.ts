@@ -16,7 +16,7 @@ const LOST_CONTAINER_MS = 5000;
 
 /**
  * Runs the command ($1) under the best shell there is, with files of at most $2 blocks and at most $3 processes where
- * these are given, and ends whatever it started, before and after; `first` is done before it begins. Some shells call
+ * these are given, and ends whatever it started, before and after; `first` is executed before it begins. Some shells call
  * the limit of processes -u, others -p.
  */
 const wrapper = (first: string): string => `${SWEEP_ONCE}

@@ -4,7 +4,7 @@ import type Docker from 'dockerode';
 import { toEngineUnavailable, withinTime } from './docker-engine.js';
 
 /**
- * Ties sandboxes to this process, by the standard input that nobody ever writes to. The engine closes the standard
+ * Ties sandboxes to this process by their standard input, which is never written to. The engine closes the standard
  * input of a sandbox when the connection that is attached to it ends, and the sandbox ends with its input: so no
  * sandbox outlives its manager, however that died and whether or not another one is ever started. A sandbox has one
  * tether at most: a second one would end the sandbox when it is closed.

@@ -35,7 +35,7 @@ if (reason === null) {
       rmSync(home, { recursive: true, force: true });
     });
 
-    test('keeps PID 1 under another user, out of reach of commands', async () => {
+    test('runs PID 1 under another user, out of reach of commands', async () => {
       const { stdout } = await run('grep Uid /proc/1/status; kill -9 1; echo still here');
 
       expect(stdout).toMatch(/^Uid:\s+10002\s[^]*still here\n$/);

@@ -65,7 +65,7 @@ export class EgressSockets {
   }
 
   /**
-   * A manager that had the thread in between has removed the directory: what listens there is nobody's socket any more.
+   * A manager that had the thread in between has removed the directory: the socket in it has no clients any more.
    */
   private async closeIfRemoved(sandbox: SandboxSpec): Promise<void> {
     const directory = await this.directoryOf(sandbox);

@@ -4,7 +4,7 @@ import { CommandOutput, OutputWindow } from './output-window.js';
 const pieces = fc.array(fc.string({ unit: 'grapheme', maxLength: 60 }), { maxLength: 40 });
 
 describe('OutputWindow', () => {
-  test('keeps everything that fits', () => {
+  test('stores everything that fits', () => {
     fc.assert(
       fc.property(pieces, (texts) => {
         const window = new OutputWindow(100_000);
@@ -15,7 +15,7 @@ describe('OutputWindow', () => {
     );
   });
 
-  test('keeps head and tail within the limit, cut at whole characters, and counts what it left out', () => {
+  test('stores head and tail within the limit, cut at whole characters, and counts what it left out', () => {
     fc.assert(
       fc.property(pieces, fc.integer({ min: 100, max: 400 }), (texts, limit) => {
         const whole = texts.join('');
@@ -36,7 +36,7 @@ describe('OutputWindow', () => {
     );
   });
 
-  test('keeps the end of a long stream', () => {
+  test('stores the end of a long stream', () => {
     const window = new OutputWindow(1000);
     for (let line = 0; line < 10_000; line += 1) window.push(Buffer.from(`line ${line}\n`));
 

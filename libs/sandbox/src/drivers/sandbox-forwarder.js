@@ -3,7 +3,7 @@
 /**
  * Runs inside a sandbox: listens on the sandbox's loopback and passes each connection on to the unix socket that is the
  * sandbox's only exit. It decides nothing; who may go where is decided on the socket's other side. It is copied into
- * sandboxes as it stands here, so it needs nothing but Node.
+ * sandboxes unchanged, so it needs nothing but Node.
  *
  * Arguments: the unix socket, the port.
  */

@@ -54,7 +54,7 @@ until caribou_listens; do
 done`;
 
 /**
- * Shell: brings the forwarder up in a session of its own, as a child of nobody, and then is what its arguments say; $1
+ * Shell: starts the forwarder in a session of its own, detached from any parent, and then executes its arguments; $1
  * is setsid, $2 Node. It dies with the sandbox.
  */
 export const WITH_FORWARDER = `( "$1" ${forwarderCommand('"$2"')} </dev/null >/dev/null 2>&1 & )

@@ -88,8 +88,8 @@ export async function openCanary(underTest: SandboxDriverUnderTest): Promise<Can
       { command, timeoutMs: options.timeoutMs ?? timeoutMs, maxOutputBytes: 65_536 },
       options.signal ?? new AbortController().signal,
     );
-  const beside = exec(neighbour, NEIGHBOUR, {}, 600_000);
-  beside.catch(() => undefined);
+  const neighbourRun = exec(neighbour, NEIGHBOUR, {}, 600_000);
+  neighbourRun.catch(() => undefined);
   const neighbourFile = (name: string): string => join(files.hostPath(neighbour, 'workspace'), name);
   const ticks = (): number => (existsSync(neighbourFile('ticks')) ? statSync(neighbourFile('ticks')).size : 0);
   const stat = statSync(join(outside, 'f'));
@@ -123,7 +123,7 @@ export async function openCanary(underTest: SandboxDriverUnderTest): Promise<Can
     },
     close: async () => {
       writeFileSync(neighbourFile('gate'), '');
-      expect(await beside).toMatchObject({ exitCode: 0, stdout: 'mine\n', endedBy: 'exit' });
+      expect(await neighbourRun).toMatchObject({ exitCode: 0, stdout: 'mine\n', endedBy: 'exit' });
       await Promise.all([driver.remove(sandbox), driver.remove(neighbour)]);
       await new Promise((resolve) => server.close(resolve));
       delete process.env['CARIBOU_CANARY_SECRET'];

@@ -97,7 +97,7 @@ describe('proxy', () => {
     await stop();
   });
 
-  test('a delay keeps the order of the bytes', async () => {
+  test('a delay does not change the order of the bytes', async () => {
     const { proxy, socket, stop } = await world();
     proxy.delay('reply', 30);
     const replies: string[] = [];

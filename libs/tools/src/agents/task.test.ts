@@ -15,9 +15,9 @@ function port(outcome: TaskOutcome = DONE, events: readonly TaskEvent[] = []) {
   const asked: TaskRequest[] = [];
   const subagents: SubagentPort = {
     types,
-    delegate: async (task, _run, tell) => {
+    delegate: async (task, _run, publish) => {
       asked.push(task);
-      for (const event of events) await tell(event);
+      for (const event of events) await publish(event);
       return outcome;
     },
   };

@@ -16,9 +16,9 @@ describe(cutMiddle, () => {
           return;
         }
         const [, skipped = ''] = /\n\.\.\. \[(\d+) characters skipped\] \.\.\.\n/.exec(cut) ?? [];
-        const kept = cut.length - `\n... [${skipped} characters skipped] ...\n`.length;
+        const shown = cut.length - `\n... [${skipped} characters skipped] ...\n`.length;
         expect(cut.length).toBeLessThanOrEqual(maxChars);
-        expect(kept + Number(skipped)).toBe(value.length);
+        expect(shown + Number(skipped)).toBe(value.length);
       }),
     );
   });
