@@ -1,35 +1,18 @@
 import { runAgent } from '@caribou/agent';
-import { type AiMessage, type Message, textOf, type ThreadState } from '@caribou/contracts';
+import { textOf, type ThreadState } from '@caribou/contracts';
 import { type LoopOutcome, RunCancelled, RunLost, type TurnCommit } from '@caribou/core';
 import {
   type FakeHost,
   fakeHost,
   type FakeRun,
   fakeRun,
-  humanMessage,
   type ScriptedModel,
   scriptedModel,
   transcriptFaults,
 } from '@caribou/testing';
 import { danglingToolCall } from '../model-calls/dangling-tool-call.js';
 import { summarization } from './summarization.js';
-
-const ai = (id: string): AiMessage => ({
-  type: 'ai',
-  id,
-  content: id,
-  additional_kwargs: {},
-  response_metadata: {},
-  tool_calls: [],
-  invalid_tool_calls: [],
-});
-const talk: readonly Message[] = [
-  humanMessage('h1', 'h1'),
-  ai('a1'),
-  humanMessage('h2', 'h2'),
-  ai('a2'),
-  humanMessage('h3', 'h3'),
-];
+import { talk } from '../testing/sample-talk.js';
 
 const usage = { input_tokens: 30, output_tokens: 5, total_tokens: 35 };
 const small = (

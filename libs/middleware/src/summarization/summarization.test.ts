@@ -1,4 +1,4 @@
-import type { AiMessage, Message, StateUpdate, ThreadState } from '@caribou/contracts';
+import type { Message, StateUpdate, ThreadState } from '@caribou/contracts';
 import {
   applyUpdate,
   type ModelPort,
@@ -16,24 +16,8 @@ import {
   scriptedModel,
 } from '@caribou/testing';
 import { summarization, type SummarizationOptions } from './summarization.js';
+import { answer, talk } from '../testing/sample-talk.js';
 
-const ai = (id: string, fields: Partial<AiMessage> = {}): AiMessage => ({
-  type: 'ai',
-  id,
-  content: id,
-  additional_kwargs: {},
-  response_metadata: {},
-  tool_calls: [],
-  invalid_tool_calls: [],
-  ...fields,
-});
-const talk: readonly Message[] = [
-  humanMessage('h1', 'h1'),
-  ai('a1'),
-  humanMessage('h2', 'h2'),
-  ai('a2'),
-  humanMessage('h3', 'h3'),
-];
 const state = (messages: readonly Message[] = talk, channels: StateUpdate = {}): ThreadState =>
   applyUpdate({ messages: [...messages] }, channels);
 
@@ -131,7 +115,7 @@ describe(summarization, () => {
     const trigger = { type: 'tokens', value: 900 } as const;
     const long = state([humanMessage('x'.repeat(2000), 'h0'), ...talk]);
     const counted = (input_tokens: number): ThreadState =>
-      state([...talk, ai('a3', { usage_metadata: { ...usage, input_tokens } }), humanMessage('h4')]);
+      state([...talk, answer('a3', { usage_metadata: { ...usage, input_tokens } }), humanMessage('h4')]);
     const fires = async (from: ThreadState): Promise<boolean> =>
       (await before(from, { options: { trigger } })) !== undefined;
 
@@ -143,12 +127,12 @@ describe(summarization, () => {
 
   test('answers counted with the messages that went do not fire again', async () => {
     const trigger = { type: 'tokens', value: 900 } as const;
-    const kept = ai('a2', { usage_metadata: { ...usage, input_tokens: 900 } });
+    const kept = answer('a2', { usage_metadata: { ...usage, input_tokens: 900 } });
     const from = state([...talk.slice(0, 3), kept, humanMessage('h3', 'h3')]);
     const after = reached(from, await before(from, { options: { trigger } }));
     expect(ids(after)).toEqual(['a2', 'h3']);
 
-    const later = applyUpdate(after, { messages: [ai('a3'), humanMessage('h4', 'h4')] });
+    const later = applyUpdate(after, { messages: [answer('a3'), humanMessage('h4', 'h4')] });
     expect(await before(later, { options: { trigger } })).toBeUndefined();
   });
 
@@ -255,7 +239,7 @@ describe('the request', () => {
     const middleware = summarization({}, { model: good });
     await middleware.wrapModelCall?.(
       requestOf(from),
-      (request) => (requests.push(request), Promise.resolve(ai('x'))),
+      (request) => (requests.push(request), Promise.resolve(answer('x'))),
       fakeRun(),
     );
     return requests[0] ?? requestOf(from);
