@@ -162,7 +162,7 @@ export default tseslint.config(
   {
     files: tests,
     rules: {
-      'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }],
+      'max-lines': ['error', { max: 300, skipBlankLines: true, skipComments: true }],
       'max-lines-per-function': 'off',
       // jest's matchers take methods unbound: expect(port.put).toHaveBeenCalled().
       '@typescript-eslint/unbound-method': 'off',
